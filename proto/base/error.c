@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "error"
+
+int vrt_error_raise(int r, const char *file, int line, const char *func)
+{
+    vrt_log_debug("raised %d (%s) in %s, %s:%d", r, strerror(r < 0 ? -r : r), func, file, line);
+    return r;
+}
+
+int vrt_error_fold(int r, const char *file, int line, const char *func)
+{
+    if (r)
+        vrt_log_debug("  passed %d through %s, %s:%d", r, func, file, line);
+    return r;
+}
+
+int vrt_refuse(struct vrt_error *error, int r, const char *id, const char *format, ...)
+{
+    va_list args;
+
+    vrt_assert(r);
+    if (!error || error->message[0])
+        return r;
+    error->id = id;
+    va_start(args, format);
+    vsnprintf(error->message, sizeof(error->message), format, args);
+    va_end(args);
+    return r;
+}
+
+int vrt_refuse_errno(struct vrt_error *error, int r, const char *what)
+{
+    const char *id = r == -ENOMEM ? "out_of_memory" : "internal";
+
+    return vrt_refuse(error, r, id, "%s: %s", what, strerror(-r));
+}
+
+void vrt_error_set_field(struct vrt_error *error, const char *field)
+{
+    if (error)
+        snprintf(error->field, sizeof(error->field), "%s", field);
+}
+
+/* Length in bytes of the well-formed UTF-8 sequence at `s`, 0 if there is none (RFC 3629). */
+static int utf8_length(const unsigned char *s)
+{
+    static const struct {
+        unsigned char mask, lead;
+        int length;
+    } forms[] = {
+        { 0x80, 0x00, 1 }, { 0xe0, 0xc0, 2 }, { 0xf0, 0xe0, 3 }, { 0xf8, 0xf0, 4 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(forms); i++) {
+        if ((s[0] & forms[i].mask) != forms[i].lead)
+            continue;
+        for (int k = 1; k < forms[i].length; k++)
+            if ((s[k] & 0xc0) != 0x80)
+                return 0;
+        bool overlong = s[0] == 0xc0 || s[0] == 0xc1 || (s[0] == 0xe0 && s[1] < 0xa0) ||
+                        (s[0] == 0xf0 && s[1] < 0x90);
+        bool invalid = (s[0] == 0xed && s[1] > 0x9f) || s[0] > 0xf4 ||
+                       (s[0] == 0xf4 && s[1] > 0x8f);
+        return overlong || invalid ? 0 : forms[i].length;
+    }
+    return 0;
+}
+
+const char *vrt_printable(const char *text, char *buffer, int size)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    int n = 0;
+
+    while (*s) {
+        int length = utf8_length(s);
+        bool control = *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
+        int step = length ? length : 1;
+        int width = control || !length ? 1 : length;
+        if (n + width + 4 > size) {
+            memcpy(buffer + n, "...", 3);
+            n += 3;
+            break;
+        }
+        if (control || !length)
+            buffer[n] = '?';
+        else
+            memcpy(buffer + n, s, (size_t)length);
+        n += width;
+        s += step;
+    }
+    buffer[n] = '\0';
+    return buffer;
+}
+
+void vrt_assert_failed(const char *condition, const char *file, int line)
+{
+    vrt_log_error("internal error: %s does not hold at %s:%d", condition, file, line);
+    abort();
+}

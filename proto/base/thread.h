@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Which thread runs this function?
+ *
+ * A thread says once what it is; functions that belong to a kind of thread begin with
+ * vrt_assert_thread(VRT_THREAD_LOOP). A thread that never said anything is VRT_THREAD_ANY, and
+ * passes every such check: unit tests call what they like.
+ */
+
+#include "base/error.h"
+
+enum vrt_thread_role {
+    VRT_THREAD_ANY,
+    VRT_THREAD_LOOP,        /* the daemon's: everything a user can name */
+    VRT_THREAD_WORKER,      /* one per device, and one per job's reader and writer */
+    VRT_THREAD_POOL,        /* computes on behalf of a worker; touches nothing but its tensors */
+};
+
+/* Says what the calling thread is, and names it `name` (15 bytes are kept) for debuggers. */
+void vrt_thread_set_role(enum vrt_thread_role role, const char *name);
+
+/* What the calling thread said it is. */
+enum vrt_thread_role vrt_thread_role(void);
+
+#define vrt_assert_thread(role) \
+    vrt_assert(vrt_thread_role() == (role) || vrt_thread_role() == VRT_THREAD_ANY)

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* proto/base: each object's contract, its limits included. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+static void test_buf(void)
+{
+    struct vrt_buf buf = { .limit_bytes = 10 };
+
+    expect_int(vrt_buf_append(&buf, "hello", 5), 0);
+    expect_int(vrt_buf_printf(&buf, "%d", 12345), 0);
+    expect_str(buf.data, "hello12345");
+    expect_int(vrt_buf_append(&buf, "!", 1), -EMSGSIZE);
+    expect_int(vrt_buf_printf(&buf, "%s", "!"), -EMSGSIZE);
+    expect_str(buf.data, "hello12345");
+    vrt_buf_consume(&buf, 5);
+    expect_str(buf.data, "12345");
+
+    VRT_CLEANUP(vrt_freep) char *text = vrt_buf_steal(&buf);
+    expect_str(text, "12345");
+    expect_int(buf.size_bytes, 0);
+    VRT_CLEANUP(vrt_freep) char *empty = vrt_buf_steal(&buf);
+    expect_str(empty, "");
+    vrt_buf_done(&buf);
+}
+
+struct item {
+    int value;
+    struct vrt_list link;
+};
+
+static void test_list(void)
+{
+    struct item items[3] = { { .value = 1 }, { .value = 2 }, { .value = 3 } };
+    struct vrt_list list;
+    struct item *item;
+    int sum = 0, order = 0;
+
+    vrt_list_init(&list);
+    expect_true(VRT_LIST_FIRST(&list, struct item, link) == NULL);
+    for (int i = 0; i < 3; i++)
+        vrt_list_append(&list, &items[i].link);
+    VRT_LIST_FOREACH(item, &list, link) {
+        order = order * 10 + item->value;
+        if (item->value == 2)
+            vrt_list_remove(&item->link);
+    }
+    expect_int(order, 123);
+    VRT_LIST_FOREACH(item, &list, link)
+        sum += item->value;
+    expect_int(sum, 4);
+    vrt_list_insert_before(&items[0].link, &items[1].link);
+    expect_int(VRT_LIST_FIRST(&list, struct item, link)->value, 2);
+    vrt_list_remove(&items[1].link);
+    vrt_list_remove(&items[1].link);
+    expect_true(vrt_list_is_empty(&items[1].link));
+}
+
+static void test_error(void)
+{
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_refuse(&error, -EINVAL, "test.first", "the %s is wrong", "size"), -EINVAL);
+    expect_int(vrt_refuse_errno(&error, -EIO, "later"), -EIO);
+    expect_str(error.message, "the size is wrong");
+    expect_str(error.id, "test.first");
+    expect_int(vrt_refuse(NULL, -EINVAL, "test", "nobody asks"), -EINVAL);
+
+    struct vrt_error system = { 0 };
+    expect_int(vrt_refuse_errno(&system, -ENOENT, "reading x"), -ENOENT);
+    expect_str(system.message, "reading x: No such file or directory");
+}
+
+static void test_printable(void)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        { "clip.mp4", "clip.mp4" },
+        { "a\nb\x1b[31m", "a?b?[31m" },
+        { "f\xc3\xbcr", "f\xc3\xbcr" },
+        { "\xff\xc3", "??" },
+        { "\xc0\x80", "??" },                   /* overlong */
+        { "\xed\xa0\x80", "???" },              /* a surrogate */
+        { "\xc2\x9b", "?" },                    /* a control character of two bytes */
+        { "0123456789abcdefghij", "0123456789ab..." },
+        { "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2",
+          "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2..." },
+    };
+    char buffer[16];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++)
+        expect_str(vrt_printable(cases[i].text, buffer, sizeof(buffer)), cases[i].shown);
+}
+
+static void test_cleanup(void)
+{
+    int kept = -1, closed = -1;
+
+    {
+        VRT_CLEANUP(vrt_closep) int a = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        VRT_CLEANUP(vrt_closep) int b = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        expect_true(a >= 0 && b >= 0);
+        closed = a;
+        kept = VRT_STEAL_FD(b);
+        expect_int(b, -1);
+    }
+    expect_int(fcntl(closed, F_GETFD), -1);
+    expect_true(fcntl(kept, F_GETFD) >= 0);
+    close(kept);
+}
+
+static void test_clock(void)
+{
+    int64_t a = vrt_clock_now_ns(), cpu = vrt_clock_thread_cpu_ns();
+
+    while (vrt_clock_thread_cpu_ns() == cpu)
+        ;
+    expect_true(vrt_clock_now_ns() > a);
+    expect_true(vrt_clock_process_cpu_ns() > 0);
+    expect_true(vrt_clock_wall_ns() > 1700000000LL * VRT_NS_PER_S);
+}
+
+static void test_log(void)
+{
+    enum vrt_log_level level;
+
+    expect_int(vrt_log_level_from_name("info", &level), 0);
+    expect_int(level, VRT_LOG_INFO);
+    expect_int(vrt_log_level_from_name("loud", &level), -EINVAL);
+    expect_true(!vrt_log_enabled(VRT_LOG_INFO));
+    vrt_log_set_level(VRT_LOG_DEBUG);
+    expect_true(vrt_log_enabled(VRT_LOG_DEBUG));
+    vrt_log_set_level(VRT_LOG_WARNING);
+}
+
+static void test_thread(void)
+{
+    expect_int(vrt_thread_role(), VRT_THREAD_ANY);
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_thread_set_role(VRT_THREAD_LOOP, "a name longer than fifteen bytes");
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    expect_int(vrt_thread_role(), VRT_THREAD_LOOP);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "buf", test_buf },         { "list", test_list },   { "error", test_error },
+        { "printable", test_printable }, { "cleanup", test_cleanup }, { "clock", test_clock },
+        { "log", test_log },         { "thread", test_thread },
+    };
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
