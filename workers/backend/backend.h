@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Devices, for those who use them
+ *
+ * Backends implement "backend/backend-impl.h"; the functions here check what they are given, once,
+ * and call them. The life of a device: the registry lists what is present, the worker thread that
+ * will own it opens it, gives it a replica of a network's params, and for each size of work a
+ * program: the list of ops recorded once, with its buffers' places planned (engine/plan.h), then
+ * submitted again and again with other bindings.
+ *
+ * Threads:  the registry belongs to the thread that made it; vrt_device_info is immutable. All the
+ *           rest runs on the one thread that opened the device.
+ * Results:  0; -errno, passed on; or a VRT_BACKEND_E_* outcome, which the caller handles.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/op.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct vrt_backend_ops;
+struct vrt_buffer;
+struct vrt_device;
+struct vrt_program;
+struct vrt_registry;
+struct vrt_replica;
+
+enum vrt_backend_outcome {
+    VRT_BACKEND_OK = 0,
+    VRT_BACKEND_E_NOMEM,            /* the device's memory is full */
+    VRT_BACKEND_E_LOST,             /* the device is gone: close it, give its work to others */
+    VRT_BACKEND_E_FAILED,           /* this piece of work failed; the device may do the next */
+};
+
+enum vrt_device_kind {
+    VRT_DEVICE_CUDA,                /* in the order in which a request is redirected */
+    VRT_DEVICE_XPU,
+    VRT_DEVICE_MPS,
+    VRT_DEVICE_CPU,
+    VRT_DEVICE_REF,                 /* the oracle: only where it is asked for by name */
+    VRT_DEVICE_KIND_COUNT,
+};
+
+enum vrt_precision {
+    VRT_PRECISION_AUTO,
+    VRT_PRECISION_F32,
+    VRT_PRECISION_F16,
+    VRT_PRECISION_BF16,
+    VRT_PRECISION_COUNT,
+};
+
+/* What is known of a device before it is opened. */
+struct vrt_device_info {
+    enum vrt_device_kind kind;
+    int index;                      /* among those of its kind */
+    char name[32];                  /* "cpu:0" */
+    char description[128];          /* "AMD EPYC, 2 threads, AVX-512, bf16" */
+    char class_id[128];             /* devices of one class give bit-identical results */
+    int n_threads;                  /* host threads it computes with; 0: none of the host's */
+    int64_t memory_total_bytes;     /* -1: nobody knows */
+    bool native_f16, native_bf16;   /* multiplies these by its own instructions */
+};
+
+struct vrt_memory_info {
+    int64_t total_bytes, free_bytes;        /* -1: the driver cannot tell */
+};
+
+/* How the backends shall present the machine. Zeros: defaults. */
+struct vrt_registry_params {
+    int cpu_devices;                /* split the CPU into so many; 0: one */
+    int cpu_threads;                /* threads of each; 0: the cores available, split evenly */
+    const char *fault;              /* schedule of the fault wrapper (backend/fault.h); NULL: none */
+};
+
+/* One array of weights, f32 on the host, row-major. */
+struct vrt_param {
+    const char *name;               /* as in the checkpoint */
+    int n_dims;
+    int dims[4];                    /* conv2d: O, I, K, K; bias and slopes: O */
+    const float *data;
+};
+
+/* Where a program's tensors with a slot other than VRT_SLOT_ARENA are, this time. */
+struct vrt_binding {
+    struct vrt_buffer *buffer;
+    size_t offset_bytes;            /* added to the tensors' own offsets */
+};
+
+#define VRT_SLOT_ARENA 0            /* bindings[k] is slot 1 + k */
+
+/* What a program is made of. It needs to live only until the function returns. */
+struct vrt_program_params {
+    const struct vrt_op *ops;       /* in order; every slot and offset filled in */
+    size_t n_ops;
+    struct vrt_replica *replica;    /* kept in use until the program is freed; NULL: no params */
+    struct vrt_buffer *arena;       /* likewise; NULL where arena_bytes is 0 */
+    size_t arena_bytes;
+    int n_bindings;
+};
+
+/*
+ * Lists the devices of every backend. Libraries that are absent are 0 devices and an info line.
+ * Return: 0, -errno. The caller frees *ret_registry, after every device of it is closed.
+ */
+int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_registry **ret_registry,
+                     struct vrt_error *error);
+
+/* Return: NULL. */
+struct vrt_registry *vrt_registry_free(struct vrt_registry *registry);
+
+/* The devices found, in order of preference; they live as long as the registry. */
+const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
+                                                          size_t *ret_n_devices);
+
+/* The device called `name` ("cpu:0", "ref:0"), or NULL. */
+const struct vrt_device_info *vrt_registry_find(const struct vrt_registry *registry,
+                                                const char *name);
+
+/* Opens a device of the registry for the calling thread. Return: 0; outcome; -errno. */
+int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device_info *info,
+                    struct vrt_device **ret_device);
+
+/* Everything made from it must have been freed. NULL is fine. Return: NULL. */
+struct vrt_device *vrt_device_close(struct vrt_device *device);
+
+/* What the registry said of it. */
+const struct vrt_device_info *vrt_device_info(const struct vrt_device *device);
+
+/* *ret_info has -1 where the driver cannot tell. Return: 0; outcome; -errno. */
+int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_info);
+
+/* Bytes that buffers, replicas and programs of this device hold now, by our own accounting. */
+int64_t vrt_device_used_bytes(const struct vrt_device *device);
+
+/* Uninitialised memory of the device, aligned for any op. Return: 0; outcome; -errno. */
+int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer);
+
+/* Return: NULL. */
+struct vrt_buffer *vrt_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer);
+
+/* Copies between host and device, after the work submitted before. Return: 0; outcome; -errno. */
+int vrt_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
+                     const void *src, size_t size_bytes);
+
+/* See vrt_buffer_write(). Waits: what it reads is complete. */
+int vrt_buffer_read(struct vrt_device *device, const struct vrt_buffer *src, size_t offset_bytes,
+                    void *dst, size_t size_bytes);
+
+/* Whether the device runs `op` within the tolerance of tests/conformance. */
+bool vrt_device_supports(const struct vrt_device *device, const struct vrt_op *op);
+
+/* Scratch memory that `op` needs in the arena on this device. */
+size_t vrt_device_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
+
+/*
+ * Converts the params to `dtype` (vectors stay f32) and to the device's own layout, once, and
+ * keeps them there. `params` may be freed afterwards. Return: 0; outcome; -errno.
+ */
+int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
+                    enum vrt_dtype dtype, struct vrt_replica **ret_replica);
+
+/* Return: NULL. */
+struct vrt_replica *vrt_replica_free(struct vrt_device *device, struct vrt_replica *replica);
+
+/* What the replica takes of the device's memory. */
+size_t vrt_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica);
+
+/* Records ops for replay. Return: 0; outcome; -EINVAL: an op isn't supported; -errno. */
+int vrt_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                    struct vrt_program **ret_program);
+
+/* Return: NULL. */
+struct vrt_program *vrt_program_free(struct vrt_device *device, struct vrt_program *program);
+
+/*
+ * Runs the program behind what was submitted before; may return before it is done. `bindings`
+ * (n_bindings of them) need to live only until then. Return: 0; outcome; -errno.
+ */
+int vrt_program_submit(struct vrt_device *device, struct vrt_program *program,
+                       const struct vrt_binding *bindings);
+
+/* Waits for everything submitted; reports the first failure since. Return: 0; outcome; -errno. */
+int vrt_device_finish(struct vrt_device *device);
+
+/* "out of device memory", ...: for logs and job errors; outcomes and -errno alike. */
+const char *vrt_backend_strerror(int r);
+
+/* "cuda", "xpu", ... */
+const char *vrt_device_kind_name(enum vrt_device_kind kind);
+
+/* "auto", "f32", ... */
+const char *vrt_precision_name(enum vrt_precision precision);
+
+VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
+VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)

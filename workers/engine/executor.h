@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * An executor: a graph ready to run on one device: its plan, its recorded program, and the arena,
+ * which several executors of a device may share, since they run one after the other
+ *
+ * Thread: that of the device.
+ */
+
+#include "backend/backend.h"
+#include "engine/plan.h"
+
+struct vrt_executor;
+
+/* One arena for several executors; embedded, zero-initialised. */
+struct vrt_arena {
+    struct vrt_buffer *buffer;
+    size_t size_bytes;
+};
+
+/*
+ * Plans the graphs of `graphs` (n of them), allocates one arena for the largest, and records them.
+ * `replica` (NULL: none needs params) and the device must outlive the executors.
+ * Return: 0; outcome of the backend; -errno. ret_executors[0..n-1] and *ret_arena on success only.
+ */
+int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
+                         struct vrt_graph *const *graphs, size_t n, struct vrt_arena *ret_arena,
+                         struct vrt_executor **ret_executors);
+
+/* Return: NULL. */
+struct vrt_executor *vrt_executor_free(struct vrt_executor *executor);
+
+/* Frees the buffer, after the executors that use it. */
+void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena);
+
+/* Bindings: inputs, then outputs, in order of creation. Return: as vrt_program_submit(). */
+int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings);
