@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A frame: planes of samples in host memory, shared by counting references.
+ *
+ * A decoded frame may be a view of the decoder's own memory, which the decoder still reads from:
+ * only frames of vrt_frame_new() may be written, and only by whoever holds the one reference.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "frames/format.h"
+
+/* Rows of vrt_frame_new() start at multiples of this. */
+#define VRT_FRAME_ALIGN_BYTES 64
+
+struct AVFrame;
+
+struct vrt_plane {
+    uint8_t *data;              /* the top left sample; uint16_t samples above depth 8 */
+    size_t stride_bytes;        /* from one row to the next */
+    int width, height;          /* in samples */
+};
+
+struct vrt_frame {
+    atomic_int n_refs;
+    struct vrt_frame_format format;
+    struct vrt_plane planes[VRT_FRAME_MAX_PLANES];
+    int64_t pts;                /* in the time base of the reader or encoder it belongs to */
+    int64_t duration;           /* likewise; 0: unknown */
+    int64_t index;              /* 0, 1, 2, ... in presentation order */
+    bool concealed;             /* the decoder made some of it up */
+    bool writable;              /* from vrt_frame_new() */
+    struct AVFrame *decoded;    /* what it is a view of; NULL: memory of its own */
+    void *memory;               /* NULL: a view */
+};
+
+/*
+ * A frame with planes of its own, for a restored picture; the samples are undefined, padding is 0.
+ * Return: 0; -EINVAL: `format` is not valid; -ENOMEM. Thread: any.
+ */
+int vrt_frame_new(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
+    VRT_MUST_CHECK;
+
+/* One more reference. Return: frame. Thread: any. */
+struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);
+
+/* One reference less; with the last one the frame goes. NULL is fine. Return: NULL. Thread: any. */
+struct vrt_frame *vrt_frame_unref(struct vrt_frame *frame);
+
+VRT_DEFINE_CLEANUP(struct vrt_frame, vrt_frame_unref)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Makes the finished file: the encoded segments one after the other as its video, and everything
+ * else (audio, subtitles, chapters, attachments, cover art, metadata) from the input.
+ *
+ * The bytes of the result depend on the segments and the input alone. Both functions block until
+ * done and may run on any thread; memory grows by the index of the container only.
+ *
+ * Ids of what it refuses: those of the reader for the input; output.full, output.write,
+ * output.container, output.verify, segment.damaged, cancelled, out_of_memory.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "frames/container.h"
+#include "frames/warnings.h"
+
+struct vrt_joiner_params {
+    const int *segment_fds;         /* in order; completed by vrt_encoder_finish(); read by position */
+    int n_segments;
+    int input_fd;                   /* the same file that the frames were read from; by position */
+    const char *input_name;         /* for messages; NULL: "the input" */
+    int output_fd;                  /* seekable, open for reading and writing; truncated here */
+    enum vrt_container container;
+    const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
+};
+
+struct vrt_joiner_result {
+    int64_t n_frames;               /* of the video, all segments */
+    int64_t duration_ns;            /* of the video: from the first frame to the end of the last */
+    int64_t size_bytes;             /* of the file */
+    struct vrt_warnings warnings;   /* streams left out, and how to keep them */
+};
+
+struct vrt_joiner_expected {
+    enum vrt_container container;
+    int64_t n_frames;
+    int64_t duration_ns;
+    struct vrt_rational fps;        /* one frame of it is the tolerance of the duration; or 0/1 */
+};
+
+/*
+ * Writes the whole output file and syncs it.
+ * Return: 0; -ENOSPC the output's disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
+ *         cannot be read twice, -ECANCELED, -errno, with the sentence in `error`; the output then
+ *         holds part of a file.
+ */
+int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,
+                   struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Reads the finished file again and compares: number of video frames, and duration within a frame.
+ * Return: 0; -EBADMSG with the sentence in `error` if it does not hold what it should; -errno.
+ */
+int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
+                      const atomic_bool *cancel, struct vrt_error *error) VRT_MUST_CHECK;

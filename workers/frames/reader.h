@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Reads the frames of a video, in presentation order, from a descriptor.
+ *
+ * A reader belongs to one thread at a time; decoding runs ahead on threads of its own. Its memory
+ * depends on the size of the frames and on the number of threads, never on the length.
+ *
+ * Ids of what it refuses: input.not_regular, input.empty, input.not_media, input.playlist,
+ * input.no_video, input.codec, input.truncated, input.damaged, input.changed, input.unsupported,
+ * input.read, cancelled, out_of_memory.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "frames/format.h"
+#include "frames/frame.h"
+#include "frames/warnings.h"
+
+#define VRT_READER_MAX_CONCEALED 64
+
+struct vrt_reader;
+
+enum {
+    VRT_READER_END = 1,         /* outcome of vrt_reader_next(): there are no more frames */
+};
+
+struct vrt_reader_params {
+    int n_threads;              /* of the decoder; 0: one per core */
+    bool strict;                /* refuse at the first damaged frame instead of concealing it */
+    const char *name;           /* the file's name for messages, copied; NULL: "the input" */
+    const atomic_bool *cancel;  /* true: give up soon, with -ECANCELED; outlives the reader; or NULL */
+};
+
+struct vrt_reader_info {
+    /* Known when vrt_reader_open() returns. */
+    struct vrt_frame_format format;     /* of every frame */
+    char container[32], codec[32];      /* FFmpeg's short names */
+    struct vrt_rational time_base;      /* of pts and durations */
+    struct vrt_rational fps;            /* average; 0/1: unknown */
+    bool variable_rate;                 /* as far as the container tells */
+    bool interlaced;                    /* restored as if progressive; there is a warning */
+    bool truncated;                     /* the file ends before its container says it does */
+    int64_t duration_ns;                /* of the video stream; -1: unknown */
+    int64_t n_frames_estimate;          /* may be a few off; -1: unknown */
+    bool has_display_matrix;
+    int rotation_degrees;               /* clockwise, 0 to 359, to show it upright; not applied */
+    int n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
+
+    /* Grow while reading. */
+    int64_t n_frames;                   /* given out so far */
+    int64_t n_concealed;                /* frames that the decoder had to make up in part */
+    int64_t concealed[VRT_READER_MAX_CONCEALED];    /* the first of them, by index */
+    int64_t n_missing;                  /* damaged so badly that there was no frame at all */
+    struct vrt_warnings warnings;       /* complete once vrt_reader_next() returned the end */
+};
+
+/*
+ * Opens the video in `fd`, which stays the caller's and is read by position where it can be, so
+ * that others may read it at the same time; decodes as far as the first frame.
+ *
+ * Return: 0; -errno, with the sentence in `error`: -EISDIR a folder, -ENODATA an empty file,
+ *         -EBADMSG nothing that can be read as a video (text, truncated or damaged), -EPERM a
+ *         playlist, -ENOENT no video stream, -ENOSYS an unknown codec, -ECANCELED, -ENOMEM, ...
+ *         *ret_reader is set only on 0 and is closed with vrt_reader_close().
+ */
+int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_reader **ret_reader,
+                    struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * The next frame. Its pts is larger than the last one's.
+ * Return: 0, *ret_frame is the caller's reference; VRT_READER_END; -errno with the sentence in
+ *         `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change, -ECANCELED,
+ *         -EIO, -ENOMEM. After anything but 0 only vrt_reader_info() and vrt_reader_close().
+ */
+int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                    struct vrt_error *error) VRT_MUST_CHECK;
+
+/* What is known of the video; the reader's, current until the next call of vrt_reader_next(). */
+const struct vrt_reader_info *vrt_reader_info(const struct vrt_reader *reader);
+
+/* Ends the decoder's threads and frees the reader; frames given out stay. Return: NULL. */
+struct vrt_reader *vrt_reader_close(struct vrt_reader *reader);
+
+VRT_DEFINE_CLEANUP(struct vrt_reader, vrt_reader_close)
