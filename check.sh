@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Installs what is missing, builds vrtd in every way that matters and runs all tests.
+#
+# usage: check.sh [--quick] [--long]
+#   --quick   one build with gcc, its tests, nothing else
+#   --long    ... and each fuzzer for 60 seconds, on top of everything
+#
+# Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
+# folders and logs are kept in build-check/.
+set -uo pipefail
+cd "$(dirname "$0")"
+
+quick=no long=no
+for arg in "$@"; do
+    case $arg in
+    --quick) quick=yes ;;
+    --long) long=yes ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,12p' "$0"; exit 0 ;;
+    *) echo "check.sh: unknown option '$arg': see check.sh --help" >&2; exit 2 ;;
+    esac
+done
+
+./deps.sh --test || exit 1
+out=build-check
+mkdir -p $out
+rm -f $out/*.json $out/*.result
+jobs=$(nproc)
+
+# one NAME SUITES SETUP-OPTION...: configures (again), builds and tests one variant.
+# CC and the sanitizers' options come from the environment.
+one()
+{
+    local name=$1 suites=$2 dir=$out/$1
+    shift 2
+    local started=$SECONDS
+    echo "== $name"
+    rm -rf "$dir"
+    if ! meson setup "$dir" --werror "$@" >"$out/$name.setup.log" 2>&1; then
+        tail -n 20 "$out/$name.setup.log"
+        echo "failed setup" >"$out/$name.result"
+        return
+    fi
+    if ! ninja -C "$dir" >"$out/$name.build.log" 2>&1; then
+        grep -E 'error|warning|FAILED' "$out/$name.build.log" | head -n 40
+        echo "failed build" >"$out/$name.result"
+        return
+    fi
+    local args=()
+    for suite in $suites; do
+        args+=(--suite "$suite")
+    done
+    meson test -C "$dir" --no-rebuild --num-processes "$jobs" --print-errorlogs "${args[@]}" \
+        >"$out/$name.test.log" 2>&1
+    echo "ran $?" >"$out/$name.result"
+    cp "$dir/meson-logs/testlog.json" "$out/$name.json" 2>/dev/null
+    sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$out/$name.test.log"
+    if grep -qE 'FAIL|TIMEOUT|ERROR' "$out/$name.test.log"; then
+        tail -n 150 "$out/$name.test.log"
+    fi
+    echo "   $((SECONDS - started)) s"
+}
+
+export TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1:second_deadlock_stack=1"
+export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1"
+export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
+
+one gcc "lint unit conformance fault e2e fuzz" -Dbuildtype=debugoptimized
+if [ $quick = no ]; then
+    CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized
+    one asan-ubsan "unit conformance fault e2e fuzz" -Db_sanitize=address,undefined
+    one tsan "unit fault e2e" -Db_sanitize=thread
+    one bare "unit conformance" -Dauto_features=disabled
+fi
+if [ $long = yes ]; then
+    CC=clang one fuzzers "fuzz-long" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+fi
+
+exec python3 tests/summary.py $out
