@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The devices of the machine, as the loop sees them
+ *
+ * The pool lists the devices, gives each a worker thread which opens and owns it, and hands them
+ * the shards of the running pipelines as sched decides. It quarantines a device that fails twice
+ * in a row or is lost, and asks it again after a while, longer each time.
+ *
+ * Thread: the loop's, all of it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+
+struct uv_loop_s;
+struct vrt_pool;
+
+enum vrt_device_state {
+    VRT_DEVICE_STARTING,            /* its thread is opening it */
+    VRT_DEVICE_READY,
+    VRT_DEVICE_BUSY,
+    VRT_DEVICE_QUARANTINED,         /* failed; asked again at retry_in_s */
+    VRT_DEVICE_LOST,                /* gone for good: until the daemon restarts */
+    VRT_DEVICE_STATE_COUNT,
+};
+
+/* Zeros: defaults. What it points to needs to live only until vrt_pool_new() returns. */
+struct vrt_pool_params {
+    struct uv_loop_s *loop;
+    struct vrt_registry_params registry;
+    double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
+    double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */
+    double stall_s;                 /* a device silent for so long is given up; 0: 300 */
+    double retry_s;                 /* the first wait of a quarantined device; 0: 5 */
+};
+
+/* What a user may know of a device. Bytes and seconds are -1 where nobody can tell. */
+struct vrt_device_snapshot {
+    const struct vrt_device_info *info;     /* lives as long as the pool */
+    enum vrt_device_state state;
+    int in_flight;                  /* shards handed to it and not returned */
+    int64_t shards_done, shards_failed, frames_done;
+    double shard_s;                 /* measured seconds per shard, lately */
+    double retry_in_s;              /* quarantined: until it is asked again */
+    int64_t memory_total_bytes, memory_free_bytes;      /* by the driver */
+    int64_t used_bytes;             /* by our own accounting, now: all that follows */
+    int64_t replica_bytes, workspace_bytes, peak_bytes;
+    int n_replicas;                 /* networks it holds */
+    char last_error[160];           /* "" if it never failed */
+};
+
+/*
+ * Lists the devices and starts their threads; devices open in the background. `error` says why it
+ * failed. Return: 0; -errno. It is freed by vrt_pool_free(), after vrt_pool_stop()'s `stopped`.
+ */
+int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
+                 struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Cancels the pipelines that still run (each calls its done), then closes the devices and ends
+ * their threads. `stopped` is called once, on the loop, when nothing of the pool is left on it;
+ * every vrt_pipeline must have been freed by then or in a done callback.
+ */
+void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx);
+
+/* Only before anything ran on the loop, or after `stopped`. Return: NULL. */
+struct vrt_pool *vrt_pool_free(struct vrt_pool *pool);
+
+/* How many devices there are: fixed; those lost or quarantined are among them. */
+size_t vrt_pool_n_devices(const struct vrt_pool *pool);
+
+/* Device `i` as it is now. Cheap: nothing is asked of the device. */
+void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device);
+
+/* The infos, in order of preference: for vrt_device_request_resolve(). */
+const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
+                                                    size_t *ret_n_infos);
+
+/* "ready", "busy", "lost", ... */
+const char *vrt_device_state_name(enum vrt_device_state state);
+
+VRT_DEFINE_CLEANUP(struct vrt_pool, vrt_pool_free)

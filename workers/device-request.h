@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Which devices a job may use: the request a user wrote, against the devices there are. Pure.
+ *
+ *     auto            every accelerator; the CPU only if there is none
+ *     all             accelerators and CPU
+ *     KIND            every device of a kind: "cuda", "xpu", "mps", "cpu"
+ *     LIST            devices and kinds, separated by commas: "cuda:0,xpu:1"
+ *     KIND:N          one device
+ *     cpu:-1          the CPU for everything; it stands alone
+ *
+ * "ref" is a device only where it is asked for by name. A kind that the machine lacks is
+ * redirected down the order of preference (cuda, xpu, mps, cpu), unless the fallback forbids it;
+ * a numbered device that is missing while others of its kind are there is refused: that is a
+ * mistake, not an absence.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+
+/* As many devices as one daemon drives; a set is a bit mask. */
+#define VRT_DEVICES_MAX 64
+
+enum vrt_fallback {
+    VRT_FALLBACK_WARN,              /* redirect, and say so */
+    VRT_FALLBACK_ALLOW,             /* redirect silently */
+    VRT_FALLBACK_FORBID,            /* refuse instead */
+    VRT_FALLBACK_COUNT,
+};
+
+/* The fallback rule of this name ("allow", "warn", "forbid"). Return: 0, -EINVAL. */
+int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback);
+
+struct vrt_device_choice {
+    uint64_t devices;               /* bit i: infos[i] takes part; never 0 */
+    bool redirected;                /* a kind that was asked for is absent: `warning` says so */
+    char warning[256];              /* one sentence; "" where nobody asked for one */
+};
+
+/*
+ * Resolves `request` against `infos` (n_infos of them, at most VRT_DEVICES_MAX).
+ * Return: 0; -EINVAL: the request has no such form; -ENODEV: well-formed, but nothing here fits
+ * it. The error says which part. Thread: any.
+ */
+int vrt_device_request_resolve(const char *request, enum vrt_fallback fallback,
+                               const struct vrt_device_info *const *infos, size_t n_infos,
+                               struct vrt_device_choice *ret_choice, struct vrt_error *error);
+
+/* Whether `request` has one of the forms above, whatever devices there are. Return: 0, -EINVAL. */
+int vrt_device_request_check(const char *request, struct vrt_error *error);
