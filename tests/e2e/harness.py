@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""A vrtd of the test's own, and what the end-to-end tests ask of it.
+
+Each test class gets a daemon on a socket in a temporary folder, run from the build folder that
+VRTD_BUILD names; it must end cleanly on SIGTERM, or the class fails. VRTD_FAULT, where it is
+set, is the schedule of the fault wrapper that every daemon runs under: the same tests then show
+that device failures change nothing a user sees.
+"""
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BUILD = os.environ['VRTD_BUILD']
+VRTD = os.path.join(BUILD, 'daemon', 'vrtd')
+VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
+
+# Sanitizers slow everything down; nothing here is a measurement.
+PATIENCE_S = 240
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over the daemon's socket."""
+
+    def __init__(self, path):
+        super().__init__('vrtd', timeout=PATIENCE_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(PATIENCE_S)
+        self.sock.connect(self.path)
+
+
+class Daemon:
+    """A running vrtd. Ended by stop(), which returns its exit status."""
+
+    def __init__(self, folder, config=None, arguments=()):
+        self.folder = folder
+        self.socket = os.path.join(folder, 'vrtd.sock')
+        self.log_path = os.path.join(folder, 'vrtd.log')
+        command = [VRTD, '--socket', self.socket, '--state-dir', os.path.join(folder, 'state')]
+        text = dict(config or {})
+        if os.environ.get('VRTD_FAULT'):
+            text.setdefault('devices', {}).setdefault('fault', os.environ['VRTD_FAULT'])
+        if text:
+            path = os.path.join(folder, 'vrtd.conf')
+            with open(path, 'w', encoding='utf-8') as f:
+                for section, keys in text.items():
+                    f.write(f'[{section}]\n')
+                    f.writelines(f'{k} = {v}\n' for k, v in keys.items())
+            command += ['--config', path]
+        self.log = open(self.log_path, 'ab')
+        self.process = subprocess.Popen(command + list(arguments), stderr=self.log,
+                                        stdout=self.log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE_S
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise RuntimeError('vrtd did not start:\n' + self.log_text())
+            time.sleep(0.02)
+
+    def answers(self):
+        try:
+            return self.request('GET', '/healthz')[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def request(self, method, path, body=None, headers=None):
+        """The status and the decoded JSON (or text) of the answer."""
+        connection = UnixConnection(self.socket)
+        try:
+            if isinstance(body, (dict, list)):
+                body = json.dumps(body)
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            data = response.read()
+            kind = response.getheader('Content-Type') or ''
+            return response.status, json.loads(data) if 'json' in kind else data.decode()
+        finally:
+            connection.close()
+
+    def memory_peak_bytes(self):
+        with open(f'/proc/{self.process.pid}/status', encoding='utf-8') as f:
+            return next(int(l.split()[1]) * 1024 for l in f if l.startswith('VmHWM'))
+
+    def log_text(self):
+        with open(self.log_path, encoding='utf-8', errors='replace') as f:
+            return f.read()
+
+    def kill(self):
+        """As a crash would: nothing is cleaned up."""
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        return self.process.returncode
+
+
+class Case(unittest.TestCase):
+    """Tests that share one daemon, whose configuration is `config`."""
+
+    config = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.daemon = Daemon(cls.folder, cls.config)
+        cls.addClassCleanup(cls.stop_daemon)
+
+    @classmethod
+    def stop_daemon(cls):
+        status = cls.daemon.stop()
+        log = cls.daemon.log_text()
+        if status != 0 or 'ERROR: ' in log or 'runtime error' in log or 'still open' in log:
+            raise AssertionError(f'vrtd ended with {status}:\n{log}')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def vrtctl(self, *arguments, status=0, daemon=None, **options):
+        """Runs vrtctl, checks its exit status (None: any), returns what it printed."""
+        environment = dict(os.environ, VRTD_SOCKET=(daemon or self.daemon).socket, **options)
+        done = subprocess.run([VRTCTL, *map(str, arguments)], capture_output=True, text=True,
+                              env=environment, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
+        if status is not None and done.returncode != status:
+            self.fail(f'vrtctl {" ".join(map(str, arguments))} ended with {done.returncode}, not '
+                      f'{status}:\n{done.stdout}{done.stderr}\n{(daemon or self.daemon).log_text()}')
+        return done
+
+    def refused(self, *arguments, says, status=1):
+        """vrtctl refuses with one line on standard error that contains `says`; vrtd goes on."""
+        done = self.vrtctl(*arguments, status=status)
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn(says.lower(), lines[0].lower())
+        self.assertTrue(self.daemon.answers())
+        return lines[0]
+
+    def restore(self, source, target, *options, **more):
+        """Submits and follows to the end; the job's last JSON."""
+        done = self.vrtctl('submit', '--follow', '--json', *options, '--output', target, source,
+                           **more)
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def ffmpeg(*arguments):
+    subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *map(str, arguments)], check=True,
+                   timeout=PATIENCE_S)
+
+
+def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, audio=False):
+    """A small video made by ffmpeg."""
+    inputs = ['-f', 'lavfi', '-i', f'{source}=size={size}:rate={rate}']
+    if audio:
+        inputs += ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
+    ffmpeg(*inputs, '-frames:v', frames, *(['-shortest'] if audio else []), '-bitexact', *options,
+           path)
+    return path
+
+
+def probe(path):
+    """ffprobe's account of a file: format, streams, chapters, with frames counted."""
+    done = subprocess.run(['ffprobe', '-v', 'error', '-count_frames', '-show_format',
+                           '-show_streams', '-show_chapters', '-of', 'json', path],
+                          capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    return json.loads(done.stdout)
+
+
+def video_stream(path):
+    return next(s for s in probe(path)['streams'] if s['codec_type'] == 'video'
+                and not s['disposition'].get('attached_pic'))
+
+
+def timestamps(path, stream='v:0'):
+    """Presentation times, in seconds, sorted."""
+    done = subprocess.run(['ffprobe', '-v', 'error', '-select_streams', stream, '-show_entries',
+                           'packet=pts_time', '-of', 'csv=p=0', path],
+                          capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    return sorted(float(l.split(',')[0]) for l in done.stdout.split() if l.strip(','))
+
+
+def pixels(path, pixel_format='yuv420p'):
+    """All frames as raw bytes."""
+    return subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-i', path, '-map', '0:v:0',
+                           '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', pixel_format,
+                           '-'], capture_output=True, check=True, timeout=PATIENCE_S).stdout
+
+
+def digest(path):
+    with open(path, 'rb') as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def main():
+    if not shutil.which('ffmpeg'):
+        print('skipped: the ffmpeg program is not installed')
+        sys.exit(77)
+    unittest.main(verbosity=2)

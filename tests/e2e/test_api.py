@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The API as another program would use it, and misuse it: raw HTTP on the socket."""
+import array
+import json
+import os
+import socket
+
+import harness
+from harness import clip, video_stream
+
+
+class Api(harness.Case):
+    def error(self, status, *request):
+        got, answer = self.daemon.request(*request)
+        self.assertEqual(got, status, answer)
+        self.assertEqual(set(answer), {'error'})
+        self.assertTrue(answer['error']['id'])
+        self.assertTrue(answer['error']['message'])
+        self.assertTrue(self.daemon.answers())
+        return answer['error']
+
+    def raw(self, data, descriptors=(), reply=True):
+        """Sends bytes (and descriptors with the first) as they are; what comes back."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            s.settimeout(harness.PATIENCE_S)
+            s.connect(self.daemon.socket)
+            if descriptors:
+                s.sendmsg([b'\r\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                       array.array('i', descriptors))])
+            s.sendall(data)
+            if not reply:
+                return b''
+            s.shutdown(socket.SHUT_WR)
+            received = b''
+            while chunk := s.recv(65536):
+                received += chunk
+            return received
+
+    def test_status(self):
+        status, answer = self.daemon.request('GET', '/v1/status')
+        self.assertEqual(status, 200)
+        self.assertEqual(answer['pid'], self.daemon.process.pid)
+        self.assertIn('version', answer)
+
+    def test_devices_and_models(self):
+        _, answer = self.daemon.request('GET', '/v1/devices')
+        devices = answer['devices']
+        self.assertIn('cpu:0', [d['name'] for d in devices])
+        self.assertEqual(devices[0]['state'], 'ready')
+        _, answer = self.daemon.request('GET', '/v1/models')
+        self.assertIn('compact-x2', [m['name'] for m in answer['models']])
+
+    def test_no_such_route_or_job(self):
+        self.assertEqual(self.error(404, 'GET', '/v1/nothing')['id'], 'route.not_found')
+        self.assertEqual(self.error(404, 'GET', '/v1/jobs/99999')['id'], 'job.not_found')
+        self.error(404, 'DELETE', '/v1/jobs/99999')
+        for name in ['x', '-1', '1.5', '99999999999999999999', '%00', '1%2f']:
+            self.error(404, 'GET', '/v1/jobs/' + name)
+
+    def test_method_not_allowed(self):
+        self.error(405, 'PUT', '/v1/status')
+        self.error(405, 'DELETE', '/v1/devices')
+
+    def test_malformed_json(self):
+        for body in ['', '{', 'null', '[]', '"x"', '{"input":', '{"a":1,"a":2}', '\x00', '{}x',
+                     '{"priority":1e999}', '[' * 5000]:
+            with self.subTest(body=body[:20]):
+                self.error(400, 'POST', '/v1/jobs', body)
+
+    def test_unknown_field_is_named(self):
+        error = self.error(400, 'POST', '/v1/jobs', {'frobnicate': 1})
+        self.assertIn('frobnicate', error['message'])
+        self.assertEqual(error['field'], 'frobnicate')
+
+    def test_wrong_types_are_named(self):
+        for field, value in [('priority', 'high'), ('priority', 1.5), ('priority', 10**30),
+                             ('tile', 'big'), ('device', 3), ('strict', 'yes'),
+                             ('precision', 'f31'), ('codec', 'vp3'), ('quality', True)]:
+            with self.subTest(field=field, value=value):
+                error = self.error(400, 'POST', '/v1/jobs', {field: value})
+                self.assertEqual(error['field'], field)
+
+    def test_no_descriptors(self):
+        body = {'input': {'fd': 0, 'name': 'a.mp4'}, 'output': {'fd': 1, 'name': 'b.mp4'}}
+        error = self.error(400, 'POST', '/v1/jobs', body)
+        self.assertIn('descriptor', error['message'])
+
+    def test_body_over_the_limit(self):
+        got = self.raw(b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Length: 99999999\r\n\r\n')
+        self.assertTrue(got.startswith(b'HTTP/1.1 413'), got[:80])
+        self.assertTrue(self.daemon.answers())
+
+    def test_broken_http(self):
+        for data, status in [(b'NONSENSE\r\n\r\n', b'400'),
+                             (b'GET /' + b'a' * 20000 + b' HTTP/1.1\r\nHost: v\r\n\r\n', b'414'),
+                             (b'GET / HTTP/1.1\r\nHost: v\r\nX: ' + b'a' * 100000 + b'\r\n\r\n',
+                              b'431'),
+                             (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Length: 2\r\n'
+                              b'Transfer-Encoding: chunked\r\n\r\n{}', b'400'),
+                             (b'GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', b'400')]:
+            with self.subTest(data=data[:30]):
+                got = self.raw(data)
+                self.assertTrue(got.startswith(b'HTTP/1.1 ' + status), got[:80])
+        self.assertTrue(self.daemon.answers())
+
+    def test_half_a_request_and_gone(self):
+        self.raw(b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Le', reply=False)
+        self.assertTrue(self.daemon.answers())
+
+    def test_submit_by_descriptors(self):
+        source = clip(self.path('fd.mp4'), frames=3)
+        target = self.path('fd.out.mp4')
+        body = json.dumps({'input': {'fd': 0, 'name': 'fd.mp4'},
+                           'output': {'fd': 1, 'name': 'fd.out.mp4'}}).encode()
+        request = (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
+                   b'Content-Length: %d\r\n\r\n' % len(body)) + body
+        with open(source, 'rb') as i, open(target, 'w+b') as o:
+            got = self.raw(request, [i.fileno(), o.fileno()])
+        head, _, text = got.partition(b'\r\n\r\n')
+        self.assertTrue(head.startswith(b'HTTP/1.1 201'), got)
+        job = json.loads(text)
+        self.vrtctl('wait', job['id'])
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), 3)
+
+    def test_descriptors_are_closed(self):
+        folder = f'/proc/{self.daemon.process.pid}/fd'
+        before = len(os.listdir(folder))
+        for _ in range(20):
+            with open('/dev/null', 'rb') as f:
+                self.raw(b'GET /healthz HTTP/1.1\r\nHost: v\r\n\r\n', [f.fileno()] * 2)
+                self.raw(b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Length: 2\r\n\r\n{}',
+                         [f.fileno()] * 3)
+        self.assertTrue(self.daemon.answers())
+        self.assertLessEqual(len(os.listdir(folder)), before + 2)
+
+    def test_events(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as s:
+            s.settimeout(harness.PATIENCE_S)
+            s.connect(self.daemon.socket)
+            s.sendall(b'GET /v1/events HTTP/1.1\r\nHost: v\r\n\r\n')
+            source = clip(self.path('ev.mp4'), frames=4)
+            self.restore(source, self.path('ev.out.mp4'))
+            text = b''
+            while b'"done"' not in text:
+                chunk = s.recv(65536)
+                self.assertTrue(chunk, text)
+                text += chunk
+        self.assertIn(b'text/event-stream', text)
+        self.assertIn(b'event: job', text)
+
+
+if __name__ == '__main__':
+    harness.main()

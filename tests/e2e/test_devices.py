@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Several devices in one job: the same bytes, whoever computed them, and whoever failed."""
+import json
+import os
+
+import harness
+from harness import clip, digest
+
+
+class Devices(harness.Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
+
+    def with_daemon(self, name, config, source, *options):
+        folder = self.path(name)
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, config)
+        try:
+            target = os.path.join(folder, 'out.mkv')
+            done = self.vrtctl('submit', '--follow', '--json', *options, '--output', target, source,
+                               daemon=daemon)
+            return json.loads(done.stdout.strip().splitlines()[-1]), digest(target)
+        finally:
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_any_number_of_devices_gives_the_same_bytes(self):
+        source = clip(self.path('n.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        results = {}
+        for devices, threads in [(1, 1), (1, 2), (2, 1), (4, 1)]:
+            config = {'cpu': {'devices': devices, 'threads': threads}}
+            job, results[devices, threads] = self.with_daemon(f'd{devices}{threads}', config,
+                                                              source, '--device', 'all')
+            self.assertTrue(job['reproducible'])
+            self.assertEqual(sum(d['frames_done'] for d in job['devices']), 40)
+        self.assertEqual(len(set(results.values())), 1, results)
+
+    def test_faults_change_nothing(self):
+        source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        config = {'cpu': {'devices': 2, 'threads': 1}}
+        _, wanted = self.with_daemon('undisturbed', config, source)
+        for i, schedule in enumerate(['cpu:1 submit:3 fail', 'cpu:1 submit:every=5 corrupt=nan',
+                                      'cpu:1 after=6 lost', 'cpu:0 submit:2 black',
+                                      'cpu:1 submit:every=2 delay=20ms']):
+            with self.subTest(schedule=schedule):
+                job, got = self.with_daemon(f'fault{i}', dict(config, devices={'fault': schedule}),
+                                            source)
+                self.assertEqual(job['state'], 'done')
+                self.assertEqual(got, wanted)
+
+    def test_requests(self):
+        source = clip(self.path('r.mp4'), frames=2)
+        for request, devices in [('auto', 2), ('all', 2), ('cpu', 2), ('cpu:1', 1),
+                                 ('cpu:0,cpu:1', 2), ('cpu:-1', 2)]:
+            with self.subTest(request=request):
+                job = self.restore(source, self.path('r.out.mp4'), '--overwrite', '--device',
+                                   request)
+                self.assertEqual(len(job['devices']), devices)
+                self.assertEqual(job['warnings'], [])
+
+    def test_absent_kind_falls_back_with_a_warning(self):
+        _, answer = self.daemon.request('GET', '/v1/devices')
+        if any(d['kind'] == 'cuda' for d in answer['devices']):
+            self.skipTest('this machine has a CUDA device')
+        source = clip(self.path('w.mp4'), frames=2)
+        job = self.restore(source, self.path('w.out.mp4'), '--device', 'cuda')
+        self.assertEqual(len(job['warnings']), 1)
+        self.assertIn('cuda', job['warnings'][0])
+
+    def test_absent_kind_is_refused_where_configured(self):
+        source = clip(self.path('x.mp4'), frames=2)
+        folder = self.path('forbid')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'devices': {'fallback': 'forbid'}})
+        done = self.vrtctl('submit', '--device', 'mps', '--output', self.path('x.out.mp4'), source,
+                           daemon=daemon, status=1)
+        self.assertIn('mps', done.stderr)
+        self.assertEqual(daemon.stop(), 0)
+
+
+if __name__ == '__main__':
+    harness.main()

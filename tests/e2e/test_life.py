@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A daemon's life: starting, a second one, signals, cancelling, being killed."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import clip
+
+
+class Life(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, config=None):
+        daemon = harness.Daemon(self.folder, config)
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def vrtd(self, *arguments, **environment):
+        return subprocess.run([harness.VRTD, *arguments], capture_output=True, text=True,
+                              timeout=harness.PATIENCE_S, env=dict(os.environ, **environment))
+
+    def vrtctl(self, daemon, *arguments):
+        return subprocess.run([harness.VRTCTL, '--socket', daemon.socket, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=harness.PATIENCE_S)
+
+    def test_options(self):
+        self.assertIn('vrtd', self.vrtd('--version').stdout)
+        self.assertIn('--socket', self.vrtd('--help').stdout)
+        for arguments in (['--frobnicate'], ['--socket'], ['extra']):
+            done = self.vrtd(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn('--help', done.stderr)
+
+    def test_check_config(self):
+        good, bad = self.path('good.conf'), self.path('bad.conf')
+        with open(good, 'w', encoding='utf-8') as f:
+            f.write('[cpu]\ndevices = 2\n')
+        with open(bad, 'w', encoding='utf-8') as f:
+            f.write('[cpu]\ndevices = 2\n\n[cpu]\nthreds = 1\n')
+        self.assertEqual(self.vrtd('--check-config', '--config', good).returncode, 0)
+        done = self.vrtd('--check-config', '--config', bad)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('bad.conf:5', done.stderr)
+        self.assertIn('threds', done.stderr)
+        done = self.vrtd('--check-config', '--config', self.path('none.conf'))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('none.conf', done.stderr)
+
+    def test_own_daemon_without_arguments(self):
+        runtime = self.path('run')
+        os.mkdir(runtime, 0o700)
+        environment = dict(os.environ, XDG_RUNTIME_DIR=runtime, XDG_STATE_HOME=self.path('state'),
+                           HOME=self.folder)
+        process = subprocess.Popen([harness.VRTD], env=environment, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + harness.PATIENCE_S
+            while not os.path.exists(os.path.join(runtime, 'vrtd.sock')):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.05)
+            done = subprocess.run([harness.VRTCTL, 'status'], env=environment, capture_output=True,
+                                  text=True, timeout=harness.PATIENCE_S)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(harness.PATIENCE_S), 0)
+        self.assertFalse(os.path.exists(os.path.join(runtime, 'vrtd.sock')))
+
+    def test_second_daemon_is_refused(self):
+        daemon = self.start()
+        done = self.vrtd('--socket', daemon.socket, '--state-dir', self.path('state2'))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(daemon.socket, done.stderr)
+        self.assertTrue(daemon.answers())
+        self.assertEqual(daemon.stop(), 0)
+        self.assertFalse(os.path.exists(daemon.socket))
+
+    def test_killed_and_started_again(self):
+        daemon = self.start()
+        daemon.kill()
+        self.assertTrue(os.path.exists(daemon.socket))
+        again = self.start()
+        self.assertEqual(again.stop(), 0)
+
+    def test_terminated_in_the_middle_of_a_job(self):
+        daemon = self.start()
+        source = clip(self.path('long.mp4'), frames=400, size='128x96')
+        target = self.path('long.out.mp4')
+        self.assertEqual(self.vrtctl(daemon, 'submit', '--output', target, source).returncode, 0)
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual([n for n in os.listdir(self.path('state')) if 'segment' in n], [])
+
+    def test_cancel(self):
+        daemon = self.start({'cpu': {'threads': 1}})
+        source = clip(self.path('long.mp4'), frames=1000, size='160x120')
+        target = self.path('c.out.mp4')
+        done = self.vrtctl(daemon, 'submit', '--json', '--output', target, source)
+        job = json.loads(done.stdout)
+        while json.loads(self.vrtctl(daemon, 'show', '--json', job['id']).stdout)['frames_done'] < 5:
+            time.sleep(0.05)
+        self.assertEqual(self.vrtctl(daemon, 'cancel', job['id']).returncode, 0)
+        self.assertEqual(self.vrtctl(daemon, 'wait', job['id']).returncode, 1)
+        shown = json.loads(self.vrtctl(daemon, 'show', '--json', job['id']).stdout)
+        self.assertEqual(shown['state'], 'cancelled')
+        self.assertLess(shown['frames_done'], 1000)
+        small = clip(self.path('small.mp4'), frames=3)
+        done = self.vrtctl(daemon, 'submit', '--follow', '--output', self.path('s.mp4'), small)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, answer = daemon.request('GET', '/v1/devices')
+        self.assertTrue(all(d['state'] == 'ready' for d in answer['devices']))
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_interrupted_follow_leaves_the_job(self):
+        daemon = self.start({'cpu': {'threads': 1}})
+        source = clip(self.path('f.mp4'), frames=300, size='128x96')
+        process = subprocess.Popen([harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
+                                    '--output', self.path('f.out.mp4'), source],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not json.loads(self.vrtctl(daemon, 'status', '--json').stdout)['running']:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn('cancel', errors)
+        self.assertEqual(self.vrtctl(daemon, 'wait', '1').returncode, 0)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_priority(self):
+        """One job at a time: the urgent one overtakes those that wait."""
+        daemon = self.start({'cpu': {'threads': 1}, 'jobs': {'max_running': 1}})
+        first = clip(self.path('p0.mp4'), frames=200, size='128x96')
+        small = clip(self.path('p1.mp4'), frames=2)
+        for i, (source, priority) in enumerate([(first, 0), (small, 0), (small, 5)]):
+            done = self.vrtctl(daemon, 'submit', '--priority', priority, '--output',
+                               self.path(f'p{i}.out.mp4'), source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.vrtctl(daemon, 'wait', 1, 2, 3).returncode, 0)
+        jobs = [json.loads(self.vrtctl(daemon, 'show', '--json', i).stdout) for i in (2, 3)]
+        self.assertLessEqual(jobs[1]['started_at'], jobs[0]['started_at'])
+        self.assertEqual(daemon.stop(), 0)
+
+
+if __name__ == '__main__':
+    harness.main()

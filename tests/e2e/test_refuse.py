@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Bad input: one clear sentence, a non-zero status, and a daemon that goes on."""
+import json
+import os
+import shutil
+import socket
+import unittest
+
+import harness
+from harness import clip, ffmpeg, video_stream
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'data')
+
+
+class RefusedInput(harness.Case):
+    def refused_file(self, name, says, *options):
+        target = self.path('never.mp4')
+        line = self.refused('submit', '--follow', *options, '--output', target, self.path(name),
+                            says=says)
+        self.assertIn(name, line)
+        self.assertFalse(os.path.exists(target), 'an output was left behind')
+
+    def write(self, name, data):
+        with open(self.path(name), 'wb') as f:
+            f.write(data)
+
+    def test_no_such_file(self):
+        self.refused_file('missing.mp4', 'no such file')
+
+    def test_folder(self):
+        os.mkdir(self.path('folder.mp4'))
+        self.refused_file('folder.mp4', 'folder')
+
+    def test_empty(self):
+        self.write('empty.mp4', b'')
+        self.refused_file('empty.mp4', 'empty')
+
+    def test_text_named_mp4(self):
+        self.write('text.mp4', b'This is not a video.\n' * 100)
+        self.refused_file('text.mp4', 'not a video')
+
+    def test_truncated_mp4(self):
+        whole = clip(self.path('whole.mp4'), frames=50)
+        with open(whole, 'rb') as f:
+            data = f.read()
+        self.write('cut.mp4', data[:len(data) // 2])
+        self.refused_file('cut.mp4', 'truncated')
+
+    def test_no_video_stream(self):
+        ffmpeg('-f', 'lavfi', '-i', 'sine=duration=0.2', self.path('sound.mp4'))
+        self.refused_file('sound.mp4', 'no video')
+
+    def test_playlist_and_concat(self):
+        clip(self.path('part.mp4'))
+        self.write('list.m3u8', b'#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\npart.mp4\n'
+                                b'#EXT-X-ENDLIST\n')
+        self.refused_file('list.m3u8', 'playlist')
+        self.write('list.ffconcat', b'ffconcat version 1.0\nfile part.mp4\n')
+        self.refused_file('list.ffconcat', 'playlist')
+
+    def test_unreadable(self):
+        if os.geteuid() == 0:
+            self.skipTest('root reads everything')
+        clip(self.path('secret.mp4'))
+        os.chmod(self.path('secret.mp4'), 0)
+        self.refused_file('secret.mp4', 'permission')
+
+    def test_damaged_packets(self):
+        """In the middle: restored with a warning that says which frames, or failed by --strict."""
+        source = clip(self.path('damaged.mkv'), '-c:v', 'libx264', '-g', 10, '-bf', 0, frames=60,
+                      size='128x96')
+        with open(source, 'r+b') as f:
+            size = os.path.getsize(source)
+            f.seek(size // 2)
+            f.write(bytes((i * 37) & 0xff for i in range(size // 40)))
+        target = self.path('damaged.out.mkv')
+        done = self.vrtctl('submit', '--follow', '--json', '--output', target, source)
+        job = json.loads(done.stdout.strip().splitlines()[-1])
+        self.assertEqual(job['state'], 'done')
+        self.assertTrue(any('frame' in w for w in job['warnings']), job['warnings'])
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), job['frames_done'])
+        strict = self.vrtctl('submit', '--follow', '--strict', '--output', self.path('s.mkv'),
+                             source, status=1)
+        self.assertIn('frame', strict.stderr)
+
+
+class RefusedOutput(harness.Case):
+    def setUp(self):
+        self.source = self.path('ok.mp4')
+        if not os.path.exists(self.source):
+            clip(self.source)
+
+    def test_output_exists(self):
+        target = self.path('old.mp4')
+        with open(target, 'w', encoding='utf-8') as f:
+            f.write('precious')
+        self.refused('submit', '--output', target, self.source, says='--overwrite')
+        with open(target, encoding='utf-8') as f:
+            self.assertEqual(f.read(), 'precious')
+        self.vrtctl('submit', '--follow', '--overwrite', '--output', target, self.source)
+        self.assertEqual(video_stream(target)['width'], 128)
+
+    def test_output_folder_is_missing(self):
+        self.refused('submit', '--output', self.path('nowhere/x.mp4'), self.source,
+                     says='no such file')
+
+    def test_output_is_unwritable(self):
+        self.refused('submit', '--output', '/proc/version', '--overwrite', self.source,
+                     says='/proc/version')
+
+    def test_output_is_a_folder(self):
+        self.refused('submit', '--output', self.folder, '--overwrite', self.source, says='folder')
+
+    def test_same_file(self):
+        self.refused('submit', '--overwrite', '--output', self.source, self.source,
+                     says='same file')
+        os.link(self.source, self.path('link.mp4'))
+        self.refused('submit', '--overwrite', '--output', self.path('link.mp4'), self.source,
+                     says='same file')
+        self.assertEqual(video_stream(self.source)['width'], 64)
+
+    def test_unknown_container(self):
+        line = self.refused('submit', '--output', self.path('x.exe'), self.source, says='mkv')
+        self.assertIn('x.exe', line)
+        self.assertFalse(os.path.exists(self.path('x.exe')))
+
+    def test_unknown_options(self):
+        for arguments, says in [(['--frobnicate'], '--frobnicate'), (['--codec', 'vp3'], 'codec'),
+                                (['--precision', 'f31'], 'precision'), (['--tile', '-4'], 'tile'),
+                                (['--quality', 'best'], 'quality')]:
+            done = self.vrtctl('submit', *arguments, self.source, status=None)
+            self.assertIn(done.returncode, (1, 2))
+            self.assertIn(says, done.stderr)
+
+    def test_unknown_device(self):
+        self.refused('submit', '--device', 'tpu:0', '--output', self.path('d.mp4'), self.source,
+                     says='tpu:0')
+        self.refused('submit', '--device', 'cpu:7', '--output', self.path('d.mp4'), self.source,
+                     says='cpu:7')
+        self.assertFalse(os.path.exists(self.path('d.mp4')))
+
+
+class RefusedModel(harness.Case):
+    def setUp(self):
+        self.source = self.path('ok.mp4')
+        if not os.path.exists(self.source):
+            clip(self.source, frames=2)
+
+    def model(self, model, says):
+        target = self.path('m.mp4')
+        line = self.refused('submit', '--follow', '--model', model, '--output', target,
+                            self.source, says=says)
+        self.assertIn(os.path.basename(model), line)
+        self.assertFalse(os.path.exists(target))
+
+    def test_unknown_name(self):
+        self.model('no-such-model', 'vrtctl models')
+
+    def test_evil_checkpoint_runs_nothing(self):
+        self.model(os.path.join(DATA, 'pth', 'evil-reduce.pth'), 'refused')
+
+    def test_truncated_checkpoint(self):
+        self.model(os.path.join(DATA, 'pth', 'truncated.pth'), 'truncated')
+
+    def test_wrong_network(self):
+        self.model(os.path.join(DATA, 'pth', 'zip-bare.pth'), 'network')
+
+    def test_video_as_model(self):
+        self.model(self.source, 'checkpoint')
+
+    def test_good_checkpoint_by_path(self):
+        target = self.path('good.mp4')
+        model = os.path.join(DATA, 'image', 'compact-x4.pth')
+        done = self.vrtctl('submit', '--follow', '--json', '--model', model, '--output', target,
+                           self.source)
+        job = json.loads(done.stdout.strip().splitlines()[-1])
+        self.assertEqual(job['model']['scale'], 4)
+        self.assertEqual(video_stream(target)['width'], 256)
+
+
+class Unreachable(unittest.TestCase):
+    def test_no_daemon(self):
+        folder = harness.tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, 'none.sock')
+        done = harness.subprocess.run([harness.VRTCTL, '--socket', path, 'status'],
+                                      capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(path, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1)
+
+    def test_something_else_listens(self):
+        folder = harness.tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, 'dead.sock')
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(path)
+        listener.close()
+        done = harness.subprocess.run([harness.VRTCTL, '--socket', path, 'status'],
+                                      capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 3)
+
+
+if __name__ == '__main__':
+    harness.main()

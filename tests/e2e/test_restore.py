@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A video goes in, the restored one comes out: sizes, formats, times, and everything beside."""
+import json
+import os
+import unittest
+
+import harness
+from harness import clip, digest, ffmpeg, pixels, probe, timestamps, video_stream
+
+
+class Restore(harness.Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
+
+    def test_main_job(self):
+        source = clip(self.path('a.mp4'), frames=20, audio=True)
+        target = self.path('a.out.mp4')
+        job = self.restore(source, target)
+        self.assertEqual(job['state'], 'done')
+        self.assertEqual(job['frames_total'], 20)
+        self.assertEqual(job['frames_done'], 20)
+        stream = video_stream(target)
+        self.assertEqual((stream['width'], stream['height']), (128, 96))
+        self.assertEqual(int(stream['nb_read_frames']), 20)
+        self.assertEqual(timestamps(target), timestamps(source))
+        kinds = [s['codec_type'] for s in probe(target)['streams']]
+        self.assertEqual(sorted(kinds), ['audio', 'video'])
+        self.assertEqual(sum(d['frames_done'] for d in job['devices']), 20)
+
+    def test_restored_picture_resembles_the_input(self):
+        """x2 then reduced by 2 gives the input again, nearly: no shift, no wrong colours."""
+        source = clip(self.path('like.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv444p', frames=3)
+        target, small = self.path('like.out.mkv'), self.path('like.small.mkv')
+        self.restore(source, target, '--codec', 'ffv1')
+        ffmpeg('-i', target, '-vf', 'scale=64:48:flags=area', '-c:v', 'ffv1', '-pix_fmt', 'yuv444p',
+               small)
+        a, b = pixels(source, 'yuv444p'), pixels(small, 'yuv444p')
+        self.assertEqual(len(a), len(b))
+        mean = sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+        self.assertLess(mean, 4)
+
+    def test_formats_keep_depth_and_chroma(self):
+        for pixel_format, codec in [('yuv420p', 'h264'), ('yuv422p', 'h264'), ('yuv444p', 'h264'),
+                                    ('yuv420p10le', 'hevc'), ('yuv422p10le', 'ffv1'),
+                                    ('gray', 'ffv1'), ('gbrp', 'ffv1'), ('yuv444p12le', 'ffv1')]:
+            with self.subTest(pixel_format=pixel_format, codec=codec):
+                source = clip(self.path(f'{pixel_format}.mkv'), '-c:v', 'ffv1', '-pix_fmt',
+                              pixel_format, frames=3)
+                target = self.path(f'{pixel_format}.out.mkv')
+                self.restore(source, target, '--codec', codec)
+                stream = video_stream(target)
+                self.assertEqual(stream['codec_name'], codec)
+                self.assertEqual(stream['pix_fmt'], pixel_format)
+                self.assertEqual(int(stream['nb_read_frames']), 3)
+
+    def test_odd_sizes(self):
+        for size in ['65x47', '1x1', '2x300', '17x16']:
+            with self.subTest(size=size):
+                source = clip(self.path(f'odd{size}.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv420p',
+                              size=size, frames=2)
+                target = self.path(f'odd{size}.out.mkv')
+                self.restore(source, target, '--codec', 'ffv1')
+                width, height = map(int, size.split('x'))
+                stream = video_stream(target)
+                self.assertEqual((stream['width'], stream['height']), (2 * width, 2 * height))
+
+    def test_variable_frame_rate(self):
+        source = self.path('vfr.mkv')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:rate=30', '-vf',
+               "select='not(mod(n,3))+not(mod(n,4))'", '-fps_mode', 'vfr', '-frames:v', 12,
+               '-c:v', 'libx264', source)
+        for name in ['vfr.out.mkv', 'vfr.out.mp4']:
+            job = self.restore(source, self.path(name))
+            self.assertEqual(job['frames_done'], 12)
+            for a, b in zip(timestamps(source), timestamps(self.path(name))):
+                self.assertAlmostEqual(a, b, delta=0.0006)
+
+    def test_everything_beside_the_picture(self):
+        source = self.path('rich.mkv')
+        notes, text = self.path('notes.txt'), self.path('s.srt')
+        with open(text, 'w', encoding='utf-8') as f:
+            f.write('1\n00:00:00,000 --> 00:00:00,300\nHello\n')
+        with open(notes, 'w', encoding='utf-8') as f:
+            f.write(';FFMETADATA1\ntitle=A clip\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=200\n'
+                    'title=One\n')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:rate=25', '-f', 'lavfi', '-i',
+               'sine=sample_rate=48000', '-i', text, '-i', notes, '-map', 0, '-map', 1, '-map', 2,
+               '-map_metadata', 3, '-map_chapters', 3, '-t', 0.4, '-attach', notes,
+               '-metadata:s:t', 'mimetype=text/plain', '-metadata:s:a:0', 'language=fin',
+               '-c:v', 'libx264', '-c:a', 'flac', '-c:s', 'srt', source)
+        target = self.path('rich.out.mkv')
+        self.restore(source, target)
+        before, after = probe(source), probe(target)
+        self.assertEqual(sorted(s['codec_name'] if s['codec_type'] != 'attachment' else 'file'
+                                for s in after['streams'] if s['codec_type'] != 'video'),
+                         sorted(s['codec_name'] if s['codec_type'] != 'attachment' else 'file'
+                                for s in before['streams'] if s['codec_type'] != 'video'))
+        self.assertEqual(after['format']['tags']['title'], 'A clip')
+        self.assertEqual([c['tags']['title'] for c in after['chapters']], ['One'])
+        audio = next(s for s in after['streams'] if s['codec_type'] == 'audio')
+        self.assertEqual(audio['tags']['language'], 'fin')
+        self.assertEqual(timestamps(target, 'a:0'), timestamps(source, 'a:0'))
+
+    def test_containers(self):
+        source = clip(self.path('c.mp4'), audio=True)
+        for container in ['mp4', 'mov', 'mkv']:
+            with self.subTest(container=container):
+                target = self.path(f'c.out.{container}')
+                self.restore(source, target)
+                self.assertIn(container.replace('mkv', 'matroska'),
+                              probe(target)['format']['format_name'])
+
+    def test_same_file_twice(self):
+        source = clip(self.path('twice.mp4'), frames=9, audio=True)
+        for container in ['mp4', 'mkv']:
+            first, second = self.path(f't1.{container}'), self.path(f't2.{container}')
+            self.restore(source, first)
+            self.restore(source, second)
+            self.assertEqual(digest(first), digest(second))
+
+    def test_tiles_change_nothing(self):
+        """The default network's radius is below 64: tiled equals untiled within rounding."""
+        source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv444p', size='150x90',
+                      frames=2, source='mandelbrot')
+        whole, tiled = self.path('whole.mkv'), self.path('tiled.mkv')
+        self.restore(source, whole, '--codec', 'ffv1')
+        job = self.restore(source, tiled, '--codec', 'ffv1', '--tile', '64')
+        self.assertLess(job['recipe']['tile_width'], 150)
+        a, b = pixels(whole, 'yuv444p'), pixels(tiled, 'yuv444p')
+        self.assertEqual(len(a), len(b))
+        self.assertLessEqual(max(abs(x - y) for x, y in zip(a, b)), 1)
+
+    def test_several_files_default_names(self):
+        sources = [clip(self.path(f'n{i}.mp4'), frames=2) for i in range(3)]
+        done = self.vrtctl('submit', '--json', *sources)
+        jobs = [json.loads(line) for line in done.stdout.strip().splitlines()]
+        self.assertEqual(len({job['id'] for job in jobs}), 3)
+        self.vrtctl('wait', *[job['id'] for job in jobs])
+        for job in jobs:
+            self.assertTrue(os.path.getsize(os.path.join(self.folder, os.path.basename(
+                job['output_name']))) > 0)
+
+
+if __name__ == '__main__':
+    harness.main()
