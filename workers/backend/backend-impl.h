@@ -22,11 +22,30 @@ struct vrt_device {
     const struct vrt_backend_ops *ops;
     const struct vrt_device_info *info;
     int64_t used_bytes;             /* kept by backend.c */
+    bool lost;                      /* likewise: it said so, and isn't called again but to free */
 };
 
 /* First member of every backend's buffer struct. */
 struct vrt_buffer {
     size_t size_bytes;              /* filled by backend.c */
+};
+
+/* First member of every backend's replica struct; filled by backend.c when replica_new() is done. */
+struct vrt_replica {
+    struct vrt_param *params;       /* names and shapes; data is NULL */
+    size_t n_params;
+    enum vrt_dtype dtype;           /* of the weights; vectors are f32 */
+    size_t used_bytes;
+};
+
+/* First member of every backend's program struct; filled by backend.c when program_new() is done. */
+struct vrt_program {
+    struct vrt_op *ops;
+    size_t n_ops;
+    int n_bindings;
+    size_t *binding_bytes;          /* how much of each binding the ops look into */
+    struct vrt_replica *replica;
+    struct vrt_buffer *arena;
 };
 
 struct vrt_backend_ops {

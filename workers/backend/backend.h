@@ -134,7 +134,7 @@ const struct vrt_device_info *vrt_device_info(const struct vrt_device *device);
 /* *ret_info has -1 where the driver cannot tell. Return: 0; outcome; -errno. */
 int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_info);
 
-/* Bytes that buffers, replicas and programs of this device hold now, by our own accounting. */
+/* Bytes that buffers and replicas of this device hold now, by our own accounting. */
 int64_t vrt_device_used_bytes(const struct vrt_device *device);
 
 /* Uninitialised memory of the device, aligned for any op. Return: 0; outcome; -errno. */

@@ -16,7 +16,8 @@
  *     resize          x [D,H,W,C]                              [D,h,w,C]
  *     concat          n_in tensors [D,H,W,Ci]                  [D,H,W,sum of Ci]
  *     add             a, b [D,H,W,C]                           [D,H,W,C]      a*scale + b
- *     copy            x [D,H,W,C]                              [D,H,W,C]      of any type
+ *     copy            x [D,H,W,C]                              [D,H,W,C]      f32, f16, bf16 into
+ *                                                              each other; others into their own
  *     pad             x [D,H,W,C]                              [D,h,w,C]
  *     yuv_to_rgb      1 or 3 planes, u8 or u16                 [D,H,W,3]      in [0,1]
  *     rgb_to_yuv      rgb [D,H,W,3]                            up to 3 planes (out, out_more)
@@ -52,9 +53,11 @@ enum vrt_activation {
 /*
  * out = activation(x * weight + bias) * scale + residual, over each frame by itself, stride 1,
  * K x K taps (K = 1, 3, 5 or 7), zeros outside: the size stays. Params are indices into the
- * replica's (backend.h): weight [O,I,K,K], bias [O] or -1, slopes [O].
+ * replica's (backend.h): weight [O,I,K,K], bias [O] or -1, slopes [O]. x has the replica's type;
+ * residual and out may have another.
  */
 struct vrt_op_conv2d {
+    int kernel;                     /* K */
     int weight, bias;
     enum vrt_activation activation;
     float slope;                    /* leaky ReLU */
@@ -134,8 +137,8 @@ struct vrt_op_colour {
 };
 
 /*
- * range gives, for each frame d: [d,0,0,0] the smallest finite value, 1 the largest, 2 how many
- * are not finite, 3 how many there are.
+ * range gives, for each frame d: [d,0,0,0] the smallest finite value, 1 the largest (both 0 where
+ * none is), 2 how many are not finite, 3 how many there are.
  */
 
 struct vrt_op {
@@ -157,6 +160,15 @@ struct vrt_op {
 
     size_t workspace_offset_bytes;          /* in the arena; filled by vrt_plan */
 };
+
+/* in[i], or NULL where the op has none such. */
+const struct vrt_tensor *vrt_op_in(const struct vrt_op *op, int i);
+
+/* How many tensors the op writes: 1, or its planes; that is out, then out_more. */
+int vrt_op_n_out(const struct vrt_op *op);
+
+/* Output i, with 0 <= i < vrt_op_n_out(). */
+const struct vrt_tensor *vrt_op_out(const struct vrt_op *op, int i);
 
 /* "conv2d", "depth_to_space", ...: as in logs, profiles and test names. */
 const char *vrt_op_kind_name(enum vrt_op_kind kind);
