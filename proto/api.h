@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The API on one page: every route, error id and limit
+ *
+ * HTTP/1.1 with JSON over a Unix socket. What the bodies look like: msg_job.h, msg_device.h and
+ * msg_event.h; the same for people and other programs: openapi.yaml, vrtd-api(7).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where the daemon listens. A client tries these in order: --socket, then ... */
+#define VRT_API_SOCKET_VARIABLE "VRTD_SOCKET"           /* ... this variable of the environment, */
+#define VRT_API_SOCKET_USER "vrtd.sock"                 /* ... this in $XDG_RUNTIME_DIR, */
+#define VRT_API_SOCKET_SYSTEM "/run/vrtd/vrtd.sock"     /* ... and this. */
+
+/* X(name, method, path): "{id}" stands for a job's number. */
+#define VRT_API_ROUTES(X)                               \
+    X(JOB_CREATE,   "POST",     "/v1/jobs")             \
+    X(JOB_LIST,     "GET",      "/v1/jobs")             \
+    X(JOB_SHOW,     "GET",      "/v1/jobs/{id}")        \
+    X(JOB_CANCEL,   "DELETE",   "/v1/jobs/{id}")        \
+    X(STATUS,       "GET",      "/v1/status")           \
+    X(DEVICES,      "GET",      "/v1/devices")          \
+    X(MODELS,       "GET",      "/v1/models")           \
+    X(EVENTS,       "GET",      "/v1/events")           \
+    X(HEALTH,       "GET",      "/healthz")
+
+#define VRT_API_ROUTE_ENUM_(name, method, path) VRT_API_##name,
+enum vrt_api_route_id {
+    VRT_API_ROUTES(VRT_API_ROUTE_ENUM_)
+    VRT_API_ROUTE_COUNT,
+};
+#undef VRT_API_ROUTE_ENUM_
+
+/*
+ * X(name, id, HTTP status, meaning). The ids from job.input on are also what a failed job's
+ * `error` holds; any id that isn't here has status 500.
+ */
+#define VRT_API_ERRORS(X)                                                                       \
+    X(HTTP_MALFORMED,       "http.malformed",       400, "not HTTP/1.1, or against its rules")  \
+    X(HTTP_TIMEOUT,         "http.timeout",         408, "the request took too long to arrive") \
+    X(HTTP_BODY_TOO_LARGE,  "http.body_too_large",  413, "the body is over the limit")          \
+    X(HTTP_URL_TOO_LONG,    "http.url_too_long",    414, "the URL is over the limit")           \
+    X(HTTP_NOT_JSON,        "http.not_json",        415, "Content-Type isn't application/json") \
+    X(HTTP_HEADER_TOO_LARGE, "http.header_too_large", 431, "the header is over the limit")      \
+    X(HTTP_NO_ROUTE,        "http.no_route",        404, "nothing is at this path")             \
+    X(HTTP_METHOD,          "http.method",          405, "this path has other methods")         \
+    X(HTTP_TOO_MANY,        "http.too_many",        503, "too many connections")                \
+    X(REQUEST_JSON,         "request.json",         400, "the body isn't well-formed JSON")     \
+    X(REQUEST_FIELD,        "request.field",        422, "a field is unknown or has no meaning") \
+    X(REQUEST_QUERY,        "request.query",        400, "the query of the URL isn't understood") \
+    X(REQUEST_DESCRIPTORS,  "request.descriptors",  422, "descriptors are missing or unfit")    \
+    X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
+    X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
+    X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
+    X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
+    X(JOB_OUTPUT,           "job.output",           422, "the output cannot be written")        \
+    X(JOB_SAME_FILE,        "job.same_file",        422, "input and output are one file")       \
+    X(JOB_DAMAGED,          "job.damaged",          422, "damaged frames, and `strict`")        \
+    X(JOB_VERIFY,           "job.verify",           500, "the result failed its last check")    \
+    X(JOB_INTERRUPTED,      "job.interrupted",      503, "the daemon stopped before the end")   \
+    X(MODEL_NOT_FOUND,      "model.not_found",      404, "no model has this name")              \
+    X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
+    X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
+    X(DEVICE_UNKNOWN,       "device.unknown",       422, "no device has this name or kind")     \
+    X(DEVICE_MEMORY,        "device.memory",        503, "no device has enough memory")         \
+    X(DEVICE_FAILED,        "device.failed",        500, "every device failed on this work")    \
+    X(OUT_OF_MEMORY,        "out_of_memory",        503, "the host's memory is full")           \
+    X(SHUTTING_DOWN,        "shutting_down",        503, "the daemon is about to stop")         \
+    X(INTERNAL,             "internal",             500, "a failure of the system underneath")
+
+#define VRT_API_ERROR_ENUM_(name, id, status, meaning) VRT_API_E_##name,
+enum vrt_api_error_index {
+    VRT_API_ERRORS(VRT_API_ERROR_ENUM_)
+    VRT_API_ERROR_COUNT,
+};
+#undef VRT_API_ERROR_ENUM_
+
+/* The id for vrt_refuse(): VRT_E(JOB_NOT_FOUND) is "job.not_found". */
+#define VRT_E(name) (vrt_api_errors[VRT_API_E_##name].id)
+
+/* Limits of one request. */
+#define VRT_API_BODY_MAX_BYTES (64 * 1024)
+#define VRT_API_HEADER_MAX_BYTES (16 * 1024)
+#define VRT_API_URL_MAX_BYTES 2048
+#define VRT_API_DESCRIPTORS_MAX 4       /* that may come with it; a job takes two or three */
+#define VRT_API_REQUEST_MAX_S 10        /* from its first byte to its last, however slow */
+#define VRT_API_IDLE_MAX_S 60           /* a connection between requests */
+
+/* Limits of what clients may make the daemon hold. */
+#define VRT_API_CONNECTIONS_MAX 256
+#define VRT_API_CONNECTIONS_PER_UID_MAX 64
+#define VRT_API_RESPONSE_MAX_BYTES (16 * 1024 * 1024)   /* that wait for a reader; then: cut off */
+#define VRT_API_EVENT_QUEUE_MAX_BYTES (256 * 1024)      /* likewise, of a stream of events */
+#define VRT_API_EVENT_PERIOD_MS 200     /* a job's progress is told no more often */
+#define VRT_API_HEARTBEAT_S 15          /* a comment on streams where nothing else was sent */
+
+/* Sizes of texts in messages, each with its NUL byte. */
+#define VRT_API_NAME_BYTES 256          /* of a file or model */
+#define VRT_API_DEVICE_BYTES 32         /* "cuda:0" */
+#define VRT_API_REQUEST_DEVICE_BYTES 256    /* "cuda:0,xpu:1" */
+#define VRT_API_WORD_BYTES 32           /* codec, preset, pixel format, architecture */
+#define VRT_API_TEXT_BYTES 512          /* a sentence, a description */
+#define VRT_API_WARNINGS_MAX 64         /* of a job; the last says how many more there were */
+#define VRT_API_DEVICES_MAX 512
+
+#define VRT_API_PRIORITY_MIN (-100)
+#define VRT_API_PRIORITY_MAX 100
+#define VRT_API_TILE_MIN 32             /* pixels of the input */
+#define VRT_API_TILE_MAX 16384
+#define VRT_API_OVERLAP_MAX 512
+
+struct vrt_api_route {
+    const char *method, *path;
+};
+
+struct vrt_api_error {
+    const char *id;
+    int status;
+    const char *meaning;
+};
+
+/* By enum vrt_api_route_id and enum vrt_api_error_index. */
+extern const struct vrt_api_route vrt_api_routes[VRT_API_ROUTE_COUNT];
+extern const struct vrt_api_error vrt_api_errors[VRT_API_ERROR_COUNT];
+
+/* The HTTP status that goes with an error's id; 500 for one that isn't in the table, or NULL. */
+int vrt_api_error_status(const char *id);
+
+/*
+ * The route for a method and path ("/v1/jobs/12", without a query).
+ * Return: 0, with *ret_job_id >= 1 where the path names a job, else -1; -ENOENT: nothing is at
+ * this path; -EOPNOTSUPP: something is, with another method (VRT_E(HTTP_METHOD)).
+ */
+int vrt_api_route_find(const char *method, const char *path, enum vrt_api_route_id *ret_route,
+                       long long *ret_job_id);
+
+/* The methods allowed at `path`, "GET, DELETE", for the Allow header; "" where nothing is. */
+const char *vrt_api_route_allow(const char *path, char *buffer, size_t size);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What is said about devices, models and the daemon itself. Unknown values: see msg_job.h. */
+
+#include "api.h"
+#include "fields.h"
+
+enum vrt_device_state {
+    VRT_DEVICE_READY,
+    VRT_DEVICE_BUSY,
+    VRT_DEVICE_LOST,            /* until the daemon starts again */
+    VRT_DEVICE_QUARANTINED,     /* it failed repeatedly; tried again later */
+    VRT_DEVICE_STATE_COUNT,
+};
+
+struct vrt_device_usage {
+    int64_t total_bytes, free_bytes;                    /* from the driver */
+    int64_t replica_bytes, workspace_bytes, peak_bytes; /* by our own accounting */
+};
+
+/* One of GET /v1/devices: {"devices":[...]}. */
+struct vrt_device_report {
+    char name[VRT_API_DEVICE_BYTES];            /* "cpu:0" */
+    char kind[VRT_API_WORD_BYTES];              /* "cpu" */
+    char description[VRT_API_TEXT_BYTES];
+    int state;                                  /* enum vrt_device_state */
+    int64_t threads;                            /* host threads it computes with */
+    struct vrt_device_usage memory;
+    int64_t shards_done, shards_failed;
+    double seconds_per_shard;
+    char last_error[VRT_API_TEXT_BYTES];
+};
+
+/* One of GET /v1/models: {"models":[...]}. */
+struct vrt_model_report {
+    char name[VRT_API_NAME_BYTES];
+    char architecture[VRT_API_WORD_BYTES];
+    int64_t scale, parameters;
+    char source[VRT_API_TEXT_BYTES];            /* "built-in", or the file's path */
+    char checksum[VRT_API_WORD_BYTES];
+    bool is_default;
+};
+
+struct vrt_status_jobs {
+    int64_t queued, running, done, failed, cancelled;   /* running: finishing included */
+};
+
+struct vrt_status_device {
+    char name[VRT_API_DEVICE_BYTES];
+    int state;
+};
+
+/* GET /v1/status. */
+struct vrt_status_report {
+    char version[VRT_API_WORD_BYTES];
+    int64_t pid;
+    double uptime_s;
+    struct vrt_status_jobs jobs;
+    struct vrt_status_device *devices;
+    size_t n_devices;
+    int64_t requests;                           /* answered since the start */
+    int64_t connections;                        /* open now */
+};
+
+extern const char *const vrt_device_state_names[];
+
+extern const struct vrt_field vrt_device_fields[];
+extern const struct vrt_field vrt_model_fields[];
+extern const struct vrt_field vrt_status_fields[];
+
+/* Everything unknown; nothing allocated. */
+void vrt_device_report_init(struct vrt_device_report *report);
+void vrt_model_report_init(struct vrt_model_report *report);
+void vrt_status_report_init(struct vrt_status_report *report);

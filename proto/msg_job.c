@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "msg_job.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+const char *const vrt_job_state_names[] = {
+    [VRT_JOB_QUEUED] = "queued",
+    [VRT_JOB_RUNNING] = "running",
+    [VRT_JOB_FINISHING] = "finishing",
+    [VRT_JOB_DONE] = "done",
+    [VRT_JOB_FAILED] = "failed",
+    [VRT_JOB_CANCELLED] = "cancelled",
+    [VRT_JOB_STATE_COUNT] = NULL,
+};
+
+const char *const vrt_job_precision_names[] = {
+    [VRT_JOB_PRECISION_AUTO] = "auto",
+    [VRT_JOB_PRECISION_F32] = "f32",
+    [VRT_JOB_PRECISION_F16] = "f16",
+    [VRT_JOB_PRECISION_BF16] = "bf16",
+    [VRT_JOB_PRECISION_COUNT] = NULL,
+};
+
+const char *const vrt_job_codec_names[] = {
+    [VRT_JOB_CODEC_H264] = "h264",
+    [VRT_JOB_CODEC_HEVC] = "hevc",
+    [VRT_JOB_CODEC_FFV1] = "ffv1",
+    [VRT_JOB_CODEC_COUNT] = NULL,
+};
+
+#define NULLABLE VRT_FIELD_NULLABLE
+#define REQUIRED VRT_FIELD_REQUIRED
+#define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)
+
+#define T struct vrt_file_ref
+static const struct vrt_field file_fields[] = {
+    VRT_FIELD_INT(T, fd, REQUIRED, 0, FD_MAX),
+    VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELDS_END,
+};
+
+static const struct vrt_field model_ref_fields[] = {
+    VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
+    VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_request
+const struct vrt_field vrt_job_request_fields[] = {
+    VRT_FIELD_OBJECT(T, input, REQUIRED, file_fields),
+    VRT_FIELD_OBJECT(T, output, REQUIRED, file_fields),
+    VRT_FIELD_OBJECT(T, model, 0, model_ref_fields),
+    VRT_FIELD_TEXT(T, device, 0),
+    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
+    VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
+    VRT_FIELD_INT(T, overlap, NULLABLE, 0, VRT_API_OVERLAP_MAX),
+    VRT_FIELD_ENUM(T, codec, NULLABLE, vrt_job_codec_names),
+    VRT_FIELD_INT(T, quality, NULLABLE, 0, 51),
+    VRT_FIELD_TEXT(T, preset, NULLABLE),
+    VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
+    VRT_FIELD_BOOL(T, strict, 0),
+    VRT_FIELD_BOOL(T, overwrite, 0),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define COUNT(type, member, flags) VRT_FIELD_INT(type, member, flags, 0, INT64_MAX)
+#define SECONDS(type, member) VRT_FIELD_DOUBLE(type, member, NULLABLE, 0, INT64_MAX)
+#define SHARE(type, member) VRT_FIELD_DOUBLE(type, member, NULLABLE, 0, 1)
+
+#define T struct vrt_job_device
+static const struct vrt_field device_fields[] = {
+    VRT_FIELD_TEXT(T, name, 0),
+    COUNT(T, shards_done, 0),
+    COUNT(T, shards_running, 0),
+    COUNT(T, frames_done, 0),
+    COUNT(T, replica_bytes, NULLABLE),
+    COUNT(T, workspace_bytes, NULLABLE),
+    COUNT(T, peak_bytes, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_model
+static const struct vrt_field model_fields[] = {
+    VRT_FIELD_TEXT(T, name, 0),
+    VRT_FIELD_TEXT(T, architecture, NULLABLE),
+    COUNT(T, scale, NULLABLE),
+    VRT_FIELD_TEXT(T, checksum, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_stages
+static const struct vrt_field stage_fields[] = {
+    SHARE(T, decode),
+    SHARE(T, upload),
+    SHARE(T, compute),
+    SHARE(T, download),
+    SHARE(T, encode),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_recipe
+static const struct vrt_field recipe_fields[] = {
+    COUNT(T, clip_frames, NULLABLE),
+    COUNT(T, tile_width, NULLABLE),
+    COUNT(T, tile_height, NULLABLE),
+    COUNT(T, overlap, NULLABLE),
+    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
+    VRT_FIELD_ENUM(T, codec, 0, vrt_job_codec_names),
+    COUNT(T, quality, NULLABLE),
+    VRT_FIELD_TEXT(T, preset, NULLABLE),
+    COUNT(T, encoder_threads, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_video
+static const struct vrt_field video_fields[] = {
+    COUNT(T, width, NULLABLE),
+    COUNT(T, height, NULLABLE),
+    COUNT(T, output_width, NULLABLE),
+    COUNT(T, output_height, NULLABLE),
+    SECONDS(T, fps),
+    SECONDS(T, duration_s),
+    VRT_FIELD_TEXT(T, codec, NULLABLE),
+    VRT_FIELD_TEXT(T, pixel_format, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_error
+static const struct vrt_field error_fields[] = {
+    VRT_FIELD_TEXT(T, id, 0),
+    VRT_FIELD_TEXT(T, message, 0),
+    VRT_FIELD_TEXT(T, field, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_info
+#define SHORT_FORM                                                                      \
+    COUNT(T, id, 0),                                                                    \
+    VRT_FIELD_ENUM(T, state, 0, vrt_job_state_names),                                   \
+    VRT_FIELD_TEXT(T, input, 0),                                                        \
+    VRT_FIELD_TEXT(T, output, 0),                                                       \
+    VRT_FIELD_OBJECT(T, model, 0, model_fields),                                        \
+    VRT_FIELD_TEXT(T, device, 0),                                                       \
+    VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),          \
+    VRT_FIELD_TIME(T, created_at, 0),                                                   \
+    VRT_FIELD_TIME(T, started_at, NULLABLE),                                            \
+    VRT_FIELD_TIME(T, finished_at, NULLABLE),                                           \
+    SECONDS(T, elapsed_s),                                                              \
+    COUNT(T, frames_total, NULLABLE),                                                   \
+    COUNT(T, frames_done, 0),                                                           \
+    SECONDS(T, fps),                                                                    \
+    SECONDS(T, eta_s),                                                                  \
+    VRT_FIELD_TEXT(T, bottleneck, NULLABLE),                                            \
+    VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_fields),         \
+    VRT_FIELD_OPTIONAL(T, error, has_error, error_fields)
+
+const struct vrt_field vrt_job_short_fields[] = {
+    SHORT_FORM,
+    VRT_FIELDS_END,
+};
+
+const struct vrt_field vrt_job_fields[] = {
+    SHORT_FORM,
+    VRT_FIELD_OBJECT(T, stages, 0, stage_fields),
+    VRT_FIELD_OPTIONAL(T, recipe, has_recipe, recipe_fields),
+    VRT_FIELD_OPTIONAL(T, video, has_video, video_fields),
+    VRT_FIELD_BOOL(T, reproducible, 0),
+    VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
+    VRT_FIELDS_END,
+};
+#undef T
+
+bool vrt_job_state_is_final(int state)
+{
+    return state == VRT_JOB_DONE || state == VRT_JOB_FAILED || state == VRT_JOB_CANCELLED;
+}
+
+void vrt_job_request_init(struct vrt_job_request *request)
+{
+    *request = (struct vrt_job_request){ .device = "auto" };
+    vrt_fields_reset(vrt_job_request_fields, request);
+    request->input.fd = request->output.fd = VRT_UNKNOWN;
+}
+
+/* What no single field tells. */
+static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
+{
+    const struct {
+        const char *field;
+        const struct vrt_file_ref *file;
+        bool name_needed;
+    } files[] = {
+        { "input", &q->input, true },
+        { "output", &q->output, true },
+        { "model", &q->model, q->model.fd >= 0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+        if (files[i].name_needed && !files[i].file->name[0]) {
+            vrt_error_set_field(error, files[i].field);
+            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                              "%s.name: a name is needed, it is empty", files[i].field);
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (files[i].file->fd < 0 || files[i].file->fd != files[k].file->fd)
+                continue;
+            vrt_error_set_field(error, files[i].field);
+            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_DESCRIPTORS),
+                              "%s.fd: descriptor %d is %s already; each file has its own",
+                              files[i].field, (int)files[i].file->fd, files[k].field);
+        }
+    }
+    if (!q->device[0]) {
+        vrt_error_set_field(error, "device");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "device: a device is needed, such as \"auto\", \"cpu\" or \"cpu:0\"");
+    }
+    return 0;
+}
+
+int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request *ret_request,
+                          struct vrt_error *error)
+{
+    struct vrt_job_request request;
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(text, size, &json, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_job_request_init(&request);
+    r = vrt_fields_decode(vrt_job_request_fields, json, VRT_FIELDS_STRICT, &request, error);
+    json_decref(json);
+    if (r == 0)
+        r = check_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_request = request;
+    return 0;
+}
+
+void vrt_job_info_init(struct vrt_job_info *info)
+{
+    *info = (struct vrt_job_info){ 0 };
+    vrt_fields_reset(vrt_job_fields, info);
+}
+
+void vrt_job_info_done(struct vrt_job_info *info)
+{
+    vrt_fields_done(vrt_job_fields, info);
+}
+
+int vrt_job_info_decode(const struct json_t *json, struct vrt_job_info *ret_info,
+                        struct vrt_error *error)
+{
+    struct vrt_job_info info;
+
+    vrt_job_info_init(&info);
+    info.state = VRT_UNKNOWN;
+    info.id = VRT_UNKNOWN;
+    int r = vrt_fields_decode(vrt_job_fields, json, VRT_FIELDS_LENIENT, &info, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_info = info;
+    return 0;
+}
+
+struct error_body {
+    struct vrt_job_error error;
+};
+
+static const struct vrt_field error_body_fields[] = {
+    VRT_FIELD_OBJECT(struct error_body, error, REQUIRED, error_fields),
+    VRT_FIELDS_END,
+};
+
+int vrt_error_print(const struct vrt_error *error, struct vrt_buf *buf)
+{
+    struct error_body body = { 0 };
+
+    snprintf(body.error.id, sizeof(body.error.id), "%s", error->id ? error->id : VRT_E(INTERNAL));
+    snprintf(body.error.message, sizeof(body.error.message), "%s", error->message);
+    snprintf(body.error.field, sizeof(body.error.field), "%s", error->field);
+    return vrt_fold(vrt_fields_print(error_body_fields, &body, buf));
+}
+
+int vrt_error_decode(const struct json_t *json, struct vrt_job_error *ret_error)
+{
+    struct error_body body = { 0 };
+
+    int r = vrt_fields_decode(error_body_fields, json, VRT_FIELDS_LENIENT, &body, NULL);
+    if (r < 0 || !body.error.message[0])
+        return -EINVAL;
+    *ret_error = body.error;
+    return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What is said about jobs: the request that makes one, and what GET tells of it
+ *
+ * The structs' members are the JSON's keys. Unknown numbers: VRT_UNKNOWN (-1), NAN for doubles;
+ * unknown times: 0; unknown texts: "". The JSON has null there.
+ */
+
+#include "api.h"
+#include "base/cleanup.h"
+#include "fields.h"
+
+enum vrt_job_state {
+    VRT_JOB_QUEUED,
+    VRT_JOB_RUNNING,
+    VRT_JOB_FINISHING,      /* all frames computed; the file is joined and checked */
+    VRT_JOB_DONE,
+    VRT_JOB_FAILED,
+    VRT_JOB_CANCELLED,
+    VRT_JOB_STATE_COUNT,
+};
+
+enum vrt_job_precision {
+    VRT_JOB_PRECISION_AUTO,
+    VRT_JOB_PRECISION_F32,
+    VRT_JOB_PRECISION_F16,
+    VRT_JOB_PRECISION_BF16,
+    VRT_JOB_PRECISION_COUNT,
+};
+
+enum vrt_job_codec {
+    VRT_JOB_CODEC_H264,
+    VRT_JOB_CODEC_HEVC,
+    VRT_JOB_CODEC_FFV1,
+    VRT_JOB_CODEC_COUNT,
+};
+
+/* A file of the submitter's: a descriptor that came with the request, and what to call it. */
+struct vrt_file_ref {
+    int64_t fd;                             /* 0: the first that was sent; VRT_UNKNOWN: none */
+    char name[VRT_API_NAME_BYTES];          /* without folders; its ending names the container */
+};
+
+/* POST /v1/jobs. Only input and output must be given. */
+struct vrt_job_request {
+    struct vrt_file_ref input, output;
+    struct vrt_file_ref model;              /* without fd: one the daemon knows; name "": default */
+    char device[VRT_API_REQUEST_DEVICE_BYTES];  /* "auto"; see DEVICES in vrtctl(1) */
+    int precision;                          /* enum vrt_job_precision */
+    int64_t tile;                           /* pixels of the input; unknown: as memory allows */
+    int64_t overlap;                        /* likewise; unknown: from the network */
+    int codec;                              /* enum vrt_job_codec; unknown: as configured */
+    int64_t quality;                        /* the codec's CRF; unknown: as configured */
+    char preset[VRT_API_WORD_BYTES];        /* "": as configured */
+    int64_t priority;                       /* higher goes first */
+    bool strict;                            /* damaged frames fail the job */
+    bool overwrite;                         /* an output that isn't empty is replaced at the end */
+};
+
+/* A job's share of one device. */
+struct vrt_job_device {
+    char name[VRT_API_DEVICE_BYTES];
+    int64_t shards_done, shards_running, frames_done;
+    int64_t replica_bytes, workspace_bytes, peak_bytes;
+};
+
+struct vrt_job_model {
+    char name[VRT_API_NAME_BYTES];
+    char architecture[VRT_API_WORD_BYTES];
+    int64_t scale;
+    char checksum[VRT_API_WORD_BYTES];      /* 16 hexadecimal digits */
+};
+
+/* Busy share of the job's running time, 0 to 1 (NAN: not measured yet). */
+struct vrt_job_stages {
+    double decode, upload, compute, download, encode;
+};
+
+/* Chosen once, when the job is admitted. */
+struct vrt_job_recipe {
+    int64_t clip_frames, tile_width, tile_height, overlap;
+    int precision;                          /* never auto */
+    int codec;
+    int64_t quality;
+    char preset[VRT_API_WORD_BYTES];
+    int64_t encoder_threads;
+};
+
+struct vrt_job_video {
+    int64_t width, height, output_width, output_height;
+    double fps, duration_s;
+    char codec[VRT_API_WORD_BYTES], pixel_format[VRT_API_WORD_BYTES];   /* FFmpeg's names */
+};
+
+struct vrt_job_error {
+    char id[64];
+    char message[VRT_API_TEXT_BYTES];
+    char field[64];
+};
+
+/* GET /v1/jobs/{id}: all of it. GET /v1/jobs and events: as far as vrt_job_short_fields goes. */
+struct vrt_job_info {
+    int64_t id;
+    int state;                              /* enum vrt_job_state */
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+    struct vrt_job_model model;
+    char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as requested */
+    int64_t priority;
+    int64_t created_at, started_at, finished_at;    /* wall clock, ns */
+    double elapsed_s;                       /* since started_at, until finished_at */
+    int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
+    double fps, eta_s;
+    char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
+    struct vrt_job_device *devices;
+    size_t n_devices;
+    bool has_error;
+    struct vrt_job_error error;
+
+    /* from here on not in the short form */
+    struct vrt_job_stages stages;
+    bool has_recipe;
+    struct vrt_job_recipe recipe;
+    bool has_video;
+    struct vrt_job_video video;
+    bool reproducible;
+    char (*warnings)[VRT_API_TEXT_BYTES];
+    size_t n_warnings;
+};
+
+/* Each ended by NULL, by the enums above. */
+extern const char *const vrt_job_state_names[];
+extern const char *const vrt_job_precision_names[];
+extern const char *const vrt_job_codec_names[];
+
+extern const struct vrt_field vrt_job_request_fields[];
+extern const struct vrt_field vrt_job_fields[];
+extern const struct vrt_field vrt_job_short_fields[];
+
+/* Done, failed or cancelled: nothing will happen to it any more. */
+bool vrt_job_state_is_final(int state);
+
+/* Every setting absent. */
+void vrt_job_request_init(struct vrt_job_request *request);
+
+/*
+ * Decodes the body of POST /v1/jobs; checks what can be checked without looking at the files.
+ * Return: 0; -EINVAL, with id, field and sentence in error; -ENOMEM. Nothing needs to be freed.
+ */
+int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request *ret_request,
+                          struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Everything unknown; nothing allocated. */
+void vrt_job_info_init(struct vrt_job_info *info);
+
+/* Frees arrays that were decoded; not to be called where they are borrowed. */
+void vrt_job_info_done(struct vrt_job_info *info);
+
+/* Decodes a job in either form, leniently. On 0 `ret_info` needs vrt_job_info_done(). */
+int vrt_job_info_decode(const struct json_t *json, struct vrt_job_info *ret_info,
+                        struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Appends {"error":{...}}, the body of every refusal. Return: 0, -ENOMEM, -EMSGSIZE. */
+int vrt_error_print(const struct vrt_error *error, struct vrt_buf *buf) VRT_MUST_CHECK;
+
+/* Decodes such a body. Return: 0; -EINVAL if it is something else. */
+int vrt_error_decode(const struct json_t *json, struct vrt_job_error *ret_error);
