@@ -38,22 +38,6 @@ finish()
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The clip of a package that need not be installed; needs its list of packages only once.
-natural_clip()
-{
-    local package=python3-imageio member=./usr/lib/python3/dist-packages/imageio/resources/images/cockatoo.mp4
-    (
-        cd "$tmp"
-        apt-get download -q "$package" >/dev/null 2>&1 || {
-            if [ "$(id -u)" -eq 0 ]; then apt-get update -q; else sudo apt-get update -q; fi
-            apt-get download -q "$package"
-        } >/dev/null
-        dpkg-deb --fsys-tarfile "$package"_*.deb | tar -xO "$member" >natural.mp4
-    )
-    ffmpeg -v error -nostdin -i "$tmp/natural.mp4" -vf scale=480:270:flags=bicubic,format=yuv420p \
-        -c:v libx264 -crf 18 -an -y "$1"
-}
-
 mkdir -p demo-output
 if [ $# -eq 1 ]; then
     input=$1
@@ -61,8 +45,7 @@ else
     input=demo-output/cockatoo-480x270.mp4
     if [ ! -s "$input" ]; then
         echo "demo.sh: fetching a natural clip"
-        natural_clip "$tmp/clip.mp4"
-        mv "$tmp/clip.mp4" "$input"
+        tests/bench/natural-clip.sh "$input" 480 270
     fi
 fi
 name=$(basename "$input")

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the whole program costs beyond the network, as ratios of figures taken side by side.
+
+usage: bench-daemon.py BUILD [--clip FILE] [efficiency] [scaling] [memory] [polling]
+
+  efficiency  wall time of a job over (CPU seconds of the network alone + CPU seconds of decoding
+              and encoding alone) / cores: 1.00 is a program in which nothing ever waits
+  scaling     two single-core CPU devices over one, with a network that dominates
+  memory      peak memory of vrtd on a video ten times as long, over the short one's
+  polling     what 100 status requests a second see, and what they cost the job
+
+Without names: all. Each prints its figures and one line "NAME: RATIO (wanted ...)". BUILD should be
+an optimised build; the machine should be idle. --clip names a 640x360 video of 200 frames; by
+default one is made by natural-clip.sh.
+"""
+import array
+import json
+import os
+import resource
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CORES = len(os.sched_getaffinity(0))
+
+
+def child_cpu(command, **options):
+    """CPU seconds and wall seconds of a command."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **options)
+    wall = time.monotonic() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), wall
+
+
+def ffmpeg(*arguments):
+    return ['ffmpeg', '-v', 'error', '-nostdin', '-y', *map(str, arguments)]
+
+
+class Bench:
+    def __init__(self, build, clip, folder):
+        os.environ['VRTD_BUILD'] = build
+        sys.path.insert(0, os.path.join(HERE, '..', 'e2e'))
+        import harness
+        self.harness = harness
+        self.build, self.folder = build, folder
+        self.clip = clip or self.path('clip.mp4')
+        if not clip:
+            subprocess.run([os.path.join(HERE, 'natural-clip.sh'), self.clip, '640', '360', '200'],
+                           check=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def daemon(self, config=None):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        return self.harness.Daemon(folder, config)
+
+    def job(self, daemon, source, *options):
+        """Wall seconds of a job as its user sees it, and its last JSON."""
+        target = os.path.join(daemon.folder, 'out.mkv')
+        started = time.monotonic()
+        done = subprocess.run([self.harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
+                               '--json', '--overwrite', *options, '--output', target, source],
+                              check=True, capture_output=True, text=True)
+        return time.monotonic() - started, json.loads(done.stdout.strip().splitlines()[-1])
+
+    # efficiency
+
+    def network_cpu_per_frame(self, frames=4, repeats=6):
+        """By vrt-infer: the difference between many runs and one leaves start-up out."""
+        raw = subprocess.run(ffmpeg('-i', self.clip, '-frames:v', frames, '-f', 'rawvideo',
+                                    '-pix_fmt', 'gbrpf32le', '-'), check=True,
+                             capture_output=True).stdout
+        plane = 640 * 360 * 4
+        data = b''.join(raw[f * 3 * plane + p * plane:f * 3 * plane + (p + 1) * plane]
+                        for f in range(frames) for p in (2, 0, 1))
+        header = ("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3, 360, 640), }" % frames)
+        header = header.ljust(117) + '\n'
+        with open(self.path('x.npy'), 'wb') as f:
+            f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + data)
+        command = [os.path.join(self.build, 'workers', 'infer', 'vrt-infer'), '--model',
+                   'compact-x2', '--input', self.path('x.npy'), '--output', self.path('y.npy'),
+                   '--threads', str(CORES)]
+        one = statistics.median(child_cpu(command + ['--repeat', '1'])[0] for _ in range(3))
+        many = statistics.median(child_cpu(command + ['--repeat', str(1 + repeats)])[0]
+                                 for _ in range(3))
+        return (many - one) / repeats / frames
+
+    def codec_cpu(self, recipe):
+        """Decoding the input, and encoding the restored frames with the job's own settings."""
+        decode = child_cpu(ffmpeg('-threads', CORES, '-i', self.clip, '-f', 'null', '-'))[0]
+        lossless = self.path('restored.mkv')
+        source = os.path.join(self.last_folder, 'out.mkv')
+        subprocess.run(ffmpeg('-i', source, '-c:v', 'rawvideo', '-an', lossless), check=True)
+        read = child_cpu(ffmpeg('-i', lossless, '-f', 'null', '-'))[0]
+        encode = child_cpu(ffmpeg('-i', lossless, '-c:v', 'libx264', '-preset', recipe['preset'],
+                                  '-crf', recipe['quality'], '-threads',
+                                  recipe['encoder_threads'], '-f', 'null', '-'))[0]
+        os.unlink(lossless)
+        return decode, encode - read
+
+    def efficiency(self):
+        walls, networks, codecs = [], [], []
+        for _ in range(3):
+            daemon = self.daemon()
+            self.last_folder = daemon.folder
+            wall, job = self.job(daemon, self.clip, '--precision', 'f32')
+            daemon.stop()
+            walls.append(wall)
+            networks.append(self.network_cpu_per_frame() * job['frames_done'])
+            codecs.append(self.codec_cpu(job['recipe']))
+        wall, network = statistics.median(walls), statistics.median(networks)
+        decode = statistics.median(c[0] for c in codecs)
+        encode = statistics.median(c[1] for c in codecs)
+        print(f'  wall {wall:.2f} s; CPU: network {network:.2f} s, decode {decode:.2f} s, '
+              f'encode {encode:.2f} s; {CORES} cores; stages {job["stages"]}')
+        ratio = wall * CORES / (network + decode + encode)
+        print(f'efficiency: {ratio:.3f} (wanted at most 1.05)')
+
+    # scaling
+
+    def heavy_model(self, features=64, convs=16, scale=4):
+        """A network of the size of realesr-animevideov3, weights small and arbitrary."""
+        tensors, state = [], 1
+        def add(name, *shape):
+            nonlocal state
+            count = 1
+            for s in shape:
+                count *= s
+            fan = count // shape[0] if len(shape) > 1 else 1
+            values = array.array('f')
+            for _ in range(count):
+                state = (state * 6364136223846793005 + 1442695040888963407) & (2**64 - 1)
+                u = (state >> 40) / 2**24 * 2 - 1
+                values.append(u * (3 / fan)**0.5 * 0.9 if len(shape) > 1 else 0.1 + 0.05 * u)
+            tensors.append((name, shape, values.tobytes()))
+        sizes = [3] + [features] * (convs + 1)
+        for i in range(convs + 1):
+            add(f'body.{2 * i}.weight', features, sizes[i], 3, 3)
+            add(f'body.{2 * i}.bias', features)
+            add(f'body.{2 * i + 1}.weight', features)
+        last = 2 * (convs + 1)
+        add(f'body.{last}.weight', 3 * scale * scale, features, 3, 3)
+        add(f'body.{last}.bias', 3 * scale * scale)
+        header, offset = {}, 0
+        for name, shape, data in tensors:
+            header[name] = {'dtype': 'F32', 'shape': shape,
+                            'data_offsets': [offset, offset + len(data)]}
+            offset += len(data)
+        text = json.dumps(header).encode()
+        text += b' ' * (-len(text) % 8)
+        path = self.path('heavy.safetensors')
+        with open(path, 'wb') as f:
+            f.write(struct.pack('<Q', len(text)) + text + b''.join(t[2] for t in tensors))
+        return path
+
+    def scaling(self):
+        model = self.heavy_model()
+        short = self.path('short.mp4')
+        subprocess.run(ffmpeg('-i', self.clip, '-vf', 'scale=160:90', '-frames:v', 120, short),
+                       check=True)
+        walls = {1: [], 2: []}
+        for _ in range(3):
+            for devices in (1, 2):
+                daemon = self.daemon({'cpu': {'devices': devices, 'threads': 1}})
+                walls[devices].append(self.job(daemon, short, '--model', model, '--precision',
+                                               'f32')[0])
+                daemon.stop()
+        one, two = statistics.median(walls[1]), statistics.median(walls[2])
+        print(f'  one device of one core {one:.2f} s, two {two:.2f} s')
+        print(f'scaling: {one / two:.3f} (wanted at least 1.8)')
+
+    # memory
+
+    def memory(self):
+        peaks = {}
+        for seconds in (20, 200):
+            source = self.path(f'{seconds}.mp4')
+            subprocess.run(ffmpeg('-stream_loop', -1, '-i', self.clip, '-t', seconds, '-vf',
+                                  'scale=160:90', '-r', 25, source), check=True)
+            daemon = self.daemon()
+            _, job = self.job(daemon, source)
+            peaks[seconds] = daemon.memory_peak_bytes()
+            print(f'  {seconds} s, {job["frames_done"]} frames: peak {peaks[seconds] / 2**20:.1f} MiB')
+            daemon.stop()
+        print(f'memory: {peaks[200] / peaks[20]:.3f} (wanted 0.95 to 1.05)')
+
+    # polling
+
+    def polling(self):
+        walls, waits = {False: [], True: []}, []
+        for _ in range(3):
+            for polled in (False, True):
+                daemon = self.daemon()
+                over = threading.Event()
+                thread = threading.Thread(target=self.poll, args=(daemon, over, waits))
+                if polled:
+                    thread.start()
+                walls[polled].append(self.job(daemon, self.clip)[0])
+                over.set()
+                if polled:
+                    thread.join()
+                daemon.stop()
+        waits.sort()
+        p50, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+        print(f'  {len(waits)} requests: p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms, '
+              f'longest {waits[-1] * 1e3:.2f} ms; jobs {walls}')
+        ratio = statistics.median(walls[True]) / statistics.median(walls[False])
+        print(f'polling: p99 {p99 * 1e3:.2f} ms (wanted under 5), job time {ratio:.3f} '
+              '(wanted at most 1.01)')
+
+    def poll(self, daemon, over, waits):
+        connection = self.harness.UnixConnection(daemon.socket)
+        due = time.monotonic()
+        while not over.is_set():
+            started = time.monotonic()
+            connection.request('GET', '/v1/status')
+            connection.getresponse().read()
+            waits.append(time.monotonic() - started)
+            due += 0.01
+            time.sleep(max(0, due - time.monotonic()))
+        connection.close()
+
+
+def main():
+    arguments, clip = sys.argv[1:], None
+    if '--clip' in arguments:
+        at = arguments.index('--clip')
+        clip = os.path.abspath(arguments[at + 1])
+        del arguments[at:at + 2]
+    names = ['efficiency', 'scaling', 'memory', 'polling']
+    if not arguments or arguments[0].startswith('-') or set(arguments[1:]) - set(names):
+        print(__doc__)
+        return 2
+    with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
+        bench = Bench(os.path.abspath(arguments[0]), clip, folder)
+        for name in arguments[1:] or names:
+            getattr(bench, name)()
+            sys.stdout.flush()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
