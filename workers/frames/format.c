@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-static const char *const matrix_names[VRT_MATRIX_COUNT] = {
-    [VRT_MATRIX_BT601] = "bt601",
-    [VRT_MATRIX_BT709] = "bt709",
-    [VRT_MATRIX_BT2020_NCL] = "bt2020",
+static const char *const matrix_names[VRT_FRAME_MATRIX_COUNT] = {
+    [VRT_FRAME_MATRIX_BT601] = "bt601",
+    [VRT_FRAME_MATRIX_BT709] = "bt709",
+    [VRT_FRAME_MATRIX_BT2020_NCL] = "bt2020",
 };
 
 int vrt_frame_format_n_planes(const struct vrt_frame_format *format)
@@ -54,7 +54,7 @@ bool vrt_frame_format_is_valid(const struct vrt_frame_format *format)
            format->height > 0 && format->height <= VRT_FRAME_MAX_SIDE &&
            format->depth >= 8 && format->depth <= 16 &&
            (unsigned int)format->layout < VRT_LAYOUT_COUNT &&
-           (unsigned int)format->matrix < VRT_MATRIX_COUNT &&
+           (unsigned int)format->matrix < VRT_FRAME_MATRIX_COUNT &&
            format->chroma_shift_x >= 0 && format->chroma_shift_x <= (yuv ? 2 : 0) &&
            format->chroma_shift_y >= 0 && format->chroma_shift_y <= (yuv ? 2 : 0);
 }
@@ -69,7 +69,7 @@ bool vrt_frame_format_same_planes(const struct vrt_frame_format *a,
 
 enum vrt_matrix vrt_matrix_guess(int width, int height)
 {
-    return height >= 720 || width >= 1280 ? VRT_MATRIX_BT709 : VRT_MATRIX_BT601;
+    return height >= 720 || width >= 1280 ? VRT_FRAME_MATRIX_BT709 : VRT_FRAME_MATRIX_BT601;
 }
 
 /* 4:x:y as FFmpeg writes it, for chroma shifts [x][y]. */

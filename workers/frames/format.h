@@ -28,20 +28,20 @@ enum vrt_layout {
 
 /* How Y'CbCr relates to R'G'B'. */
 enum vrt_matrix {
-    VRT_MATRIX_BT601,
-    VRT_MATRIX_BT709,
-    VRT_MATRIX_BT2020_NCL,
-    VRT_MATRIX_COUNT,
+    VRT_FRAME_MATRIX_BT601,
+    VRT_FRAME_MATRIX_BT709,
+    VRT_FRAME_MATRIX_BT2020_NCL,
+    VRT_FRAME_MATRIX_COUNT,
 };
 
 /* Where a chroma sample lies among its luma samples; FFmpeg's numbers. Never unspecified. */
 enum vrt_chroma_location {
-    VRT_CHROMA_LEFT = 1,        /* MPEG-2, H.264: on the left column, between the rows */
-    VRT_CHROMA_CENTER,          /* MPEG-1, JPEG */
-    VRT_CHROMA_TOP_LEFT,        /* on the first luma sample: HDR, DV */
-    VRT_CHROMA_TOP,
-    VRT_CHROMA_BOTTOM_LEFT,
-    VRT_CHROMA_BOTTOM,
+    VRT_CHROMA_LOCATION_LEFT = 1,        /* MPEG-2, H.264: on the left column, between the rows */
+    VRT_CHROMA_LOCATION_CENTER,          /* MPEG-1, JPEG */
+    VRT_CHROMA_LOCATION_TOP_LEFT,        /* on the first luma sample: HDR, DV */
+    VRT_CHROMA_LOCATION_TOP,
+    VRT_CHROMA_LOCATION_BOTTOM_LEFT,
+    VRT_CHROMA_LOCATION_BOTTOM,
 };
 
 struct vrt_frame_format {
