@@ -188,7 +188,8 @@ class Bench:
             daemon = self.daemon()
             _, job = self.job(daemon, source)
             peaks[seconds] = daemon.memory_peak_bytes()
-            print(f'  {seconds} s, {job["frames_done"]} frames: peak {peaks[seconds] / 2**20:.1f} MiB')
+            print(f'  {seconds} s, {job["frames_done"]} frames: peak '
+                  f'{peaks[seconds] / 2**20:.1f} MiB')
             daemon.stop()
         print(f'memory: {peaks[200] / peaks[20]:.3f} (wanted 0.95 to 1.05)')
 

@@ -143,7 +143,8 @@ class Case(unittest.TestCase):
                               env=environment, timeout=PATIENCE_S, stdin=subprocess.DEVNULL)
         if status is not None and done.returncode != status:
             self.fail(f'vrtctl {" ".join(map(str, arguments))} ended with {done.returncode}, not '
-                      f'{status}:\n{done.stdout}{done.stderr}\n{(daemon or self.daemon).log_text()}')
+                      f'{status}:\n{done.stdout}{done.stderr}\n'
+                      + (daemon or self.daemon).log_text())
         return done
 
     def refused(self, *arguments, says, status=1):

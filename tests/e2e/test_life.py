@@ -35,6 +35,9 @@ class Life(unittest.TestCase):
         return subprocess.run([harness.VRTCTL, '--socket', daemon.socket, *map(str, arguments)],
                               capture_output=True, text=True, timeout=harness.PATIENCE_S)
 
+    def show(self, daemon, job):
+        return json.loads(self.vrtctl(daemon, 'show', '--json', job).stdout)
+
     def test_options(self):
         self.assertIn('vrtd', self.vrtd('--version').stdout)
         self.assertIn('--socket', self.vrtd('--help').stdout)
@@ -107,11 +110,11 @@ class Life(unittest.TestCase):
         target = self.path('c.out.mp4')
         done = self.vrtctl(daemon, 'submit', '--json', '--output', target, source)
         job = json.loads(done.stdout)
-        while json.loads(self.vrtctl(daemon, 'show', '--json', job['id']).stdout)['frames_done'] < 5:
+        while self.show(daemon, job['id'])['frames_done'] < 5:
             time.sleep(0.05)
         self.assertEqual(self.vrtctl(daemon, 'cancel', job['id']).returncode, 0)
         self.assertEqual(self.vrtctl(daemon, 'wait', job['id']).returncode, 1)
-        shown = json.loads(self.vrtctl(daemon, 'show', '--json', job['id']).stdout)
+        shown = self.show(daemon, job['id'])
         self.assertEqual(shown['state'], 'cancelled')
         self.assertLess(shown['frames_done'], 1000)
         small = clip(self.path('small.mp4'), frames=3)
@@ -148,7 +151,7 @@ class Life(unittest.TestCase):
                                self.path(f'p{i}.out.mp4'), source)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.vrtctl(daemon, 'wait', 1, 2, 3).returncode, 0)
-        jobs = [json.loads(self.vrtctl(daemon, 'show', '--json', i).stdout) for i in (2, 3)]
+        jobs = [self.show(daemon, i) for i in (2, 3)]
         self.assertLessEqual(jobs[1]['started_at'], jobs[0]['started_at'])
         self.assertEqual(daemon.stop(), 0)
 

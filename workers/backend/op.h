@@ -81,7 +81,8 @@ struct vrt_op_space_to_depth {
 
 enum vrt_resize_mode {
     VRT_RESIZE_NEAREST,             /* source index = floor(i * in / out) */
-    VRT_RESIZE_BILINEAR,            /* source = (i + 0.5) * in / out - 0.5, clamped: "align_corners false" */
+    VRT_RESIZE_BILINEAR,            /* source = (i + 0.5) * in / out - 0.5, clamped:
+                                     * "align_corners false" */
 };
 
 struct vrt_op_resize {

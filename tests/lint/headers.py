@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every header compiles alone.
+
+usage: headers.py SOURCE_ROOT BUILD_ROOT COMPILER [FLAG...]
+"""
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+
+def compile_header(job):
+    root, path, command = job
+    source = f'#include "{path}"\nint main(void);\n'
+    done = subprocess.run(command, input=source, capture_output=True, text=True, cwd=root)
+    return f'{path}:\n{done.stderr}' if done.returncode else None
+
+
+def main():
+    root, build, compiler, *flags = sys.argv[1:]
+    command = [*compiler.split(), '-std=gnu17', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror',
+               '-fsyntax-only', '-x', 'c', '-I.', '-Iproto', '-Iworkers', f'-I{build}',
+               '-Wno-missing-field-initializers', *flags, '-']
+    jobs = []
+    for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests'):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            jobs += [(root, os.path.relpath(os.path.join(folder, n), root), command)
+                     for n in sorted(names) if n.endswith('.h')]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        problems = [p for p in pool.map(compile_header, jobs) if p]
+    print('\n'.join(problems) or f'{len(jobs)} headers compile alone')
+    return 1 if problems or not jobs else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

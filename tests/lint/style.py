@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a reviewer should not have to say: fails where the code breaks CONTRIBUTING.md's shape.
+
+usage: style.py SOURCE_ROOT
+"""
+import os
+import re
+import sys
+
+TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'tests')
+MAX_COLUMNS, MAX_LINES = 100, 600
+
+# What may not stand in C code, where it may all the same, and what to do instead.
+FORBIDDEN = [
+    (r'\b(?:TODO|FIXME|XXX|HACK)\b', (), 'unfinished work goes into the issue tracker'),
+    (r'\b(?:strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|atof)\s*\(', (), 'unbounded, unchecked'),
+    (r'\b(?:exit|_exit|abort)\s*\(', ('main.c', 'error.c', 'tests/'), 'main.c alone may end'),
+    (r'\bfork\s*\(', ('tests/',), 'no fork in a process that may hold a driver'),
+    (r'^\s*typedef\s+(?:struct|enum|union)\b', ('tests/',), 'structs and enums keep their tag'),
+    (r'\t', (), 'a tab'),
+    (r'[ \t]+$', (), 'trailing space'),
+]
+
+
+def check_text(path, lines, problems):
+    if len(lines) > MAX_LINES:
+        problems.append(f'{path}: {len(lines)} lines, over {MAX_LINES}: find the missing concept')
+    if not any('SPDX-License-Identifier: MIT' in line for line in lines[:2]):
+        problems.append(f'{path}:1: no SPDX line')
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_COLUMNS:
+            problems.append(f'{path}:{number}: {len(line)} columns, over {MAX_COLUMNS}')
+
+
+def check_c(path, lines, problems):
+    if path.endswith('.h') and '#pragma once' not in lines[:6]:
+        problems.append(f'{path}: no #pragma once at its head')
+    for number, line in enumerate(lines, 1):
+        for pattern, allowed, why in FORBIDDEN:
+            if re.search(pattern, line) and not any(a in path for a in allowed):
+                problems.append(f'{path}:{number}: {why}: {line.strip()[:60]}')
+
+
+def main():
+    root = sys.argv[1]
+    problems, n_files = [], 0
+    for top in TOPS:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if not name.endswith(('.c', '.h', '.py', '.sh')):
+                    continue
+                path = os.path.relpath(os.path.join(folder, name), root)
+                with open(os.path.join(root, path), encoding='utf-8') as f:
+                    lines = f.read().split('\n')
+                check_text(path, lines, problems)
+                if name.endswith(('.c', '.h')):
+                    check_c(path, lines, problems)
+                n_files += 1
+    print('\n'.join(problems) or f'{n_files} files keep the style')
+    return 1 if problems or not n_files else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
