@@ -17,18 +17,10 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "msg_device.h"
 
 struct uv_loop_s;
 struct vrt_pool;
-
-enum vrt_device_state {
-    VRT_DEVICE_STARTING,            /* its thread is opening it */
-    VRT_DEVICE_READY,
-    VRT_DEVICE_BUSY,
-    VRT_DEVICE_QUARANTINED,         /* failed; asked again at retry_in_s */
-    VRT_DEVICE_LOST,                /* gone for good: until the daemon restarts */
-    VRT_DEVICE_STATE_COUNT,
-};
 
 /* Zeros: defaults. What it points to needs to live only until vrt_pool_new() returns. */
 struct vrt_pool_params {
@@ -43,7 +35,7 @@ struct vrt_pool_params {
 /* What a user may know of a device. Bytes and seconds are -1 where nobody can tell. */
 struct vrt_device_snapshot {
     const struct vrt_device_info *info;     /* lives as long as the pool */
-    enum vrt_device_state state;
+    enum vrt_device_state state;            /* quarantined: asked again at retry_in_s */
     int in_flight;                  /* shards handed to it and not returned */
     int64_t shards_done, shards_failed, frames_done;
     double shard_s;                 /* measured seconds per shard, lately */
@@ -81,8 +73,5 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
 /* The infos, in order of preference: for vrt_device_request_resolve(). */
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
                                                     size_t *ret_n_infos);
-
-/* "ready", "busy", "lost", ... */
-const char *vrt_device_state_name(enum vrt_device_state state);
 
 VRT_DEFINE_CLEANUP(struct vrt_pool, vrt_pool_free)

@@ -3,6 +3,7 @@
 #include "msg_device.h"
 
 const char *const vrt_device_state_names[] = {
+    [VRT_DEVICE_STARTING] = "starting",
     [VRT_DEVICE_READY] = "ready",
     [VRT_DEVICE_BUSY] = "busy",
     [VRT_DEVICE_LOST] = "lost",

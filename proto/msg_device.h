@@ -7,6 +7,7 @@
 #include "fields.h"
 
 enum vrt_device_state {
+    VRT_DEVICE_STARTING,        /* its thread is opening it */
     VRT_DEVICE_READY,
     VRT_DEVICE_BUSY,
     VRT_DEVICE_LOST,            /* until the daemon starts again */
