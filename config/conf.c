@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "config/conf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/cleanup.h"
+
+#define OPTIONS_MAX 64
+#define FILE_MAX_BYTES (1024 * 1024)
+
+/* One reading. Lines are counted here: inih tells the line of its own errors alone. */
+struct reading {
+    const char *name;
+    const char *next;               /* what isn't read yet */
+    int line;
+    struct vrt_conf *conf;
+    int set_on[OPTIONS_MAX];        /* line of each option, 0: not set */
+    struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
+    int r;
+};
+
+/* Refuses at the current line; the rest isn't read. Return: 0, as inih's handler has it. */
+static int refuse(struct reading *reading, const char *what, const char *expected)
+{
+    reading->r = vrt_refuse(&reading->error, vrt_raise(-EINVAL), "config.invalid", "%s:%d: %s%s",
+                            reading->name, reading->line, what, expected);
+    return 0;
+}
+
+static bool parse_int(const struct vrt_conf_option *o, const char *value, void *member)
+{
+    char *end;
+
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (errno || end == value || *end || n < o->min || n > o->max)
+        return false;
+    *(int64_t *)member = n;
+    return true;
+}
+
+static bool parse_fraction(const char *value, void *member)
+{
+    char *end;
+
+    double x = strtod(value, &end);
+    if (end == value || *end || !(x > 0 && x <= 1))
+        return false;
+    *(double *)member = x;
+    return true;
+}
+
+static bool parse_bool(const char *value, void *member)
+{
+    static const struct {
+        const char *word;
+        bool value;
+    } words[] = {
+        { "yes", true }, { "true", true }, { "on", true }, { "1", true },
+        { "no", false }, { "false", false }, { "off", false }, { "0", false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
+        if (strcmp(words[i].word, value) == 0) {
+            *(bool *)member = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_word(const struct vrt_conf_option *o, const char *value, void *member)
+{
+    for (int i = 0; o->names[i]; i++) {
+        if (strcmp(o->names[i], value) == 0) {
+            *(int *)member = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_text(const struct vrt_conf_option *o, const char *value, void *member)
+{
+    if (strlen(value) >= o->size || (!value[0] && o->fallback[0]))
+        return false;
+    memcpy(member, value, strlen(value) + 1);
+    return true;
+}
+
+static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt_conf *conf)
+{
+    void *member = (char *)conf + o->offset;
+
+    switch (o->type) {
+    case VRT_CONF_TEXT:     return parse_text(o, value, member);
+    case VRT_CONF_INT:      return parse_int(o, value, member);
+    case VRT_CONF_FRACTION: return parse_fraction(value, member);
+    case VRT_CONF_BOOL:     return parse_bool(value, member);
+    case VRT_CONF_WORD:     return parse_word(o, value, member);
+    default:                return false;
+    }
+}
+
+/* "an integer from 1 to 8": for the sentence that refuses a value. */
+static const char *expected(const struct vrt_conf_option *o, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    switch (o->type) {
+    case VRT_CONF_INT:
+        snprintf(buffer, size, "an integer from %" PRId64 " to %" PRId64, o->min, o->max);
+        break;
+    case VRT_CONF_WORD:
+        for (int i = 0; o->names[i] && n < size; i++)
+            n += (size_t)snprintf(buffer + n, size - n, "%s%s",
+                                  i == 0 ? "" : o->names[i + 1] ? ", " : " or ", o->names[i]);
+        break;
+    case VRT_CONF_TEXT:
+        snprintf(buffer, size, "a text of at %s %zu bytes", o->fallback[0] ? "least 1 and at most"
+                                                                           : "most", o->size - 1);
+        break;
+    default:
+        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL
+                                         ? "yes or no" : "a number over 0, at most 1");
+    }
+    return buffer;
+}
+
+static int refuse_value(struct reading *reading, const struct vrt_conf_option *o,
+                        const char *value)
+{
+    char what[200], wanted[200], text[64];
+
+    snprintf(what, sizeof(what), "%s: \"%s\" is not ", o->key,
+             vrt_printable(value, text, sizeof(text)));
+    return refuse(reading, what, expected(o, wanted, sizeof(wanted)));
+}
+
+/* No option is called so: says which there are. */
+static int refuse_key(struct reading *reading, const char *section, const char *key)
+{
+    char what[160], known[300] = "", name[2][48], last[32] = "";
+    size_t n = 0;
+    bool in_section = false;
+
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++)
+        in_section |= strcmp(o->section, section) == 0;
+    vrt_printable(section, name[0], sizeof(name[0]));
+    vrt_printable(key, name[1], sizeof(name[1]));
+    if (in_section)
+        snprintf(what, sizeof(what), "[%s] has no option \"%s\"; it has ", name[0], name[1]);
+    else if (section[0])
+        snprintf(what, sizeof(what), "there is no section [%s]; there are ", name[0]);
+    else
+        snprintf(what, sizeof(what), "\"%s\" stands before any section; there are ", name[1]);
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+        const char *word = in_section ? o->key : o->section;
+        bool named = in_section ? strcmp(o->section, section) != 0 : strcmp(last, word) == 0;
+        if (named || n >= sizeof(known))
+            continue;
+        snprintf(last, sizeof(last), "%s", word);
+        n += (size_t)snprintf(known + n, sizeof(known) - n, in_section ? "%s%s" : "%s[%s]",
+                              n ? ", " : "", word);
+    }
+    return refuse(reading, what, known);
+}
+
+/* As inih wants it: non-zero is success. */
+static int take_option(void *context, const char *section, const char *key, const char *value)
+{
+    struct reading *reading = context;
+    int i = 0;
+
+    if (reading->r)
+        return 0;
+    for (; vrt_conf_options[i].section; i++)
+        if (strcmp(vrt_conf_options[i].section, section) == 0 &&
+            strcmp(vrt_conf_options[i].key, key) == 0)
+            break;
+    const struct vrt_conf_option *o = &vrt_conf_options[i];
+    if (!o->section)
+        return refuse_key(reading, section, key);
+    vrt_assert(i < OPTIONS_MAX);
+    if (reading->set_on[i]) {
+        char what[120];
+        snprintf(what, sizeof(what), "%s was set on line %d already", o->key, reading->set_on[i]);
+        return refuse(reading, what, "");
+    }
+    reading->set_on[i] = reading->line;
+    return parse(o, value, reading->conf) ? 1 : refuse_value(reading, o, value);
+}
+
+/* As fgets(): inih's way to the next line. Nothing follows a refusal. */
+static char *take_line(char *buffer, int size, void *context)
+{
+    struct reading *reading = context;
+
+    if (reading->r || !*reading->next)
+        return NULL;
+    reading->line++;
+    size_t n = strcspn(reading->next, "\n");
+    n += reading->next[n] == '\n';
+    if (n >= (size_t)size) {
+        char what[80];
+        snprintf(what, sizeof(what), "the line is longer than %d bytes", size - 2);
+        refuse(reading, what, "");
+        return NULL;
+    }
+    memcpy(buffer, reading->next, n);
+    buffer[n] = '\0';
+    reading->next += n;
+    return buffer;
+}
+
+void vrt_conf_init(struct vrt_conf *conf)
+{
+    *conf = (struct vrt_conf){ 0 };
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+        bool valid = parse(o, o->fallback, conf);
+        vrt_assert(valid);
+    }
+}
+
+int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf,
+                   struct vrt_error *error)
+{
+    struct vrt_conf conf;
+    struct reading reading = { .name = name, .next = text, .conf = &conf };
+
+    vrt_conf_init(&conf);
+    int line = ini_parse_stream(take_line, &reading, take_option, &reading);
+    if (line < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);
+    if (line > 0 && (!reading.r || line < reading.line)) {
+        reading.error = (struct vrt_error){ 0 };
+        reading.line = line;
+        refuse(&reading, "neither \"[section]\" nor \"option = value\" nor a comment", "");
+    }
+    if (reading.r)
+        return vrt_refuse(error, reading.r, reading.error.id, "%s", reading.error.message);
+    *ret_conf = conf;
+    return 0;
+}
+
+int vrt_conf_read(const char *path, struct vrt_conf *ret_conf, struct vrt_error *error)
+{
+    char name[256];
+    VRT_CLEANUP(vrt_freep) char *text = malloc(FILE_MAX_BYTES + 1);
+
+    if (!text)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), path);
+    vrt_printable(path, name, sizeof(name));
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return vrt_refuse_errno(error, vrt_raise(-errno), name);
+
+    errno = 0;
+    size_t n = fread(text, 1, FILE_MAX_BYTES, file);
+    int r = ferror(file) ? -(errno ? errno : EIO) : 0;
+    fclose(file);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_raise(r), name);
+    text[n] = '\0';
+    if (n == FILE_MAX_BYTES || strlen(text) != n)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "%s: not a configuration file: %s", name,
+                          n == FILE_MAX_BYTES ? "it is over 1 MiB" : "it holds NUL bytes");
+    return vrt_fold(vrt_conf_parse(text, name, ret_conf, error));
+}

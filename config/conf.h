@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The configuration: an INI file into a struct, by one table
+ *
+ * Every option, with its meaning and default: vrtd.conf.in; the same for readers: vrtd.conf(5).
+ * A file is taken whole or refused with one sentence that names file and line.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum vrt_conf_fallback {
+    VRT_CONF_FALLBACK_ALLOW,    /* a request for absent devices runs on others */
+    VRT_CONF_FALLBACK_WARN,     /* likewise, and the job says so in its warnings */
+    VRT_CONF_FALLBACK_FORBID,   /* it is refused */
+    VRT_CONF_FALLBACK_COUNT,
+};
+
+#define VRT_CONF_PATH_BYTES 256
+
+/* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
+struct vrt_conf {
+    struct {
+        char socket[108];                       /* as much as an address holds */
+        char state_dir[VRT_CONF_PATH_BYTES];
+        char models_dir[VRT_CONF_PATH_BYTES];
+        int log_level;                          /* enum vrt_log_level */
+    } daemon;
+    struct {
+        char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
+        int codec;                              /* enum vrt_job_codec */
+        int64_t quality_h264, quality_hevc;
+        char preset[32];
+        int64_t encoder_threads;
+        int64_t shards_in_flight;               /* per device */
+        int64_t running;                        /* jobs at a time */
+        int64_t queued;                         /* jobs that may wait */
+        int64_t history;                        /* jobs remembered after their end */
+    } jobs;
+    struct {
+        int fallback;                           /* enum vrt_conf_fallback */
+        double memory_fraction;
+        int64_t failures;                       /* in a row, until quarantine */
+        int64_t backoff_s;                      /* until a quarantined device is tried again */
+        char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
+    } devices;
+    struct {
+        bool enabled;
+        int64_t devices;
+        int64_t threads;                        /* of each */
+    } cpu;
+};
+
+enum vrt_conf_type {
+    VRT_CONF_TEXT,          /* char[size] */
+    VRT_CONF_INT,           /* int64_t from min to max */
+    VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
+    VRT_CONF_BOOL,          /* bool: yes or no */
+    VRT_CONF_WORD,          /* int: index into names */
+    VRT_CONF_TYPE_COUNT,
+};
+
+struct vrt_conf_option {
+    const char *section, *key;
+    enum vrt_conf_type type;
+    size_t offset, size;
+    int64_t min, max;
+    const char *const *names;   /* ended by NULL */
+    const char *fallback;       /* the default, as it would be written */
+};
+
+/* Every option; the last has a NULL section. */
+extern const struct vrt_conf_option vrt_conf_options[];
+
+/* Ended by NULL, by enum vrt_conf_fallback. */
+extern const char *const vrt_conf_fallback_names[];
+
+/* The defaults. */
+void vrt_conf_init(struct vrt_conf *conf);
+
+/*
+ * Reads the file at `path` over the defaults.
+ * Return: 0; -EINVAL if something in it is refused; another -errno if it cannot be read; error
+ * says what and where. Thread: any.
+ */
+int vrt_conf_read(const char *path, struct vrt_conf *ret_conf,
+                  struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The same for a text ended by NUL; `name` is what messages call it. */
+int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf,
+                   struct vrt_error *error) VRT_MUST_CHECK;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* config: the example file says the defaults, every refusal names its place. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "config/conf.h"
+#include "msg_job.h"
+
+static void test_defaults(void)
+{
+    struct vrt_conf conf;
+
+    vrt_conf_init(&conf);
+    expect_str(conf.daemon.socket, "");
+    expect_int(conf.daemon.log_level, VRT_LOG_INFO);
+    expect_int(conf.jobs.codec, VRT_JOB_CODEC_H264);
+    expect_int(conf.jobs.shards_in_flight, 2);
+    expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
+    expect_near(conf.devices.memory_fraction, 0.9, 0);
+    expect_true(conf.cpu.enabled);
+    expect_int(conf.cpu.devices, 1);
+}
+
+static char *read_all(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    FILE *file = fopen(path, "r");
+
+    if (!file || !text)
+        test_fail("%s cannot be read", path);
+    size_t n = fread(text, 1, (1 << 20) - 1, file);
+    fclose(file);
+    expect_true(n > 0);
+    return text;
+}
+
+/* The example's values are the defaults, and it lists every option, as the manual does. */
+static void test_example(void)
+{
+    struct vrt_conf defaults, conf;
+    struct vrt_error error = { 0 };
+    VRT_CLEANUP(vrt_freep) char *example = read_all(EXAMPLE_PATH), *manual = read_all(MANUAL_PATH);
+
+    memset(&conf, 0x5a, sizeof(conf));
+    vrt_conf_init(&defaults);
+    if (vrt_conf_read(EXAMPLE_PATH, &conf, &error) < 0)
+        test_fail("%s", error.message);
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+        const char *a = (const char *)&conf + o->offset, *b = (const char *)&defaults + o->offset;
+        bool same = o->type == VRT_CONF_TEXT ? strcmp(a, b) == 0 : memcmp(a, b, o->size) == 0;
+        if (!same)
+            test_fail("[%s] %s isn't at its default", o->section, o->key);
+        char line[100], entry[100];
+        snprintf(line, sizeof(line), "\n%s = %s", o->key, o->fallback);
+        if (!o->fallback[0])
+            snprintf(line, sizeof(line), "\n%s =\n", o->key);
+        expect_contains(example, line);
+        snprintf(entry, sizeof(entry), "\n*%s*", o->key);
+        expect_contains(manual, entry);
+        snprintf(entry, sizeof(entry), "[%s]", o->section);
+        expect_contains(manual, entry);
+    }
+}
+
+static void test_values(void)
+{
+    struct vrt_conf conf;
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
+                              "[jobs]\ncodec = ffv1\nrunning=64\n[cpu]\nenabled = off\n"
+                              "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid",
+                              "t.conf", &conf, &error), 0);
+    expect_str(conf.daemon.socket, "/tmp/a b.sock");
+    expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
+    expect_int(conf.jobs.codec, VRT_JOB_CODEC_FFV1);
+    expect_int(conf.jobs.running, 64);
+    expect_true(!conf.cpu.enabled);
+    expect_int(conf.cpu.devices, 1);
+    expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
+    expect_near(conf.devices.memory_fraction, 1, 0);
+    expect_int(vrt_conf_parse("", "t.conf", &conf, &error), 0);
+}
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        { "[cpu]\ndevices = many", "t.conf:2: devices: \"many\" is not an integer from 1 to 64" },
+        { "[cpu]\ndevices = 0", "t.conf:2: devices: \"0\" is not an integer from 1 to 64" },
+        { "[cpu]\ndevices = 65", "\"65\" is not an integer" },
+        { "[cpu]\ndevices = 1.5", "\"1.5\" is not an integer" },
+        { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
+        { "[cpu]\ndevices =", "t.conf:2: devices: \"\" is not an integer" },
+        { "[cpu]\nenabled = maybe", "t.conf:2: enabled: \"maybe\" is not yes or no" },
+        { "\n\n[devices]\nmemory_fraction = 0", "t.conf:4: memory_fraction: \"0\" is not a number" },
+        { "[devices]\nmemory_fraction = nan", "\"nan\" is not a number over 0, at most 1" },
+        { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
+        { "[devices]\nfallback = ask", "\"ask\" is not allow, warn or forbid" },
+        { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
+        { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model, codec" },
+        { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
+                          "[devices], [cpu]" },
+        { "socket = x", "t.conf:1: \"socket\" stands before any section" },
+        { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },
+        { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },
+        { "[cpu]\nthreads", "t.conf:2: neither \"[section]\" nor \"option = value\"" },
+        { "[cpu\nthreads = 1", "t.conf:1: neither" },
+        { "[cpu]\nx\ndevices = 0", "t.conf:3: devices" },
+        { "[cpu]\ndevices = \033[31m1", "t.conf:2: devices: \"?[31m1\" is not" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_conf conf = { .cpu.devices = 42 };
+        struct vrt_error error = { 0 };
+        expect_int(vrt_conf_parse(cases[i].text, "t.conf", &conf, &error), -EINVAL);
+        expect_contains(error.message, cases[i].sentence);
+        expect_int(conf.cpu.devices, 42);
+    }
+}
+
+static void test_long_line(void)
+{
+    char text[1000] = "[daemon]\nsocket = ";
+    struct vrt_conf conf;
+    struct vrt_error error = { 0 };
+
+    memset(text + strlen(text), 'x', 150);
+    expect_int(vrt_conf_parse(text, "t.conf", &conf, &error), -EINVAL);
+    expect_contains(error.message, "a text of at most 107 bytes");
+    error = (struct vrt_error){ 0 };
+    memset(text + strlen(text), 'x', 200);
+    expect_int(vrt_conf_parse(text, "t.conf", &conf, &error), -EINVAL);
+    expect_contains(error.message, "t.conf:2: the line is longer than");
+}
+
+static void test_files(void)
+{
+    char path[] = "/tmp/vrt-conf-XXXXXX";
+    struct vrt_conf conf;
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_conf_read("/nowhere/vrtd.conf", &conf, &error), -ENOENT);
+    expect_contains(error.message, "/nowhere/vrtd.conf: No such file");
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_conf_read("/tmp", &conf, &error), -EISDIR);
+    error = (struct vrt_error){ 0 };
+    int fd = mkstemp(path);
+    expect_true(fd >= 0 && write(fd, "[cpu]\nde\0vices = 1", 18) == 18);
+    expect_int(vrt_conf_read(path, &conf, &error), -EINVAL);
+    expect_contains(error.message, "NUL bytes");
+    close(fd);
+    unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "defaults", test_defaults },
+        { "example", test_example },
+        { "values", test_values },
+        { "refusals", test_refusals },
+        { "long-line", test_long_line },
+        { "files", test_files },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
