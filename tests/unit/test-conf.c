@@ -112,7 +112,7 @@ static void test_refusals(void)
         { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },
         { "[cpu]\nthreads", "t.conf:2: neither \"[section]\" nor \"option = value\"" },
         { "[cpu\nthreads = 1", "t.conf:1: neither" },
-        { "[cpu]\nx\ndevices = 0", "t.conf:3: devices" },
+        { "[cpu]\nx\ndevices = 0", "t.conf:2: neither" },
         { "[cpu]\ndevices = \033[31m1", "t.conf:2: devices: \"?[31m1\" is not" },
     };
 
