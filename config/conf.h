@@ -38,8 +38,8 @@ struct vrt_conf {
         char preset[32];
         int64_t encoder_threads;
         int64_t shards_in_flight;               /* per device */
-        int64_t running;                        /* jobs at a time */
-        int64_t queued;                         /* jobs that may wait */
+        int64_t max_running;                    /* jobs at a time */
+        int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */
     } jobs;
     struct {

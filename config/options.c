@@ -45,8 +45,8 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(jobs, preset, "medium"),
     INT(jobs, encoder_threads, 0, 64, "0"),
     INT(jobs, shards_in_flight, 1, 8, "2"),
-    INT(jobs, running, 1, 64, "2"),
-    INT(jobs, queued, 1, 100000, "1000"),
+    INT(jobs, max_running, 1, 64, "2"),
+    INT(jobs, max_queued, 1, 100000, "1000"),
     INT(jobs, history, 0, 100000, "1000"),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn"),

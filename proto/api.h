@@ -46,13 +46,13 @@ enum vrt_api_route_id {
     X(HTTP_URL_TOO_LONG,    "http.url_too_long",    414, "the URL is over the limit")           \
     X(HTTP_NOT_JSON,        "http.not_json",        415, "Content-Type isn't application/json") \
     X(HTTP_HEADER_TOO_LARGE, "http.header_too_large", 431, "the header is over the limit")      \
-    X(HTTP_NO_ROUTE,        "http.no_route",        404, "nothing is at this path")             \
-    X(HTTP_METHOD,          "http.method",          405, "this path has other methods")         \
+    X(ROUTE_NOT_FOUND,      "route.not_found",      404, "nothing is at this path")             \
+    X(ROUTE_METHOD,         "route.method",         405, "this path has other methods")         \
     X(HTTP_TOO_MANY,        "http.too_many",        503, "too many connections")                \
     X(REQUEST_JSON,         "request.json",         400, "the body isn't well-formed JSON")     \
-    X(REQUEST_FIELD,        "request.field",        422, "a field is unknown or has no meaning") \
+    X(REQUEST_FIELD,        "request.field",        400, "a field is unknown or has no meaning") \
     X(REQUEST_QUERY,        "request.query",        400, "the query of the URL isn't understood") \
-    X(REQUEST_DESCRIPTORS,  "request.descriptors",  422, "descriptors are missing or unfit")    \
+    X(REQUEST_DESCRIPTORS,  "request.descriptors",  400, "descriptors are missing or unfit")    \
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
@@ -133,7 +133,7 @@ int vrt_api_error_status(const char *id);
 /*
  * The route for a method and path ("/v1/jobs/12", without a query).
  * Return: 0, with *ret_job_id >= 1 where the path names a job, else -1; -ENOENT: nothing is at
- * this path; -EOPNOTSUPP: something is, with another method (VRT_E(HTTP_METHOD)).
+ * this path; -EOPNOTSUPP: something is, with another method (VRT_E(ROUTE_METHOD)).
  */
 int vrt_api_route_find(const char *method, const char *path, enum vrt_api_route_id *ret_route,
                        long long *ret_job_id);

@@ -14,6 +14,7 @@
 #include "api.h"
 
 #define EXPECTED_BYTES 200
+#define EXACT_MAX 9007199254740992.0    /* 2^53: doubles hold every integer up to it */
 
 /* Where in a message decoding is: "devices[2].name" from the inside out. */
 struct place {
@@ -112,15 +113,24 @@ static const char *bounds(const struct vrt_field *f, const char *what, char *buf
     return buffer;
 }
 
+/* JSON has but one type of number: 5.0 is the integer 5. */
+static bool is_whole(const json_t *json)
+{
+    return json_is_integer(json) || json_real_value(json) == floor(json_real_value(json));
+}
+
 static int decode_int(const struct decoding *d, const struct vrt_field *f,
                       const struct place *place, const json_t *json, void *member)
 {
     char expected[EXPECTED_BYTES];
 
     bounds(f, "an integer", expected, sizeof(expected));
-    if (!json_is_integer(json))
+    if (!json_is_number(json) || !is_whole(json))
         return refuse(d, place, json, expected, true);
-    int64_t value = json_integer_value(json);
+    if (json_is_real(json) && !(fabs(json_real_value(json)) <= EXACT_MAX))
+        return refuse(d, place, json, expected, false);
+    int64_t value = json_is_real(json) ? (int64_t)json_real_value(json)
+                                       : json_integer_value(json);
     if (value < f->min || value > f->max)
         return refuse(d, place, json, expected, false);
     *(int64_t *)member = value;
@@ -397,6 +407,9 @@ int vrt_json_parse(const void *text, size_t size, struct json_t **ret_json,
     char reason[JSON_ERROR_TEXT_LENGTH];
 
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
+    /* An integer over 64 bits is well-formed all the same: it is for its field to refuse it. */
+    if (!json && json_error_code(&e) == json_error_numeric_overflow)
+        json = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &e);
     if (json) {
         *ret_json = json;
         return 0;

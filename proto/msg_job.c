@@ -151,8 +151,8 @@ static const struct vrt_field error_fields[] = {
 #define SHORT_FORM                                                                      \
     COUNT(T, id, 0),                                                                    \
     VRT_FIELD_ENUM(T, state, 0, vrt_job_state_names),                                   \
-    VRT_FIELD_TEXT(T, input, 0),                                                        \
-    VRT_FIELD_TEXT(T, output, 0),                                                       \
+    VRT_FIELD_TEXT(T, input_name, 0),                                                   \
+    VRT_FIELD_TEXT(T, output_name, 0),                                                  \
     VRT_FIELD_OBJECT(T, model, 0, model_fields),                                        \
     VRT_FIELD_TEXT(T, device, 0),                                                       \
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),          \

@@ -104,7 +104,7 @@ struct vrt_job_error {
 struct vrt_job_info {
     int64_t id;
     int state;                              /* enum vrt_job_state */
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+    char input_name[VRT_API_NAME_BYTES], output_name[VRT_API_NAME_BYTES];
     struct vrt_job_model model;
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as requested */
     int64_t priority;

@@ -131,7 +131,7 @@ class Life(unittest.TestCase):
                                     '--output', self.path('f.out.mp4'), source],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + harness.PATIENCE_S
-        while not json.loads(self.vrtctl(daemon, 'status', '--json').stdout)['running']:
+        while not json.loads(self.vrtctl(daemon, 'status', '--json').stdout)['jobs']['running']:
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)

