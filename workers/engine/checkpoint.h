@@ -53,7 +53,8 @@ struct vrt_checkpoint_tensor {
     enum vrt_checkpoint_dtype dtype;
     int n_dims;                 /* 0: a scalar */
     int64_t dims[VRT_CHECKPOINT_DIMS_MAX];      /* any may be 0 */
-    int64_t strides[VRT_CHECKPOINT_DIMS_MAX];   /* in elements, >= 0; 0 where expanded */
+    int64_t strides[VRT_CHECKPOINT_DIMS_MAX];   /* in elements, >= 0; 0 where expanded,
+                                                 * or where there is nothing to step over */
     int64_t n_elements;         /* the product of dims */
     const void *data;           /* host byte order, of any alignment; NULL where n_elements is 0 */
 };

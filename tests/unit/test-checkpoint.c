@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/checkpoint: the fixtures of tests/data/pth, and what a good file may look like. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/checkpoint.h"
+
+static int open_named(const char *name, struct vrt_checkpoint **ret_checkpoint,
+                      struct vrt_error *error)
+{
+    char path[512];
+    int fd, r;
+
+    snprintf(path, sizeof(path), "%s/pth/%s", VRT_TEST_DATA, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        test_fail("%s: %s", path, strerror(errno));
+    r = vrt_checkpoint_open(fd, name, ret_checkpoint, error);
+    close(fd);
+    return r;
+}
+
+/* Compares one tensor with the lines that `expected` holds of it. Returns false at the end. */
+static bool check_tensor(FILE *expected, const struct vrt_checkpoint *cp)
+{
+    static float values[4096];
+    char name[64], dtype[8];
+    int n_dims;
+
+    if (fscanf(expected, "%63s %7s %d", name, dtype, &n_dims) != 3)
+        return false;
+    const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_find(cp, name);
+    if (!tensor)
+        test_fail("tensor %s is missing", name);
+    expect_str(vrt_checkpoint_dtype_name(tensor->dtype), dtype);
+    expect_int(tensor->n_dims, n_dims);
+
+    long long n = 1, dim;
+    for (int d = 0; d < n_dims; d++) {
+        expect_int(fscanf(expected, "%lld", &dim), 1);
+        expect_int(tensor->dims[d], dim);
+        n *= dim;
+    }
+    expect_int(tensor->n_elements, n);
+    expect_true(n <= (long long)(sizeof(values) / sizeof(values[0])));
+    vrt_checkpoint_read_f32(tensor, values);
+    for (long long i = 0; i < n; i++) {
+        double wanted;
+
+        expect_int(fscanf(expected, "%lf", &wanted), 1);
+        expect_true(values[i] == (float)wanted);
+    }
+    return true;
+}
+
+static void test_good_fixtures(void)
+{
+    static const char *const names[] = {
+        "zip-bare.pth", "zip-params.pth", "zip-params_ema.pth", "zip-module-prefix.pth",
+        "deflated.pth", "legacy.pth",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = NULL;
+        struct vrt_error error = { 0 };
+        int n = 0;
+
+        if (open_named(names[i], &cp, &error))
+            test_fail("%s", error.message);
+        FILE *expected = fopen(VRT_TEST_DATA "/pth/expected.txt", "re");
+        expect_true(expected != NULL);
+        while (check_tensor(expected, cp))
+            n++;
+        expect_true(feof(expected));
+        fclose(expected);
+        expect_int(n, 15);
+        expect_int(vrt_checkpoint_n_tensors(cp), n);
+        expect_true(!vrt_checkpoint_find(cp, "a.weigh"));
+        expect_true(!vrt_checkpoint_metadata(cp, "format"));
+    }
+}
+
+static void test_bad_fixtures(void)
+{
+    static const struct {
+        const char *name, *part;
+    } files[] = {
+        { "evil-reduce.pth", "a call of posix.system, which is not data" },
+        { "truncated.pth", "is cut short or damaged" },
+        { "short-storage.pth", "another size than the tensor" },
+        { "README.md", "is neither a .pth nor a .safetensors file" },
+    };
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct vrt_checkpoint *cp = NULL;
+        struct vrt_error error = { 0 };
+
+        expect_int(open_named(files[i].name, &cp, &error), -EINVAL);
+        expect_true(cp == NULL);
+        expect_str(error.id, VRT_CHECKPOINT_E_INVALID);
+        expect_contains(error.message, files[i].name);
+        expect_contains(error.message, files[i].part);
+    }
+    expect_true(access("pwned", F_OK) != 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "good-fixtures", test_good_fixtures },
+        { "bad-fixtures", test_bad_fixtures },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * .pth as PyTorch has written it since 1.6: a zip archive
+ *
+ *     NAME/data.pkl      the tree
+ *     NAME/data/KEY      each storage
+ *     NAME/byteorder     "little" or "big"; little where it is missing
+ *
+ * libzip unpacks, and checks the sums of, what is needed; the rest is not looked at.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zip.h>
+
+#include "engine/checkpoint/torch.h"
+
+/* Weights hardly compress: an archive that unfolds to more than this is a trap. */
+#define UNPACKED_PER_BYTE_MAX 32
+#define UNPACKED_BYTES_MIN (1 << 20)
+
+#define PICKLE_BYTES_MAX (64 << 20)
+
+struct member {
+    struct vrt_text name;       /* after NAME/ */
+    zip_uint64_t index;
+};
+
+struct reader {
+    struct vrt_checkpoint_source *source;
+    zip_t *zip;
+    struct vrt_pickle pickle;
+    struct member *members;     /* under NAME/, sorted by name */
+    size_t n_members;
+    uint64_t unpacked_left_bytes;
+};
+
+static int refuse_zip(const struct vrt_checkpoint_source *source, const zip_error_t *zip_error)
+{
+    zip_error_t copy = *zip_error;
+
+    if (zip_error_code_zip(zip_error) == ZIP_ER_MEMORY)
+        return vrt_checkpoint_refuse_memory(source, NULL);
+    if (zip_error_code_zip(zip_error) == ZIP_ER_NOZIP)
+        return vrt_checkpoint_refuse(source, "is cut short or damaged: it begins like a .pth "
+                                     "archive, but the archive's end is missing");
+    return vrt_checkpoint_refuse(source, "is cut short or damaged: it cannot be unpacked (%s)",
+                                 zip_error_strerror(&copy));
+}
+
+static int open_archive(struct reader *reader)
+{
+    const struct vrt_checkpoint_source *source = reader->source;
+    zip_source_t *bytes;
+    zip_error_t error;
+    int r = 0;
+
+    zip_error_init(&error);
+    bytes = zip_source_buffer_create(source->data, source->size_bytes, 0, &error);
+    if (bytes)
+        reader->zip = zip_open_from_source(bytes, ZIP_RDONLY, &error);
+    if (!reader->zip) {
+        r = refuse_zip(source, &error);
+        zip_source_free(bytes);
+    }
+    zip_error_fini(&error);
+    return r;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+
+    return vrt_text_compare(x->name, y->name);
+}
+
+/* The name of member `i`, empty where it has none. It lives as long as the archive is open. */
+static struct vrt_text name_of(const struct reader *reader, zip_int64_t i)
+{
+    const char *name = zip_get_name(reader->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+
+    return (struct vrt_text){ name ? name : "", name ? strlen(name) : 0 };
+}
+
+/* The folder, "/" included, that data.pkl is in. */
+static int find_folder(struct reader *reader, zip_int64_t n, struct vrt_text *ret_folder)
+{
+    static const char pickle[] = "data.pkl";
+    bool is_found = false;
+
+    for (zip_int64_t i = 0; i < n && !is_found; i++) {
+        struct vrt_text name = name_of(reader, i);
+        const char *slash = memchr(name.data, '/', name.size_bytes);
+        size_t folder_bytes = slash ? (size_t)(slash + 1 - name.data) : 0;
+
+        if (strcmp(name.data + folder_bytes, pickle) == 0) {
+            *ret_folder = (struct vrt_text){ name.data, folder_bytes };
+            is_found = true;
+        }
+    }
+    if (!is_found)
+        return vrt_checkpoint_refuse(reader->source, "is a zip archive, but no model: it has no "
+                                                     "data.pkl");
+    return 0;
+}
+
+static int list_members(struct reader *reader)
+{
+    zip_int64_t n = zip_get_num_entries(reader->zip, 0);
+    struct vrt_text folder = { "", 0 };
+    int r = find_folder(reader, n, &folder);
+
+    if (r)
+        return r;
+    reader->members = calloc((size_t)n, sizeof(*reader->members));
+    if (!reader->members)
+        return vrt_checkpoint_refuse_memory(reader->source, NULL);
+    for (zip_int64_t i = 0; i < n; i++) {
+        struct vrt_text name = name_of(reader, i);
+
+        if (name.size_bytes < folder.size_bytes ||
+            memcmp(name.data, folder.data, folder.size_bytes) != 0)
+            continue;
+        reader->members[reader->n_members++] = (struct member){
+            { name.data + folder.size_bytes, name.size_bytes - folder.size_bytes },
+            (zip_uint64_t)i,
+        };
+    }
+    qsort(reader->members, reader->n_members, sizeof(*reader->members), compare_members);
+    for (size_t i = 1; i < reader->n_members; i++)
+        if (compare_members(&reader->members[i - 1], &reader->members[i]) == 0)
+            return vrt_checkpoint_refuse(reader->source, "is damaged: a member of its archive "
+                                                         "comes twice");
+    return 0;
+}
+
+/* The member of this name, or NULL. */
+static const struct member *find_member(const struct reader *reader, struct vrt_text name)
+{
+    struct member wanted = { .name = name };
+
+    return bsearch(&wanted, reader->members, reader->n_members, sizeof(*reader->members),
+                   compare_members);
+}
+
+/* Unpacks `size` bytes, all that the file has, to `to`. */
+static int unpack(struct reader *reader, zip_file_t *file, uint8_t *to, uint64_t size)
+{
+    uint64_t done = 0;
+    uint8_t past_end;
+
+    while (done < size) {
+        zip_int64_t n = zip_fread(file, to + done, size - done);
+
+        if (n < 0)
+            return refuse_zip(reader->source, zip_file_get_error(file));
+        if (n == 0)
+            return vrt_checkpoint_refuse(reader->source, "is cut short or damaged: a member of its "
+                                                         "archive ends early");
+        done += (uint64_t)n;
+    }
+    /* Only the read that meets the end compares the checksum. */
+    if (zip_fread(file, &past_end, 1) != 0)
+        return vrt_checkpoint_refuse(reader->source, "is damaged: a member of its archive is not "
+                                                     "what was saved");
+    return 0;
+}
+
+/* Unpacks a member of at most `max_bytes` into memory from `arena`. */
+static int read_member(struct reader *reader, const struct member *member, uint64_t max_bytes,
+                       struct vrt_arena *arena, struct vrt_text *ret_bytes)
+{
+    zip_stat_t st;
+    zip_file_t *file;
+    uint8_t *bytes;
+    int r;
+
+    zip_stat_init(&st);
+    if (zip_stat_index(reader->zip, member->index, 0, &st) < 0)
+        return refuse_zip(reader->source, zip_get_error(reader->zip));
+    if (!(st.valid & ZIP_STAT_SIZE) || !(st.valid & ZIP_STAT_COMP_METHOD) ||
+        (st.comp_method != ZIP_CM_STORE && st.comp_method != ZIP_CM_DEFLATE))
+        return vrt_checkpoint_refuse(reader->source, "is packed in a way that PyTorch does not "
+                                                     "use: unpack it and save it again");
+    if (st.size > max_bytes || st.size > reader->unpacked_left_bytes)
+        return vrt_checkpoint_refuse(reader->source, "unpacks to more than a model of its size "
+                                                     "can need: it is damaged or a trap");
+    bytes = vrt_arena_alloc(arena, st.size, 1);
+    if (!bytes)
+        return vrt_checkpoint_refuse_memory(reader->source, arena);
+    file = zip_fopen_index(reader->zip, member->index, 0);
+    if (!file)
+        return refuse_zip(reader->source, zip_get_error(reader->zip));
+    r = unpack(reader, file, bytes, st.size);
+    zip_fclose(file);
+    if (r)
+        return r;
+    reader->unpacked_left_bytes -= st.size;
+    *ret_bytes = (struct vrt_text){ (const char *)bytes, st.size };
+    return 0;
+}
+
+static int read_byte_order(struct reader *reader, bool *ret_is_little_endian)
+{
+    const struct member *member = find_member(reader, (struct vrt_text){ "byteorder", 9 });
+    struct vrt_text order = { "little", 6 };
+    int r = member ? read_member(reader, member, 6, &reader->pickle.arena, &order) : 0;
+
+    if (r)
+        return r;
+    if (!vrt_text_is(order, "little") && !vrt_text_is(order, "big"))
+        return vrt_checkpoint_refuse(reader->source, "is damaged: its byte order is neither "
+                                                     "little nor big");
+    *ret_is_little_endian = vrt_text_is(order, "little");
+    return 0;
+}
+
+static int read_storage(struct reader *reader, struct vrt_pickle_storage *storage,
+                        bool is_little_endian)
+{
+    static const char folder[] = "data/";
+    char name[128];
+    size_t n_name = sizeof(folder) - 1 + storage->key.size_bytes;
+    const struct member *member;
+    struct vrt_text bytes;
+    int r;
+
+    if (n_name > sizeof(name))
+        return vrt_pickle_refuse_damaged(&reader->pickle);
+    memcpy(name, folder, sizeof(folder) - 1);
+    memcpy(name + sizeof(folder) - 1, storage->key.data, storage->key.size_bytes);
+    member = find_member(reader, (struct vrt_text){ name, n_name });
+    if (!member)
+        return vrt_checkpoint_refuse(reader->source, "is damaged: it lacks data of its tensors");
+    r = read_member(reader, member, storage->n_bytes, &reader->source->checkpoint->arena, &bytes);
+    if (r)
+        return r;
+    if (bytes.size_bytes != storage->n_bytes)
+        return vrt_checkpoint_refuse(reader->source, "is damaged: a tensor's data has another "
+                                                     "size than the tensor");
+    return vrt_torch_set_data(reader->source, storage, bytes.data, is_little_endian);
+}
+
+/* A model saved as a program has its code beside the tensors. */
+static bool is_program(const struct reader *reader)
+{
+    return find_member(reader, (struct vrt_text){ "constants.pkl", 13 });
+}
+
+static int read_archive(struct reader *reader)
+{
+    const struct member *member;
+    struct vrt_torch_selection selection;
+    struct vrt_pickle_value root;
+    struct vrt_text bytes;
+    size_t used_bytes;
+    bool is_little_endian = true;
+    int r = list_members(reader);
+
+    if (r)
+        return r;
+    if (is_program(reader))
+        return vrt_checkpoint_refuse(reader->source, "is a TorchScript program, not only weights: "
+                                                     "save its state_dict with PyTorch");
+    member = find_member(reader, (struct vrt_text){ "data.pkl", 8 });
+    vrt_assert(member);
+    r = read_member(reader, member, PICKLE_BYTES_MAX, &reader->source->checkpoint->arena, &bytes);
+    if (r)
+        return r;
+    vrt_pickle_init(&reader->pickle, reader->source, bytes.size_bytes);
+    r = vrt_pickle_read(&reader->pickle, (const uint8_t *)bytes.data, bytes.size_bytes, &root,
+                        &used_bytes);
+    if (!r)
+        r = read_byte_order(reader, &is_little_endian);
+    if (!r)
+        r = vrt_torch_select(&reader->pickle, &root, &selection);
+    for (size_t i = 0; !r && i < selection.n_storages; i++)
+        if (selection.storages[i]->is_wanted)
+            r = read_storage(reader, selection.storages[i], is_little_endian);
+    return r ? r : vrt_torch_add_tensors(reader->source, &selection);
+}
+
+int vrt_torch_zip_read(struct vrt_checkpoint_source *source)
+{
+    struct reader reader = {
+        .source = source,
+        .unpacked_left_bytes = UNPACKED_BYTES_MIN +
+                               source->size_bytes * (uint64_t)UNPACKED_PER_BYTE_MAX,
+    };
+    int r = open_archive(&reader);
+
+    if (!r)
+        r = read_archive(&reader);
+    vrt_pickle_done(&reader.pickle);
+    free(reader.members);
+    zip_discard(reader.zip);
+    return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What PyTorch's two formats share: tensors in a tree of containers, their data in storages.
+ *
+ * 1. the format's reader runs the pickle;
+ * 2. vrt_torch_select() decides which dictionary of the tree is the model's, finds the storages
+ *    that its tensors need, and sorts all of them by key;
+ * 3. the reader sets the data of those that are wanted, vrt_torch_set_data();
+ * 4. vrt_torch_add_tensors().
+ */
+
+#include "engine/checkpoint/pickle.h"
+
+struct vrt_torch_selection {
+    struct vrt_pickle_value dict;               /* the model's tensors, by name */
+    struct vrt_pickle_storage **storages;       /* one of each key, sorted */
+    size_t n_storages;
+};
+
+/*
+ * Step 2. The selection lives as long as the machine's values.
+ * Return: 0; -EINVAL, -ENOMEM with the sentence said.
+ */
+int vrt_torch_select(struct vrt_pickle *pickle, const struct vrt_pickle_value *root,
+                     struct vrt_torch_selection *ret_selection) VRT_MUST_CHECK;
+
+/* The storage of this key, or NULL. */
+struct vrt_pickle_storage *vrt_torch_find_storage(const struct vrt_torch_selection *selection,
+                                                  struct vrt_text key);
+
+/*
+ * Step 3: the storage's n_bytes are those at `data`, which stay as long as the checkpoint; where
+ * the byte order isn't the host's, a turned copy of them.
+ * Return: 0; -EINVAL, -ENOMEM with the sentence said.
+ */
+int vrt_torch_set_data(struct vrt_checkpoint_source *source, struct vrt_pickle_storage *storage,
+                       const void *data, bool is_little_endian) VRT_MUST_CHECK;
+
+/* Step 4. Return: 0; -EINVAL, -ENOMEM with the sentence said. */
+int vrt_torch_add_tensors(struct vrt_checkpoint_source *source,
+                          const struct vrt_torch_selection *selection) VRT_MUST_CHECK;
