@@ -18,10 +18,11 @@ LAYERS = {
     'config': {'base', 'proto'},
     'backend': {'base'},
     'engine': {'base', 'backend'},
-    'model': ENGINE,
+    'models': set(),
+    'model': ENGINE | {'models'},
     'frames': {'base'},
-    'workers': ENGINE | {'model', 'frames'},
-    'daemon': ENGINE | {'model', 'frames', 'workers', 'proto', 'config'},
+    'workers': ENGINE | {'models', 'model', 'frames'},
+    'daemon': ENGINE | {'models', 'model', 'frames', 'workers', 'proto', 'config'},
     'client': {'base', 'proto'},
 }
 
@@ -29,7 +30,8 @@ LAYERS = {
 FOLDERS = [('proto/base/', 'base'), ('proto/', 'proto'), ('workers/backend/', 'backend'),
            ('workers/engine/', 'engine'), ('workers/model/', 'model'),
            ('workers/frames/', 'frames'), ('workers/infer/', 'model'), ('workers/', 'workers'),
-           ('daemon/', 'daemon'), ('client/', 'client'), ('config/', 'config')]
+           ('daemon/', 'daemon'), ('client/', 'client'), ('config/', 'config'),
+           ('models/', 'models')]
 
 VENDOR = {
     r'uv\.h': ('daemon/', 'workers/mailbox'),
@@ -92,7 +94,7 @@ def check(root, path, problems):
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
-    for top in ('proto', 'workers', 'daemon', 'client', 'config'):
+    for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models'):
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'tests')
+TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests')
 MAX_COLUMNS, MAX_LINES = 100, 600
 
 # What may not stand in C code, where it may all the same, and what to do instead.

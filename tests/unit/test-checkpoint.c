@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "engine/checkpoint.h"
+#include "models/builtin.h"
 
 static int open_named(const char *name, struct vrt_checkpoint **ret_checkpoint,
                       struct vrt_error *error)
@@ -62,7 +63,7 @@ static void test_good_fixtures(void)
 {
     static const char *const names[] = {
         "zip-bare.pth", "zip-params.pth", "zip-params_ema.pth", "zip-module-prefix.pth",
-        "deflated.pth", "legacy.pth",
+        "deflated.pth", "legacy.pth", "converted.safetensors",
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -81,7 +82,7 @@ static void test_good_fixtures(void)
         expect_int(n, 15);
         expect_int(vrt_checkpoint_n_tensors(cp), n);
         expect_true(!vrt_checkpoint_find(cp, "a.weigh"));
-        expect_true(!vrt_checkpoint_metadata(cp, "format"));
+        expect_true(!vrt_checkpoint_metadata(cp, "network"));
     }
 }
 
@@ -109,11 +110,33 @@ static void test_bad_fixtures(void)
     expect_true(access("pwned", F_OK) != 0);
 }
 
+static void test_builtin_models(void)
+{
+    const struct vrt_builtin_model *model;
+    size_t n = 0;
+
+    for (; (model = vrt_builtin_model_at(n)) != NULL; n++) {
+        VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = NULL;
+        struct vrt_error error = { 0 };
+
+        expect_int((uintptr_t)model->data % 64, 0);
+        if (vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &cp, &error))
+            test_fail("%s", error.message);
+        expect_str(vrt_checkpoint_metadata(cp, "name"), model->name);
+        expect_true(vrt_checkpoint_metadata(cp, "licence") != NULL);
+        expect_true(vrt_builtin_model_find(model->name) == model);
+    }
+    expect_true(n >= 1);
+    expect_str(vrt_builtin_model_at(0)->name, "compact-x2");
+    expect_true(!vrt_builtin_model_find("compact"));
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "good-fixtures", test_good_fixtures },
         { "bad-fixtures", test_bad_fixtures },
+        { "builtin-models", test_builtin_models },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -69,7 +69,7 @@ struct vrt_checkpoint_tensor {
 int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_checkpoint,
                         struct vrt_error *error) VRT_MUST_CHECK;
 
-/* The same for `size` bytes at `data`, which must stay as they are until the checkpoint is freed. */
+/* The same for `size` bytes at `data`, which must stay as they are until it is freed. */
 int vrt_checkpoint_open_memory(const void *data, size_t size, const char *name,
                                struct vrt_checkpoint **ret_checkpoint,
                                struct vrt_error *error) VRT_MUST_CHECK;

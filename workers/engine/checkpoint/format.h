@@ -50,7 +50,7 @@ struct vrt_checkpoint_entry {
     int n_dims;                                 /* 0 .. VRT_CHECKPOINT_DIMS_MAX */
     int64_t dims[VRT_CHECKPOINT_DIMS_MAX];
     int64_t strides[VRT_CHECKPOINT_DIMS_MAX];   /* in elements */
-    int64_t offset;                             /* of the first element in the storage, in elements */
+    int64_t offset;                             /* of its first element, in elements */
     const void *storage;
     uint64_t storage_bytes;
 };
