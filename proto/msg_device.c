@@ -77,7 +77,7 @@ static const struct vrt_field device_state_fields[] = {
 const struct vrt_field vrt_status_fields[] = {
     VRT_FIELD_TEXT(T, version, 0),
     COUNT(T, pid, 0),
-    VRT_FIELD_DOUBLE(T, uptime_s, 0, 0, INT64_MAX),
+    VRT_FIELD_DOUBLE(T, uptime_s, VRT_FIELD_NULLABLE, 0, INT64_MAX),
     VRT_FIELD_OBJECT(T, jobs, 0, job_count_fields),
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_state_fields),
     COUNT(T, requests, 0),

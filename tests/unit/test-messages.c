@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* proto: routes, errors, the messages themselves, and the stream of events. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/cleanup.h"
+#include "msg_device.h"
+#include "msg_event.h"
+#include "msg_job.h"
+
+static void test_routes(void)
+{
+    static const struct {
+        const char *method, *path;
+        int r, route;
+        long long id;
+    } cases[] = {
+        { "POST", "/v1/jobs", 0, VRT_API_JOB_CREATE, -1 },
+        { "GET", "/v1/jobs", 0, VRT_API_JOB_LIST, -1 },
+        { "GET", "/v1/jobs/1", 0, VRT_API_JOB_SHOW, 1 },
+        { "DELETE", "/v1/jobs/999999999999999999", 0, VRT_API_JOB_CANCEL, 999999999999999999 },
+        { "GET", "/healthz", 0, VRT_API_HEALTH, -1 },
+        { "PUT", "/v1/jobs", -EOPNOTSUPP, 0, 0 },
+        { "GET", "/v1/jobs/", -ENOENT, 0, 0 },
+        { "GET", "/v1/jobs/0", -ENOENT, 0, 0 },
+        { "GET", "/v1/jobs/01", -ENOENT, 0, 0 },
+        { "GET", "/v1/jobs/-1", -ENOENT, 0, 0 },
+        { "GET", "/v1/jobs/1/", -ENOENT, 0, 0 },
+        { "GET", "/v1/jobs/9999999999999999999", -ENOENT, 0, 0 },
+        { "GET", "/v1/job", -ENOENT, 0, 0 },
+        { "GET", "", -ENOENT, 0, 0 },
+    };
+    char allow[64];
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        enum vrt_api_route_id route = VRT_API_ROUTE_COUNT;
+        long long id = 0;
+        expect_int(vrt_api_route_find(cases[i].method, cases[i].path, &route, &id), cases[i].r);
+        if (cases[i].r == 0) {
+            expect_int(route, cases[i].route);
+            expect_int(id, cases[i].id);
+        }
+    }
+    expect_str(vrt_api_route_allow("/v1/jobs/3", allow, sizeof(allow)), "GET, DELETE");
+    expect_str(vrt_api_route_allow("/v1", allow, sizeof(allow)), "");
+    expect_int(vrt_api_error_status("job.not_found"), 404);
+    expect_int(vrt_api_error_status("nobody.knows"), 500);
+    expect_int(vrt_api_error_status(NULL), 500);
+    expect_str(VRT_E(MODEL_INVALID), "model.invalid");
+}
+
+static int parse(const char *text, struct vrt_job_request *request, struct vrt_error *error)
+{
+    *error = (struct vrt_error){ 0 };
+    return vrt_job_request_parse(text, strlen(text), request, error);
+}
+
+#define FILES "\"input\":{\"fd\":0,\"name\":\"a.mp4\"},\"output\":{\"fd\":1,\"name\":\"b.mkv\"}"
+
+static void test_request(void)
+{
+    struct vrt_job_request q;
+    struct vrt_error error;
+
+    if (parse("{" FILES "}", &q, &error) < 0)
+        test_fail("%s", error.message);
+    expect_int(q.input.fd, 0);
+    expect_str(q.output.name, "b.mkv");
+    expect_int(q.model.fd, VRT_UNKNOWN);
+    expect_str(q.model.name, "");
+    expect_str(q.device, "auto");
+    expect_int(q.precision, VRT_JOB_PRECISION_AUTO);
+    expect_int(q.tile, VRT_UNKNOWN);
+    expect_int(q.overlap, VRT_UNKNOWN);
+    expect_int(q.codec, VRT_UNKNOWN);
+    expect_int(q.quality, VRT_UNKNOWN);
+    expect_str(q.preset, "");
+    expect_int(q.priority, 0);
+    expect_true(!q.strict && !q.overwrite);
+
+    expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
+                     "\"precision\":\"bf16\",\"tile\":256,\"overlap\":0,\"codec\":\"ffv1\","
+                     "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
+                     "\"overwrite\":true}", &q, &error), 0);
+    expect_int(q.model.fd, 2);
+    expect_int(q.tile, 256);
+    expect_int(q.codec, VRT_JOB_CODEC_FFV1);
+    expect_int(q.priority, -100);
+    expect_true(q.strict && q.overwrite);
+}
+
+static void test_request_refusals(void)
+{
+    static const struct {
+        const char *text, *field, *sentence;
+    } cases[] = {
+        { "{}", "input", "input: this field is required" },
+        { "{\"input\":{\"fd\":0,\"name\":\"a\"}}", "output", "output: this field is required" },
+        { "{\"input\":{\"fd\":0}}", "input.name", "input.name: this field is required" },
+        { "{\"input\":{\"fd\":4,\"name\":\"a\"}}", "input.fd", "an integer from 0 to 3, got 4" },
+        { "{\"input\":\"/etc/passwd\"}", "input", "input: expected an object, got a string" },
+        { "{\"input\":{\"fd\":0,\"name\":\"\"},\"output\":{\"fd\":1,\"name\":\"b\"}}", "input",
+          "input.name: a name is needed" },
+        { "{\"input\":{\"fd\":0,\"name\":\"a\"},\"output\":{\"fd\":0,\"name\":\"b\"}}", "output",
+          "output.fd: descriptor 0 is input already" },
+        { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
+        { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
+        { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
+        { "{" FILES ",\"device\":\"\"}", "device", "device: a device is needed" },
+        { "{" FILES ",\"priority\":\"high\"}", "priority",
+          "priority: expected an integer from -100 to 100, got a string" },
+        { "{" FILES ",\"tile\":31}", "tile", "from 32 to 16384, got 31" },
+        { "{" FILES ",\"quality\":true}", "quality", "from 0 to 51, got true" },
+        { "{" FILES ",\"codec\":\"vp3\"}", "codec", "\"h264\", \"hevc\" or \"ffv1\"" },
+        { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },
+        { "{" FILES ",\"frobnicate\":1}", "frobnicate", "no such field; there are input, output" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_job_request q = { .tile = 77 };
+        struct vrt_error error;
+        expect_int(parse(cases[i].text, &q, &error), -EINVAL);
+        expect_contains(error.message, cases[i].sentence);
+        expect_str(error.field, cases[i].field);
+        expect_int(q.tile, 77);
+    }
+}
+
+static struct vrt_job_info *example_job(struct vrt_job_info *job)
+{
+    static struct vrt_job_device devices[] = {
+        { .name = "cpu:0", .shards_done = 4, .frames_done = 32, .replica_bytes = VRT_UNKNOWN,
+          .workspace_bytes = 1 << 20, .peak_bytes = 3 << 20 },
+        { .name = "cpu:1", .shards_running = 2 },
+    };
+    static char warnings[][VRT_API_TEXT_BYTES] = { "frame 3 was concealed" };
+
+    vrt_job_info_init(job);
+    job->id = 12;
+    job->state = VRT_JOB_RUNNING;
+    snprintf(job->input_name, sizeof(job->input_name), "caf\xc3\xa9.mp4");
+    snprintf(job->model.name, sizeof(job->model.name), "compact-x2");
+    job->model.scale = 2;
+    job->created_at = 1767323045678000000;
+    job->frames_total = 200;
+    job->frames_done = 32;
+    job->fps = 12.5;
+    job->stages.compute = 0.75;
+    job->devices = devices;
+    job->n_devices = 2;
+    job->has_recipe = true;
+    job->recipe.codec = VRT_JOB_CODEC_HEVC;
+    job->recipe.precision = VRT_JOB_PRECISION_F32;
+    job->reproducible = true;
+    job->warnings = warnings;
+    job->n_warnings = 1;
+    return job;
+}
+
+static void test_job_round_trip(void)
+{
+    struct vrt_job_info job, again;
+    struct vrt_error error = { 0 };
+    struct vrt_buf first = { 0 }, second = { 0 };
+    json_t *json = NULL;
+
+    expect_int(vrt_fields_print(vrt_job_fields, example_job(&job), &first), 0);
+    expect_contains(first.data, "{\"id\":12,\"state\":\"running\",");
+    expect_contains(first.data, "\"input_name\":\"caf\xc3\xa9.mp4\"");
+    expect_contains(first.data, "\"eta_s\":null");
+    expect_contains(first.data, "\"replica_bytes\":null");
+    expect_contains(first.data, "\"video\":null");
+    expect_contains(first.data, "\"codec\":\"hevc\"");
+    expect_int(vrt_json_parse(first.data, first.size_bytes, &json, &error), 0);
+    if (vrt_job_info_decode(json, &again, &error) < 0)
+        test_fail("%s", error.message);
+    json_decref(json);
+    expect_int(again.n_devices, 2);
+    expect_true(isnan(again.eta_s) && again.has_recipe && !again.has_video && !again.has_error);
+    expect_int(vrt_fields_print(vrt_job_fields, &again, &second), 0);
+    expect_str(second.data, first.data);
+    vrt_job_info_done(&again);
+    vrt_buf_done(&second);
+    expect_int(vrt_fields_print(vrt_job_short_fields, &job, &second), 0);
+    expect_true(!strstr(second.data, "stages") && strstr(second.data, "devices"));
+    vrt_buf_done(&first);
+    vrt_buf_done(&second);
+}
+
+static void test_broken_jobs(void)
+{
+    static const char *const texts[] = {
+        "[]", "3", "{\"id\":\"x\"}", "{\"devices\":7}", "{\"devices\":[[]]}",
+        "{\"devices\":[{\"name\":\"cpu:0\"},{\"name\":1}]}", "{\"warnings\":{}}",
+        "{\"frames_done\":-3}", "{\"error\":\"no\"}",
+    };
+    struct vrt_job_info job;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct vrt_error error = { 0 };
+        json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+        expect_true(json);
+        expect_int(vrt_job_info_decode(json, &job, &error), -EINVAL);
+        expect_true(error.message[0]);
+        json_decref(json);
+    }
+    json_t *empty = json_object();
+    expect_int(vrt_job_info_decode(empty, &job, NULL), 0);
+    expect_int(job.id, VRT_UNKNOWN);
+    expect_int(job.state, VRT_UNKNOWN);
+    vrt_job_info_done(&job);
+    json_decref(empty);
+}
+
+static void test_errors(void)
+{
+    struct vrt_error error = { 0 };
+    struct vrt_buf buf = { 0 };
+    struct vrt_job_error decoded;
+    json_t *json = NULL;
+
+    vrt_refuse(&error, -ENOENT, VRT_E(JOB_NOT_FOUND), "there is no job %d", 7);
+    expect_int(vrt_error_print(&error, &buf), 0);
+    expect_str(buf.data, "{\"error\":{\"id\":\"job.not_found\",\"message\":\"there is no job 7\","
+                         "\"field\":null}}");
+    expect_int(vrt_json_parse(buf.data, buf.size_bytes, &json, NULL), 0);
+    expect_int(vrt_error_decode(json, &decoded), 0);
+    expect_str(decoded.id, "job.not_found");
+    expect_str(decoded.message, "there is no job 7");
+    json_decref(json);
+    json = json_pack("{s:{s:s}}", "error", "id", "x");
+    expect_int(vrt_error_decode(json, &decoded), -EINVAL);
+    json_decref(json);
+    vrt_buf_done(&buf);
+}
+
+static void test_reports(void)
+{
+    struct vrt_device_report device;
+    struct vrt_model_report model;
+    struct vrt_status_report status;
+    struct vrt_buf buf = { 0 };
+
+    vrt_device_report_init(&device);
+    device.state = VRT_DEVICE_QUARANTINED;
+    expect_int(vrt_fields_print(vrt_device_fields, &device, &buf), 0);
+    expect_contains(buf.data, "\"state\":\"quarantined\",\"threads\":null,\"memory\":{\"total_b");
+    expect_contains(buf.data, "\"seconds_per_shard\":null,\"last_error\":null}");
+    vrt_buf_done(&buf);
+    vrt_model_report_init(&model);
+    expect_int(vrt_fields_print(vrt_model_fields, &model, &buf), 0);
+    expect_contains(buf.data, "\"scale\":null");
+    vrt_buf_done(&buf);
+    vrt_status_report_init(&status);
+    expect_int(vrt_fields_print(vrt_status_fields, &status, &buf), 0);
+    expect_contains(buf.data, "\"jobs\":{\"queued\":0");
+    vrt_buf_done(&buf);
+}
+
+/* Whole, in halves, byte by byte: the same events. */
+static void test_events(void)
+{
+    static const char text[] =
+        ":\n\nevent: job\ndata: {\"id\":1}\n\nevent: later\ndata: x\n\n: hello\nevent:device\r\n"
+        "data:{}\r\ndata: 2\r\nid: 7\r\n\r\nevent: job\n\ndata: nameless\n\n"
+        "event: job\ndata: last\n\nevent: job\ndata: cut";
+
+    for (size_t step = 1; step <= sizeof(text); step *= 2) {
+        struct vrt_buf stream = { 0 }, data = { 0 }, all = { 0 };
+        for (size_t at = 0; at < sizeof(text) - 1; at += step) {
+            enum vrt_event_kind kind;
+            size_t n = VRT_MIN(step, sizeof(text) - 1 - at);
+            expect_int(vrt_buf_append(&stream, text + at, n), 0);
+            while (vrt_event_take(&stream, &data, &kind) == 1)
+                expect_int(vrt_buf_printf(&all, "<%s|%s>", vrt_event_names[kind], data.data), 0);
+        }
+        expect_str(all.data, "<job|{\"id\":1}><device|{}\n2><job|last>");
+        expect_str(stream.data, "event: job\ndata: cut");
+        vrt_buf_done(&stream);
+        vrt_buf_done(&data);
+        vrt_buf_done(&all);
+    }
+}
+
+static void test_event_limits(void)
+{
+    struct vrt_buf stream = { 0 }, data = { 0 };
+    enum vrt_event_kind kind;
+
+    for (int i = 0; i <= VRT_EVENT_MAX_BYTES / 8; i++)
+        expect_int(vrt_buf_append(&stream, "data: x\n", 8), 0);
+    expect_int(vrt_event_take(&stream, &data, &kind), -EMSGSIZE);
+    vrt_buf_done(&stream);
+    expect_int(vrt_event_print(VRT_EVENT_DEVICE, "{\"name\":\"cpu:0\"}", &stream), 0);
+    expect_int(vrt_event_print_heartbeat(&stream), 0);
+    expect_int(vrt_event_take(&stream, &data, &kind), 1);
+    expect_int(kind, VRT_EVENT_DEVICE);
+    expect_str(data.data, "{\"name\":\"cpu:0\"}");
+    expect_int(vrt_event_take(&stream, &data, &kind), 0);
+    expect_int(stream.size_bytes, 0);
+    vrt_buf_done(&stream);
+    vrt_buf_done(&data);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "routes", test_routes },
+        { "request", test_request },
+        { "request-refusals", test_request_refusals },
+        { "job-round-trip", test_job_round_trip },
+        { "broken-jobs", test_broken_jobs },
+        { "errors", test_errors },
+        { "reports", test_reports },
+        { "events", test_events },
+        { "event-limits", test_event_limits },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
