@@ -20,7 +20,7 @@
 #include "frames/warnings.h"
 
 struct vrt_joiner_params {
-    const int *segment_fds;         /* in order; completed by vrt_encoder_finish(); read by position */
+    const int *segment_fds;         /* in order; from vrt_encoder_finish(); read by position */
     int n_segments;
     int input_fd;                   /* the same file that the frames were read from; by position */
     const char *input_name;         /* for messages; NULL: "the input" */

@@ -34,7 +34,7 @@ struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
-    const atomic_bool *cancel;  /* true: give up soon, with -ECANCELED; outlives the reader; or NULL */
+    const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */
 };
 
 struct vrt_reader_info {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+
+/* FFmpeg 5.1 to 6.1. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "frames/av.h"
+
+int64_t vrt_av_frame_duration(const AVFrame *frame)
+{
+    return frame->pkt_duration > 0 ? frame->pkt_duration : 0;
+}
+
+bool vrt_av_frame_is_interlaced(const AVFrame *frame)
+{
+    return frame->interlaced_frame;
+}
+
+const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
+                                       size_t *ret_size)
+{
+    return av_stream_get_side_data(stream, type, ret_size);
+}
+
+int vrt_av_stream_add_side_data(AVStream *stream, enum AVPacketSideDataType type,
+                                const uint8_t *data, size_t size)
+{
+    uint8_t *copy = av_stream_new_side_data(stream, type, size);
+
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, data, size);
+    return 0;
+}

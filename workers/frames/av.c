@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/av.h"
+
+#include <errno.h>
+#include <libavutil/error.h>
+#include <libavutil/log.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/mem.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "ffmpeg"
+
+/* Where errors on `object` are counted, or NULL: see vrt_av_log_install(). */
+static atomic_int *error_count(void *object, const AVClass *class)
+{
+    if (class == avcodec_get_class())
+        return ((AVCodecContext *)object)->opaque;
+    if (class == avformat_get_class())
+        return ((AVFormatContext *)object)->opaque;
+    return NULL;
+}
+
+/* May run on any thread of FFmpeg's. */
+static void log_line(void *object, int level, const char *format, va_list args)
+{
+    const AVClass *class = object ? *(const AVClass **)object : NULL;
+    atomic_int *n_errors = class ? error_count(object, class) : NULL;
+    char line[512];
+
+    /* What the decoders' shared concealment did, it reports as mere information. */
+    if (n_errors && (level <= AV_LOG_ERROR || strncmp(format, "concealing ", 11) == 0))
+        atomic_fetch_add(n_errors, 1);
+    if (level > AV_LOG_VERBOSE || !vrt_log_enabled(VRT_LOG_DEBUG))
+        return;
+    vsnprintf(line, sizeof(line), format, args);
+    line[strcspn(line, "\n")] = '\0';
+    if (line[0])
+        vrt_log_debug("%s: %s", class ? class->item_name(object) : "-", line);
+}
+
+void vrt_av_log_install(void)
+{
+    av_log_set_callback(log_line);
+}
+
+int vrt_av_errno(int averror)
+{
+    static const struct {
+        int averror, r;
+    } known[] = {
+        { AVERROR_INVALIDDATA, -EBADMSG },
+        { AVERROR_EOF, -ENODATA },
+        { AVERROR_EXIT, -ECANCELED },
+        { AVERROR_PATCHWELCOME, -ENOTSUP },
+        { AVERROR_DECODER_NOT_FOUND, -ENOSYS },
+        { AVERROR_DEMUXER_NOT_FOUND, -ENOSYS },
+        { AVERROR_ENCODER_NOT_FOUND, -ENOSYS },
+        { AVERROR_STREAM_NOT_FOUND, -ENOENT },
+        { AVERROR_OPTION_NOT_FOUND, -EINVAL },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
+        if (averror == known[i].averror)
+            return known[i].r;
+    /* FFmpeg's own codes are four letters, far below every -errno. */
+    return averror < 0 && averror > -4096 ? averror : -EIO;
+}
+
+int64_t vrt_av_ns(int64_t ticks, AVRational time_base)
+{
+    return av_rescale_q(ticks, time_base, (AVRational){ 1, VRT_NS_PER_S });
+}
+
+AVIOContext *vrt_av_io_free(AVIOContext *io)
+{
+    if (!io)
+        return NULL;
+    av_freep(&io->buffer);
+    avio_context_free(&io);
+    return NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Between FFmpeg's conventions and ours: error numbers, log, and what changed between its
+ * versions (one of av-5.c and av-7.c is built). For frames/ alone.
+ */
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/frame.h>
+
+#include "base/cleanup.h"
+#include "frames/format.h"
+
+/*
+ * Sends what FFmpeg logs to our log, at debug level. Cheap: called before anything is opened.
+ *
+ * FFmpeg conceals most damage and tells nobody but its log. So a codec or format context whose
+ * `opaque` is set must have it point to an atomic_int, which counts the errors logged on it. A
+ * decoder's threads take over `opaque` with each packet: it may point to a count of the packet's.
+ */
+void vrt_av_log_install(void);
+
+/* The -errno nearest to a negative AVERROR: -EBADMSG for invalid data, -ECANCELED for an exit. */
+int vrt_av_errno(int averror);
+
+/* Our rational from FFmpeg's and back. */
+static inline struct vrt_rational vrt_av_rational(AVRational q)
+{
+    return (struct vrt_rational){ q.num, q.den };
+}
+
+static inline AVRational vrt_rational_av(struct vrt_rational q)
+{
+    return (AVRational){ q.num, q.den };
+}
+
+/* Nanoseconds in `ticks` of `time_base`; saturates. */
+int64_t vrt_av_ns(int64_t ticks, AVRational time_base);
+
+/* The duration that the demuxer gave the frame, 0 where unknown. */
+int64_t vrt_av_frame_duration(const AVFrame *frame);
+
+/* Whether the decoder calls the frame interlaced. */
+bool vrt_av_frame_is_interlaced(const AVFrame *frame);
+
+/* Side data of a stream; NULL where it has none of `type`. */
+const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type,
+                                       size_t *ret_size);
+
+/* Gives `stream` a copy of `data`. Return: 0, -ENOMEM. */
+int vrt_av_stream_add_side_data(AVStream *stream, enum AVPacketSideDataType type,
+                                const uint8_t *data, size_t size);
+
+/* Frees an AVIO and its buffer. NULL is fine. Return: NULL. */
+AVIOContext *vrt_av_io_free(AVIOContext *io);
+
+/* For VRT_CLEANUP. */
+static inline void vrt_av_frame_freep(AVFrame **frame)
+{
+    av_frame_free(frame);
+}
+
+static inline void vrt_av_packet_freep(AVPacket **packet)
+{
+    av_packet_free(packet);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A media file behind a descriptor, demuxed by libavformat. For frames/ alone.
+ *
+ * FFmpeg sees the one descriptor and nothing else: it can open no further file, knows no protocol,
+ * and what reads other files by its nature (playlists, manifests, scripts) is refused. A regular
+ * file is read with pread() at an offset of our own, so several sources can share a descriptor.
+ * No call blocks for longer than one read once *cancel is true.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct AVFormatContext;
+struct AVIOContext;
+struct AVPacket;
+
+struct vrt_source_params {
+    int fd;                     /* the caller's; open for reading */
+    const char *name;           /* for messages; copied; NULL: "the input" */
+    const atomic_bool *cancel;  /* or NULL; outlives the source */
+};
+
+struct vrt_source {
+    struct AVFormatContext *format;     /* opened, streams probed */
+    struct AVIOContext *io;
+    char name[128];                     /* printable: "clip.mp4", or "the input" */
+    int64_t size_bytes;                 /* -1: not a regular file */
+    bool truncated;                     /* the container's top level says it should be longer */
+
+    int fd;
+    const atomic_bool *cancel;
+    int64_t offset_bytes;               /* of the next read; meaningful for a regular file */
+    int n_errors;                       /* packets in a row that could not be demuxed */
+    atomic_int n_logged;                /* errors that the demuxer logged after opening */
+    int read_error;                     /* -errno of the last failed read() or pread(), or 0 */
+};
+
+enum {
+    VRT_SOURCE_END = 1,         /* outcome of vrt_source_next(): no more packets */
+    VRT_SOURCE_BROKEN,          /* likewise, because the rest cannot be demuxed */
+};
+
+/*
+ * Opens the file and probes its streams.
+ * Return: 0; -errno with the sentence in `error`, see vrt_reader_open(). *ret_source is set only
+ *         on 0.
+ */
+int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **ret_source,
+                    struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * The stream to restore: the largest video stream that is not cover art, default ones first.
+ * Return: its index; -ENOENT with a sentence that says what the file has instead.
+ */
+int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *error);
+
+/*
+ * Reads the next packet of any stream that is not discarded; the caller unreferences it. It has
+ * data: empty packets, which mean "nothing new", are left out.
+ * Return: 0; VRT_SOURCE_END; VRT_SOURCE_BROKEN; -ECANCELED, -EIO, -ENOMEM with a sentence.
+ */
+int vrt_source_next(struct vrt_source *source, struct AVPacket *packet, struct vrt_error *error);
+
+/* Frees it; the descriptor stays open. Return: NULL. */
+struct vrt_source *vrt_source_close(struct vrt_source *source);
+
+VRT_DEFINE_CLEANUP(struct vrt_source, vrt_source_close)
