@@ -4,8 +4,8 @@
 /*
  * Devices, for those who implement them
  *
- * Included by workers/backend/<name>/ and by backend.c and registry.c, by nobody else. Callers use
- * "backend/backend.h": its functions check every argument once and keep the accounts, so what is
+ * Included by workers/backend/<name>/, backend.c, program.c and registry.c, by nobody else. Callers
+ * use "backend/backend.h": its functions check every argument once and keep the accounts, so what is
  * written here may take its preconditions for granted. The contracts are those of the functions
  * of the same name there.
  *
@@ -19,8 +19,8 @@
 
 /* First member of every backend's device struct; recover that with vrt_container_of(). */
 struct vrt_device {
-    const struct vrt_backend_ops *ops;
-    const struct vrt_device_info *info;
+    const struct vrt_backend_ops *ops;      /* filled by registry.c when open() is done */
+    const struct vrt_device_info *info;     /* likewise */
     int64_t used_bytes;             /* kept by backend.c */
     bool lost;                      /* likewise: it said so, and isn't called again but to free */
 };
@@ -32,10 +32,15 @@ struct vrt_buffer {
 
 /* First member of every backend's replica struct; filled by backend.c when replica_new() is done. */
 struct vrt_replica {
-    struct vrt_param *params;       /* names and shapes; data is NULL */
+    struct vrt_param *params;       /* their shapes; name and data are NULL */
     size_t n_params;
     enum vrt_dtype dtype;           /* of the weights; vectors are f32 */
     size_t used_bytes;
+};
+
+/* What a program's ops require of one binding. */
+struct vrt_program_binding {
+    size_t size_bytes, align_bytes;
 };
 
 /* First member of every backend's program struct; filled by backend.c when program_new() is done. */
@@ -43,7 +48,7 @@ struct vrt_program {
     struct vrt_op *ops;
     size_t n_ops;
     int n_bindings;
-    size_t *binding_bytes;          /* how much of each binding the ops look into */
+    struct vrt_program_binding *bindings;
     struct vrt_replica *replica;
     struct vrt_buffer *arena;
 };

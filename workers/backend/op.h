@@ -124,10 +124,7 @@ enum vrt_chroma_site {
     VRT_CHROMA_TOP_LEFT,            /* cosited in both: BT.2020 discs */
 };
 
-/*
- * Between planes of integer samples and RGB in [0,1], the range clamped on storing integers.
- * Chroma is enlarged bilinearly and reduced by the matching tent or box filter, by its site.
- */
+/* Between planes of integer samples and RGB in [0,1]; "backend/colour.h" has the formulas. */
 struct vrt_op_colour {
     enum vrt_plane_layout layout;
     enum vrt_yuv_matrix matrix;

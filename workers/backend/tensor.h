@@ -60,6 +60,15 @@ int64_t vrt_shape_count(struct vrt_shape shape);
 /* Whether both have the same extent in every dimension. */
 bool vrt_shape_equal(struct vrt_shape a, struct vrt_shape b);
 
+/*
+ * Whether dimensions and strides are such as a tensor can have, and so small that no size computed
+ * from them overflows 63 bits, in bytes or in flops. Return: NULL, or what is wrong.
+ */
+const char *vrt_tensor_check(const struct vrt_tensor *t);
+
+/* The dense tensor of this type and shape, in no storage. */
+struct vrt_tensor vrt_tensor_dense(enum vrt_dtype dtype, struct vrt_shape shape);
+
 /* Elements from the first to one past the last of the view. */
 int64_t vrt_tensor_extent(const struct vrt_tensor *t);
 
@@ -74,3 +83,7 @@ struct vrt_tensor vrt_tensor_crop(const struct vrt_tensor *t, int y, int x, int 
 
 /* The view of frames [first, first + count) of `t`. */
 struct vrt_tensor vrt_tensor_frames(const struct vrt_tensor *t, int first, int count);
+
+/* Whether both look into the same storage at a common element, as far as can be told from views
+ * with unlike strides: there, whether their extents meet. */
+bool vrt_tensor_overlaps(const struct vrt_tensor *a, const struct vrt_tensor *b);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Devices, their buffers and replicas: arguments are checked and bytes counted here, once. */
+
+#include "backend/backend.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend-impl.h"
+#include "backend/note.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "backend"
+
+static const char *const outcomes[] = {
+    [VRT_BACKEND_OK] = "no error",
+    [VRT_BACKEND_E_NOMEM] = "out of device memory",
+    [VRT_BACKEND_E_LOST] = "the device is lost",
+    [VRT_BACKEND_E_FAILED] = "the device failed",
+};
+
+static const char *const device_kinds[] = {
+    [VRT_DEVICE_CUDA] = "cuda", [VRT_DEVICE_XPU] = "xpu", [VRT_DEVICE_MPS] = "mps",
+    [VRT_DEVICE_CPU] = "cpu",   [VRT_DEVICE_REF] = "ref",
+};
+
+static const char *const precisions[] = {
+    [VRT_PRECISION_AUTO] = "auto",
+    [VRT_PRECISION_F32] = "f32",
+    [VRT_PRECISION_F16] = "f16",
+    [VRT_PRECISION_BF16] = "bf16",
+};
+
+_Static_assert(VRT_ARRAY_SIZE(device_kinds) == VRT_DEVICE_KIND_COUNT, "every kind has its name");
+_Static_assert(VRT_ARRAY_SIZE(precisions) == VRT_PRECISION_COUNT, "every precision has its name");
+
+const char *vrt_backend_strerror(int r)
+{
+    if (r < 0)
+        return strerror(-r);
+    return (size_t)r < VRT_ARRAY_SIZE(outcomes) ? outcomes[r] : "unknown outcome";
+}
+
+const char *vrt_device_kind_name(enum vrt_device_kind kind)
+{
+    return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
+}
+
+const char *vrt_precision_name(enum vrt_precision precision)
+{
+    return precision < VRT_PRECISION_COUNT ? precisions[precision] : "unknown";
+}
+
+int vrt_device_note(struct vrt_device *device, int r)
+{
+    if (r == VRT_BACKEND_E_LOST)
+        device->lost = true;
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+struct vrt_device *vrt_device_close(struct vrt_device *device)
+{
+    if (!device)
+        return NULL;
+    vrt_assert(device->used_bytes == 0);
+    device->ops->close(device);
+    return NULL;
+}
+
+const struct vrt_device_info *vrt_device_info(const struct vrt_device *device)
+{
+    return device->info;
+}
+
+int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)
+{
+    struct vrt_memory_info info = { .total_bytes = -1, .free_bytes = -1 };
+
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    if (device->ops->memory) {
+        int r = vrt_device_note(device, device->ops->memory(device, &info));
+        if (r)
+            return r;
+    }
+    *ret_info = info;
+    return 0;
+}
+
+int64_t vrt_device_used_bytes(const struct vrt_device *device)
+{
+    return device->used_bytes;
+}
+
+int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer)
+{
+    struct vrt_buffer *buffer = NULL;
+
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    if (size_bytes == 0)
+        return vrt_raise(-EINVAL);
+    if (size_bytes > PTRDIFF_MAX)
+        return VRT_BACKEND_E_NOMEM;
+    int r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
+    if (r)
+        return r;
+    buffer->size_bytes = size_bytes;
+    device->used_bytes += (int64_t)size_bytes;
+    *ret_buffer = buffer;
+    return 0;
+}
+
+struct vrt_buffer *vrt_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer)
+{
+    if (!buffer)
+        return NULL;
+    device->used_bytes -= (int64_t)buffer->size_bytes;
+    device->ops->buffer_free(device, buffer);
+    return NULL;
+}
+
+/* Whether [offset, offset + size) lies within the buffer. */
+static bool within(const struct vrt_buffer *buffer, size_t offset_bytes, size_t size_bytes)
+{
+    return offset_bytes <= buffer->size_bytes && size_bytes <= buffer->size_bytes - offset_bytes;
+}
+
+int vrt_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
+                     const void *src, size_t size_bytes)
+{
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    if (!within(dst, offset_bytes, size_bytes))
+        return vrt_raise(-EINVAL);
+    if (size_bytes == 0)
+        return 0;
+    return vrt_device_note(device, device->ops->buffer_write(device, dst, offset_bytes, src,
+                                                             size_bytes));
+}
+
+int vrt_buffer_read(struct vrt_device *device, const struct vrt_buffer *src, size_t offset_bytes,
+                    void *dst, size_t size_bytes)
+{
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    if (!within(src, offset_bytes, size_bytes))
+        return vrt_raise(-EINVAL);
+    if (size_bytes == 0)
+        return 0;
+    return vrt_device_note(device, device->ops->buffer_read(device, src, offset_bytes, dst,
+                                                            size_bytes));
+}
+
+bool vrt_device_supports(const struct vrt_device *device, const struct vrt_op *op)
+{
+    return device->ops->supports(device, op);
+}
+
+size_t vrt_device_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
+{
+    return device->ops->workspace_bytes ? device->ops->workspace_bytes(device, op) : 0;
+}
+
+static bool is_float(enum vrt_dtype dtype)
+{
+    return dtype == VRT_DTYPE_F32 || dtype == VRT_DTYPE_F16 || dtype == VRT_DTYPE_BF16;
+}
+
+static int check_param(const struct vrt_param *param)
+{
+    int64_t count = 1;
+
+    if (param->n_dims < 1 || param->n_dims > 4 || !param->data)
+        return vrt_raise(-EINVAL);
+    for (int i = 0; i < param->n_dims; i++) {
+        if (param->dims[i] < 1 || count > INT32_MAX / param->dims[i])
+            return vrt_raise(-EINVAL);
+        count *= param->dims[i];
+    }
+    return 0;
+}
+
+int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
+                    enum vrt_dtype dtype, struct vrt_replica **ret_replica)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_param *shapes = NULL;
+    struct vrt_replica *replica = NULL;
+    int r;
+
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    if (!is_float(dtype))
+        return vrt_raise(-EINVAL);
+    shapes = calloc(n_params + 1, sizeof(*shapes));
+    if (!shapes)
+        return vrt_raise(-ENOMEM);
+    for (size_t i = 0; i < n_params; i++) {
+        r = check_param(&params[i]);
+        if (r)
+            return vrt_fold(r);
+        shapes[i] = params[i];
+        shapes[i].name = NULL;
+        shapes[i].data = NULL;
+    }
+    r = vrt_device_note(device, device->ops->replica_new(device, params, n_params, dtype,
+                                                         &replica));
+    if (r)
+        return r;
+    replica->params = VRT_STEAL(shapes);
+    replica->n_params = n_params;
+    replica->dtype = dtype;
+    replica->used_bytes = device->ops->replica_bytes(device, replica);
+    device->used_bytes += (int64_t)replica->used_bytes;
+    *ret_replica = replica;
+    return 0;
+}
+
+struct vrt_replica *vrt_replica_free(struct vrt_device *device, struct vrt_replica *replica)
+{
+    if (!replica)
+        return NULL;
+    struct vrt_param *shapes = replica->params;
+    device->used_bytes -= (int64_t)replica->used_bytes;
+    device->ops->replica_free(device, replica);
+    free(shapes);
+    return NULL;
+}
+
+size_t vrt_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica)
+{
+    (void)device;
+    return replica->used_bytes;
+}
+
+int vrt_device_finish(struct vrt_device *device)
+{
+    if (device->lost)
+        return VRT_BACKEND_E_LOST;
+    return vrt_device_note(device, device->ops->finish(device));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Built where oneDNN is absent: there are no CPU devices. */
+
+#include "backend/backend-impl.h"
+#include "backend/cpu/cpu.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "cpu"
+
+static int none_probe(const struct vrt_registry_params *params,
+                      struct vrt_device_info **ret_infos, size_t *ret_n_infos)
+{
+    (void)params;
+    vrt_log_info("no CPU device: this program was built without oneDNN");
+    *ret_infos = NULL;
+    *ret_n_infos = 0;
+    return 0;
+}
+
+const struct vrt_backend_ops vrt_backend_cpu = {
+    .name = "cpu",
+    .probe = none_probe,
+};

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "backend/ref/ref.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend-impl.h"
+#include "backend/ref/ops.h"
+#include "backend/ref/run.h"
+
+#define BUFFER_ALIGN_BYTES 64
+
+struct ref_buffer {
+    struct vrt_buffer base;
+    char *data;
+};
+
+struct vrt_ref_replica {
+    struct vrt_replica base;
+    size_t n_arrays, used_bytes;
+    float **arrays;             /* one a param */
+};
+
+struct ref_program {
+    struct vrt_program base;
+    struct vrt_ref_replica *replica;
+    struct ref_buffer *arena;
+    struct vrt_op *ops;
+    size_t n_ops;
+};
+
+static const struct {
+    void (*run)(const struct vrt_ref_run *run);
+    size_t (*workspace_bytes)(const struct vrt_op *op);     /* NULL: none */
+} table[] = {
+    [VRT_OP_CONV2D] = { vrt_ref_conv2d, vrt_ref_conv2d_workspace_bytes },
+    [VRT_OP_DEPTH_TO_SPACE] = { vrt_ref_depth_to_space, NULL },
+    [VRT_OP_SPACE_TO_DEPTH] = { vrt_ref_space_to_depth, NULL },
+    [VRT_OP_RESIZE] = { vrt_ref_resize, NULL },
+    [VRT_OP_CONCAT] = { vrt_ref_concat, NULL },
+    [VRT_OP_ADD] = { vrt_ref_add, NULL },
+    [VRT_OP_COPY] = { vrt_ref_copy, NULL },
+    [VRT_OP_PAD] = { vrt_ref_pad, NULL },
+    [VRT_OP_YUV_TO_RGB] = { vrt_ref_yuv_to_rgb, NULL },
+    [VRT_OP_RGB_TO_YUV] = { vrt_ref_rgb_to_yuv, NULL },
+    [VRT_OP_RANGE] = { vrt_ref_range, NULL },
+};
+
+_Static_assert(VRT_ARRAY_SIZE(table) == VRT_OP_KIND_COUNT, "the oracle knows every op");
+
+static int ref_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+                     size_t *ret_n_infos)
+{
+    struct vrt_device_info *info = calloc(1, sizeof(*info));
+
+    (void)params;
+    if (!info)
+        return vrt_raise(-ENOMEM);
+    *info = (struct vrt_device_info){
+        .kind = VRT_DEVICE_REF,
+        .name = "ref:0",
+        .description = "reference loops, 1 thread",
+        .class_id = "ref",
+        .n_threads = 1,
+        .memory_total_bytes = -1,
+    };
+    *ret_infos = info;
+    *ret_n_infos = 1;
+    return 0;
+}
+
+static int ref_open(const struct vrt_device_info *info, struct vrt_device **ret_device)
+{
+    struct vrt_device *device = calloc(1, sizeof(*device));
+
+    (void)info;
+    if (!device)
+        return vrt_raise(-ENOMEM);
+    *ret_device = device;
+    return 0;
+}
+
+static void ref_close(struct vrt_device *device)
+{
+    free(device);
+}
+
+static int ref_buffer_new(struct vrt_device *device, size_t size_bytes,
+                          struct vrt_buffer **ret_buffer)
+{
+    struct ref_buffer *buffer = calloc(1, sizeof(*buffer));
+    void *data;
+
+    (void)device;
+    if (!buffer)
+        return vrt_raise(-ENOMEM);
+    if (posix_memalign(&data, BUFFER_ALIGN_BYTES, size_bytes) != 0) {
+        free(buffer);
+        return VRT_BACKEND_E_NOMEM;
+    }
+    buffer->data = data;
+    *ret_buffer = &buffer->base;
+    return 0;
+}
+
+static struct ref_buffer *ref_buffer_of(struct vrt_buffer *buffer)
+{
+    return vrt_container_of(buffer, struct ref_buffer, base);
+}
+
+static void ref_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer)
+{
+    (void)device;
+    free(ref_buffer_of(buffer)->data);
+    free(ref_buffer_of(buffer));
+}
+
+static int ref_buffer_write(struct vrt_device *device, struct vrt_buffer *dst,
+                            size_t offset_bytes, const void *src, size_t size_bytes)
+{
+    (void)device;
+    memcpy(ref_buffer_of(dst)->data + offset_bytes, src, size_bytes);
+    return 0;
+}
+
+static int ref_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
+                           size_t offset_bytes, void *dst, size_t size_bytes)
+{
+    const struct ref_buffer *buffer = (const struct ref_buffer *)src;
+
+    (void)device;
+    memcpy(dst, buffer->data + offset_bytes, size_bytes);
+    return 0;
+}
+
+static bool ref_supports(const struct vrt_device *device, const struct vrt_op *op)
+{
+    (void)device;
+    return op->kind < VRT_OP_KIND_COUNT;
+}
+
+static size_t ref_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
+{
+    (void)device;
+    return table[op->kind].workspace_bytes ? table[op->kind].workspace_bytes(op) : 0;
+}
+
+static float rounded(float x, enum vrt_dtype dtype)
+{
+    if (dtype == VRT_DTYPE_F16)
+        return vrt_f32_from_f16(vrt_f16_from_f32(x));
+    return dtype == VRT_DTYPE_BF16 ? vrt_f32_from_bf16(vrt_bf16_from_f32(x)) : x;
+}
+
+/* [O,I,K,K] to [K,K,I,O], so that the innermost loop of a convolution runs over outputs. */
+static void pack_weight(float *dst, const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    const int n_o = param->dims[0], n_i = param->dims[1], n_k = param->dims[2] * param->dims[3];
+
+    for (int o = 0; o < n_o; o++)
+    for (int i = 0; i < n_i; i++)
+    for (int k = 0; k < n_k; k++)
+        dst[((int64_t)k * n_i + i) * n_o + o] =
+            rounded(param->data[((int64_t)o * n_i + i) * n_k + k], dtype);
+}
+
+static void ref_replica_free(struct vrt_device *device, struct vrt_replica *base)
+{
+    struct vrt_ref_replica *replica = vrt_container_of(base, struct vrt_ref_replica, base);
+
+    (void)device;
+    for (size_t i = 0; replica->arrays && i < replica->n_arrays; i++)
+        free(replica->arrays[i]);
+    free(replica->arrays);
+    free(replica);
+}
+
+static int add_param(struct vrt_ref_replica *replica, size_t i, const struct vrt_param *param,
+                     enum vrt_dtype dtype)
+{
+    size_t n = 1;
+
+    for (int k = 0; k < param->n_dims; k++)
+        n *= (size_t)param->dims[k];
+    replica->arrays[i] = malloc(n * sizeof(float));
+    if (!replica->arrays[i])
+        return vrt_raise(-ENOMEM);
+    if (param->n_dims == 4)
+        pack_weight(replica->arrays[i], param, dtype);
+    else
+        for (size_t k = 0; k < n; k++)
+            replica->arrays[i][k] = param->n_dims == 1 ? param->data[k]
+                                                       : rounded(param->data[k], dtype);
+    replica->used_bytes += n * sizeof(float);
+    return 0;
+}
+
+static int ref_replica_new(struct vrt_device *device, const struct vrt_param *params,
+                           size_t n_params, enum vrt_dtype dtype,
+                           struct vrt_replica **ret_replica)
+{
+    struct vrt_ref_replica *replica = calloc(1, sizeof(*replica));
+    int r = 0;
+
+    if (!replica)
+        return vrt_raise(-ENOMEM);
+    replica->n_arrays = n_params;
+    replica->arrays = calloc(n_params + 1, sizeof(replica->arrays[0]));
+    if (!replica->arrays)
+        r = vrt_raise(-ENOMEM);
+    for (size_t i = 0; !r && i < n_params; i++)
+        r = add_param(replica, i, &params[i], dtype);
+    if (r) {
+        ref_replica_free(device, &replica->base);
+        return vrt_fold(r);
+    }
+    *ret_replica = &replica->base;
+    return 0;
+}
+
+static size_t ref_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica)
+{
+    (void)device;
+    return ((const struct vrt_ref_replica *)replica)->used_bytes;
+}
+
+const float *vrt_ref_param(const struct vrt_ref_replica *replica, int index)
+{
+    return index < 0 ? NULL : replica->arrays[index];
+}
+
+static void ref_program_free(struct vrt_device *device, struct vrt_program *base)
+{
+    struct ref_program *program = vrt_container_of(base, struct ref_program, base);
+
+    (void)device;
+    free(program->ops);
+    free(program);
+}
+
+static int ref_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                           struct vrt_program **ret_program)
+{
+    struct ref_program *program = calloc(1, sizeof(*program));
+
+    if (!program)
+        return vrt_raise(-ENOMEM);
+    program->ops = calloc(params->n_ops, sizeof(*program->ops));
+    if (!program->ops) {
+        ref_program_free(device, &program->base);
+        return vrt_raise(-ENOMEM);
+    }
+    memcpy(program->ops, params->ops, params->n_ops * sizeof(*program->ops));
+    program->n_ops = params->n_ops;
+    program->replica = (struct vrt_ref_replica *)params->replica;
+    program->arena = (struct ref_buffer *)params->arena;
+    *ret_program = &program->base;
+    return 0;
+}
+
+static struct vrt_ref_view view_of(const struct ref_program *program, const struct vrt_tensor *t,
+                                   const struct vrt_binding *bindings)
+{
+    if (!t)
+        return (struct vrt_ref_view){ .tensor = NULL };
+
+    char *base;
+    if (t->slot == VRT_SLOT_ARENA)
+        base = program->arena->data;
+    else
+        base = ref_buffer_of(bindings[t->slot - 1].buffer)->data +
+               bindings[t->slot - 1].offset_bytes;
+    return (struct vrt_ref_view){ .tensor = t, .base = base + t->offset_bytes };
+}
+
+static int ref_program_submit(struct vrt_device *device, struct vrt_program *base,
+                              const struct vrt_binding *bindings)
+{
+    const struct ref_program *program = vrt_container_of(base, struct ref_program, base);
+
+    (void)device;
+    for (size_t i = 0; i < program->n_ops; i++) {
+        const struct vrt_op *op = &program->ops[i];
+        struct vrt_ref_run run = { .op = op, .replica = program->replica };
+        for (int k = 0; k < op->n_in; k++)
+            run.in[k] = view_of(program, vrt_op_in(op, k), bindings);
+        for (int k = 0; k < vrt_op_n_out(op); k++)
+            run.out[k] = view_of(program, vrt_op_out(op, k), bindings);
+        if (table[op->kind].workspace_bytes)
+            run.workspace = program->arena->data + op->workspace_offset_bytes;
+        table[op->kind].run(&run);
+    }
+    return 0;
+}
+
+static int ref_finish(struct vrt_device *device)
+{
+    (void)device;
+    return 0;
+}
+
+const struct vrt_backend_ops vrt_backend_ref = {
+    .name = "ref",
+    .probe = ref_probe,
+    .open = ref_open,
+    .close = ref_close,
+    .buffer_new = ref_buffer_new,
+    .buffer_free = ref_buffer_free,
+    .buffer_write = ref_buffer_write,
+    .buffer_read = ref_buffer_read,
+    .supports = ref_supports,
+    .workspace_bytes = ref_workspace_bytes,
+    .replica_new = ref_replica_new,
+    .replica_free = ref_replica_free,
+    .replica_bytes = ref_replica_bytes,
+    .program_new = ref_program_new,
+    .program_free = ref_program_free,
+    .program_submit = ref_program_submit,
+    .finish = ref_finish,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The backends, and the devices that they found. A new backend is one line in the table. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend-impl.h"
+#include "backend/backend.h"
+#include "backend/cpu/cpu.h"
+#include "backend/ref/ref.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "registry"
+
+#define MAX_CPU_DEVICES 1024
+#define MAX_CPU_THREADS 4096
+
+/* In order of preference; what a build lacks is a backend that finds no device. */
+static const struct vrt_backend_ops *const backends[] = {
+    &vrt_backend_cpu,
+    &vrt_backend_ref,
+};
+
+struct found {
+    struct vrt_device_info *infos;
+    size_t n_infos;
+};
+
+struct vrt_registry {
+    struct found found[VRT_ARRAY_SIZE(backends)];
+    const struct vrt_device_info **devices;     /* of all, in the order of `backends` */
+    size_t n_devices;
+};
+
+struct vrt_registry *vrt_registry_free(struct vrt_registry *registry)
+{
+    if (!registry)
+        return NULL;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
+        free(registry->found[i].infos);
+    free(registry->devices);
+    free(registry);
+    return NULL;
+}
+
+static int check_params(const struct vrt_registry_params *params, struct vrt_error *error)
+{
+    if (params->cpu_devices < 0 || params->cpu_devices > MAX_CPU_DEVICES)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "The CPU can't be split into %d devices: give 1 to %d, or 0 for one",
+                          params->cpu_devices, MAX_CPU_DEVICES);
+    if (params->cpu_threads < 0 || params->cpu_threads > MAX_CPU_THREADS)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "A CPU device can't have %d threads: give 1 to %d, or 0 to share the "
+                          "cores evenly", params->cpu_threads, MAX_CPU_THREADS);
+    return 0;
+}
+
+/* A backend that can't tell what it has is survived: the machine has fewer devices then. */
+static int probe_all(struct vrt_registry *registry, const struct vrt_registry_params *params)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
+        struct found *found = &registry->found[i];
+        int r = backends[i]->probe(params, &found->infos, &found->n_infos);
+        if (r == -ENOMEM)
+            return vrt_fold(r);
+        if (r)
+            vrt_log_warning("listing the devices of %s failed (%s), ignoring", backends[i]->name,
+                            vrt_backend_strerror(r));
+        registry->n_devices += found->n_infos;
+    }
+    registry->devices = calloc(registry->n_devices + 1, sizeof(registry->devices[0]));
+    if (!registry->devices)
+        return vrt_raise(-ENOMEM);
+
+    size_t n = 0;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
+        for (size_t k = 0; k < registry->found[i].n_infos; k++)
+            registry->devices[n++] = &registry->found[i].infos[k];
+    return 0;
+}
+
+int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_registry **ret_registry,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
+
+    int r = check_params(params, error);
+    if (r)
+        return vrt_fold(r);
+    registry = calloc(1, sizeof(*registry));
+    if (!registry)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Listing the devices");
+    r = probe_all(registry, params);
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), "Listing the devices");
+    *ret_registry = VRT_STEAL(registry);
+    return 0;
+}
+
+const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
+                                                          size_t *ret_n_devices)
+{
+    *ret_n_devices = registry->n_devices;
+    return registry->devices;
+}
+
+const struct vrt_device_info *vrt_registry_find(const struct vrt_registry *registry,
+                                                const char *name)
+{
+    for (size_t i = 0; i < registry->n_devices; i++)
+        if (strcmp(registry->devices[i]->name, name) == 0)
+            return registry->devices[i];
+    return NULL;
+}
+
+/* The backend that found `info`, which must be of this registry. */
+static const struct vrt_backend_ops *backend_of(const struct vrt_registry *registry,
+                                                const struct vrt_device_info *info)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
+        for (size_t k = 0; k < registry->found[i].n_infos; k++)
+            if (&registry->found[i].infos[k] == info)
+                return backends[i];
+    return NULL;
+}
+
+int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device_info *info,
+                    struct vrt_device **ret_device)
+{
+    const struct vrt_backend_ops *ops = backend_of(registry, info);
+    struct vrt_device *device = NULL;
+
+    vrt_assert(ops);
+    int r = ops->open(info, &device);
+    if (r)
+        return r < 0 ? vrt_fold(r) : r;
+    device->ops = ops;
+    device->info = info;
+    *ret_device = device;
+    return 0;
+}

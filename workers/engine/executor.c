@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "engine/executor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+struct vrt_executor {
+    struct vrt_device *device;
+    struct vrt_program *program;
+};
+
+struct vrt_executor *vrt_executor_free(struct vrt_executor *executor)
+{
+    if (!executor)
+        return NULL;
+    executor->program = vrt_program_free(executor->device, executor->program);
+    free(executor);
+    return NULL;
+}
+
+void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena)
+{
+    arena->buffer = vrt_buffer_free(device, arena->buffer);
+    arena->size_bytes = 0;
+}
+
+static int new_executor(struct vrt_device *device, struct vrt_replica *replica,
+                        const struct vrt_plan *plan, const struct vrt_arena *arena,
+                        struct vrt_executor **ret_executor)
+{
+    size_t n_ops;
+    const struct vrt_op *ops = vrt_plan_ops(plan, &n_ops);
+    const struct vrt_program_params params = {
+        .ops = ops,
+        .n_ops = n_ops,
+        .replica = replica,
+        .arena = arena->buffer,
+        .arena_bytes = vrt_plan_arena_bytes(plan),
+        .n_bindings = vrt_plan_n_bindings(plan),
+    };
+    struct vrt_executor *executor = calloc(1, sizeof(*executor));
+
+    if (!executor)
+        return vrt_raise(-ENOMEM);
+    executor->device = device;
+    int r = vrt_program_new(device, &params, &executor->program);
+    if (r) {
+        free(executor);
+        return r < 0 ? vrt_fold(r) : r;
+    }
+    *ret_executor = executor;
+    return 0;
+}
+
+/* Allocates the arena for the largest of the plans, and an executor for each. */
+static int new_from_plans(struct vrt_device *device, struct vrt_replica *replica,
+                          struct vrt_plan *const *plans, size_t n, struct vrt_arena *ret_arena,
+                          struct vrt_executor **ret_executors)
+{
+    struct vrt_arena arena = { 0 };
+    size_t n_made = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < n; i++)
+        arena.size_bytes = VRT_MAX(arena.size_bytes, vrt_plan_arena_bytes(plans[i]));
+    if (arena.size_bytes)
+        r = vrt_buffer_new(device, arena.size_bytes, &arena.buffer);
+    for (; !r && n_made < n; n_made += !r)
+        r = new_executor(device, replica, plans[n_made], &arena, &ret_executors[n_made]);
+    if (r) {
+        while (n_made > 0)
+            vrt_executor_free(ret_executors[--n_made]);
+        vrt_arena_done(device, &arena);
+        return r < 0 ? vrt_fold(r) : r;
+    }
+    *ret_arena = arena;
+    return 0;
+}
+
+int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
+                         struct vrt_graph *const *graphs, size_t n, struct vrt_arena *ret_arena,
+                         struct vrt_executor **ret_executors)
+{
+    struct vrt_plan **plans;
+    int r = 0;
+
+    if (n == 0)
+        return vrt_raise(-EINVAL);
+    plans = calloc(n, sizeof(plans[0]));
+    if (!plans)
+        return vrt_raise(-ENOMEM);
+    for (size_t i = 0; !r && i < n; i++)
+        r = vrt_plan_new(graphs[i], device, &plans[i]);
+    if (!r)
+        r = new_from_plans(device, replica, plans, n, ret_arena, ret_executors);
+    for (size_t i = 0; i < n; i++)
+        vrt_plan_free(plans[i]);
+    free(plans);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings)
+{
+    return vrt_program_submit(executor->device, executor->program, bindings);
+}
