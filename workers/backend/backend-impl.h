@@ -5,8 +5,8 @@
  * Devices, for those who implement them
  *
  * Included by workers/backend/<name>/, backend.c, program.c and registry.c, by nobody else. Callers
- * use "backend/backend.h": its functions check every argument once and keep the accounts, so what is
- * written here may take its preconditions for granted. The contracts are those of the functions
+ * use "backend/backend.h": its functions check every argument once and keep the accounts, so what
+ * is written here may take its preconditions for granted. The contracts are those of the functions
  * of the same name there.
  *
  * Threads:  probe() runs once, before any device is opened. All the rest runs on the one thread
@@ -30,7 +30,7 @@ struct vrt_buffer {
     size_t size_bytes;              /* filled by backend.c */
 };
 
-/* First member of every backend's replica struct; filled by backend.c when replica_new() is done. */
+/* First member of every backend's replica struct; filled by backend.c after replica_new(). */
 struct vrt_replica {
     struct vrt_param *params;       /* their shapes; name and data are NULL */
     size_t n_params;
@@ -43,7 +43,7 @@ struct vrt_program_binding {
     size_t size_bytes, align_bytes;
 };
 
-/* First member of every backend's program struct; filled by backend.c when program_new() is done. */
+/* First member of every backend's program struct; filled by program.c after program_new(). */
 struct vrt_program {
     struct vrt_op *ops;
     size_t n_ops;

@@ -22,7 +22,8 @@ struct vrt_arena {
 /*
  * Plans the graphs of `graphs` (n of them), allocates one arena for the largest, and records them.
  * `replica` (NULL: none needs params) and the device must outlive the executors.
- * Return: 0; outcome of the backend; -errno. *ret_arena is set on success only, and ret_executors[0..n-1] are of use then only.
+ * Return: 0; outcome of the backend; -errno. *ret_arena is set on success only, and what is in
+ * ret_executors[0..n-1] is of use then only.
  */
 int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
                          struct vrt_graph *const *graphs, size_t n, struct vrt_arena *ret_arena,
