@@ -46,7 +46,7 @@ struct vrt_request {
     const char *query;              /* behind the '?', "" if there is none */
     const char *body;               /* never NULL */
     size_t body_bytes;
-    bool is_json;                   /* by its Content-Type */
+    bool is_json;                   /* its Content-Type says so, or nothing */
     uid_t uid;                      /* who sent it */
     struct vrt_peer_files *files;   /* VRT_STEAL_FD() what is kept */
 };

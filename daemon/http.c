@@ -226,7 +226,7 @@ bool vrt_http_is_json(const struct vrt_http *http)
     const char *type = http->headers.content_type;
     size_t n = sizeof(json) - 1;
 
-    return strncasecmp(type, json, n) == 0 && (!type[n] || strchr("; \t", type[n]));
+    return !type[0] || (strncasecmp(type, json, n) == 0 && (!type[n] || strchr("; \t", type[n])));
 }
 
 const char *vrt_http_status_text(int status)

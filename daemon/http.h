@@ -73,7 +73,7 @@ const char *vrt_http_method(const struct vrt_http *http);
  */
 void vrt_http_target(struct vrt_http *http, const char **ret_path, const char **ret_query);
 
-/* Whether Content-Type says JSON. */
+/* Whether Content-Type says JSON, or nothing. */
 bool vrt_http_is_json(const struct vrt_http *http);
 
 /* The reason phrase of an HTTP status: "Not Found". */

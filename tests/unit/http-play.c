@@ -166,7 +166,7 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
         for (int i = 0; i < LARGE_BYTES / 16; i++)
             expect_int(vrt_buf_append(&text, "0123456789abcdef", 16), 0);
     } else {
-        vrt_refuse(&error, -ENOENT, VRT_E(HTTP_NO_ROUTE), "nothing is at %s", path);
+        vrt_refuse(&error, -ENOENT, VRT_E(ROUTE_NOT_FOUND), "nothing is at %s", path);
         vrt_conn_refuse(conn, &error);
         return;
     }

@@ -10,7 +10,7 @@
  *              /keep    the same, and keeps the files open until http_play_stop()
  *              /stream  an event every millisecond
  *              /large   an answer of 1 MiB
- * anything else is refused as http.no_route.
+ * anything else is refused as route.not_found.
  */
 
 #include <stdbool.h>

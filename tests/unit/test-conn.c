@@ -19,7 +19,7 @@
 #define HOST "Host: x\r\n"
 #define ECHO "GET /echo HTTP/1.1\r\n" HOST "\r\n"
 #define LATER "POST /later HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}"
-#define ECHOED "\r\n\r\nGET\n/echo\n\n\n0\n"
+#define ECHOED "\r\n\r\nGET\n/echo\n\n\n1\n"
 
 static const struct vrt_quota_limit many = { 512, 512 };
 static char buffer[2 << 20];
@@ -145,7 +145,7 @@ static void test_parts(void)
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\n\n\n0\n");
     send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
     expect_int(http_play_read(fd, buffer, sizeof(buffer)), 404);
-    expect_contains(buffer, "\"id\":\"http.no_route\"");
+    expect_contains(buffer, "\"id\":\"route.not_found\"");
     close(fd);
     http_play_stop(play);
 }
@@ -427,25 +427,25 @@ static void test_files_refused(void)
     /* Too many, at once and in sum. */
     int fd = http_play_connect(play);
     http_play_send_files(fd, "\r\n", fds, 20);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 422);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
     expect_contains(buffer, "request.descriptors");
     close(fd);
     fd = http_play_connect(play);
     http_play_send_files(fd, "\r\n", fds, 3);
     sleep_ms(20);
     http_play_send_files(fd, "\r\n", fds, 2);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 422);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     /* With other bytes, and within a request. */
     fd = http_play_connect(play);
     http_play_send_files(fd, "GE", fds, 1);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 422);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     fd = http_play_connect(play);
     send_text(fd, "GET /files HTTP/1.1\r\n");
     sleep_ms(20);
     http_play_send_files(fd, "\r\n", fds, 1);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 422);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     /* Without a request: the time for one begins with the files. */
     fd = http_play_connect(play);
