@@ -36,17 +36,22 @@ struct reader {
     uint64_t unpacked_left_bytes;
 };
 
-static int refuse_zip(const struct vrt_checkpoint_source *source, const zip_error_t *zip_error)
+static int refuse_zip(const struct vrt_checkpoint_source *source, const zip_error_t *error)
 {
-    zip_error_t copy = *zip_error;
+    zip_error_t copy;           /* holds its own text, which the archive's would keep for long */
+    int r;
 
-    if (zip_error_code_zip(zip_error) == ZIP_ER_MEMORY)
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
         return vrt_checkpoint_refuse_memory(source, NULL);
-    if (zip_error_code_zip(zip_error) == ZIP_ER_NOZIP)
+    if (zip_error_code_zip(error) == ZIP_ER_NOZIP)
         return vrt_checkpoint_refuse(source, "is cut short or damaged: it begins like a .pth "
                                      "archive, but the archive's end is missing");
-    return vrt_checkpoint_refuse(source, "is cut short or damaged: it cannot be unpacked (%s)",
-                                 zip_error_strerror(&copy));
+    zip_error_init(&copy);
+    zip_error_set(&copy, zip_error_code_zip(error), zip_error_code_system(error));
+    r = vrt_checkpoint_refuse(source, "is cut short or damaged: it cannot be unpacked (%s)",
+                              zip_error_strerror(&copy));
+    zip_error_fini(&copy);
+    return r;
 }
 
 static int open_archive(struct reader *reader)
