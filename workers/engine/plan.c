@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Placing is packing rectangles: time (from first op to last) by bytes. Two greedy orders are
- * tried, and the smaller arena taken: largest first is best where sizes differ much, order of
- * appearance where the graph is a chain with few sizes. For the networks of this project one of
- * the two meets the lower bound, the largest sum of what lives at one op.
+ * Placing is packing rectangles: time (from first op to last) by bytes. Several greedy orders are
+ * tried, and the smallest arena taken: no order is best for all graphs, and each costs nothing
+ * beside what a network computes. For chains and dense blocks one of them meets the lower bound,
+ * the largest sum of what lives at one op.
  */
 
 #include "engine/plan.h"
@@ -88,6 +88,25 @@ static int by_first_use(const void *p, const void *q)
         order = compare(b->size_bytes, a->size_bytes);
     return order ? order : compare(a->index, b->index);
 }
+
+static int by_life(const void *p, const void *q)
+{
+    const struct span *a = *(struct span *const *)p, *b = *(struct span *const *)q;
+    int order = compare(b->last - b->first, a->last - a->first);
+
+    return order ? order : by_size(p, q);
+}
+
+static int by_area(const void *p, const void *q)
+{
+    const struct span *a = *(struct span *const *)p, *b = *(struct span *const *)q;
+    int order = compare((b->last - b->first + 1) * b->size_bytes,
+                        (a->last - a->first + 1) * a->size_bytes);
+
+    return order ? order : by_size(p, q);
+}
+
+static const compare_fn orders[] = { by_size, by_area, by_first_use, by_life };
 
 /* The lowest offset at which `span` meets none of the `n` placed ones that live with it. */
 static size_t lowest_free(const struct span *span, struct span *const *placed, size_t n)
@@ -221,10 +240,17 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
     if (r)
         return vrt_fold(r);
 
-    const size_t in_order_bytes = place(spans, by_first_use);
-    plan->arena_bytes = place(spans, by_size);
-    if (in_order_bytes < plan->arena_bytes)
-        plan->arena_bytes = place(spans, by_first_use);
+
+    size_t best = 0;
+    plan->arena_bytes = place(spans, orders[0]);
+    for (size_t i = 1; i < VRT_ARRAY_SIZE(orders); i++) {
+        const size_t arena_bytes = place(spans, orders[i]);
+        if (arena_bytes < plan->arena_bytes) {
+            plan->arena_bytes = arena_bytes;
+            best = i;
+        }
+    }
+    place(spans, orders[best]);
     r = lower(plan, graph, spans);
     return r ? vrt_fold(r) : 0;
 }

@@ -6,8 +6,9 @@
  * peak of memory, known before anything is allocated
  *
  * A storage lives from the first op that writes it to the last that reads it; two whose lives
- * meet don't overlap. An op's workspace lives for that op. Places are found greedily, largest
- * storage first, lowest free offset; the result depends on the graph and device class alone.
+ * meet don't overlap. An op's workspace lives for that op. Places are found greedily, at
+ * the lowest free offset, in several orders, of which the one with the smallest arena is taken;
+ * the result depends on the graph and device class alone.
  *
  * Thread: that of the device.
  */
