@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The threads a CPU device computes with: the one that owns it, and n - 1 of its own
+ *
+ * A run is a list of tasks, done one after the other; a task is a number of units, each done by
+ * whichever thread is free. What a unit computes depends on its number alone, never on the thread
+ * or on how many there are, so that results don't either. Waits spin for some microseconds, then
+ * block: encoders and decoders share the cores.
+ *
+ * Thread: that of the device; the tasks' functions run on all.
+ */
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "base/cleanup.h"
+
+struct vrt_cpu_pool;
+
+struct vrt_cpu_task {
+    int n_units;            /* at least 1 */
+    void (*run)(const void *context, int unit, int thread);
+    const void *context;
+
+    /* The pool's own. */
+    atomic_int next, done;
+};
+
+/*
+ * Starts n_threads - 1 threads, of a somewhat lower priority than the caller's, which stay on the
+ * cores of `cores` (NULL: wherever the system puts them). Return: 0, -errno.
+ */
+int vrt_cpu_pool_new(int n_threads, const cpu_set_t *cores, struct vrt_cpu_pool **ret_pool);
+
+/* Stops and joins the threads. Return: NULL. */
+struct vrt_cpu_pool *vrt_cpu_pool_free(struct vrt_cpu_pool *pool);
+
+/* Does the tasks in order, the caller computing too; returns when all are done. */
+void vrt_cpu_pool_run(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int n_tasks);
+
+VRT_DEFINE_CLEANUP(struct vrt_cpu_pool, vrt_cpu_pool_free)
