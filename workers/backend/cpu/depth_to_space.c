@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+
+/* depth_to_space: channels become r x r pixels; the base, enlarged, is added on the way */
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/rows.h"
+
+static size_t depth_to_space_scratch_bytes(const struct vrt_op *op)
+{
+    return vrt_cpu_run_bytes(3, op->in[0].shape.c);
+}
+
+/* in [n,C,r,r], out [n*r,C]: row i of the blocks */
+static inline void spread(const float *restrict in, float *restrict out, int n, int c, const int r,
+                          int i)
+{
+    for (int x = 0; x < n; x++)
+    for (int j = 0; j < r; j++)
+    for (int k = 0; k < c; k++)
+        out[(x * r + j) * c + k] = in[((x * c + k) * r + i) * r + j];
+}
+
+/* The scales that networks have, known to the compiler. */
+static void spread_any(const float *in, float *out, const int n_c_r[3], int i)
+{
+    const int n = n_c_r[0], c = n_c_r[1], r = n_c_r[2];
+
+    if (r == 2 && c == 3)
+        spread(in, out, n, 3, 2, i);
+    else if (r == 4 && c == 3)
+        spread(in, out, n, 3, 4, i);
+    else if (r == 2)
+        spread(in, out, n, c, 2, i);
+    else
+        spread(in, out, n, c, r, i);
+}
+
+/* out [n,C] += base, whose columns from `x` on are repeated `repeat` times. base [...,C] */
+static void add_base(const float *base, float *out, int x, int n, const int c_repeat[2])
+{
+    const int c = c_repeat[0], repeat = c_repeat[1], first = x / repeat;
+
+    for (int i = 0; i < n; i++) {
+        const float *b = base + ((x + i) / repeat - first) * c;
+
+        for (int k = 0; k < c; k++)
+            out[i * c + k] += b[k];
+    }
+}
+
+static void depth_to_space_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
+{
+    const struct vrt_op *op = call->op;
+    const struct vrt_tensor *in = &op->in[0], *base = &op->in[1], *out = &op->out;
+    const bool has_base = op->n_in > 1 && vrt_tensor_exists(base);
+    const int r = op->depth_to_space.r, c = out->shape.c;
+    const int repeat_y = has_base ? out->shape.h / base->shape.h : 1;
+    const int repeat_x = has_base ? out->shape.w / base->shape.w : 1;
+    const int columns = vrt_cpu_run_columns(in->shape.c);
+    const size_t step = vrt_cpu_run_bytes(1, in->shape.c) / sizeof(float);
+    float *scratch = call->scratch;
+
+    for (int y = y0; y < y1; y++)
+    for (int x = 0; x < in->shape.w; x += columns) {
+        const int n = VRT_MIN(columns, in->shape.w - x);
+        const int in_at[3] = { d, y / r, x }, at[3] = { d, y, x * r };
+        const float *src = vrt_cpu_row_get(in, call->in[0], in_at, n, scratch);
+        float *target = vrt_cpu_row_target(out, call->out, at, scratch + step);
+
+        spread_any(src, target, (int[3]){ n, c, r }, y % r);
+        if (has_base) {
+            const int first = x * r / repeat_x, last = ((x + n) * r - 1) / repeat_x;
+            const int base_at[3] = { d, y / repeat_y, first };
+            const float *b = vrt_cpu_row_get(base, call->in[1], base_at, last - first + 1,
+                                             scratch + 2 * step);
+
+            add_base(b, target, x * r, n * r, (int[2]){ c, repeat_x });
+        }
+        vrt_cpu_row_put(out, call->out, at, n * r, target);
+    }
+}
+
+/* A band reads whole rows of its input. */
+static int depth_to_space_align_rows(const struct vrt_op *op)
+{
+    return op->depth_to_space.r;
+}
+
+const struct vrt_cpu_kernel vrt_cpu_op_depth_to_space = {
+    .rows = depth_to_space_rows,
+    .scratch_bytes = depth_to_space_scratch_bytes,
+    .align_rows = depth_to_space_align_rows,
+};

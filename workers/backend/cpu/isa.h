@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The parts of the CPU backend that are compiled once for each instruction set
+ *
+ * Plain loops are left to the compiler to vectorise, so their files are built several times, with
+ * other flags and, through VRT_CPU_NAME(), other names; a table gathers what one of the builds
+ * offers, and a device picks its table when it is opened.
+ *
+ * All ops work on rows [y0, y1) of frame d of their output: what a unit of the pool's work is.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend/op.h"
+
+#define VRT_CPU_PASTE2(isa, name) vrt_cpu_##isa##_##name
+#define VRT_CPU_PASTE(isa, name) VRT_CPU_PASTE2(isa, name)
+
+/* The name of `name` in this build: vrt_cpu_avx2_add for "add". VRT_CPU_ISA comes from meson. */
+#define VRT_CPU_NAME(name) VRT_CPU_PASTE(VRT_CPU_ISA, name)
+
+/* One run of one op: the op, where its tensors are (element (0,0,0,0) of each), and scratch. */
+struct vrt_cpu_call {
+    const struct vrt_op *op;
+    const void *in[VRT_OP_MAX_IN];
+    void *out, *out_more[2];
+    void *scratch;              /* of this thread: scratch_bytes(op), aligned to 64 */
+    void *shared;               /* of all: shared_bytes(op) */
+};
+
+struct vrt_cpu_kernel {
+    /* Computes rows [y0, y1) of frame d of the output (rgb_to_yuv: of the first plane; range:
+     * looks at those rows of the input). */
+    void (*rows)(const struct vrt_cpu_call *call, int d, int y0, int y1);
+
+    /* Of each thread. NULL: none. */
+    size_t (*scratch_bytes)(const struct vrt_op *op);
+
+    /* Of all threads together. NULL: none. */
+    size_t (*shared_bytes)(const struct vrt_op *op);
+
+    /* Optional: called for each frame once all rows are done. */
+    void (*join)(const struct vrt_cpu_call *call, int d);
+
+    /* Bands begin at multiples of this many rows. NULL: 1. */
+    int (*align_rows)(const struct vrt_op *op);
+};
+
+/* What follows a convolution's sums: out = activation(sums) * scale + residual. */
+struct vrt_cpu_epilogue {
+    const float *sums;          /* [W,O] dense: one row */
+    const float *slopes;        /* [O], or NULL: no activation */
+    float scale;
+    const struct vrt_tensor *residual, *out;
+    const void *residual_base;  /* NULL: none */
+    void *out_base;
+    float *scratch;             /* vrt_cpu_isa.epilogue_scratch_bytes() of it */
+};
+
+struct vrt_cpu_isa {
+    const char *name;
+    const struct vrt_cpu_kernel *kernels[VRT_OP_KIND_COUNT];    /* conv2d: NULL */
+
+    /* Around convolutions: finishes row y of frame d of the output. */
+    void (*epilogue)(const struct vrt_cpu_epilogue *e, int d, int y);
+    size_t (*epilogue_scratch_bytes)(int channels);
+
+    /* Copies row at[1] of frame at[0] of `t` to dst, [W,C] dense. */
+    void (*gather)(const struct vrt_tensor *t, const void *base, const int at[2], void *dst);
+};
+
+/* The best of those built that this machine has, and that oneDNN was not told to do without. */
+const struct vrt_cpu_isa *vrt_cpu_isa_best(void);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The ops of one instruction set's build, one file each: what kernels.c gathers in its table. */
+
+#include "base/macro.h"
+#include "backend/cpu/isa.h"
+
+#define vrt_cpu_isa_table VRT_CPU_NAME(isa_table)
+#define vrt_cpu_op_depth_to_space VRT_CPU_NAME(op_depth_to_space)
+#define vrt_cpu_op_space_to_depth VRT_CPU_NAME(op_space_to_depth)
+#define vrt_cpu_op_resize VRT_CPU_NAME(op_resize)
+#define vrt_cpu_op_concat VRT_CPU_NAME(op_concat)
+#define vrt_cpu_op_add VRT_CPU_NAME(op_add)
+#define vrt_cpu_op_copy VRT_CPU_NAME(op_copy)
+#define vrt_cpu_op_pad VRT_CPU_NAME(op_pad)
+#define vrt_cpu_op_yuv_to_rgb VRT_CPU_NAME(op_yuv_to_rgb)
+#define vrt_cpu_op_rgb_to_yuv VRT_CPU_NAME(op_rgb_to_yuv)
+#define vrt_cpu_op_range VRT_CPU_NAME(op_range)
+#define vrt_cpu_conv_epilogue VRT_CPU_NAME(conv_epilogue)
+#define vrt_cpu_conv_epilogue_scratch_bytes VRT_CPU_NAME(conv_epilogue_scratch_bytes)
+#define vrt_cpu_conv_gather VRT_CPU_NAME(conv_gather)
+
+extern const struct vrt_cpu_isa vrt_cpu_isa_table;
+
+extern const struct vrt_cpu_kernel vrt_cpu_op_depth_to_space;
+extern const struct vrt_cpu_kernel vrt_cpu_op_space_to_depth;
+extern const struct vrt_cpu_kernel vrt_cpu_op_resize;
+extern const struct vrt_cpu_kernel vrt_cpu_op_concat;
+extern const struct vrt_cpu_kernel vrt_cpu_op_add;
+extern const struct vrt_cpu_kernel vrt_cpu_op_copy;
+extern const struct vrt_cpu_kernel vrt_cpu_op_pad;
+extern const struct vrt_cpu_kernel vrt_cpu_op_yuv_to_rgb;
+extern const struct vrt_cpu_kernel vrt_cpu_op_rgb_to_yuv;
+extern const struct vrt_cpu_kernel vrt_cpu_op_range;
+
+/* The parts of conv2d around oneDNN: see the members of struct vrt_cpu_isa. */
+void vrt_cpu_conv_epilogue(const struct vrt_cpu_epilogue *e, int d, int y);
+size_t vrt_cpu_conv_epilogue_scratch_bytes(int channels);
+void vrt_cpu_conv_gather(const struct vrt_tensor *t, const void *base, const int at[2], void *dst);
