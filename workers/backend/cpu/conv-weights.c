@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Weights of convolutions, reordered by oneDNN into its own layout once. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backend/cpu/dnnl-private.h"
+
+static void memoryp(dnnl_memory_t *memory)
+{
+    if (*memory)
+        dnnl_memory_destroy(*memory);
+}
+
+static int reorder(struct vrt_dnnl *dnnl, dnnl_memory_t from, dnnl_memory_t to)
+{
+    VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t primitive = NULL;
+    const dnnl_memory_desc_t *from_desc, *to_desc;
+    const dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
+    dnnl_status_t status;
+
+    dnnl_memory_get_memory_desc(from, &from_desc);
+    dnnl_memory_get_memory_desc(to, &to_desc);
+    status = dnnl_reorder_primitive_desc_create(&desc, from_desc, dnnl->engine, to_desc,
+                                                dnnl->engine, NULL);
+    if (status == dnnl_success)
+        status = dnnl_primitive_create(&primitive, desc);
+    if (status == dnnl_success)
+        status = dnnl_primitive_execute(primitive, dnnl->streams[0], 2, args);
+    if (status == dnnl_success)
+        status = dnnl_stream_wait(dnnl->streams[0]);
+    if (primitive)
+        dnnl_primitive_destroy(primitive);
+    return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "reorder of weights");
+}
+
+/* A copy of `from` in another layout. */
+static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_desc_t *layout,
+                   dnnl_memory_t *ret_memory)
+{
+    VRT_CLEANUP(memoryp) dnnl_memory_t to = NULL;
+    dnnl_status_t status;
+    int r;
+
+    status = dnnl_memory_create(&to, layout, dnnl->engine, DNNL_MEMORY_ALLOCATE);
+    if (status != dnnl_success)
+        return vrt_dnnl_raise(status, "memory for weights");
+    r = reorder(dnnl, from, to);
+    if (r)
+        return vrt_fold(r);
+    *ret_memory = VRT_STEAL(to);
+    return 0;
+}
+
+/* From plain f32 [O,I,K,K]. */
+static int pack(struct vrt_dnnl *dnnl, const struct vrt_param *param,
+                const dnnl_memory_desc_t *layout, dnnl_memory_t *ret_memory)
+{
+    VRT_CLEANUP(memoryp) dnnl_memory_t plain = NULL;
+    const dnnl_dims_t dims = { param->dims[0], param->dims[1], param->dims[2], param->dims[3] };
+    dnnl_memory_desc_t desc;
+    dnnl_status_t status;
+    int r;
+
+    dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32, dnnl_oihw);
+    status = dnnl_memory_create(&plain, &desc, dnnl->engine, (void *)param->data);
+    if (status != dnnl_success)
+        return vrt_dnnl_raise(status, "memory for weights");
+    r = convert(dnnl, plain, layout, ret_memory);
+    return r ? vrt_fold(r) : 0;
+}
+
+int vrt_conv_weights_fit(const struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
+                         dnnl_memory_t *ret_memory)
+{
+    const dnnl_memory_desc_t *want = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    const dnnl_memory_desc_t *have;
+    void *data = NULL;
+    dnnl_status_t status;
+
+    dnnl_memory_get_memory_desc(weights->memory, &have);
+    if (!dnnl_memory_desc_equal(want, have))
+        return convert(weights->dnnl, weights->memory, want, ret_memory);
+
+    dnnl_memory_get_data_handle(weights->memory, &data);
+    status = dnnl_memory_create(ret_memory, have, weights->dnnl->engine, data);
+    return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "handle on weights");
+}
+
+int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
+                         enum vrt_dtype dtype, struct vrt_conv_weights **ret_weights)
+{
+    VRT_CLEANUP(vrt_conv_weights_freep) struct vrt_conv_weights *weights = NULL;
+    const struct vrt_dnnl_shape shape = {
+        .in_c = param->dims[1], .out_c = param->dims[0], .k = param->dims[2], .dtype = dtype,
+    };
+    dnnl_memory_desc_t layout;
+    int r;
+
+    weights = calloc(1, sizeof(*weights));
+    if (!weights)
+        return vrt_raise(-ENOMEM);
+    weights->dnnl = dnnl;
+    r = vrt_dnnl_weights_layout(dnnl, &shape, &layout);
+    if (!r)
+        r = pack(dnnl, param, &layout, &weights->memory);
+    if (r)
+        return vrt_fold(r);
+
+    *ret_weights = VRT_STEAL(weights);
+    return 0;
+}
+
+struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights)
+{
+    if (!weights)
+        return NULL;
+    memoryp(&weights->memory);
+    free(weights);
+    return NULL;
+}
+
+size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights)
+{
+    const dnnl_memory_desc_t *desc;
+
+    dnnl_memory_get_memory_desc(weights->memory, &desc);
+    return dnnl_memory_desc_get_size(desc);
+}

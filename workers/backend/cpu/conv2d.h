@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Convolutions by oneDNN, called single-threaded from the pool's threads
+ *
+ * A band of rows is one call. Activations stay channels-last: bands of a dense tensor are used in
+ * place, those of a view are made dense first, in scratch memory that stays in the second-level
+ * cache. Where oneDNN would leave its fast implementations to fuse something (PReLU, a residual, a
+ * strided output), the sums of a band go to scratch memory instead and the epilogue does the rest
+ * from there.
+ *
+ * Primitives are cached by oneDNN itself, keyed by shape: the same layer of another program, or
+ * another layer of the same shape, makes none.
+ */
+
+#include "backend/backend.h"
+#include "backend/cpu/isa.h"
+
+struct vrt_dnnl;
+struct vrt_conv;
+struct vrt_conv_weights;
+
+/* oneDNN for a device of n_threads threads. Thread: the device's. Return: 0; -ENOMEM; -EIO. */
+int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl);
+
+/* Return: NULL. */
+struct vrt_dnnl *vrt_dnnl_free(struct vrt_dnnl *dnnl);
+
+/* Whether convolutions in `dtype` have a fast implementation here. */
+bool vrt_dnnl_supports(const struct vrt_dnnl *dnnl, enum vrt_dtype dtype);
+
+/* A convolution's weights, [O,I,K,K], in the layout of the implementation that will use them. */
+int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
+                         enum vrt_dtype dtype, struct vrt_conv_weights **ret_weights);
+
+/* Return: NULL. */
+struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights);
+
+/* Bytes that they take. */
+size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights);
+
+/* What a convolution is recorded from. The vectors and weights must outlive it. */
+struct vrt_conv_params {
+    const struct vrt_op *op;
+    const struct vrt_cpu_isa *isa;
+    const struct vrt_conv_weights *weights;
+    const float *bias;              /* [O], or NULL */
+    const float *slopes;            /* [O]: PReLU */
+};
+
+/* Return: 0; -ENOMEM; -EIO, where oneDNN refused it. */
+int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
+                 struct vrt_conv **ret_conv);
+
+/* Return: NULL. */
+struct vrt_conv *vrt_conv_free(struct vrt_conv *conv);
+
+/* How many bands it has: a matter of its shapes alone. */
+int vrt_conv_n_units(const struct vrt_conv *conv);
+
+/* Scratch memory of one thread. */
+size_t vrt_conv_scratch_bytes(const struct vrt_conv *conv);
+
+/* The same before there are weights, for weights of any type. Return: 0; -errno. */
+int vrt_conv_measure(struct vrt_dnnl *dnnl, const struct vrt_op *op, const struct vrt_cpu_isa *isa,
+                     size_t *ret_scratch_bytes);
+
+/* Computes one band. Return: 0; -EIO, where oneDNN failed. Thread: `thread` of the pool. */
+int vrt_conv_run(const struct vrt_conv *conv, const struct vrt_cpu_call *call, int unit,
+                 int thread);
+
+VRT_DEFINE_CLEANUP(struct vrt_dnnl, vrt_dnnl_free)
+VRT_DEFINE_CLEANUP(struct vrt_conv, vrt_conv_free)
+VRT_DEFINE_CLEANUP(struct vrt_conv_weights, vrt_conv_weights_free)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A CPU device and what it makes: shared by the files of this folder. */
+
+#include "backend/backend-impl.h"
+#include "backend/cpu/conv2d.h"
+#include "backend/cpu/isa.h"
+#include "backend/cpu/pool.h"
+
+struct vrt_cpu_device {
+    struct vrt_device base;
+    const struct vrt_cpu_isa *isa;
+    struct vrt_dnnl *dnnl;
+    struct vrt_cpu_pool *pool;
+    int n_threads;
+    int failure;                /* the first since finish() */
+};
+
+struct vrt_cpu_buffer {
+    struct vrt_buffer base;
+    char *data;                 /* aligned to 64 bytes at least */
+};
+
+/* A param: the weights of a convolution, or any other array as it was. */
+struct vrt_cpu_param {
+    struct vrt_conv_weights *weights;
+    float *values;
+    size_t n_values;
+};
+
+struct vrt_cpu_replica {
+    struct vrt_replica base;
+    size_t n_params;
+    struct vrt_cpu_param *params;
+};
+
+static inline struct vrt_cpu_device *vrt_cpu_device_of(const struct vrt_device *device)
+{
+    return vrt_container_of(device, struct vrt_cpu_device, base);
+}
+
+/* See struct vrt_backend_ops: supports(). */
+bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op);
+
+/* See struct vrt_backend_ops: workspace_bytes(). */
+size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
+
+/* See struct vrt_backend_ops: replica_new(). */
+int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
+                        size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica);
+
+/* See struct vrt_backend_ops: replica_free(). */
+void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *replica);
+
+/* See struct vrt_backend_ops: replica_bytes(). */
+size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica);
+
+/* See struct vrt_backend_ops: program_new(). */
+int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                        struct vrt_program **ret_program);
+
+/* See struct vrt_backend_ops: program_free(). */
+void vrt_cpu_program_free(struct vrt_device *device, struct vrt_program *program);
+
+/* See struct vrt_backend_ops: program_submit(). It waits. */
+int vrt_cpu_program_submit(struct vrt_device *device, struct vrt_program *program,
+                           const struct vrt_binding *bindings);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Programs of a CPU device: each op is a step, cut into units by its shapes alone, and each step
+ * is one or two tasks of the pool
+ *
+ * Memory of a step in the arena: the scratch of each thread, then what all threads share.
+ */
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/device.h"
+
+#define ALIGN 64
+
+/* What a unit of the plain ops writes, or reads where that is more: it stays in the cache. */
+#define UNIT_BYTES (128 * 1024)
+
+struct step {
+    struct vrt_cpu_program *program;
+    struct vrt_op op;
+    const struct vrt_cpu_kernel *kernel;    /* all but conv2d */
+    struct vrt_conv *conv;
+    int h;                                  /* rows of a frame that units are cut from */
+    int unit_rows, units_per_frame;
+    size_t scratch_bytes;                   /* of each thread */
+    struct vrt_cpu_call call;               /* of this submission, without scratch */
+    char *scratch;
+};
+
+struct vrt_cpu_program {
+    struct vrt_program base;
+    struct step *steps;
+    size_t n_steps;
+    struct vrt_cpu_task *tasks;
+    int n_tasks;
+    char *arena;
+    atomic_int failure;                     /* of this submission: the first */
+};
+
+static size_t aligned(size_t size_bytes)
+{
+    return (size_bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static bool is_supported_type(const struct vrt_cpu_device *cpu, const struct vrt_op *op,
+                              const struct vrt_tensor *t)
+{
+    if (t->dtype == VRT_DTYPE_F16)
+        return false;
+    return op->kind != VRT_OP_CONV2D || vrt_dnnl_supports(cpu->dnnl, t->dtype);
+}
+
+bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
+{
+    const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
+
+    if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
+        return false;
+    for (int i = 0; i < op->n_in; i++)
+        if (vrt_op_in(op, i) && !is_supported_type(cpu, op, vrt_op_in(op, i)))
+            return false;
+    for (int i = 0; i < vrt_op_n_out(op); i++)
+        if (!is_supported_type(cpu, op, vrt_op_out(op, i)))
+            return false;
+    return true;
+}
+
+static size_t kernel_scratch_bytes(const struct vrt_cpu_kernel *kernel, const struct vrt_op *op)
+{
+    return kernel->scratch_bytes ? aligned(kernel->scratch_bytes(op)) : 0;
+}
+
+size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
+{
+    const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
+    const struct vrt_cpu_kernel *kernel = cpu->isa->kernels[op->kind];
+    size_t scratch = 0, shared = 0;
+
+    if (kernel) {
+        scratch = kernel_scratch_bytes(kernel, op);
+        shared = kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
+    } else if (vrt_conv_measure(cpu->dnnl, op, cpu->isa, &scratch)) {
+        /* program_new() meets the same failure, and can say so. */
+        return 0;
+    }
+    return scratch * (size_t)cpu->n_threads + shared;
+}
+
+static void run_conv(const void *context, int unit, int thread)
+{
+    const struct step *step = context;
+    struct vrt_cpu_call call = step->call;
+    int none = 0;
+
+    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    int r = vrt_conv_run(step->conv, &call, unit, thread);
+    if (r)
+        atomic_compare_exchange_strong(&step->program->failure, &none, r);
+}
+
+static void run_rows(const void *context, int unit, int thread)
+{
+    const struct step *step = context;
+    struct vrt_cpu_call call = step->call;
+    const int d = unit / step->units_per_frame;
+    const int y0 = unit % step->units_per_frame * step->unit_rows;
+
+    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    step->kernel->rows(&call, d, y0, VRT_MIN(y0 + step->unit_rows, step->h));
+}
+
+static void run_join(const void *context, int unit, int thread)
+{
+    const struct step *step = context;
+
+    (void)thread;
+    step->kernel->join(&step->call, unit);
+}
+
+static size_t row_bytes(const struct vrt_tensor *t)
+{
+    return (size_t)t->shape.w * (size_t)t->shape.c * vrt_dtype_size(t->dtype);
+}
+
+static void add_task(struct vrt_cpu_program *program, struct step *step, int n_units,
+                     void (*run)(const void *context, int unit, int thread))
+{
+    struct vrt_cpu_task *task = &program->tasks[program->n_tasks++];
+
+    task->n_units = n_units;
+    task->run = run;
+    task->context = step;
+}
+
+static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *replica,
+                     struct step *step)
+{
+    const struct vrt_op_conv2d *attr = &step->op.conv2d;
+    struct vrt_conv_params params = {
+        .op = &step->op,
+        .isa = cpu->isa,
+        .weights = replica->params[attr->weight].weights,
+    };
+    int r;
+
+    if (attr->bias >= 0)
+        params.bias = replica->params[attr->bias].values;
+    if (attr->activation == VRT_ACTIVATION_PRELU)
+        params.slopes = replica->params[attr->slopes].values;
+    r = vrt_conv_new(cpu->dnnl, &params, &step->conv);
+    if (r)
+        return vrt_fold(r);
+    step->scratch_bytes = vrt_conv_scratch_bytes(step->conv);
+    return 0;
+}
+
+static void plan_rows(struct step *step)
+{
+    const struct vrt_op *op = &step->op;
+    const struct vrt_tensor *cut = op->kind == VRT_OP_RANGE ? &op->in[0] : &op->out;
+    const int align = step->kernel->align_rows ? step->kernel->align_rows(op) : 1;
+    const size_t bytes = VRT_MAX(row_bytes(cut), op->kind == VRT_OP_RGB_TO_YUV ?
+                                                     row_bytes(&op->in[0]) : 0);
+    int rows = (int)VRT_MAX(UNIT_BYTES / bytes, 1);
+
+    step->h = cut->shape.h;
+    rows = (VRT_MIN(rows, step->h) + align - 1) / align * align;
+    step->unit_rows = rows;
+    step->units_per_frame = (step->h + rows - 1) / rows;
+    step->scratch_bytes = kernel_scratch_bytes(step->kernel, op);
+}
+
+static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params *params,
+                     struct vrt_cpu_program *program, const struct vrt_op *op)
+{
+    struct step *step = &program->steps[program->n_steps++];
+    int r;
+
+    step->program = program;
+    step->op = *op;
+    step->kernel = cpu->isa->kernels[op->kind];
+    if (!step->kernel) {
+        r = plan_conv(cpu, vrt_container_of(params->replica, struct vrt_cpu_replica, base), step);
+        if (r)
+            return vrt_fold(r);
+        add_task(program, step, vrt_conv_n_units(step->conv), run_conv);
+        return 0;
+    }
+    plan_rows(step);
+    const int d = op->kind == VRT_OP_RANGE ? op->in[0].shape.d : op->out.shape.d;
+    add_task(program, step, d * step->units_per_frame, run_rows);
+    if (step->kernel->join)
+        add_task(program, step, d, run_join);
+    return 0;
+}
+
+int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                        struct vrt_program **ret_program)
+{
+    struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
+    struct vrt_cpu_program *program;
+    int r = 0;
+
+    program = calloc(1, sizeof(*program));
+    if (!program)
+        return vrt_raise(-ENOMEM);
+    program->steps = calloc(params->n_ops + 1, sizeof(*program->steps));
+    program->tasks = calloc(2 * params->n_ops + 1, sizeof(*program->tasks));
+    if (!program->steps || !program->tasks)
+        r = vrt_raise(-ENOMEM);
+    if (params->arena)
+        program->arena = vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data;
+    for (size_t i = 0; !r && i < params->n_ops; i++)
+        r = plan_step(cpu, params, program, &params->ops[i]);
+    if (r) {
+        vrt_cpu_program_free(device, &program->base);
+        return vrt_fold(r);
+    }
+    *ret_program = &program->base;
+    return 0;
+}
+
+void vrt_cpu_program_free(struct vrt_device *device, struct vrt_program *base)
+{
+    struct vrt_cpu_program *program = vrt_container_of(base, struct vrt_cpu_program, base);
+
+    (void)device;
+    for (size_t i = 0; i < program->n_steps; i++)
+        vrt_conv_free(program->steps[i].conv);
+    free(program->steps);
+    free(program->tasks);
+    free(program);
+}
+
+/* Where element (0,0,0,0) of `t` is, this time; NULL: no tensor. */
+static void *place(const struct vrt_cpu_program *program, const struct vrt_binding *bindings,
+                   const struct vrt_tensor *t)
+{
+    if (!t)
+        return NULL;
+    if (t->slot == VRT_SLOT_ARENA)
+        return program->arena + t->offset_bytes;
+
+    const struct vrt_binding *b = &bindings[t->slot - 1];
+    return vrt_container_of(b->buffer, struct vrt_cpu_buffer, base)->data + b->offset_bytes +
+           t->offset_bytes;
+}
+
+static void place_step(const struct vrt_cpu_device *cpu, struct step *step,
+                       const struct vrt_binding *bindings)
+{
+    struct vrt_cpu_call *call = &step->call;
+
+    call->op = &step->op;
+    for (int i = 0; i < VRT_OP_MAX_IN; i++)
+        call->in[i] = place(step->program, bindings, vrt_op_in(&step->op, i));
+    call->out = place(step->program, bindings, &step->op.out);
+    for (int i = 1; i < vrt_op_n_out(&step->op); i++)
+        call->out_more[i - 1] = place(step->program, bindings, vrt_op_out(&step->op, i));
+
+    step->scratch = step->program->arena;
+    if (step->scratch)
+        step->scratch += step->op.workspace_offset_bytes;
+    if (step->kernel && step->kernel->shared_bytes)
+        call->shared = step->scratch + step->scratch_bytes * (size_t)cpu->n_threads;
+}
+
+int vrt_cpu_program_submit(struct vrt_device *device, struct vrt_program *base,
+                           const struct vrt_binding *bindings)
+{
+    struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
+    struct vrt_cpu_program *program = vrt_container_of(base, struct vrt_cpu_program, base);
+
+    for (size_t i = 0; i < program->n_steps; i++)
+        place_step(cpu, &program->steps[i], bindings);
+    atomic_store(&program->failure, 0);
+    vrt_cpu_pool_run(cpu->pool, program->tasks, program->n_tasks);
+    if (!cpu->failure && atomic_load(&program->failure))
+        cpu->failure = VRT_BACKEND_E_FAILED;
+    return 0;
+}

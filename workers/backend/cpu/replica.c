@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A network's weights as a CPU device keeps them: convolutions packed, vectors as they were. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu/device.h"
+
+/* Whether it can be the weight of a conv2d. */
+static bool is_convolution(const struct vrt_param *param)
+{
+    const int k = param->n_dims == 4 ? param->dims[2] : 0;
+
+    return k % 2 == 1 && k <= 7 && param->dims[3] == k;
+}
+
+static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_param)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < param->n_dims; i++)
+        n *= (size_t)param->dims[i];
+    ret_param->values = malloc(n * sizeof(float));
+    if (!ret_param->values)
+        return vrt_raise(-ENOMEM);
+    memcpy(ret_param->values, param->data, n * sizeof(float));
+    ret_param->n_values = n;
+    return 0;
+}
+
+int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
+                        size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica)
+{
+    struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
+    struct vrt_cpu_replica *replica;
+    int r = 0;
+
+    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
+        return vrt_raise(-EINVAL);
+    replica = calloc(1, sizeof(*replica));
+    if (!replica)
+        return vrt_raise(-ENOMEM);
+    replica->params = calloc(n_params + 1, sizeof(*replica->params));
+    if (!replica->params)
+        r = vrt_raise(-ENOMEM);
+    for (size_t i = 0; !r && i < n_params; i++) {
+        struct vrt_cpu_param *param = &replica->params[replica->n_params++];
+
+        if (is_convolution(&params[i]))
+            r = vrt_conv_weights_new(cpu->dnnl, &params[i], dtype, &param->weights);
+        else
+            r = keep_values(&params[i], param);
+    }
+    if (r) {
+        vrt_cpu_replica_free(device, &replica->base);
+        return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
+    }
+    *ret_replica = &replica->base;
+    return 0;
+}
+
+void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *base)
+{
+    struct vrt_cpu_replica *replica = vrt_container_of(base, struct vrt_cpu_replica, base);
+
+    (void)device;
+    for (size_t i = 0; i < replica->n_params; i++) {
+        vrt_conv_weights_free(replica->params[i].weights);
+        free(replica->params[i].values);
+    }
+    free(replica->params);
+    free(replica);
+}
+
+size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_replica *base)
+{
+    const struct vrt_cpu_replica *replica = vrt_container_of(base, struct vrt_cpu_replica, base);
+    size_t bytes = 0;
+
+    (void)device;
+    for (size_t i = 0; i < replica->n_params; i++) {
+        const struct vrt_cpu_param *param = &replica->params[i];
+
+        bytes += param->n_values * sizeof(float);
+        if (param->weights)
+            bytes += vrt_conv_weights_bytes(param->weights);
+    }
+    return bytes;
+}
