@@ -80,7 +80,7 @@ static const float floats[N_FLOATS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
 
 static void test_layouts(void)
 {
-    static const char *const folders[] = { "archive/", "", "m\xc3\xb6" "del v2/", "\xff/" };
+    static const char *const folders[] = { "archive/", "", "m\303\266del v2/", "\xff/" };
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         struct vrt_buf tree = make_tree(N_FLOATS, N_FLOATS);
