@@ -12,21 +12,21 @@
 #define CHUNK_BYTES (64 * 1024)
 #define LARGE_BYTES 4096
 
-struct vrt_arena_chunk {
-    struct vrt_arena_chunk *next;
+struct vrt_cp_arena_chunk {
+    struct vrt_cp_arena_chunk *next;
     size_t used_bytes, size_bytes;
     _Alignas(ALIGNMENT) unsigned char data[];
 };
 
-void vrt_arena_init(struct vrt_arena *arena, size_t budget_bytes)
+void vrt_cp_arena_init(struct vrt_cp_arena *arena, size_t budget_bytes)
 {
-    *arena = (struct vrt_arena){ .left_bytes = budget_bytes };
+    *arena = (struct vrt_cp_arena){ .left_bytes = budget_bytes };
 }
 
-void vrt_arena_done(struct vrt_arena *arena)
+void vrt_cp_arena_done(struct vrt_cp_arena *arena)
 {
     while (arena->chunks) {
-        struct vrt_arena_chunk *next = arena->chunks->next;
+        struct vrt_cp_arena_chunk *next = arena->chunks->next;
 
         free(arena->chunks);
         arena->chunks = next;
@@ -34,10 +34,10 @@ void vrt_arena_done(struct vrt_arena *arena)
 }
 
 /* A chunk of its own for what is large: the one in front keeps its room for the small. */
-static struct vrt_arena_chunk *chunk_new(struct vrt_arena *arena, size_t size_bytes)
+static struct vrt_cp_arena_chunk *chunk_new(struct vrt_cp_arena *arena, size_t size_bytes)
 {
     bool is_large = size_bytes >= LARGE_BYTES;
-    struct vrt_arena_chunk *chunk, **place = &arena->chunks;
+    struct vrt_cp_arena_chunk *chunk, **place = &arena->chunks;
     size_t total = sizeof(*chunk) + (is_large ? size_bytes : CHUNK_BYTES);
 
     chunk = aligned_alloc(ALIGNMENT, (total + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
@@ -52,9 +52,9 @@ static struct vrt_arena_chunk *chunk_new(struct vrt_arena *arena, size_t size_by
     return chunk;
 }
 
-void *vrt_arena_alloc(struct vrt_arena *arena, size_t n, size_t item_bytes)
+void *vrt_cp_arena_alloc(struct vrt_cp_arena *arena, size_t n, size_t item_bytes)
 {
-    struct vrt_arena_chunk *chunk = arena->chunks;
+    struct vrt_cp_arena_chunk *chunk = arena->chunks;
     size_t size;
 
     if (__builtin_mul_overflow(n, item_bytes, &size) || size > arena->left_bytes) {

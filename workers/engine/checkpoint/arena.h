@@ -11,24 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct vrt_arena_chunk;
+struct vrt_cp_arena_chunk;
 
 /* Embedded by value. Thread: one at a time. */
-struct vrt_arena {
-    struct vrt_arena_chunk *chunks;     /* newest first */
+struct vrt_cp_arena {
+    struct vrt_cp_arena_chunk *chunks;     /* newest first */
     size_t left_bytes;                  /* of the budget */
     bool is_exhausted;                  /* something was refused for the budget's sake */
 };
 
 /* An empty arena that will hand out at most `budget_bytes`. */
-void vrt_arena_init(struct vrt_arena *arena, size_t budget_bytes);
+void vrt_cp_arena_init(struct vrt_cp_arena *arena, size_t budget_bytes);
 
 /* Frees everything that came from it; a zero-filled one is fine. */
-void vrt_arena_done(struct vrt_arena *arena);
+void vrt_cp_arena_done(struct vrt_cp_arena *arena);
 
 /*
  * `n` items of `item_bytes` each, aligned to 64 bytes where they are 4 KiB or
  * more in sum, else to 16; not initialised, never NULL for n = 0.
  * Return: NULL where the budget is spent (is_exhausted is set then) or there is no memory.
  */
-void *vrt_arena_alloc(struct vrt_arena *arena, size_t n, size_t item_bytes);
+void *vrt_cp_arena_alloc(struct vrt_cp_arena *arena, size_t n, size_t item_bytes);

@@ -24,7 +24,7 @@ struct vrt_checkpoint_metadata {
 
 struct vrt_checkpoint {
     struct vrt_image image;
-    struct vrt_arena arena;                     /* names, metadata, data that is not in the image */
+    struct vrt_cp_arena arena;      /* names, metadata, data that is not in the image */
     struct vrt_checkpoint_tensor *tensors;
     int n_tensors, capacity;
     const struct vrt_checkpoint_tensor **by_name;       /* sorted */
@@ -64,7 +64,7 @@ int vrt_checkpoint_refuse(const struct vrt_checkpoint_source *source, const char
  * that there is no memory. Return: -EINVAL, -ENOMEM.
  */
 int vrt_checkpoint_refuse_memory(const struct vrt_checkpoint_source *source,
-                                 const struct vrt_arena *arena);
+                                 const struct vrt_cp_arena *arena);
 
 /*
  * Adds a tensor whose name (copied) and view of its storage (kept) are checked here.

@@ -133,7 +133,7 @@ bool vrt_json_string(struct vrt_json *json, struct vrt_text *ret_text)
             return false;
     if (quote >= json->end)
         return false;
-    text = to = vrt_arena_alloc(json->arena, (size_t)(quote - json->at) + 1, 1);
+    text = to = vrt_cp_arena_alloc(json->arena, (size_t)(quote - json->at) + 1, 1);
     if (!text)
         return false;
     while (*json->at != '"') {

@@ -17,7 +17,7 @@
 /* Embedded by value; set `at` and `end` to the text, `arena` to where strings go. */
 struct vrt_json {
     const char *at, *end;
-    struct vrt_arena *arena;
+    struct vrt_cp_arena *arena;
 };
 
 /* Whether the next token is `c`; it is taken if so. */

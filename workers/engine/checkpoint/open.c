@@ -76,7 +76,7 @@ static int fill(struct vrt_checkpoint *cp, struct vrt_checkpoint_source *source)
 
     source->checkpoint = cp;
     source->elements_left = times_capped(source->size_bytes, ELEMENTS_PER_BYTE_MAX, ELEMENTS_MIN);
-    vrt_arena_init(&cp->arena, times_capped(source->size_bytes, ARENA_PER_BYTE_MAX,
+    vrt_cp_arena_init(&cp->arena, times_capped(source->size_bytes, ARENA_PER_BYTE_MAX,
                                             ARENA_BYTES_MIN));
     r = read_any(source);
     if (!r)
@@ -133,7 +133,7 @@ struct vrt_checkpoint *vrt_checkpoint_free(struct vrt_checkpoint *checkpoint)
         return NULL;
     free(checkpoint->by_name);
     free(checkpoint->tensors);
-    vrt_arena_done(&checkpoint->arena);
+    vrt_cp_arena_done(&checkpoint->arena);
     vrt_image_done(&checkpoint->image);
     free(checkpoint);
     return NULL;

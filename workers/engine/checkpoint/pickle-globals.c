@@ -51,7 +51,7 @@ static int call_tensor(struct vrt_pickle *pickle, const struct vrt_pickle_items 
 
     if (args->n < 4 || v[0].type != VRT_PICKLE_STORAGE || v[1].type != VRT_PICKLE_INT)
         return vrt_pickle_refuse_damaged(pickle);
-    tensor = vrt_arena_alloc(&pickle->arena, 1, sizeof(*tensor));
+    tensor = vrt_cp_arena_alloc(&pickle->arena, 1, sizeof(*tensor));
     if (!tensor)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     *tensor = (struct vrt_pickle_tensor){
@@ -119,7 +119,7 @@ static int call_dict(struct vrt_pickle *pickle, const struct vrt_pickle_items *a
     struct vrt_pickle_value value = { .type = VRT_PICKLE_DICT };
     int r;
 
-    value.items = vrt_arena_alloc(&pickle->arena, 1, sizeof(*value.items));
+    value.items = vrt_cp_arena_alloc(&pickle->arena, 1, sizeof(*value.items));
     if (!value.items)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     *value.items = (struct vrt_pickle_items){ 0 };
@@ -307,7 +307,7 @@ int vrt_pickle_make_storage(struct vrt_pickle *pickle, const struct vrt_pickle_v
         __builtin_mul_overflow(v[4].integer, element_bytes, &n_bytes))
         return vrt_pickle_refuse_damaged(pickle);
 
-    storage = vrt_arena_alloc(&pickle->arena, 1, sizeof(*storage));
+    storage = vrt_cp_arena_alloc(&pickle->arena, 1, sizeof(*storage));
     if (!storage)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     *storage = (struct vrt_pickle_storage){

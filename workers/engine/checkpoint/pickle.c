@@ -26,12 +26,12 @@ void vrt_pickle_init(struct vrt_pickle *pickle, struct vrt_checkpoint_source *so
     size_t budget = VRT_MIN(size_bytes, (size_t)ARENA_BYTES_MAX / ARENA_PER_BYTE) * ARENA_PER_BYTE;
 
     *pickle = (struct vrt_pickle){ .source = source };
-    vrt_arena_init(&pickle->arena, VRT_MAX(budget, (size_t)ARENA_BYTES_MIN));
+    vrt_cp_arena_init(&pickle->arena, VRT_MAX(budget, (size_t)ARENA_BYTES_MIN));
 }
 
 void vrt_pickle_done(struct vrt_pickle *pickle)
 {
-    vrt_arena_done(&pickle->arena);
+    vrt_cp_arena_done(&pickle->arena);
     *pickle = (struct vrt_pickle){ 0 };
 }
 
@@ -56,7 +56,7 @@ static int reserve(struct vrt_pickle *pickle, struct vrt_pickle_items *items, si
     if (n <= items->capacity - items->n)
         return 0;
     capacity = VRT_MAX(capacity, items->n + n);
-    values = vrt_arena_alloc(&pickle->arena, capacity, sizeof(*values));
+    values = vrt_cp_arena_alloc(&pickle->arena, capacity, sizeof(*values));
     if (!values)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     if (items->n)
@@ -212,7 +212,7 @@ static int collect(struct vrt_pickle *pickle, enum vrt_pickle_type type, size_t 
     struct vrt_pickle_value value = { .type = type };
     int r;
 
-    value.items = vrt_arena_alloc(&pickle->arena, 1, sizeof(*value.items));
+    value.items = vrt_cp_arena_alloc(&pickle->arena, 1, sizeof(*value.items));
     if (!value.items)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     *value.items = (struct vrt_pickle_items){ 0 };
@@ -335,7 +335,7 @@ static int run_add_marked(struct vrt_pickle *pickle, const struct opcode *opcode
 
 static int push_global(struct vrt_pickle *pickle, struct vrt_text module, struct vrt_text name)
 {
-    struct vrt_pickle_global *global = vrt_arena_alloc(&pickle->arena, 1, sizeof(*global));
+    struct vrt_pickle_global *global = vrt_cp_arena_alloc(&pickle->arena, 1, sizeof(*global));
 
     if (!global)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);

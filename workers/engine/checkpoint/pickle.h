@@ -84,7 +84,7 @@ struct vrt_pickle_tensor {
 /* The machine; its values live until vrt_pickle_done(), texts as long as the bytes read. */
 struct vrt_pickle {
     struct vrt_checkpoint_source *source;       /* for refusals */
-    struct vrt_arena arena;
+    struct vrt_cp_arena arena;
     const uint8_t *at, *end;
     struct vrt_pickle_items stack, marks, memo; /* marks: stack heights; memo by its number */
     struct vrt_pickle_items storages;           /* every storage of all pickles read */

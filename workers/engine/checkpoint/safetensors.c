@@ -202,7 +202,7 @@ static int read_metadata(struct reader *reader)
 
     if (cp->metadata || !vrt_json_take(&reader->json, '{'))
         return refuse_header(reader);
-    cp->metadata = vrt_arena_alloc(&cp->arena, METADATA_MAX, sizeof(*cp->metadata));
+    cp->metadata = vrt_cp_arena_alloc(&cp->arena, METADATA_MAX, sizeof(*cp->metadata));
     if (!cp->metadata)
         return vrt_checkpoint_refuse_memory(reader->source, &cp->arena);
     if (vrt_json_take(&reader->json, '}'))
@@ -282,7 +282,7 @@ int vrt_safetensors_read(struct vrt_checkpoint_source *source)
         return vrt_checkpoint_refuse(source, "is cut short: it ends within its header");
 
     /* A copy, so that what was checked stays so even if the file changes under a mapping. */
-    char *text = vrt_arena_alloc(&source->checkpoint->arena, n_header, 1);
+    char *text = vrt_cp_arena_alloc(&source->checkpoint->arena, n_header, 1);
     if (!text)
         return vrt_checkpoint_refuse_memory(source, &source->checkpoint->arena);
     memcpy(text, source->data + LENGTH_BYTES, n_header);

@@ -25,7 +25,7 @@ int vrt_checkpoint_refuse(const struct vrt_checkpoint_source *source, const char
 }
 
 int vrt_checkpoint_refuse_memory(const struct vrt_checkpoint_source *source,
-                                 const struct vrt_arena *arena)
+                                 const struct vrt_cp_arena *arena)
 {
     char name[160];
 
@@ -135,7 +135,7 @@ int vrt_checkpoint_add(struct vrt_checkpoint_source *source,
     if (r)
         return r;
 
-    char *name = vrt_arena_alloc(&cp->arena, entry->name.size_bytes + 1, 1);
+    char *name = vrt_cp_arena_alloc(&cp->arena, entry->name.size_bytes + 1, 1);
     if (!name)
         return vrt_checkpoint_refuse_memory(source, &cp->arena);
     memcpy(name, entry->name.data, entry->name.size_bytes);

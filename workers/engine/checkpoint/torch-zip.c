@@ -174,7 +174,7 @@ static int unpack(struct reader *reader, zip_file_t *file, uint8_t *to, uint64_t
 
 /* Unpacks a member of at most `max_bytes` into memory from `arena`. */
 static int read_member(struct reader *reader, const struct member *member, uint64_t max_bytes,
-                       struct vrt_arena *arena, struct vrt_text *ret_bytes)
+                       struct vrt_cp_arena *arena, struct vrt_text *ret_bytes)
 {
     zip_stat_t st;
     zip_file_t *file;
@@ -191,7 +191,7 @@ static int read_member(struct reader *reader, const struct member *member, uint6
     if (st.size > max_bytes || st.size > reader->unpacked_left_bytes)
         return vrt_checkpoint_refuse(reader->source, "unpacks to more than a model of its size "
                                                      "can need: it is damaged or a trap");
-    bytes = vrt_arena_alloc(arena, st.size, 1);
+    bytes = vrt_cp_arena_alloc(arena, st.size, 1);
     if (!bytes)
         return vrt_checkpoint_refuse_memory(reader->source, arena);
     file = zip_fopen_index(reader->zip, member->index, 0);

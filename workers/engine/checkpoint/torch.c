@@ -116,7 +116,7 @@ static int sort_storages(struct vrt_pickle *pickle, struct vrt_torch_selection *
 {
     size_t n = pickle->storages.n, n_kept = 0;
 
-    selection->storages = vrt_arena_alloc(&pickle->arena, n, sizeof(*selection->storages));
+    selection->storages = vrt_cp_arena_alloc(&pickle->arena, n, sizeof(*selection->storages));
     if (!selection->storages)
         return vrt_checkpoint_refuse_memory(pickle->source, &pickle->arena);
     for (size_t i = 0; i < n; i++)
@@ -178,7 +178,7 @@ int vrt_torch_set_data(struct vrt_checkpoint_source *source, struct vrt_pickle_s
 {
     static const uint16_t one = 1;
     bool is_host_little = *(const uint8_t *)&one == 1;
-    struct vrt_arena *arena = &source->checkpoint->arena;
+    struct vrt_cp_arena *arena = &source->checkpoint->arena;
     size_t width = storage->element_bytes;
     const uint8_t *from = data;
     uint8_t *turned;
@@ -186,7 +186,7 @@ int vrt_torch_set_data(struct vrt_checkpoint_source *source, struct vrt_pickle_s
     storage->data = data;
     if (is_little_endian == is_host_little || width == 1 || !storage->n_bytes)
         return 0;
-    turned = vrt_arena_alloc(arena, storage->n_bytes, 1);
+    turned = vrt_cp_arena_alloc(arena, storage->n_bytes, 1);
     if (!turned)
         return vrt_checkpoint_refuse_memory(source, arena);
     memset(turned, 0, storage->n_bytes);
