@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the tests of networks share: checkpoints made by rule, and a run of a network. */
+
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/buf.h"
+#include "model/network.h"
+
+/* A checkpoint under construction; zero-initialised. */
+struct fixture {
+    struct vrt_buf header, data;
+    uint64_t seed;                  /* of the values; 0: all values are zero */
+    const char *dtype;              /* "F32" if NULL; "F16" and "I32" only with seed 0 */
+    const char *metadata;           /* JSON object, or NULL */
+};
+
+/*
+ * Values as tests/data/image has them: of uniform(name, seed), around 0 for weights and biases
+ * and 0.2 for slopes, small enough that activations neither vanish nor grow.
+ */
+void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values);
+
+/* u_1..u_n of uniform(name, seed). */
+void fixture_uniform(const char *name, uint64_t seed, float *u, size_t n);
+
+/* Appends one tensor. */
+void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dims);
+
+/* Weight [o,i,k,k] and, if asked for, bias [o], of the layer `name`. */
+void fixture_add_conv(struct fixture *f, const char *name, int o, int i, int k, bool bias);
+
+/* The network of what was added, or its refusal in `error`; empties `f`. */
+int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt_error *error);
+
+/* The same, which must succeed. */
+struct vrt_network *fixture_network(struct fixture *f);
+
+/* The network in a file of tests/data, which must be one. */
+struct vrt_network *fixture_open(const char *path);
+
+/* Sizes of an SRVGGNetCompact; act: 'p' PReLU, 'l' none with params. */
+struct fixture_compact {
+    int channels, features, convs, scale;
+    char act;
+};
+
+/* Its tensors. */
+void fixture_add_compact(struct fixture *f, const struct fixture_compact *c);
+
+enum fixture_naming { FIXTURE_NEW, FIXTURE_TRUNK, FIXTURE_OLD };
+
+/* Sizes of an RRDBNet; `in` counts what is unshuffled. */
+struct fixture_esrgan {
+    enum fixture_naming naming;
+    int in, out, features, blocks, growth, ups;
+    bool plus;
+};
+
+/* Its tensors. */
+void fixture_add_esrgan(struct fixture *f, const struct fixture_esrgan *e);
+
+/*
+ * Names in the order of computation, each once: the i-th conv3x3 layer of an RRDBNet (or, with
+ * `past`, the 1x1 layer of its i-th dense block). Written to `name`, of 64 bytes.
+ */
+void fixture_esrgan_name(const struct fixture_esrgan *e, int i, bool past, char name[64]);
+
+/* How many conv3x3 layers it has. */
+int fixture_esrgan_n_convs(const struct fixture_esrgan *e);
+
+/*
+ * Runs the network over x, [D,C,H,W] of the shape's d, c, h and w, on the device, which must be
+ * present. Return: y, [D,C,H*scale,W*scale], to be freed.
+ */
+float *fixture_run(const struct vrt_network *network, const char *device, enum vrt_dtype dtype,
+                   struct vrt_shape shape, const float *x);
+
+/* Whether the machine has that device. */
+bool fixture_has_device(const char *device);

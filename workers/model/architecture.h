@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Architectures, for those who implement them: one file each, one entry in network.c's table
+ *
+ * Callers use "model/network.h".
+ */
+
+#include <stdatomic.h>
+
+#include "model/network.h"
+#include "model/params.h"
+
+struct vrt_architecture {
+    const char *name;               /* "compact": in the API and in logs */
+    const char *network;            /* what its authors call it: "SRVGGNetCompact" */
+
+    /* Whether the names are those of this architecture; errors in it are for load() to find. */
+    bool (*recognise)(const struct vrt_checkpoint *checkpoint);
+
+    /* Takes every param, and fills in the network's info and sizes. Return: 0, -errno. */
+    int (*load)(struct vrt_network *network, struct vrt_params *params);
+
+    /* Appends the ops; H and W of `in` are multiples of info.multiple. */
+    void (*build)(const struct vrt_network *network, struct vrt_graph *graph,
+                  const struct vrt_tensor *in, const struct vrt_tensor *out,
+                  enum vrt_dtype dtype);
+};
+
+/* Convolutions one after the other: the params of each are weight, bias and, for PReLU, slopes. */
+struct vrt_compact {
+    int n_convs;                    /* the first and the last included */
+    int features;
+    enum vrt_activation activation;
+};
+
+/* Params: in the order of computation, the 1x1 convolution of a dense block before its others. */
+struct vrt_esrgan {
+    int features, growth;           /* channels of the trunk; of each dense convolution */
+    int n_blocks;                   /* residual in residual dense blocks */
+    int n_up;                       /* doublings at the end */
+    int unshuffle;                  /* side of the squares folded into channels first; 1: none */
+    bool plus;                      /* ESRGAN+: 1x1 convolutions past the dense ones */
+};
+
+struct vrt_network {
+    atomic_int n_refs;
+
+    /* immutable */
+    const struct vrt_architecture *architecture;
+    struct vrt_network_info info;
+    struct vrt_params params;
+    uint64_t checksum;
+    union {
+        struct vrt_compact compact;
+        struct vrt_esrgan esrgan;
+    };
+};
+
+extern const struct vrt_architecture vrt_architecture_compact;
+extern const struct vrt_architecture vrt_architecture_esrgan;
+
+/* What a checkpoint of an unknown network looks like ("SwinIR"), or NULL. */
+const char *vrt_foreign_name(const struct vrt_checkpoint *checkpoint);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* One op per function. */
+
+#include "model/layers.h"
+
+void vrt_layer_conv(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_op_conv2d *conv, const struct vrt_tensor *residual,
+                    const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_CONV2D,
+        .n_in = 2,
+        .in = { *x, residual ? *residual : VRT_TENSOR_NONE },
+        .out = *out,
+        .conv2d = *conv,
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_shuffle(struct vrt_graph *graph, const struct vrt_tensor *x, int r,
+                       const struct vrt_tensor *base, const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_DEPTH_TO_SPACE,
+        .n_in = 2,
+        .in = { *x, base ? *base : VRT_TENSOR_NONE },
+        .out = *out,
+        .depth_to_space = { .r = r },
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_unshuffle(struct vrt_graph *graph, const struct vrt_tensor *x, int r,
+                         const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_SPACE_TO_DEPTH,
+        .n_in = 1,
+        .in = { *x },
+        .out = *out,
+        .space_to_depth = { .r = r },
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_nearest(struct vrt_graph *graph, const struct vrt_tensor *x,
+                       const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_RESIZE,
+        .n_in = 1,
+        .in = { *x },
+        .out = *out,
+        .resize = { .mode = VRT_RESIZE_NEAREST },
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_add(struct vrt_graph *graph, const struct vrt_tensor *a, float scale,
+                   const struct vrt_tensor *b, const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_ADD,
+        .n_in = 2,
+        .in = { *a, *b },
+        .out = *out,
+        .add = { .scale = scale },
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_copy(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_COPY,
+        .n_in = 1,
+        .in = { *x },
+        .out = *out,
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+void vrt_layer_pad(struct vrt_graph *graph, const struct vrt_tensor *x, enum vrt_pad_mode mode,
+                   const struct vrt_tensor *out)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_PAD,
+        .n_in = 1,
+        .in = { *x },
+        .out = *out,
+        .pad = { .mode = mode },
+    };
+
+    vrt_graph_append(graph, &op);
+}
+
+struct vrt_tensor vrt_layer_convert(struct vrt_graph *graph, const struct vrt_tensor *x,
+                                    enum vrt_dtype dtype)
+{
+    if (x->dtype == dtype)
+        return *x;
+
+    struct vrt_tensor out = vrt_graph_tensor(graph, dtype, x->shape);
+    vrt_layer_copy(graph, x, &out);
+    return out;
+}

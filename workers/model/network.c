@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* The network object: recognition by the table of architectures, and what all of them share. */
+
+#include "model/network.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "engine/checkpoint.h"
+#include "model/architecture.h"
+#include "model/layers.h"
+
+#define N_NAMES_SHOWN 4
+
+static const struct vrt_architecture *const architectures[] = {
+    &vrt_architecture_compact,
+    &vrt_architecture_esrgan,
+};
+
+/* "SRVGGNetCompact (Real-ESRGAN's small networks) and RRDBNet (...)" */
+static int append_known(struct vrt_buf *text)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures) && r == 0; i++)
+        r = vrt_buf_printf(text, "%s%s", i ? " and " : "", architectures[i]->network);
+    return r;
+}
+
+/* "body.0.weight", "body.0.bias", ... */
+static int append_names(struct vrt_buf *text, const struct vrt_checkpoint *checkpoint)
+{
+    int n_tensors = vrt_checkpoint_n_tensors(checkpoint), r = 0;
+    char name[56];
+
+    for (int i = 0; i < VRT_MIN(n_tensors, N_NAMES_SHOWN) && r == 0; i++)
+        r = vrt_buf_printf(text, "%s\"%s\"", i ? ", " : "",
+                           vrt_printable(vrt_checkpoint_tensor(checkpoint, i)->name, name,
+                                         sizeof(name)));
+    if (r == 0 && n_tensors > N_NAMES_SHOWN)
+        r = vrt_buf_printf(text, ", ...");
+    return r;
+}
+
+static int refuse_unknown(const struct vrt_checkpoint *checkpoint, const char *source,
+                          struct vrt_error *error)
+{
+    const char *foreign = vrt_foreign_name(checkpoint);
+    struct vrt_buf known = { 0 }, names = { 0 };
+    int r = append_known(&known);
+
+    if (r == 0)
+        r = append_names(&names, checkpoint);
+    if (r < 0)
+        r = vrt_refuse_errno(error, r, source);
+    else if (foreign)
+        r = vrt_refuse(error, -EINVAL, VRT_NETWORK_E_UNKNOWN,
+                       "%s looks like %s, which vrtd doesn't run; it runs %s networks", source,
+                       foreign, known.data);
+    else
+        r = vrt_refuse(error, -EINVAL, VRT_NETWORK_E_UNKNOWN,
+                       "%s holds no network that vrtd knows, which are %s: its tensors are %s",
+                       source, known.data, names.data);
+    vrt_buf_done(&known);
+    vrt_buf_done(&names);
+    return r;
+}
+
+static uint64_t hash(uint64_t h, const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static uint64_t checksum_of(const struct vrt_network *network)
+{
+    const char *description = network->info.description;
+    uint64_t h = hash(UINT64_C(0xcbf29ce484222325), description, strlen(description) + 1);
+
+    for (size_t i = 0; i < network->params.n_items; i++) {
+        const struct vrt_param *param = &network->params.items[i];
+        size_t n_values = 1;
+
+        for (int k = 0; k < param->n_dims; k++)
+            n_values *= (size_t)param->dims[k];
+        h = hash(h, param->name, strlen(param->name) + 1);
+        h = hash(h, param->dims, (size_t)param->n_dims * sizeof(param->dims[0]));
+        h = hash(h, param->data, n_values * sizeof(param->data[0]));
+    }
+    return h;
+}
+
+static int load(struct vrt_network *network, const struct vrt_checkpoint *checkpoint,
+                const char *source, struct vrt_error *error)
+{
+    struct vrt_params *params = &network->params;
+
+    params->checkpoint = checkpoint;
+    params->source = source;
+    params->network = network->architecture->network;
+    params->error = error;
+
+    int r = network->architecture->load(network, params);
+    if (r == 0)
+        r = vrt_params_finish(params);
+    params->checkpoint = NULL;
+    params->source = NULL;
+    params->error = NULL;
+    if (r < 0)
+        return vrt_fold(r);
+    network->info.architecture = network->architecture->name;
+    network->info.n_parameters = params->n_values;
+    network->checksum = checksum_of(network);
+    return 0;
+}
+
+int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
+                    struct vrt_network **ret_network, struct vrt_error *error)
+{
+    const struct vrt_architecture *architecture = NULL;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures) && !architecture; i++)
+        if (architectures[i]->recognise(checkpoint))
+            architecture = architectures[i];
+    if (!architecture)
+        return refuse_unknown(checkpoint, name, error);
+
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = calloc(1, sizeof(*network));
+    if (!network)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);
+    atomic_init(&network->n_refs, 1);
+    network->architecture = architecture;
+
+    int r = load(network, checkpoint, name, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_network = VRT_STEAL(network);
+    return 0;
+}
+
+struct vrt_network *vrt_network_ref(struct vrt_network *network)
+{
+    atomic_fetch_add_explicit(&network->n_refs, 1, memory_order_relaxed);
+    return network;
+}
+
+struct vrt_network *vrt_network_unref(struct vrt_network *network)
+{
+    if (!network || atomic_fetch_sub_explicit(&network->n_refs, 1, memory_order_acq_rel) > 1)
+        return NULL;
+    vrt_params_done(&network->params);
+    free(network);
+    return NULL;
+}
+
+const struct vrt_network_info *vrt_network_info(const struct vrt_network *network)
+{
+    return &network->info;
+}
+
+const struct vrt_param *vrt_network_params(const struct vrt_network *network, size_t *ret_n_params)
+{
+    *ret_n_params = network->params.n_items;
+    return network->params.items;
+}
+
+uint64_t vrt_network_checksum(const struct vrt_network *network)
+{
+    return network->checksum;
+}
+
+/* Whether the tensors are what vrt_network_build() asks for, and the padded sizes fit an int. */
+static bool fits(const struct vrt_network_info *info, const struct vrt_tensor *in,
+                 const struct vrt_tensor *out)
+{
+    int limit = INT_MAX / info->scale - info->multiple;
+
+    return vrt_tensor_exists(in) && vrt_tensor_exists(out) && in->dtype == VRT_DTYPE_F32 &&
+           out->dtype == VRT_DTYPE_F32 && in->shape.c == info->in_channels &&
+           out->shape.c == info->out_channels && in->shape.d == out->shape.d &&
+           in->shape.d >= 1 && in->shape.h >= 1 && in->shape.w >= 1 && in->shape.h <= limit &&
+           in->shape.w <= limit && out->shape.h == in->shape.h * info->scale &&
+           out->shape.w == in->shape.w * info->scale;
+}
+
+int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph,
+                      const struct vrt_tensor *in, const struct vrt_tensor *out,
+                      enum vrt_dtype dtype)
+{
+    const struct vrt_network_info *info = &network->info;
+
+    if (vrt_graph_status(graph) < 0)
+        return vrt_fold(vrt_graph_status(graph));
+    if (!fits(info, in, out))
+        return vrt_raise(-EINVAL);
+
+    int h = (in->shape.h + info->multiple - 1) / info->multiple * info->multiple;
+    int w = (in->shape.w + info->multiple - 1) / info->multiple * info->multiple;
+    if (h == in->shape.h && w == in->shape.w) {
+        network->architecture->build(network, graph, in, out, dtype);
+        return vrt_fold(vrt_graph_status(graph));
+    }
+
+    struct vrt_shape in_shape = { in->shape.d, h, w, in->shape.c };
+    struct vrt_shape out_shape = { out->shape.d, h * info->scale, w * info->scale, out->shape.c };
+    struct vrt_tensor padded_in = vrt_graph_tensor(graph, VRT_DTYPE_F32, in_shape);
+    struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32, out_shape);
+    if (vrt_graph_status(graph) < 0)
+        return vrt_fold(vrt_graph_status(graph));
+
+    vrt_layer_pad(graph, in, VRT_PAD_REFLECT, &padded_in);
+    network->architecture->build(network, graph, &padded_in, &padded_out, dtype);
+    struct vrt_tensor cropped = vrt_tensor_crop(&padded_out, 0, 0, out->shape.h, out->shape.w);
+    vrt_layer_copy(graph, &cropped, out);
+    return vrt_fold(vrt_graph_status(graph));
+}

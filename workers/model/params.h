@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The params that an architecture takes over from a checkpoint, one by one, by name and shape
+ *
+ * Each vrt_params_take() copies one tensor; what is asked for and isn't there, isn't of that
+ * shape, or isn't made of finite numbers is refused, and so is, at the end, a tensor that nobody
+ * asked for: a network that is nearly a known one would give nearly the right picture.
+ *
+ * Thread: any one at a time.
+ */
+
+#include "backend/backend.h"
+#include "base/error.h"
+
+struct vrt_checkpoint;
+
+struct vrt_params {
+    /* While they are taken. */
+    const struct vrt_checkpoint *checkpoint;
+    const char *source;             /* what messages call the checkpoint */
+    const char *network;            /* what messages call the architecture: "SRVGGNetCompact" */
+    struct vrt_error *error;
+
+    struct vrt_param *items;        /* in the order of taking; names and data are owned */
+    size_t n_items, capacity;
+    int64_t n_values;
+};
+
+/* Frees the params; it is empty afterwards. */
+void vrt_params_done(struct vrt_params *params);
+
+/*
+ * Copies the tensor whose name `format` makes and whose shape is `dims` (n_dims of them, 1 to 4).
+ * Return: 0; -EINVAL if it is refused (params->error says why); -ENOMEM.
+ */
+int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, const char *format,
+                    ...) VRT_PRINTF(4, 5) VRT_MUST_CHECK;
+
+/* Return: 0; -EINVAL if the checkpoint has a tensor that wasn't taken (the error names it). */
+int vrt_params_finish(struct vrt_params *params) VRT_MUST_CHECK;
+
+/* Fills the error with a sentence "SOURCE is an NETWORK ...". Return: -EINVAL. */
+int vrt_params_refuse(struct vrt_params *params, const char *format, ...) VRT_PRINTF(2, 3);
+
+/* The largest N of the checkpoint's names "<prefix>N" and "<prefix>N.<more>"; -1 if none is so. */
+int vrt_params_last_index(const struct vrt_checkpoint *checkpoint, const char *prefix);
+
+/* Extent `dim` of the tensor `name` if that has `n_dims` of them, all sensible; 0 otherwise. */
+int vrt_params_extent(const struct vrt_checkpoint *checkpoint, const char *name, int n_dims,
+                      int dim);
