@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int r;
 
     vrt_assert(cp);
-    vrt_arena_init(&cp->arena, 1 << 20);
+    vrt_cp_arena_init(&cp->arena, 1 << 20);
     vrt_pickle_init(&pickle, &source, size);
     r = vrt_pickle_read(&pickle, data, size, &root, &used_bytes);
     if (!r)
