@@ -84,6 +84,10 @@ static void test_tensors(void)
     }
 }
 
+#define V3                                                                                      \
+    "ctorch._utils\n_rebuild_tensor_v3\n((X\7\0\0\0storagectorch\nUntypedStorage\nX\1\0\0\0000"    \
+    "X\3\0\0\0cpuK\60tQK\0K\1\x85K\1\x85\x89N"
+
 static void test_opcodes(void)
 {
     static const struct {
@@ -114,6 +118,8 @@ static void test_opcodes(void)
         CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n)R"),
         CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n(NNNNtR"),
         CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v3\n(NNNNNNNtR"),
+        CASE("of type complex64,", V3 "ctorch\ncomplex64\ntR"),
+        CASE(DAMAGED, V3 "NtR"),
         CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\n)R"),
         CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\nN\x85R"),
         CASE(DAMAGED, "ctorch\nSize\nN\x85R"),
@@ -259,6 +265,47 @@ static void test_search(void)
     vrt_buf_done(&ops);
 }
 
+/* What stands before the tree and after it. */
+static void test_frame(void)
+{
+    static const struct {
+        const char *part, *bytes;
+        size_t n_bytes;
+    } cases[] = {
+#define MAGIC "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+#define SYSTEM "}X\x0d\0\0\0little_endian\x88s."
+#define TREE "}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n"      \
+    "FloatStorage\nX\1\0\0\0000X\3\0\0\0cpuK\1tQK\0)))tRs."
+#define KEY "X\1\0\0\0000"
+#define CASE(part, bytes) { part, bytes, sizeof(bytes) - 1 }
+        CASE("a Python pickle, but not one", "\x80\x02N."),
+        CASE("a Python pickle, but not one", "\x80\x02}X\1\0\0\0wK\1s."),
+        CASE("an unknown version", MAGIC "K\1."),
+        CASE(DAMAGED, MAGIC "M\xe9\x03.N."),
+        CASE(DAMAGED, MAGIC "M\xe9\x03.}."),
+        CASE(DAMAGED, MAGIC "M\xe9\x03." SYSTEM TREE "N."),
+        CASE(DAMAGED, MAGIC "M\xe9\x03." SYSTEM TREE "]K\0a."),
+        CASE("lacks data", MAGIC "M\xe9\x03." SYSTEM TREE "]."),
+        CASE(SHORT, MAGIC "M\xe9\x03." SYSTEM TREE "]" KEY "a."),
+        CASE(SHORT, MAGIC "M\xe9\x03." SYSTEM TREE "]" KEY "a.\1\0\0\0\0\0\0\0abc"),
+        CASE("another size", MAGIC "M\xe9\x03." SYSTEM TREE "]" KEY "a.\2\0\0\0\0\0\0\0"),
+        CASE("another size", MAGIC "M\xe9\x03." SYSTEM TREE "]" KEY "a.\1\0\0\0\0\0\0\x80"),
+        CASE(DAMAGED, MAGIC "M\xe9\x03." SYSTEM TREE "](" KEY KEY "e."
+                      "\1\0\0\0\0\0\0\0abcd\1\0\0\0\0\0\0\0abcd"),
+#undef CASE
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_buf buf = { 0 };
+        char what[32];
+
+        snprintf(what, sizeof(what), "frame %zu", i);
+        pth_bytes(&buf, cases[i].bytes, cases[i].n_bytes);
+        pth_expect_refused(&buf, what, cases[i].part);
+        vrt_buf_done(&buf);
+    }
+}
+
 static void test_twice(void)
 {
     struct pth_tensor tensor = { .name = "w", .n_storage = N_FLOATS };
@@ -312,6 +359,7 @@ int main(int argc, char **argv)
         { "repetition", test_repetition },
         { "copies", test_copies },
         { "search", test_search },
+        { "frame", test_frame },
         { "twice", test_twice },
         { "ambiguous", test_ambiguous },
     };

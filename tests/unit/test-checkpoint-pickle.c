@@ -170,6 +170,7 @@ static void test_other_entries(void)
         ENTRY("none", "N"),
         ENTRY("a float", "G\x3f\xf0\0\0\0\0\0\0"),
         ENTRY("a negative number", "J\xff\xff\xff\xff"),
+        ENTRY("a short negative long", "\x8a\x02\x00\xff"),
         ENTRY("a long", "\x8b\x09\0\0\0" "123456789"),
         ENTRY("bytes", "C\x03" "abc"),
         ENTRY("a list", "](K\1K\2e"),
@@ -291,6 +292,47 @@ static void test_rebuilders(void)
     pth_close(&opened);
 }
 
+/*
+ * Tensors saved from a GPU, one of them a view of a storage in the way of the first versions; the
+ * optimiser's storages stand before theirs in the file.
+ */
+static void test_several_storages(void)
+{
+    static const float values[] = { -1, -2, 1, 2, 3, 4 };
+    static const float wanted[] = { 2, 3, 4 };
+    struct pth_tensor momentum = { .name = "exp_avg", .key = "10", .n_storage = 2, .n_dims = 1,
+                                   .dims = { 2 }, .strides = { 1 } };
+    struct vrt_buf buf;
+    struct pth_opened opened;
+
+    begin(&buf);
+    pth_ops(&buf, "}(");
+    pth_text(&buf, "optimizer");
+    pth_ops(&buf, "}(");
+    pth_text(&buf, "state");
+    pth_ops(&buf, "}K\0}");
+    pth_entry(&buf, &momentum);
+    pth_ops(&buf, "ssu");
+    pth_text(&buf, "params");
+    pth_ops(&buf, "}");
+    pth_text(&buf, "w");
+    pth_global(&buf, "torch._utils", "_rebuild_tensor");
+    pth_ops(&buf, "((X\7\0\0\0storage");
+    pth_global(&buf, "torch.cuda", "FloatStorage");
+    pth_ops(&buf, "U\0019U\6cuda:0K\4(U\1vK\1K\3ttQK\0K\3\x85K\1\x85tRsu."
+                  "\x80\x02](U\00210U\0019e.");
+    pth_u64(&buf, 2);
+    pth_bytes(&buf, values, 2 * sizeof(values[0]));
+    pth_u64(&buf, 4);
+    pth_bytes(&buf, values + 2, 4 * sizeof(values[0]));
+    pth_open(buf.data, buf.size_bytes, "several storages", &opened);
+    expect_str(opened.error.message, "");
+    expect_int(vrt_checkpoint_n_tensors(opened.checkpoint), 1);
+    pth_expect_values(opened.checkpoint, "w", wanted, 3);
+    pth_close(&opened);
+    vrt_buf_done(&buf);
+}
+
 static void test_big_endian(void)
 {
     static const uint8_t values[] = { 0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0 };
@@ -323,6 +365,7 @@ int main(int argc, char **argv)
         { "ordered-dict-with-state", test_ordered_dict_with_state },
         { "python2", test_python2 },
         { "rebuilders", test_rebuilders },
+        { "several-storages", test_several_storages },
         { "big-endian", test_big_endian },
     };
 
