@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/arguments.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USAGE_ID "usage"
+#define TIMEOUT_DEFAULT_S 60
+
+#define A struct vrt_args
+const struct vrt_option vrt_common_options[] = {
+    { "socket", 's', VRT_OPTION_TEXT, offsetof(A, socket), .argument = "PATH",
+      .help = "the daemon's socket" },
+    { "timeout", 0, VRT_OPTION_INT, offsetof(A, timeout_s), 1, 86400, .argument = "SECONDS",
+      .help = "how long to wait for an answer (default: 60)" },
+    { "json", 'j', VRT_OPTION_FLAG, offsetof(A, json),
+      .help = "print the daemon's JSON objects, one a line" },
+    { "help", 'h', VRT_OPTION_FLAG, offsetof(A, help), .help = "print this" },
+    { "version", 0, VRT_OPTION_FLAG, offsetof(A, version), .help = "print the version" },
+    { .name = NULL },
+};
+#undef A
+
+/* Where parsing is. */
+struct parsing {
+    const struct vrt_command *command;      /* NULL: before it */
+    int argc;
+    char **argv;
+    int next;
+    struct vrt_args *args;
+    struct vrt_error *error;
+};
+
+void vrt_args_init(struct vrt_args *args)
+{
+    *args = (struct vrt_args){
+        .timeout_s = TIMEOUT_DEFAULT_S,
+        .precision = VRT_JOB_PRECISION_AUTO,
+        .codec = VRT_UNKNOWN,
+        .tile = VRT_UNKNOWN,
+        .overlap = VRT_UNKNOWN,
+        .quality = VRT_UNKNOWN,
+    };
+}
+
+static const struct vrt_option *find_in(const struct vrt_option *o, const char *name, size_t n,
+                                        char letter)
+{
+    for (; o && o->name; o++)
+        if (letter ? o->letter == letter : strlen(o->name) == n && memcmp(o->name, name, n) == 0)
+            return o;
+    return NULL;
+}
+
+static const struct vrt_option *find(const struct parsing *p, const char *name, size_t n,
+                                     char letter)
+{
+    const struct vrt_option *o = find_in(vrt_common_options, name, n, letter);
+
+    return o || !p->command ? o : find_in(p->command->options, name, n, letter);
+}
+
+static int refuse_unknown(const struct parsing *p, const char *word)
+{
+    char printable[80];
+
+    return vrt_refuse(p->error, -EINVAL, USAGE_ID, "unknown option %s; see vrtctl%s%s --help",
+                      vrt_printable(word, printable, sizeof(printable)),
+                      p->command ? " " : "", p->command ? p->command->name : "");
+}
+
+static int set_int(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    char *end, printable[80];
+
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (errno || end == value || *end || n < o->min || n > o->max)
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID,
+                          "--%s: expected an integer from %" PRId64 " to %" PRId64 ", got \"%s\"",
+                          o->name, o->min, o->max,
+                          vrt_printable(value, printable, sizeof(printable)));
+    *(int64_t *)(void *)((char *)p->args + o->offset) = n;
+    return 0;
+}
+
+static int set_word(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    char known[120] = "", printable[80];
+    size_t n = 0;
+
+    int index = vrt_name_find(o->names, value);
+    if (index != VRT_UNKNOWN) {
+        *(int *)(void *)((char *)p->args + o->offset) = index;
+        return 0;
+    }
+    for (int i = 0; o->names[i] && n < sizeof(known); i++)
+        n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+                              i == 0 ? "" : o->names[i + 1] ? ", " : " or ", o->names[i]);
+    return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s: expected %s, got \"%s\"", o->name, known,
+                      vrt_printable(value, printable, sizeof(printable)));
+}
+
+/* `value` is NULL where none stands in the same word. */
+static int set(struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    void *member = (char *)p->args + o->offset;
+
+    if (o->type == VRT_OPTION_FLAG) {
+        if (value)
+            return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s takes no value", o->name);
+        *(bool *)member = true;
+        return 0;
+    }
+    if (!value && p->next >= p->argc)
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s needs a value: %s", o->name,
+                          o->argument);
+    if (!value)
+        value = p->argv[p->next++];
+    if (o->type == VRT_OPTION_INT)
+        return set_int(p, o, value);
+    if (o->type == VRT_OPTION_WORD)
+        return set_word(p, o, value);
+    *(const char **)member = value;
+    return 0;
+}
+
+static int parse_long(struct parsing *p, const char *word)
+{
+    const char *name = word + 2, *value = strchr(name, '=');
+    size_t n = value ? (size_t)(value - name) : strlen(name);
+
+    const struct vrt_option *o = find(p, name, n, 0);
+    return o ? set(p, o, value ? value + 1 : NULL) : refuse_unknown(p, word);
+}
+
+/* "-fj", "-oFILE", "-o FILE". */
+static int parse_letters(struct parsing *p, const char *word)
+{
+    for (const char *s = word + 1; *s; s++) {
+        const struct vrt_option *o = find(p, NULL, 0, *s);
+        if (!o)
+            return refuse_unknown(p, word);
+        bool flag = o->type == VRT_OPTION_FLAG;
+        int r = set(p, o, flag || !s[1] ? NULL : s + 1);
+        if (r < 0 || !flag)
+            return r;
+    }
+    return 0;
+}
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1];
+}
+
+static int parse_option(struct parsing *p, const char *word)
+{
+    return word[1] == '-' ? parse_long(p, word) : parse_letters(p, word);
+}
+
+int vrt_args_parse_common(int argc, char **argv, struct vrt_args *args, struct vrt_error *error)
+{
+    struct parsing p = { NULL, argc, argv, 0, args, error };
+
+    while (p.next < argc && is_option(argv[p.next])) {
+        int r = parse_option(&p, argv[p.next++]);
+        if (r < 0)
+            return r;
+    }
+    return p.next;
+}
+
+static int check_operands(const struct parsing *p, int n)
+{
+    const struct vrt_command *c = p->command;
+
+    if (n >= c->min_operands && n <= c->max_operands)
+        return 0;
+    if (n < c->min_operands)
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "%s needs %s; see vrtctl %s --help", c->name,
+                          c->operands, c->name);
+    char printable[80];
+    return vrt_refuse(p->error, -EINVAL, USAGE_ID, "\"%s\" is one too many; see vrtctl %s --help",
+                      vrt_printable(p->argv[c->max_operands], printable, sizeof(printable)),
+                      c->name);
+}
+
+int vrt_args_parse(const struct vrt_command *command, int argc, char **argv,
+                   struct vrt_args *args, struct vrt_error *error)
+{
+    struct parsing p = { command, argc, argv, 0, args, error };
+    bool only_operands = false;
+    int n = 0;
+
+    while (p.next < argc) {
+        char *word = argv[p.next++];
+        if (!only_operands && strcmp(word, "--") == 0) {
+            only_operands = true;
+        } else if (only_operands || !is_option(word)) {
+            argv[n++] = word;
+        } else {
+            int r = parse_option(&p, word);
+            if (r < 0)
+                return r;
+        }
+    }
+    args->operands = argv;
+    args->n_operands = n;
+    return args->help || args->version ? 0 : check_operands(&p, n);
+}
+
+void vrt_args_print_help(const struct vrt_option *options)
+{
+    for (const struct vrt_option *o = options; o && o->name; o++) {
+        char text[60];
+        snprintf(text, sizeof(text), "%c%c%c --%s%s%s", o->letter ? '-' : ' ',
+                 o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
+                 o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("  %-26s  %s\n", text, o->help);
+    }
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The command line: options by tables, in any order among the operands, until "--". */
+
+#include "client/cli.h"
+
+/* Options of every command, also accepted before it. */
+extern const struct vrt_option vrt_common_options[];
+
+/* Everything not given. */
+void vrt_args_init(struct vrt_args *args);
+
+/*
+ * Decodes options before the command. Return: how many words they took; -EINVAL, see error.
+ */
+int vrt_args_parse_common(int argc, char **argv, struct vrt_args *args, struct vrt_error *error);
+
+/*
+ * Decodes what follows the command's name: its options and operands, whose number is checked.
+ * The words are moved: operands first. Return: 0; -EINVAL, see error.
+ */
+int vrt_args_parse(const struct vrt_command *command, int argc, char **argv,
+                   struct vrt_args *args, struct vrt_error *error);
+
+/* Prints what --help says of options, aligned. */
+void vrt_args_print_help(const struct vrt_option *options);

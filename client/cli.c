@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/cli.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/conn.h"
+
+void vrt_cli_complain(const char *what, const struct vrt_error *error)
+{
+    bool named = !what || strstr(error->message, what);
+
+    fflush(stdout);
+    fprintf(stderr, "vrtctl: %s%s%s\n", named ? "" : what, named ? "" : ": ", error->message);
+}
+
+int vrt_cli_fail(const char *what, int r, const struct vrt_error *error)
+{
+    vrt_cli_complain(what, error);
+    switch (r) {
+    case VRT_CONN_E_NOT_FOUND:      return VRT_EXIT_NOT_FOUND;
+    case VRT_CONN_E_UNREACHABLE:
+    case VRT_CONN_E_BROKEN:         return VRT_EXIT_UNREACHABLE;
+    case VRT_CONN_E_INTERRUPTED:    return VRT_EXIT_INTERRUPTED;
+    default:                        return VRT_EXIT_FAILED;
+    }
+}
+
+int vrt_cli_print_json(const struct json_t *json)
+{
+    struct vrt_buf buf = { 0 };
+
+    int r = vrt_json_print(json, &buf);
+    if (r == 0)
+        puts(buf.data);
+    vrt_buf_done(&buf);
+    fflush(stdout);
+    return r == 0 ? VRT_EXIT_OK : VRT_EXIT_FAILED;
+}
+
+long long vrt_cli_job_id(const struct vrt_cli *cli, int i)
+{
+    const char *text = cli->args.operands[i];
+    struct vrt_error error = { 0 };
+    char printable[80], *end;
+
+    errno = 0;
+    long long id = strtoll(text, &end, 10);
+    if (!errno && end != text && !*end && id > 0 && id < 1000000000000000000)
+        return id;
+    vrt_refuse(&error, -EINVAL, "usage", "\"%s\" is not a job's number; vrtctl list shows them",
+               vrt_printable(text, printable, sizeof(printable)));
+    vrt_cli_complain(NULL, &error);
+    return 0;
+}

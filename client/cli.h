@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * vrtctl: what every command is given, and what it is
+ *
+ * A command is an entry in the table of main.c, in a file of its own; its options are a table too.
+ * One thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "msg_job.h"
+
+struct vrt_conn;
+
+/* As documented in vrtctl(1). */
+enum vrt_exit {
+    VRT_EXIT_OK,
+    VRT_EXIT_FAILED,            /* a job failed or was cancelled; the daemon or we refused */
+    VRT_EXIT_USAGE,
+    VRT_EXIT_UNREACHABLE,       /* no daemon answers, or what answers is none */
+    VRT_EXIT_NOT_FOUND,         /* no job has this number */
+    VRT_EXIT_INTERRUPTED = 130,
+};
+
+enum vrt_option_type {
+    VRT_OPTION_FLAG,            /* bool */
+    VRT_OPTION_TEXT,            /* const char * */
+    VRT_OPTION_INT,             /* int64_t from min to max */
+    VRT_OPTION_WORD,            /* int: index into names */
+};
+
+struct vrt_option {
+    const char *name;           /* without its dashes; NULL ends a table */
+    char letter;                /* 0: it has no short form */
+    enum vrt_option_type type;
+    size_t offset;              /* in struct vrt_args */
+    int64_t min, max;
+    const char *const *names;   /* ended by NULL */
+    const char *argument;       /* what help calls its value; NULL for flags */
+    const char *help;
+};
+
+/* The command line, decoded. Texts point into argv. */
+struct vrt_args {
+    const char *socket;
+    int64_t timeout_s;
+    bool json, help, version;
+
+    const char *model, *output, *device, *preset;
+    int precision, codec;
+    int64_t tile, overlap, quality, priority;   /* VRT_UNKNOWN: not given, save priority */
+    bool strict, overwrite, follow;
+
+    char **operands;
+    int n_operands;
+};
+
+struct vrt_cli {
+    struct vrt_args args;
+    struct vrt_conn *conn;
+};
+
+struct vrt_command {
+    const char *name, *operands, *summary;
+    const struct vrt_option *options;           /* besides the common ones; NULL: none */
+    int min_operands, max_operands;
+    int (*run)(struct vrt_cli *cli);            /* Return: enum vrt_exit */
+};
+
+extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
+    vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_cancel,
+    vrt_command_devices, vrt_command_models, vrt_command_version;
+
+/* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
+void vrt_cli_complain(const char *what, const struct vrt_error *error);
+
+/* Complains of what vrt_conn_*() returned. Return: the exit status for it. */
+int vrt_cli_fail(const char *what, int r, const struct vrt_error *error);
+
+/* Prints `json` on a line by itself. Return: enum vrt_exit. */
+int vrt_cli_print_json(const struct json_t *json);
+
+/* The job's number that operand `i` is, or complains and returns 0. */
+long long vrt_cli_job_id(const struct vrt_cli *cli, int i);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* vrtctl status, devices, models, version. */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/format.h"
+#include "client/screen.h"
+#include "client/table.h"
+#include "msg_device.h"
+
+static const struct vrt_column device_columns[] = {
+    { "DEVICE", VRT_ALIGN_LEFT },
+    { "STATE", VRT_ALIGN_LEFT },
+    { "SHARDS", VRT_ALIGN_RIGHT },
+    { "FAILED", VRT_ALIGN_RIGHT },
+    { "S/SHARD", VRT_ALIGN_RIGHT },
+    { "IN USE", VRT_ALIGN_RIGHT },
+    { "PEAK", VRT_ALIGN_RIGHT },
+    { "FREE", VRT_ALIGN_RIGHT },
+    { "TOTAL", VRT_ALIGN_RIGHT },
+    { "DESCRIPTION", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+static const struct vrt_column model_columns[] = {
+    { "MODEL", VRT_ALIGN_LEFT },
+    { "NETWORK", VRT_ALIGN_LEFT },
+    { "SCALE", VRT_ALIGN_RIGHT },
+    { "PARAMETERS", VRT_ALIGN_RIGHT },
+    { "CHECKSUM", VRT_ALIGN_LEFT },
+    { "SOURCE", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+static int add_cells(struct vrt_table *table, const char *const *cells)
+{
+    for (int i = 0; i < table->n_columns; i++) {
+        int r = vrt_table_add(table, cells[i]);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+static int add_device(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_device_report d;
+    char name[VRT_API_DEVICE_BYTES], description[VRT_API_TEXT_BYTES], numbers[7][32];
+
+    vrt_device_report_init(&d);
+    if (vrt_fields_decode(vrt_device_fields, json, VRT_FIELDS_LENIENT, &d, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    bool held = d.memory.replica_bytes >= 0 && d.memory.workspace_bytes >= 0 &&
+                d.memory.replica_bytes <= INT64_MAX - d.memory.workspace_bytes;
+    int64_t in_use = held ? d.memory.replica_bytes + d.memory.workspace_bytes : VRT_UNKNOWN;
+    snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, d.shards_done);
+    snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, d.shards_failed);
+    const char *const cells[] = {
+        vrt_printable(d.name, name, sizeof(name)),
+        vrt_name_of(vrt_device_state_names, d.state),
+        numbers[0],
+        numbers[1],
+        vrt_format_rate(d.seconds_per_shard, numbers[2], sizeof(numbers[2])),
+        vrt_format_bytes(in_use, numbers[3], sizeof(numbers[3])),
+        vrt_format_bytes(d.memory.peak_bytes, numbers[4], sizeof(numbers[4])),
+        vrt_format_bytes(d.memory.free_bytes, numbers[5], sizeof(numbers[5])),
+        vrt_format_bytes(d.memory.total_bytes, numbers[6], sizeof(numbers[6])),
+        vrt_printable(d.last_error[0] ? d.last_error : d.description, description,
+                      sizeof(description)),
+    };
+    return add_cells(table, cells);
+}
+
+static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_model_report m;
+    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], checksum[VRT_API_WORD_BYTES];
+    char source[VRT_API_TEXT_BYTES], scale[32] = "-", parameters[32] = "-";
+
+    vrt_model_report_init(&m);
+    if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    vrt_printable(m.name, name, VRT_API_NAME_BYTES);
+    if (m.is_default) {
+        size_t n = strlen(name);
+        snprintf(name + n, sizeof(name) - n, " (default)");
+    }
+    if (m.scale > 0)
+        snprintf(scale, sizeof(scale), "x%" PRId64, m.scale);
+    if (m.parameters >= 0)
+        snprintf(parameters, sizeof(parameters), "%" PRId64, m.parameters);
+    const char *const cells[] = {
+        name,
+        vrt_printable(m.architecture, network, sizeof(network)),
+        scale,
+        parameters,
+        vrt_printable(m.checksum, checksum, sizeof(checksum)),
+        vrt_printable(m.source, source, sizeof(source)),
+    };
+    return add_cells(table, cells);
+}
+
+/* A list that the daemon keeps: what is asked for, and how a row is made of each element. */
+struct listing {
+    const char *path, *key;
+    const struct vrt_column *columns;
+    int (*add)(const json_t *json, struct vrt_table *table, struct vrt_error *error);
+};
+
+/* Return: 0; VRT_CONN_E_*; -errno. */
+static int take_list(const struct vrt_cli *cli, const struct listing *listing,
+                     const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    const json_t *list = json_object_get(json, listing->key);
+    int r = 0;
+
+    if (!json_is_array(list))
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+                          "vrtd's answer holds no list of %s", listing->key);
+    for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+        if (cli->args.json)
+            vrt_cli_print_json(json_array_get(list, i));
+        else
+            r = listing->add(json_array_get(list, i), table, error);
+    }
+    return r < 0 ? vrt_refuse_errno(error, r, "listing") : r;
+}
+
+static int list(struct vrt_cli *cli, const struct listing *listing)
+{
+    struct vrt_table table;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+
+    vrt_table_init(&table, listing->columns);
+    int r = vrt_conn_get(cli->conn, &json, &error, "%s", listing->path);
+    if (r == 0)
+        r = take_list(cli, listing, json, &table, &error);
+    json_decref(json);
+    if (r == 0 && !cli->args.json)
+        r = vrt_screen_print_table(&table);
+    vrt_table_done(&table);
+    return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+}
+
+static int run_devices(struct vrt_cli *cli)
+{
+    static const struct listing listing = { "/v1/devices", "devices", device_columns, add_device };
+
+    return list(cli, &listing);
+}
+
+static int run_models(struct vrt_cli *cli)
+{
+    static const struct listing listing = { "/v1/models", "models", model_columns, add_model };
+
+    return list(cli, &listing);
+}
+
+/* GET /v1/status. Return: 0; VRT_CONN_E_*; -errno. On 0 both are the caller's. */
+static int get_status(struct vrt_cli *cli, json_t **ret_json, struct vrt_status_report *ret_status,
+                      struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(cli->conn, &json, error, "/v1/status");
+    if (r)
+        return vrt_fold(r);
+    vrt_status_report_init(ret_status);
+    if (vrt_fields_decode(vrt_status_fields, json, VRT_FIELDS_LENIENT, ret_status, error) < 0) {
+        json_decref(json);
+        return VRT_CONN_E_BROKEN;
+    }
+    *ret_json = json;
+    return 0;
+}
+
+static void print_status(const struct vrt_status_report *s)
+{
+    char text[VRT_API_WORD_BYTES], uptime[64];
+
+    printf("vrtd %s, process %" PRId64 ", up for %s\n",
+           vrt_printable(s->version, text, sizeof(text)), s->pid,
+           vrt_format_duration(s->uptime_s, uptime, sizeof(uptime)));
+    printf("jobs: %" PRId64 " running, %" PRId64 " queued, %" PRId64 " done, %" PRId64 " failed, %"
+           PRId64 " cancelled\n", s->jobs.running, s->jobs.queued, s->jobs.done, s->jobs.failed,
+           s->jobs.cancelled);
+    for (size_t i = 0; i < s->n_devices; i++)
+        printf("%s%s %s", i == 0 ? "devices: " : ", ",
+               vrt_printable(s->devices[i].name, text, sizeof(text)),
+               vrt_name_of(vrt_device_state_names, s->devices[i].state));
+    puts(s->n_devices ? "" : "devices: none");
+}
+
+static int run_status(struct vrt_cli *cli)
+{
+    struct vrt_status_report status;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = get_status(cli, &json, &status, &error);
+    if (r)
+        return vrt_cli_fail(NULL, r, &error);
+    if (cli->args.json)
+        exit = vrt_cli_print_json(json);
+    else
+        print_status(&status);
+    vrt_fields_done(vrt_status_fields, &status);
+    json_decref(json);
+    return exit;
+}
+
+/* Ours, and the daemon's if it answers: that it doesn't is an answer too. */
+static int run_version(struct vrt_cli *cli)
+{
+    struct vrt_status_report status;
+    struct vrt_error error = { 0 };
+    char text[VRT_API_WORD_BYTES];
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = get_status(cli, &json, &status, &error);
+    json_decref(json);
+    if (r == 0) {
+        vrt_printable(status.version, text, sizeof(text));
+        vrt_fields_done(vrt_status_fields, &status);
+    }
+    if (cli->args.json) {
+        json = json_pack("{s:s, s:s?}", "vrtctl", VRT_VERSION, "vrtd", r == 0 ? text : NULL);
+        exit = json ? vrt_cli_print_json(json) : VRT_EXIT_FAILED;
+        json_decref(json);
+        return exit;
+    }
+    printf("vrtctl %s\n", VRT_VERSION);
+    printf("vrtd %s\n", r == 0 ? text : "does not answer");
+    return exit;
+}
+
+const struct vrt_command vrt_command_status = {
+    .name = "status",
+    .operands = "",
+    .summary = "show how the daemon is",
+    .run = run_status,
+};
+
+const struct vrt_command vrt_command_devices = {
+    .name = "devices",
+    .operands = "",
+    .summary = "list the devices",
+    .run = run_devices,
+};
+
+const struct vrt_command vrt_command_models = {
+    .name = "models",
+    .operands = "",
+    .summary = "list the models",
+    .run = run_models,
+};
+
+const struct vrt_command vrt_command_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the versions of vrtctl and vrtd",
+    .run = run_version,
+};

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* vrtctl submit: opens the files, hands them over, and follows the jobs if asked to. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/files.h"
+#include "client/watch.h"
+
+#define A struct vrt_args
+static const struct vrt_option options[] = {
+    { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
+    { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
+      .help = "the result (default: beside the input, NAME.restored.mp4)" },
+    { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
+      .help = "auto, all, cpu, cuda, cpu:0,cpu:1, ... (default: auto)" },
+    { "precision", 0, VRT_OPTION_WORD, offsetof(A, precision), .names = vrt_job_precision_names,
+      .argument = "TYPE", .help = "auto, f32, f16 or bf16 (default: auto)" },
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
+      .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
+    { "overlap", 0, VRT_OPTION_INT, offsetof(A, overlap), 0, VRT_API_OVERLAP_MAX,
+      .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
+    { "codec", 0, VRT_OPTION_WORD, offsetof(A, codec), .names = vrt_job_codec_names,
+      .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
+    { "quality", 0, VRT_OPTION_INT, offsetof(A, quality), 0, 51, .argument = "CRF",
+      .help = "0 (best) to 51 (default: as configured)" },
+    { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
+      .help = "ultrafast to veryslow (default: as configured)" },
+    { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
+      VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
+    { "strict", 0, VRT_OPTION_FLAG, offsetof(A, strict),
+      .help = "fail on damaged frames instead of concealing them" },
+    { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
+    { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
+      .help = "show the progress until the end" },
+    { .name = NULL },
+};
+#undef A
+
+/* One FILE of the command line, and what became of it. */
+struct submission {
+    char *output;               /* its path */
+    struct vrt_file file;       /* closed; for removing what we created */
+    long long id;               /* 0: no job was made of it */
+};
+
+struct submissions {
+    struct submission *items;
+    size_t n_items;
+};
+
+/* What is open while one request is made. */
+struct opened {
+    struct vrt_file input, output, model;
+};
+
+static void opened_done(struct opened *o)
+{
+    vrt_file_close(&o->input);
+    vrt_file_close(&o->output);
+    vrt_file_close(&o->model);
+}
+
+static void submissions_done(struct submissions *s)
+{
+    for (size_t i = 0; i < s->n_items; i++)
+        free(s->items[i].output);
+    free(s->items);
+}
+
+/* Takes `text` if there is room for it. */
+static int take_text(const char *text, const char *what, char *buffer, size_t size,
+                     struct vrt_error *error)
+{
+    char printable[80];
+
+    if (snprintf(buffer, size, "%s", text) < (int)size)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"%s\" is too long", what,
+                      vrt_printable(text, printable, sizeof(printable)));
+}
+
+static int open_files(const struct vrt_args *args, const char *input, const char *output,
+                      struct opened *o, struct vrt_error *error)
+{
+    int r = vrt_file_open_input(input, &o->input, error);
+    if (r == 0 && args->model && vrt_file_is_model_path(args->model))
+        r = vrt_file_open_input(args->model, &o->model, error);
+    if (r == 0)
+        r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
+    return vrt_fold(r);
+}
+
+/* The request's body, and the descriptors in its order. */
+static int make_request(const struct vrt_args *args, const char *input, const char *output,
+                        const struct opened *o, struct vrt_job_request *q,
+                        struct vrt_error *error)
+{
+    int r = 0;
+
+    vrt_job_request_init(q);
+    q->input.fd = 0;
+    q->output.fd = 1;
+    vrt_file_name(input, q->input.name, sizeof(q->input.name));
+    vrt_file_name(output, q->output.name, sizeof(q->output.name));
+    if (o->model.fd >= 0) {
+        q->model.fd = 2;
+        vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
+    } else if (args->model) {
+        r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
+    }
+    if (r == 0 && args->device)
+        r = take_text(args->device, "device", q->device, sizeof(q->device), error);
+    if (r == 0 && args->preset)
+        r = take_text(args->preset, "preset", q->preset, sizeof(q->preset), error);
+    q->precision = args->precision;
+    q->codec = args->codec;
+    q->tile = args->tile;
+    q->overlap = args->overlap;
+    q->quality = args->quality;
+    q->priority = args->priority;
+    q->strict = args->strict;
+    q->overwrite = args->overwrite;
+    return r;
+}
+
+static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const struct opened *o,
+                json_t **ret_json, struct vrt_error *error)
+{
+    const int fds[] = { o->input.fd, o->output.fd, o->model.fd };
+    struct vrt_buf body = { 0 };
+
+    int r = vrt_fields_print(vrt_job_request_fields, q, &body);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "writing the request");
+    const struct vrt_request request = {
+        .method = "POST",
+        .path = "/v1/jobs",
+        .body = body.data,
+        .fds = fds,
+        .n_fds = o->model.fd >= 0 ? 3 : 2,
+    };
+    r = vrt_conn_request(cli->conn, &request, ret_json, error);
+    vrt_buf_done(&body);
+    return vrt_fold(r);
+}
+
+/* Reads the job that was made. With --follow the daemon's further word is printed instead. */
+static int take_answer(const struct vrt_cli *cli, const json_t *json, struct submission *s,
+                       struct vrt_error *error)
+{
+    struct vrt_job_info job;
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+
+    if (vrt_job_info_decode(json, &job, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    s->id = job.id;
+    vrt_printable(job.input_name, input, sizeof(input));
+    vrt_printable(job.output_name, output, sizeof(output));
+    vrt_job_info_done(&job);
+    if (s->id <= 0)
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+                          "vrtd's answer names no job");
+    if (cli->args.follow)
+        return 0;
+    if (cli->args.json)
+        return vrt_cli_print_json(json);
+    printf("job %lld: %s -> %s\n", s->id, input, output);
+    return 0;
+}
+
+/* Submits one file. Return: enum vrt_exit; everything was said. */
+static int submit_one(struct vrt_cli *cli, const char *input, struct submission *s)
+{
+    struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct vrt_job_request q;
+    struct vrt_error error = { 0 };
+    char name[VRT_API_NAME_BYTES];
+    json_t *json = NULL;
+
+    int r = open_files(&cli->args, input, s->output, &o, &error);
+    if (r < 0) {
+        vrt_cli_complain(NULL, &error);
+        opened_done(&o);
+        return VRT_EXIT_FAILED;
+    }
+    s->file = o.output;
+    r = make_request(&cli->args, input, s->output, &o, &q, &error);
+    if (r == 0)
+        r = post(cli, &q, &o, &json, &error);
+    if (r == 0)
+        r = take_answer(cli, json, s, &error);
+    json_decref(json);
+    opened_done(&o);
+    if (!r)
+        return VRT_EXIT_OK;
+    vrt_file_remove_created(s->output, &s->file);
+    bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
+    return vrt_cli_fail(about_the_file ? vrt_file_name(input, name, sizeof(name)) : NULL, r,
+                        &error);
+}
+
+/* An output that we made and that a job left empty serves nobody. */
+static void tidy_output(void *context, const struct vrt_job_info *job)
+{
+    const struct submissions *s = context;
+
+    for (size_t i = 0; i < s->n_items; i++)
+        if (s->items[i].id == job->id && job->state != VRT_JOB_DONE)
+            vrt_file_remove_created(s->items[i].output, &s->items[i].file);
+}
+
+static int follow(struct vrt_cli *cli, struct submissions *s)
+{
+    VRT_CLEANUP(vrt_freep) long long *ids = calloc(s->n_items, sizeof(*ids));
+    struct vrt_watch_params params = {
+        .ids = ids,
+        .say_how_to_cancel = true,
+        .on_end = tidy_output,
+        .context = s,
+    };
+
+    if (!ids)
+        return VRT_EXIT_FAILED;
+    for (size_t i = 0; i < s->n_items; i++)
+        if (s->items[i].id > 0)
+            ids[params.n_ids++] = s->items[i].id;
+    return params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
+}
+
+/* The paths of the outputs, before anything is made. */
+static int prepare(const struct vrt_cli *cli, struct submissions *s)
+{
+    const struct vrt_args *args = &cli->args;
+    struct vrt_error error = { 0 };
+
+    if (args->output && args->n_operands > 1) {
+        vrt_refuse(&error, -EINVAL, "usage", "--output names one file, and there are %d inputs: "
+                   "leave it out, and each result stands beside its input", args->n_operands);
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    s->items = calloc((size_t)args->n_operands, sizeof(*s->items));
+    for (int i = 0; s->items && i < args->n_operands; i++) {
+        bool lossless = args->codec == VRT_JOB_CODEC_FFV1;
+        struct submission *item = &s->items[s->n_items++];
+        item->file = VRT_FILE_NONE;
+        item->output = args->output ? strdup(args->output)
+                                    : vrt_file_default_output(args->operands[i], lossless);
+        if (!item->output)
+            break;
+    }
+    if (s->n_items && s->items[s->n_items - 1].output)
+        return VRT_EXIT_OK;
+    vrt_refuse_errno(&error, -ENOMEM, "submitting");
+    vrt_cli_complain(NULL, &error);
+    return VRT_EXIT_FAILED;
+}
+
+static int run(struct vrt_cli *cli)
+{
+    struct submissions s = { 0 };
+
+    int exit = prepare(cli, &s);
+    for (size_t i = 0; exit != VRT_EXIT_USAGE && i < s.n_items; i++) {
+        int one = submit_one(cli, cli->args.operands[i], &s.items[i]);
+        if (one != VRT_EXIT_OK)
+            exit = one;
+        if (one == VRT_EXIT_UNREACHABLE)
+            break;
+    }
+    if (cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
+        int followed = follow(cli, &s);
+        exit = followed != VRT_EXIT_OK ? followed : exit;
+    }
+    submissions_done(&s);
+    return exit;
+}
+
+const struct vrt_command vrt_command_submit = {
+    .name = "submit",
+    .operands = "FILE...",
+    .summary = "restore videos",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 10000,
+    .run = run,
+};

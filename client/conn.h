@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The daemon, as a client sees it: requests, and the stream of events
+ *
+ * Functions that talk to it return 0, or an outcome of enum vrt_conn_outcome, or -errno; whenever
+ * it isn't 0, error holds a sentence with the cure. Nothing that the daemon answers is trusted.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "msg_event.h"
+
+struct json_t;
+struct vrt_conn;
+struct vrt_stream;
+
+enum vrt_conn_outcome {
+    VRT_CONN_E_REFUSED = 1,     /* the daemon said no: error has its sentence */
+    VRT_CONN_E_NOT_FOUND,       /* likewise: no job has this number */
+    VRT_CONN_E_UNREACHABLE,     /* nobody listens, or may not be talked to, or went away */
+    VRT_CONN_E_BROKEN,          /* something answers, but not as vrtd does */
+    VRT_CONN_E_INTERRUPTED,     /* by the user */
+};
+
+struct vrt_request {
+    const char *method, *path;
+    const char *body;           /* JSON; NULL: none */
+    const int *fds;             /* descriptors that go along; they stay the caller's */
+    int n_fds;
+};
+
+/*
+ * The socket to use: `given`, or what the environment says (api.h), in `buffer`.
+ * Return: 0; -ENAMETOOLONG, see error.
+ */
+int vrt_conn_find_socket(const char *given, char *buffer, size_t size, struct vrt_error *error);
+
+/* Nothing is connected yet. Return: 0, -ENOMEM. */
+int vrt_conn_new(const char *socket_path, int64_t timeout_s, struct vrt_conn **ret_conn);
+
+/* Return: NULL. */
+struct vrt_conn *vrt_conn_free(struct vrt_conn *conn);
+
+/* The socket's path, printable. */
+const char *vrt_conn_path(const struct vrt_conn *conn);
+
+/* Sends a request and waits for the answer: an object, the caller's (json_decref). */
+int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
+                     struct json_t **ret_json, struct vrt_error *error);
+
+/* GET of the path printed by `format`. */
+int vrt_conn_get(struct vrt_conn *conn, struct json_t **ret_json, struct vrt_error *error,
+                 const char *format, ...) VRT_PRINTF(4, 5);
+
+/*
+ * Opens a stream of events on a connection of its own; it is open when the daemon said so, from
+ * when on no event is missed. `job_id` 0: of all jobs.
+ */
+int vrt_stream_open(struct vrt_conn *conn, long long job_id, struct vrt_stream **ret_stream,
+                    struct vrt_error *error);
+
+/* Return: NULL. */
+struct vrt_stream *vrt_stream_close(struct vrt_stream *stream);
+
+enum vrt_stream_outcome {
+    VRT_STREAM_NONE,            /* nothing within the time, or a signal came */
+    VRT_STREAM_EVENT,
+    VRT_STREAM_END,             /* the daemon closed it, or is gone: ask again */
+};
+
+/*
+ * Waits up to `timeout_ms` for the next event; its JSON text replaces what is in `data`.
+ * Return: enum vrt_stream_outcome; -errno.
+ */
+int vrt_stream_next(struct vrt_stream *stream, int timeout_ms, enum vrt_event_kind *ret_kind,
+                    struct vrt_buf *data);
+
+VRT_DEFINE_CLEANUP(struct vrt_conn, vrt_conn_free)
+VRT_DEFINE_CLEANUP(struct vrt_stream, vrt_stream_close)

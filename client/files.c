@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "msg_job.h"
+
+#define NAME_BYTES 200
+#define OUTPUT_MODE 0666        /* less the umask */
+
+void vrt_file_close(struct vrt_file *file)
+{
+    vrt_closep(&file->fd);
+    file->fd = -1;
+}
+
+static int refuse_errno(const char *path, int r, struct vrt_error *error)
+{
+    char name[NAME_BYTES];
+
+    return vrt_refuse(error, vrt_raise(r), "client.file", "%s: %s",
+                      vrt_printable(path, name, sizeof(name)), strerror(-r));
+}
+
+static int refuse(const char *path, const char *why, struct vrt_error *error)
+{
+    char name[NAME_BYTES];
+
+    return vrt_refuse(error, vrt_raise(-EINVAL), "client.file", "%s: %s",
+                      vrt_printable(path, name, sizeof(name)), why);
+}
+
+/* What stat() says, and that it is a regular file. */
+static int examine(const char *path, int fd, struct stat *ret_st, struct vrt_error *error)
+{
+    if (fstat(fd, ret_st) < 0)
+        return refuse_errno(path, -errno, error);
+    if (S_ISDIR(ret_st->st_mode))
+        return refuse(path, "this is a folder, not a file", error);
+    if (!S_ISREG(ret_st->st_mode))
+        return refuse(path, "this is not a regular file", error);
+    return 0;
+}
+
+int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct stat st;
+
+    /* Without waiting: a pipe without a writer would hold us here. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return refuse_errno(path, -errno, error);
+    int r = examine(path, fd, &st, error);
+    if (r < 0)
+        return r;
+    if (st.st_size == 0)
+        return refuse(path, "the file is empty", error);
+    *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, false };
+    return 0;
+}
+
+static bool is_same(const struct stat *st, const struct vrt_file *file)
+{
+    return file->fd >= 0 && st->st_dev == file->device && st->st_ino == file->inode;
+}
+
+/* Sees what is there already, before anything is made. */
+static int check_existing(const char *path, bool overwrite, const struct vrt_file *input,
+                          struct vrt_error *error)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0)
+        return 0;
+    if (is_same(&st, input))
+        return refuse(path, "this is the same file as the input; name another with --output",
+                      error);
+    if (S_ISDIR(st.st_mode))
+        return refuse(path, "this is a folder, not a file", error);
+    if (!overwrite)
+        return refuse(path, "this file exists; replace it with --overwrite, or name another with "
+                            "--output", error);
+    return 0;
+}
+
+int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
+                         struct vrt_file *ret_file, struct vrt_error *error)
+{
+    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct stat st;
+
+    int r = check_existing(path, overwrite, input, error);
+    if (r < 0)
+        return r;
+    fd = open(path, flags | O_CREAT | O_EXCL, OUTPUT_MODE);
+    bool created = fd >= 0;
+    if (fd < 0 && errno == EEXIST && overwrite)
+        fd = open(path, flags | O_CREAT, OUTPUT_MODE);
+    if (fd < 0)
+        return refuse_errno(path, -errno, error);
+    r = examine(path, fd, &st, error);
+    if (r < 0)
+        return r;
+    if (is_same(&st, input))
+        return refuse(path, "this is the same file as the input", error);
+    *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, created };
+    return 0;
+}
+
+void vrt_file_remove_created(const char *path, const struct vrt_file *file)
+{
+    struct stat st;
+
+    if (file->created && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+        st.st_dev == file->device && st.st_ino == file->inode)
+        unlink(path);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+const char *vrt_file_name(const char *path, char *buffer, int size)
+{
+    return vrt_printable(base_name(path), buffer, size);
+}
+
+char *vrt_file_default_output(const char *input, bool lossless)
+{
+    static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
+    const char *name = base_name(input), *dot = strrchr(name, '.'), *ending = ".mkv";
+    char *path = NULL;
+
+    if (!dot || dot == name)
+        dot = name + strlen(name);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kept); i++)
+        if (!lossless && strcasecmp(dot, kept[i]) == 0)
+            ending = kept[i];
+    int r = asprintf(&path, "%.*s.restored%s", (int)(dot - input), input, ending);
+    return r < 0 ? NULL : path;
+}
+
+bool vrt_file_is_model_path(const char *model)
+{
+    struct stat st;
+
+    return strchr(model, '/') || (stat(model, &st) == 0 && S_ISREG(st.st_mode));
+}

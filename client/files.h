@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The user's files: opened here, with the user's own rights, and handed to the daemon
+ *
+ * Every refusal is one sentence that names the file and the cure.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+/* An open file. */
+struct vrt_file {
+    int fd;
+    dev_t device;
+    ino_t inode;
+    bool created;               /* by us: it was not there before */
+};
+
+/* Nothing open. */
+#define VRT_FILE_NONE ((struct vrt_file){ .fd = -1 })
+
+/* Closes it; the file itself stays. */
+void vrt_file_close(struct vrt_file *file);
+
+/* Opens a regular file that isn't empty, for reading. Return: 0; -errno. */
+int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
+
+/*
+ * Opens the file for a result, making it where it isn't there. An existing one is refused unless
+ * `overwrite`, and then keeps what it holds. It may not be `input`, under any name.
+ * Return: 0; -errno.
+ */
+int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
+                         struct vrt_file *ret_file, struct vrt_error *error);
+
+/* Removes what `path` names if it is still the empty file that we created. */
+void vrt_file_remove_created(const char *path, const struct vrt_file *file);
+
+/* The name without folders, printable. Return: buffer. */
+const char *vrt_file_name(const char *path, char *buffer, int size);
+
+/*
+ * Where the result of `input` goes if nobody says: beside it, "video.mp4" as
+ * "video.restored.mp4". The ending stays where that container can be written (.mp4, .mov, .mkv)
+ * and can hold the codec; else it is .mkv. Return: a path to free; NULL: no memory.
+ */
+char *vrt_file_default_output(const char *input, bool lossless);
+
+/* Whether --model names a file: it holds a slash, or is a regular file of this folder. */
+bool vrt_file_is_model_path(const char *model);

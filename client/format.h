@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Values as people read them, and texts as wide as a terminal shows them
+ *
+ * Every function prints into the caller's buffer and returns it; what is unknown (NAN, -1) is "-".
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "512 B", "2.4 MiB", "16 GiB". */
+const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size);
+
+/* "0:07", "12:30", "3:02:01", "2 d 3:00:00". */
+const char *vrt_format_duration(double seconds, char *buffer, size_t size);
+
+/* "12.3", "0.042", "240". */
+const char *vrt_format_rate(double rate, char *buffer, size_t size);
+
+/* "42%", never 100% before everything is done. `total` may be unknown. */
+const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size);
+
+/* The time in the local zone: "2026-01-02 03:04:05". 0: unknown. */
+const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size);
+
+/* Columns that `text`, valid UTF-8, takes on a terminal. */
+int vrt_text_width(const char *text);
+
+/*
+ * A copy of `text` of at most `columns`, cut with "..." where it is longer (with "" where
+ * `columns` is under 3), never inside a character.
+ */
+const char *vrt_text_cut(const char *text, int columns, char *buffer, size_t size);

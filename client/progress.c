@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/progress.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "client/format.h"
+#include "msg_job.h"
+
+#define BAR_MIN 8
+#define BAR_MAX 30
+#define NAME_MIN 10
+#define NAME_MAX 30
+#define PART_BYTES 160
+#define DEVICES_NAMED 3         /* more of them are counted */
+
+/* The parts of the line, as they stand; the bar is made when the others are known. */
+enum part {
+    PART_NAME,
+    PART_BAR,
+    PART_PERCENT,
+    PART_FRAMES,
+    PART_RATE,
+    PART_ETA,
+    PART_DEVICES,
+    PART_COUNT,
+};
+
+struct line {
+    char parts[PART_COUNT][PART_BYTES];     /* "" is left out */
+};
+
+/* "cpu:0 cpu:1": those at work, or all where none is. */
+static void print_devices(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    size_t n_busy = 0, n = 0, named = 0;
+
+    for (size_t i = 0; i < job->n_devices; i++)
+        n_busy += job->devices[i].shards_running > 0;
+    buffer[0] = '\0';
+    if ((n_busy ? n_busy : job->n_devices) > DEVICES_NAMED) {
+        snprintf(buffer, size, "%zu devices", n_busy ? n_busy : job->n_devices);
+        return;
+    }
+    for (size_t i = 0; i < job->n_devices && n < size; i++) {
+        char name[VRT_API_DEVICE_BYTES];
+        if (n_busy && job->devices[i].shards_running <= 0)
+            continue;
+        vrt_printable(job->devices[i].name, name, sizeof(name));
+        n += (size_t)snprintf(buffer + n, size - n, "%s%s", named++ ? " " : "", name);
+    }
+}
+
+static void print_frames(const struct vrt_job_info *job, const char *between, char *buffer,
+                         size_t size)
+{
+    if (job->frames_total > 0)
+        snprintf(buffer, size, "%" PRId64 "%s%" PRId64, job->frames_done, between,
+                 job->frames_total);
+    else
+        snprintf(buffer, size, "%" PRId64, job->frames_done);
+}
+
+static void fill_parts(const struct vrt_job_info *job, struct line *line)
+{
+    char number[40];
+
+    vrt_printable(job->input_name, line->parts[PART_NAME], PART_BYTES);
+    if (job->state != VRT_JOB_RUNNING) {
+        snprintf(line->parts[PART_PERCENT], PART_BYTES, "%s",
+                 vrt_name_of(vrt_job_state_names, job->state));
+        return;
+    }
+    vrt_format_percent(job->frames_done, job->frames_total, line->parts[PART_PERCENT], PART_BYTES);
+    print_frames(job, "/", line->parts[PART_FRAMES], PART_BYTES);
+    snprintf(line->parts[PART_RATE], PART_BYTES, "%s fps",
+             vrt_format_rate(job->fps, number, sizeof(number)));
+    snprintf(line->parts[PART_ETA], PART_BYTES, "ETA %s",
+             vrt_format_duration(job->eta_s, number, sizeof(number)));
+    print_devices(job, line->parts[PART_DEVICES], PART_BYTES);
+}
+
+/* Columns of all parts with a gap of two between; `bar` instead of the bar's own. */
+static int line_width(const struct line *line, int bar)
+{
+    int width = -2;
+
+    for (int i = 0; i < PART_COUNT; i++) {
+        int w = i == PART_BAR ? bar : vrt_text_width(line->parts[i]);
+        width += w ? w + 2 : 0;
+    }
+    return width;
+}
+
+/* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
+static int fit(struct line *line, int columns)
+{
+    static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_ETA };
+    char name[PART_BYTES];
+
+    vrt_text_cut(line->parts[PART_NAME], NAME_MAX, name, sizeof(name));
+    memcpy(line->parts[PART_NAME], name, sizeof(name));
+    if (line_width(line, BAR_MIN) > columns)
+        line->parts[PART_DEVICES][0] = '\0';
+    int bar = columns - line_width(line, 0) - 2;
+    if (bar >= BAR_MIN)
+        return VRT_MIN(bar, BAR_MAX);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(expendable); i++) {
+        int over = line_width(line, 0) - columns;
+        if (over <= 0)
+            return 0;
+        int room = VRT_MAX(vrt_text_width(line->parts[PART_NAME]) - over, NAME_MIN);
+        vrt_text_cut(line->parts[PART_NAME], room, name, sizeof(name));
+        memcpy(line->parts[PART_NAME], name, sizeof(name));
+        if (line_width(line, 0) > columns)
+            line->parts[expendable[i]][0] = '\0';
+    }
+    return 0;
+}
+
+static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
+{
+    double share = job->frames_total > 0 ? (double)job->frames_done / (double)job->frames_total : 0;
+    bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
+    int inner = utf8 ? columns : columns - 2;
+    int filled = over ? inner : (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
+    int r = utf8 ? 0 : vrt_buf_append(buf, "[", 1);
+
+    for (int i = 0; r == 0 && i < inner; i++) {
+        const char *cell = utf8 ? (i < filled ? "\u2588" : "\u2591") : (i < filled ? "#" : ".");
+        r = vrt_buf_append(buf, cell, strlen(cell));
+    }
+    return r == 0 && !utf8 ? vrt_buf_append(buf, "]", 1) : r;
+}
+
+int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,
+                     struct vrt_buf *buf)
+{
+    struct line line = { 0 };
+    int columns = VRT_MAX(style->width - 1, 1), r = 0;
+    bool first = true;
+
+    fill_parts(job, &line);
+    int bar = fit(&line, columns);
+    for (int i = 0; r == 0 && i < PART_COUNT; i++) {
+        if (i == PART_BAR ? !bar : !line.parts[i][0])
+            continue;
+        r = first ? 0 : vrt_buf_append(buf, "  ", 2);
+        first = false;
+        if (r == 0)
+            r = i == PART_BAR ? print_bar(job, bar, style->utf8, buf)
+                              : vrt_buf_append(buf, line.parts[i], strlen(line.parts[i]));
+    }
+    return vrt_fold(r);
+}
+
+int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
+{
+    char name[VRT_API_NAME_BYTES], frames[60], percent[20], rate[40], eta[40];
+    char devices[PART_BYTES];
+
+    vrt_printable(job->input_name, name, sizeof(name));
+    if (job->state != VRT_JOB_RUNNING)
+        return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
+                              vrt_name_of(vrt_job_state_names, job->state));
+    print_frames(job, " of ", frames, sizeof(frames));
+    print_devices(job, devices, sizeof(devices));
+    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames (%s), %s fps, %s left%s%s", job->id, name,
+                          frames,
+                          vrt_format_percent(job->frames_done, job->frames_total, percent,
+                                             sizeof(percent)),
+                          vrt_format_rate(job->fps, rate, sizeof(rate)),
+                          vrt_format_duration(job->eta_s, eta, sizeof(eta)),
+                          devices[0] ? ", " : "", devices);
+}
+
+int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
+{
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], took[40], rate[40];
+    char devices[PART_BYTES];
+
+    vrt_printable(job->input_name, input, sizeof(input));
+    vrt_printable(job->output_name, output, sizeof(output));
+    if (job->state != VRT_JOB_DONE)
+        return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
+                              vrt_name_of(vrt_job_state_names, job->state));
+    print_devices(job, devices, sizeof(devices));
+    return vrt_buf_printf(buf, "%" PRId64 " %s -> %s: %" PRId64 " frames in %s (%s fps)%s%s",
+                          job->id, input, output, job->frames_done,
+                          vrt_format_duration(job->elapsed_s, took, sizeof(took)),
+                          vrt_format_rate((double)job->frames_done / job->elapsed_s, rate,
+                                          sizeof(rate)),
+                          devices[0] ? " on " : "", devices);
+}

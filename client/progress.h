@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A job's progress in one line. Pure: the same job and width give the same text. */
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+struct vrt_job_info;
+
+struct vrt_progress_style {
+    int width;                  /* columns of the terminal; the line takes at most one less */
+    bool utf8;                  /* the terminal shows more than ASCII */
+};
+
+/*
+ * Appends the line with a bar, without a line break. Where the width is small, parts are left out
+ * in this order: devices, the bar, frames, rate; then the name is cut. Return: 0, -ENOMEM.
+ */
+int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,
+                     struct vrt_buf *buf) VRT_MUST_CHECK;
+
+/*
+ * Appends the same without a bar, for where lines follow each other:
+ * "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1". Return: 0, -ENOMEM.
+ */
+int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf) VRT_MUST_CHECK;
+
+/*
+ * Appends how a job that is over ended:
+ * "12 video.mp4 -> video.restored.mp4: 200 frames in 0:16 (12.3 fps) on cpu:0 cpu:1".
+ * Return: 0, -ENOMEM.
+ */
+int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf) VRT_MUST_CHECK;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "client/format.h"
+
+#define GAP 2
+#define LAST_MIN 8              /* columns that the last one keeps, whatever the width */
+
+void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns)
+{
+    *table = (struct vrt_table){ .columns = columns };
+    while (columns[table->n_columns].title)
+        table->n_columns++;
+    vrt_assert(table->n_columns > 0 && table->n_columns <= VRT_TABLE_COLUMNS_MAX);
+}
+
+void vrt_table_done(struct vrt_table *table)
+{
+    for (size_t i = 0; i < table->n_cells; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    table->cells = NULL;
+    table->n_cells = table->capacity = 0;
+}
+
+int vrt_table_add(struct vrt_table *table, const char *text)
+{
+    if (table->n_cells == table->capacity) {
+        size_t capacity = table->capacity ? table->capacity * 2 : 64;
+        char **cells = reallocarray(table->cells, capacity, sizeof(*cells));
+        if (!cells)
+            return vrt_raise(-ENOMEM);
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    char *copy = strdup(text);
+    if (!copy)
+        return vrt_raise(-ENOMEM);
+    table->cells[table->n_cells++] = copy;
+    return 0;
+}
+
+static int pad(struct vrt_buf *buf, int n)
+{
+    return n > 0 ? vrt_buf_printf(buf, "%*s", n, "") : 0;
+}
+
+/* One cell; trailing blanks are left out. */
+static int print_cell(const struct vrt_table *table, int column, const char *text, int width,
+                      struct vrt_buf *buf)
+{
+    bool last = column == table->n_columns - 1;
+    bool right = table->columns[column].align == VRT_ALIGN_RIGHT;
+    size_t size = strlen(text) + 4;
+    VRT_CLEANUP(vrt_freep) char *cut = malloc(size);
+
+    if (!cut)
+        return vrt_raise(-ENOMEM);
+    vrt_text_cut(text, width, cut, size);
+    int blank = width - vrt_text_width(cut);
+    int r = right ? pad(buf, blank) : 0;
+    if (r == 0)
+        r = vrt_buf_append(buf, cut, strlen(cut));
+    if (r == 0 && !last)
+        r = pad(buf, (right ? 0 : blank) + GAP);
+    return r;
+}
+
+static int print_row(const struct vrt_table *table, const int *widths, size_t row,
+                     struct vrt_buf *buf)
+{
+    int r = 0;
+
+    for (int c = 0; r == 0 && c < table->n_columns; c++) {
+        const char *text = row == 0 ? table->columns[c].title
+                                    : table->cells[(row - 1) * (size_t)table->n_columns
+                                                   + (size_t)c];
+        r = print_cell(table, c, text, widths[c], buf);
+    }
+    return r == 0 ? vrt_buf_append(buf, "\n", 1) : r;
+}
+
+int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf)
+{
+    int widths[VRT_TABLE_COLUMNS_MAX], taken = 0, last = table->n_columns - 1, r = 0;
+    size_t n_rows = table->n_cells / (size_t)table->n_columns;
+
+    for (int c = 0; c < table->n_columns; c++) {
+        widths[c] = vrt_text_width(table->columns[c].title);
+        for (size_t row = 0; row < n_rows; row++) {
+            int w = vrt_text_width(table->cells[row * (size_t)table->n_columns + (size_t)c]);
+            widths[c] = VRT_MAX(widths[c], w);
+        }
+        taken += c < last ? widths[c] + GAP : 0;
+    }
+    if (width > 0 && taken + widths[last] > width)
+        widths[last] = VRT_MIN(widths[last], VRT_MAX(width - taken, LAST_MIN));
+    for (size_t row = 0; r == 0 && row <= n_rows; row++)
+        r = print_row(table, widths, row, buf);
+    return vrt_fold(r);
+}

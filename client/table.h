@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Rows of text in aligned columns; the last column takes what width is left. */
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+#define VRT_TABLE_COLUMNS_MAX 12
+
+struct vrt_column {
+    const char *title;          /* NULL ends a list of columns */
+    enum { VRT_ALIGN_LEFT, VRT_ALIGN_RIGHT } align;
+};
+
+struct vrt_table {
+    const struct vrt_column *columns;
+    int n_columns;
+    char **cells;               /* n_cells of them, row by row; each the table's own */
+    size_t n_cells, capacity;
+};
+
+/* `columns` must outlive the table. */
+void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns);
+
+/* Frees its cells. */
+void vrt_table_done(struct vrt_table *table);
+
+/* Adds the next cell, printable text; rows fill up from left to right. Return: 0, -ENOMEM. */
+int vrt_table_add(struct vrt_table *table, const char *text) VRT_MUST_CHECK;
+
+/*
+ * Appends title and rows, each ended by a line break, none wider than `width` columns as long as
+ * the last column can give way; 0: however wide. Return: 0, -ENOMEM.
+ */
+int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf) VRT_MUST_CHECK;

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/progress.h"
+#include "client/screen.h"
+#include "msg_device.h"
+
+#define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)
+#define LINE_PERIOD_NS (5 * VRT_NS_PER_S)
+#define POLL_MS 200
+#define BARREN_STREAMS_MAX 3    /* that end in a row without an event, until we give up */
+
+/* One job that is followed. */
+struct followed {
+    struct vrt_job_info job;
+    bool over;
+    int said_state;             /* of its last line, where lines follow each other */
+    int64_t said_ns;
+};
+
+struct watch {
+    struct vrt_cli *cli;
+    const struct vrt_watch_params *params;
+    struct vrt_screen screen;
+    struct followed *jobs;
+    size_t n_jobs, capacity;
+    int64_t drawn_ns;
+    bool changed;               /* since it was drawn */
+    int exit;
+    struct vrt_error error;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void watch_done(struct watch *w)
+{
+    for (size_t i = 0; i < w->n_jobs; i++)
+        vrt_job_info_done(&w->jobs[i].job);
+    free(w->jobs);
+}
+
+static struct followed *find(struct watch *w, long long id)
+{
+    for (size_t i = 0; i < w->n_jobs; i++)
+        if (w->jobs[i].job.id == id)
+            return &w->jobs[i];
+    return NULL;
+}
+
+/* Return: NULL: no memory. */
+static struct followed *add(struct watch *w, long long id)
+{
+    if (w->n_jobs == w->capacity) {
+        size_t capacity = w->capacity ? w->capacity * 2 : 16;
+        struct followed *jobs = reallocarray(w->jobs, capacity, sizeof(*jobs));
+        if (!jobs)
+            return NULL;
+        w->jobs = jobs;
+        w->capacity = capacity;
+    }
+    struct followed *f = &w->jobs[w->n_jobs++];
+    *f = (struct followed){ .said_state = VRT_UNKNOWN };
+    vrt_job_info_init(&f->job);
+    f->job.id = id;
+    f->job.state = VRT_UNKNOWN;
+    return f;
+}
+
+static bool all_over(const struct watch *w)
+{
+    for (size_t i = 0; i < w->n_jobs; i++)
+        if (!w->jobs[i].over)
+            return false;
+    return w->params->n_ids > 0;
+}
+
+/* The block of lines: jobs at work first, then those that wait, as many as fit. */
+static int print_block(const struct watch *w, struct vrt_buf *buf)
+{
+    struct vrt_progress_style style = { .utf8 = w->screen.utf8 };
+    int rows, n = 0, n_more = 0, r = 0;
+
+    vrt_screen_size(&style.width, &rows);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < w->n_jobs && r == 0; i++) {
+            const struct vrt_job_info *job = &w->jobs[i].job;
+            bool waits = job->state != VRT_JOB_RUNNING && job->state != VRT_JOB_FINISHING;
+            if (w->jobs[i].over || job->state == VRT_UNKNOWN || waits != (pass == 1))
+                continue;
+            if (n >= rows - 2) {
+                n_more++;
+                continue;
+            }
+            r = vrt_progress_bar(job, &style, buf);
+            r = r < 0 ? r : vrt_buf_append(buf, "\n", 1);
+            n++;
+        }
+    }
+    if (r == 0 && n_more)
+        r = vrt_buf_printf(buf, "and %d more\n", n_more);
+    if (r == 0 && n == 0)
+        r = vrt_buf_printf(buf, "no job is waiting or running\n");
+    return r;
+}
+
+static void draw(struct watch *w)
+{
+    struct vrt_buf buf = { 0 };
+    int64_t now_ns = vrt_clock_now_ns();
+
+    bool shown = w->screen.terminal && !w->params->quiet && !w->cli->args.json;
+    if (!shown || !w->changed || now_ns - w->drawn_ns < DRAW_PERIOD_NS)
+        return;
+    w->changed = false;
+    w->drawn_ns = now_ns;
+    if (print_block(w, &buf) == 0)
+        vrt_screen_draw(&w->screen, buf.data);
+    vrt_buf_done(&buf);
+}
+
+/* Where lines follow each other: one when the state changes, else every few seconds. */
+static void say_progress(struct watch *w, struct followed *f)
+{
+    struct vrt_buf buf = { 0 };
+    int64_t now_ns = vrt_clock_now_ns();
+
+    if (w->screen.terminal || w->params->quiet ||
+        (f->job.state == f->said_state && now_ns - f->said_ns < LINE_PERIOD_NS))
+        return;
+    f->said_state = f->job.state;
+    f->said_ns = now_ns;
+    if (vrt_progress_line(&f->job, &buf) == 0) {
+        puts(buf.data);
+        fflush(stdout);
+    }
+    vrt_buf_done(&buf);
+}
+
+static void say_failure(const struct vrt_job_info *job, const char *sentence)
+{
+    char name[VRT_API_NAME_BYTES];
+    struct vrt_error error = { 0 };
+
+    vrt_printable(job->input_name, name, sizeof(name));
+    vrt_refuse(&error, -EINVAL, "job", "%s", sentence);
+    vrt_cli_complain(name, &error);
+}
+
+/* How a job ended. */
+static void say_result(struct watch *w, const struct vrt_job_info *job)
+{
+    struct vrt_buf buf = { 0 };
+    char text[VRT_API_TEXT_BYTES];
+
+    vrt_screen_clear(&w->screen);
+    if (job->state == VRT_JOB_DONE) {
+        if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
+            puts(buf.data);
+        fflush(stdout);
+        for (size_t i = 0; i < job->n_warnings; i++) {
+            char warning[VRT_API_TEXT_BYTES + 16];
+            snprintf(warning, sizeof(warning), "warning: %s",
+                     vrt_printable(job->warnings[i], text, sizeof(text)));
+            say_failure(job, warning);
+        }
+    } else if (job->state == VRT_JOB_FAILED) {
+        say_failure(job, job->has_error && job->error.message[0]
+                             ? vrt_printable(job->error.message, text, sizeof(text))
+                             : "the job failed, and the daemon doesn't say why");
+    } else {
+        say_failure(job, "the job was cancelled");
+    }
+    vrt_buf_done(&buf);
+}
+
+/* A job is over: asks for all that is known of it. Return: 0; VRT_CONN_E_*; -errno. */
+static int take_end(struct watch *w, struct followed *f)
+{
+    struct vrt_job_info job;
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64, f->job.id);
+    if (r == 0 && vrt_job_info_decode(json, &job, &w->error) < 0)
+        r = VRT_CONN_E_BROKEN;
+    if (r) {
+        json_decref(json);
+        return vrt_fold(r);
+    }
+    f->over = true;
+    vrt_job_info_done(&f->job);
+    f->job = job;
+    if (w->cli->args.json) {
+        vrt_screen_clear(&w->screen);
+        vrt_cli_print_json(json);
+    }
+    json_decref(json);
+    say_result(w, &f->job);
+    if (w->params->on_end)
+        w->params->on_end(w->params->context, &f->job);
+    if (f->job.state != VRT_JOB_DONE)
+        w->exit = VRT_EXIT_FAILED;
+    w->changed = true;
+    return 0;
+}
+
+/* A job as the daemon tells it, in either form. */
+static int take_job(struct watch *w, const json_t *json)
+{
+    struct vrt_job_info job;
+
+    if (vrt_job_info_decode(json, &job, &w->error) < 0)
+        return VRT_CONN_E_BROKEN;
+    struct followed *f = find(w, job.id);
+    bool final = vrt_job_state_is_final(job.state);
+    if (!f && !w->params->n_ids && job.id > 0 && !final)
+        f = add(w, job.id);
+    if (!f || f->over) {
+        vrt_job_info_done(&job);
+        return 0;
+    }
+    vrt_job_info_done(&f->job);
+    f->job = job;
+    w->changed = true;
+    if (final)
+        return take_end(w, f);
+    if (!w->cli->args.json)
+        say_progress(w, f);
+    else if (!w->params->quiet)
+        vrt_cli_print_json(json);
+    return 0;
+}
+
+/* Devices matter only to those who watch everything. */
+static int take_device(struct watch *w, const json_t *json)
+{
+    struct vrt_device_report device;
+    char name[VRT_API_DEVICE_BYTES], reason[VRT_API_TEXT_BYTES];
+
+    vrt_device_report_init(&device);
+    if (vrt_fields_decode(vrt_device_fields, json, VRT_FIELDS_LENIENT, &device, &w->error) < 0)
+        return VRT_CONN_E_BROKEN;
+    bool bad = device.state == VRT_DEVICE_LOST || device.state == VRT_DEVICE_QUARANTINED;
+    if (w->params->n_ids || !bad)
+        return 0;
+    vrt_screen_clear(&w->screen);
+    fprintf(stderr, "device %s is %s%s%s\n", vrt_printable(device.name, name, sizeof(name)),
+            vrt_name_of(vrt_device_state_names, device.state), device.last_error[0] ? ": " : "",
+            vrt_printable(device.last_error, reason, sizeof(reason)));
+    w->changed = true;
+    return 0;
+}
+
+static int take_event(struct watch *w, enum vrt_event_kind kind, const struct vrt_buf *data)
+{
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(data->data, data->size_bytes, &json, &w->error);
+    if (r < 0)
+        return VRT_CONN_E_BROKEN;
+    r = kind == VRT_EVENT_JOB ? take_job(w, json) : take_device(w, json);
+    json_decref(json);
+    return r;
+}
+
+/* Asks for the jobs that a stream of all jobs would not begin with: those that are over. */
+static int catch_up(struct watch *w)
+{
+    for (size_t i = 0; i < w->params->n_ids; i++) {
+        json_t *json = NULL;
+        if (w->jobs[i].over)
+            continue;
+        int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64,
+                             w->jobs[i].job.id);
+        if (r == 0)
+            r = take_job(w, json);
+        json_decref(json);
+        if (r)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+/* One stream, until it ends. Return: 0: it ended, or all is over; VRT_CONN_E_*; -errno. */
+static int follow_stream(struct watch *w, int *ret_n_events)
+{
+    VRT_CLEANUP(vrt_stream_closep) struct vrt_stream *stream = NULL;
+    struct vrt_buf data = { 0 };
+    enum vrt_event_kind kind;
+    int n = 0, got;
+
+    int r = vrt_stream_open(w->cli->conn, w->params->n_ids == 1 ? w->params->ids[0] : 0, &stream,
+                            &w->error);
+    if (r == 0)
+        r = catch_up(w);
+    while (r == 0 && !all_over(w) && !interrupted) {
+        draw(w);
+        got = vrt_stream_next(stream, POLL_MS, &kind, &data);
+        if (got == VRT_STREAM_END)
+            break;
+        n += got == VRT_STREAM_EVENT;
+        if (got == VRT_STREAM_EVENT)
+            r = take_event(w, kind, &data);
+        else if (got < 0)
+            r = vrt_refuse_errno(&w->error, got, "reading vrtd's events");
+    }
+    vrt_buf_done(&data);
+    *ret_n_events = n;
+    return vrt_fold(r);
+}
+
+static int give_up(struct watch *w)
+{
+    return vrt_refuse(&w->error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
+                      "vrtd at %s closes its stream of events at once",
+                      vrt_conn_path(w->cli->conn));
+}
+
+/* Until all is over, or the user has enough. Return: 0; VRT_CONN_E_*; -errno. */
+static int follow(struct watch *w)
+{
+    int n_barren = 0, r = 0;
+
+    while (r == 0 && !all_over(w) && !interrupted) {
+        int n_events = 0;
+        r = follow_stream(w, &n_events);
+        n_barren = n_events ? 0 : n_barren + 1;
+        if (r == 0 && n_barren >= BARREN_STREAMS_MAX && !all_over(w) && !interrupted)
+            r = give_up(w);
+    }
+    return r == 0 && interrupted && !all_over(w) ? VRT_CONN_E_INTERRUPTED : r;
+}
+
+/* Ctrl-C ends only this program: says what of. */
+static void say_detached(const struct watch *w)
+{
+    fprintf(stderr, "vrtctl: still running in vrtd; to cancel: vrtctl cancel");
+    for (size_t i = 0; i < w->n_jobs; i++)
+        if (!w->jobs[i].over)
+            fprintf(stderr, " %" PRId64, w->jobs[i].job.id);
+    fputc('\n', stderr);
+}
+
+int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
+{
+    struct watch w = { .cli = cli, .params = params, .changed = params->n_ids == 0 };
+    const struct sigaction action = { .sa_handler = on_signal };
+    struct sigaction before;
+    int r = 0;
+
+    for (size_t i = 0; i < params->n_ids && r == 0; i++)
+        if (!find(&w, params->ids[i]) && !add(&w, params->ids[i]))
+            r = vrt_refuse_errno(&w.error, vrt_raise(-ENOMEM), "following jobs");
+    vrt_screen_init(&w.screen);
+    sigaction(SIGINT, &action, &before);
+    if (r == 0)
+        r = follow(&w);
+    sigaction(SIGINT, &before, NULL);
+    if (r == VRT_CONN_E_INTERRUPTED) {
+        if (params->say_how_to_cancel)
+            say_detached(&w);
+        w.exit = VRT_EXIT_INTERRUPTED;
+    } else if (r) {
+        w.exit = vrt_cli_fail(NULL, r, &w.error);
+    }
+    watch_done(&w);
+    return w.exit;
+}

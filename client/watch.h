@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Following jobs to their end
+ *
+ * On a terminal a line with a bar for each, drawn in place; elsewhere a line every few seconds;
+ * with --json the daemon's events as they come, and at a job's end all that is known of it.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct vrt_cli;
+struct vrt_job_info;
+
+struct vrt_watch_params {
+    const long long *ids;       /* these, until all are over; none: every job, until interrupted */
+    size_t n_ids;
+    bool quiet;                 /* only how they end */
+    bool say_how_to_cancel;     /* when interrupted: the user may think that the jobs end too */
+    /* Told of each job that is over, in whatever state; NULL: nobody. */
+    void (*on_end)(void *context, const struct vrt_job_info *job);
+    void *context;
+};
+
+/* Return: enum vrt_exit, by what became of the jobs. Everything was said. */
+int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params);
