@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "engine/checkpoint.h"
 
-/* The largest checkpoint of any video network is well below this. */
+/* The most that is copied; the largest checkpoint of any video network is well below it. */
 #define COPY_BYTES_MAX (8LL << 30)
 
 static bool is_ours_alone(const struct stat *st)
@@ -35,7 +35,7 @@ static int read_whole(int fd, size_t size_bytes, void **ret_data)
         if (n < 0)
             return vrt_raise(-errno);
         if (n == 0)
-            return vrt_raise(-ENODATA);
+            return vrt_raise(-ENODATA);         /* it became shorter since fstat() */
         n_read += (size_t)n;
     }
     *ret_data = VRT_STEAL(data);

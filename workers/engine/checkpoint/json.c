@@ -68,11 +68,27 @@ static bool take_unit(struct vrt_json *json, uint32_t *ret_unit)
     return true;
 }
 
+/* Writes the character as UTF-8, in at most 4 bytes. Returns where it ends. */
+static char *put_utf8(char *to, uint32_t code)
+{
+    static const struct {
+        uint32_t limit;
+        uint8_t lead;
+    } forms[] = { { 0x80, 0 }, { 0x800, 0xc0 }, { 0x10000, 0xe0 }, { 0x110000, 0xf0 } };
+    int n_more = 0;             /* bytes after the first, of 6 bits each */
+
+    while (code >= forms[n_more].limit)
+        n_more++;
+    *to++ = (char)(forms[n_more].lead | code >> 6 * n_more);
+    while (n_more--)
+        *to++ = (char)(0x80 | (code >> 6 * n_more & 0x3f));
+    return to;
+}
+
 /* What follows "\u", as UTF-8 to *to. A NUL and half a surrogate pair are no characters. */
 static bool take_code_point(struct vrt_json *json, char **to)
 {
     uint32_t code, low;
-    uint8_t *s = (uint8_t *)*to;
 
     if (!take_unit(json, &code) || code == 0 || (code >= 0xdc00 && code < 0xe000))
         return false;
@@ -82,22 +98,7 @@ static bool take_code_point(struct vrt_json *json, char **to)
             return false;
         code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
     }
-    if (code < 0x80) {
-        *s++ = (uint8_t)code;
-    } else if (code < 0x800) {
-        *s++ = (uint8_t)(0xc0 | code >> 6);
-        *s++ = (uint8_t)(0x80 | (code & 0x3f));
-    } else {
-        if (code < 0x10000) {
-            *s++ = (uint8_t)(0xe0 | code >> 12);
-        } else {
-            *s++ = (uint8_t)(0xf0 | code >> 18);
-            *s++ = (uint8_t)(0x80 | (code >> 12 & 0x3f));
-        }
-        *s++ = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-        *s++ = (uint8_t)(0x80 | (code & 0x3f));
-    }
-    *to = (char *)s;
+    *to = put_utf8(*to, code);
     return true;
 }
 

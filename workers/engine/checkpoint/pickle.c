@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The pickle machine: its stack, its memo and the table of its opcodes (protocols 2 to 5). */
+/*
+ * The pickle machine, protocols 2 to 5
+ *
+ * A pickle is a row of opcodes, each a byte and perhaps an operand. They push values, put the
+ * topmost ones into containers, and keep values in a numbered memo to push them again. A mark on
+ * the stack says where a container's values begin: nothing below it can be reached until it is
+ * gone. The value left at the end is the result.
+ *
+ * Each opcode is a row of the table at the end; `type` and `width` let one function serve many.
+ * No operand is believed: lengths are compared with what is left of the pickle, counts with what
+ * is on the stack, memo numbers with what was kept.
+ */
 
 #include "engine/checkpoint/pickle.h"
 
@@ -15,6 +26,7 @@
 #define MEMO_SKIP_MAX 16
 
 struct opcode {
+    /* Return: 0; -EINVAL, -ENOMEM with the sentence said. */
     int (*run)(struct vrt_pickle *pickle, const struct opcode *opcode);
     enum vrt_pickle_type type;
     int width;                  /* bytes of the number that follows, or a count */
@@ -47,7 +59,7 @@ static int refuse_short(const struct vrt_pickle *pickle)
                                                  "pickle) has no end");
 }
 
-/* Room for `n` more. */
+/* Room for `n` more. What was outgrown stays in the arena: doubling bounds it by what is used. */
 static int reserve(struct vrt_pickle *pickle, struct vrt_pickle_items *items, size_t n)
 {
     size_t capacity = VRT_MAX(items->capacity * 2, (size_t)4);
@@ -312,6 +324,7 @@ static int add_items(struct vrt_pickle *pickle, const struct opcode *opcode, siz
     pickle->stack.n -= n;
     if (target->type == VRT_PICKLE_OPAQUE || !n)
         return 0;
+    /* The values are still above the stack's end: nothing was pushed since. */
     r = reserve(pickle, target->items, n);
     if (r)
         return r;
@@ -425,6 +438,7 @@ static int run_build(struct vrt_pickle *pickle, const struct opcode *opcode)
     return 0;
 }
 
+/* Keeps the topmost value, under the next number or one that was used already. */
 static int remember(struct vrt_pickle *pickle, uint64_t number)
 {
     struct vrt_pickle_items *memo = &pickle->memo;
@@ -549,6 +563,7 @@ int vrt_pickle_read(struct vrt_pickle *pickle, const uint8_t *data, size_t size,
 {
     pickle->at = data;
     pickle->end = data + size;
+    /* A file of the old format has several pickles: their values live on, the machine does not. */
     pickle->stack.n = pickle->marks.n = pickle->memo.n = 0;
     while (pickle->at < pickle->end && *pickle->at != '.') {
         const struct opcode *opcode = &opcodes[*pickle->at++];

@@ -9,12 +9,13 @@
 
 #include "engine/checkpoint/format.h"
 
+/* Far beyond any network, and little enough for what hostile files make us sort and keep. */
 #define TENSORS_MAX (1 << 20)
 #define NAME_BYTES_MAX 1024
 
 int vrt_checkpoint_refuse(const struct vrt_checkpoint_source *source, const char *format, ...)
 {
-    char name[160], text[320];
+    char name[160], text[348];      /* together they fit into a struct vrt_error */
     va_list args;
 
     va_start(args, format);
@@ -82,6 +83,7 @@ static int check_view(struct vrt_checkpoint_source *source,
     const char *name = vrt_text_show(entry->name, &shown);
     int64_t n, reach;
 
+    /* An empty tensor touches nothing, wherever it is said to be. */
     if (!count_elements(entry, &n))
         return vrt_checkpoint_refuse(source, "is damaged: tensor \"%s\" has an impossible shape",
                                      name);

@@ -93,6 +93,7 @@ static int read_storage(struct reader *reader, const struct vrt_torch_selection 
         return vrt_checkpoint_refuse(reader->source, "is cut short: data of its tensors is "
                                                      "missing");
 
+    /* What is not wanted has to be passed over: storages follow each other without an index. */
     const uint8_t *data = reader->source->data + reader->at_bytes;
     reader->at_bytes += storage->n_bytes;
     if (storage->is_wanted)

@@ -6,7 +6,8 @@
  *     NAME/data/KEY      each storage
  *     NAME/byteorder     "little" or "big"; little where it is missing
  *
- * libzip unpacks, and checks the sums of, what is needed; the rest is not looked at.
+ * libzip unpacks, and checks the sums of, what is needed; the rest is not looked at. Members are
+ * found by an index of our own: libzip's ignores names that come twice and are not UTF-8.
  */
 
 #include <errno.h>
@@ -226,7 +227,7 @@ static int read_storage(struct reader *reader, struct vrt_pickle_storage *storag
 {
     static const char folder[] = "data/";
     char name[128];
-    size_t n_name = sizeof(folder) - 1 + storage->key.size_bytes;
+    size_t n_name = sizeof(folder) - 1 + storage->key.size_bytes;   /* keys are of 64 at most */
     const struct member *member;
     struct vrt_text bytes;
     int r;
@@ -280,6 +281,7 @@ static int read_archive(struct reader *reader)
         r = read_byte_order(reader, &is_little_endian);
     if (!r)
         r = vrt_torch_select(&reader->pickle, &root, &selection);
+    /* An optimiser's storages, often twice as large as the weights, stay packed. */
     for (size_t i = 0; !r && i < selection.n_storages; i++)
         if (selection.storages[i]->is_wanted)
             r = read_storage(reader, selection.storages[i], is_little_endian);

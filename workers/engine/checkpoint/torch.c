@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From a tree of values to tensors
+ *
+ * Trainers wrap the weights in dictionaries of their own choice: {"params_ema": ...}, {"epoch": 3,
+ * "state_dict": ...}, or nothing. What is wanted is the one dictionary that has tensors as direct
+ * entries and a name that means weights; optimisers keep theirs one level deeper.
+ */
 
 #include "engine/checkpoint/torch.h"
 
@@ -9,7 +16,7 @@
 /* How deep the model's dictionary may be: "model", then "state_dict". */
 #define LEVELS_MAX 3
 
-/* How many values are looked at in search of it. */
+/* How many values are looked at in search of it: dictionaries may refer to each other. */
 #define LOOKS_MAX (1 << 24)
 
 /* What holds the weights, the preferred first. */
@@ -18,7 +25,6 @@ static const char *const containers[] = {
     "net",        "network", "generator",  "weights",
 };
 
-/* A search through dictionaries, which a file may make refer to one another at will. */
 struct search {
     size_t looks_left;
 };
