@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "tests/conformance/devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/test.h"
+
+/* Opens `name` of a registry made with `params`, if it is there. */
+static void add(struct conf_devices *devices, const struct vrt_registry_params *params,
+                const char *name, const char *suffix, int plain)
+{
+    struct conf_guise *guise = &devices->guises[devices->n];
+    struct vrt_error error = { 0 };
+
+    expect_true(devices->n < CONF_MAX_GUISES);
+    if (vrt_registry_new(params, &guise->registry, &error))
+        test_fail("%s", error.message);
+    const struct vrt_device_info *info = vrt_registry_find(guise->registry, name);
+    if (!info) {
+        guise->registry = vrt_registry_free(guise->registry);
+        return;
+    }
+    int r = vrt_device_open(guise->registry, info, &guise->device);
+    if (r)
+        test_fail("%s can't be opened: %s", name, vrt_backend_strerror(r));
+    guise->plain = plain < 0 ? devices->n : plain;
+    snprintf(guise->label, sizeof(guise->label), "%s%s", name, suffix);
+    devices->n++;
+}
+
+/* What else a device may be, its results the same. */
+static void add_guises(struct conf_devices *devices, int plain)
+{
+    const char *name = vrt_device_info(devices->guises[plain].device)->name;
+
+    add(devices, &(struct vrt_registry_params){ .fault = "" }, name, "/fault", plain);
+    if (vrt_device_info(devices->guises[plain].device)->kind != VRT_DEVICE_CPU)
+        return;
+    for (int n = 1; n <= 4; n++) {
+        char suffix[16];
+        snprintf(suffix, sizeof(suffix), "/threads=%d", n);
+        add(devices, &(struct vrt_registry_params){ .cpu_threads = n }, name, suffix, plain);
+    }
+    const struct vrt_registry_params split = { .cpu_devices = 2, .cpu_threads = 1 };
+    add(devices, &split, "cpu:0", "/devices=2", plain);
+    add(devices, &split, "cpu:1", "/devices=2", plain);
+}
+
+void conf_devices_open(struct conf_devices *devices)
+{
+    const struct vrt_registry_params params = { 0 };
+    VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
+    size_t n_infos;
+
+    devices->n = 0;
+    add(devices, &params, "ref:0", "", -1);
+    expect_int(devices->n, 1);
+    expect_int(vrt_registry_new(&params, &registry, NULL), 0);
+    const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n_infos);
+    for (size_t i = 0; i < n_infos; i++)
+        if (infos[i]->kind != VRT_DEVICE_REF)
+            add(devices, &params, infos[i]->name, "", -1);
+    for (int i = 0, n = devices->n; i < n; i++)
+        add_guises(devices, i);
+}
+
+void conf_devices_close(struct conf_devices *devices)
+{
+    for (int i = 0; i < devices->n; i++) {
+        vrt_device_close(devices->guises[i].device);
+        vrt_registry_free(devices->guises[i].registry);
+    }
+}
+
+void conf_devices_select(struct conf_devices *devices, const char *filter)
+{
+    const size_t n = strlen(filter);
+
+    for (int i = 0; i < devices->n; i++) {
+        struct conf_guise *guise = &devices->guises[i];
+        const bool begins = strncmp(guise->label, filter, n) == 0;
+        guise->selected = n == 0 || (begins && strchr(":/", guise->label[n]) != NULL);
+    }
+}
+
+bool conf_devices_needed(const struct conf_devices *devices, int i)
+{
+    for (int k = 0; k < devices->n; k++)
+        if (devices->guises[k].selected && (k == i || i == 0 || devices->guises[k].plain == i))
+            return true;
+    return false;
+}
