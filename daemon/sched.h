@@ -66,8 +66,8 @@ bool vrt_sched_pick(const struct vrt_sched *now, struct vrt_sched_choice *ret_ch
 
 /*
  * A device's free_in_s: `expected_s` is the sum over the shards it holds (as each was chosen),
- * `elapsed_s` the time since it began the oldest. One that is late is taken to need as long again as it is late, so
- * that nobody waits for a device that hangs.
+ * `elapsed_s` the time since it began the oldest. One that is late is taken to need as long again
+ * as it is late, so that nobody waits for a device that hangs.
  */
 double vrt_sched_free_in_s(double expected_s, double elapsed_s);
 

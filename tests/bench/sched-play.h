@@ -15,7 +15,7 @@ struct sched_play {
     bool unlike;                /* each device is a speed class of its own; else all are one */
     double noise;               /* a shard takes up to so much more or less, relatively */
     unsigned seed;              /* of the noise */
-    const double *lost_at_s;    /* [n_devices] when a device is lost with what it holds; NULL: none */
+    const double *lost_at_s;    /* [n_devices] when it is lost with what it holds; NULL: never */
 };
 
 /*

@@ -45,6 +45,7 @@ static void test_job_order(void)
         { { .order = 7 }, { .order = 3 }, 1 },
         { { .order = 3 }, { .order = 7 }, 0 },
     };
+    static const double second = 1;
     const struct vrt_sched_device device = { .ready = true };
     struct vrt_sched_choice choice;
 
@@ -53,7 +54,7 @@ static void test_job_order(void)
         for (int j = 0; j < 2; j++) {
             jobs[j].n_ready = jobs[j].n_left = 1;
             jobs[j].n_window = ALWAYS;
-            jobs[j].shard_s = (double[]){ 1 };
+            jobs[j].shard_s = &second;
         }
         expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 2 }, &choice));
         expect_int(choice.job, cases[i].first);
@@ -68,6 +69,7 @@ static void test_job_order(void)
 static void test_turns(void)
 {
     const struct vrt_sched_device device = { .ready = true };
+    static const double second = 1;
     struct vrt_sched_job jobs[3];
     struct vrt_sched_choice choice;
     int counts[3] = { 0 };
@@ -75,7 +77,7 @@ static void test_turns(void)
     for (int j = 0; j < 3; j++)
         jobs[j] = (struct vrt_sched_job){
             .order = (uint64_t)j, .n_ready = 50, .n_left = 50, .n_window = ALWAYS,
-            .shard_s = (double[]){ 1 },
+            .shard_s = &second,
         };
     for (uint64_t turn = 1; turn <= 30; turn++) {
         expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 3 }, &choice));

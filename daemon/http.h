@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * HTTP/1.1 requests out of a stream of bytes
+ *
+ * llhttp parses strictly; what a parser cannot know is added here: limits on the URL, the header
+ * and the body, refused as soon as they are passed, at most one Host and, in HTTP/1.1, at least
+ * one. No I/O and no clock: conn.c feeds it and keeps the deadlines.
+ *
+ * Thread: any one at a time.
+ */
+
+#include <llhttp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct vrt_http_limits {
+    size_t url_bytes, header_bytes, body_bytes;
+};
+
+enum vrt_http_outcome {
+    VRT_HTTP_MORE,              /* all was taken, the request goes on */
+    VRT_HTTP_REQUEST,           /* a request is complete; what follows it was not taken */
+    VRT_HTTP_REFUSED,           /* `error` says why; nothing more can be made of the stream */
+};
+
+/* The headers that mean something here; a longer value is cut. */
+struct vrt_http_headers {
+    char content_type[64];
+    char expect[32];
+    int n_hosts;
+};
+
+/* Embedded; made by vrt_http_init(). */
+struct vrt_http {
+    llhttp_t parser;
+    struct vrt_http_limits limits;
+    struct vrt_buf url, body;
+    struct vrt_http_headers headers;
+    struct vrt_error error;
+    bool begun;                 /* a byte of the request was seen */
+    bool wants_continue;        /* it waits for "100 Continue" before it sends its body */
+    bool keep_alive;            /* once complete: others may follow */
+    size_t header_bytes;
+    bool in_trailer;
+    char name[32], value[64];   /* of the header being read, cut */
+    size_t name_bytes, value_bytes;
+};
+
+/* Gets ready for a connection's first request. `http` must not move afterwards. */
+void vrt_http_init(struct vrt_http *http, const struct vrt_http_limits *limits);
+
+/* Frees what it holds. */
+void vrt_http_done(struct vrt_http *http);
+
+/* Takes bytes of the stream, *ret_used of them. Return: an outcome. */
+enum vrt_http_outcome vrt_http_feed(struct vrt_http *http, const char *data, size_t size,
+                                    size_t *ret_used);
+
+/* After VRT_HTTP_REQUEST: forgets that request and gets ready for the next one. */
+void vrt_http_next(struct vrt_http *http);
+
+/* "GET", "POST", ...: valid once a request is complete. */
+const char *vrt_http_method(const struct vrt_http *http);
+
+/*
+ * The parts of a complete request's URL: its path and, behind the '?', its query, "" where there
+ * is none. The absolute form, "http://host/path", is allowed. To be called once per request.
+ */
+void vrt_http_target(struct vrt_http *http, const char **ret_path, const char **ret_query);
+
+/* Whether Content-Type says JSON, or nothing. */
+bool vrt_http_is_json(const struct vrt_http *http);
+
+/* The reason phrase of an HTTP status: "Not Found". */
+const char *vrt_http_status_text(int status);

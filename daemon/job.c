@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* An entry left out stands for "cannot happen": 0 is queued, which nothing leads back to. */
+static const int next_states[VRT_JOB_STATE_COUNT][VRT_JOB_EVENT_COUNT] = {
+    [VRT_JOB_QUEUED] = {
+        [VRT_JOB_START] = VRT_JOB_RUNNING,
+        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
+        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+    },
+    [VRT_JOB_RUNNING] = {
+        [VRT_JOB_FINISH] = VRT_JOB_FINISHING,
+        [VRT_JOB_SUCCEED] = VRT_JOB_DONE,
+        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
+        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+    },
+    [VRT_JOB_FINISHING] = {
+        [VRT_JOB_SUCCEED] = VRT_JOB_DONE,
+        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
+        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+    },
+};
+
+int vrt_job_state_after(int state, enum vrt_job_event event)
+{
+    int next = next_states[state][event];
+
+    return next ? next : VRT_UNKNOWN;
+}
+
+int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
+{
+    struct vrt_job *job = calloc(1, sizeof(*job));
+
+    if (!job)
+        return vrt_raise(-ENOMEM);
+    vrt_list_init(&job->link);
+    vrt_job_info_init(&job->info);
+    job->uid = uid;
+    job->info.id = id;
+    job->info.state = VRT_JOB_QUEUED;
+    *ret_job = job;
+    return 0;
+}
+
+struct vrt_job *vrt_job_free(struct vrt_job *job)
+{
+    if (!job)
+        return NULL;
+    vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline);
+    free(job->info.devices);
+    free(job->info.warnings);
+    vrt_buf_done(&job->short_text);
+    free(job);
+    return NULL;
+}
+
+void vrt_job_touch(struct vrt_job *job)
+{
+    vrt_buf_done(&job->short_text);
+}
+
+const struct vrt_buf *vrt_job_short_text(struct vrt_job *job)
+{
+    if (!job->short_text.size_bytes &&
+        vrt_fields_print(vrt_job_short_fields, &job->info, &job->short_text) < 0) {
+        vrt_buf_done(&job->short_text);
+        return NULL;
+    }
+    return &job->short_text;
+}
+
+int vrt_job_set_warnings(struct vrt_job *job, size_t n,
+                         const char *(*get)(const struct vrt_pipeline *pipeline, size_t i))
+{
+    n = VRT_MIN(n, (size_t)VRT_API_WARNINGS_MAX);
+    char (*warnings)[VRT_API_TEXT_BYTES] = realloc(job->info.warnings,
+                                                   VRT_MAX(n, (size_t)1) * sizeof(*warnings));
+    if (!warnings)
+        return vrt_raise(-ENOMEM);
+    job->info.warnings = warnings;
+    job->info.n_warnings = n;
+    for (size_t i = 0; i < n; i++)
+        snprintf(warnings[i], sizeof(warnings[i]), "%s", get(job->pipeline, i));
+    return 0;
+}
+
+int vrt_job_set_n_devices(struct vrt_job *job, size_t n)
+{
+    struct vrt_job_device *devices = realloc(job->info.devices,
+                                             VRT_MAX(n, (size_t)1) * sizeof(*devices));
+    if (!devices)
+        return vrt_raise(-ENOMEM);
+    for (size_t i = job->info.n_devices; i < n; i++)
+        devices[i] = (struct vrt_job_device){
+            .replica_bytes = VRT_UNKNOWN,
+            .workspace_bytes = VRT_UNKNOWN,
+            .peak_bytes = VRT_UNKNOWN,
+        };
+    job->info.devices = devices;
+    job->info.n_devices = n;
+    return 0;
+}
+
+void vrt_jobs_init(struct vrt_jobs *jobs)
+{
+    *jobs = (struct vrt_jobs){ .last_id = 0 };
+    vrt_list_init(&jobs->all);
+}
+
+void vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job)
+{
+    struct vrt_list *at = &jobs->all;
+
+    /* Admissions end in any order: those that began later stand behind. */
+    while (at->previous != &jobs->all &&
+           vrt_container_of(at->previous, struct vrt_job, link)->info.id > job->info.id)
+        at = at->previous;
+    vrt_list_insert_before(at, &job->link);
+    jobs->counts[job->info.state]++;
+}
+
+void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job)
+{
+    vrt_list_remove(&job->link);
+    jobs->counts[job->info.state]--;
+}
+
+struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id)
+{
+    struct vrt_job *job;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (job->info.id == id)
+            return job;
+    return NULL;
+}
+
+struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs)
+{
+    struct vrt_job *job, *best = NULL;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (job->info.state == VRT_JOB_QUEUED &&
+            (!best || job->info.priority > best->info.priority))
+            best = job;
+    return best;
+}
+
+struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
+{
+    int n_over = jobs->counts[VRT_JOB_DONE] + jobs->counts[VRT_JOB_FAILED] +
+                 jobs->counts[VRT_JOB_CANCELLED];
+    struct vrt_job *job;
+
+    if (n_over <= history)
+        return NULL;
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (vrt_job_state_is_final(job->info.state))
+            return job;
+    return NULL;
+}
+
+int vrt_jobs_n_running(const struct vrt_jobs *jobs)
+{
+    return jobs->counts[VRT_JOB_RUNNING] + jobs->counts[VRT_JOB_FINISHING];
+}
+
+bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_event event)
+{
+    int next = vrt_job_state_after(job->info.state, event);
+
+    if (next == VRT_UNKNOWN)
+        return false;
+    jobs->counts[job->info.state]--;
+    jobs->counts[next]++;
+    job->info.state = next;
+    vrt_job_touch(job);
+    return true;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The life of a job, and the list of all jobs
+ *
+ *     event     queued      running     finishing   done, failed, cancelled
+ *     START     running     -           -           -
+ *     FINISH    -           finishing   -           -
+ *     SUCCEED   -           done        done        -
+ *     FAIL      failed      failed      failed      -
+ *     CANCEL    cancelled   cancelled   cancelled   -
+ *
+ * A job is in the list, and known to users, from the moment it was admitted: before that nobody
+ * but its submitter waits for it, and a refusal leaves no trace. Pure: what a job does is in
+ * queue.c, which owns them.
+ *
+ * Thread: the loop's.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "msg_job.h"
+
+struct vrt_pipeline;
+
+enum vrt_job_event {
+    VRT_JOB_START,
+    VRT_JOB_FINISH,
+    VRT_JOB_SUCCEED,
+    VRT_JOB_FAIL,
+    VRT_JOB_CANCEL,
+    VRT_JOB_EVENT_COUNT,
+};
+
+struct vrt_job {
+    struct vrt_list link;               /* in vrt_jobs.all, once admitted */
+    uid_t uid;                          /* who submitted it */
+    struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
+    struct vrt_pipeline *pipeline;      /* what works for it, until it is over; queue.c's */
+    bool cancelling;                    /* its pipeline was told to stop */
+    struct vrt_error stop_reason;       /* why, where that was not the user's wish */
+    struct vrt_buf short_text;          /* the short form as JSON; empty: to be printed again */
+};
+
+/* All jobs that are remembered. */
+struct vrt_jobs {
+    struct vrt_list all;                /* of struct vrt_job.link, oldest first */
+    int counts[VRT_JOB_STATE_COUNT];
+    int64_t last_id;
+};
+
+/* What `state` becomes by `event`, or VRT_UNKNOWN where it cannot happen. */
+int vrt_job_state_after(int state, enum vrt_job_event event);
+
+/* Owned by nobody yet, known to nobody. Return: 0, -ENOMEM. */
+int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job);
+
+/* It must be in no list and have no pipeline. Return: NULL. */
+struct vrt_job *vrt_job_free(struct vrt_job *job);
+
+/* What is told of it has changed: its text is printed anew when it is next asked for. */
+void vrt_job_touch(struct vrt_job *job);
+
+/*
+ * Its short form as JSON, for lists and events; printed once and kept, so that a long list costs
+ * no more than copying. It lives until the job changes. NULL: no memory.
+ */
+const struct vrt_buf *vrt_job_short_text(struct vrt_job *job);
+
+/* Sets its warnings to n texts; `get` returns the i-th. Return: 0, -ENOMEM. */
+int vrt_job_set_warnings(struct vrt_job *job, size_t n,
+                         const char *(*get)(const struct vrt_pipeline *pipeline, size_t i));
+
+/* Makes room for the shares of n devices, those there are kept. Return: 0, -ENOMEM. */
+int vrt_job_set_n_devices(struct vrt_job *job, size_t n);
+
+/* No jobs, none so far. */
+void vrt_jobs_init(struct vrt_jobs *jobs);
+
+/* Adds a job that was admitted: it is queued. The list doesn't own it. */
+void vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job);
+
+/* Takes it out of the list. */
+void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job);
+
+/* The job with this number, or NULL. */
+struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id);
+
+/* The queued job that should start next: of the highest priority the oldest; or NULL. */
+struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs);
+
+/* The oldest job that is over, where more than `history` are; or NULL. */
+struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
+
+/* How many run, or finish. */
+int vrt_jobs_n_running(const struct vrt_jobs *jobs);
+
+/* Moves it along the table. Return: whether its state allows that. */
+bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_event event);
+
+VRT_DEFINE_CLEANUP(struct vrt_job, vrt_job_free)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/quota.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* One user who holds something: there are few, so that a plain array serves. */
+struct user {
+    uid_t uid;
+    int held[VRT_QUOTA_KIND_COUNT];
+};
+
+struct vrt_quota {
+    struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
+    int held[VRT_QUOTA_KIND_COUNT];         /* by all */
+    struct user *users;
+    size_t n_users, capacity;
+};
+
+int vrt_quota_new(const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT],
+                  struct vrt_quota **ret_quota)
+{
+    struct vrt_quota *quota = calloc(1, sizeof(*quota));
+
+    if (!quota)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < VRT_QUOTA_KIND_COUNT; i++)
+        quota->limits[i] = limits[i];
+    *ret_quota = quota;
+    return 0;
+}
+
+struct vrt_quota *vrt_quota_free(struct vrt_quota *quota)
+{
+    if (!quota)
+        return NULL;
+    free(quota->users);
+    free(quota);
+    return NULL;
+}
+
+/* The user's entry, or NULL. */
+static struct user *find(const struct vrt_quota *quota, uid_t uid)
+{
+    for (size_t i = 0; i < quota->n_users; i++)
+        if (quota->users[i].uid == uid)
+            return &quota->users[i];
+    return NULL;
+}
+
+/* Adds an entry for the user. Return: NULL: no memory. */
+static struct user *add(struct vrt_quota *quota, uid_t uid)
+{
+    if (quota->n_users == quota->capacity) {
+        size_t capacity = quota->capacity ? quota->capacity * 2 : 4;
+        struct user *users = realloc(quota->users, capacity * sizeof(*users));
+        if (!users)
+            return NULL;
+        quota->users = users;
+        quota->capacity = capacity;
+    }
+    quota->users[quota->n_users] = (struct user){ .uid = uid };
+    return &quota->users[quota->n_users++];
+}
+
+int vrt_quota_take(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+{
+    struct user *user = find(quota, uid);
+
+    if (user && user->held[kind] >= quota->limits[kind].per_uid)
+        return VRT_QUOTA_E_USER;
+    if (quota->held[kind] >= quota->limits[kind].all)
+        return VRT_QUOTA_E_ALL;
+    if (!user)
+        user = add(quota, uid);
+    if (!user)
+        return vrt_raise(-ENOMEM);
+    user->held[kind]++;
+    quota->held[kind]++;
+    return 0;
+}
+
+void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+{
+    struct user *user = find(quota, uid);
+
+    vrt_assert(user && user->held[kind] > 0);
+    user->held[kind]--;
+    quota->held[kind]--;
+    for (int i = 0; i < VRT_QUOTA_KIND_COUNT; i++)
+        if (user->held[i] > 0)
+            return;
+    *user = quota->users[--quota->n_users];
+}
+
+int vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+{
+    const struct user *user = find(quota, uid);
+
+    return user ? user->held[kind] : 0;
+}

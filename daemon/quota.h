@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What each user holds of the daemon, against limits
+ *
+ * Pure. Whoever makes an object that a client can make us hold takes one of its kind for the
+ * client's uid first, and gives it back when the object goes. The superuser is limited like
+ * everybody: a runaway script of his is no better.
+ *
+ * Thread: the loop's.
+ */
+
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+
+struct vrt_quota;
+
+enum vrt_quota_kind {
+    VRT_QUOTA_CONNECTIONS,
+    VRT_QUOTA_JOBS,             /* that wait or run; those that are over are limited by age */
+    VRT_QUOTA_KIND_COUNT,
+};
+
+enum vrt_quota_outcome {
+    VRT_QUOTA_OK = 0,
+    VRT_QUOTA_E_USER,           /* this user has as many as one may have */
+    VRT_QUOTA_E_ALL,            /* all users together have as many as the daemon holds */
+};
+
+struct vrt_quota_limit {
+    int per_uid, all;           /* at least 1 */
+};
+
+/* Nobody holds anything. Return: 0, -ENOMEM. It is freed by vrt_quota_free(). */
+int vrt_quota_new(const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT],
+                  struct vrt_quota **ret_quota);
+
+/* Return: NULL. */
+struct vrt_quota *vrt_quota_free(struct vrt_quota *quota);
+
+/* Charges one to `uid`. Return: 0; an outcome, nothing was charged; -ENOMEM. */
+int vrt_quota_take(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid) VRT_MUST_CHECK;
+
+/* Gives back what vrt_quota_take() charged. */
+void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
+
+/* How many `uid` holds. */
+int vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
+
+VRT_DEFINE_CLEANUP(struct vrt_quota, vrt_quota_free)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A listener on a thread of its own, and clients for tests
+ *
+ * Its routes:  /echo    answers with method, path, query and body, one a line
+ *              /later   answers the same after 30 ms
+ *              /files   answers with how many files came, and the first bytes of each
+ *              /keep    the same, and keeps the files open until http_play_stop()
+ *              /stream  an event every millisecond
+ *              /large   an answer of 1 MiB
+ * anything else is refused as route.not_found.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "daemon/conn.h"
+#include "daemon/quota.h"
+
+struct http_play;
+
+/* The limits of the API, but request_ms and idle_ms of a test's patience. */
+void http_play_limits(struct vrt_conn_limits *limits);
+
+/* Starts the server; it ends the test if that fails. */
+struct http_play *http_play_start(const struct vrt_conn_limits *limits,
+                                  struct vrt_quota_limit conns);
+
+/* Ends the server, whatever its clients do; http_play_stop() is still due. */
+void http_play_halt(struct http_play *play);
+
+/* Stops it; checks that the loop closes clean, that no descriptor is left and no charge. */
+void http_play_stop(struct http_play *play);
+
+/* How often a client vanished while it was watched, so far. */
+int http_play_n_gone(const struct http_play *play);
+
+/* A connected, blocking socket whose reads give up after 5 seconds. */
+int http_play_connect(const struct http_play *play);
+
+/* Sends all of it; what the server doesn't take any more is not an error. */
+void http_play_send(int fd, const void *data, size_t size);
+
+/* Sends two bytes with descriptors. */
+void http_play_send_files(int fd, const char *two_bytes, const int *fds, int n_fds);
+
+/*
+ * Reads one answer, header and body by its Content-Length.
+ * Return: its status; 0 if the connection ended instead.
+ */
+int http_play_read(int fd, char *buffer, size_t size);
+
+/* Whether the server has closed the connection, within the socket's time. */
+bool http_play_is_closed(int fd);

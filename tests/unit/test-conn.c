@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/listener, conn, http, peer: a real server, and clients that do what clients do. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/macro.h"
+#include "tests/unit/http-play.h"
+
+#define HOST "Host: x\r\n"
+#define ECHO "GET /echo HTTP/1.1\r\n" HOST "\r\n"
+#define LATER "POST /later HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}"
+#define ECHOED "\r\n\r\nGET\n/echo\n\n\n1\n"
+
+static const struct vrt_quota_limit many = { 512, 512 };
+static char buffer[2 << 20];
+
+static struct http_play *start(void)
+{
+    struct vrt_conn_limits limits;
+
+    http_play_limits(&limits);
+    return http_play_start(&limits, many);
+}
+
+static void send_text(int fd, const char *text)
+{
+    http_play_send(fd, text, strlen(text));
+}
+
+static void sleep_ms(int ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
+
+/* Requests with the status that each must get, and whether more may follow on the connection. */
+static const struct {
+    const char *request;
+    int status;
+    bool stays;
+} cases[] = {
+    { ECHO, 200, true },
+    { "\r\n" ECHO, 200, true },
+    { "GET /echo HTTP/1.0\r\n\r\n", 200, false },
+    { "GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, false },
+    { "GET /echo HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 200, false },
+    { "GET http://x/echo HTTP/1.1\r\n" HOST "\r\n", 200, true },
+    { "HEAD /none HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n", 404, false },
+    { "GET /none HTTP/1.1\r\n" HOST "\r\n", 404, true },
+    { "GET / HTTP/1.1\r\n" HOST "\r\n", 404, true },
+    { "GET /echo%00x HTTP/1.1\r\n" HOST "\r\n", 404, true },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}", 200, true },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", 200, true },
+    { "POST /echo HTTP/1.1\r\n" HOST "\r\n", 200, true },
+    { "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200,
+      true },
+    { "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n"
+      "Host: y\r\n\r\n", 200, true },
+    { "GET /echo HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200, true },
+    { "GET /echo HTTP/1.1\n" HOST "\n", 200, true },      /* RFC 9112, 2.2: may be taken */
+    { "GET /echo HTTP/1.1\r\n\r\n", 400, false },
+    { "GET /echo HTTP/1.1\r\n" HOST HOST "\r\n", 400, false },
+    { "GET /echo HTTP/1.1\r\nHost : x\r\n\r\n", 400, false },
+    { "GET /echo HTTP/9.9\r\n" HOST "\r\n", 400, false },
+    { "GETT /echo HTTP/1.1\r\n" HOST "\r\n", 400, false },
+    { "GET /echo\r\n\r\n", 400, false },
+    { "\x16\x03\x01\x02\r\n\r\n", 400, false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "2\r\n{}\r\n0\r\n\r\n", 400, false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}{}", 400,
+      false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: -2\r\n\r\n{}", 400, false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999999\r\n\r\n{}", 400,
+      false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65537\r\n\r\n", 413, false },
+    { "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, false },
+};
+
+static void check_case(struct http_play *play, size_t i, size_t piece)
+{
+    int fd = http_play_connect(play);
+    const char *request = cases[i].request;
+    size_t size = strlen(request);
+
+    for (size_t at = 0; at < size; at += piece)
+        http_play_send(fd, request + at, VRT_MIN(piece, size - at));
+    /* HEAD's answer says the length of a body that doesn't come. */
+    if (strncmp(request, "HEAD", 4) == 0) {
+        ssize_t n = 0, got;
+        while ((got = recv(fd, buffer + n, 1000, 0)) > 0)
+            n += got;
+        buffer[n] = '\0';
+        expect_contains(buffer, " 404 ");
+        expect_str(buffer + n - 4, "\r\n\r\n");
+        close(fd);
+        return;
+    }
+    int status = http_play_read(fd, buffer, sizeof(buffer));
+    if (status != cases[i].status)
+        test_fail("case %zu in pieces of %zu: status %d: %s", i, piece, status, request);
+    if (cases[i].stays) {
+        send_text(fd, ECHO);
+        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_contains(buffer, ECHOED);
+    } else {
+        expect_true(http_play_is_closed(fd));
+    }
+    close(fd);
+}
+
+static void test_requests(void)
+{
+    struct http_play *play = start();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        check_case(play, i, SIZE_MAX);
+        check_case(play, i, 7);
+        check_case(play, i, 1);
+    }
+    http_play_stop(play);
+}
+
+static void test_parts(void)
+{
+    struct http_play *play = start();
+    int fd = http_play_connect(play);
+
+    send_text(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST "Content-Type: application/json; x=y\r\n"
+              "Content-Length: 5\r\n\r\nhello");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\nPOST\n/echo\na=1&b\nhello\n1\n");
+    expect_contains(buffer, "Content-Type: application/json\r\n");
+    expect_contains(buffer, "Content-Length: 25\r\n");
+    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/jsonx\r\n\r\n");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\nPOST\n/echo\n\n\n0\n");
+    send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 404);
+    expect_contains(buffer, "\"id\":\"route.not_found\"");
+    close(fd);
+    http_play_stop(play);
+}
+
+static void test_pipelining(void)
+{
+    struct http_play *play = start();
+    int fd = http_play_connect(play);
+
+    for (int i = 0; i < 200; i++)
+        send_text(fd, i % 10 ? ECHO : LATER);
+    for (int i = 0; i < 200; i++) {
+        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_contains(buffer, i % 10 ? ECHOED : "\r\n\r\nPOST\n/later\n\n{}\n");
+    }
+    /* What follows a request that was refused is never looked at. */
+    send_text(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    expect_true(http_play_is_closed(fd));
+    close(fd);
+    http_play_stop(play);
+}
+
+static void fill(struct vrt_buf *buf, const char *text, size_t times)
+{
+    for (size_t i = 0; i < times; i++)
+        expect_int(vrt_buf_append(buf, text, strlen(text)), 0);
+}
+
+/* A request with so many bytes of URL, of one header, or of headers of six bytes each. */
+static void check_limit(struct http_play *play, const char *what, size_t n_bytes, int status)
+{
+    int fd = http_play_connect(play);
+    bool is_url = strcmp(what, "url") == 0;
+    struct vrt_buf request = { .limit_bytes = 0 };
+
+    fill(&request, is_url ? "GET /" : "GET /echo", 1);
+    fill(&request, "a", is_url ? n_bytes - 1 : 0);
+    fill(&request, " HTTP/1.1\r\n" HOST, 1);
+    if (strcmp(what, "header") == 0) {
+        fill(&request, "X: ", 1);
+        fill(&request, "a", n_bytes);
+        fill(&request, "\r\n", 1);
+    }
+    fill(&request, "X: y\r\n", strcmp(what, "headers") == 0 ? n_bytes / 6 : 0);
+    fill(&request, "\r\n", 1);
+    http_play_send(fd, request.data, request.size_bytes);
+    vrt_buf_done(&request);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), status);
+    close(fd);
+}
+
+static void test_limits(void)
+{
+    struct http_play *play = start();
+
+    check_limit(play, "url", VRT_API_URL_MAX_BYTES, 404);
+    check_limit(play, "url", VRT_API_URL_MAX_BYTES + 1, 414);
+    check_limit(play, "url", 100000, 414);
+    check_limit(play, "header", VRT_API_HEADER_MAX_BYTES - 100, 200);
+    check_limit(play, "header", VRT_API_HEADER_MAX_BYTES + 1, 431);
+    check_limit(play, "header", 1000000, 431);
+    check_limit(play, "headers", VRT_API_HEADER_MAX_BYTES - 100, 200);
+    check_limit(play, "headers", VRT_API_HEADER_MAX_BYTES + 100, 431);
+    http_play_stop(play);
+}
+
+/* An answer comes while the body is still being sent, and can be read although it is not over. */
+static void test_large_body(void)
+{
+    struct http_play *play = start();
+    static const char *const heads[] = {
+        "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1048576\r\n\r\n",
+        "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n100000\r\n",
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(heads); i++) {
+        int fd = http_play_connect(play);
+        send_text(fd, heads[i]);
+        memset(buffer, 'x', 1 << 20);
+        http_play_send(fd, buffer, 1 << 20);
+        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 413);
+        expect_true(http_play_is_closed(fd));
+        close(fd);
+    }
+    int fd = http_play_connect(play);
+    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
+    memset(buffer, 'x', 65536);
+    http_play_send(fd, buffer, 65536);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    close(fd);
+    http_play_stop(play);
+}
+
+static void test_expect_continue(void)
+{
+    struct http_play *play = start();
+    int fd = http_play_connect(play);
+
+    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+              "Content-Length: 2\r\n\r\n");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 100);
+    send_text(fd, "{}");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+              "Content-Length: 99999999\r\n\r\n");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 413);
+    close(fd);
+    http_play_stop(play);
+}
+
+/* A header every 50 ms: the deadline is for the whole request. */
+static void test_slow(void)
+{
+    struct http_play *play = start();
+    int fd = http_play_connect(play);
+    int64_t started_ns = vrt_clock_now_ns();
+
+    send_text(fd, "GET /echo HTTP/1.1\r\n");
+    for (int i = 0; i < 12; i++) {
+        sleep_ms(50);
+        send_text(fd, "X: y\r\n");
+    }
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 408);
+    expect_contains(buffer, "http.timeout");
+    expect_true(http_play_is_closed(fd));
+    close(fd);
+
+    /* One that says nothing is closed after the longer time, without an answer. */
+    fd = http_play_connect(play);
+    started_ns = vrt_clock_now_ns();
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    expect_true(vrt_clock_now_ns() - started_ns > 500 * VRT_NS_PER_MS);
+    close(fd);
+    http_play_stop(play);
+}
+
+static void test_half_close(void)
+{
+    struct http_play *play = start();
+    static const char *const requests[] = { ECHO, "GET /later HTTP/1.1\r\n" HOST "\r\n" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(requests); i++) {
+        int fd = http_play_connect(play);
+        send_text(fd, requests[i]);
+        expect_int(shutdown(fd, SHUT_WR), 0);
+        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_true(http_play_is_closed(fd));
+        close(fd);
+    }
+    int fd = http_play_connect(play);
+    send_text(fd, "GET /echo HT");
+    expect_int(shutdown(fd, SHUT_WR), 0);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    close(fd);
+    http_play_stop(play);
+}
+
+static void wait_gone(struct http_play *play, int wanted)
+{
+    for (int i = 0; i < 500 && http_play_n_gone(play) < wanted; i++)
+        sleep_ms(10);
+    expect_int(http_play_n_gone(play), wanted);
+}
+
+/* The client of an answer that is due vanishes; that of a stream; and one that doesn't read it. */
+static void test_vanish(void)
+{
+    struct http_play *play = start();
+    int fd = http_play_connect(play);
+
+    send_text(fd, "GET /later HTTP/1.1\r\n" HOST "\r\n");
+    close(fd);
+    wait_gone(play, 1);
+
+    fd = http_play_connect(play);
+    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_true(recv(fd, buffer, 100, MSG_WAITALL) == 100);
+    close(fd);
+    wait_gone(play, 2);
+
+    fd = http_play_connect(play);
+    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    wait_gone(play, 3);
+    close(fd);
+
+    /* What follows a subscription ends it. */
+    fd = http_play_connect(play);
+    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
+    wait_gone(play, 4);
+    close(fd);
+
+    /* Half closed it goes on, until the client is really gone. */
+    fd = http_play_connect(play);
+    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    expect_int(shutdown(fd, SHUT_WR), 0);
+    expect_true(recv(fd, buffer, 3000, MSG_WAITALL) == 3000);
+    close(fd);
+    wait_gone(play, 5);
+    http_play_stop(play);
+}
+
+/* An answer larger than the socket takes: it waits for its reader, but not for ever. */
+static void test_large_answer(void)
+{
+    struct http_play *play = start();
+    static const char request[] = "GET /large HTTP/1.1\r\n" HOST "\r\n";
+    int fd = http_play_connect(play);
+
+    send_text(fd, request);
+    send_text(fd, ECHO);
+    sleep_ms(100);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(strlen(strstr(buffer, "\r\n\r\n") + 4), 1 << 20);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, ECHOED);
+    close(fd);
+
+    fd = http_play_connect(play);
+    send_text(fd, request);
+    sleep_ms(1000);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    close(fd);
+    http_play_stop(play);
+}
+
+static int temporary_file(const char *text)
+{
+    char path[] = "/tmp/vrt-file-XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+
+    expect_true(fd >= 0);
+    unlink(path);
+    expect_int(write(fd, text, strlen(text)), strlen(text));
+    return fd;
+}
+
+static void test_files(void)
+{
+    static const char request[] = "GET /files HTTP/1.1\r\n" HOST "\r\n";
+    struct http_play *play = start();
+    int fds[3] = { temporary_file("one"), temporary_file("two"), temporary_file("three") };
+    int fd = http_play_connect(play);
+
+    send_text(fd, request);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\n0\n");
+    /* With each request of one connection others, or none. */
+    http_play_send_files(fd, "\r\n", fds, 2);
+    send_text(fd, request);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\n2\none\ntwo\n");
+    send_text(fd, request);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\n0\n");
+    /* In two messages, split from a request in single bytes, and kept by the route. */
+    http_play_send_files(fd, "\r\n", fds + 2, 1);
+    sleep_ms(20);
+    http_play_send_files(fd, "\r\n", fds, 3);
+    for (const char *byte = "GET /keep HTTP/1.1\r\n" HOST "\r\n"; *byte; byte++)
+        http_play_send(fd, byte, 1);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_contains(buffer, "\r\n\r\n4\nthree\none\ntwo\nthree\n");
+    close(fd);
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
+    http_play_stop(play);
+}
+
+static void test_files_refused(void)
+{
+    struct http_play *play = start();
+    int one = temporary_file("one");
+    int fds[20];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        fds[i] = one;
+    /* Too many, at once and in sum. */
+    int fd = http_play_connect(play);
+    http_play_send_files(fd, "\r\n", fds, 20);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    expect_contains(buffer, "request.descriptors");
+    close(fd);
+    fd = http_play_connect(play);
+    http_play_send_files(fd, "\r\n", fds, 3);
+    sleep_ms(20);
+    http_play_send_files(fd, "\r\n", fds, 2);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    close(fd);
+    /* With other bytes, and within a request. */
+    fd = http_play_connect(play);
+    http_play_send_files(fd, "GE", fds, 1);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    close(fd);
+    fd = http_play_connect(play);
+    send_text(fd, "GET /files HTTP/1.1\r\n");
+    sleep_ms(20);
+    http_play_send_files(fd, "\r\n", fds, 1);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    close(fd);
+    /* Without a request: the time for one begins with the files. */
+    fd = http_play_connect(play);
+    int64_t started_ns = vrt_clock_now_ns();
+    http_play_send_files(fd, "\r\n", fds, 4);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 408);
+    expect_true(vrt_clock_now_ns() - started_ns < 550 * VRT_NS_PER_MS);
+    close(fd);
+    /* And a client that goes away at once. */
+    fd = http_play_connect(play);
+    http_play_send_files(fd, "\r\n", fds, 4);
+    close(fd);
+    close(one);
+    http_play_stop(play);
+}
+
+static void test_quota(void)
+{
+    struct vrt_conn_limits limits;
+    int fds[8];
+
+    http_play_limits(&limits);
+    limits.idle_ms = 60000;
+    struct http_play *play = http_play_start(&limits, (struct vrt_quota_limit){ 8, 8 });
+    for (int i = 0; i < 8; i++) {
+        fds[i] = http_play_connect(play);
+        send_text(fds[i], ECHO);
+        expect_int(http_play_read(fds[i], buffer, sizeof(buffer)), 200);
+    }
+    int fd = http_play_connect(play);
+    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 503);
+    expect_contains(buffer, "http.too_many");
+    expect_true(http_play_is_closed(fd));
+    close(fd);
+    close(fds[3]);
+    for (int status = 503, i = 0; status == 503; i++) {
+        expect_true(i < 500);
+        sleep_ms(10);
+        fds[3] = http_play_connect(play);
+        send_text(fds[3], ECHO);
+        status = http_play_read(fds[3], buffer, sizeof(buffer));
+        if (status == 503 || status == 0)
+            close(fds[3]);
+    }
+    for (int i = 0; i < 8; i++)
+        close(fds[i]);
+    http_play_stop(play);
+}
+
+/* Requests go on as fast as ever beside four hundred that are half sent. */
+static void test_many(void)
+{
+    struct vrt_conn_limits limits;
+    int fds[400];
+
+    http_play_limits(&limits);
+    limits.request_ms = 60000;
+    struct http_play *play = http_play_start(&limits, many);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
+        fds[i] = http_play_connect(play);
+        send_text(fds[i], "GET /echo HT");
+    }
+    int fd = http_play_connect(play);
+    for (int i = 0; i < 200; i++) {
+        send_text(fd, ECHO);
+        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    }
+    close(fd);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
+        send_text(fds[i], "TP/1.1\r\n" HOST "\r\n");
+        expect_int(http_play_read(fds[i], buffer, sizeof(buffer)), 200);
+        close(fds[i]);
+    }
+    http_play_stop(play);
+}
+
+/* The server stops while everything is in the air. */
+static void test_stop(void)
+{
+    static const char *const requests[] = {
+        "", "GET /ec", ECHO, "GET /later HTTP/1.1\r\n" HOST "\r\n",
+        "GET /stream HTTP/1.1\r\n" HOST "\r\n", "GET /large HTTP/1.1\r\n" HOST "\r\n",
+        "GET /echo HTTP/1.1\r\n\r\n",
+    };
+    int fds[VRT_ARRAY_SIZE(requests)];
+
+    for (int wait_ms = 0; wait_ms < 30; wait_ms += 9) {
+        struct http_play *play = start();
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
+            fds[i] = http_play_connect(play);
+            send_text(fds[i], requests[i]);
+        }
+        sleep_ms(wait_ms);
+        http_play_halt(play);
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+            close(fds[i]);
+        http_play_stop(play);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case tests[] = {
+        { "requests", test_requests },
+        { "parts", test_parts },
+        { "pipelining", test_pipelining },
+        { "limits", test_limits },
+        { "large-body", test_large_body },
+        { "expect-continue", test_expect_continue },
+        { "slow", test_slow },
+        { "half-close", test_half_close },
+        { "vanish", test_vanish },
+        { "large-answer", test_large_answer },
+        { "files", test_files },
+        { "files-refused", test_files_refused },
+        { "quota", test_quota },
+        { "many", test_many },
+        { "stop", test_stop },
+    };
+
+    return test_main(argc, argv, tests, VRT_ARRAY_SIZE(tests));
+}

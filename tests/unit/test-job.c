@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/job: the whole table of its life, and the list against its counts. */
+
+#include "tests/unit/test.h"
+
+#include "base/macro.h"
+#include "daemon/job.h"
+
+#define NO VRT_UNKNOWN
+
+static void test_table(void)
+{
+    static const struct {
+        int state, after[VRT_JOB_EVENT_COUNT];      /* START, FINISH, SUCCEED, FAIL, CANCEL */
+    } rows[] = {
+        { VRT_JOB_QUEUED, { VRT_JOB_RUNNING, NO, NO, VRT_JOB_FAILED, VRT_JOB_CANCELLED } },
+        { VRT_JOB_RUNNING, { NO, VRT_JOB_FINISHING, VRT_JOB_DONE, VRT_JOB_FAILED,
+                             VRT_JOB_CANCELLED } },
+        { VRT_JOB_FINISHING, { NO, NO, VRT_JOB_DONE, VRT_JOB_FAILED, VRT_JOB_CANCELLED } },
+        { VRT_JOB_DONE, { NO, NO, NO, NO, NO } },
+        { VRT_JOB_FAILED, { NO, NO, NO, NO, NO } },
+        { VRT_JOB_CANCELLED, { NO, NO, NO, NO, NO } },
+    };
+
+    expect_int(VRT_ARRAY_SIZE(rows), VRT_JOB_STATE_COUNT);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++)
+        for (int event = 0; event < VRT_JOB_EVENT_COUNT; event++)
+            expect_int(vrt_job_state_after(rows[i].state, event), rows[i].after[event]);
+}
+
+static struct vrt_job *add(struct vrt_jobs *jobs, int64_t id, int64_t priority)
+{
+    struct vrt_job *job = NULL;
+
+    expect_int(vrt_job_new(id, 0, &job), 0);
+    job->info.priority = priority;
+    vrt_jobs_add(jobs, job);
+    return job;
+}
+
+static void drop(struct vrt_jobs *jobs, struct vrt_job *job)
+{
+    vrt_jobs_remove(jobs, job);
+    vrt_job_free(job);
+}
+
+static void test_order(void)
+{
+    /* Added in the order in which their admissions ended. */
+    static const int64_t ids[] = { 2, 1, 5, 4, 3 }, priorities[] = { 0, 0, 9, 9, -3 };
+    static const int64_t starts[] = { 4, 5, 1, 2, 3 };
+    struct vrt_jobs jobs;
+    struct vrt_job *job;
+    int64_t last = 0;
+
+    vrt_jobs_init(&jobs);
+    expect_true(vrt_jobs_next(&jobs) == NULL);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++)
+        add(&jobs, ids[i], priorities[i]);
+    VRT_LIST_FOREACH(job, &jobs.all, link) {
+        expect_int(job->info.id, last + 1);
+        last = job->info.id;
+    }
+    expect_int(last, 5);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(starts); i++) {
+        job = vrt_jobs_next(&jobs);
+        expect_int(job->info.id, starts[i]);
+        expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_START));
+        expect_int(vrt_jobs_n_running(&jobs), i + 1);
+    }
+    expect_true(vrt_jobs_next(&jobs) == NULL);
+    expect_true(vrt_jobs_find(&jobs, 6) == NULL);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    expect_true(vrt_list_is_empty(&jobs.all));
+}
+
+/* Random events: the counts stay those of the list, and refused events change nothing. */
+static void test_counts(void)
+{
+    struct vrt_jobs jobs;
+    struct vrt_job *all[50];
+    unsigned random = 1;
+
+    vrt_jobs_init(&jobs);
+    for (int i = 0; i < 50; i++)
+        all[i] = add(&jobs, i + 1, 0);
+    for (int step = 0; step < 20000; step++) {
+        int counts[VRT_JOB_STATE_COUNT] = { 0 };
+        random = random * 1103515245 + 12345;
+        int i = (int)(random >> 16) % 50;
+        enum vrt_job_event event = (random >> 24) % VRT_JOB_EVENT_COUNT;
+        int wanted = vrt_job_state_after(all[i]->info.state, event), before = all[i]->info.state;
+        expect_int(vrt_jobs_move(&jobs, all[i], event), wanted != VRT_UNKNOWN);
+        expect_int(all[i]->info.state, wanted == VRT_UNKNOWN ? before : wanted);
+        if (vrt_job_state_is_final(all[i]->info.state)) {
+            drop(&jobs, all[i]);
+            all[i] = add(&jobs, 51 + step, 0);
+        }
+        for (int k = 0; k < 50; k++)
+            counts[all[k]->info.state]++;
+        for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
+            expect_int(jobs.counts[state], counts[state]);
+    }
+    for (int i = 0; i < 50; i++)
+        drop(&jobs, all[i]);
+}
+
+static void test_history(void)
+{
+    struct vrt_jobs jobs;
+    struct vrt_job *job;
+
+    vrt_jobs_init(&jobs);
+    for (int i = 1; i <= 6; i++) {
+        job = add(&jobs, i, 0);
+        if (i != 2)
+            expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_CANCEL));
+    }
+    expect_true(vrt_jobs_expired(&jobs, 5) == NULL);
+    for (int64_t wanted = 1; (job = vrt_jobs_expired(&jobs, 3)); wanted += 2) {
+        expect_int(job->info.id, wanted);
+        drop(&jobs, job);
+    }
+    expect_int(jobs.counts[VRT_JOB_CANCELLED], 3);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+}
+
+static const char *warning(const struct vrt_pipeline *pipeline, size_t i)
+{
+    (void)pipeline;
+    return i ? "the second" : "the first";
+}
+
+static void test_text(void)
+{
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+
+    expect_int(vrt_job_new(7, 0, &job), 0);
+    const struct vrt_buf *text = vrt_job_short_text(job);
+    expect_contains(text->data, "\"id\":7,\"state\":\"queued\"");
+    expect_true(vrt_job_short_text(job)->data == text->data);
+    job->info.frames_done = 12;
+    expect_int(vrt_job_set_n_devices(job, 2), 0);
+    vrt_job_touch(job);
+    expect_contains(vrt_job_short_text(job)->data, "\"frames_done\":12");
+    expect_contains(vrt_job_short_text(job)->data, "\"replica_bytes\":null");
+    expect_int(vrt_job_set_warnings(job, 2, warning), 0);
+    expect_str(job->info.warnings[1], "the second");
+    expect_int(vrt_job_set_warnings(job, 10000, warning), 0);
+    expect_int(job->info.n_warnings, VRT_API_WARNINGS_MAX);
+    expect_int(vrt_job_set_warnings(job, 0, warning), 0);
+    expect_int(job->info.n_warnings, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "table", test_table },
+        { "order", test_order },
+        { "counts", test_counts },
+        { "history", test_history },
+        { "text", test_text },
+    };
+
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
