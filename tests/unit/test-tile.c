@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Tiles and shards: every pixel and frame exactly once, with the context it was promised. */
+
+#include "frames/clip.h"
+#include "frames/tile.h"
+#include "test.h"
+
+/* Which tile a pixel of the axis comes from last, with tiles written in order; -1: none. */
+static int owner(const struct vrt_tile_axis *axis, int x)
+{
+    int found = -1;
+
+    for (int i = 0; i < axis->n; i++) {
+        int origin = vrt_tile_origin(axis, i);
+        if (x >= origin + vrt_tile_cut(axis, i) && x < origin + axis->size)
+            found = i;
+    }
+    return found;
+}
+
+static void check_axis(const struct vrt_tile_axis *axis, int frame, struct vrt_tile_needs needs)
+{
+    expect_int(axis->frame, frame);
+    expect_int(vrt_tile_origin(axis, 0), 0);
+    expect_int(vrt_tile_origin(axis, axis->n - 1) + axis->size, frame);
+    expect_int((frame - axis->size) % needs.multiple, 0);
+    for (int i = 0; i < axis->n; i++)
+        expect_int(vrt_tile_origin(axis, i) % needs.multiple, 0);
+    for (int x = 0; x < frame; x++) {
+        int i = owner(axis, x);
+        expect_true(i >= 0);
+        int left = x - vrt_tile_origin(axis, i);
+        int right = axis->size - 1 - left;
+        expect_true(i == 0 || left >= needs.overlap);
+        expect_true(i == axis->n - 1 || right >= needs.overlap);
+    }
+}
+
+static const int sides[] = { 1, 2, 17, 64, 65, 99, 128, 180, 255, 321, 640 };
+static const int multiples[] = { 1, 2, 4 };
+static const int overlaps[] = { 0, 1, 7, 10, 32 };
+
+static void test_grid_of_size(void)
+{
+    for (size_t s = 0; s < sizeof(sides) / sizeof(sides[0]); s++) {
+        for (size_t m = 0; m < 3; m++) {
+            for (size_t o = 0; o < 5; o++) {
+                struct vrt_tile_needs needs = vrt_tile_needs(multiples[m], 500, overlaps[o]);
+                int least = vrt_tile_min_size(needs);
+                for (int size = least; size < least + 90; size += 13) {
+                    struct vrt_tile_grid grid = vrt_tile_grid_of_size(sides[s], 64, size, needs);
+                    check_axis(&grid.x, sides[s], needs);
+                    check_axis(&grid.y, 64, needs);
+                    expect_true(grid.x.size <= size);
+                    expect_int(grid.x.n == 1, sides[s] <= size);
+                }
+            }
+        }
+    }
+}
+
+static void test_refine(void)
+{
+    struct vrt_tile_needs needs = vrt_tile_needs(4, 348, -1);
+    struct vrt_tile_grid grid = vrt_tile_whole(1918, 1081);
+    int n = 0, area = 1918 * 1081;
+
+    expect_int(needs.overlap, 32);
+    while (vrt_tile_refine(&grid, needs)) {
+        check_axis(&grid.x, 1918, needs);
+        check_axis(&grid.y, 1081, needs);
+        expect_true(grid.x.size * grid.y.size < area);
+        area = grid.x.size * grid.y.size;
+        n++;
+    }
+    expect_true(n > 20);
+    expect_true(grid.x.size < 2 * vrt_tile_min_size(needs));
+    expect_true(grid.y.size < 2 * vrt_tile_min_size(needs));
+}
+
+static void test_restore(void)
+{
+    struct vrt_tile_needs needs = vrt_tile_needs(2, 33, -1);
+    struct vrt_tile_grid grid = vrt_tile_whole(853, 480);
+
+    expect_int(needs.overlap, 34);
+    do {
+        struct vrt_tile_grid again = vrt_tile_restore(853, 480, grid.x.size, grid.y.size, needs);
+        expect_int(memcmp(&again, &grid, sizeof(grid)), 0);
+    } while (vrt_tile_refine(&grid, needs));
+}
+
+static void test_overlap(void)
+{
+    expect_int(vrt_tile_needs(1, 10, -1).overlap, 10);
+    expect_int(vrt_tile_needs(1, 64, -1).overlap, 64);
+    expect_int(vrt_tile_needs(1, 65, -1).overlap, 32);
+    expect_int(vrt_tile_needs(4, 10, -1).overlap, 12);
+    expect_int(vrt_tile_needs(1, 348, 48).overlap, 48);
+    expect_int(vrt_tile_needs(1, 10, 0).overlap, 0);
+}
+
+static void test_clip(void)
+{
+    expect_int(vrt_clip_frames(640, 360), 4);
+    expect_int(vrt_clip_frames(160, 90), VRT_CLIP_FRAMES_MAX);
+    expect_int(vrt_clip_frames(1, 1), VRT_CLIP_FRAMES_MAX);
+    expect_int(vrt_clip_frames(1920, 1080), 1);
+    expect_int(vrt_clip_frames(32768, 32768), 1);
+    expect_int(vrt_clip_n_shards(0, 4), 0);
+    expect_int(vrt_clip_n_shards(1, 4), 1);
+    expect_int(vrt_clip_n_shards(8, 4), 2);
+    expect_int(vrt_clip_n_shards(9, 4), 3);
+}
+
+static void test_segments(void)
+{
+    static const int64_t lengths[] = { -1, 0, 1, 200, 100000, 1000000, 100000000 };
+
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        for (int clip = 1; clip <= VRT_CLIP_FRAMES_MAX; clip++) {
+            int64_t frames = vrt_clip_segment_frames(lengths[i], clip);
+            expect_int(frames % clip, 0);
+            expect_true(frames >= 1024);
+            expect_true(lengths[i] < 0 || vrt_clip_n_shards(lengths[i], (int)frames) <= 128);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "grid-of-size", test_grid_of_size },
+        { "refine", test_refine },
+        { "restore", test_restore },
+        { "overlap", test_overlap },
+        { "clip", test_clip },
+        { "segments", test_segments },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/device-request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define E_UNKNOWN "device.unknown"
+
+/* Longest request that is looked at. */
+#define REQUEST_MAX 512
+
+static const char *const fallback_names[VRT_FALLBACK_COUNT] = {
+    [VRT_FALLBACK_WARN] = "warn",
+    [VRT_FALLBACK_ALLOW] = "allow",
+    [VRT_FALLBACK_FORBID] = "forbid",
+};
+
+/* One item of a request. */
+struct item {
+    bool is_auto, is_all;
+    enum vrt_device_kind kind;
+    int index;                      /* -1: every device of the kind */
+    bool force;                     /* cpu:-1 */
+};
+
+/* What is there, and the answer as far as it got. */
+struct scope {
+    const char *request;            /* for messages */
+    enum vrt_fallback fallback;
+    const struct vrt_device_info *const *infos;
+    size_t n_infos;
+    struct vrt_device_choice choice;
+};
+
+int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback)
+{
+    for (int i = 0; i < VRT_FALLBACK_COUNT; i++) {
+        if (strcmp(name, fallback_names[i]) == 0) {
+            *ret_fallback = (enum vrt_fallback)i;
+            return 0;
+        }
+    }
+    return vrt_raise(-EINVAL);
+}
+
+static int refuse_item(const char *text, struct vrt_error *error)
+{
+    char shown[64];
+
+    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: write auto, all, a kind "
+                      "(cuda, xpu, mps, cpu), or a list such as cuda:0,xpu:1",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
+/* The number after a kind's colon: "-1", or decimal digits without a sign. */
+static int parse_index(const char *text, struct item *item)
+{
+    if (strcmp(text, "-1") == 0 && item->kind == VRT_DEVICE_CPU) {
+        item->force = true;
+        return 0;
+    }
+    size_t n = strspn(text, "0123456789");
+    if (n == 0 || n > 4 || text[n])
+        return -EINVAL;
+    item->index = (int)strtol(text, NULL, 10);
+    return 0;
+}
+
+static int parse_item(const char *text, struct item *ret_item, struct vrt_error *error)
+{
+    struct item item = { .index = -1 };
+
+    item.is_auto = strcmp(text, "auto") == 0;
+    item.is_all = strcmp(text, "all") == 0;
+    if (item.is_auto || item.is_all) {
+        *ret_item = item;
+        return 0;
+    }
+    for (int kind = 0; kind < VRT_DEVICE_KIND_COUNT; kind++) {
+        const char *name = vrt_device_kind_name((enum vrt_device_kind)kind);
+        size_t n = strlen(name);
+        if (strncmp(text, name, n) != 0 || (text[n] && text[n] != ':'))
+            continue;
+        item.kind = (enum vrt_device_kind)kind;
+        if (text[n] && parse_index(text + n + 1, &item) < 0)
+            return refuse_item(text, error);
+        *ret_item = item;
+        return 0;
+    }
+    return refuse_item(text, error);
+}
+
+/* The devices of `kind`; of number `index`, unless that is -1. */
+static uint64_t find_kind(const struct scope *scope, enum vrt_device_kind kind, int index)
+{
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < scope->n_infos; i++)
+        if (scope->infos[i]->kind == kind && (index < 0 || scope->infos[i]->index == index))
+            found |= UINT64_C(1) << i;
+    return found;
+}
+
+static uint64_t find_accelerators(const struct scope *scope)
+{
+    return find_kind(scope, VRT_DEVICE_CUDA, -1) | find_kind(scope, VRT_DEVICE_XPU, -1) |
+           find_kind(scope, VRT_DEVICE_MPS, -1);
+}
+
+/* A kind that the machine lacks: the next one down the order that it has. */
+static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_error *error)
+{
+    const char *name = vrt_device_kind_name(kind);
+
+    if (scope->fallback == VRT_FALLBACK_FORBID || kind == VRT_DEVICE_REF)
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN,
+                          "this machine has no %s device, which %s asks for", name, scope->request);
+    for (int i = 1; i < VRT_DEVICE_REF; i++) {
+        enum vrt_device_kind next = (enum vrt_device_kind)((kind + i) % VRT_DEVICE_REF);
+        uint64_t found = find_kind(scope, next, -1);
+        if (!found)
+            continue;
+        scope->choice.devices |= found;
+        scope->choice.redirected = true;
+        if (scope->fallback == VRT_FALLBACK_WARN)
+            snprintf(scope->choice.warning, sizeof(scope->choice.warning),
+                     "this machine has no %s device: %s is used instead", name,
+                     vrt_device_kind_name(next));
+        return 0;
+    }
+    return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s",
+                      scope->request);
+}
+
+static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
+{
+    uint64_t accelerators = find_accelerators(scope);
+    uint64_t cpus = find_kind(scope, VRT_DEVICE_CPU, -1);
+    uint64_t found;
+
+    if (item->is_auto || item->is_all) {
+        found = item->is_all ? accelerators | cpus : accelerators ? accelerators : cpus;
+        if (!found)
+            return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s",
+                              scope->request);
+        scope->choice.devices |= found;
+        return 0;
+    }
+    found = find_kind(scope, item->kind, item->index);
+    if (found) {
+        scope->choice.devices |= found;
+        return 0;
+    }
+    if (item->index >= 0 && find_kind(scope, item->kind, -1))
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN,
+                          "there is no device %s:%d; vrtctl devices lists those there are",
+                          vrt_device_kind_name(item->kind), item->index);
+    return redirect(scope, item->kind, error);
+}
+
+/* Walks the items of `request`; those of a NULL scope are only parsed. */
+static int walk(const char *request, struct scope *scope, struct vrt_error *error)
+{
+    char text[REQUEST_MAX];
+    char *rest = text, *word;
+    int n_items = 0, n_alone = 0;
+
+    if (snprintf(text, sizeof(text), "%s", request) >= (int)sizeof(text))
+        return vrt_refuse(error, -EINVAL, E_UNKNOWN, "the device request is too long");
+    while ((word = strsep(&rest, ","))) {
+        struct item item = { 0 };
+        int r = parse_item(word, &item, error);
+        if (!r && scope)
+            r = apply_item(scope, &item, error);
+        if (r)
+            return r;
+        n_items++;
+        n_alone += item.force || item.is_auto || item.is_all;
+    }
+    if (n_alone && n_items > 1)
+        return vrt_refuse(error, -EINVAL, E_UNKNOWN,
+                          "auto, all and cpu:-1 stand alone, not in a list of devices");
+    return 0;
+}
+
+int vrt_device_request_resolve(const char *request, enum vrt_fallback fallback,
+                               const struct vrt_device_info *const *infos, size_t n_infos,
+                               struct vrt_device_choice *ret_choice, struct vrt_error *error)
+{
+    char shown[64];
+    struct scope scope = {
+        .request = vrt_printable(request, shown, sizeof(shown)),
+        .fallback = fallback,
+        .infos = infos,
+        .n_infos = n_infos < VRT_DEVICES_MAX ? n_infos : VRT_DEVICES_MAX,
+    };
+    int r = walk(request, NULL, error);
+
+    if (!r)
+        r = walk(request, &scope, error);
+    if (r)
+        return vrt_fold(r);
+    *ret_choice = scope.choice;
+    return 0;
+}
+
+int vrt_device_request_check(const char *request, struct vrt_error *error)
+{
+    return vrt_fold(walk(request, NULL, error));
+}

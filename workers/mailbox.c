@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One lock for an outbox and all its mailboxes: messages are few (some per shard), and one lock
+ * makes the rule "returned exactly once, by the thread or for it" a matter of reading one flag.
+ */
+
+#include "workers/mailbox.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+#define VRT_LOG_TOPIC "mailbox"
+
+struct vrt_outbox {
+    /* loop */
+    uv_async_t async;
+    void (*closed)(void *ctx);
+    void *ctx;
+
+    pthread_mutex_t lock;
+    struct {
+        struct vrt_list returned;       /* of struct vrt_task.link */
+        struct vrt_list ended;          /* of struct vrt_mailbox.ended_link */
+        int n_refs;                     /* the loop, each mailbox */
+        bool is_closed;                 /* the async handle must not be touched any more */
+    } locked;
+};
+
+struct vrt_mailbox {
+    /* immutable */
+    struct vrt_outbox *outbox;
+    int capacity;
+    int nice;
+    char name[16];
+    void (*run)(struct vrt_mailbox *mailbox, void *run_ctx);
+    void *run_ctx;
+    void (*ended)(void *ended_ctx, bool abandoned);
+    void *ended_ctx;
+
+    /* loop */
+    pthread_t thread;
+    pthread_cond_t wake;
+
+    atomic_int_least64_t beat_ns;       /* 0: waits for a task */
+
+    struct {                            /* under the outbox's lock */
+        struct vrt_list posted;         /* of struct vrt_task.link */
+        struct vrt_list ended_link;
+        struct vrt_task *running;
+        int n_out;                      /* posted, done() not called */
+        bool is_stopped, is_abandoned, has_ended;
+        int n_refs;                     /* the loop, the thread */
+    } locked;
+};
+
+void vrt_task_init(struct vrt_task *task, void (*done)(struct vrt_task *task),
+                   void (*discard)(struct vrt_task *task))
+{
+    vrt_list_init(&task->link);
+    task->outcome = VRT_TASK_PENDING;
+    task->abandoned = task->was_told = task->came_back = false;
+    task->done = done;
+    task->discard = discard;
+    atomic_init(&task->cancel, false);
+}
+
+/* With the lock held; gives it back. */
+static void unref_outbox_unlock(struct vrt_outbox *outbox)
+{
+    bool last = --outbox->locked.n_refs == 0;
+
+    pthread_mutex_unlock(&outbox->lock);
+    if (last) {
+        pthread_mutex_destroy(&outbox->lock);
+        free(outbox);
+    }
+}
+
+/* With the lock held; gives it back. */
+static void unref_mailbox_unlock(struct vrt_mailbox *mailbox)
+{
+    struct vrt_outbox *outbox = mailbox->outbox;
+
+    if (--mailbox->locked.n_refs > 0) {
+        pthread_mutex_unlock(&outbox->lock);
+        return;
+    }
+    pthread_cond_destroy(&mailbox->wake);
+    free(mailbox);
+    unref_outbox_unlock(outbox);
+}
+
+/* With the lock held: wakes the loop. The handle lives while is_closed is false. */
+static void ring(struct vrt_outbox *outbox)
+{
+    if (!outbox->locked.is_closed)
+        uv_async_send(&outbox->async);
+}
+
+/* Frees `mailbox` for the loop, after its last word. */
+static void end_mailbox(struct vrt_outbox *outbox, struct vrt_mailbox *mailbox)
+{
+    bool abandoned = mailbox->locked.is_abandoned;
+
+    if (!abandoned)
+        pthread_join(mailbox->thread, NULL);
+    mailbox->ended(mailbox->ended_ctx, abandoned);
+    pthread_mutex_lock(&outbox->lock);
+    unref_mailbox_unlock(mailbox);
+}
+
+/* Calls done(); an abandoned task goes when both sides have let go of it. */
+static void tell(struct vrt_outbox *outbox, struct vrt_task *task)
+{
+    bool abandoned = task->abandoned;
+    bool came_back;
+
+    task->done(task);
+    if (!abandoned)
+        return;
+    pthread_mutex_lock(&outbox->lock);
+    task->was_told = true;
+    came_back = task->came_back;
+    pthread_mutex_unlock(&outbox->lock);
+    if (came_back && task->discard)
+        task->discard(task);
+}
+
+/* On the loop: calls done() for what came back, then ended(). Each callback may post, stop or
+ * close, so the lists are taken one item at a time. */
+static void deliver(uv_async_t *async)
+{
+    struct vrt_outbox *outbox = vrt_container_of(async, struct vrt_outbox, async);
+
+    pthread_mutex_lock(&outbox->lock);
+    outbox->locked.n_refs++;
+    while (!outbox->locked.is_closed) {
+        struct vrt_task *task = VRT_LIST_FIRST(&outbox->locked.returned, struct vrt_task, link);
+        struct vrt_mailbox *mailbox = task ? NULL :
+            VRT_LIST_FIRST(&outbox->locked.ended, struct vrt_mailbox, locked.ended_link);
+        if (!task && !mailbox)
+            break;
+        vrt_list_remove(task ? &task->link : &mailbox->locked.ended_link);
+        if (task)
+            task->mailbox->locked.n_out--;
+        pthread_mutex_unlock(&outbox->lock);
+        if (task)
+            tell(outbox, task);
+        else
+            end_mailbox(outbox, mailbox);
+        pthread_mutex_lock(&outbox->lock);
+    }
+    unref_outbox_unlock(outbox);
+}
+
+int vrt_outbox_new(struct uv_loop_s *loop, struct vrt_outbox **ret_outbox)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_outbox *outbox = calloc(1, sizeof(*outbox));
+    int r;
+
+    if (!outbox)
+        return vrt_raise(-ENOMEM);
+    r = pthread_mutex_init(&outbox->lock, NULL);
+    if (r)
+        return vrt_raise(-r);
+    vrt_list_init(&outbox->locked.returned);
+    vrt_list_init(&outbox->locked.ended);
+    outbox->locked.n_refs = 1;
+    r = uv_async_init(loop, &outbox->async, deliver);
+    if (r) {
+        pthread_mutex_destroy(&outbox->lock);
+        return vrt_raise(r);
+    }
+    *ret_outbox = VRT_STEAL(outbox);
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct vrt_outbox *outbox = vrt_container_of((uv_async_t *)handle, struct vrt_outbox, async);
+    void (*closed)(void *ctx) = outbox->closed;
+    void *ctx = outbox->ctx;
+
+    pthread_mutex_lock(&outbox->lock);
+    unref_outbox_unlock(outbox);
+    if (closed)
+        closed(ctx);
+}
+
+void vrt_outbox_close(struct vrt_outbox *outbox, void (*closed)(void *ctx), void *ctx)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    outbox->closed = closed;
+    outbox->ctx = ctx;
+    pthread_mutex_lock(&outbox->lock);
+    vrt_assert(!outbox->locked.is_closed && vrt_list_is_empty(&outbox->locked.returned) &&
+               vrt_list_is_empty(&outbox->locked.ended));
+    outbox->locked.is_closed = true;
+    pthread_mutex_unlock(&outbox->lock);
+    uv_close((uv_handle_t *)&outbox->async, on_closed);
+}
+
+static void *thread_main(void *arg)
+{
+    struct vrt_mailbox *mailbox = arg;
+    struct vrt_outbox *outbox = mailbox->outbox;
+
+    vrt_thread_set_role(VRT_THREAD_WORKER, mailbox->name);
+#ifdef __linux__
+    /* On Linux a priority is a thread's own; 0 is the caller. */
+    if (mailbox->nice && setpriority(PRIO_PROCESS, 0, mailbox->nice) < 0)
+        vrt_log_debug("%s keeps its priority, ignoring", mailbox->name);
+#endif
+    mailbox->run(mailbox, mailbox->run_ctx);
+
+    pthread_mutex_lock(&outbox->lock);
+    mailbox->locked.has_ended = true;
+    if (!mailbox->locked.is_abandoned) {
+        vrt_list_append(&outbox->locked.ended, &mailbox->locked.ended_link);
+        ring(outbox);
+    }
+    unref_mailbox_unlock(mailbox);
+    return NULL;
+}
+
+int vrt_mailbox_new(struct vrt_outbox *outbox, const struct vrt_mailbox_params *params,
+                    struct vrt_mailbox **ret_mailbox)
+{
+    struct vrt_mailbox *mailbox = calloc(1, sizeof(*mailbox));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!mailbox)
+        return vrt_raise(-ENOMEM);
+    mailbox->outbox = outbox;
+    mailbox->capacity = params->capacity;
+    mailbox->nice = params->nice;
+    mailbox->run = params->run;
+    mailbox->run_ctx = params->run_ctx;
+    mailbox->ended = params->ended;
+    mailbox->ended_ctx = params->ended_ctx;
+    for (size_t i = 0; params->name[i] && i + 1 < sizeof(mailbox->name); i++)
+        mailbox->name[i] = params->name[i];
+    vrt_list_init(&mailbox->locked.posted);
+    vrt_list_init(&mailbox->locked.ended_link);
+    mailbox->locked.n_refs = 2;
+    r = pthread_cond_init(&mailbox->wake, NULL);
+    if (r) {
+        free(mailbox);
+        return vrt_raise(-r);
+    }
+
+    pthread_mutex_lock(&outbox->lock);
+    outbox->locked.n_refs++;
+    pthread_mutex_unlock(&outbox->lock);
+    r = pthread_create(&mailbox->thread, NULL, thread_main, mailbox);
+    if (r) {
+        pthread_mutex_lock(&outbox->lock);
+        mailbox->locked.n_refs = 1;
+        unref_mailbox_unlock(mailbox);
+        return vrt_raise(-r);
+    }
+    *ret_mailbox = mailbox;
+    return 0;
+}
+
+/* Puts `task` at an end of the queue. */
+static int post(struct vrt_mailbox *mailbox, struct vrt_task *task, bool first)
+{
+    struct vrt_list *posted = &mailbox->locked.posted;
+    int r = 0;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pthread_mutex_lock(&mailbox->outbox->lock);
+    if (mailbox->locked.is_stopped) {
+        r = -ESHUTDOWN;
+    } else if (mailbox->locked.n_out >= mailbox->capacity) {
+        r = -ENOBUFS;
+    } else {
+        mailbox->locked.n_out++;
+        task->mailbox = mailbox;
+        vrt_list_insert_before(first ? posted->next : posted, &task->link);
+        pthread_cond_signal(&mailbox->wake);
+    }
+    pthread_mutex_unlock(&mailbox->outbox->lock);
+    return r ? vrt_raise(r) : 0;
+}
+
+int vrt_mailbox_post(struct vrt_mailbox *mailbox, struct vrt_task *task)
+{
+    return post(mailbox, task, false);
+}
+
+int vrt_mailbox_post_first(struct vrt_mailbox *mailbox, struct vrt_task *task)
+{
+    return post(mailbox, task, true);
+}
+
+/* With the lock held: sends `task` to the loop. */
+static void send_back(struct vrt_mailbox *mailbox, struct vrt_task *task,
+                      enum vrt_task_outcome outcome)
+{
+    task->outcome = outcome;
+    vrt_list_append(&mailbox->outbox->locked.returned, &task->link);
+    ring(mailbox->outbox);
+}
+
+/* With the lock held: sends all that was not begun back. */
+static void send_posted_back(struct vrt_mailbox *mailbox, enum vrt_task_outcome outcome)
+{
+    struct vrt_task *task;
+
+    while ((task = VRT_LIST_FIRST(&mailbox->locked.posted, struct vrt_task, link))) {
+        vrt_list_remove(&task->link);
+        send_back(mailbox, task, outcome);
+    }
+}
+
+void vrt_mailbox_stop(struct vrt_mailbox *mailbox)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pthread_mutex_lock(&mailbox->outbox->lock);
+    mailbox->locked.is_stopped = true;
+    send_posted_back(mailbox, VRT_TASK_STOPPED);
+    pthread_cond_signal(&mailbox->wake);
+    pthread_mutex_unlock(&mailbox->outbox->lock);
+}
+
+void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
+{
+    struct vrt_outbox *outbox = mailbox->outbox;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pthread_mutex_lock(&outbox->lock);
+    if (!mailbox->locked.has_ended && !mailbox->locked.is_abandoned) {
+        mailbox->locked.is_stopped = mailbox->locked.is_abandoned = true;
+        pthread_detach(mailbox->thread);
+        if (mailbox->locked.running) {
+            mailbox->locked.running->abandoned = true;
+            send_back(mailbox, mailbox->locked.running, VRT_TASK_LOST);
+            mailbox->locked.running = NULL;
+        }
+        send_posted_back(mailbox, VRT_TASK_LOST);
+        vrt_list_append(&outbox->locked.ended, &mailbox->locked.ended_link);
+        pthread_cond_signal(&mailbox->wake);
+        ring(outbox);
+    }
+    pthread_mutex_unlock(&outbox->lock);
+}
+
+int64_t vrt_mailbox_silent_ns(const struct vrt_mailbox *mailbox)
+{
+    int64_t beat_ns = atomic_load(&mailbox->beat_ns);
+
+    return beat_ns ? vrt_clock_now_ns() - beat_ns : 0;
+}
+
+struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
+{
+    struct vrt_task *task = NULL;
+
+    atomic_store(&mailbox->beat_ns, 0);
+    pthread_mutex_lock(&mailbox->outbox->lock);
+    while (!mailbox->locked.is_stopped && vrt_list_is_empty(&mailbox->locked.posted))
+        pthread_cond_wait(&mailbox->wake, &mailbox->outbox->lock);
+    if (!mailbox->locked.is_stopped) {
+        task = VRT_LIST_FIRST(&mailbox->locked.posted, struct vrt_task, link);
+        vrt_list_remove(&task->link);
+        mailbox->locked.running = task;
+    }
+    pthread_mutex_unlock(&mailbox->outbox->lock);
+    if (task)
+        vrt_mailbox_beat(mailbox);
+    return task;
+}
+
+void vrt_mailbox_return(struct vrt_mailbox *mailbox, struct vrt_task *task,
+                        enum vrt_task_outcome outcome)
+{
+    bool discard = false;
+
+    atomic_store(&mailbox->beat_ns, 0);
+    pthread_mutex_lock(&mailbox->outbox->lock);
+    if (mailbox->locked.is_abandoned) {
+        task->came_back = true;
+        discard = task->was_told;
+    } else {
+        vrt_assert(mailbox->locked.running == task);
+        mailbox->locked.running = NULL;
+        send_back(mailbox, task, outcome);
+    }
+    pthread_mutex_unlock(&mailbox->outbox->lock);
+    if (discard && task->discard)
+        task->discard(task);
+}
+
+void vrt_mailbox_beat(struct vrt_mailbox *mailbox)
+{
+    atomic_store(&mailbox->beat_ns, vrt_clock_now_ns());
+}
