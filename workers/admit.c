@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/admit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/checkpoint.h"
+
+/* The decoder's threads while it is only asked what it sees. */
+#define PROBE_THREADS 1
+
+/* No network's output is larger: what encoders and frames can hold. */
+#define SIDE_MAX 16384
+
+/* The descriptors: a result that can be read back, in another file than the input. */
+static int check_files(const struct vrt_admission *admission, struct vrt_error *error)
+{
+    struct stat in, out;
+    int flags = fcntl(admission->output_fd, F_GETFL);
+
+    if (fstat(admission->input_fd, &in) < 0 || fstat(admission->output_fd, &out) < 0 || flags < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), "the job's files");
+    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return vrt_refuse(error, -EINVAL, "job.same_file",
+                          "the output is the input's own file: name another one");
+    if (!S_ISREG(out.st_mode))
+        return vrt_refuse(error, -EINVAL, "job.output", "%s is no regular file",
+                          admission->output_name);
+    if ((flags & O_ACCMODE) != O_RDWR)
+        return vrt_refuse(error, -EBADF, "job.output",
+                          "%s must be open for reading and writing: the result is read back",
+                          admission->output_name);
+    return 0;
+}
+
+static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    const struct vrt_reader_params params = {
+        .n_threads = PROBE_THREADS,
+        .strict = admission->strict,
+        .name = admission->input_name,
+        .cancel = admission->cancel,
+    };
+    int r = vrt_reader_open(admission->input_fd, &params, &reader, error);
+
+    if (r)
+        return vrt_fold(r);
+    admission->input = *vrt_reader_info(reader);
+    return 0;
+}
+
+static int load_network(struct vrt_admission *admission, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    int r;
+
+    if (admission->network)
+        return 0;
+    r = vrt_checkpoint_open(admission->model_fd, admission->model_name, &checkpoint, error);
+    if (!r)
+        r = vrt_network_new(checkpoint, admission->model_name, &admission->network, error);
+    return vrt_fold(r);
+}
+
+static int check_network(const struct vrt_admission *admission, struct vrt_error *error)
+{
+    const struct vrt_network_info *info = vrt_network_info(admission->network);
+    const struct vrt_frame_format *format = &admission->input.format;
+    int channels = info->in_channels;
+
+    if (channels != info->out_channels || (channels != 1 && channels != 3))
+        return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
+                          "%s maps %d channels to %d: only networks for colour or gray pictures "
+                          "can restore a video", info->description, channels, info->out_channels);
+    if (format->width > SIDE_MAX / info->scale || format->height > SIDE_MAX / info->scale)
+        return vrt_refuse(error, -EINVAL, "job.input",
+                          "%d x %d pixels enlarged %d times are more than %d a side",
+                          format->width, format->height, info->scale, SIDE_MAX);
+    return 0;
+}
+
+/* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
+static int choose_encoder(struct vrt_admission *admission, struct vrt_error *error)
+{
+    const struct vrt_network_info *info = vrt_network_info(admission->network);
+    struct vrt_encoder_params *encoder = &admission->encoder;
+    struct vrt_encoder_pick pick = {
+        .input = &admission->input.format,
+        .width = admission->input.format.width * info->scale,
+        .height = admission->input.format.height * info->scale,
+    };
+    int r = vrt_container_from_name(admission->output_name, &admission->container, error);
+
+    if (!r)
+        r = vrt_codec_from_name(admission->codec ? admission->codec : "h264", &encoder->codec,
+                                error);
+    if (!r)
+        r = vrt_container_check_codec(admission->container, encoder->codec, error);
+    if (!r)
+        r = vrt_codec_check(encoder->codec, error);
+    pick.codec = encoder->codec;
+    if (!r)
+        r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
+    if (r)
+        return vrt_fold(r);
+    encoder->quality = admission->quality;
+    encoder->preset = admission->preset;
+    encoder->n_threads = admission->recipe.encoder_threads;
+    encoder->time_base = admission->input.time_base;
+    encoder->fps = admission->input.fps;
+    return 0;
+}
+
+static int try_encoder(const struct vrt_admission *admission, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    char name[96];
+
+    snprintf(name, sizeof(name), "%s.try", admission->job_id);
+    fd = openat(admission->spool_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), "the spool folder");
+    unlinkat(admission->spool_fd, name, 0);
+    return vrt_fold(vrt_encoder_new(&admission->encoder, fd, &encoder, error));
+}
+
+int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
+{
+    int r = check_files(admission, error);
+
+    if (!r)
+        r = probe_input(admission, error);
+    if (!r)
+        r = load_network(admission, error);
+    if (!r)
+        r = check_network(admission, error);
+    if (!r) {
+        const struct vrt_recipe_params recipe = {
+            .network = vrt_network_info(admission->network),
+            .width = admission->input.format.width,
+            .height = admission->input.format.height,
+            .n_frames = admission->input.n_frames_estimate,
+            .tile = admission->tile,
+            .overlap = admission->overlap,
+            .precision = admission->precision,
+        };
+        r = vrt_recipe_choose(&recipe, &admission->recipe, error);
+    }
+    if (!r)
+        r = choose_encoder(admission, error);
+    if (!r)
+        r = try_encoder(admission, error);
+    if (!r)
+        vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
+    return vrt_fold(r);
+}
+
+void vrt_admission_done(struct vrt_admission *admission)
+{
+    admission->network = vrt_network_unref(admission->network);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Admission: whether a job can run at all, found out from its files
+ *
+ * Thread: one of the job's own; it reads files and takes as long as those do.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "frames/container.h"
+#include "frames/encoder.h"
+#include "frames/reader.h"
+#include "model/network.h"
+#include "workers/recipe.h"
+
+struct vrt_admission {
+    /* What is asked. The strings and descriptors outlive the admission. */
+    const char *job_id;
+    int input_fd, output_fd, spool_fd, model_fd;
+    const char *input_name, *output_name, *model_name;
+    const char *codec, *preset;     /* NULL: the default */
+    int quality;                    /* -1: the default */
+    int tile, overlap;              /* 0, -1: to be chosen */
+    enum vrt_precision precision;
+    bool strict;
+    const atomic_bool *cancel;
+
+    /* Given where the network is known already: a reference; else filled from model_fd. */
+    struct vrt_network *network;
+
+    /* What was found. */
+    struct vrt_reader_info input;
+    enum vrt_container container;
+    struct vrt_encoder_params encoder;
+    struct vrt_recipe recipe;       /* its tile: the coarsest wanted */
+    struct vrt_warnings warnings;
+};
+
+/*
+ * Fills in what is found. Whatever is returned, vrt_admission_done() frees what it holds.
+ * Return: 0; -errno: the job can't run, `error` says why.
+ */
+int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error);
+
+/* Drops the reference to the network. */
+void vrt_admission_done(struct vrt_admission *admission);

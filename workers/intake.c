@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/intake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+/* Below the loop, above the devices: a device that waits for frames wastes more than it would
+ * have computed meanwhile. */
+#define INTAKE_NICE 2
+
+struct intake {
+    /* immutable */
+    int input_fd;
+    const char *input_name;
+    bool strict;
+    const atomic_bool *cancel;
+
+    struct {                            /* the intake's thread */
+        struct vrt_reader *reader;      /* NULL: not open */
+        bool at_end;
+        int64_t first_pts, last_pts, last_duration;
+    } own;
+};
+
+struct vrt_intake_task *vrt_intake_task_free(struct vrt_intake_task *task)
+{
+    if (!task)
+        return NULL;
+    for (int i = 0; i < task->frames.n; i++)
+        vrt_frame_unref(task->frames.in[i]);
+    free(task->info);
+    free(task);
+    return NULL;
+}
+
+struct vrt_intake_task *vrt_intake_task_new(enum vrt_intake_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_intake_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, NULL);
+    task->request = request;
+    task->ctx = ctx;
+    return task;
+}
+
+/* Nanoseconds from the first frame to the end of the last one. */
+static int64_t duration_ns(const struct intake *intake)
+{
+    const struct vrt_reader_info *info = vrt_reader_info(intake->own.reader);
+    int64_t duration = intake->own.last_duration;
+    double tick_s = (double)info->time_base.num / info->time_base.den;
+
+    if (duration <= 0 && info->fps.num > 0)
+        duration = (int64_t)((double)info->fps.den / info->fps.num / tick_s + 0.5);
+    duration += intake->own.last_pts - intake->own.first_pts;
+    return (int64_t)((double)duration * tick_s * VRT_NS_PER_S + 0.5);
+}
+
+/* The video is over: tells all that is known of it. */
+static int finish(struct intake *intake, struct vrt_intake_task *task)
+{
+    intake->own.at_end = true;
+    task->at_end = true;
+    task->info = malloc(sizeof(*task->info));
+    if (!task->info)
+        return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), intake->input_name);
+    *task->info = *vrt_reader_info(intake->own.reader);
+    task->duration_ns = task->info->n_frames > 0 ? duration_ns(intake) : 0;
+    return 0;
+}
+
+static int open_reader(struct intake *intake, struct vrt_error *error)
+{
+    const struct vrt_reader_params params = {
+        .strict = intake->strict,
+        .name = intake->input_name,
+        .cancel = intake->cancel,
+    };
+
+    if (intake->own.reader)
+        return 0;
+    return vrt_fold(vrt_reader_open(intake->input_fd, &params, &intake->own.reader, error));
+}
+
+static int decode(struct intake *intake, struct vrt_intake_task *task)
+{
+    int r = open_reader(intake, &task->error);
+
+    if (r)
+        return vrt_fold(r);
+    while (!intake->own.at_end && task->frames.n < task->clip_frames) {
+        struct vrt_frame *frame;
+        r = vrt_reader_next(intake->own.reader, &frame, &task->error);
+        if (r == VRT_READER_END)
+            r = finish(intake, task);
+        else if (!r) {
+            if (frame->index == 0)
+                intake->own.first_pts = frame->pts;
+            intake->own.last_pts = frame->pts;
+            intake->own.last_duration = frame->duration;
+            task->frames.in[task->frames.n++] = frame;
+        }
+        if (r)
+            return vrt_fold(r);
+    }
+    task->at_end = intake->own.at_end;
+    task->n_concealed = vrt_reader_info(intake->own.reader)->n_concealed;
+    return 0;
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct intake *intake = ctx;
+    struct vrt_task *taken;
+
+    while ((taken = vrt_mailbox_take(mailbox))) {
+        struct vrt_intake_task *task = vrt_container_of(taken, struct vrt_intake_task, task);
+        int64_t start_ns = vrt_clock_now_ns();
+        if (task->request == VRT_INTAKE_ADMIT)
+            task->result = vrt_admission_run(task->admission, &task->error);
+        else
+            task->result = decode(intake, task);
+        task->busy_ns = vrt_clock_now_ns() - start_ns;
+        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
+    }
+    vrt_reader_close(intake->own.reader);
+    free(intake);
+}
+
+int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **ret_mailbox)
+{
+    struct intake *intake = calloc(1, sizeof(*intake));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!intake)
+        return vrt_raise(-ENOMEM);
+    intake->input_fd = params->input_fd;
+    intake->input_name = params->input_name;
+    intake->strict = params->strict;
+    intake->cancel = params->cancel;
+    const struct vrt_mailbox_params mailbox = {
+        .name = "vrt-decode",
+        .capacity = VRT_INTAKE_CAPACITY,
+        .nice = INTAKE_NICE,
+        .run = run,
+        .run_ctx = intake,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        free(intake);
+        return vrt_fold(r);
+    }
+    return 0;
+}

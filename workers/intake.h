@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The thread of a job that reads: admission, then decoding
+ *
+ * Thread: vrt_intake_new() and the tasks' done: the loop's.
+ */
+
+#include "workers/admit.h"
+#include "workers/mailbox.h"
+#include "workers/runner.h"
+
+/* Tasks that a intake may hold. */
+#define VRT_INTAKE_CAPACITY 4
+
+enum vrt_intake_request {
+    VRT_INTAKE_ADMIT,               /* runs `admission` */
+    VRT_INTAKE_DECODE,              /* reads the next shard's frames */
+};
+
+/* Made by vrt_intake_task_new(). */
+struct vrt_intake_task {
+    struct vrt_task task;
+    enum vrt_intake_request request;
+    struct vrt_admission *admission;    /* ADMIT: the caller's */
+    int clip_frames;                /* DECODE: how many are wanted */
+    void *ctx;                      /* the loop's */
+
+    /* The answer. */
+    int result;                     /* 0, -errno with `error` */
+    struct vrt_error error;
+    struct vrt_shard_frames frames; /* DECODE: references; fewer than wanted only at the end */
+    bool at_end;                    /* there are no more; `info` is filled in */
+    int64_t n_concealed;            /* until now */
+    int64_t duration_ns;            /* at the end: from the first frame to the end of the last */
+    struct vrt_reader_info *info;   /* at the end; NULL else */
+    int64_t busy_ns;
+};
+
+struct vrt_intake_params {
+    struct vrt_outbox *outbox;
+    int input_fd;                   /* stays open until `ended` */
+    const char *input_name;         /* likewise */
+    bool strict;
+    const atomic_bool *cancel;      /* likewise */
+    void (*ended)(void *ctx, bool abandoned);
+    void *ctx;
+};
+
+/* Starts the thread. Return: 0, -errno. */
+int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **ret_mailbox);
+
+/* Return: NULL: no memory. */
+struct vrt_intake_task *vrt_intake_task_new(enum vrt_intake_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx);
+
+/* Frees it with the references it holds. Return: NULL. */
+struct vrt_intake_task *vrt_intake_task_free(struct vrt_intake_task *task);
+
+VRT_DEFINE_CLEANUP(struct vrt_intake_task, vrt_intake_task_free)

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/kit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/executor.h"
+#include "frames/frame.h"
+#include "workers/kit-graph.h"
+
+/* Where the two ranges of a frame are in their buffer. */
+#define RANGE_BYTES sizeof(struct vrt_kit_range)
+#define RANGE_OUT_OFFSET 128
+#define RANGES_BYTES 256
+
+enum {
+    SIDE_IN,
+    SIDE_OUT,
+    SIDE_COUNT,
+};
+
+struct vrt_kit {
+    struct vrt_device *device;
+    const struct vrt_work *work;
+    struct vrt_kit_layout layout;
+    struct vrt_executor *executors[VRT_KIT_GRAPH_COUNT];    /* NULL: not needed */
+    struct vrt_arena arena;
+    struct vrt_buffer *planes[SIDE_COUNT], *rgb[SIDE_COUNT];
+    struct vrt_buffer *tile;            /* NULL: not tiled */
+    struct vrt_buffer *ranges;
+    uint8_t *host;                      /* packed planes, of either side */
+};
+
+/* Frees the graphs that a failed or finished set-up leaves. */
+static void free_graphs(struct vrt_graph **graphs)
+{
+    for (int g = 0; g < VRT_KIT_GRAPH_COUNT; g++)
+        vrt_graph_free(graphs[g]);
+}
+
+/* Bytes of the buffers beside arena and replica. */
+static size_t buffers_bytes(const struct vrt_kit_layout *layout)
+{
+    return layout->planes_bytes[SIDE_IN] + layout->planes_bytes[SIDE_OUT] +
+           layout->rgb_bytes[SIDE_IN] + layout->rgb_bytes[SIDE_OUT] + layout->tile_bytes +
+           RANGES_BYTES;
+}
+
+int vrt_kit_plan(struct vrt_device *device, const struct vrt_work *work,
+                 const struct vrt_tile_grid *grid, enum vrt_dtype dtype,
+                 struct vrt_kit_plan *ret_plan)
+{
+    struct vrt_graph *graphs[VRT_KIT_GRAPH_COUNT];
+    struct vrt_kit_layout layout;
+    int64_t tile_flops;
+    size_t arena_bytes = 0;
+    int r = vrt_kit_graphs_new(work, grid, dtype, graphs);
+
+    for (int g = 0; !r && g < VRT_KIT_GRAPH_COUNT; g++) {
+        VRT_CLEANUP(vrt_plan_freep) struct vrt_plan *plan = NULL;
+        if (!graphs[g])
+            continue;
+        r = vrt_plan_new(graphs[g], device, &plan);
+        if (!r)
+            arena_bytes = VRT_MAX(arena_bytes, vrt_plan_arena_bytes(plan));
+    }
+    tile_flops = r ? 0 : vrt_graph_flops(graphs[VRT_KIT_NETWORK]);
+    free_graphs(graphs);
+    if (r)
+        return vrt_fold(r);
+    vrt_kit_layout(work, grid, &layout);
+    *ret_plan = (struct vrt_kit_plan){ arena_bytes + buffers_bytes(&layout), tile_flops };
+    return 0;
+}
+
+static int buffers_new(struct vrt_kit *kit)
+{
+    const struct vrt_kit_layout *layout = &kit->layout;
+    const struct {
+        struct vrt_buffer **buffer;
+        size_t bytes;
+    } wanted[] = {
+        { &kit->planes[SIDE_IN], layout->planes_bytes[SIDE_IN] },
+        { &kit->planes[SIDE_OUT], layout->planes_bytes[SIDE_OUT] },
+        { &kit->rgb[SIDE_IN], layout->rgb_bytes[SIDE_IN] },
+        { &kit->rgb[SIDE_OUT], layout->rgb_bytes[SIDE_OUT] },
+        { &kit->tile, layout->tile_bytes },
+        { &kit->ranges, RANGES_BYTES },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wanted); i++) {
+        int r = wanted[i].bytes ?
+            vrt_buffer_new(kit->device, wanted[i].bytes, wanted[i].buffer) : 0;
+        if (r)
+            return vrt_fold(r);
+    }
+    kit->host = malloc(VRT_MAX(layout->planes_bytes[SIDE_IN], layout->planes_bytes[SIDE_OUT]));
+    return kit->host ? 0 : vrt_raise(-ENOMEM);
+}
+
+static int executors_new(struct vrt_kit *kit, struct vrt_replica *replica, enum vrt_dtype dtype)
+{
+    struct vrt_graph *graphs[VRT_KIT_GRAPH_COUNT], *packed[VRT_KIT_GRAPH_COUNT];
+    struct vrt_executor *executors[VRT_KIT_GRAPH_COUNT];
+    size_t n = 0;
+    int r = vrt_kit_graphs_new(kit->work, &kit->work->grid, dtype, graphs);
+
+    for (int g = 0; !r && g < VRT_KIT_GRAPH_COUNT; g++)
+        if (graphs[g])
+            packed[n++] = graphs[g];
+    if (!r)
+        r = vrt_executor_new_all(kit->device, replica, packed, n, &kit->arena, executors);
+    if (!r) {
+        n = 0;
+        for (int g = 0; g < VRT_KIT_GRAPH_COUNT; g++)
+            if (graphs[g])
+                kit->executors[g] = executors[n++];
+    }
+    free_graphs(graphs);
+    return vrt_fold(r);
+}
+
+int vrt_kit_new(struct vrt_device *device, const struct vrt_work *work, struct vrt_replica *replica,
+                enum vrt_dtype dtype, struct vrt_kit **ret_kit)
+{
+    struct vrt_kit *kit = calloc(1, sizeof(*kit));
+    int r;
+
+    if (!kit)
+        return vrt_raise(-ENOMEM);
+    kit->device = device;
+    kit->work = work;
+    vrt_kit_layout(work, &work->grid, &kit->layout);
+    r = buffers_new(kit);
+    if (!r)
+        r = executors_new(kit, replica, dtype);
+    if (r) {
+        vrt_kit_free(kit);
+        return vrt_fold(r);
+    }
+    *ret_kit = kit;
+    return 0;
+}
+
+struct vrt_kit *vrt_kit_free(struct vrt_kit *kit)
+{
+    if (!kit)
+        return NULL;
+    for (int g = 0; g < VRT_KIT_GRAPH_COUNT; g++)
+        vrt_executor_free(kit->executors[g]);
+    vrt_arena_done(kit->device, &kit->arena);
+    for (int side = 0; side < SIDE_COUNT; side++) {
+        vrt_buffer_free(kit->device, kit->planes[side]);
+        vrt_buffer_free(kit->device, kit->rgb[side]);
+    }
+    vrt_buffer_free(kit->device, kit->tile);
+    vrt_buffer_free(kit->device, kit->ranges);
+    free(kit->host);
+    free(kit);
+    return NULL;
+}
+
+size_t vrt_kit_bytes(const struct vrt_kit *kit)
+{
+    return kit->arena.size_bytes + buffers_bytes(&kit->layout);
+}
+
+size_t vrt_kit_arena_bytes(const struct vrt_kit *kit)
+{
+    return kit->arena.size_bytes;
+}
+
+/* Copies the frame's planes between its rows and the packed ones at kit->host. */
+static void repack(struct vrt_kit *kit, const struct vrt_frame *frame, int side)
+{
+    size_t sample_bytes = (size_t)vrt_frame_format_sample_bytes(&frame->format);
+
+    for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
+        const struct vrt_plane *plane = &frame->planes[p];
+        size_t row_bytes = (size_t)plane->width * sample_bytes;
+        uint8_t *packed = kit->host + kit->layout.plane_offset[side][p];
+        for (int y = 0; y < plane->height; y++) {
+            uint8_t *row = plane->data + (size_t)y * plane->stride_bytes;
+            if (side == SIDE_IN)
+                memcpy(packed + (size_t)y * row_bytes, row, row_bytes);
+            else
+                memcpy(row, packed + (size_t)y * row_bytes, row_bytes);
+        }
+    }
+}
+
+/* Bindings of the frame's planes. Return: how many. */
+static int bind_planes(const struct vrt_kit *kit, int side, struct vrt_binding *bindings)
+{
+    const struct vrt_frame_format *format = side == SIDE_IN ? &kit->work->in : &kit->work->out;
+    int n = vrt_frame_format_n_planes(format);
+
+    for (int p = 0; p < n; p++)
+        bindings[p] = (struct vrt_binding){ kit->planes[side], kit->layout.plane_offset[side][p] };
+    return n;
+}
+
+static int submit_to_rgb(struct vrt_kit *kit)
+{
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2];
+    int n = bind_planes(kit, SIDE_IN, bindings);
+
+    bindings[n++] = (struct vrt_binding){ kit->rgb[SIDE_IN], 0 };
+    bindings[n] = (struct vrt_binding){ kit->ranges, 0 };
+    return vrt_executor_submit(kit->executors[VRT_KIT_TO_RGB], bindings);
+}
+
+static int submit_to_planes(struct vrt_kit *kit)
+{
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2] = { { kit->rgb[SIDE_OUT], 0 } };
+    int n = 1 + bind_planes(kit, SIDE_OUT, bindings + 1);
+
+    bindings[n] = (struct vrt_binding){ kit->ranges, RANGE_OUT_OFFSET };
+    return vrt_executor_submit(kit->executors[VRT_KIT_TO_PLANES], bindings);
+}
+
+/* Bytes from the beginning of an RGB frame of this width to a pixel of it. */
+static size_t pixel_offset(int x, int y, int width)
+{
+    return ((size_t)y * (size_t)width + (size_t)x) * 3 * sizeof(float);
+}
+
+/* Runs the network over the tile in column `i`, row `j` of the grid. */
+static int submit_tile(struct vrt_kit *kit, int i, int j)
+{
+    const struct vrt_work *work = kit->work;
+    const struct vrt_network_info *info = vrt_network_info(work->network);
+    int scale = info->scale;
+    int x = vrt_tile_origin(&work->grid.x, i), y = vrt_tile_origin(&work->grid.y, j);
+    int cut_x = vrt_tile_cut(&work->grid.x, i), cut_y = vrt_tile_cut(&work->grid.y, j);
+    struct vrt_binding in = { kit->rgb[SIDE_IN], pixel_offset(x, y, work->in.width) };
+    struct vrt_binding out = { kit->tile ? kit->tile : kit->rgb[SIDE_OUT], 0 };
+    int r = 0;
+
+    /* A gray network restores red, green and blue one after the other. */
+    for (int c = 0; !r && c < 3; c += info->in_channels) {
+        struct vrt_binding bindings[2] = { in, out };
+        bindings[0].offset_bytes += (size_t)c * sizeof(float);
+        bindings[1].offset_bytes += (size_t)c * sizeof(float);
+        r = vrt_executor_submit(kit->executors[VRT_KIT_NETWORK], bindings);
+    }
+    if (r || !kit->tile)
+        return r;
+
+    struct vrt_binding bindings[2] = {
+        { kit->tile, pixel_offset(cut_x * scale, cut_y * scale, work->grid.x.size * scale) },
+        { kit->rgb[SIDE_OUT],
+          pixel_offset((x + cut_x) * scale, (y + cut_y) * scale, work->out.width) },
+    };
+    int variant = (cut_x ? 1 : 0) + (cut_y ? 2 : 0);
+    return vrt_executor_submit(kit->executors[VRT_KIT_COPY + variant], bindings);
+}
+
+static int compute(struct vrt_kit *kit, const struct vrt_kit_watch *watch)
+{
+    const struct vrt_tile_grid *grid = &kit->work->grid;
+    int r = submit_to_rgb(kit);
+
+    for (int j = 0; !r && j < grid->y.n; j++) {
+        for (int i = 0; !r && i < grid->x.n; i++) {
+            if (!watch->go_on(watch->ctx))
+                return vrt_raise(-ECANCELED);
+            r = submit_tile(kit, i, j);
+        }
+    }
+    if (!r)
+        r = submit_to_planes(kit);
+    return r ? r : vrt_device_finish(kit->device);
+}
+
+static int download(struct vrt_kit *kit, struct vrt_frame *out, struct vrt_kit_ranges *ret_ranges)
+{
+    int r = vrt_buffer_read(kit->device, kit->ranges, 0, &ret_ranges->in, RANGE_BYTES);
+
+    if (!r)
+        r = vrt_buffer_read(kit->device, kit->ranges, RANGE_OUT_OFFSET, &ret_ranges->out,
+                            RANGE_BYTES);
+    if (!r)
+        r = vrt_buffer_read(kit->device, kit->planes[SIDE_OUT], 0, kit->host,
+                            kit->layout.planes_bytes[SIDE_OUT]);
+    if (!r)
+        repack(kit, out, SIDE_OUT);
+    return r;
+}
+
+int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
+                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                struct vrt_kit_ranges *ret_ranges)
+{
+    int64_t start_ns = vrt_clock_now_ns(), now_ns;
+    int r;
+
+    repack(kit, in, SIDE_IN);
+    r = vrt_buffer_write(kit->device, kit->planes[SIDE_IN], 0, kit->host,
+                         kit->layout.planes_bytes[SIDE_IN]);
+    now_ns = vrt_clock_now_ns();
+    times->upload_ns += now_ns - start_ns;
+    if (r)
+        return vrt_fold(r);
+
+    start_ns = now_ns;
+    r = compute(kit, watch);
+    now_ns = vrt_clock_now_ns();
+    times->compute_ns += now_ns - start_ns;
+    if (r) {
+        /* What was submitted before must be done with the buffers before they are used again. */
+        int ignored = vrt_device_finish(kit->device);
+        (void)ignored;
+        return vrt_fold(r);
+    }
+
+    start_ns = now_ns;
+    r = download(kit, out, ret_ranges);
+    times->download_ns += vrt_clock_now_ns() - start_ns;
+    return vrt_fold(r);
+}

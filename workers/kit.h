@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A kit: everything one device needs to restore frames of one job: recorded programs for planes to
+ * RGB, for a tile of the network and for RGB to planes, the arena they share, and the frame's
+ * buffers. One frame goes through it at a time.
+ *
+ * Thread: that of the device.
+ */
+
+#include <stddef.h>
+
+#include "backend/backend.h"
+#include "workers/work.h"
+
+struct vrt_kit;
+
+/* What one frame's way through a kit turned out to be. Nanoseconds of the device thread. */
+struct vrt_kit_times {
+    int64_t upload_ns, compute_ns, download_ns;
+};
+
+/* Smallest and largest finite value, and how many are not finite. */
+struct vrt_kit_range {
+    float min, max, n_not_finite, n;
+};
+
+/* What the frame looked like as RGB, before and after. */
+struct vrt_kit_ranges {
+    struct vrt_kit_range in, out;
+};
+
+/* Asked between tiles: whether to go on. */
+struct vrt_kit_watch {
+    bool (*go_on)(void *ctx);
+    void *ctx;
+};
+
+/* What a kit will be. */
+struct vrt_kit_plan {
+    size_t bytes;                   /* of device memory, beside the replica */
+    int64_t tile_flops;             /* of one tile's network */
+};
+
+/*
+ * Plans a kit for `work`, tiled by `grid`. Nothing is allocated on the device.
+ * Return: 0; -EINVAL: the device can't run the network; -ENOMEM.
+ */
+int vrt_kit_plan(struct vrt_device *device, const struct vrt_work *work,
+                 const struct vrt_tile_grid *grid, enum vrt_dtype dtype,
+                 struct vrt_kit_plan *ret_plan);
+
+/*
+ * `work` and `replica` (of the network in `dtype`) must outlive it.
+ * Return: 0; outcome of the backend; -errno.
+ */
+int vrt_kit_new(struct vrt_device *device, const struct vrt_work *work, struct vrt_replica *replica,
+                enum vrt_dtype dtype, struct vrt_kit **ret_kit);
+
+/* Return: NULL. */
+struct vrt_kit *vrt_kit_free(struct vrt_kit *kit);
+
+/* What vrt_kit_plan() promised. */
+size_t vrt_kit_bytes(const struct vrt_kit *kit);
+
+/* The part of it that is the arena: intermediates and workspaces. */
+size_t vrt_kit_arena_bytes(const struct vrt_kit *kit);
+
+struct vrt_frame;
+
+/*
+ * Restores `in` (of work->in) into `out` (of work->out, writable): samples only. The times are
+ * added to *times. Return: 0; outcome; -ECANCELED: the watch said so; -errno.
+ */
+int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
+                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                struct vrt_kit_ranges *ret_ranges);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/outlet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+#define VRT_LOG_TOPIC "outlet"
+
+/* Below the loop, above the devices: see INTAKE_NICE. */
+#define OUTLET_NICE 2
+
+#define NAME_BYTES 96
+
+struct outlet {
+    /* immutable */
+    struct vrt_outlet_params params;
+
+    struct {                            /* the outlet's thread */
+        int *segment_fds;               /* in order */
+        int n_segments;
+        struct vrt_encoder *encoder;    /* of the last segment; NULL: that is complete */
+        int64_t segment_frames;         /* in it */
+        bool is_finished;               /* the output is what it should be */
+    } own;
+};
+
+struct vrt_outlet_task *vrt_outlet_task_free(struct vrt_outlet_task *task)
+{
+    if (!task)
+        return NULL;
+    for (int i = 0; i < task->frames.n; i++)
+        vrt_frame_unref(task->frames.out[i]);
+    free(task->warnings);
+    free(task);
+    return NULL;
+}
+
+struct vrt_outlet_task *vrt_outlet_task_new(enum vrt_outlet_request request,
+                                        void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_outlet_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, NULL);
+    task->request = request;
+    task->ctx = ctx;
+    return task;
+}
+
+static void segment_name(const struct outlet *outlet, int i, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%s-%05d.seg", outlet->params.job_id, i);
+}
+
+/* Opens the next segment's file and an encoder that writes to it. */
+static int begin_segment(struct outlet *outlet, struct vrt_error *error)
+{
+    size_t n = (size_t)outlet->own.n_segments + 1;
+    int *fds = realloc(outlet->own.segment_fds, n * sizeof(*fds));
+    char name[NAME_BYTES];
+    int fd;
+
+    if (!fds)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "a segment");
+    outlet->own.segment_fds = fds;
+    segment_name(outlet, outlet->own.n_segments, name);
+    fd = openat(outlet->params.spool_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), "the spool folder");
+    fds[outlet->own.n_segments++] = fd;
+    outlet->own.segment_frames = 0;
+    return vrt_fold(vrt_encoder_new(outlet->params.encoder, fd, &outlet->own.encoder, error));
+}
+
+static int end_segment(struct outlet *outlet, struct vrt_error *error)
+{
+    int64_t size_bytes;
+    int r = vrt_encoder_finish(outlet->own.encoder, &size_bytes, error);
+
+    outlet->own.encoder = vrt_encoder_free(outlet->own.encoder);
+    return vrt_fold(r);
+}
+
+static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
+{
+    for (int i = 0; i < task->frames.n; i++) {
+        int r = 0;
+        if (atomic_load(outlet->params.cancel))
+            return vrt_raise(-ECANCELED);
+        if (!outlet->own.encoder)
+            r = begin_segment(outlet, &task->error);
+        if (!r)
+            r = vrt_encoder_send(outlet->own.encoder, task->frames.out[i], &task->error);
+        task->frames.out[i] = vrt_frame_unref(task->frames.out[i]);
+        if (!r && ++outlet->own.segment_frames == outlet->params.segment_frames)
+            r = end_segment(outlet, &task->error);
+        if (r)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
+{
+    const struct vrt_joiner_params params = {
+        .segment_fds = outlet->own.segment_fds,
+        .n_segments = outlet->own.n_segments,
+        .input_fd = outlet->params.input_fd,
+        .input_name = outlet->params.input_name,
+        .output_fd = outlet->params.output_fd,
+        .container = outlet->params.container,
+        .cancel = outlet->params.cancel,
+    };
+    const struct vrt_joiner_expected expected = {
+        .container = outlet->params.container,
+        .n_frames = task->n_frames,
+        .duration_ns = task->duration_ns,
+        .fps = task->fps,
+    };
+    VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
+    int r = outlet->own.encoder ? end_segment(outlet, &task->error) : 0;
+
+    if (!r && !result)
+        r = vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
+    if (!r)
+        r = vrt_joiner_run(&params, result, &task->error);
+    if (!r)
+        r = vrt_joiner_verify(outlet->params.output_fd, &expected, outlet->params.cancel,
+                              &task->error);
+    if (r)
+        return vrt_fold(r);
+    outlet->own.is_finished = true;
+    if (result->warnings.n > 0) {
+        task->warnings = malloc(sizeof(*task->warnings));
+        if (task->warnings)
+            *task->warnings = result->warnings;
+    }
+    return 0;
+}
+
+/* Removes the segments; an output that isn't complete is left empty. */
+static void clean_up(struct outlet *outlet)
+{
+    vrt_encoder_free(outlet->own.encoder);
+    for (int i = 0; i < outlet->own.n_segments; i++) {
+        char name[NAME_BYTES];
+        segment_name(outlet, i, name);
+        close(outlet->own.segment_fds[i]);
+        if (unlinkat(outlet->params.spool_fd, name, 0) < 0)
+            vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
+                            outlet->params.job_id, name, strerror(errno));
+    }
+    if (!outlet->own.is_finished && ftruncate(outlet->params.output_fd, 0) < 0)
+        vrt_log_warning("job %s: its incomplete output can't be emptied: %s, ignoring",
+                        outlet->params.job_id, strerror(errno));
+    free(outlet->own.segment_fds);
+    free(outlet);
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct outlet *outlet = ctx;
+    struct vrt_task *taken;
+
+    while ((taken = vrt_mailbox_take(mailbox))) {
+        struct vrt_outlet_task *task = vrt_container_of(taken, struct vrt_outlet_task, task);
+        int64_t start_ns = vrt_clock_now_ns();
+        if (task->request == VRT_OUTLET_ENCODE)
+            task->result = encode(outlet, task);
+        else
+            task->result = finish(outlet, task);
+        task->busy_ns = vrt_clock_now_ns() - start_ns;
+        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
+    }
+    clean_up(outlet);
+}
+
+int vrt_outlet_new(const struct vrt_outlet_params *params, struct vrt_mailbox **ret_mailbox)
+{
+    struct outlet *outlet = calloc(1, sizeof(*outlet));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!outlet)
+        return vrt_raise(-ENOMEM);
+    outlet->params = *params;
+    const struct vrt_mailbox_params mailbox = {
+        .name = "vrt-encode",
+        .capacity = VRT_OUTLET_CAPACITY,
+        .nice = OUTLET_NICE,
+        .run = run,
+        .run_ctx = outlet,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        free(outlet);
+        return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/runner.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/log.h"
+#include "workers/fidelity.h"
+
+#define VRT_LOG_TOPIC "runner"
+
+#define MEMORY_FRACTION_DEFAULT 0.8
+
+/* Values of RGB beyond these are no picture any more: 0 to 1 is what can be shown. */
+#define WILD_MIN (-16.0f)
+#define WILD_MAX 17.0f
+
+/* A result of less contrast than OUT from a frame of more than IN is blank. */
+#define BLANK_IN (1.0f / 16)
+#define BLANK_OUT (1.0f / 256)
+
+struct held_replica {
+    struct vrt_list link;
+    uint64_t checksum;
+    enum vrt_dtype dtype;
+    struct vrt_replica *replica;
+    int n_kits;                     /* that refer to it; 0: idle */
+    int64_t used_ns;
+};
+
+struct held_kit {
+    struct vrt_list link;
+    struct vrt_work *work;          /* a reference */
+    enum vrt_dtype dtype;
+    struct held_replica *replica;
+    struct vrt_kit *kit;
+    int64_t used_ns;
+};
+
+struct vrt_runner {
+    struct vrt_device *device;
+    struct vrt_runner_params params;
+    struct vrt_list replicas;       /* of struct held_replica.link */
+    struct vrt_list kits;           /* of struct held_kit.link */
+    int64_t peak_bytes;
+};
+
+int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *params,
+                   struct vrt_runner **ret_runner)
+{
+    struct vrt_runner *runner = calloc(1, sizeof(*runner));
+
+    if (!runner)
+        return vrt_raise(-ENOMEM);
+    runner->device = device;
+    runner->params = *params;
+    if (runner->params.memory_fraction <= 0)
+        runner->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
+    if (runner->params.n_sharing < 1)
+        runner->params.n_sharing = 1;
+    vrt_list_init(&runner->replicas);
+    vrt_list_init(&runner->kits);
+    *ret_runner = runner;
+    return 0;
+}
+
+static void free_kit(struct held_kit *held)
+{
+    vrt_list_remove(&held->link);
+    held->replica->n_kits--;
+    held->replica->used_ns = vrt_clock_now_ns();
+    vrt_kit_free(held->kit);
+    vrt_work_unref(held->work);
+    free(held);
+}
+
+static void free_replica(struct vrt_runner *runner, struct held_replica *held)
+{
+    vrt_assert(held->n_kits == 0);
+    vrt_list_remove(&held->link);
+    vrt_replica_free(runner->device, held->replica);
+    free(held);
+}
+
+struct vrt_runner *vrt_runner_free(struct vrt_runner *runner)
+{
+    struct held_kit *kit;
+    struct held_replica *replica;
+
+    if (!runner)
+        return NULL;
+    VRT_LIST_FOREACH(kit, &runner->kits, link)
+        free_kit(kit);
+    VRT_LIST_FOREACH(replica, &runner->replicas, link)
+        free_replica(runner, replica);
+    free(runner);
+    return NULL;
+}
+
+static void note_peak(struct vrt_runner *runner)
+{
+    runner->peak_bytes = VRT_MAX(runner->peak_bytes, vrt_device_used_bytes(runner->device));
+}
+
+/* Gives up the least recently used of what is idle: a replica, else the kit of a job that waits. */
+static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *keep)
+{
+    struct held_replica *replica, *oldest_replica = NULL;
+    struct held_kit *kit, *oldest_kit = NULL;
+
+    VRT_LIST_FOREACH(replica, &runner->replicas, link)
+        if (!replica->n_kits && (!oldest_replica || replica->used_ns < oldest_replica->used_ns))
+            oldest_replica = replica;
+    if (oldest_replica) {
+        free_replica(runner, oldest_replica);
+        return true;
+    }
+    VRT_LIST_FOREACH(kit, &runner->kits, link)
+        if (kit->work != keep && (!oldest_kit || kit->used_ns < oldest_kit->used_ns))
+            oldest_kit = kit;
+    if (oldest_kit)
+        free_kit(oldest_kit);
+    return oldest_kit != NULL;
+}
+
+static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_network *network,
+                                enum vrt_dtype dtype, struct held_replica **ret_held)
+{
+    uint64_t checksum = vrt_network_checksum(network);
+    struct held_replica *held;
+    size_t n_params;
+
+    VRT_LIST_FOREACH(held, &runner->replicas, link) {
+        if (held->checksum == checksum && held->dtype == dtype) {
+            held->used_ns = vrt_clock_now_ns();
+            *ret_held = held;
+            return 0;
+        }
+    }
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return vrt_raise(-ENOMEM);
+    held->checksum = checksum;
+    held->dtype = dtype;
+    held->used_ns = vrt_clock_now_ns();
+    const struct vrt_param *params = vrt_network_params(network, &n_params);
+    int r = vrt_replica_new(runner->device, params, n_params, dtype, &held->replica);
+    if (r) {
+        free(held);
+        return vrt_fold(r);
+    }
+    vrt_list_append(&runner->replicas, &held->link);
+    note_peak(runner);
+    *ret_held = held;
+    return 0;
+}
+
+static int make_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
+                    struct held_kit **ret_held)
+{
+    struct held_replica *replica;
+    struct held_kit *held;
+    int r = find_or_make_replica(runner, work->network, dtype, &replica);
+
+    if (r)
+        return vrt_fold(r);
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return vrt_raise(-ENOMEM);
+    r = vrt_kit_new(runner->device, work, replica->replica, dtype, &held->kit);
+    if (r) {
+        free(held);
+        return vrt_fold(r);
+    }
+    held->work = vrt_work_ref(work);
+    held->dtype = dtype;
+    held->replica = replica;
+    replica->n_kits++;
+    vrt_list_append(&runner->kits, &held->link);
+    note_peak(runner);
+    *ret_held = held;
+    return 0;
+}
+
+static struct held_kit *find_kit(const struct vrt_runner *runner, const struct vrt_work *work)
+{
+    struct held_kit *held;
+
+    VRT_LIST_FOREACH(held, &runner->kits, link)
+        if (held->work == work)
+            return held;
+    return NULL;
+}
+
+/* The kit for the work, made if need be, at the cost of whatever is idle. */
+static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
+                   struct held_kit **ret_held)
+{
+    struct held_kit *held = find_kit(runner, work);
+    int r = 0;
+
+    if (!held || held->dtype != dtype) {
+        if (held)
+            free_kit(held);
+        do {
+            r = make_kit(runner, work, dtype, &held);
+        } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, work));
+    }
+    if (r)
+        return vrt_fold(r);
+    held->used_ns = vrt_clock_now_ns();
+    *ret_held = held;
+    return 0;
+}
+
+/* What AUTO would rather be than f32, or f32. */
+static enum vrt_dtype preferred_dtype(const struct vrt_device_info *info)
+{
+    switch (info->kind) {
+    case VRT_DEVICE_CUDA:
+        if (info->native_bf16)
+            return VRT_DTYPE_BF16;
+        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
+    case VRT_DEVICE_XPU:
+    case VRT_DEVICE_MPS:
+        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
+    case VRT_DEVICE_CPU:
+        return info->native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
+    default:
+        return VRT_DTYPE_F32;
+    }
+}
+
+/* Whether the network in `dtype` is close enough to itself in f32; what isn't known is measured. */
+static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, enum vrt_dtype dtype)
+{
+    struct held_replica *full, *reduced;
+    double *db = &survey->fidelity_db[dtype];
+    int r = 0;
+
+    if (isnan(*db)) {
+        r = find_or_make_replica(runner, survey->work->network, VRT_DTYPE_F32, &full);
+        if (!r)
+            r = find_or_make_replica(runner, survey->work->network, dtype, &reduced);
+        if (!r)
+            r = vrt_fidelity_measure(runner->device, survey->work->network, full->replica,
+                                     reduced->replica, dtype, db);
+        if (r) {
+            vrt_log_debug("%s in %s: %s, f32 is used", vrt_device_info(runner->device)->name,
+                          vrt_dtype_name(dtype), vrt_backend_strerror(r));
+            return false;
+        }
+        vrt_log_info("%s in %s on %s: %.1f dB of f32",
+                     vrt_network_info(survey->work->network)->description, vrt_dtype_name(dtype),
+                     vrt_device_info(runner->device)->name, *db);
+    }
+    return *db >= VRT_FIDELITY_MIN_DB;
+}
+
+static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_survey *survey)
+{
+    enum vrt_dtype dtype;
+
+    switch (survey->precision) {
+    case VRT_PRECISION_F16:
+        return VRT_DTYPE_F16;
+    case VRT_PRECISION_BF16:
+        return VRT_DTYPE_BF16;
+    case VRT_PRECISION_AUTO:
+        dtype = preferred_dtype(vrt_device_info(runner->device));
+        return is_faithful(runner, survey, dtype) ? dtype : VRT_DTYPE_F32;
+    default:
+        return VRT_DTYPE_F32;
+    }
+}
+
+/* What jobs may take: a share of what is free, and of what idle replicas would leave. */
+static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replica *keep)
+{
+    struct vrt_memory_info memory = { -1, -1 };
+    struct held_replica *held;
+    int64_t idle_bytes = 0;
+
+    if (vrt_device_memory(runner->device, &memory) || memory.free_bytes < 0)
+        return -1;
+    VRT_LIST_FOREACH(held, &runner->replicas, link)
+        if (!held->n_kits || held == keep)
+            idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
+    return (int64_t)(runner->params.memory_fraction *
+                     (double)(memory.free_bytes / runner->params.n_sharing + idle_bytes));
+}
+
+/* The first grid from the wanted one on that fits, with what it takes. */
+static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey, int64_t replica_bytes,
+                    struct vrt_error *error)
+{
+    const char *device = vrt_device_info(runner->device)->name;
+
+    survey->grid = survey->work->grid;
+    for (;;) {
+        struct vrt_kit_plan plan;
+        int r = vrt_kit_plan(runner->device, survey->work, &survey->grid, survey->dtype, &plan);
+        if (r == -EINVAL)
+            return vrt_refuse(error, r, "device.failed", "%s can't run this network in %s", device,
+                              vrt_dtype_name(survey->dtype));
+        if (r)
+            return vrt_refuse_errno(error, r, device);
+        survey->planned_bytes = replica_bytes + (int64_t)plan.bytes;
+        survey->tile_flops = plan.tile_flops;
+        if (survey->allowed_bytes < 0 || survey->planned_bytes <= survey->allowed_bytes)
+            return 0;
+        if (survey->exact_grid || !vrt_tile_refine(&survey->grid, survey->work->needs))
+            return vrt_refuse(error, -ENOSPC, "device.memory",
+                              "the job needs %" PRId64 " MiB of %s, which has %" PRId64
+                              " MiB to give%s", survey->planned_bytes >> 20, device,
+                              survey->allowed_bytes >> 20,
+                              survey->exact_grid ? ": ask for a smaller tile, or for none" : "");
+    }
+}
+
+int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
+                      struct vrt_error *error)
+{
+    const char *device = vrt_device_info(runner->device)->name;
+    struct held_replica *replica;
+    int r;
+
+    survey->dtype = resolve_precision(runner, survey);
+    do {
+        r = find_or_make_replica(runner, survey->work->network, survey->dtype, &replica);
+    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, NULL));
+    if (r == -EINVAL)
+        return vrt_refuse(error, r, "device.failed", "%s can't hold this network in %s", device,
+                          vrt_dtype_name(survey->dtype));
+    if (r)
+        return vrt_refuse(error, r, "device.failed", "%s: %s", device, vrt_backend_strerror(r));
+    survey->allowed_bytes = allowed_bytes(runner, replica);
+    return vrt_fold(fit_grid(runner, survey,
+                             (int64_t)vrt_replica_bytes(runner->device, replica->replica), error));
+}
+
+int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype)
+{
+    struct held_kit *held;
+
+    return vrt_fold(get_kit(runner, work, dtype, &held));
+}
+
+static float clamp01(float v)
+{
+    return v < 0 ? 0 : v > 1 ? 1 : v;
+}
+
+/* Whether the frame can be right. Return: 0; VRT_RUNNER_E_OUTPUT, with what is wrong. */
+static int check_ranges(const struct vrt_kit_ranges *ranges, struct vrt_error *error)
+{
+    const struct vrt_kit_range *in = &ranges->in, *out = &ranges->out;
+    const int r = VRT_RUNNER_E_OUTPUT;
+
+    if (!(out->n_not_finite == 0))
+        return vrt_refuse(error, r, "device.failed", "%.0f values of the result are not finite",
+                          (double)out->n_not_finite);
+    if (!(out->min >= WILD_MIN && out->max <= WILD_MAX))
+        return vrt_refuse(error, r, "device.failed",
+                          "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
+                          (double)out->min, (double)out->max);
+    if (clamp01(in->max) - clamp01(in->min) > BLANK_IN &&
+        clamp01(out->max) - clamp01(out->min) < BLANK_OUT)
+        return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
+    return 0;
+}
+
+static int run_frame(struct held_kit *held, struct vrt_shard_frames *frames, int i,
+                     const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *out = NULL;
+    const struct vrt_frame *in = frames->in[i];
+    struct vrt_kit_ranges ranges;
+    int r = vrt_frame_new(&held->work->out, &out);
+
+    if (!r)
+        r = vrt_kit_run(held->kit, in, out, watch, times, &ranges);
+    if (!r)
+        r = check_ranges(&ranges, error);
+    if (r)
+        return vrt_fold(r);
+    out->pts = in->pts;
+    out->duration = in->duration;
+    out->index = in->index;
+    out->concealed = in->concealed;
+    frames->out[i] = VRT_STEAL(out);
+    return 0;
+}
+
+int vrt_runner_run(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
+                   struct vrt_shard_frames *frames, const struct vrt_kit_watch *watch,
+                   struct vrt_kit_times *times, struct vrt_error *error)
+{
+    struct held_kit *held;
+    int r = get_kit(runner, work, dtype, &held);
+
+    for (int i = 0; !r && i < frames->n; i++)
+        r = run_frame(held, frames, i, watch, times, error);
+    if (!r)
+        return 0;
+    for (int i = 0; i < frames->n; i++)
+        frames->out[i] = vrt_frame_unref(frames->out[i]);
+    return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
+}
+
+int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work)
+{
+    const struct held_kit *held = find_kit(runner, work);
+
+    if (!held)
+        return -1;
+    return (int64_t)(vrt_kit_bytes(held->kit) +
+                     vrt_replica_bytes(runner->device, held->replica->replica));
+}
+
+void vrt_runner_release(struct vrt_runner *runner, const struct vrt_work *work)
+{
+    struct held_kit *held = find_kit(runner, work);
+
+    if (held)
+        free_kit(held);
+}
+
+void vrt_runner_trim(struct vrt_runner *runner, int64_t idle_ns)
+{
+    int64_t now_ns = vrt_clock_now_ns();
+    struct held_replica *held;
+
+    VRT_LIST_FOREACH(held, &runner->replicas, link)
+        if (!held->n_kits && now_ns - held->used_ns >= idle_ns)
+            free_replica(runner, held);
+}
+
+void vrt_runner_usage(struct vrt_runner *runner, struct vrt_runner_usage *ret_usage)
+{
+    struct vrt_runner_usage usage = { .peak_bytes = runner->peak_bytes };
+    struct vrt_memory_info memory = { -1, -1 };
+    struct held_replica *replica;
+    struct held_kit *kit;
+
+    int r = vrt_device_memory(runner->device, &memory);
+    usage.total_bytes = r ? -1 : memory.total_bytes;
+    usage.free_bytes = r ? -1 : memory.free_bytes;
+    usage.used_bytes = vrt_device_used_bytes(runner->device);
+    VRT_LIST_FOREACH(replica, &runner->replicas, link) {
+        usage.replica_bytes += (int64_t)vrt_replica_bytes(runner->device, replica->replica);
+        usage.n_replicas++;
+    }
+    VRT_LIST_FOREACH(kit, &runner->kits, link)
+        usage.workspace_bytes += (int64_t)vrt_kit_bytes(kit->kit);
+    *ret_usage = usage;
+}

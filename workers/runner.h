@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What one device holds and computes: replicas of networks, kept warm between jobs, and the kits
+ * of the jobs that run, both given up, least recently used first, when memory is short.
+ *
+ * Thread: that of the device.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "frames/clip.h"
+#include "frames/frame.h"
+#include "workers/kit.h"
+#include "workers/recipe.h"
+#include "workers/work.h"
+
+struct vrt_runner;
+
+/* Beside 0, -errno and the outcomes of the backend. */
+enum vrt_runner_outcome {
+    VRT_RUNNER_E_OUTPUT = 64,       /* the result can't be right: not finite, wild, or blank */
+};
+
+/* Frames of a shard. */
+struct vrt_shard_frames {
+    int n;
+    struct vrt_frame *in[VRT_CLIP_FRAMES_MAX];
+    struct vrt_frame *out[VRT_CLIP_FRAMES_MAX];     /* NULL until restored */
+};
+
+/* What a device is asked before a job may use it. */
+struct vrt_survey {
+    struct vrt_work *work;          /* its grid: the coarsest that is wanted */
+    bool exact_grid;                /* the grid was asked for: refuse rather than refine it */
+    enum vrt_precision precision;   /* as asked for */
+    double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
+
+    /* The answer. */
+    struct vrt_tile_grid grid;      /* the first that fits */
+    enum vrt_dtype dtype;
+    int64_t planned_bytes;          /* replica and kit */
+    int64_t tile_flops;             /* of the network on one tile */
+    int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
+};
+
+/* Our own accounting, in bytes. */
+struct vrt_runner_usage {
+    int64_t total_bytes, free_bytes;        /* by the driver; -1: it can't tell */
+    int64_t used_bytes, replica_bytes, workspace_bytes, peak_bytes;
+    int n_replicas;
+};
+
+/* Zeros: defaults. */
+struct vrt_runner_params {
+    double memory_fraction;         /* of the free memory that jobs may take */
+    int n_sharing;                  /* devices that share one memory (a CPU split in several) */
+};
+
+/* Return: 0, -ENOMEM. `device` must outlive it. */
+int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *params,
+                   struct vrt_runner **ret_runner);
+
+/* Gives up all it holds. Return: NULL. */
+struct vrt_runner *vrt_runner_free(struct vrt_runner *runner);
+
+/*
+ * Finds out how the device would do the work: resolves the precision (measuring what a reduced
+ * one costs in fidelity, where nobody knows) and the grid. The replica stays warm.
+ * Return: 0; -EINVAL: it can't run the network, or not so: `error` says why; -ENOSPC: not with its
+ * memory: likewise; outcome; -errno.
+ */
+int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
+                      struct vrt_error *error);
+
+/* Makes ready for the work what the first shard would otherwise wait for. Return: as run. */
+int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype);
+
+/*
+ * Restores the shard's frames: out[0..n-1] are new frames with the timestamps of in[0..n-1].
+ * Return: 0; VRT_RUNNER_E_OUTPUT or an outcome: `error` says what happened; -ECANCELED; -errno.
+ * Where it isn't 0, every out[] is NULL.
+ */
+int vrt_runner_run(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
+                   struct vrt_shard_frames *frames, const struct vrt_kit_watch *watch,
+                   struct vrt_kit_times *times, struct vrt_error *error);
+
+/* Device memory that a kit and the replica of `work` take; -1: it has none. */
+int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work);
+
+/* Gives the kit of a finished job up; its replica stays. */
+void vrt_runner_release(struct vrt_runner *runner, const struct vrt_work *work);
+
+/* Gives up the replicas that no kit uses and that weren't used for `idle_ns`. */
+void vrt_runner_trim(struct vrt_runner *runner, int64_t idle_ns);
+
+/* What it holds now, and the most it ever held. */
+void vrt_runner_usage(struct vrt_runner *runner, struct vrt_runner_usage *ret_usage);
+
+VRT_DEFINE_CLEANUP(struct vrt_runner, vrt_runner_free)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The work of a job, as every device sees it: network, recipe and formats
+ *
+ * Thread: immutable once made, shared by counting references: any number at a time.
+ */
+
+#include <stdatomic.h>
+
+#include "base/cleanup.h"
+#include "frames/format.h"
+#include "frames/tile.h"
+#include "model/network.h"
+
+struct vrt_work {
+    atomic_int n_refs;
+    struct vrt_network *network;
+    struct vrt_frame_format in, out;
+    struct vrt_tile_grid grid;
+    struct vrt_tile_needs needs;
+};
+
+/* Takes a reference to the network. Return: 0, -ENOMEM. */
+int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
+                 const struct vrt_frame_format *out, struct vrt_work **ret_work);
+
+/* Return: work. */
+struct vrt_work *vrt_work_ref(struct vrt_work *work);
+
+/* Return: NULL. */
+struct vrt_work *vrt_work_unref(struct vrt_work *work);
+
+VRT_DEFINE_CLEANUP(struct vrt_work, vrt_work_unref)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+
+#define VRT_LOG_TOPIC "worker"
+
+/* Devices compute with what the loop, decoders and encoders leave: below both. */
+#define WORKER_NICE 5
+
+struct worker {
+    /* immutable */
+    const struct vrt_registry *registry;
+    const struct vrt_device_info *info;
+    struct vrt_runner_params runner_params;
+
+    struct {                            /* the worker's thread */
+        struct vrt_mailbox *mailbox;
+        struct vrt_device *device;      /* NULL: not open */
+        struct vrt_runner *runner;
+        struct vrt_worker_task *task;   /* in hand */
+    } own;
+};
+
+struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
+{
+    if (!task)
+        return NULL;
+    for (int i = 0; i < task->frames.n; i++) {
+        vrt_frame_unref(task->frames.in[i]);
+        vrt_frame_unref(task->frames.out[i]);
+    }
+    vrt_work_unref(task->work);
+    free(task);
+    return NULL;
+}
+
+static void discard(struct vrt_task *task)
+{
+    vrt_worker_task_free(vrt_container_of(task, struct vrt_worker_task, task));
+}
+
+struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_worker_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, discard);
+    task->request = request;
+    task->work_bytes = -1;
+    task->usage.total_bytes = task->usage.free_bytes = -1;
+    task->ctx = ctx;
+    return task;
+}
+
+static void close_device(struct worker *worker)
+{
+    worker->own.runner = vrt_runner_free(worker->own.runner);
+    worker->own.device = vrt_device_close(worker->own.device);
+}
+
+/* Writes a few bytes to the device and reads them back. */
+static int try_out(struct vrt_device *device)
+{
+    static const unsigned char wanted[64] = "a device that answers gives back what it was given";
+    unsigned char got[sizeof(wanted)] = { 0 };
+    struct vrt_buffer *buffer = NULL;
+    int r = vrt_buffer_new(device, sizeof(wanted), &buffer);
+
+    if (!r)
+        r = vrt_buffer_write(device, buffer, 0, wanted, sizeof(wanted));
+    if (!r)
+        r = vrt_device_finish(device);
+    if (!r)
+        r = vrt_buffer_read(device, buffer, 0, got, sizeof(got));
+    vrt_buffer_free(device, buffer);
+    if (!r && memcmp(got, wanted, sizeof(wanted)) != 0)
+        r = VRT_BACKEND_E_FAILED;
+    return r;
+}
+
+static int do_open(struct worker *worker)
+{
+    int r = 0;
+
+    if (!worker->own.device) {
+        r = vrt_device_open(worker->registry, worker->info, &worker->own.device);
+        if (!r)
+            r = vrt_runner_new(worker->own.device, &worker->runner_params, &worker->own.runner);
+    }
+    if (!r)
+        r = try_out(worker->own.device);
+    if (r)
+        close_device(worker);
+    return r;
+}
+
+/* Between tiles: the device is alive, and the shard still wanted. */
+static bool go_on(void *ctx)
+{
+    struct worker *worker = ctx;
+
+    vrt_mailbox_beat(worker->own.mailbox);
+    return !atomic_load(&worker->own.task->task.cancel);
+}
+
+static int do_run(struct worker *worker, struct vrt_worker_task *task)
+{
+    struct vrt_kit_watch watch = { go_on, worker };
+
+    return vrt_runner_run(worker->own.runner, task->work, task->dtype, &task->frames, &watch,
+                          &task->times, &task->error);
+}
+
+static int perform(struct worker *worker, struct vrt_worker_task *task)
+{
+    struct vrt_runner *runner = worker->own.runner;
+
+    if (task->request == VRT_WORKER_OPEN)
+        return do_open(worker);
+    if (!runner)
+        return VRT_BACKEND_E_LOST;
+    switch (task->request) {
+    case VRT_WORKER_SURVEY:
+        return vrt_runner_survey(runner, &task->survey, &task->error);
+    case VRT_WORKER_PREPARE:
+        return vrt_runner_prepare(runner, task->work, task->dtype);
+    case VRT_WORKER_RUN:
+        return do_run(worker, task);
+    case VRT_WORKER_RELEASE:
+        vrt_runner_release(runner, task->work);
+        return 0;
+    case VRT_WORKER_TRIM:
+        vrt_runner_trim(runner, task->idle_ns);
+        return 0;
+    default:
+        return vrt_raise(-EINVAL);
+    }
+}
+
+/* Does what the task asks, and fills in what it tells in any case. */
+static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_task *task)
+{
+    int64_t start_ns = vrt_clock_now_ns();
+
+    task->result = atomic_load(&task->task.cancel) ? -ECANCELED : perform(worker, task);
+    if (task->result) {
+        int ignored = vrt_refuse(&task->error, task->result, "device.failed", "%s",
+                                 vrt_backend_strerror(task->result));
+        (void)ignored;
+    }
+    if (task->result == VRT_BACKEND_E_LOST)
+        close_device(worker);
+    if (worker->own.runner) {
+        vrt_runner_usage(worker->own.runner, &task->usage);
+        if (task->work)
+            task->work_bytes = vrt_runner_work_bytes(worker->own.runner, task->work);
+    }
+    task->busy_ns = vrt_clock_now_ns() - start_ns;
+    if (task->result == -ECANCELED)
+        return VRT_TASK_CANCELLED;
+    return task->result ? VRT_TASK_FAILED : VRT_TASK_DONE;
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct worker *worker = ctx;
+    struct vrt_task *task;
+
+    worker->own.mailbox = mailbox;
+    while ((task = vrt_mailbox_take(mailbox))) {
+        worker->own.task = vrt_container_of(task, struct vrt_worker_task, task);
+        enum vrt_task_outcome outcome = do_task(worker, worker->own.task);
+        worker->own.task = NULL;
+        vrt_mailbox_return(mailbox, task, outcome);
+    }
+    close_device(worker);
+    free(worker);
+}
+
+int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **ret_mailbox)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!worker)
+        return vrt_raise(-ENOMEM);
+    worker->registry = params->registry;
+    worker->info = params->info;
+    worker->runner_params = params->runner;
+    const struct vrt_mailbox_params mailbox = {
+        .name = params->info->name,
+        .capacity = VRT_WORKER_CAPACITY,
+        .nice = WORKER_NICE,
+        .run = run,
+        .run_ctx = worker,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        free(worker);
+        return vrt_fold(r);
+    }
+    return 0;
+}
