@@ -44,7 +44,7 @@ struct vrt_device_snapshot {
     int64_t used_bytes;             /* by our own accounting, now: all that follows */
     int64_t replica_bytes, workspace_bytes, peak_bytes;
     int n_replicas;                 /* networks it holds */
-    char last_error[160];           /* "" if it never failed */
+    char last_error[512];           /* "" if it never failed */
 };
 
 /*
@@ -57,11 +57,11 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
 /*
  * Cancels the pipelines that still run (each calls its done), then closes the devices and ends
  * their threads. `stopped` is called once, on the loop, when nothing of the pool is left on it;
- * every vrt_pipeline must have been freed by then or in a done callback.
+ * pipelines may be freed before or after that.
  */
 void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx);
 
-/* Only before anything ran on the loop, or after `stopped`. Return: NULL. */
+/* After `stopped`, or in it. Return: NULL. */
 struct vrt_pool *vrt_pool_free(struct vrt_pool *pool);
 
 /* How many devices there are: fixed; those lost or quarantined are among them. */

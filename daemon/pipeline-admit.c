@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Admission: the files are looked at by the intake's thread; then each device that was asked for
+ * says whether and how it would do the work. One device of a class goes first: what it measures,
+ * the others of its class needn't.
+ */
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/pipeline-impl.h"
+
+#define VRT_LOG_TOPIC "pipeline"
+
+static void intake_ended(void *ctx, bool abandoned)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    (void)abandoned;
+    pipeline->intake = NULL;
+    vrt_pipeline_step(pipeline);
+}
+
+/* Resolves the request, and makes what the devices will be asked about. */
+static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
+{
+    const struct vrt_admission *admission = &pipeline->admission;
+    struct vrt_device_choice choice;
+    size_t n_infos;
+    const struct vrt_device_info *const *infos = vrt_pool_infos(pipeline->pool, &n_infos);
+    int r = vrt_device_request_resolve(pipeline->request, pipeline->fallback, infos, n_infos,
+                                       &choice, error);
+
+    if (r)
+        vrt_error_set_field(error, "device");
+    else
+        r = vrt_work_new(admission->network, &admission->input.format, &admission->encoder.format,
+                         &pipeline->work);
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), "the job");
+    if (choice.warning[0])
+        vrt_pipeline_warn(pipeline, "%s", choice.warning);
+    vrt_pipeline_warn_all(pipeline, &admission->warnings);
+
+    const struct vrt_network_info *network = vrt_network_info(admission->network);
+    pipeline->work->needs = vrt_recipe_tile_needs(&admission->recipe, network);
+    pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,
+                                           pipeline->work->in.height);
+    pipeline->grid = pipeline->work->grid;
+    pipeline->asked = choice.devices;
+    pipeline->is_surveying = true;
+    return 0;
+}
+
+static void admission_done(struct vrt_task *base)
+{
+    struct vrt_intake_task *task = vrt_container_of(base, struct vrt_intake_task, task);
+    struct vrt_pipeline *pipeline = task->ctx;
+    struct vrt_error error = task->error;
+    int r = base->outcome == VRT_TASK_DONE ? 0 : -ECANCELED;
+
+    if (task->result)
+        r = task->result;
+    vrt_intake_task_free(task);
+    if (!r && !pipeline->is_closing)
+        r = begin_surveys(pipeline, &error);
+    if (r) {
+        r = vrt_refuse_errno(&error, r, "the job");
+        vrt_pipeline_fail(pipeline, &error);
+    }
+    if (pipeline->intake)
+        vrt_mailbox_stop(pipeline->intake);
+}
+
+int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_intake_params params = {
+        .outbox = vrt_pool_outbox(pipeline->pool),
+        .input_fd = pipeline->input_fd,
+        .input_name = pipeline->input_name,
+        .strict = pipeline->strict,
+        .cancel = &pipeline->cancel,
+        .ended = intake_ended,
+        .ctx = pipeline,
+    };
+    struct vrt_intake_task *task = vrt_intake_task_new(VRT_INTAKE_ADMIT, admission_done, pipeline);
+    int r = task ? vrt_intake_new(&params, &pipeline->intake) : vrt_raise(-ENOMEM);
+
+    if (!r) {
+        task->admission = &pipeline->admission;
+        r = vrt_mailbox_post(pipeline->intake, &task->task);
+        vrt_assert(!r);
+        return 0;
+    }
+    vrt_intake_task_free(task);
+    return vrt_fold(r);
+}
+
+static bool is_finer(const struct vrt_tile_grid *a, const struct vrt_tile_grid *b)
+{
+    return (int64_t)a->x.n * a->y.n > (int64_t)b->x.n * b->y.n;
+}
+
+/* A device takes part as it said. */
+static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_survey *survey)
+{
+    double *known = vrt_pool_fidelity(pipeline->pool,
+                                      vrt_network_checksum(pipeline->work->network), d);
+
+    memcpy(known, survey->fidelity_db, sizeof(survey->fidelity_db));
+    pipeline->parts[d].is_surveyed = true;
+    pipeline->parts[d].dtype = survey->dtype;
+    pipeline->parts[d].planned_bytes = survey->planned_bytes;
+    pipeline->devices |= UINT64_C(1) << d;
+    pipeline->job.tile_flops = VRT_MAX(pipeline->job.tile_flops, survey->tile_flops);
+    if (is_finer(&survey->grid, &pipeline->grid))
+        pipeline->grid = survey->grid;
+}
+
+static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pipeline *pipeline = ctx;
+    size_t n_infos;
+
+    pipeline->surveying &= ~(UINT64_C(1) << d);
+    if (task->task.outcome == VRT_TASK_DONE) {
+        accept(pipeline, d, &task->survey);
+    } else {
+        pipeline->survey_error = (struct vrt_error){ .id = "device.failed" };
+        if (!task->task.abandoned)
+            pipeline->survey_error = task->error;
+        int r = vrt_refuse(&pipeline->survey_error, -EIO, "device.failed",
+                           "%s gave no sign of life",
+                           vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
+        (void)r;
+    }
+    vrt_pipeline_step(pipeline);
+}
+
+static void ask_device(struct vrt_pipeline *pipeline, size_t d)
+{
+    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_SURVEY, NULL, NULL);
+    int r = -ENOMEM;
+
+    pipeline->asked &= ~(UINT64_C(1) << d);
+    if (task) {
+        task->work = vrt_work_ref(pipeline->work);
+        task->survey.work = pipeline->work;
+        task->survey.exact_grid = pipeline->admission.tile > 0;
+        task->survey.precision = pipeline->admission.precision;
+        memcpy(task->survey.fidelity_db,
+               vrt_pool_fidelity(pipeline->pool, vrt_network_checksum(pipeline->work->network), d),
+               sizeof(task->survey.fidelity_db));
+        r = vrt_pool_submit(pipeline->pool, d, task, surveyed, pipeline);
+    }
+    if (!r) {
+        pipeline->surveying |= UINT64_C(1) << d;
+        return;
+    }
+    r = vrt_refuse_errno(&pipeline->survey_error, r, "a device");
+    (void)r;
+}
+
+/* Whether a device of d's class is being asked, while nobody of that class has answered. */
+static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d)
+{
+    bool busy = false;
+
+    for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++) {
+        if (vrt_pool_device_class(pipeline->pool, e) != vrt_pool_device_class(pipeline->pool, d))
+            continue;
+        if (pipeline->parts[e].is_surveyed)
+            return false;
+        busy |= pipeline->surveying >> e & 1;
+    }
+    return busy;
+}
+
+/* The device's frame rate, the recipe, and whatever else is told of an admitted job. */
+static void fill_info(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_admission *admission = &pipeline->admission;
+    const struct vrt_reader_info *input = &admission->input;
+    struct vrt_pipeline_info *info = &pipeline->info;
+    int first = -1;
+
+    pipeline->work->grid = pipeline->grid;
+    *info = (struct vrt_pipeline_info){
+        .network = vrt_network_info(pipeline->work->network),
+        .network_checksum = vrt_network_checksum(pipeline->work->network),
+        .recipe = admission->recipe,
+        .width = pipeline->work->in.width,
+        .height = pipeline->work->in.height,
+        .out_width = pipeline->work->out.width,
+        .out_height = pipeline->work->out.height,
+        .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
+        .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
+        .frames_total = input->n_frames_estimate,
+        .devices = pipeline->devices,
+        .reproducible = true,
+    };
+    info->recipe.tile_w = pipeline->work->grid.x.size;
+    info->recipe.tile_h = pipeline->work->grid.y.size;
+    strncpy(info->codec, vrt_codec_name(admission->encoder.codec), sizeof(info->codec) - 1);
+    pipeline->frames_total = input->n_frames_estimate;
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
+        if (!(pipeline->devices >> d & 1))
+            continue;
+        if (first < 0)
+            first = vrt_pool_device_class(pipeline->pool, d);
+        info->reproducible &= vrt_pool_device_class(pipeline->pool, d) == first;
+    }
+}
+
+/* Every device has answered. */
+static void conclude(struct vrt_pipeline *pipeline)
+{
+    if (!pipeline->devices) {
+        vrt_pipeline_fail(pipeline, &pipeline->survey_error);
+        vrt_pipeline_step(pipeline);
+        return;
+    }
+    if (pipeline->survey_error.message[0])
+        vrt_pipeline_warn(pipeline, "not every device takes part: %s",
+                          pipeline->survey_error.message);
+    fill_info(pipeline);
+    pipeline->phase = VRT_PIPELINE_ADMITTED;
+    pipeline->admitted(pipeline->ctx, NULL);
+}
+
+/* Those asked for that are quarantined or lost stay out, unless there are no others. */
+static void give_up_absent(struct vrt_pipeline *pipeline)
+{
+    uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool) & pipeline->asked;
+
+    if (!pipeline->asked)
+        return;
+    if (!pipeline->devices && hopeful && !vrt_pipeline_waits_too_long(pipeline, false))
+        return;
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
+        size_t n_infos;
+        if (!(pipeline->asked >> d & 1))
+            continue;
+        pipeline->survey_error = (struct vrt_error){ 0 };
+        int r = vrt_refuse(&pipeline->survey_error, -ENODEV, "device.failed",
+                           "%s doesn't work: %s",
+                           vrt_pool_infos(pipeline->pool, &n_infos)[d]->name,
+                           vrt_pool_device_error(pipeline->pool, d));
+        (void)r;
+    }
+    pipeline->asked = 0;
+}
+
+void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
+{
+    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+    uint64_t starting = vrt_pool_starting_devices(pipeline->pool);
+
+    if (!pipeline->is_surveying)
+        return;
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
+        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
+            ask_device(pipeline, d);
+    if (pipeline->surveying || pipeline->asked & (ready | starting))
+        return;
+    give_up_absent(pipeline);
+    if (!pipeline->asked && !pipeline->intake)
+        conclude(pipeline);
+}

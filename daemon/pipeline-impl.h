@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a pipeline is made of: private to daemon/pipeline*.c. Everything here is the loop's. */
+
+#include "daemon/pipeline.h"
+#include "daemon/pool-job.h"
+#include "workers/admit.h"
+#include "workers/outlet.h"
+#include "workers/intake.h"
+
+/* Progress is averaged over so many of the last returns of the encoder. */
+#define VRT_PIPELINE_SAMPLES 64
+
+/* A run of frames on its way. It is in one of the pipeline's lists, or with a device. */
+struct vrt_shard {
+    struct vrt_list link;
+    int64_t index;
+    struct vrt_shard_frames frames;     /* in[]: until restored; out[]: from then on */
+    struct vrt_worker_task *task;       /* with a device; NULL else */
+    int last_failed;                    /* the device it failed on last; -1: none */
+    uint64_t excluded;                  /* devices on which it failed twice */
+    uint64_t suspects;                  /* devices whose results for it were wrong */
+    int n_failures;
+    char why[640];                      /* of the last failure */
+};
+
+/* A device's part in the job. */
+struct vrt_part {
+    enum vrt_dtype dtype;
+    bool is_surveyed;
+    int in_flight, n_nomem;
+    int64_t shards_done, shards_failed, frames_done;
+    int64_t planned_bytes;              /* -1: unknown */
+    int64_t work_bytes;                 /* that the device gave to it; -1: it got nothing yet */
+    struct vrt_kit_times times;
+};
+
+struct vrt_sample {
+    int64_t at_ns, frames;
+};
+
+struct vrt_pipeline {
+    struct vrt_pool *pool;
+    struct vrt_pool_job job;            /* listed from vrt_pipeline_new() until it has ended */
+    enum vrt_pipeline_phase phase;
+
+    /* What was asked: copies. */
+    char *job_id, *input_name, *output_name, *model_name, *request, *codec, *preset;
+    int input_fd, output_fd, spool_fd, model_fd;
+    enum vrt_fallback fallback;
+    bool strict;
+    void (*admitted)(void *ctx, const struct vrt_error *error);
+    void (*done)(void *ctx, const struct vrt_error *error);
+    void *ctx;
+
+    /* Admission. */
+    struct vrt_admission admission;
+    struct vrt_work *work;
+    struct vrt_pipeline_info info;
+    struct vrt_tile_grid grid;     /* the finest that a device needs */
+    uint64_t asked;                     /* devices whose survey is to come */
+    uint64_t surveying;                 /* devices that are at it */
+    struct vrt_error survey_error;      /* of the last device that refused */
+    bool is_surveying;                  /* the files were found good: the devices are asked */
+
+    /* The threads; NULL: none, or it has ended. */
+    struct vrt_mailbox *intake, *outlet;
+    atomic_bool cancel;                 /* read by both */
+
+    /* Shards between decoder and encoder, by index. */
+    struct vrt_list ready;              /* of struct vrt_shard.link: for the devices */
+    struct vrt_list restored;           /* of struct vrt_shard.link: for the encoder */
+    struct vrt_list running;            /* of struct vrt_shard.link: with a device */
+    int n_ready, n_running;
+    int64_t n_live;                     /* decoded and not yet encoded, or being decoded */
+    int64_t next_index;                 /* of the next shard decoded */
+    int64_t next_encode;                /* index of the next shard for the encoder */
+    int64_t n_handed;                   /* shards that a device got for the first time */
+    int live_max;
+    int n_decoding, n_encoding;         /* tasks with intake and outlet */
+    bool at_end;                        /* every frame is decoded */
+    bool is_finishing;                  /* the FINISH task was posted */
+
+    /* The end. */
+    bool is_closing;                    /* nothing new is begun */
+    struct vrt_error error;             /* message "": none */
+
+    /* Progress. */
+    uint64_t devices;                   /* that still take part */
+    struct vrt_part parts[VRT_DEVICES_MAX];
+    int64_t started_ns, ended_ns;
+    int64_t no_device_ns;               /* since when there is none; 0: there is */
+    int64_t decode_ns, encode_ns;       /* busy */
+    int64_t frames_decoded, frames_done, frames_concealed;
+    int64_t frames_total;               /* -1: unknown */
+    int64_t duration_ns;
+    struct vrt_sample samples[VRT_PIPELINE_SAMPLES];
+    size_t n_samples;                   /* ever taken */
+    char *warnings[VRT_PIPELINE_WARNINGS_MAX];
+    size_t n_warnings;
+};
+
+/* Adds a warning, unless it is there; further ones than fit are dropped. */
+void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...) VRT_PRINTF(2, 3);
+
+/* Adds each sentence. */
+void vrt_pipeline_warn_all(struct vrt_pipeline *pipeline, const struct vrt_warnings *warnings);
+
+/* Ends it with `error` (the first one counts), as soon as nothing is out any more. */
+void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error);
+
+/* Takes the next step that is due: in any phase, after anything happened. It may call back, and
+ * the callback may free the pipeline: nothing of it may be touched afterwards. */
+void vrt_pipeline_step(struct vrt_pipeline *pipeline);
+
+/* Phase 1. */
+
+/* Starts the intake's thread, and the admission on it. Return: 0, -errno. */
+int vrt_pipeline_admit(struct vrt_pipeline *pipeline);
+
+/* Asks the devices, and ends the admission when all have answered. */
+void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline);
+
+/* Phase 2. */
+
+/* Starts the threads and wakes the devices. Return: 0, -errno. */
+int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline);
+
+/* Keeps decoder, devices and encoder busy. */
+void vrt_pipeline_flow(struct vrt_pipeline *pipeline);
+
+/* Drops the shards that are not with a device. */
+void vrt_pipeline_flow_drop(struct vrt_pipeline *pipeline);
+
+/* The pool's questions: take, returned. */
+struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d);
+void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
+
+/* Fails the job if no device is left for its next shard, or has been for too long. */
+void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline);
+
+/* Whether there has been no device for longer than a job waits. `any`: there is one now. */
+bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any);
+
+/* Notes that `n` more frames are encoded. */
+void vrt_pipeline_note_frames(struct vrt_pipeline *pipeline, int n);

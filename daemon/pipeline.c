@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A pipeline's life: made, admitted, started, ended. pipeline-admit.c is its first phase,
+ * pipeline-flow.c its second, pipeline-progress.c what is told of both. */
+
+#include "daemon/pipeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/pipeline-impl.h"
+
+#define VRT_LOG_TOPIC "pipeline"
+
+/* How long a job waits for a device to come back. */
+#define PATIENCE_S 120
+
+static struct vrt_pipeline *pipeline_of(struct vrt_pool_job *job)
+{
+    return vrt_container_of(job, struct vrt_pipeline, job);
+}
+
+static void on_tick(struct vrt_pool_job *job)
+{
+    vrt_pipeline_step(pipeline_of(job));
+}
+
+static void on_stop(struct vrt_pool_job *job)
+{
+    struct vrt_pipeline *pipeline = pipeline_of(job);
+    const struct vrt_error error = {
+        .id = "job.interrupted",
+        .message = "the daemon was stopped before the job's end",
+    };
+
+    vrt_pipeline_fail(pipeline, &error);
+}
+
+static const struct vrt_pool_job_ops job_ops = {
+    .take = vrt_pipeline_take,
+    .returned = vrt_pipeline_returned,
+    .tick = on_tick,
+    .stop = on_stop,
+};
+
+/* Copies `text`, where there is any, to *ret_copy. */
+static int copy_text(const char *text, char **ret_copy)
+{
+    if (!text)
+        return 0;
+    *ret_copy = strdup(text);
+    return *ret_copy ? 0 : vrt_raise(-ENOMEM);
+}
+
+/* Duplicates `fd`, where there is one, to *ret_fd. */
+static int copy_fd(int fd, int *ret_fd)
+{
+    if (fd < 0)
+        return 0;
+    *ret_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *ret_fd < 0 ? vrt_raise(-errno) : 0;
+}
+
+static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
+{
+    const struct {
+        const char *text;
+        char **copy;
+    } texts[] = {
+        { params->job_id, &pipeline->job_id },
+        { params->input_name, &pipeline->input_name },
+        { params->output_name, &pipeline->output_name },
+        { params->model_name ? params->model_name : "the model", &pipeline->model_name },
+        { params->devices ? params->devices : "auto", &pipeline->request },
+        { params->codec, &pipeline->codec },
+        { params->preset, &pipeline->preset },
+    };
+    const struct {
+        int fd;
+        int *copy;
+    } fds[] = {
+        { params->input_fd, &pipeline->input_fd },
+        { params->output_fd, &pipeline->output_fd },
+        { params->spool_fd, &pipeline->spool_fd },
+        { params->network ? -1 : params->model_fd, &pipeline->model_fd },
+    };
+    int r = 0;
+
+    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(texts); i++)
+        r = copy_text(texts[i].text, texts[i].copy);
+    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(fds); i++)
+        r = copy_fd(fds[i].fd, fds[i].copy);
+    pipeline->fallback = params->fallback;
+    pipeline->strict = params->strict;
+    pipeline->admitted = params->admitted;
+    pipeline->done = params->done;
+    pipeline->ctx = params->ctx;
+    pipeline->job.priority = params->priority;
+    return r;
+}
+
+static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
+{
+    pipeline->admission = (struct vrt_admission){
+        .job_id = pipeline->job_id,
+        .input_fd = pipeline->input_fd,
+        .output_fd = pipeline->output_fd,
+        .spool_fd = pipeline->spool_fd,
+        .model_fd = pipeline->model_fd,
+        .input_name = pipeline->input_name,
+        .output_name = pipeline->output_name,
+        .model_name = pipeline->model_name,
+        .codec = pipeline->codec,
+        .preset = pipeline->preset,
+        .quality = params->quality,
+        .tile = params->tile,
+        .overlap = params->overlap,
+        .precision = params->precision,
+        .strict = params->strict,
+        .cancel = &pipeline->cancel,
+        .network = params->network ? vrt_network_ref(params->network) : NULL,
+    };
+}
+
+static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
+{
+    struct vrt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+
+    if (!pipeline)
+        return NULL;
+    pipeline->pool = pool;
+    pipeline->job.ops = &job_ops;
+    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = pipeline->model_fd = -1;
+    vrt_list_init(&pipeline->job.link);
+    vrt_list_init(&pipeline->ready);
+    vrt_list_init(&pipeline->restored);
+    vrt_list_init(&pipeline->running);
+    atomic_init(&pipeline->cancel, false);
+    pipeline->frames_total = -1;
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        pipeline->parts[d].planned_bytes = pipeline->parts[d].work_bytes = -1;
+    return pipeline;
+}
+
+int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
+                     struct vrt_pipeline **ret_pipeline, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_pipeline_freep) struct vrt_pipeline *pipeline = NULL;
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_pool_is_stopping(pool))
+        return vrt_refuse(error, -ESHUTDOWN, "shutting_down", "the daemon is about to stop");
+    pipeline = pipeline_alloc(pool);
+    if (!pipeline)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the job");
+    r = copy_params(pipeline, params);
+    if (r)
+        return vrt_refuse_errno(error, r, "the job's files");
+    fill_admission(pipeline, params);
+    r = vrt_pipeline_admit(pipeline);
+    if (r)
+        return vrt_refuse_errno(error, r, "the job's thread");
+    vrt_pool_job_add(pool, &pipeline->job);
+    *ret_pipeline = VRT_STEAL(pipeline);
+    return 0;
+}
+
+void vrt_pipeline_start(struct vrt_pipeline *pipeline)
+{
+    struct vrt_error error = { 0 };
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED);
+    pipeline->phase = VRT_PIPELINE_RUNNING;
+    pipeline->started_ns = vrt_clock_now_ns();
+    r = vrt_pipeline_flow_start(pipeline);
+    if (r) {
+        r = vrt_refuse_errno(&error, r, "the job's threads");
+        vrt_pipeline_fail(pipeline, &error);
+    }
+}
+
+/* Nothing new is begun, and what is under way is told to stop. Calls nobody back. */
+static void close_down(struct vrt_pipeline *pipeline)
+{
+    struct vrt_shard *shard;
+
+    pipeline->is_closing = true;
+    pipeline->job.n_ready = 0;
+    if (pipeline->error.message[0]) {
+        atomic_store(&pipeline->cancel, true);
+        VRT_LIST_FOREACH(shard, &pipeline->running, link)
+            atomic_store(&shard->task->task.cancel, true);
+    }
+    if (pipeline->intake)
+        vrt_mailbox_stop(pipeline->intake);
+    if (pipeline->outlet)
+        vrt_mailbox_stop(pipeline->outlet);
+    vrt_pipeline_flow_drop(pipeline);
+}
+
+void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)
+{
+    if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->is_closing)
+        return;
+    pipeline->error = *error;
+    if (pipeline->phase == VRT_PIPELINE_ADMITTED) {
+        pipeline->phase = VRT_PIPELINE_ENDED;
+        vrt_pool_job_remove(pipeline->pool, &pipeline->job);
+        return;
+    }
+    close_down(pipeline);
+}
+
+/* Lets the devices forget the job. */
+static void release_devices(struct vrt_pipeline *pipeline)
+{
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
+        struct vrt_worker_task *task;
+        if (pipeline->parts[d].work_bytes < 0)
+            continue;
+        task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
+        if (!task)
+            continue;
+        task->work = vrt_work_ref(pipeline->work);
+        if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL))
+            vrt_log_debug("job %s: device %zu has forgotten it already", pipeline->job_id, d);
+    }
+}
+
+/* The last step: nothing of the pipeline is under way any more. The callback may free it. */
+static void end(struct vrt_pipeline *pipeline)
+{
+    bool was_admitting = pipeline->phase == VRT_PIPELINE_ADMITTING;
+    const struct vrt_error *error = pipeline->error.message[0] ? &pipeline->error : NULL;
+
+    pipeline->phase = VRT_PIPELINE_ENDED;
+    pipeline->ended_ns = vrt_clock_now_ns();
+    if (!was_admitting)
+        release_devices(pipeline);
+    vrt_pool_job_remove(pipeline->pool, &pipeline->job);
+    (was_admitting ? pipeline->admitted : pipeline->done)(pipeline->ctx, error);
+}
+
+void vrt_pipeline_step(struct vrt_pipeline *pipeline)
+{
+    bool is_flowing = pipeline->phase == VRT_PIPELINE_RUNNING ||
+                      pipeline->phase == VRT_PIPELINE_FINISHING;
+
+    if (!pipeline->is_closing) {
+        if (pipeline->phase == VRT_PIPELINE_ADMITTING)
+            vrt_pipeline_admit_step(pipeline);
+        else if (is_flowing)
+            vrt_pipeline_flow(pipeline);
+        return;
+    }
+    close_down(pipeline);
+    if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->intake && !pipeline->outlet &&
+        !pipeline->n_running && !pipeline->surveying)
+        end(pipeline);
+}
+
+void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error error = { .id = "job.cancelled", .message = "the job was cancelled" };
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_pipeline_fail(pipeline, &error);
+}
+
+void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pipeline->job.priority = priority;
+    vrt_pool_wake(pipeline->pool);
+}
+
+struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
+{
+    if (!pipeline)
+        return NULL;
+    vrt_assert(!pipeline->intake && !pipeline->outlet && !pipeline->n_running);
+    if (pipeline->phase == VRT_PIPELINE_ADMITTED)
+        vrt_pool_job_remove(pipeline->pool, &pipeline->job);
+    vrt_pipeline_flow_drop(pipeline);
+    vrt_admission_done(&pipeline->admission);
+    vrt_work_unref(pipeline->work);
+
+    int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
+                         &pipeline->model_fd };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        vrt_closep(fds[i]);
+    char *const texts[] = { pipeline->job_id, pipeline->input_name, pipeline->output_name,
+                            pipeline->model_name, pipeline->request, pipeline->codec,
+                            pipeline->preset };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
+        free(texts[i]);
+    for (size_t i = 0; i < pipeline->n_warnings; i++)
+        free(pipeline->warnings[i]);
+    free(pipeline);
+    return NULL;
+}
+
+bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any)
+{
+    int64_t now_ns = vrt_clock_now_ns();
+
+    if (any)
+        pipeline->no_device_ns = 0;
+    else if (!pipeline->no_device_ns)
+        pipeline->no_device_ns = now_ns;
+    return !any && now_ns - pipeline->no_device_ns > PATIENCE_S * VRT_NS_PER_S;
+}
+
+void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    for (size_t i = 0; i < pipeline->n_warnings; i++)
+        if (strcmp(pipeline->warnings[i], text) == 0)
+            return;
+    if (pipeline->n_warnings == VRT_PIPELINE_WARNINGS_MAX)
+        return;
+    char *copy = strdup(text);
+    if (!copy)
+        return;
+    pipeline->warnings[pipeline->n_warnings++] = copy;
+    vrt_log_warning("job %s: %s", pipeline->job_id, text);
+}
+
+void vrt_pipeline_warn_all(struct vrt_pipeline *pipeline, const struct vrt_warnings *warnings)
+{
+    for (int i = 0; i < warnings->n; i++)
+        vrt_pipeline_warn(pipeline, "%s", warnings->sentences[i]);
+    if (warnings->n_lost > 0)
+        vrt_pipeline_warn(pipeline, "and %d warnings more", warnings->n_lost);
+}

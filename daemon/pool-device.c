@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A device's life in the pool: opened, given up, quarantined, asked again, lost. */
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/pool-impl.h"
+#include "daemon/sched.h"
+
+#define VRT_LOG_TOPIC "pool"
+
+/* A stopping daemon waits no longer for a device. */
+#define STALL_STOPPING_S 20.0
+
+/* The longest quarantine. */
+#define RETRY_MAX_S 300.0
+
+/* A device that can't be opened so often in a row is lost. */
+#define OPENS_MAX 6
+
+/* Failures in a row that quarantine a device. */
+#define FAILURES_MAX 2
+
+/* No device that works is slower: what it computes without a sign of life is allowed for. */
+#define SLOWEST_FLOPS 1e9
+
+bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
+{
+    return device->mailbox && device->state == VRT_DEVICE_READY;
+}
+
+static double seconds_since(int64_t ns)
+{
+    return (double)(vrt_clock_now_ns() - ns) / VRT_NS_PER_S;
+}
+
+void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
+{
+    double wait_s = device->pool->params.retry_s;
+
+    snprintf(device->last_error, sizeof(device->last_error), "%s", why);
+    if (device->state == VRT_DEVICE_LOST || device->retry_ns)
+        return;
+    for (int i = 0; i < device->n_quarantines && wait_s < RETRY_MAX_S; i++)
+        wait_s *= 2;
+    device->n_quarantines++;
+    device->n_failures = 0;
+    device->state = VRT_DEVICE_QUARANTINED;
+    device->retry_ns = vrt_clock_now_ns() + (int64_t)(VRT_MIN(wait_s, RETRY_MAX_S) * VRT_NS_PER_S);
+    vrt_log_warning("%s is quarantined for %.0f s: %s", device->info->name,
+                    VRT_MIN(wait_s, RETRY_MAX_S), why);
+}
+
+/* What the outcome of any task says about the device itself. */
+void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_worker_task *task)
+{
+    if (task->request == VRT_WORKER_OPEN)
+        return;
+    if (task->task.outcome == VRT_TASK_LOST) {
+        vrt_pool_device_quarantine(device, "it gave no sign of life");
+    } else if (task->task.outcome == VRT_TASK_FAILED) {
+        if (task->result == VRT_BACKEND_E_LOST) {
+            vrt_pool_device_quarantine(device, task->error.message);
+        } else if (task->result == VRT_BACKEND_E_NOMEM) {
+            device->n_in_flight_max = 1;
+            snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
+        } else if (task->request == VRT_WORKER_RUN) {
+            snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
+            /* Wrong output may be the network's fault: see vrt_pool_blame(). */
+            if (task->result != VRT_RUNNER_E_OUTPUT && ++device->n_failures >= FAILURES_MAX)
+                vrt_pool_device_quarantine(device, task->error.message);
+        }
+    } else if (task->task.outcome == VRT_TASK_DONE && task->request == VRT_WORKER_RUN) {
+        device->n_failures = device->n_quarantines = 0;
+    }
+}
+
+/* An OPEN task came back. */
+static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pool *pool = ctx;
+    struct vrt_pool_device *device = &pool->devices[d];
+
+    if (task->task.outcome == VRT_TASK_DONE) {
+        vrt_log_info("%s is ready: %s", device->info->name, device->info->description);
+        device->state = VRT_DEVICE_READY;
+        device->n_opens = 0;
+        device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
+    } else if (task->task.outcome != VRT_TASK_STOPPED) {
+        vrt_pool_device_quarantine(device, task->task.abandoned ? "opening it takes for ever" :
+                                   task->error.message);
+        if (++device->n_opens >= OPENS_MAX) {
+            vrt_log_error("%s is lost: %s", device->info->name, device->last_error);
+            device->state = VRT_DEVICE_LOST;
+        }
+    }
+    vrt_pool_tell_jobs(pool, false);
+}
+
+static int start_device(struct vrt_pool_device *device);
+
+/* Asks a device that is starting, or was quarantined, whether it works. */
+void vrt_pool_device_ask(struct vrt_pool_device *device)
+{
+    struct vrt_worker_task *task = NULL;
+    int r = device->mailbox ? 0 : start_device(device);
+
+    device->retry_ns = 0;
+    if (!r)
+        task = vrt_worker_task_new(VRT_WORKER_OPEN, NULL, NULL);
+    if (!r && !task)
+        r = vrt_raise(-ENOMEM);
+    if (!r)
+        r = vrt_pool_submit(device->pool, (size_t)(device - device->pool->devices), task, opened,
+                            device->pool);
+    if (r)
+        vrt_pool_device_quarantine(device, vrt_backend_strerror(r));
+}
+
+/* The device's thread has ended, or was abandoned. */
+static void worker_ended(void *ctx, bool abandoned)
+{
+    struct vrt_pool_device *device = ctx;
+    struct vrt_pool *pool = device->pool;
+
+    device->mailbox = NULL;
+    device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+    pool->leaks_registry |= abandoned;
+    vrt_pool_thread_ended(pool);
+}
+
+static int start_device(struct vrt_pool_device *device)
+{
+    struct vrt_pool *pool = device->pool;
+    struct vrt_worker_params params = {
+        .outbox = pool->outbox,
+        .registry = pool->registry,
+        .info = device->info,
+        .runner = { .memory_fraction = pool->params.memory_fraction, .n_sharing = 1 },
+        .ended = worker_ended,
+        .ctx = device,
+    };
+
+    /* Devices that compute on the host share its memory. */
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (device->info->kind >= VRT_DEVICE_CPU && &pool->devices[d] != device)
+            params.runner.n_sharing += pool->devices[d].info->kind == device->info->kind;
+    return vrt_fold(vrt_worker_new(&params, &device->mailbox));
+}
+
+/* Gives up a device that has been silent for longer than any work explains. */
+static void watch(struct vrt_pool_device *device)
+{
+    double silent_s, allowed_s = device->pool->params.stall_s;
+
+    if (!device->mailbox)
+        return;
+    silent_s = (double)vrt_mailbox_silent_ns(device->mailbox) / VRT_NS_PER_S;
+    allowed_s += (double)device->tile_flops / SLOWEST_FLOPS;
+    if (device->pool->is_stopping)
+        allowed_s = VRT_MIN(allowed_s, STALL_STOPPING_S);
+    if (silent_s < allowed_s)
+        return;
+    vrt_log_error("%s has been silent for %.0f s and is given up", device->info->name, silent_s);
+    vrt_pool_device_quarantine(device, "it gave no sign of life");
+    vrt_mailbox_abandon(device->mailbox);
+}
+
+/* Lets a device that has nothing to do give up what it kept warm for too long. */
+static void trim(struct vrt_pool_device *device)
+{
+    struct vrt_pool *pool = device->pool;
+    struct vrt_worker_task *task;
+    int r;
+
+    if (!vrt_pool_device_takes_shards(device) || device->n_in_flight ||
+        device->usage.n_replicas == 0 ||
+        seconds_since(device->used_at_ns) < pool->params.keep_alive_s)
+        return;
+    task = vrt_worker_task_new(VRT_WORKER_TRIM, NULL, NULL);
+    if (!task)
+        return;
+    task->idle_ns = (int64_t)(pool->params.keep_alive_s * VRT_NS_PER_S);
+    r = vrt_pool_submit(pool, (size_t)(device - pool->devices), task, NULL, NULL);
+    if (r)
+        vrt_log_debug("%s keeps its idle replicas, ignoring", device->info->name);
+}
+
+void vrt_pool_device_tick(struct vrt_pool_device *device)
+{
+    watch(device);
+    if (device->pool->is_stopping)
+        return;
+    if (device->state == VRT_DEVICE_QUARANTINED && device->retry_ns &&
+        vrt_clock_now_ns() >= device->retry_ns)
+        vrt_pool_device_ask(device);
+    trim(device);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a pool is made of: private to daemon/pool*.c. Everything here is the loop's. */
+
+#include <uv.h>
+
+#include "daemon/pool-job.h"
+
+/* Measurements of fidelity that are remembered. */
+#define VRT_POOL_FIDELITIES_MAX 64
+
+struct vrt_pool_device {
+    struct vrt_pool *pool;
+    const struct vrt_device_info *info;
+    struct vrt_mailbox *mailbox;        /* NULL: no thread */
+    enum vrt_device_state state;        /* READY also where it is busy */
+    int speed_class;
+
+    /* Shards it holds. */
+    int n_in_flight, n_in_flight_max;
+    double expected_s;                  /* of those */
+    int64_t began_ns;                   /* the oldest of them */
+    int64_t tile_flops;                 /* the largest of those it ever got */
+
+    /* What went wrong. */
+    int n_failures;                     /* in a row */
+    int n_quarantines;                  /* since a shard was done */
+    int n_opens;                        /* that failed in a row */
+    int64_t retry_ns;                   /* quarantined: when it is asked again; 0: being asked */
+    char last_error[512];
+
+    /* For people. */
+    int64_t shards_done, shards_failed, frames_done;
+    double shard_s;
+    struct vrt_runner_usage usage;
+    int64_t used_at_ns;                 /* when it was last given anything */
+};
+
+/* What a network loses on a class of devices. */
+struct vrt_pool_fidelity {
+    uint64_t network_checksum;
+    int speed_class;
+    double db[VRT_DTYPE_COUNT];
+};
+
+struct vrt_pool {
+    struct vrt_pool_params params;
+    struct vrt_registry *registry;
+    struct vrt_outbox *outbox;
+    uv_timer_t timer;
+
+    size_t n_devices;
+    struct vrt_pool_device *devices;
+    struct vrt_list jobs;               /* of struct vrt_pool_job.link */
+    uint64_t n_orders, n_turns, n_tellings;
+    struct vrt_pool_fidelity fidelities[VRT_POOL_FIDELITIES_MAX];     /* a ring */
+    size_t n_fidelities;                /* ever measured */
+    bool is_dispatching, dispatch_again;
+
+    bool is_stopping;
+    int n_handles;                      /* of ours on the loop */
+    bool leaks_registry;                /* an abandoned thread may still look into it */
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
+
+/* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
+struct vrt_pool_ticket {
+    struct vrt_pool_device *device;
+    struct vrt_pool_job *job;           /* RUN */
+    void *job_ctx;                      /* RUN: what task->ctx was */
+    double expected_s;                  /* RUN */
+    void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task);    /* others */
+    void *ctx;
+};
+
+/* Whether shards may be handed to the device, as far as its health goes. */
+bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device);
+
+/* Takes the device out of use for a while, longer each time. */
+void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why);
+
+/* Draws the conclusions of a task's outcome for the device itself. */
+void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_worker_task *task);
+
+/* Asks a device that is starting, or was quarantined, whether it works; starts its thread. */
+void vrt_pool_device_ask(struct vrt_pool_device *device);
+
+/* What is due every tick: gives up one that hangs, asks one whose quarantine is over, frees what
+ * it kept warm for too long. */
+void vrt_pool_device_tick(struct vrt_pool_device *device);
+
+/* Tells every job that a device came or went, or that time passed; or to stop. */
+void vrt_pool_tell_jobs(struct vrt_pool *pool, bool stop);
+
+/* A device's thread has ended. */
+void vrt_pool_thread_ended(struct vrt_pool *pool);

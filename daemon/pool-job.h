@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The pool, for those whose work it hands out: pipelines
+ *
+ * A pipeline embeds a vrt_pool_job and says in it how many shards it has ready, and where the next
+ * may go. The pool asks sched after each event, takes a shard for the device chosen, and brings
+ * it back when the device has returned it, whatever became of the device.
+ *
+ * Thread: the loop's, all of it.
+ */
+
+#include "base/list.h"
+#include "daemon/pool.h"
+#include "workers/device-request.h"
+#include "workers/mailbox.h"
+#include "workers/worker.h"
+
+struct vrt_pool_job;
+
+struct vrt_pool_job_ops {
+    /* The next shard, as a RUN task for device `d`: the pool posts it, and frees it after
+     * returned(). NULL: there is none after all. */
+    struct vrt_worker_task *(*take)(struct vrt_pool_job *job, size_t d);
+
+    /* A shard's task came back from device `d`: see task->task.outcome, then task->result. Its
+     * results may be stolen, unless it was abandoned: then nothing but task->ctx may be read. */
+    void (*returned)(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
+
+    /* About once a second, and when a device came or went. */
+    void (*tick)(struct vrt_pool_job *job);
+
+    /* The pool is stopping: end. vrt_pool_job_remove() must follow, not from within. */
+    void (*stop)(struct vrt_pool_job *job);
+};
+
+struct vrt_pool_job {
+    const struct vrt_pool_job_ops *ops;
+
+    /* Kept by the pipeline. */
+    int priority;
+    int n_ready;                    /* shards that can be handed out now */
+    int n_left;                     /* shards not handed out yet; INT_MAX: nobody knows */
+    int n_window;                   /* shards that may run ahead of an unfinished one */
+    uint64_t devices;               /* bit d: device d may take the next shard */
+    int64_t tile_flops;             /* the longest that a device computes without a sign of life */
+
+    /* Kept by the pool. */
+    struct vrt_list link;
+    uint64_t order, turn;
+    uint64_t n_told;                        /* of pool->n_tellings */
+    double shard_s[VRT_DEVICES_MAX];        /* measured; 0: not yet */
+};
+
+/* Lists `job`, which has nothing ready yet. Until it is removed, the pool doesn't end. */
+void vrt_pool_job_add(struct vrt_pool *pool, struct vrt_pool_job *job);
+
+/* No task of the job is with a device any more. */
+void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job);
+
+/* Says that a job's fields changed: shards will be handed out, not from within this call's job. */
+void vrt_pool_wake(struct vrt_pool *pool);
+
+/*
+ * Posts a task other than RUN to device `d`. `returned` is called once, on the loop, never from
+ * within; the task is freed after it. A device that has no thread now returns it as LOST.
+ * Return: 0; -errno: the task is freed, `returned` won't be called.
+ */
+int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *task,
+                    void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task),
+                    void *ctx);
+
+/* Says that results of device `d` were wrong, as others' show: it is quarantined. */
+void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why);
+
+/* Devices that take shards now; that are being opened for the first time; that may take shards
+ * again: starting or quarantined. */
+uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool);
+uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool);
+uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool);
+
+/* Equal numbers: devices of one class. */
+int vrt_pool_device_class(const struct vrt_pool *pool, size_t d);
+
+/* Why device `d` failed last; "" if it never did. */
+const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
+
+/* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT], to be
+ * read and filled in; NAN where nobody measured it. It may move with the next call. */
+double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+
+/* For the pipelines' own threads. */
+struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool);
+
+/* Whether vrt_pool_stop() was called. */
+bool vrt_pool_is_stopping(const struct vrt_pool *pool);

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/pool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/pool-impl.h"
+#include "daemon/sched.h"
+
+#define VRT_LOG_TOPIC "pool"
+
+#define TICK_MS 500
+#define KEEP_ALIVE_DEFAULT_S 600.0
+#define STALL_DEFAULT_S 300.0
+#define RETRY_DEFAULT_S 5.0
+
+/* Jobs that sched is asked about at a time: the first of those that have shards ready. */
+#define RUNNING_MAX 64
+
+static double seconds_since(int64_t ns)
+{
+    return (double)(vrt_clock_now_ns() - ns) / VRT_NS_PER_S;
+}
+
+/* A job's answer may be to remove itself, or others. */
+void vrt_pool_tell_jobs(struct vrt_pool *pool, bool stop)
+{
+    uint64_t telling = ++pool->n_tellings;
+    struct vrt_pool_job *job, *next;
+
+    do {
+        next = NULL;
+        VRT_LIST_FOREACH(job, &pool->jobs, link)
+            if (!next && job->n_told < telling)
+                next = job;
+        if (next) {
+            next->n_told = telling;
+            (stop ? next->ops->stop : next->ops->tick)(next);
+        }
+    } while (next);
+}
+
+static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_task *task,
+                        const struct vrt_pool_ticket *ticket)
+{
+    device->n_in_flight--;
+    device->expected_s = device->n_in_flight ? device->expected_s - ticket->expected_s : 0;
+    device->began_ns = vrt_clock_now_ns();
+    if (task->task.outcome == VRT_TASK_DONE) {
+        double shard_s = (double)task->busy_ns / VRT_NS_PER_S;
+        device->shards_done++;
+        device->frames_done += task->frames.n;
+        device->shard_s = vrt_sched_measure(device->shard_s, shard_s);
+        double *estimate = &ticket->job->shard_s[device - device->pool->devices];
+        *estimate = vrt_sched_measure(*estimate, shard_s);
+    } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {
+        device->shards_failed++;
+    }
+}
+
+/* On the loop: a device returned a task. */
+static void on_done(struct vrt_task *base)
+{
+    struct vrt_worker_task *task = vrt_container_of(base, struct vrt_worker_task, task);
+    VRT_CLEANUP(vrt_freep) struct vrt_pool_ticket *ticket = task->ctx;
+    struct vrt_pool_device *device = ticket->device;
+    struct vrt_pool *pool = device->pool;
+    size_t d = (size_t)(device - pool->devices);
+    bool abandoned = base->abandoned;
+
+    if (!abandoned && task->usage.used_bytes >= 0 && base->outcome != VRT_TASK_STOPPED)
+        device->usage = task->usage;
+    if (ticket->job)
+        count_shard(device, task, ticket);
+    vrt_pool_device_judge(device, task);
+    if (ticket->job) {
+        task->ctx = ticket->job_ctx;
+        ticket->job->ops->returned(ticket->job, d, task);
+    } else if (ticket->returned) {
+        ticket->returned(ticket->ctx, d, task);
+    }
+    if (!abandoned)
+        vrt_worker_task_free(task);
+    vrt_pool_wake(pool);
+}
+
+/* Gives `task` to the device's thread. On failure the ticket is freed, the task isn't. */
+static int post(struct vrt_pool_device *device, struct vrt_worker_task *task,
+                struct vrt_pool_ticket *ticket)
+{
+    /* The others are short, and somebody waits for them. A release must not overtake. */
+    static const bool is_last[VRT_WORKER_REQUEST_COUNT] = {
+        [VRT_WORKER_RUN] = true,
+        [VRT_WORKER_RELEASE] = true,
+    };
+    int r = device->mailbox ? 0 : vrt_raise(-ENODEV);
+
+    task->ctx = ticket;
+    if (!r && is_last[task->request])
+        r = vrt_mailbox_post(device->mailbox, &task->task);
+    else if (!r)
+        r = vrt_mailbox_post_first(device->mailbox, &task->task);
+    if (r)
+        free(ticket);
+    device->used_at_ns = vrt_clock_now_ns();
+    return r;
+}
+
+int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *task,
+                    void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task),
+                    void *ctx)
+{
+    struct vrt_pool_ticket *ticket = calloc(1, sizeof(*ticket));
+    int r = -ENOMEM;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (ticket) {
+        ticket->device = &pool->devices[d];
+        ticket->returned = returned;
+        ticket->ctx = ctx;
+        task->task.done = on_done;
+        r = post(ticket->device, task, ticket);
+    }
+    if (r)
+        vrt_worker_task_free(task);
+    return vrt_fold(r);
+}
+
+/* The device as sched sees it. */
+static struct vrt_sched_device sched_row(const struct vrt_pool_device *device)
+{
+    bool has_room = device->n_in_flight_max == VRT_SCHED_IN_FLIGHT ||
+                    device->n_in_flight < device->n_in_flight_max;
+
+    return (struct vrt_sched_device){
+        .ready = vrt_pool_device_takes_shards(device) && has_room,
+        .n_in_flight = device->n_in_flight,
+        .free_in_s = device->n_in_flight ?
+            vrt_sched_free_in_s(device->expected_s, seconds_since(device->began_ns)) : 0,
+        .speed_class = device->speed_class,
+    };
+}
+
+/* What sched decides on: rows for the devices, and for the jobs that have shards ready. */
+struct table {
+    struct vrt_sched_device devices[VRT_DEVICES_MAX];
+    size_t n_jobs;
+    struct vrt_pool_job *jobs[RUNNING_MAX];
+    struct vrt_sched_job rows[RUNNING_MAX];
+    double shard_s[RUNNING_MAX][VRT_DEVICES_MAX];
+};
+
+static void fill_table(const struct vrt_pool *pool, struct table *table)
+{
+    struct vrt_pool_job *job;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        table->devices[d] = sched_row(&pool->devices[d]);
+    table->n_jobs = 0;
+    VRT_LIST_FOREACH(job, &pool->jobs, link) {
+        size_t j = table->n_jobs;
+        if (job->n_ready <= 0 || j == RUNNING_MAX)
+            continue;
+        for (size_t d = 0; d < pool->n_devices; d++)
+            table->shard_s[j][d] = job->devices >> d & 1 ? job->shard_s[d] : -1;
+        table->jobs[j] = job;
+        table->rows[j] = (struct vrt_sched_job){
+            .priority = job->priority,
+            .order = job->order,
+            .turn = job->turn,
+            .n_ready = job->n_ready,
+            .n_left = job->n_left,
+            .n_window = job->n_window,
+            .shard_s = table->shard_s[j],
+        };
+        table->n_jobs++;
+    }
+}
+
+/* Takes a shard of the job and posts it. Return: whether there was one. */
+static bool hand_out(struct vrt_pool *pool, struct vrt_pool_job *job, size_t d, double expected_s)
+{
+    struct vrt_pool_device *device = &pool->devices[d];
+    struct vrt_worker_task *task = job->ops->take(job, d);
+    struct vrt_pool_ticket *ticket = task ? calloc(1, sizeof(*ticket)) : NULL;
+    int r = -ENOMEM;
+
+    if (!task)
+        return false;
+    job->turn = ++pool->n_turns;
+    if (ticket) {
+        void *job_ctx = task->ctx;
+        *ticket = (struct vrt_pool_ticket){ .device = device, .job = job, .job_ctx = job_ctx,
+                                   .expected_s = expected_s };
+        task->task.done = on_done;
+        r = post(device, task, ticket);
+        if (r)
+            task->ctx = job_ctx;
+    }
+    if (r) {
+        task->task.outcome = VRT_TASK_LOST;
+        task->result = r;
+        job->ops->returned(job, d, task);
+        vrt_worker_task_free(task);
+        return false;
+    }
+    if (device->n_in_flight++ == 0)
+        device->began_ns = vrt_clock_now_ns();
+    device->expected_s += expected_s;
+    device->tile_flops = VRT_MAX(device->tile_flops, job->tile_flops);
+    return true;
+}
+
+static void dispatch(struct vrt_pool *pool)
+{
+    VRT_CLEANUP(vrt_freep) struct table *table = malloc(sizeof(*table));
+    struct vrt_sched_choice choice;
+    bool again = table != NULL;
+
+    while (again && !pool->is_stopping) {
+        fill_table(pool, table);
+        struct vrt_sched now = { table->devices, pool->n_devices, table->rows, table->n_jobs };
+        again = vrt_sched_pick(&now, &choice) &&
+                hand_out(pool, table->jobs[choice.job], choice.device, choice.expected_s);
+    }
+}
+
+void vrt_pool_wake(struct vrt_pool *pool)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pool->dispatch_again = true;
+    if (pool->is_dispatching)
+        return;
+    pool->is_dispatching = true;
+    while (pool->dispatch_again) {
+        pool->dispatch_again = false;
+        dispatch(pool);
+    }
+    pool->is_dispatching = false;
+}
+
+void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_pool_device_quarantine(&pool->devices[d], why);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct vrt_pool *pool = vrt_container_of(timer, struct vrt_pool, timer);
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        vrt_pool_device_tick(&pool->devices[d]);
+    vrt_pool_tell_jobs(pool, false);
+    vrt_pool_wake(pool);
+}
+
+static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
+{
+    const struct vrt_device_info *const *infos =
+        vrt_registry_devices(pool->registry, &pool->n_devices);
+
+    if (pool->n_devices == 0)
+        return vrt_refuse(error, -ENODEV, "device.unknown", "there is no device to compute with");
+    pool->n_devices = VRT_MIN(pool->n_devices, VRT_DEVICES_MAX);
+    pool->devices = calloc(pool->n_devices, sizeof(*pool->devices));
+    if (!pool->devices)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        struct vrt_pool_device *device = &pool->devices[d];
+        device->pool = pool;
+        device->info = infos[d];
+        device->state = VRT_DEVICE_STARTING;
+        device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
+        device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+        while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)
+            device->speed_class++;
+    }
+    return 0;
+}
+
+/* A default for what is 0. */
+static double or_default(double value, double standard)
+{
+    return value > 0 ? value : standard;
+}
+
+int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
+                 struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_pool_freep) struct vrt_pool *pool = calloc(1, sizeof(*pool));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!pool)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    vrt_list_init(&pool->jobs);
+    pool->params = *params;
+    pool->params.keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
+    pool->params.stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
+    pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
+    r = vrt_registry_new(&params->registry, &pool->registry, error);
+    if (!r)
+        r = list_devices(pool, error);
+    if (r)
+        return vrt_fold(r);
+    r = vrt_outbox_new(params->loop, &pool->outbox);
+    if (r)
+        return vrt_refuse_errno(error, r, "the event loop");
+    uv_timer_init(params->loop, &pool->timer);
+    uv_timer_start(&pool->timer, on_tick, TICK_MS, TICK_MS);
+    pool->n_handles = 2;
+    for (size_t d = 0; d < pool->n_devices; d++)
+        vrt_pool_device_ask(&pool->devices[d]);
+    *ret_pool = VRT_STEAL(pool);
+    return 0;
+}
+
+/* One of our handles has left the loop. */
+static void handle_gone(struct vrt_pool *pool)
+{
+    if (--pool->n_handles == 0 && pool->stopped)
+        pool->stopped(pool->stopped_ctx);
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    handle_gone(vrt_container_of((uv_timer_t *)handle, struct vrt_pool, timer));
+}
+
+static void on_outbox_closed(void *ctx)
+{
+    handle_gone(ctx);
+}
+
+void vrt_pool_thread_ended(struct vrt_pool *pool)
+{
+    if (!pool->is_stopping)
+        return;
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (pool->devices[d].mailbox)
+            return;
+    uv_close((uv_handle_t *)&pool->timer, on_timer_closed);
+    vrt_outbox_close(pool->outbox, on_outbox_closed, pool);
+    pool->outbox = NULL;
+}
+
+/* Once no job is left: lets the threads end. */
+static void stop_threads(struct vrt_pool *pool)
+{
+    bool any = false;
+
+    if (!pool->outbox)
+        return;
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        if (pool->devices[d].mailbox)
+            vrt_mailbox_stop(pool->devices[d].mailbox);
+        any |= pool->devices[d].mailbox != NULL;
+    }
+    if (!any)
+        vrt_pool_thread_ended(pool);
+}
+
+void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pool->stopped = stopped;
+    pool->stopped_ctx = ctx;
+    pool->is_stopping = true;
+    vrt_pool_tell_jobs(pool, true);
+    if (vrt_list_is_empty(&pool->jobs))
+        stop_threads(pool);
+}
+
+struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
+{
+    if (!pool)
+        return NULL;
+    if (pool->leaks_registry)
+        vrt_log_warning("a device that hangs keeps its memory until the process ends");
+    else
+        vrt_registry_free(pool->registry);
+    free(pool->devices);
+    free(pool);
+    return NULL;
+}
+
+void vrt_pool_job_add(struct vrt_pool *pool, struct vrt_pool_job *job)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    job->order = ++pool->n_orders;
+    job->turn = 0;
+    job->n_told = pool->n_tellings;
+    vrt_list_append(&pool->jobs, &job->link);
+}
+
+void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_list_remove(&job->link);
+    if (pool->is_stopping && vrt_list_is_empty(&pool->jobs))
+        stop_threads(pool);
+}
+
+size_t vrt_pool_n_devices(const struct vrt_pool *pool)
+{
+    return pool->n_devices;
+}
+
+void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
+{
+    const struct vrt_pool_device *device = &pool->devices[i];
+    bool is_busy = vrt_pool_device_takes_shards(device) && device->n_in_flight > 0;
+    double retry_s = (double)(device->retry_ns - vrt_clock_now_ns()) / VRT_NS_PER_S;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    *ret_device = (struct vrt_device_snapshot){
+        .info = device->info,
+        .state = is_busy ? VRT_DEVICE_BUSY : device->state,
+        .in_flight = device->n_in_flight,
+        .shards_done = device->shards_done,
+        .shards_failed = device->shards_failed,
+        .frames_done = device->frames_done,
+        .shard_s = device->shard_s > 0 ? device->shard_s : -1,
+        .retry_in_s = device->retry_ns ? VRT_MAX(retry_s, 0) : -1,
+        .memory_total_bytes = device->usage.total_bytes >= 0 ? device->usage.total_bytes :
+            device->info->memory_total_bytes,
+        .memory_free_bytes = device->usage.free_bytes,
+        .used_bytes = device->usage.used_bytes,
+        .replica_bytes = device->usage.replica_bytes,
+        .workspace_bytes = device->usage.workspace_bytes,
+        .peak_bytes = device->usage.peak_bytes,
+        .n_replicas = device->usage.n_replicas,
+    };
+    snprintf(ret_device->last_error, sizeof(ret_device->last_error), "%s", device->last_error);
+}
+
+const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
+                                                    size_t *ret_n_infos)
+{
+    const struct vrt_device_info *const *infos = vrt_registry_devices(pool->registry, ret_n_infos);
+
+    *ret_n_infos = pool->n_devices;
+    return infos;
+}
+
+uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool)
+{
+    uint64_t ready = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (vrt_pool_device_takes_shards(&pool->devices[d]))
+            ready |= UINT64_C(1) << d;
+    return ready;
+}
+
+uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool)
+{
+    uint64_t starting = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (pool->devices[d].state == VRT_DEVICE_STARTING)
+            starting |= UINT64_C(1) << d;
+    return starting;
+}
+
+uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool)
+{
+    uint64_t hopeful = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (pool->devices[d].state == VRT_DEVICE_STARTING ||
+            pool->devices[d].state == VRT_DEVICE_QUARANTINED)
+            hopeful |= UINT64_C(1) << d;
+    return hopeful;
+}
+
+int vrt_pool_device_class(const struct vrt_pool *pool, size_t d)
+{
+    return pool->devices[d].speed_class;
+}
+
+const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d)
+{
+    return pool->devices[d].last_error;
+}
+
+double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
+{
+    size_t n = VRT_MIN(pool->n_fidelities, VRT_POOL_FIDELITIES_MAX);
+    int speed_class = pool->devices[d].speed_class;
+
+    for (size_t i = 0; i < n; i++)
+        if (pool->fidelities[i].network_checksum == network_checksum &&
+            pool->fidelities[i].speed_class == speed_class)
+            return pool->fidelities[i].db;
+
+    struct vrt_pool_fidelity *fidelity =
+        &pool->fidelities[pool->n_fidelities++ % VRT_POOL_FIDELITIES_MAX];
+    fidelity->network_checksum = network_checksum;
+    fidelity->speed_class = speed_class;
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+        fidelity->db[i] = NAN;
+    return fidelity->db;
+}
+
+struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool)
+{
+    return pool->outbox;
+}
+
+bool vrt_pool_is_stopping(const struct vrt_pool *pool)
+{
+    return pool->is_stopping;
+}
