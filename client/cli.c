@@ -20,7 +20,10 @@ void vrt_cli_complain(const char *what, const struct vrt_error *error)
 
 int vrt_cli_fail(const char *what, int r, const struct vrt_error *error)
 {
-    vrt_cli_complain(what, error);
+    /* What a decoder says is about the message; here it matters whose message that was. */
+    bool decoder = r == VRT_CONN_E_BROKEN && strcmp(error->id, VRT_CONN_BROKEN_ID) != 0;
+
+    vrt_cli_complain(decoder ? "vrtd's answer is not understood" : what, error);
     switch (r) {
     case VRT_CONN_E_NOT_FOUND:      return VRT_EXIT_NOT_FOUND;
     case VRT_CONN_E_UNREACHABLE:

@@ -120,7 +120,7 @@ static int take_list(const struct vrt_cli *cli, const struct listing *listing,
     int r = 0;
 
     if (!json_is_array(list))
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "vrtd's answer holds no list of %s", listing->key);
     for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
         if (cli->args.json)

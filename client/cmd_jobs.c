@@ -60,7 +60,7 @@ static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_t
     const json_t *jobs = json_object_get(json, "jobs");
 
     if (!json_is_array(jobs))
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "vrtd's answer holds no list of jobs");
     for (size_t i = 0; i < json_array_size(jobs); i++) {
         struct vrt_job_info job;

@@ -167,7 +167,7 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
     vrt_printable(job.output_name, output, sizeof(output));
     vrt_job_info_done(&job);
     if (s->id <= 0)
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "vrtd's answer names no job");
     if (cli->args.follow)
         return 0;

@@ -125,7 +125,7 @@ int vrt_conn_curl_failed(const struct vrt_conn *conn, CURL *easy, CURLcode code,
                           "vrtd at %s closed the connection before its answer was complete",
                           conn->printable);
     default:
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "what answers at %s is not vrtd: %s", conn->printable,
                           curl_easy_strerror(code));
     }
@@ -245,7 +245,7 @@ int vrt_conn_refused(const struct vrt_conn *conn, long status, const struct vrt_
         r = vrt_error_decode(json, &said);
     json_decref(json);
     if (r < 0)
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "what answers at %s is not vrtd: status %ld without its reason",
                           conn->printable, status);
     vrt_error_set_field(error, said.field);
@@ -273,7 +273,7 @@ static int read_answer(struct vrt_conn *conn, const struct vrt_buf *answer, json
         return 0;
     }
     json_decref(json);
-    return vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+    return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                       "what answers at %s is not vrtd: %s", conn->printable,
                       r < 0 ? reason.message : "no JSON object");
 }
@@ -290,7 +290,7 @@ int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
 
     CURLcode code = perform(conn, &exchange);
     if (exchange.r == -EMSGSIZE)
-        r = vrt_refuse(error, VRT_CONN_E_BROKEN, "client.broken",
+        r = vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                        "what answers at %s is not vrtd: its answer is over %d MiB",
                        conn->printable, VRT_API_RESPONSE_MAX_BYTES >> 20);
     else if (exchange.r == -EPIPE || exchange.r == -ECONNRESET)

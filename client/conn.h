@@ -29,6 +29,9 @@ enum vrt_conn_outcome {
     VRT_CONN_E_INTERRUPTED,     /* by the user */
 };
 
+/* error->id where an answer is none of vrtd's; otherwise it is that of the decoder's refusal. */
+#define VRT_CONN_BROKEN_ID "client.broken"
+
 struct vrt_request {
     const char *method, *path;
     const char *body;           /* JSON; NULL: none */

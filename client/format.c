@@ -59,11 +59,12 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size)
 
 const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size)
 {
+    double share = total > 0 ? (double)done / (double)total : 0;
+
     if (done < 0 || total <= 0)
         snprintf(buffer, size, "-");
     else
-        snprintf(buffer, size, "%d%%", done >= total ? 100 : (int)(99.99 * (double)done
-                                                                   / (double)total));
+        snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * share), 99));
     return buffer;
 }
 

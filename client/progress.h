@@ -15,8 +15,9 @@ struct vrt_progress_style {
 };
 
 /*
- * Appends the line with a bar, without a line break. Where the width is small, parts are left out
- * in this order: devices, the bar, frames, rate; then the name is cut. Return: 0, -ENOMEM.
+ * Appends the line with a bar, without a line break. Where the width is small, parts give
+ * way in this order: devices, the bar, the name to ten columns, frames, rate, time that is left.
+ * Return: 0, -ENOMEM.
  */
 int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,
                      struct vrt_buf *buf) VRT_MUST_CHECK;

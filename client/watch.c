@@ -280,10 +280,13 @@ static int take_event(struct watch *w, enum vrt_event_kind kind, const struct vr
     return r;
 }
 
-/* Asks for the jobs that a stream of all jobs would not begin with: those that are over. */
+/*
+ * Asks for the jobs that the stream would not begin with: those that are over. (The stream of a
+ * single job begins with it in any case.)
+ */
 static int catch_up(struct watch *w)
 {
-    for (size_t i = 0; i < w->params->n_ids; i++) {
+    for (size_t i = 0; w->params->n_ids > 1 && i < w->n_jobs; i++) {
         json_t *json = NULL;
         if (w->jobs[i].over)
             continue;
