@@ -37,7 +37,6 @@ struct vrt_joiner_result {
 };
 
 struct vrt_joiner_expected {
-    enum vrt_container container;
     int64_t n_frames;
     int64_t duration_ns;
     struct vrt_rational fps;        /* one frame of it is the tolerance of the duration; or 0/1 */

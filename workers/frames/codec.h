@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What differs between the codecs that we write. For frames/ alone. */
+
+#include <libavcodec/avcodec.h>
+#include <libavutil/dict.h>
+
+#include "frames/encoder.h"
+
+struct vrt_codec_traits {
+    const char *name, *title;       /* for programs; for people */
+    enum AVCodecID id;
+    const char *encoder;            /* FFmpeg's */
+    int default_quality;            /* 0: there is no quality to choose */
+    int max_side;                   /* in pixels, that the encoder takes */
+    bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
+    bool even_only;                 /* sides must be multiples of the chroma's step */
+    const char *deeper;             /* what to use where its depth does not suffice */
+    /* Adds the encoder's private options. Return: 0; a negative AVERROR. */
+    int (*set_options)(const struct vrt_encoder_params *params, int quality,
+                       AVDictionary **options);
+};
+
+/* The traits of `codec`; static. */
+const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec);
+
+/* Whether `preset` is one of the names that libx264 and libx265 share. */
+bool vrt_codec_has_preset(const char *preset);

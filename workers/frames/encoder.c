@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/encoder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "frames/av.h"
+#include "frames/codec.h"
+#include "frames/pixfmt.h"
+#include "frames/segment.h"
+#include "frames/sink.h"
+#include "frames/view.h"
+
+#define MAX_THREADS 64
+#define MAX_QUALITY 51
+
+/* Frames on their way through the encoder; no look-ahead is longer. */
+#define WINDOW 1024
+
+struct vrt_encoder {
+    const struct vrt_codec_traits *traits;
+    struct vrt_frame_format format;
+    AVCodecContext *codec;
+    AVPacket *packet;
+    struct vrt_sink *sink;
+    struct {
+        int64_t pts, duration;
+    } frames[WINDOW];               /* frame k of the segment is frames[k % WINDOW] */
+    int64_t n_sent;
+    struct vrt_segment_end end;     /* grows with what is written */
+};
+
+static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct vrt_error *error)
+{
+    if (averror == AVERROR(ENOMEM))
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    return vrt_refuse(error, vrt_raise(vrt_av_errno(averror)), "encode.failed",
+                      "the %s encoder failed: FFmpeg says \"%s\"", encoder->traits->title,
+                      av_err2str(averror));
+}
+
+static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
+{
+    if (params->quality != VRT_ENCODER_QUALITY_DEFAULT &&
+        (params->quality < 0 || params->quality > MAX_QUALITY))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
+                          "a quality of %d is out of range: it goes from 0 (best) to %d",
+                          params->quality, MAX_QUALITY);
+    if (params->preset && !vrt_codec_has_preset(params->preset))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
+                          "there is no such preset: they go from ultrafast over medium to "
+                          "veryslow and placebo");
+    if (params->n_threads < 1 || params->n_threads > MAX_THREADS)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.codec",
+                          "%d encoder threads are out of range: 1 to %d", params->n_threads,
+                          MAX_THREADS);
+    if (!vrt_frame_format_is_valid(&params->format) || params->time_base.num <= 0 ||
+        params->time_base.den <= 0)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.format",
+                          "the frames to be encoded have no valid format or time base");
+    return vrt_fold(vrt_codec_check(params->codec, error));
+}
+
+static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params)
+{
+    const struct vrt_frame_format *format = &params->format;
+
+    codec->width = format->width;
+    codec->height = format->height;
+    codec->pix_fmt = vrt_pixfmt_of(format);
+    /*
+     * The encoder counts frames, and the segment knows their times: a time base of 1/12800 in the
+     * stream itself is read as 12,800 frames a second by those who look there.
+     */
+    bool known = params->fps.num > 0 && params->fps.den > 0;
+    codec->framerate = known ? vrt_rational_av(params->fps) : (AVRational){ 25, 1 };
+    codec->time_base = av_inv_q(codec->framerate);
+    codec->sample_aspect_ratio = vrt_rational_av(format->sample_aspect);
+    codec->color_range = format->full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    codec->color_primaries = (enum AVColorPrimaries)format->primaries;
+    codec->color_trc = (enum AVColorTransferCharacteristic)format->transfer;
+    codec->colorspace = (enum AVColorSpace)format->color_space;
+    if (format->layout == VRT_LAYOUT_YUV && format->chroma_shift_y)
+        codec->chroma_sample_location = (enum AVChromaLocation)format->chroma_location;
+    codec->thread_count = params->n_threads;
+    /* Containers want the parameter sets once, at their head. */
+    codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
+}
+
+static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      struct vrt_error *error)
+{
+    const struct vrt_codec_traits *traits = encoder->traits;
+    const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
+    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
+    AVDictionary *options = NULL;
+    int quality = params->quality == VRT_ENCODER_QUALITY_DEFAULT ? traits->default_quality
+                                                                 : params->quality;
+    char text[80];
+
+    if (!codec)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    set_properties(codec, params);
+    int r = traits->set_options(params, quality, &options);
+    if (r >= 0)
+        r = avcodec_open2(codec, found, &options);
+    av_dict_free(&options);
+    if (r == AVERROR(ENOMEM))
+        return refuse_encoder(encoder, r, error);
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "output.format",
+                          "the %s encoder cannot write %s: use another codec or size",
+                          traits->title,
+                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
+    return 0;
+}
+
+static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      struct vrt_error *error)
+{
+    const AVCodecContext *codec = encoder->codec;
+    const struct vrt_segment_head head = {
+        .codec = params->codec,
+        .profile = codec->profile,
+        .level = codec->level,
+        .format = params->format,
+        .time_base = params->time_base,
+        .fps = params->fps,
+    };
+
+    return vrt_fold(vrt_segment_write_head(encoder->sink, &head, codec->extradata,
+                                           codec->extradata_size, error));
+}
+
+int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
+                    struct vrt_encoder **ret_encoder, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    vrt_av_log_install();
+    int r = check_params(params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    encoder = calloc(1, sizeof(*encoder));
+    if (!encoder)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    encoder->traits = vrt_codec_traits(params->codec);
+    encoder->format = params->format;
+    encoder->packet = av_packet_alloc();
+    if (!encoder->packet)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    r = open_codec(encoder, params, error);
+    if (r == 0)
+        r = vrt_sink_open(fd, "segment", &encoder->sink, error);
+    if (r == 0)
+        r = write_head(encoder, params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_encoder = VRT_STEAL(encoder);
+    return 0;
+}
+
+static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
+{
+    const AVPacket *packet = encoder->packet;
+    struct vrt_segment_end *end = &encoder->end;
+
+    int64_t index = packet->pts;
+    if (index < 0 || index >= encoder->n_sent || encoder->n_sent - index > WINDOW ||
+        end->n_packets - index > VRT_SEGMENT_MAX_DELAY)
+        return refuse_encoder(encoder, AVERROR_BUG, error);
+    const struct vrt_segment_packet out = {
+        .key = packet->flags & AV_PKT_FLAG_KEY,
+        .index = index,
+        .pts = encoder->frames[index % WINDOW].pts,
+        .duration = encoder->frames[index % WINDOW].duration,
+    };
+    end->delay = VRT_MAX(end->delay, end->n_packets - index);
+    end->n_packets++;
+    return vrt_fold(vrt_segment_write_packet(encoder->sink, &out, packet->data, packet->size,
+                                             error));
+}
+
+/* Sends a frame, or the end (NULL), and writes what comes out. */
+static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_error *error)
+{
+    int r = avcodec_send_frame(encoder->codec, frame);
+
+    if (r < 0)
+        return refuse_encoder(encoder, r, error);
+    while ((r = avcodec_receive_packet(encoder->codec, encoder->packet)) >= 0) {
+        r = write_packet(encoder, error);
+        av_packet_unref(encoder->packet);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return r == AVERROR(EAGAIN) || r == AVERROR_EOF ? 0 : refuse_encoder(encoder, r, error);
+}
+
+int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = NULL;
+    struct vrt_segment_end *end = &encoder->end;
+    int64_t last = encoder->n_sent - 1;
+
+    if (!vrt_frame_format_same_planes(&frame->format, &encoder->format) ||
+        (last >= 0 && frame->pts <= encoder->frames[last % WINDOW].pts))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
+                          "frame %lld does not follow the one before it in format or time",
+                          (long long)frame->index);
+    int r = vrt_frame_unwrap(frame, &view);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
+    view->pts = encoder->n_sent;
+    encoder->frames[encoder->n_sent % WINDOW].pts = frame->pts;
+    encoder->frames[encoder->n_sent % WINDOW].duration = frame->duration;
+    if (end->n_first <= VRT_SEGMENT_MAX_DELAY)
+        end->first_pts[end->n_first++] = frame->pts;
+    end->end_pts = frame->pts + frame->duration;
+    encoder->n_sent++;
+    return vrt_fold(encode(encoder, view, error));
+}
+
+int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
+                       struct vrt_error *error)
+{
+    int r = encode(encoder, NULL, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (encoder->end.n_packets != encoder->n_sent)
+        return vrt_refuse(error, vrt_raise(-EIO), "encode.failed",
+                          "the %s encoder lost frames: %lld went in, %lld came out",
+                          encoder->traits->title, (long long)encoder->n_sent,
+                          (long long)encoder->end.n_packets);
+    r = vrt_segment_write_end(encoder->sink, &encoder->end, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_size_bytes = encoder->sink->size_bytes;
+    return 0;
+}
+
+struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
+{
+    if (!encoder)
+        return NULL;
+    avcodec_free_context(&encoder->codec);
+    av_packet_free(&encoder->packet);
+    encoder->sink = vrt_sink_close(encoder->sink);
+    free(encoder);
+    return NULL;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/join-video.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse_unlike(int number, struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
+                      "segment %d of the restored video does not fit the ones before it: retry the "
+                      "job", number);
+}
+
+/* Takes over what the first segment says, and compares the others with it. */
+static int add_segment(struct vrt_join_video *video, struct vrt_segment_reader *reader,
+                       struct vrt_error *error)
+{
+    const struct vrt_segment_end *end = &reader->end;
+
+    if (!video->extradata) {
+        video->head = reader->head;
+        video->extradata = VRT_STEAL(reader->extradata);
+        video->extradata_size = reader->extradata_size;
+    } else if (!vrt_frame_format_same_planes(&reader->head.format, &video->head.format) ||
+               reader->head.codec != video->head.codec ||
+               reader->head.time_base.num != video->head.time_base.num ||
+               reader->head.time_base.den != video->head.time_base.den ||
+               reader->extradata_size != video->extradata_size ||
+               memcmp(reader->extradata, video->extradata, (size_t)video->extradata_size) != 0) {
+        return refuse_unlike(reader->number, error);
+    }
+    for (int64_t i = 0; i < end->n_first && video->n_first <= VRT_SEGMENT_MAX_DELAY; i++)
+        video->first_pts[video->n_first++] = end->first_pts[i];
+    video->n_frames += end->n_packets;
+    video->delay = VRT_MAX(video->delay, end->delay);
+    if (end->n_packets)
+        video->end_pts = end->end_pts;
+    return 0;
+}
+
+int vrt_join_video_open(const int *fds, int n_segments, struct vrt_join_video **ret_video,
+                        struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_join_video_closep) struct vrt_join_video *video = calloc(1, sizeof(*video));
+
+    if (!video)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    video->fds = fds;
+    video->n_segments = n_segments;
+    for (int i = 0; i < n_segments; i++) {
+        VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+        int r = vrt_segment_reader_open(fds[i], i + 1, &reader, error);
+        if (r == 0)
+            r = add_segment(video, reader, error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    if (!video->n_frames)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
+                          "there are no restored frames to make a file of");
+    *ret_video = VRT_STEAL(video);
+    return 0;
+}
+
+/* Opens further segments until one has packets left. Return: 0; VRT_SEGMENT_END; -errno. */
+static int next_packet(struct vrt_join_video *video, struct vrt_segment_packet *info,
+                       AVPacket *packet, struct vrt_error *error)
+{
+    for (;;) {
+        int r;
+        if (!video->reader) {
+            int i = video->next_segment;
+            if (i == video->n_segments)
+                return VRT_SEGMENT_END;
+            r = vrt_segment_reader_open(video->fds[i], i + 1, &video->reader, error);
+            if (r < 0)
+                return vrt_fold(r);
+            video->next_segment++;
+        }
+        r = vrt_segment_reader_next(video->reader, info, packet, error);
+        if (r != VRT_SEGMENT_END)
+            return vrt_fold(r);
+        video->base_index += video->reader->end.n_packets;
+        video->reader = vrt_segment_reader_close(video->reader);
+    }
+}
+
+/* The k-th presentation time of the video, guessed beyond its end; k is at most the delay. */
+static int64_t early_pts(const struct vrt_join_video *video, int64_t k)
+{
+    return k < video->n_first ? video->first_pts[k] : video->end_pts + k - video->n_first;
+}
+
+/*
+ * The k-th packet is decoded when the frame `delay` places before it is shown: always in time, and
+ * increasing as presentation times do. The first packets come before anything is shown.
+ */
+static int64_t decoding_time(const struct vrt_join_video *video, int64_t k)
+{
+    if (k >= video->delay)
+        return video->pts[(k - video->delay) % VRT_JOIN_WINDOW];
+    return early_pts(video, k) - (early_pts(video, video->delay) - early_pts(video, 0));
+}
+
+int vrt_join_video_next(struct vrt_join_video *video, AVPacket *packet, struct vrt_error *error)
+{
+    struct vrt_segment_packet info;
+    int64_t k = video->n_packets;
+
+    int r = next_packet(video, &info, packet, error);
+    if (r != 0)
+        return vrt_fold(r);
+    int64_t index = video->base_index + info.index;
+    if (index < k - video->delay || index - k >= VRT_JOIN_WINDOW - VRT_SEGMENT_MAX_DELAY)
+        return refuse_unlike(video->reader->number, error);
+    video->pts[index % VRT_JOIN_WINDOW] = info.pts;
+    packet->pts = info.pts;
+    packet->dts = decoding_time(video, k);
+    packet->duration = info.duration;
+    if (info.key)
+        packet->flags |= AV_PKT_FLAG_KEY;
+    video->n_packets++;
+    return 0;
+}
+
+struct vrt_join_video *vrt_join_video_close(struct vrt_join_video *video)
+{
+    if (!video)
+        return NULL;
+    video->reader = vrt_segment_reader_close(video->reader);
+    av_freep(&video->extradata);
+    free(video);
+    return NULL;
+}
