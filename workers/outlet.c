@@ -122,7 +122,6 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
         .cancel = outlet->params.cancel,
     };
     const struct vrt_joiner_expected expected = {
-        .container = outlet->params.container,
         .n_frames = task->n_frames,
         .duration_ns = task->duration_ns,
         .fps = task->fps,
