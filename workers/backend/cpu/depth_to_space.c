@@ -35,17 +35,45 @@ static void spread_any(const float *in, float *out, const int n_c_r[3], int i)
         spread(in, out, n, c, r, i);
 }
 
-/* out [n,C] += base, whose columns from `x` on are repeated `repeat` times. base [...,C] */
-static void add_base(const float *base, float *out, int x, int n, const int c_repeat[2])
+/*
+ * out [n,C] += base [...,C], each of whose columns stands for `repeat` of the output's; the first
+ * of them is the one for column x of the output.
+ */
+static inline void add_base(const float *restrict base, float *restrict out, int x, int n, int c,
+                            int repeat)
 {
-    const int c = c_repeat[0], repeat = c_repeat[1], first = x / repeat;
+    int left = repeat - x % repeat;
 
     for (int i = 0; i < n; i++) {
-        const float *b = base + ((x + i) / repeat - first) * c;
-
         for (int k = 0; k < c; k++)
-            out[i * c + k] += b[k];
+            out[i * c + k] += base[k];
+        if (--left == 0) {
+            left = repeat;
+            base += c;
+        }
     }
+}
+
+/* The same for whole repeats, of a number known to the compiler. */
+static inline void add_base_whole(const float *restrict base, float *restrict out, int n, int c,
+                                  int repeat)
+{
+    for (int i = 0; i < n / repeat; i++)
+    for (int j = 0; j < repeat; j++)
+    for (int k = 0; k < c; k++)
+        out[(i * repeat + j) * c + k] += base[i * c + k];
+}
+
+static void add_base_any(const float *base, float *out, const int x_n[2], const int c_repeat[2])
+{
+    const int x = x_n[0], n = x_n[1], c = c_repeat[0], repeat = c_repeat[1];
+
+    if (c == 3 && repeat == 2 && x % 2 == 0 && n % 2 == 0)
+        add_base_whole(base, out, n, 3, 2);
+    else if (c == 3 && repeat == 4 && x % 4 == 0 && n % 4 == 0)
+        add_base_whole(base, out, n, 3, 4);
+    else
+        add_base(base, out, x, n, c, repeat);
 }
 
 static void depth_to_space_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
@@ -74,7 +102,7 @@ static void depth_to_space_rows(const struct vrt_cpu_call *call, int d, int y0, 
             const float *b = vrt_cpu_row_get(base, call->in[1], base_at, last - first + 1,
                                              scratch + 2 * step);
 
-            add_base(b, target, x * r, n * r, (int[2]){ c, repeat_x });
+            add_base_any(b, target, (int[2]){ x * r, n * r }, (int[2]){ c, repeat_x });
         }
         vrt_cpu_row_put(out, call->out, at, n * r, target);
     }
