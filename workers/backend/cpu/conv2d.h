@@ -21,6 +21,9 @@ struct vrt_dnnl;
 struct vrt_conv;
 struct vrt_conv_weights;
 
+/* Keeps oneDNN from starting threads of its own below the calling thread, once and for all. */
+void vrt_dnnl_enter_thread(void);
+
 /* oneDNN for a device of n_threads threads. Thread: the device's. Return: 0; -ENOMEM; -EIO. */
 int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl);
 

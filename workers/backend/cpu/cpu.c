@@ -143,9 +143,14 @@ static int cpu_open(const struct vrt_device_info *info, struct vrt_device **ret_
         pthread_setaffinity_np(pthread_self(), sizeof(home), &home);
     cpu->isa = vrt_cpu_isa_best();
     cpu->n_threads = info->n_threads;
+    const struct vrt_cpu_pool_params pool = {
+        .n_threads = cpu->n_threads,
+        .cores = has_home ? &home : NULL,
+        .begin = vrt_dnnl_enter_thread,
+    };
     r = vrt_dnnl_new(cpu->n_threads, &cpu->dnnl);
     if (!r)
-        r = vrt_cpu_pool_new(cpu->n_threads, has_home ? &home : NULL, &cpu->pool);
+        r = vrt_cpu_pool_new(&pool, &cpu->pool);
     if (r) {
         cpu_close(&cpu->base);
         return vrt_fold(r);

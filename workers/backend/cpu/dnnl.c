@@ -4,7 +4,7 @@
  * oneDNN's engine, the choice of its implementations, and weights in their layouts
  *
  * The library's own threads must never start: it asks OpenMP how many there may be in the thread
- * that creates a primitive, so that thread is told "one". Which runtime it was linked with is
+ * that creates a primitive, or in the one that executes it, so each is told "one". Which runtime it was linked with is
  * nobody's business here: the function is looked up by name.
  */
 
@@ -40,7 +40,7 @@ void vrt_dnnl_descp(dnnl_primitive_desc_t *desc)
         dnnl_primitive_desc_destroy(*desc);
 }
 
-static void one_thread_only(void)
+void vrt_dnnl_enter_thread(void)
 {
     void (*set_num_threads)(int) = NULL;
 
@@ -215,7 +215,7 @@ int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl)
     VRT_CLEANUP(vrt_dnnl_freep) struct vrt_dnnl *dnnl = NULL;
     dnnl_status_t status;
 
-    one_thread_only();
+    vrt_dnnl_enter_thread();
     dnnl = calloc(1, sizeof(*dnnl));
     if (!dnnl)
         return vrt_raise(-ENOMEM);

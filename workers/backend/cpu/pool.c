@@ -30,6 +30,7 @@ struct pool_thread {
 
 struct vrt_cpu_pool {
     /* immutable */
+    void (*begin)(void);
     int n_started;          /* of threads[] */
     struct pool_thread *threads;
 
@@ -101,6 +102,8 @@ static void *pool_main(void *argument)
     /* A thread that answers must not wait for one that computes. Refusals cost only that. */
     pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
     setpriority(PRIO_PROCESS, 0, NICE);
+    if (pool->begin)
+        pool->begin();
 
     pthread_mutex_lock(&pool->lock);
     for (;;) {
@@ -145,7 +148,7 @@ static int start_thread(struct vrt_cpu_pool *pool, int i, const cpu_set_t *cores
     return 0;
 }
 
-int vrt_cpu_pool_new(int n_threads, const cpu_set_t *cores, struct vrt_cpu_pool **ret_pool)
+int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_pool **ret_pool)
 {
     VRT_CLEANUP(vrt_cpu_pool_freep) struct vrt_cpu_pool *pool = NULL;
     int r;
@@ -153,15 +156,16 @@ int vrt_cpu_pool_new(int n_threads, const cpu_set_t *cores, struct vrt_cpu_pool 
     pool = calloc(1, sizeof(*pool));
     if (!pool)
         return vrt_raise(-ENOMEM);
+    pool->begin = params->begin;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->passed, NULL);
 
-    pool->threads = calloc((size_t)n_threads, sizeof(*pool->threads));
+    pool->threads = calloc((size_t)params->n_threads, sizeof(*pool->threads));
     if (!pool->threads)
         return vrt_raise(-ENOMEM);
-    for (int i = 0; i < n_threads - 1; i++) {
-        r = start_thread(pool, i, cores);
+    for (int i = 0; i < params->n_threads - 1; i++) {
+        r = start_thread(pool, i, params->cores);
         if (r)
             return vrt_fold(r);
     }

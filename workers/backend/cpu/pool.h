@@ -28,11 +28,16 @@ struct vrt_cpu_task {
     atomic_int next, done;
 };
 
+struct vrt_cpu_pool_params {
+    int n_threads;              /* the caller's included */
+    const cpu_set_t *cores;     /* where the others stay; NULL: wherever the system puts them */
+    void (*begin)(void);        /* called first on each of the others; NULL: nothing */
+};
+
 /*
- * Starts n_threads - 1 threads, of a somewhat lower priority than the caller's, which stay on the
- * cores of `cores` (NULL: wherever the system puts them). Return: 0, -errno.
+ * Starts n_threads - 1 threads, of a somewhat lower priority than the caller's. Return: 0, -errno.
  */
-int vrt_cpu_pool_new(int n_threads, const cpu_set_t *cores, struct vrt_cpu_pool **ret_pool);
+int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_pool **ret_pool);
 
 /* Stops and joins the threads. Return: NULL. */
 struct vrt_cpu_pool *vrt_cpu_pool_free(struct vrt_cpu_pool *pool);
