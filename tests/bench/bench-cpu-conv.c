@@ -225,6 +225,8 @@ static void bench_done(struct bench *b)
 static int run_ours(struct bench *b, double *ret_s)
 {
     const struct vrt_binding bindings[] = { { b->in, 0 }, { b->out, 0 } };
+
+    omp_set_num_threads(1);         /* as the device left it */
     const int64_t start = vrt_clock_now_ns();
     int r = vrt_executor_submit(b->executor, bindings);
 
@@ -234,8 +236,9 @@ static int run_ours(struct bench *b, double *ret_s)
     return r;
 }
 
-static int run_theirs(struct bench *b, double *ret_s)
+static int run_theirs(struct bench *b, int n_threads, double *ret_s)
 {
+    omp_set_num_threads(n_threads);
     const int64_t start = vrt_clock_now_ns();
 
     for (int i = 0; i < b->n_layers; i++)
@@ -263,6 +266,7 @@ static int run_case(struct bench *b, int n_threads, int n_rounds)
     static double ours[MAX_ROUNDS], theirs[MAX_ROUNDS], ratios[MAX_ROUNDS];
     int r;
 
+    omp_set_num_threads(1);
     list_layers(b);
     r = prepare_ours(b);
     if (!r)
@@ -272,7 +276,7 @@ static int run_case(struct bench *b, int n_threads, int n_rounds)
 
         r = run_ours(b, &ours[k]);
         if (!r)
-            r = run_theirs(b, &theirs[k]);
+            r = run_theirs(b, n_threads, &theirs[k]);
         ratios[k] = theirs[k] / ours[k];
     }
     if (!r)
@@ -305,7 +309,6 @@ static int run_all(const struct vrt_registry *registry, int n_rounds, int only)
         if ((only >= 0 && (size_t)only != i / 2) ||
             (b.dtype == VRT_DTYPE_BF16 && !info->native_bf16))
             continue;
-        omp_set_num_threads(1);
         r = run_case(&b, info->n_threads, n_rounds);
         fflush(stdout);
     }
