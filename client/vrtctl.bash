@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+# bash completion for vrtctl: commands, options, devices, models and jobs of the running daemon.
+
+# The values of the first key (id, name) of each line that `vrtctl "$@" --json` prints.
+_vrtctl_ask() {
+    local socket=()
+    local i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -s | --socket) socket=(--socket "${COMP_WORDS[i + 1]}") ;;
+        esac
+    done
+    "${COMP_WORDS[0]}" "${socket[@]}" --timeout 1 "$@" --json 2>/dev/null |
+        sed -n 's/^{"\(id\|name\)":"\{0,1\}\([^",}]*\).*/\2/p'
+}
+
+_vrtctl_command() {
+    local i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -s | --socket | --timeout) ((i++)) ;;
+        -*) ;;
+        *)
+            echo "${COMP_WORDS[i]}"
+            return
+            ;;
+        esac
+    done
+}
+
+_vrtctl_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# A list separated by commas: the last name is completed, those before it stay.
+_vrtctl_devices() {
+    local before=
+    [[ $1 == *,* ]] && before=${1%,*},
+    _vrtctl_words "auto all cpu cuda xpu mps cpu:-1 $(_vrtctl_ask devices)" "${1##*,}"
+    COMPREPLY=("${COMPREPLY[@]/#/$before}")
+    # Readline takes a colon for a word of its own.
+    if [[ $1 == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${1%"${1##*:}"}"}")
+    fi
+}
+
+# The word before the cursor and the option before it, whatever readline split at.
+_vrtctl_current() {
+    local line=${COMP_LINE:0:COMP_POINT}
+    current=${line##* }
+    line=${line% *}
+    previous=${line##* }
+}
+
+_vrtctl() {
+    local current previous command
+    local common='--socket --timeout --json --help --version'
+    _vrtctl_current
+    command=$(_vrtctl_command)
+    COMPREPLY=()
+
+    case $previous in
+    -d | --device) _vrtctl_devices "$current"; return ;;
+    -m | --model)
+        _vrtctl_words "$(_vrtctl_ask models)" "$current"
+        compopt -o default
+        return
+        ;;
+    --precision) _vrtctl_words 'auto f32 f16 bf16' "$current"; return ;;
+    --codec) _vrtctl_words 'h264 hevc ffv1' "$current"; return ;;
+    --preset)
+        _vrtctl_words 'ultrafast superfast veryfast faster fast medium slow slower veryslow' \
+            "$current"
+        return
+        ;;
+    -s | --socket | -o | --output) compopt -o default; return ;;
+    --tile | --overlap | --quality | --priority | --timeout) return ;;
+    esac
+
+    case $command:$current in
+    :-*) _vrtctl_words "$common" "$current" ;;
+    :*)
+        _vrtctl_words 'submit status list show watch wait cancel devices models version' "$current"
+        ;;
+    submit:-*)
+        _vrtctl_words "--model --output --device --precision --tile --overlap --codec --quality
+            --preset --priority --strict --overwrite --follow $common" "$current"
+        ;;
+    submit:*) compopt -o default ;;
+    *:-*) _vrtctl_words "$common" "$current" ;;
+    show:* | watch:* | wait:* | cancel:*) _vrtctl_words "$(_vrtctl_ask list)" "$current" ;;
+    esac
+}
+
+complete -F _vrtctl vrtctl

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl's bash completion and manual: both know every command and option that the program has.
+
+usage: test_completion.py VRTCTL SOURCE_ROOT [unittest arguments]
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from fake_vrtd import FakeVrtd, answer
+
+VRTCTL, ROOT = os.path.abspath(sys.argv.pop(1)), sys.argv.pop(1)
+SCRIPT = os.path.join(ROOT, 'client', 'vrtctl.bash')
+
+
+def complete(line):
+    """What Tab offers at the end of `line`, split as readline does."""
+    words = re.findall(r'[:=]|[^\s:=]+', line) + ([''] if line.endswith(' ') else [])
+    program = f'''
+        compopt() {{ :; }}
+        COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+        source {SCRIPT}
+        COMP_WORDS=("$@")
+        COMP_CWORD=$(($# - 1))
+        COMP_LINE=$LINE COMP_POINT=${{#LINE}}
+        _vrtctl
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    '''
+    done = subprocess.run(['bash', '-c', program, 'bash', *words], capture_output=True, text=True,
+                          timeout=60, env=dict(os.environ, LINE=line), check=False)
+    assert done.stderr == '', done.stderr
+    return set(done.stdout.split())
+
+
+def help_of(*command):
+    return subprocess.run([VRTCTL, *command, '--help'], capture_output=True, text=True, timeout=60,
+                          check=True).stdout
+
+
+def options_of(*command):
+    return set(re.findall(r'--[a-z]+', help_of(*command)))
+
+
+COMMANDS = set(re.findall(r'^  ([a-z]+)  ', help_of(), re.MULTILINE))
+
+
+class Completion(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtctl-')
+        self.addCleanup(shutil.rmtree, self.folder)
+        server = FakeVrtd(self.folder, lambda r: answer({
+            '/v1/jobs': {'jobs': [{'id': 7, 'state': 'done'}, {'id': 71, 'state': 'done'}]},
+            '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
+            '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path]))
+        self.addCleanup(server.close)
+        self.start = f'{VRTCTL} --socket {server.path}'
+
+    def test_commands_and_options(self):
+        self.assertGreaterEqual(len(COMMANDS), 10)
+        self.assertEqual(complete('vrtctl '), COMMANDS)
+        self.assertEqual(complete('vrtctl -'), options_of())
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                self.assertEqual(complete(f'vrtctl {command} -'), options_of(command))
+        self.assertEqual(complete('vrtctl submit --pre'), {'--precision', '--preset'})
+
+    def test_values(self):
+        self.assertEqual(complete('vrtctl submit --codec '), {'h264', 'hevc', 'ffv1'})
+        self.assertEqual(complete('vrtctl submit --precision b'), {'bf16'})
+        self.assertEqual(complete('vrtctl submit --tile '), set())
+
+    def test_what_the_daemon_has(self):
+        for command in ('show', 'watch', 'wait', 'cancel'):
+            self.assertEqual(complete(f'{self.start} {command} '), {'7', '71'})
+        self.assertEqual(complete(f'{self.start} show 3 71'), {'71'})
+        self.assertEqual(complete(f'{self.start} submit --model c'), {'compact-x2'})
+        self.assertLessEqual({'cpu:0', 'cpu:1', 'auto'}, complete(f'{self.start} submit -d '))
+        self.assertEqual(complete(f'{self.start} submit -d cpu:'), {'0', '1', '-1'})
+        self.assertEqual(complete(f'{self.start} submit -d cpu:0,cpu:'), {'0', '1', '-1'})
+        self.assertEqual(complete(f'{self.start} submit -d cpu:0,al'), {'0,all'})
+
+    def test_without_a_daemon(self):
+        self.assertEqual(complete(f'{VRTCTL} --socket {self.folder}/none show '), set())
+
+
+class Manual(unittest.TestCase):
+    def test_everything_is_described(self):
+        with open(os.path.join(ROOT, 'client', 'vrtctl.1.scd'), encoding='utf-8') as f:
+            manual = f.read()
+        for command in COMMANDS:
+            self.assertRegex(manual, rf'\n\*{command}\*')
+            for option in options_of(command):
+                self.assertRegex(manual, rf'\n(\*-[a-z]\*, )?\*{option}\*')
+
+
+if __name__ == '__main__':
+    if not shutil.which('bash'):
+        print('skipped: bash is not installed')
+        sys.exit(77)
+    unittest.main(verbosity=2)
