@@ -9,6 +9,7 @@
 #include "backend/backend-impl.h"
 #include "backend/backend.h"
 #include "backend/cpu/cpu.h"
+#include "backend/fault/fault.h"
 #include "backend/ref/ref.h"
 #include "base/log.h"
 
@@ -32,6 +33,9 @@ struct vrt_registry {
     struct found found[VRT_ARRAY_SIZE(backends)];
     const struct vrt_device_info **devices;     /* of all, in the order of `backends` */
     size_t n_devices;
+
+    struct vrt_fault_schedule *faults;          /* NULL: devices are not wrapped */
+    struct vrt_fault_state *fault_states;       /* by device */
 };
 
 struct vrt_registry *vrt_registry_free(struct vrt_registry *registry)
@@ -41,6 +45,8 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
         free(registry->found[i].infos);
     free(registry->devices);
+    vrt_fault_schedule_free(registry->faults);
+    free(registry->fault_states);
     free(registry);
     return NULL;
 }
@@ -82,6 +88,18 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
     return 0;
 }
 
+static int add_faults(struct vrt_registry *registry, const char *schedule,
+                      struct vrt_error *error)
+{
+    int r = vrt_fault_schedule_new(schedule, &registry->faults, error);
+    if (r)
+        return vrt_fold(r);
+    registry->fault_states = calloc(registry->n_devices + 1, sizeof(registry->fault_states[0]));
+    if (!registry->fault_states)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Reading the fault schedule");
+    return 0;
+}
+
 int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_registry **ret_registry,
                      struct vrt_error *error)
 {
@@ -96,6 +114,10 @@ int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_regist
     r = probe_all(registry, params);
     if (r)
         return vrt_refuse_errno(error, vrt_fold(r), "Listing the devices");
+    if (params->fault)
+        r = add_faults(registry, params->fault, error);
+    if (r)
+        return vrt_fold(r);
     *ret_registry = VRT_STEAL(registry);
     return 0;
 }
@@ -127,6 +149,22 @@ static const struct vrt_backend_ops *backend_of(const struct vrt_registry *regis
     return NULL;
 }
 
+static int open_wrapped(const struct vrt_registry *registry, const struct vrt_device_info *info,
+                        const struct vrt_backend_ops *ops, struct vrt_device **ret_device)
+{
+    size_t i = 0;
+
+    while (registry->devices[i] != info)
+        i++;
+    const struct vrt_fault_wrap wrap = {
+        .schedule = registry->faults,
+        .state = &registry->fault_states[i],
+        .inner = ops,
+        .info = info,
+    };
+    return vrt_fault_open(&wrap, ret_device);
+}
+
 int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device_info *info,
                     struct vrt_device **ret_device)
 {
@@ -134,10 +172,11 @@ int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device
     struct vrt_device *device = NULL;
 
     vrt_assert(ops);
-    int r = ops->open(info, &device);
+    int r = registry->faults ? open_wrapped(registry, info, ops, &device)
+                             : ops->open(info, &device);
     if (r)
         return r < 0 ? vrt_fold(r) : r;
-    device->ops = ops;
+    device->ops = registry->faults ? &vrt_backend_fault : ops;
     device->info = info;
     *ret_device = device;
     return 0;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Buffers, replicas and programs are the real backend's own: only the device is ours, so that what
+ * passes costs nothing and what the callers' functions keep in their heads is in one place.
+ */
+
+#include "backend/fault/fault.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "backend/backend-impl.h"
+#include "backend/fault/corrupt.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "fault"
+
+struct fault_device {
+    struct vrt_device base;
+    struct vrt_device *inner;
+    struct vrt_fault_wrap wrap;
+};
+
+static struct fault_device *fault_of(const struct vrt_device *device)
+{
+    return vrt_container_of(device, struct fault_device, base);
+}
+
+static void wait_ns(int64_t ns)
+{
+    struct timespec left = { ns / VRT_NS_PER_S, ns % VRT_NS_PER_S };
+
+    while (ns > 0 && nanosleep(&left, &left) < 0 && errno == EINTR)
+        ;
+}
+
+/* Counts a call and does what the schedule says of it, corruptions apart. Return: what the call
+ * shall; 0: it goes on. */
+static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call,
+                struct vrt_fault_event *ret_event)
+{
+    struct vrt_fault_state *state = wrap->state;
+    const int64_t count = atomic_fetch_add(&state->counts[call], 1) + 1;
+    const struct vrt_fault_event event = vrt_fault_schedule_at(wrap->schedule, wrap->info, call,
+                                                               count);
+
+    *ret_event = event;
+    wait_ns(event.delay_ns);
+    if (atomic_load(&state->lost))
+        return VRT_BACKEND_E_LOST;
+    if (event.effect == VRT_FAULT_NOTHING)
+        return 0;
+    vrt_log_info("%s: %s number %lld goes wrong, as scheduled", wrap->info->name,
+                 vrt_fault_call_name(call), (long long)count);
+    switch (event.effect) {
+    case VRT_FAULT_FAIL:
+        return VRT_BACKEND_E_FAILED;
+    case VRT_FAULT_NOMEM:
+        return VRT_BACKEND_E_NOMEM;
+    case VRT_FAULT_LOST:
+        atomic_store(&state->opens_to_revive, event.revive);
+        atomic_store(&state->lost, true);
+        return VRT_BACKEND_E_LOST;
+    default:
+        return 0;
+    }
+}
+
+static int meet_call(struct vrt_device *device, enum vrt_fault_call call)
+{
+    struct vrt_fault_event event;
+
+    return meet(&fault_of(device)->wrap, call, &event);
+}
+
+/* An opening of a lost device brings it nearer to being revived. */
+static void revive(struct vrt_fault_state *state)
+{
+    if (!atomic_load(&state->lost) || atomic_load(&state->opens_to_revive) == VRT_FAULT_NEVER)
+        return;
+    if (atomic_fetch_sub(&state->opens_to_revive, 1) == 1)
+        atomic_store(&state->lost, false);
+}
+
+int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_device)
+{
+    struct vrt_fault_event event;
+    struct fault_device *device;
+
+    revive(wrap->state);
+    int r = meet(wrap, VRT_FAULT_OPEN, &event);
+    if (r)
+        return r;
+    device = calloc(1, sizeof(*device));
+    if (!device)
+        return vrt_raise(-ENOMEM);
+    r = wrap->inner->open(wrap->info, &device->inner);
+    if (r) {
+        free(device);
+        return r;
+    }
+    device->inner->ops = wrap->inner;
+    device->inner->info = wrap->info;
+    device->wrap = *wrap;
+    *ret_device = &device->base;
+    return 0;
+}
+
+static void fault_close(struct vrt_device *base)
+{
+    struct fault_device *device = fault_of(base);
+
+    device->inner->ops->close(device->inner);
+    free(device);
+}
+
+static int fault_buffer_new(struct vrt_device *device, size_t size_bytes,
+                            struct vrt_buffer **ret_buffer)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_ALLOC);
+
+    return r ? r : inner->ops->buffer_new(inner, size_bytes, ret_buffer);
+}
+
+static void fault_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    inner->ops->buffer_free(inner, buffer);
+}
+
+static int fault_buffer_write(struct vrt_device *device, struct vrt_buffer *dst,
+                              size_t offset_bytes, const void *src, size_t size_bytes)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_WRITE);
+
+    return r ? r : inner->ops->buffer_write(inner, dst, offset_bytes, src, size_bytes);
+}
+
+static int fault_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
+                             size_t offset_bytes, void *dst, size_t size_bytes)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_READ);
+
+    return r ? r : inner->ops->buffer_read(inner, src, offset_bytes, dst, size_bytes);
+}
+
+static bool fault_supports(const struct vrt_device *device, const struct vrt_op *op)
+{
+    const struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->supports(inner, op);
+}
+
+static size_t fault_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
+{
+    const struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->workspace_bytes ? inner->ops->workspace_bytes(inner, op) : 0;
+}
+
+static int fault_replica_new(struct vrt_device *device, const struct vrt_param *params,
+                             size_t n_params, enum vrt_dtype dtype,
+                             struct vrt_replica **ret_replica)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_REPLICA);
+
+    return r ? r : inner->ops->replica_new(inner, params, n_params, dtype, ret_replica);
+}
+
+static void fault_replica_free(struct vrt_device *device, struct vrt_replica *replica)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    inner->ops->replica_free(inner, replica);
+}
+
+static size_t fault_replica_bytes(const struct vrt_device *device,
+                                  const struct vrt_replica *replica)
+{
+    const struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->replica_bytes(inner, replica);
+}
+
+static int fault_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                             struct vrt_program **ret_program)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_PROGRAM);
+
+    return r ? r : inner->ops->program_new(inner, params, ret_program);
+}
+
+static void fault_program_free(struct vrt_device *device, struct vrt_program *program)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    inner->ops->program_free(inner, program);
+}
+
+static int fault_program_submit(struct vrt_device *device, struct vrt_program *program,
+                                const struct vrt_binding *bindings)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    struct vrt_fault_event event;
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, &event);
+
+    if (!r)
+        r = inner->ops->program_submit(inner, program, bindings);
+    if (r || event.effect == VRT_FAULT_NOTHING)
+        return r;
+    r = inner->ops->finish(inner);
+    return r ? r : vrt_fault_corrupt(inner, program, bindings, &event);
+}
+
+static int fault_finish(struct vrt_device *device)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_call(device, VRT_FAULT_FINISH);
+
+    return r ? r : inner->ops->finish(inner);
+}
+
+static int fault_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->memory ? inner->ops->memory(inner, ret_info) : 0;
+}
+
+const struct vrt_backend_ops vrt_backend_fault = {
+    .name = "fault",
+    .close = fault_close,
+    .buffer_new = fault_buffer_new,
+    .buffer_free = fault_buffer_free,
+    .buffer_write = fault_buffer_write,
+    .buffer_read = fault_buffer_read,
+    .supports = fault_supports,
+    .workspace_bytes = fault_workspace_bytes,
+    .replica_new = fault_replica_new,
+    .replica_free = fault_replica_free,
+    .replica_bytes = fault_replica_bytes,
+    .program_new = fault_program_new,
+    .program_free = fault_program_free,
+    .program_submit = fault_program_submit,
+    .finish = fault_finish,
+    .memory = fault_memory,
+};

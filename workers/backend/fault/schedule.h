@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the rules of a schedule (backend/fault.h) say of a call. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/fault.h"
+
+struct vrt_device_info;
+
+enum vrt_fault_call {
+    VRT_FAULT_OPEN,
+    VRT_FAULT_ALLOC,
+    VRT_FAULT_WRITE,
+    VRT_FAULT_READ,
+    VRT_FAULT_REPLICA,
+    VRT_FAULT_PROGRAM,
+    VRT_FAULT_SUBMIT,
+    VRT_FAULT_FINISH,
+    VRT_FAULT_CALL_COUNT,
+};
+
+enum vrt_fault_effect {
+    VRT_FAULT_NOTHING,
+    VRT_FAULT_FAIL,
+    VRT_FAULT_NOMEM,
+    VRT_FAULT_LOST,
+    VRT_FAULT_DELAY,
+    VRT_FAULT_CORRUPT_NAN,
+    VRT_FAULT_CORRUPT_ZEROS,
+    VRT_FAULT_CORRUPT_GARBAGE,
+    VRT_FAULT_BLACK,
+};
+
+#define VRT_FAULT_NEVER 0               /* of revive */
+
+struct vrt_fault_rule {
+    char device[32];                    /* name or kind; "": all */
+    enum vrt_fault_call call;
+    int64_t first, last;                /* the calls it is about, from 1 */
+    int64_t every;                      /* of those, each so many; 1: all */
+    enum vrt_fault_effect effect;
+    int64_t delay_ns;
+    int64_t revive;                     /* at which opening; VRT_FAULT_NEVER */
+};
+
+struct vrt_fault_schedule {
+    struct vrt_fault_rule *rules;
+    size_t n_rules;
+};
+
+/* What happens at one call. */
+struct vrt_fault_event {
+    enum vrt_fault_effect effect;       /* none of the delays */
+    int64_t delay_ns;
+    int64_t revive;
+    uint64_t seed;                      /* for garbage */
+};
+
+/* "open", "submit", ... */
+const char *vrt_fault_call_name(enum vrt_fault_call call);
+
+/* What the schedule says of the `count`th `call` to the device. Thread: any. */
+struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,
+                                             const struct vrt_device_info *info,
+                                             enum vrt_fault_call call, int64_t count);
