@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A device's runner: tiles that don't show, memory as planned, results that can't be right. */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "engine/checkpoint.h"
+#include "model-fixture.h"
+#include "models/builtin.h"
+#include "test.h"
+#include "workers/runner.h"
+
+#define W 190
+#define H 134
+
+struct bench {
+    struct vrt_registry *registry;
+    struct vrt_device *device;
+    struct vrt_runner *runner;
+    struct vrt_network *network;
+    struct vrt_work *work;
+    int n_left;                     /* tiles that the watch lets through; -1: all */
+};
+
+static struct vrt_network *builtin(void)
+{
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    struct vrt_network *network = NULL;
+
+    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
+                                          NULL), 0);
+    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
+    return network;
+}
+
+static struct vrt_frame_format format_of(int width, int height, int depth)
+{
+    return (struct vrt_frame_format){
+        .width = width,
+        .height = height,
+        .depth = depth,
+        .layout = VRT_LAYOUT_GBR,
+        .full_range = true,
+        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+    };
+}
+
+/* A bench of the network, which it takes over, on 16-bit frames of W x H. */
+static void bench_init(struct bench *bench, const char *device, struct vrt_network *network)
+{
+    const struct vrt_registry_params registry = { .cpu_threads = 2 };
+    const struct vrt_runner_params params = { .memory_fraction = 0.5 };
+    int scale = vrt_network_info(network)->scale;
+    struct vrt_frame_format in = format_of(W, H, 16), out = format_of(W * scale, H * scale, 16);
+
+    *bench = (struct bench){ .network = network, .n_left = -1 };
+    expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
+    const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
+    if (!info)
+        test_skip("there is no such device here");
+    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    expect_int(vrt_runner_new(bench->device, &params, &bench->runner), 0);
+    expect_int(vrt_work_new(network, &in, &out, &bench->work), 0);
+}
+
+static void bench_done(struct bench *bench)
+{
+    vrt_work_unref(bench->work);
+    vrt_network_unref(bench->network);
+    vrt_runner_free(bench->runner);
+    expect_int(vrt_device_used_bytes(bench->device), 0);
+    vrt_device_close(bench->device);
+    vrt_registry_free(bench->registry);
+}
+
+/* A picture with shading and texture. */
+static struct vrt_frame *picture(const struct vrt_frame_format *format)
+{
+    struct vrt_frame *frame = NULL;
+
+    expect_int(vrt_frame_new(format, &frame), 0);
+    for (int p = 0; p < 3; p++) {
+        for (int y = 0; y < frame->planes[p].height; y++) {
+            uint16_t *row = (uint16_t *)(void *)(frame->planes[p].data +
+                                                 (size_t)y * frame->planes[p].stride_bytes);
+            for (int x = 0; x < frame->planes[p].width; x++)
+                row[x] = (uint16_t)(30000 + 15000 * sin(0.13 * x + p) * cos(0.21 * y) +
+                                    (x * 7919 + y * 104729 + p * 31) % 4001);
+        }
+    }
+    return frame;
+}
+
+static bool go_on(void *ctx)
+{
+    struct bench *bench = ctx;
+
+    return bench->n_left < 0 || bench->n_left-- > 0;
+}
+
+/* Restores one picture. Return: what the runner did; *ret_out on 0, to be unreferenced. */
+static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret_out,
+               struct vrt_error *error)
+{
+    const struct vrt_kit_watch watch = { go_on, bench };
+    struct vrt_shard_frames frames = { .n = 1, .in = { picture(&bench->work->in) } };
+    struct vrt_kit_times times = { 0 };
+    int r;
+
+    frames.in[0]->pts = 77;
+    frames.in[0]->index = 5;
+    r = vrt_runner_run(bench->runner, bench->work, dtype, &frames, &watch, &times, error);
+    vrt_frame_unref(frames.in[0]);
+    expect_int(frames.out[0] != NULL, r == 0);
+    if (r)
+        return r;
+    expect_int(frames.out[0]->pts, 77);
+    expect_int(frames.out[0]->index, 5);
+    expect_true(times.compute_ns > 0);
+    *ret_out = frames.out[0];
+    return 0;
+}
+
+/* The largest difference between two frames, in 65535ths of white. */
+static int difference(const struct vrt_frame *a, const struct vrt_frame *b)
+{
+    int worst = 0;
+
+    for (int p = 0; p < 3; p++) {
+        for (int y = 0; y < a->planes[p].height; y++) {
+            const uint16_t *ra = (const uint16_t *)(const void *)(a->planes[p].data +
+                                 (size_t)y * a->planes[p].stride_bytes);
+            const uint16_t *rb = (const uint16_t *)(const void *)(b->planes[p].data +
+                                 (size_t)y * b->planes[p].stride_bytes);
+            for (int x = 0; x < a->planes[p].width; x++)
+                worst = abs(ra[x] - rb[x]) > worst ? abs(ra[x] - rb[x]) : worst;
+        }
+    }
+    return worst;
+}
+
+/* Restores the picture whole and in tiles; the overlap is the network's radius. */
+static void check_tiles(const char *device, struct vrt_network *network, int size)
+{
+    struct vrt_frame *whole = NULL, *tiled = NULL;
+    struct bench bench;
+
+    bench_init(&bench, device, network);
+    expect_int(run(&bench, VRT_DTYPE_F32, &whole, NULL), 0);
+    vrt_runner_release(bench.runner, bench.work);
+    bench.work->grid = vrt_tile_grid_of_size(W, H, size, bench.work->needs);
+    expect_true(bench.work->grid.x.n > 1 && bench.work->grid.y.n > 1);
+    expect_int(run(&bench, VRT_DTYPE_F32, &tiled, NULL), 0);
+    fprintf(stderr, "  %s: %d x %d tiles differ by %d of 65535\n", device, bench.work->grid.x.n,
+            bench.work->grid.y.n, difference(whole, tiled));
+    expect_true(difference(whole, tiled) <= 2);
+    vrt_frame_unref(whole);
+    vrt_frame_unref(tiled);
+    bench_done(&bench);
+}
+
+static struct vrt_network *small_esrgan(void)
+{
+    struct fixture f = { .seed = 3 };
+    const struct fixture_esrgan esrgan = { .naming = FIXTURE_NEW, .in = 12, .out = 3,
+                                           .features = 8, .blocks = 1, .growth = 4, .ups = 2 };
+
+    fixture_add_esrgan(&f, &esrgan);
+    return fixture_network(&f);
+}
+
+static void test_tiles_ref(void)
+{
+    check_tiles("ref:0", builtin(), 64);
+}
+
+static void test_tiles_cpu(void)
+{
+    check_tiles("cpu:0", builtin(), 50);
+    check_tiles("cpu:0", builtin(), 81);
+}
+
+/* With pixel-unshuffle: tiles on its grid, a frame that isn't. */
+static void test_tiles_unshuffled(void)
+{
+    struct vrt_network *network = small_esrgan();
+    struct vrt_tile_needs needs = vrt_tile_needs(vrt_network_info(network)->multiple,
+                                                 vrt_network_info(network)->radius, -1);
+
+    expect_int(vrt_network_info(network)->multiple, 2);
+    expect_true(vrt_tile_min_size(needs) <= 120);
+    check_tiles("cpu:0", network, 120);
+}
+
+static void test_gray(void)
+{
+    struct fixture f = { .seed = 9 };
+    const struct fixture_compact compact = { .channels = 1, .features = 8, .convs = 2, .scale = 2,
+                                             .act = 'p' };
+
+    fixture_add_compact(&f, &compact);
+    check_tiles("cpu:0", fixture_network(&f), 60);
+}
+
+/* What survey promises is what the device has given, to the byte. */
+static void test_planned(void)
+{
+    struct vrt_frame *out = NULL;
+    struct vrt_error error = { 0 };
+    struct bench bench;
+    struct vrt_runner_usage usage;
+
+    bench_init(&bench, "cpu:0", builtin());
+    for (int size = 0; size < 100; size += 50) {
+        if (size)
+            bench.work->grid = vrt_tile_grid_of_size(W, H, size, bench.work->needs);
+        struct vrt_survey survey = { .work = bench.work, .precision = VRT_PRECISION_F32 };
+        expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+        expect_int(survey.dtype, VRT_DTYPE_F32);
+        expect_true(survey.tile_flops > 0);
+        expect_int(run(&bench, survey.dtype, &out, NULL), 0);
+        vrt_frame_unref(out);
+        expect_int(vrt_device_used_bytes(bench.device), survey.planned_bytes);
+        expect_int(vrt_runner_work_bytes(bench.runner, bench.work), survey.planned_bytes);
+        vrt_runner_release(bench.runner, bench.work);
+        vrt_runner_usage(bench.runner, &usage);
+        expect_int(usage.workspace_bytes, 0);
+        expect_int(usage.used_bytes, usage.replica_bytes);
+        expect_true(usage.peak_bytes >= survey.planned_bytes);
+    }
+    expect_int(usage.n_replicas, 1);
+    vrt_runner_trim(bench.runner, INT64_MAX);
+    expect_true(vrt_device_used_bytes(bench.device) > 0);
+    vrt_runner_trim(bench.runner, 0);
+    expect_int(vrt_device_used_bytes(bench.device), 0);
+    bench_done(&bench);
+}
+
+/* A network whose every weight is `value`. */
+static struct vrt_network *constant_network(float value)
+{
+    struct fixture f = { .seed = 1 };
+    const struct fixture_esrgan esrgan = { .naming = FIXTURE_NEW, .in = 3, .out = 3,
+                                           .features = 8, .blocks = 1, .growth = 4, .ups = 2 };
+
+    fixture_add_esrgan(&f, &esrgan);
+    for (size_t i = 0; i < f.data.size_bytes; i += sizeof(value))
+        memcpy(f.data.data + i, &value, sizeof(value));
+    return fixture_network(&f);
+}
+
+static void check_refused(float value, const char *why)
+{
+    struct vrt_frame *out = NULL;
+    struct vrt_error error = { 0 };
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", constant_network(value));
+    expect_int(run(&bench, VRT_DTYPE_F32, &out, &error), VRT_RUNNER_E_OUTPUT);
+    expect_contains(error.message, why);
+    bench_done(&bench);
+}
+
+static void test_wrong_output(void)
+{
+    check_refused(1e20f, "not finite");
+    check_refused(0, "blank");
+    check_refused(2, "where 0 to 1 is a picture");
+}
+
+static void test_cancel(void)
+{
+    struct vrt_frame *out = NULL;
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", builtin());
+    bench.work->grid = vrt_tile_grid_of_size(W, H, 64, bench.work->needs);
+    bench.n_left = 2;
+    expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), -ECANCELED);
+    bench.n_left = -1;
+    expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), 0);
+    vrt_frame_unref(out);
+    bench_done(&bench);
+}
+
+/* AUTO is f32, or what is within 50 dB of it; what was measured once isn't again. */
+static void test_precision(void)
+{
+    struct vrt_error error = { 0 };
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", builtin());
+    struct vrt_survey survey = { .work = bench.work, .precision = VRT_PRECISION_AUTO };
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+        survey.fidelity_db[i] = NAN;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    if (!vrt_device_info(bench.device)->native_bf16) {
+        expect_int(survey.dtype, VRT_DTYPE_F32);
+    } else {
+        double db = survey.fidelity_db[VRT_DTYPE_BF16];
+        fprintf(stderr, "  bf16: %.1f dB\n", db);
+        expect_true(db > 20 && db < 200);
+        expect_int(survey.dtype, db >= 50 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32);
+        survey.fidelity_db[VRT_DTYPE_BF16] = 10;
+        expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+        expect_int(survey.dtype, VRT_DTYPE_F32);
+        survey.fidelity_db[VRT_DTYPE_BF16] = 60;
+        expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+        expect_int(survey.dtype, VRT_DTYPE_BF16);
+    }
+    survey.precision = VRT_PRECISION_F16;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), -EINVAL);
+    expect_contains(error.message, "cpu:0 can't");
+    bench_done(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "tiles-ref", test_tiles_ref },
+        { "tiles-cpu", test_tiles_cpu },
+        { "tiles-unshuffled", test_tiles_unshuffled },
+        { "gray", test_gray },
+        { "planned", test_planned },
+        { "wrong-output", test_wrong_output },
+        { "cancel", test_cancel },
+        { "precision", test_precision },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
