@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "flow-fixture.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "engine/checkpoint.h"
+#include "models/builtin.h"
+#include "test.h"
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct flow *flow = vrt_container_of(timer, struct flow, timer);
+
+    for (int i = 0; i < flow->n_jobs; i++) {
+        struct flow_job *job = flow->jobs[i];
+        struct vrt_pipeline_snapshot now;
+        if (job->is_done || !job->pipeline)
+            continue;
+        vrt_pipeline_snapshot(job->pipeline, &now);
+        expect_true(now.frames_done >= job->last.frames_done);
+        job->last = now;
+        if (job->cancel_at >= 0 && now.frames_done >= job->cancel_at)
+            vrt_pipeline_cancel(job->pipeline);
+    }
+    if (flow->tick)
+        flow->tick(flow);
+}
+
+void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params)
+{
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    struct vrt_error error = { 0 };
+
+    *flow = (struct flow){ 0 };
+    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
+                                          NULL), 0);
+    expect_int(vrt_network_new(checkpoint, model->name, &flow->network, NULL), 0);
+    flow->spool_fd = open(spool, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    expect_true(flow->spool_fd >= 0);
+    expect_int(uv_loop_init(&flow->loop), 0);
+    uv_timer_init(&flow->loop, &flow->timer);
+    uv_timer_start(&flow->timer, on_timer, 5, 5);
+    params.loop = &flow->loop;
+    if (vrt_pool_new(&params, &flow->pool, &error))
+        test_fail("%s", error.message);
+}
+
+static void end_job(struct flow_job *job, const struct vrt_error *error)
+{
+    expect_true(!job->is_done);
+    job->is_done = true;
+    if (error) {
+        job->error = *error;
+        expect_true(error->id && error->message[0]);
+    }
+    vrt_pipeline_snapshot(job->pipeline, &job->last);
+    expect_int(job->last.phase, VRT_PIPELINE_ENDED);
+    for (size_t i = 0; i < job->last.n_warnings; i++) {
+        size_t n = strlen(job->warnings);
+        snprintf(job->warnings + n, sizeof(job->warnings) - n, "%s\n",
+                 vrt_pipeline_warning(job->pipeline, i));
+    }
+    for (size_t d = 0; d < vrt_pool_n_devices(job->flow->pool); d++) {
+        struct vrt_device_snapshot device;
+        vrt_pool_device(job->flow->pool, d, &device);
+        job->n_devices_lost += device.state == VRT_DEVICE_QUARANTINED ||
+                               device.state == VRT_DEVICE_LOST;
+    }
+    job->pipeline = vrt_pipeline_free(job->pipeline);
+    if (--job->flow->n_running == 0)
+        uv_stop(&job->flow->loop);
+}
+
+static void on_done(void *ctx, const struct vrt_error *error)
+{
+    end_job(ctx, error);
+}
+
+static void on_admitted(void *ctx, const struct vrt_error *error)
+{
+    struct flow_job *job = ctx;
+
+    if (error) {
+        end_job(job, error);
+        return;
+    }
+    job->was_admitted = true;
+    job->info = *vrt_pipeline_info(job->pipeline);
+    vrt_pipeline_start(job->pipeline);
+}
+
+void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
+                 const char *output)
+{
+    struct vrt_error error = { 0 };
+    char id[16];
+    int cancel_at = job->cancel_at;
+
+    *job = (struct flow_job){ .flow = flow, .cancel_at = cancel_at };
+    job->output_fd = open(output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    expect_true(job->output_fd >= 0);
+    snprintf(id, sizeof(id), "job%d", flow->n_jobs);
+    params.job_id = id;
+    params.output_fd = job->output_fd;
+    params.output_name = output;
+    params.spool_fd = flow->spool_fd;
+    if (!params.network && !params.model_name)
+        params.network = flow->network;
+    params.admitted = on_admitted;
+    params.done = on_done;
+    params.ctx = job;
+    flow->jobs[flow->n_jobs++] = job;
+    flow->n_running++;
+    if (vrt_pipeline_new(flow->pool, &params, &job->pipeline, &error))
+        test_fail("%s", error.message);
+}
+
+void flow_run(struct flow *flow)
+{
+    while (flow->n_running > 0)
+        uv_run(&flow->loop, UV_RUN_DEFAULT);
+    for (int i = 0; i < flow->n_jobs; i++)
+        close(flow->jobs[i]->output_fd);
+    flow->n_jobs = 0;
+}
+
+static void on_stopped(void *ctx)
+{
+    struct flow *flow = ctx;
+
+    flow->stopped = true;
+    flow->pool = vrt_pool_free(flow->pool);
+}
+
+void flow_done(struct flow *flow)
+{
+    vrt_pool_stop(flow->pool, on_stopped, flow);
+    uv_close((uv_handle_t *)&flow->timer, NULL);
+    /* The last job's end stops the loop, as flow_run() wants it: then there is more to run. */
+    while (uv_run(&flow->loop, UV_RUN_DEFAULT))
+        fprintf(stderr, "  stopping\n");
+    expect_true(flow->stopped);
+    expect_int(uv_loop_close(&flow->loop), 0);
+    close(flow->spool_fd);
+    vrt_network_unref(flow->network);
+}

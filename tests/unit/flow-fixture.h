@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A pool and pipelines on a loop of their own, as the daemon would run them, with the default
+ * model; every test ends with the loop closing clean. */
+
+#include <uv.h>
+
+#include "daemon/pipeline.h"
+#include "daemon/pool.h"
+
+struct flow;
+
+/* One job of a flow. */
+struct flow_job {
+    struct flow *flow;
+    struct vrt_pipeline *pipeline;
+    int output_fd;
+    bool was_admitted, is_done;
+    int cancel_at;                  /* frames after which it is cancelled; -1: never */
+    struct vrt_error error;         /* of admission or end; message "": none */
+    struct vrt_pipeline_info info;
+    struct vrt_pipeline_snapshot last;      /* taken in done() */
+    char warnings[2048];            /* joined by newlines */
+    int n_devices_lost;             /* quarantined at its end */
+};
+
+struct flow {
+    uv_loop_t loop;
+    uv_timer_t timer;
+    struct vrt_pool *pool;
+    struct vrt_network *network;
+    int spool_fd;
+    int n_running;
+    bool stopped;
+    void (*tick)(struct flow *flow);        /* every few milliseconds; NULL: nothing */
+    struct flow_job *jobs[8];
+    int n_jobs;
+};
+
+/* Makes the pool; `spool` is a folder. Of the params the loop is filled in. */
+void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params);
+
+/* Begins a job: the params' callbacks, output, spool and network are filled in. It is started as
+ * soon as it is admitted. */
+void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
+                 const char *output);
+
+/* Runs the loop until every job is done. */
+void flow_run(struct flow *flow);
+
+/* Stops the pool, closes the loop, and checks that nothing is left. */
+void flow_done(struct flow *flow);
