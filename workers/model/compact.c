@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VRT_LOG_TOPIC "model"
-
 #include "base/log.h"
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
 #include "model/layers.h"
+
+#define VRT_LOG_TOPIC "model"
 
 #define SCALE_MAX 8
 #define LEAKY_SLOPE 0.1f
