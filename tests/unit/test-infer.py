@@ -197,6 +197,18 @@ class Infer(unittest.TestCase):
         self.refuse('no device "cuda:7"', '--device', 'cuda:7')
         self.refuse('ref:0', '--device', 'cuda:7')
 
+    def test_precision(self):
+        """Each type gives a result, or is refused by name: which, depends on the device."""
+        for device in ('ref', 'auto'):
+            for precision in ('f32', 'bf16', 'f16', 'auto'):
+                done = self.run_raw('--model', 'compact-x2', '--input', self.x, '--output', self.y,
+                                    '--device', device, '--precision', precision)
+                if done.returncode == 0:
+                    self.assertEqual(read(self.y)[0], (2, 3, 12, 20))
+                else:
+                    self.assertIn(f"doesn't compute in {precision}:", done.stderr)
+                self.assertTrue(done.returncode == 0 or (device, precision) == ('auto', 'f16'))
+
     def test_not_arrays(self):
         good = header(SHAPE) + values(SHAPE)
         for data, part in ((b'', 'not a NumPy array'), (b'hello', 'not a NumPy array'),

@@ -179,6 +179,10 @@ static int prepare(struct run *run)
         return vrt_refuse_errno(run->error, r, "graph");
 
     r = vrt_replica_new(run->device, params, n_params, report->dtype, &run->replica);
+    if (r == -EINVAL)
+        return vrt_refuse(run->error, r, E_INVALID,
+                          "%s doesn't compute in %s: choose another --precision", report->device,
+                          vrt_dtype_name(report->dtype));
     if (r)
         return check_device(run, r, "take the weights");
     r = vrt_executor_new_all(run->device, run->replica, &run->graph, 1, &run->arena,
