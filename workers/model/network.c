@@ -20,7 +20,7 @@ static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_esrgan,
 };
 
-/* "SRVGGNetCompact (Real-ESRGAN's small networks) and RRDBNet (...)" */
+/* "SRVGGNetCompact and RRDBNet" */
 static int append_known(struct vrt_buf *text)
 {
     int r = 0;
@@ -69,6 +69,7 @@ static int refuse_unknown(const struct vrt_checkpoint *checkpoint, const char *s
     return r;
 }
 
+/* FNV-1a: not against forgery, but to tell networks apart and find a replica that was damaged. */
 static uint64_t hash(uint64_t h, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
@@ -78,6 +79,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t size)
     return h;
 }
 
+/* The description is hashed too: an activation without params changes nothing else. */
 static uint64_t checksum_of(const struct vrt_network *network)
 {
     const char *description = network->info.description;
@@ -96,6 +98,7 @@ static uint64_t checksum_of(const struct vrt_network *network)
     return h;
 }
 
+/* Fills the network in. The checkpoint is borrowed for that long, and nothing of it is kept. */
 static int load(struct vrt_network *network, const struct vrt_checkpoint *checkpoint,
                 const char *source, struct vrt_error *error)
 {
@@ -125,6 +128,7 @@ int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
 {
     const struct vrt_architecture *architecture = NULL;
 
+    /* The first that knows the names: from here on the file is that network, or a broken one. */
     for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures) && !architecture; i++)
         if (architectures[i]->recognise(checkpoint))
             architecture = architectures[i];
@@ -200,6 +204,7 @@ int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph
     if (!fits(info, in, out))
         return vrt_raise(-EINVAL);
 
+    /* Mirrored rather than zero: an edge of black would be seen by the pixels inside. */
     int h = (in->shape.h + info->multiple - 1) / info->multiple * info->multiple;
     int w = (in->shape.w + info->multiple - 1) / info->multiple * info->multiple;
     if (h == in->shape.h && w == in->shape.w) {

@@ -55,14 +55,14 @@ void vrt_params_done(struct vrt_params *params)
 
 int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
 {
-    struct vrt_error why = { 0 };
+    char why[384];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(why.message, sizeof(why.message), format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     return vrt_refuse(params->error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "%s is an %s %s",
-                      params->source, params->network, why.message);
+                      params->source, params->network, why);
 }
 
 static bool is_shaped(const struct vrt_checkpoint_tensor *tensor, const int *dims, int n_dims)
@@ -75,13 +75,14 @@ static bool is_shaped(const struct vrt_checkpoint_tensor *tensor, const int *dim
     return true;
 }
 
+/* Integers can be converted, but a network of them was quantised, and needs its scales too. */
 static bool is_float(enum vrt_checkpoint_dtype dtype)
 {
     return dtype == VRT_CHECKPOINT_F32 || dtype == VRT_CHECKPOINT_F16 ||
            dtype == VRT_CHECKPOINT_BF16 || dtype == VRT_CHECKPOINT_F64;
 }
 
-/* Return: the tensor; NULL if it is refused. */
+/* The tensor, held to what is asked of it before its values are looked at. NULL: refused. */
 static const struct vrt_checkpoint_tensor *find(struct vrt_params *params, const char *name,
                                                 const int *dims, int n_dims)
 {
@@ -104,6 +105,7 @@ static const struct vrt_checkpoint_tensor *find(struct vrt_params *params, const
                           name, vrt_checkpoint_dtype_name(tensor->dtype));
         return NULL;
     }
+    /* Before anything is allocated: the shape fits, but only the file says how large it is. */
     if (tensor->n_elements > N_VALUES_MAX - params->n_values) {
         vrt_params_refuse(params, "network of more than %lld parameters, which is too large",
                           (long long)N_VALUES_MAX);
@@ -148,6 +150,8 @@ int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, cons
     VRT_CLEANUP(vrt_freep) float *data = malloc((size_t)tensor->n_elements * sizeof(*data));
     if (!name || !data)
         return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+
+    /* One weight that isn't finite makes every pixel so. */
     vrt_checkpoint_read_f32(tensor, data);
     for (int64_t i = 0; i < tensor->n_elements; i++)
         if (!isfinite(data[i]))
@@ -163,6 +167,7 @@ int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, cons
     return 0;
 }
 
+/* Only asked once a tensor is known to be left over, so that it may be slow. */
 static bool is_taken(const struct vrt_params *params, const char *name)
 {
     for (size_t i = 0; i < params->n_items; i++)
@@ -176,6 +181,7 @@ int vrt_params_finish(struct vrt_params *params)
     int n_tensors = vrt_checkpoint_n_tensors(params->checkpoint);
     char shape[192], name[NAME_BYTES];
 
+    /* No name is taken twice, so that equal numbers mean equal sets. */
     if ((size_t)n_tensors == params->n_items)
         return 0;
     for (int i = 0; i < n_tensors; i++) {
@@ -202,6 +208,8 @@ int vrt_params_last_index(const struct vrt_checkpoint *checkpoint, const char *p
 
         if (strncmp(name, prefix, length) != 0)
             continue;
+
+        /* Six digits fit an int, and no network has a million layers. */
         n_digits = strspn(name + length, "0123456789");
         if (n_digits < 1 || n_digits > 6 ||
             (name[length + n_digits] != '.' && name[length + n_digits] != '\0'))
