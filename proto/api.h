@@ -59,9 +59,28 @@ enum vrt_api_route_id {
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
     X(JOB_OUTPUT,           "job.output",           422, "the output cannot be written")        \
     X(JOB_SAME_FILE,        "job.same_file",        422, "input and output are one file")       \
-    X(JOB_DAMAGED,          "job.damaged",          422, "damaged frames, and `strict`")        \
-    X(JOB_VERIFY,           "job.verify",           500, "the result failed its last check")    \
     X(JOB_INTERRUPTED,      "job.interrupted",      503, "the daemon stopped before the end")   \
+    X(INPUT_EMPTY,          "input.empty",          422, "the input is empty")                  \
+    X(INPUT_NOT_REGULAR,    "input.not_regular",    422, "the input is no regular file")        \
+    X(INPUT_NOT_MEDIA,      "input.not_media",      422, "the input is not a video")            \
+    X(INPUT_PLAYLIST,       "input.playlist",       422, "the input only names other files")    \
+    X(INPUT_NO_VIDEO,       "input.no_video",       422, "the input has no video stream")       \
+    X(INPUT_CODEC,          "input.codec",          422, "the input's codec cannot be decoded") \
+    X(INPUT_UNSUPPORTED,    "input.unsupported",    422, "a kind of video that isn't restored") \
+    X(INPUT_TRUNCATED,      "input.truncated",      422, "the input's end is missing")          \
+    X(INPUT_DAMAGED,        "input.damaged",        422, "damaged frames, and `strict`")        \
+    X(INPUT_CHANGED,        "input.changed",        422, "frames change their size or format")  \
+    X(INPUT_READ,           "input.read",           422, "the input cannot be read")            \
+    X(OUTPUT_CONTAINER,     "output.container",     422, "the output's name has no known ending") \
+    X(OUTPUT_CODEC,         "output.codec",         422, "no such encoder for this container") \
+    X(OUTPUT_FORMAT,        "output.format",        422, "the codec doesn't hold these frames") \
+    X(OUTPUT_QUALITY,       "output.quality",       422, "the codec has no such quality")       \
+    X(OUTPUT_PRESET,        "output.preset",        422, "the codec has no such preset")        \
+    X(OUTPUT_FULL,          "output.full",          507, "the output's disk is full")           \
+    X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
+    X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
+    X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
+    X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(MODEL_NOT_FOUND,      "model.not_found",      404, "no model has this name")              \
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
