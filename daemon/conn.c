@@ -20,6 +20,7 @@
 #define READS_PER_TURN 4                    /* then it is the other connections' turn */
 #define DRAIN_MAX_BYTES (4 * 1024 * 1024)
 #define HEAD_MAX_BYTES 1024                 /* of our own answers' headers */
+#define FINISH_MS 500
 
 enum state {
     READING,        /* a request is arriving, or none is */
@@ -54,6 +55,7 @@ struct vrt_conn {
     bool working;                           /* in work(): not to be entered again */
     bool half_closed;                       /* the client will send no more */
     bool head_only;                         /* the request was HEAD */
+    bool finishing;                         /* the timer closes it, whatever it waits for */
     bool progress;                          /* something was written since the timer started */
 };
 
@@ -317,13 +319,14 @@ static void arm(struct vrt_conn *conn)
     if (conn->working || conn->state == DOOMED || conn->state == CLOSED)
         return;
     arm_poll(conn);
-    arm_timer(conn);
+    if (!conn->finishing)
+        arm_timer(conn);
 }
 
 /* The last answer is out: says so to the client, and reads on until it has heard. */
 static void begin_draining(struct vrt_conn *conn)
 {
-    if (conn->half_closed || shutdown(conn->fd, SHUT_WR) < 0) {
+    if (conn->half_closed || conn->finishing || shutdown(conn->fd, SHUT_WR) < 0) {
         vrt_conn_close(conn);
         return;
     }
@@ -348,6 +351,22 @@ static void work(struct vrt_conn *conn)
     }
     conn->working = false;
     arm(conn);
+}
+
+void vrt_conn_finish(struct vrt_conn *conn)
+{
+    if (conn->state >= DOOMED || out_waiting(conn) == 0) {
+        vrt_conn_close(conn);
+        return;
+    }
+    conn->finishing = true;
+    conn->state = FLUSHING;
+    conn->wait = STALL;
+    uv_timer_start(&conn->timer, on_timer, FINISH_MS, 0);
+    arm(conn);
+    struct vrt_conn_watch *watch = take_watch(conn);
+    if (watch)
+        watch->gone(watch);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -394,12 +413,13 @@ static int print_response(struct vrt_conn *conn, const struct vrt_response *resp
     int r = vrt_buf_printf(out, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n",
                            response->status, vrt_http_status_text(response->status));
 
-    if (r == 0 && response->allow)
-        r = vrt_buf_printf(out, "Allow: %s\r\n", response->allow);
+    if (r == 0 && response->header)
+        r = vrt_buf_printf(out, "%s\r\n", response->header);
     if (r == 0 && !keep_alive)
         r = vrt_buf_printf(out, "Connection: close\r\n");
     if (r == 0 && response->body)
-        r = vrt_buf_printf(out, "Content-Type: application/json\r\n");
+        r = vrt_buf_printf(out, "Content-Type: %s\r\n",
+                           response->type ? response->type : "application/json");
     if (r == 0 && response->status != 204)
         r = vrt_buf_printf(out, "Content-Length: %zu\r\n", response->body_bytes);
     if (r == 0)

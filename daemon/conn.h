@@ -53,9 +53,10 @@ struct vrt_request {
 
 struct vrt_response {
     int status;
-    const char *body;               /* JSON; NULL: none */
+    const char *body;               /* NULL: none */
     size_t body_bytes;
-    const char *allow;              /* for the Allow header; NULL: none */
+    const char *type;               /* of the body; NULL: JSON */
+    const char *header;             /* another line, "Allow: GET"; NULL: none */
 };
 
 /* Embedded in what will answer later, or streams. */
@@ -84,6 +85,9 @@ int vrt_conn_new(int fd, const struct vrt_conn_params *params, struct vrt_conn *
 
 /* Ends it at once, whatever goes on; `closed` will be called. */
 void vrt_conn_close(struct vrt_conn *conn);
+
+/* Ends it as soon as what is being written was taken, within a moment; nothing more is read. */
+void vrt_conn_finish(struct vrt_conn *conn);
 
 /* Answers the request. */
 void vrt_conn_reply(struct vrt_conn *conn, const struct vrt_response *response);

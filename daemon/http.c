@@ -240,6 +240,7 @@ const char *vrt_http_status_text(int status)
         { 202, "Accepted" },
         { 204, "No Content" },
         { 400, "Bad Request" },
+        { 403, "Forbidden" },
         { 404, "Not Found" },
         { 405, "Method Not Allowed" },
         { 408, "Request Timeout" },

@@ -27,6 +27,8 @@
 #include "msg_job.h"
 
 struct vrt_pipeline;
+struct vrt_queue;
+struct vrt_queue_admission;
 
 enum vrt_job_event {
     VRT_JOB_START,
@@ -41,7 +43,10 @@ struct vrt_job {
     struct vrt_list link;               /* in vrt_jobs.all, once admitted */
     uid_t uid;                          /* who submitted it */
     struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
-    struct vrt_pipeline *pipeline;      /* what works for it, until it is over; queue.c's */
+    struct vrt_queue *queue;            /* that which has it; like the next two its own */
+    struct vrt_queue_admission *admission;      /* NULL once it is listed */
+    struct vrt_pipeline *pipeline;      /* what works for it, until it is over */
+    bool untold;                        /* it changed, and `changed` was not called yet */
     bool cancelling;                    /* its pipeline was told to stop */
     struct vrt_error stop_reason;       /* why, where that was not the user's wish */
     struct vrt_buf short_text;          /* the short form as JSON; empty: to be printed again */

@@ -213,5 +213,5 @@ void vrt_listener_stop(struct vrt_listener *listener, void (*stopped)(void *ctx)
     vrt_listener_pause(listener);
     uv_close((uv_handle_t *)&listener->retry, on_handle_closed);
     VRT_LIST_FOREACH(client, &listener->clients, link)
-        vrt_conn_close(client->conn);
+        vrt_conn_finish(client->conn);
 }

@@ -36,5 +36,8 @@ size_t vrt_listener_n_conns(const struct vrt_listener *listener);
 /* Accepts no more; connections that are there stay. */
 void vrt_listener_pause(struct vrt_listener *listener);
 
-/* Closes every connection and frees the listener; then `stopped` is called, once, by the loop. */
+/*
+ * Closes every connection, once what is being written was taken, and frees the listener; then
+ * `stopped` is called, once, by the loop.
+ */
 void vrt_listener_stop(struct vrt_listener *listener, void (*stopped)(void *ctx), void *ctx);

@@ -37,20 +37,5 @@ void http_play_stop(struct http_play *play);
 /* How often a client vanished while it was watched, so far. */
 int http_play_n_gone(const struct http_play *play);
 
-/* A connected, blocking socket whose reads give up after 5 seconds. */
+/* A client of it, as http_client_connect() makes one. */
 int http_play_connect(const struct http_play *play);
-
-/* Sends all of it; what the server doesn't take any more is not an error. */
-void http_play_send(int fd, const void *data, size_t size);
-
-/* Sends two bytes with descriptors. */
-void http_play_send_files(int fd, const char *two_bytes, const int *fds, int n_fds);
-
-/*
- * Reads one answer, header and body by its Content-Length.
- * Return: its status; 0 if the connection ended instead.
- */
-int http_play_read(int fd, char *buffer, size_t size);
-
-/* Whether the server has closed the connection, within the socket's time. */
-bool http_play_is_closed(int fd);

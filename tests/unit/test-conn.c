@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/macro.h"
+#include "tests/unit/http-client.h"
 #include "tests/unit/http-play.h"
 
 #define HOST "Host: x\r\n"
@@ -34,7 +35,7 @@ static struct http_play *start(void)
 
 static void send_text(int fd, const char *text)
 {
-    http_play_send(fd, text, strlen(text));
+    http_client_send(fd, text, strlen(text));
 }
 
 static void sleep_ms(int ms)
@@ -92,7 +93,7 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
     size_t size = strlen(request);
 
     for (size_t at = 0; at < size; at += piece)
-        http_play_send(fd, request + at, VRT_MIN(piece, size - at));
+        http_client_send(fd, request + at, VRT_MIN(piece, size - at));
     /* HEAD's answer says the length of a body that doesn't come. */
     if (strncmp(request, "HEAD", 4) == 0) {
         ssize_t n = 0, got;
@@ -104,15 +105,15 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
         close(fd);
         return;
     }
-    int status = http_play_read(fd, buffer, sizeof(buffer));
+    int status = http_client_read(fd, buffer, sizeof(buffer));
     if (status != cases[i].status)
         test_fail("case %zu in pieces of %zu: status %d: %s", i, piece, status, request);
     if (cases[i].stays) {
         send_text(fd, ECHO);
-        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_contains(buffer, ECHOED);
     } else {
-        expect_true(http_play_is_closed(fd));
+        expect_true(http_client_is_closed(fd));
     }
     close(fd);
 }
@@ -136,15 +137,15 @@ static void test_parts(void)
 
     send_text(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST "Content-Type: application/json; x=y\r\n"
               "Content-Length: 5\r\n\r\nhello");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\na=1&b\nhello\n1\n");
     expect_contains(buffer, "Content-Type: application/json\r\n");
     expect_contains(buffer, "Content-Length: 25\r\n");
     send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/jsonx\r\n\r\n");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\n\n\n0\n");
     send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 404);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 404);
     expect_contains(buffer, "\"id\":\"route.not_found\"");
     close(fd);
     http_play_stop(play);
@@ -158,13 +159,13 @@ static void test_pipelining(void)
     for (int i = 0; i < 200; i++)
         send_text(fd, i % 10 ? ECHO : LATER);
     for (int i = 0; i < 200; i++) {
-        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_contains(buffer, i % 10 ? ECHOED : "\r\n\r\nPOST\n/later\n\n{}\n");
     }
     /* What follows a request that was refused is never looked at. */
     send_text(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
-    expect_true(http_play_is_closed(fd));
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
+    expect_true(http_client_is_closed(fd));
     close(fd);
     http_play_stop(play);
 }
@@ -192,9 +193,9 @@ static void check_limit(struct http_play *play, const char *what, size_t n_bytes
     }
     fill(&request, "X: y\r\n", strcmp(what, "headers") == 0 ? n_bytes / 6 : 0);
     fill(&request, "\r\n", 1);
-    http_play_send(fd, request.data, request.size_bytes);
+    http_client_send(fd, request.data, request.size_bytes);
     vrt_buf_done(&request);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), status);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), status);
     close(fd);
 }
 
@@ -226,16 +227,16 @@ static void test_large_body(void)
         int fd = http_play_connect(play);
         send_text(fd, heads[i]);
         memset(buffer, 'x', 1 << 20);
-        http_play_send(fd, buffer, 1 << 20);
-        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 413);
-        expect_true(http_play_is_closed(fd));
+        http_client_send(fd, buffer, 1 << 20);
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
+        expect_true(http_client_is_closed(fd));
         close(fd);
     }
     int fd = http_play_connect(play);
     send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
     memset(buffer, 'x', 65536);
-    http_play_send(fd, buffer, 65536);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    http_client_send(fd, buffer, 65536);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     close(fd);
     http_play_stop(play);
 }
@@ -247,12 +248,12 @@ static void test_expect_continue(void)
 
     send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
               "Content-Length: 2\r\n\r\n");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 100);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 100);
     send_text(fd, "{}");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
               "Content-Length: 99999999\r\n\r\n");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 413);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
     close(fd);
     http_play_stop(play);
 }
@@ -269,15 +270,15 @@ static void test_slow(void)
         sleep_ms(50);
         send_text(fd, "X: y\r\n");
     }
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 408);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 408);
     expect_contains(buffer, "http.timeout");
-    expect_true(http_play_is_closed(fd));
+    expect_true(http_client_is_closed(fd));
     close(fd);
 
     /* One that says nothing is closed after the longer time, without an answer. */
     fd = http_play_connect(play);
     started_ns = vrt_clock_now_ns();
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     expect_true(vrt_clock_now_ns() - started_ns > 500 * VRT_NS_PER_MS);
     close(fd);
     http_play_stop(play);
@@ -292,14 +293,14 @@ static void test_half_close(void)
         int fd = http_play_connect(play);
         send_text(fd, requests[i]);
         expect_int(shutdown(fd, SHUT_WR), 0);
-        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
-        expect_true(http_play_is_closed(fd));
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+        expect_true(http_client_is_closed(fd));
         close(fd);
     }
     int fd = http_play_connect(play);
     send_text(fd, "GET /echo HT");
     expect_int(shutdown(fd, SHUT_WR), 0);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     close(fd);
     http_play_stop(play);
 }
@@ -323,7 +324,7 @@ static void test_vanish(void)
 
     fd = http_play_connect(play);
     send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_true(recv(fd, buffer, 100, MSG_WAITALL) == 100);
     close(fd);
     wait_gone(play, 2);
@@ -359,16 +360,16 @@ static void test_large_answer(void)
     send_text(fd, request);
     send_text(fd, ECHO);
     sleep_ms(100);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_int(strlen(strstr(buffer, "\r\n\r\n") + 4), 1 << 20);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, ECHOED);
     close(fd);
 
     fd = http_play_connect(play);
     send_text(fd, request);
     sleep_ms(1000);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 0);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     close(fd);
     http_play_stop(play);
 }
@@ -392,23 +393,23 @@ static void test_files(void)
     int fd = http_play_connect(play);
 
     send_text(fd, request);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n0\n");
     /* With each request of one connection others, or none. */
-    http_play_send_files(fd, "\r\n", fds, 2);
+    http_client_send_files(fd, "\r\n", fds, 2);
     send_text(fd, request);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n2\none\ntwo\n");
     send_text(fd, request);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n0\n");
     /* In two messages, split from a request in single bytes, and kept by the route. */
-    http_play_send_files(fd, "\r\n", fds + 2, 1);
+    http_client_send_files(fd, "\r\n", fds + 2, 1);
     sleep_ms(20);
-    http_play_send_files(fd, "\r\n", fds, 3);
+    http_client_send_files(fd, "\r\n", fds, 3);
     for (const char *byte = "GET /keep HTTP/1.1\r\n" HOST "\r\n"; *byte; byte++)
-        http_play_send(fd, byte, 1);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        http_client_send(fd, byte, 1);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n4\nthree\none\ntwo\nthree\n");
     close(fd);
     for (int i = 0; i < 3; i++)
@@ -426,37 +427,37 @@ static void test_files_refused(void)
         fds[i] = one;
     /* Too many, at once and in sum. */
     int fd = http_play_connect(play);
-    http_play_send_files(fd, "\r\n", fds, 20);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    http_client_send_files(fd, "\r\n", fds, 20);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     expect_contains(buffer, "request.descriptors");
     close(fd);
     fd = http_play_connect(play);
-    http_play_send_files(fd, "\r\n", fds, 3);
+    http_client_send_files(fd, "\r\n", fds, 3);
     sleep_ms(20);
-    http_play_send_files(fd, "\r\n", fds, 2);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    http_client_send_files(fd, "\r\n", fds, 2);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     /* With other bytes, and within a request. */
     fd = http_play_connect(play);
-    http_play_send_files(fd, "GE", fds, 1);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    http_client_send_files(fd, "GE", fds, 1);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     fd = http_play_connect(play);
     send_text(fd, "GET /files HTTP/1.1\r\n");
     sleep_ms(20);
-    http_play_send_files(fd, "\r\n", fds, 1);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 400);
+    http_client_send_files(fd, "\r\n", fds, 1);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     /* Without a request: the time for one begins with the files. */
     fd = http_play_connect(play);
     int64_t started_ns = vrt_clock_now_ns();
-    http_play_send_files(fd, "\r\n", fds, 4);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 408);
+    http_client_send_files(fd, "\r\n", fds, 4);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 408);
     expect_true(vrt_clock_now_ns() - started_ns < 550 * VRT_NS_PER_MS);
     close(fd);
     /* And a client that goes away at once. */
     fd = http_play_connect(play);
-    http_play_send_files(fd, "\r\n", fds, 4);
+    http_client_send_files(fd, "\r\n", fds, 4);
     close(fd);
     close(one);
     http_play_stop(play);
@@ -473,12 +474,12 @@ static void test_quota(void)
     for (int i = 0; i < 8; i++) {
         fds[i] = http_play_connect(play);
         send_text(fds[i], ECHO);
-        expect_int(http_play_read(fds[i], buffer, sizeof(buffer)), 200);
+        expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
     }
     int fd = http_play_connect(play);
-    expect_int(http_play_read(fd, buffer, sizeof(buffer)), 503);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 503);
     expect_contains(buffer, "http.too_many");
-    expect_true(http_play_is_closed(fd));
+    expect_true(http_client_is_closed(fd));
     close(fd);
     close(fds[3]);
     for (int status = 503, i = 0; status == 503; i++) {
@@ -486,7 +487,7 @@ static void test_quota(void)
         sleep_ms(10);
         fds[3] = http_play_connect(play);
         send_text(fds[3], ECHO);
-        status = http_play_read(fds[3], buffer, sizeof(buffer));
+        status = http_client_read(fds[3], buffer, sizeof(buffer));
         if (status == 503 || status == 0)
             close(fds[3]);
     }
@@ -511,12 +512,12 @@ static void test_many(void)
     int fd = http_play_connect(play);
     for (int i = 0; i < 200; i++) {
         send_text(fd, ECHO);
-        expect_int(http_play_read(fd, buffer, sizeof(buffer)), 200);
+        expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     }
     close(fd);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
         send_text(fds[i], "TP/1.1\r\n" HOST "\r\n");
-        expect_int(http_play_read(fds[i], buffer, sizeof(buffer)), 200);
+        expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
         close(fds[i]);
     }
     http_play_stop(play);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/events.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "api.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/device-report.h"
+#include "daemon/job.h"
+#include "daemon/pool.h"
+#include "daemon/queue.h"
+#include "daemon/routes.h"
+#include "msg_event.h"
+#include "workers/device-request.h"
+
+#define VRT_LOG_TOPIC "events"
+
+#define TICK_MS 500     /* how often devices are looked at, and who needs a heartbeat */
+
+struct vrt_events {
+    struct vrt_pool *pool;
+    int told_states[VRT_DEVICES_MAX];   /* of the devices, as readers know them */
+    uv_timer_t tick;                    /* runs while anybody reads */
+    struct vrt_list readers;            /* of struct reader.link */
+    int n_readers;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
+
+struct reader {
+    struct vrt_events *events;
+    struct vrt_conn_watch watch;
+    struct vrt_list link;
+    int64_t job_id;                     /* the only job it wants to know of; 0: everything */
+    uint64_t told_ms;                   /* when it was last sent something */
+};
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct vrt_events *events = handle->data;
+    void (*stopped)(void *ctx) = events->stopped;
+    void *ctx = events->stopped_ctx;
+
+    free(events);
+    stopped(ctx);
+}
+
+int vrt_events_new(struct uv_loop_s *loop, struct vrt_pool *pool, struct vrt_events **ret_events)
+{
+    struct vrt_events *events = calloc(1, sizeof(*events));
+
+    if (!events)
+        return vrt_raise(-ENOMEM);
+    events->pool = pool;
+    uv_timer_init(loop, &events->tick);
+    events->tick.data = events;
+    vrt_list_init(&events->readers);
+    *ret_events = events;
+    return 0;
+}
+
+static void forget_reader(struct reader *reader)
+{
+    vrt_list_remove(&reader->link);
+    if (--reader->events->n_readers == 0)
+        uv_timer_stop(&reader->events->tick);
+    free(reader);
+}
+
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    forget_reader(vrt_container_of(watch, struct reader, watch));
+}
+
+/* No more comes: the client gets the rest, then the end of the stream. */
+static void end_reader(struct reader *reader)
+{
+    vrt_conn_stream_end(reader->watch.conn);
+    forget_reader(reader);
+}
+
+static void send_text(struct reader *reader, const struct vrt_buf *text)
+{
+    if (text->size_bytes)
+        vrt_conn_stream_write(reader->watch.conn, text->data, text->size_bytes);
+    reader->told_ms = uv_now(reader->events->tick.loop);
+}
+
+/* An event as it is sent; empty where memory is short, which is said. */
+static void print(enum vrt_event_kind kind, const struct vrt_buf *json, struct vrt_buf *ret_text)
+{
+    if (json && vrt_event_print(kind, json->data, ret_text) == 0)
+        return;
+    vrt_buf_done(ret_text);
+    vrt_log_warning("no memory for an event, ignoring");
+}
+
+void vrt_events_job(struct vrt_events *events, struct vrt_job *job)
+{
+    struct vrt_buf text = { .limit_bytes = 0 };
+    struct reader *reader;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_list_is_empty(&events->readers))
+        return;
+    print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
+    VRT_LIST_FOREACH(reader, &events->readers, link) {
+        if (reader->job_id && reader->job_id != job->info.id)
+            continue;
+        send_text(reader, &text);
+        if (reader->job_id && vrt_job_state_is_final(job->info.state))
+            end_reader(reader);
+    }
+    vrt_buf_done(&text);
+}
+
+/* An event about a device. */
+static void print_device(const struct vrt_device_snapshot *device, struct vrt_buf *ret_text)
+{
+    struct vrt_buf json = { .limit_bytes = 0 };
+    struct vrt_device_report report;
+
+    vrt_device_report_fill(device, &report);
+    int r = vrt_fields_print(vrt_device_fields, &report, &json);
+    print(VRT_EVENT_DEVICE, r == 0 ? &json : NULL, ret_text);
+    vrt_buf_done(&json);
+}
+
+/* Tells everybody of the devices whose state is another than they know. */
+static void tell_devices(struct vrt_events *events)
+{
+    struct vrt_device_snapshot device;
+    struct reader *reader;
+
+    for (size_t i = 0; i < vrt_pool_n_devices(events->pool); i++) {
+        struct vrt_buf text = { .limit_bytes = 0 };
+        vrt_pool_device(events->pool, i, &device);
+        if ((int)device.state == events->told_states[i])
+            continue;
+        events->told_states[i] = device.state;
+        print_device(&device, &text);
+        VRT_LIST_FOREACH(reader, &events->readers, link)
+            if (!reader->job_id)
+                send_text(reader, &text);
+        vrt_buf_done(&text);
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct vrt_events *events = timer->data;
+    struct vrt_buf text = { .limit_bytes = 0 };
+    struct reader *reader;
+
+    tell_devices(events);
+    if (vrt_event_print_heartbeat(&text) < 0)
+        return;
+    VRT_LIST_FOREACH(reader, &events->readers, link)
+        if (uv_now(timer->loop) - reader->told_ms >= VRT_API_HEARTBEAT_S * 1000)
+            send_text(reader, &text);
+    vrt_buf_done(&text);
+}
+
+/* What a reader of everything begins with: the jobs that aren't over, and the devices. */
+static void tell_all(struct reader *reader, const struct vrt_api *api)
+{
+    struct vrt_buf text = { .limit_bytes = 0 };
+    struct vrt_device_snapshot device;
+    struct vrt_job *job;
+
+    for (size_t i = 0; i < vrt_pool_n_devices(api->pool); i++) {
+        vrt_pool_device(api->pool, i, &device);
+        reader->events->told_states[i] = device.state;
+        print_device(&device, &text);
+    }
+    VRT_LIST_FOREACH(job, &vrt_queue_jobs(api->queue)->all, link)
+        if (!vrt_job_state_is_final(job->info.state))
+            print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
+    send_text(reader, &text);
+    vrt_buf_done(&text);
+}
+
+/* What a reader of one job begins with; if the job is over, that is all. */
+static void tell_job(struct reader *reader, struct vrt_job *job)
+{
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
+    send_text(reader, &text);
+    vrt_buf_done(&text);
+    if (vrt_job_state_is_final(job->info.state))
+        end_reader(reader);
+}
+
+/* The job that "job=12" asks for, NULL for "". Return: 0; -errno, and error says why. */
+static int parse_query(const struct vrt_call *call, struct vrt_job **ret_job,
+                       struct vrt_error *error)
+{
+    static const char key[] = "job=";
+    const char *query = call->request->query;
+    char *end = NULL;
+
+    *ret_job = NULL;
+    if (!query[0])
+        return 0;
+    const char *digits = query + sizeof(key) - 1;
+    if (strncmp(query, key, sizeof(key) - 1) != 0 || strspn(digits, "0123456789") == 0)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_QUERY),
+                          "the query must be empty, or job= with a job's number");
+    errno = 0;
+    long long id = strtoll(digits, &end, 10);
+    if (*end)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_QUERY),
+                          "the query must be empty, or job= with a job's number");
+    *ret_job = errno ? NULL : vrt_jobs_find(vrt_queue_jobs(call->api->queue), id);
+    if (!*ret_job)
+        return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(JOB_NOT_FOUND),
+                          "no job has the number %.20s", digits);
+    return 0;
+}
+
+void vrt_api_events(const struct vrt_call *call)
+{
+    struct vrt_events *events = call->api->events;
+    struct vrt_error error = { .id = NULL };
+    struct reader *reader = NULL;
+    struct vrt_job *job;
+
+    int r = parse_query(call, &job, &error);
+    if (r == 0 && !(reader = calloc(1, sizeof(*reader))))
+        r = vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "subscribing");
+    if (r < 0) {
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    reader->events = events;
+    reader->watch.gone = on_gone;
+    reader->job_id = job ? job->info.id : 0;
+    vrt_list_init(&reader->link);
+    vrt_list_append(&events->readers, &reader->link);
+    if (events->n_readers++ == 0)
+        uv_timer_start(&events->tick, on_tick, TICK_MS, TICK_MS);
+    vrt_conn_stream_start(call->conn, &reader->watch);
+    if (!reader->watch.conn)        /* HEAD */
+        forget_reader(reader);
+    else if (job)
+        tell_job(reader, job);
+    else
+        tell_all(reader, call->api);
+}
+
+void vrt_events_stop(struct vrt_events *events, void (*stopped)(void *ctx), void *ctx)
+{
+    struct reader *reader;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    VRT_LIST_FOREACH(reader, &events->readers, link)
+        end_reader(reader);
+    events->stopped = stopped;
+    events->stopped_ctx = ctx;
+    uv_close((uv_handle_t *)&events->tick, on_timer_closed);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/routes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "base/log.h"
+#include "daemon/job.h"
+#include "daemon/queue.h"
+
+#define VRT_LOG_TOPIC "api"
+
+/* A client that waits to hear whether its job was admitted. */
+struct creation {
+    struct vrt_queue *queue;
+    struct vrt_job *job;
+    struct vrt_conn_watch watch;
+};
+
+static void reply_job(struct vrt_conn *conn, const struct vrt_job *job)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+
+    vrt_api_reply(conn, vrt_fields_print(vrt_job_fields, &job->info, &body), &body,
+                  "printing the job");
+}
+
+/* The same for one that was just made. */
+static void reply_new_job(struct vrt_conn *conn, const struct vrt_job *job)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    char header[64];
+
+    int r = vrt_fields_print(vrt_job_fields, &job->info, &body);
+    if (r < 0) {
+        vrt_api_reply(conn, r, &body, "printing the job");
+        return;
+    }
+    snprintf(header, sizeof(header), "Location: /v1/jobs/%" PRId64, job->info.id);
+    vrt_conn_reply(conn, &(struct vrt_response){
+        .status = 201,
+        .header = header,
+        .body = body.data,
+        .body_bytes = body.size_bytes,
+    });
+    vrt_buf_done(&body);
+}
+
+static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *error)
+{
+    struct creation *creation = ctx;
+    struct vrt_conn *conn = creation->watch.conn;
+
+    if (conn && error)
+        vrt_conn_refuse(conn, error);
+    else if (conn)
+        reply_new_job(conn, job);
+    free(creation);
+}
+
+/* Nobody will ever hear the job's number: it is not wanted any more. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    struct creation *creation = vrt_container_of(watch, struct creation, watch);
+
+    vrt_log_info("job %" PRId64 ": its client went away before it was admitted",
+                 creation->job->info.id);
+    vrt_queue_cancel(creation->queue, creation->job);
+}
+
+void vrt_api_job_create(const struct vrt_call *call)
+{
+    const struct vrt_request *request = call->request;
+    struct vrt_job_request wanted;
+    struct vrt_error error = { .id = NULL };
+    struct creation *creation = NULL;
+
+    vrt_job_request_init(&wanted);
+    int r = vrt_job_request_parse(request->body, request->body_bytes, &wanted, &error);
+    if (r == 0 && !(creation = calloc(1, sizeof(*creation))))
+        r = vrt_raise(-ENOMEM);
+    if (r == 0)
+        r = vrt_queue_submit(call->api->queue, &(struct vrt_queue_submission){
+            .request = &wanted,
+            .uid = request->uid,
+            .files = request->files,
+            .admitted = on_admitted,
+            .ctx = creation,
+        }, &creation->job, &error);
+    if (r < 0) {
+        free(creation);
+        vrt_refuse_errno(&error, r, "making a job");
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    creation->queue = call->api->queue;
+    creation->watch.gone = on_gone;
+    vrt_conn_watch(call->conn, &creation->watch);
+}
+
+void vrt_api_job_list(const struct vrt_call *call)
+{
+    static const char head[] = "{\"jobs\":[", tail[] = "]}";
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct vrt_job *job;
+
+    int r = vrt_buf_append(&body, head, sizeof(head) - 1);
+    VRT_LIST_FOREACH(job, &vrt_queue_jobs(call->api->queue)->all, link) {
+        const struct vrt_buf *text = vrt_job_short_text(job);
+        if (r == 0)
+            r = vrt_buf_append(&body, ",", body.size_bytes > sizeof(head) - 1);
+        if (r == 0)
+            r = text ? vrt_buf_append(&body, text->data, text->size_bytes) : -ENOMEM;
+    }
+    if (r == 0)
+        r = vrt_buf_append(&body, tail, sizeof(tail) - 1);
+    vrt_api_reply(call->conn, r, &body, "listing the jobs");
+}
+
+/* The job that the path names; NULL: there is none, and the client was told. */
+static struct vrt_job *find_job(const struct vrt_call *call)
+{
+    struct vrt_job *job = vrt_jobs_find(vrt_queue_jobs(call->api->queue), call->job_id);
+    struct vrt_error error = { .id = NULL };
+
+    if (job)
+        return job;
+    vrt_refuse(&error, -ENOENT, VRT_E(JOB_NOT_FOUND), "no job has the number %" PRId64,
+               call->job_id);
+    vrt_conn_refuse(call->conn, &error);
+    return NULL;
+}
+
+void vrt_api_job_show(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+
+    if (!job)
+        return;
+    vrt_queue_refresh(call->api->queue, job);
+    reply_job(call->conn, job);
+}
+
+void vrt_api_job_cancel(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (!job)
+        return;
+    if (vrt_job_state_is_final(job->info.state)) {
+        vrt_refuse(&error, -EALREADY, VRT_E(JOB_STATE), "job %" PRId64 " is %s already",
+                   job->info.id, vrt_job_state_names[job->info.state]);
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    vrt_log_info("job %" PRId64 ": cancelled by uid %d", job->info.id, (int)call->request->uid);
+    vrt_queue_cancel(call->api->queue, job);
+    reply_job(call->conn, job);
+}

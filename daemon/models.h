@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The models a job may name, and those that came with one: each read once, then shared
+ *
+ * Known by name are those inside the binary and the checkpoints (.pth, .safetensors) of one
+ * folder, which is looked into whenever somebody asks: a file put there is known at once. A job
+ * may also bring a checkpoint of its own as an open file. What was read is kept by the file's
+ * identity (device, inode, size, times), the least recently used ones first to go.
+ *
+ * Thread: making and freeing, any; all the rest, any but the loop's, because it reads files.
+ * Several may ask at a time: one reads, the others wait and find what it read.
+ */
+
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/macro.h"
+#include "model/network.h"
+#include "msg_device.h"
+
+struct vrt_models;
+
+/* How many networks stay in memory while no job uses them. */
+#define VRT_MODELS_KEPT 4
+
+/*
+ * `folder` need not exist; `default_name` is the model of jobs that name none, "" for the one
+ * that is built in. Both are copied. Return: 0, -ENOMEM. It is freed by vrt_models_free().
+ */
+int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
+    VRT_MUST_CHECK;
+
+/* Nobody may be asking it any more. Return: NULL. */
+struct vrt_models *vrt_models_free(struct vrt_models *models);
+
+/* What a job that names no model gets. It lives as long as `models`. */
+const char *vrt_models_default(const struct vrt_models *models);
+
+/*
+ * The network called `name`: the name as GET /v1/models has it, or that of a file with its
+ * ending. Return: 0, *ret_network is a reference of the caller's; -errno, and `error` says why.
+ */
+int vrt_models_find(struct vrt_models *models, const char *name,
+                    struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The network in the checkpoint `fd`, which stays the caller's. Return: as vrt_models_find(). */
+int vrt_models_read(struct vrt_models *models, int fd, const char *name,
+                    struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Every model known by name, the built-in ones first, then by name. Files that hold none are
+ * listed without an architecture. Return: 0; -errno. The caller frees *ret_reports by free().
+ */
+int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_reports,
+                    size_t *ret_n_reports) VRT_MUST_CHECK;
+
+VRT_DEFINE_CLEANUP(struct vrt_models, vrt_models_free)

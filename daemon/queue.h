@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The jobs and what happens to them: admitted, waiting, running, over
+ *
+ *     vrt_queue_submit() -> admission: files and model looked at on a thread, then the pipeline's
+ *         own -> admitted(ctx, job, NULL): listed as queued
+ *         -> started as soon as fewer than max_running run -> done, failed or cancelled
+ *
+ * Every change is told by `changed`, progress no more often than VRT_API_EVENT_PERIOD_MS.
+ *
+ * Thread: the loop's.
+ */
+
+#include "base/macro.h"
+#include "daemon/job.h"
+
+struct uv_loop_s;
+struct vrt_models;
+struct vrt_peer_files;
+struct vrt_pool;
+struct vrt_queue;
+struct vrt_quota;
+
+struct vrt_queue_params {
+    struct uv_loop_s *loop;
+    struct vrt_pool *pool;
+    struct vrt_models *models;
+    struct vrt_quota *quota;            /* charged for each job that isn't over */
+    int spool_fd;                       /* a folder for working files; stays the caller's */
+    int max_running, history;
+    int fallback;                       /* enum vrt_fallback */
+    /* What a request may leave open. */
+    int codec;                          /* enum vrt_job_codec */
+    int64_t quality[VRT_JOB_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
+    const char *preset;                 /* lives as long as the queue */
+
+    /* A job changed, or is about to be forgotten (`forgotten`). */
+    void (*changed)(void *ctx, struct vrt_job *job, bool forgotten);
+    void *ctx;
+};
+
+/* Return: 0, -errno. It is freed by vrt_queue_stop(). */
+int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_queue)
+    VRT_MUST_CHECK;
+
+/* Every job that is listed; not to be changed from outside. */
+const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue);
+
+/* A submission; it needs to live only until vrt_queue_submit() returns. */
+struct vrt_queue_submission {
+    const struct vrt_job_request *request;
+    uid_t uid;
+    struct vrt_peer_files *files;       /* those that the request names are taken out */
+    /* Told once how the admission ended, never from within vrt_queue_submit(): with the job, or
+     * with why there is none. */
+    void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
+    void *ctx;
+};
+
+/*
+ * Begins the admission of a job.
+ * Return: 0, *ret_job lives at least until `admitted` returned; -errno, and `error` says why.
+ */
+int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+                     struct vrt_job **ret_job, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Stops a job, whether listed or not yet: it is over when its devices have put down what they
+ * hold. Return: 0; -EALREADY: it is over.
+ */
+int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Brings the progress of a running job up to date. */
+void vrt_queue_refresh(struct vrt_queue *queue, struct vrt_job *job);
+
+/*
+ * Takes no more jobs, cancels those that are there, and when the last is over frees the queue and
+ * calls `stopped`, once, by the loop.
+ */
+void vrt_queue_stop(struct vrt_queue *queue, void (*stopped)(void *ctx), void *ctx);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What answers the API's requests: a function per route (api.c has the table), and what they all
+ * look into
+ *
+ * Thread: the loop's.
+ */
+
+#include <stdint.h>
+
+#include "daemon/conn.h"
+
+struct uv_loop_s;
+struct vrt_events;
+struct vrt_listener;
+struct vrt_models;
+struct vrt_pool;
+struct vrt_queue;
+
+struct vrt_api {
+    struct uv_loop_s *loop;
+    struct vrt_queue *queue;        /* NULL: everything is being taken down */
+    struct vrt_pool *pool;
+    struct vrt_models *models;
+    struct vrt_events *events;
+    struct vrt_listener *listener;
+    int64_t started_ns, n_requests;
+    int n_looking;                  /* answers that wait for a thread */
+};
+
+/* A request of a route; `job_id` is from the path, -1 where it holds none. */
+struct vrt_call {
+    struct vrt_api *api;
+    struct vrt_conn *conn;
+    const struct vrt_request *request;
+    int64_t job_id;
+};
+
+/* Answers one request: the listener's `request`, with the struct vrt_api as ctx. */
+void vrt_api_request(void *api, struct vrt_conn *conn, const struct vrt_request *request);
+
+/*
+ * Answers 200 with `body`, which is empty afterwards; or, where printing it ended with r < 0,
+ * refuses with "WHAT: why not".
+ */
+void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what);
+
+/* The routes: each answers, watches or starts a stream. */
+void vrt_api_job_create(const struct vrt_call *call);
+void vrt_api_job_list(const struct vrt_call *call);
+void vrt_api_job_show(const struct vrt_call *call);
+void vrt_api_job_cancel(const struct vrt_call *call);
+void vrt_api_status(const struct vrt_call *call);
+void vrt_api_devices(const struct vrt_call *call);
+void vrt_api_models(const struct vrt_call *call);
+void vrt_api_events(const struct vrt_call *call);
+void vrt_api_health(const struct vrt_call *call);

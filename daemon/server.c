@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "config/conf.h"
+#include "daemon/events.h"
+#include "daemon/job.h"
+#include "daemon/listener.h"
+#include "daemon/models.h"
+#include "daemon/notify.h"
+#include "daemon/pool.h"
+#include "daemon/queue.h"
+#include "daemon/quota.h"
+#include "daemon/routes.h"
+#include "workers/device-request.h"
+
+#define VRT_LOG_TOPIC "server"
+
+#define N_SIGNALS 2
+
+struct server {
+    const struct vrt_server_params *params;
+    uv_loop_t loop;
+    uv_signal_t signals[N_SIGNALS];
+    int n_signals;                  /* that are being listened for */
+    struct vrt_quota *quota;
+    struct vrt_models *models;
+    struct vrt_api api;             /* with the pool, the queue, the events, the listener */
+    bool stopping, hurried;
+    int step;                       /* of stop_steps, that goes on */
+};
+
+static void stop_next(void *ctx);
+
+static void on_job_changed(void *ctx, struct vrt_job *job, bool forgotten)
+{
+    struct server *server = ctx;
+
+    if (!forgotten && server->api.events)
+        vrt_events_job(server->api.events, job);
+}
+
+static enum vrt_fallback fallback_of(int configured)
+{
+    static const enum vrt_fallback fallbacks[VRT_CONF_FALLBACK_COUNT] = {
+        [VRT_CONF_FALLBACK_ALLOW] = VRT_FALLBACK_ALLOW,
+        [VRT_CONF_FALLBACK_WARN] = VRT_FALLBACK_WARN,
+        [VRT_CONF_FALLBACK_FORBID] = VRT_FALLBACK_FORBID,
+    };
+
+    return fallbacks[configured];
+}
+
+/*
+ * Of what all may hold together one user gets three quarters: the last quarter keeps the daemon
+ * usable for others, whatever that user does.
+ */
+static struct vrt_quota_limit shared(int all)
+{
+    return (struct vrt_quota_limit){ .per_uid = VRT_MAX(all - all / 4, 1), .all = all };
+}
+
+static int start_quota(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_conf *conf = server->params->conf;
+    const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT] = {
+        [VRT_QUOTA_CONNECTIONS] = {
+            .per_uid = VRT_API_CONNECTIONS_PER_UID_MAX,
+            .all = VRT_API_CONNECTIONS_MAX,
+        },
+        [VRT_QUOTA_JOBS] = shared((int)(conf->jobs.max_queued + conf->jobs.max_running)),
+    };
+
+    int r = vrt_quota_new(limits, &server->quota);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
+}
+
+static int start_models(struct server *server, struct vrt_error *error)
+{
+    int r = vrt_models_new(server->params->models_dir, server->params->conf->jobs.model,
+                           &server->models);
+
+    server->api.models = server->models;
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
+}
+
+static int start_pool(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_conf *conf = server->params->conf;
+
+    return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
+        .loop = &server->loop,
+        .registry = {
+            .cpu_devices = (int)conf->cpu.devices,
+            .cpu_threads = (int)conf->cpu.threads,
+            .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
+        },
+        .memory_fraction = conf->devices.memory_fraction,
+        .retry_s = (double)conf->devices.backoff_s,
+    }, &server->api.pool, error));
+}
+
+static int start_queue(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_conf *conf = server->params->conf;
+
+    int r = vrt_queue_new(&(struct vrt_queue_params){
+        .loop = &server->loop,
+        .pool = server->api.pool,
+        .models = server->models,
+        .quota = server->quota,
+        .spool_fd = server->params->spool_fd,
+        .max_running = (int)conf->jobs.max_running,
+        .history = (int)conf->jobs.history,
+        .fallback = fallback_of(conf->devices.fallback),
+        .codec = conf->jobs.codec,
+        .quality = {
+            [VRT_JOB_CODEC_H264] = conf->jobs.quality_h264,
+            [VRT_JOB_CODEC_HEVC] = conf->jobs.quality_hevc,
+            [VRT_JOB_CODEC_FFV1] = VRT_UNKNOWN,
+        },
+        .preset = conf->jobs.preset,
+        .changed = on_job_changed,
+        .ctx = server,
+    }, &server->api.queue);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the queue") : 0;
+}
+
+static int start_events(struct server *server, struct vrt_error *error)
+{
+    int r = vrt_events_new(&server->loop, server->api.pool, &server->api.events);
+
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the events") : 0;
+}
+
+static int start_listener(struct server *server, int fd, struct vrt_error *error)
+{
+    struct vrt_listener_params params = {
+        .loop = &server->loop,
+        .quota = server->quota,
+        .request = vrt_api_request,
+        .ctx = &server->api,
+    };
+
+    vrt_conn_limits_init(&params.limits);
+    int r = vrt_listener_new(fd, &params, &server->api.listener);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "listening") : 0;
+}
+
+/* The first signal stops the jobs and waits for the devices; the second doesn't wait. */
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct server *server = handle->data;
+
+    if (server->stopping) {
+        vrt_log_warning("signal %d again: not waiting for the devices", number);
+        server->hurried = true;
+        uv_stop(&server->loop);
+        return;
+    }
+    vrt_log_info("signal %d: stopping, %d jobs are cancelled; again to stop at once", number,
+                 vrt_jobs_n_running(vrt_queue_jobs(server->api.queue)) +
+                 vrt_queue_jobs(server->api.queue)->counts[VRT_JOB_QUEUED]);
+    server->stopping = true;
+    vrt_notify_stopping();
+    stop_next(server);
+}
+
+static int start_signals(struct server *server, struct vrt_error *error)
+{
+    static const int numbers[N_SIGNALS] = { SIGTERM, SIGINT };
+
+    for (int i = 0; i < N_SIGNALS; i++) {
+        uv_signal_init(&server->loop, &server->signals[i]);
+        server->signals[i].data = server;
+        server->n_signals++;
+        int r = uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+        if (r < 0)
+            return vrt_refuse_errno(error, vrt_raise(r), "waiting for signals");
+    }
+    return 0;
+}
+
+/* Everything that the loop has, in an order in which each finds what it needs. */
+static int start(struct server *server, struct vrt_error *error)
+{
+    static int (*const steps[])(struct server *server, struct vrt_error *error) = {
+        start_quota, start_models, start_pool, start_queue, start_events, start_signals,
+    };
+    VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(steps); i++)
+        r = steps[i](server, error);
+    return r == 0 ? start_listener(server, VRT_STEAL_FD(fd), error) : r;
+}
+
+/* What stop_next() does, one after the other: each calls it again when it is through. */
+
+static void stop_jobs(struct server *server)
+{
+    struct vrt_queue *queue = server->api.queue;
+
+    if (queue)
+        vrt_queue_stop(queue, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_events(struct server *server)
+{
+    struct vrt_events *events = VRT_STEAL(server->api.events);
+
+    /* It has freed itself: requests that still come are told that all is over. */
+    server->api.queue = NULL;
+    if (events)
+        vrt_events_stop(events, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_pool(struct server *server)
+{
+    if (server->api.pool)
+        vrt_pool_stop(server->api.pool, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_listener(struct server *server)
+{
+    struct vrt_listener *listener = server->api.listener;
+
+    if (listener)
+        vrt_listener_stop(listener, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_signals(struct server *server)
+{
+    for (int i = 0; i < server->n_signals; i++)
+        uv_close((uv_handle_t *)&server->signals[i], NULL);
+}
+
+static void stop_next(void *ctx)
+{
+    static void (*const steps[])(struct server *server) = {
+        stop_jobs, stop_events, stop_pool, stop_listener, stop_signals,
+    };
+    struct server *server = ctx;
+
+    steps[server->step++](server);
+}
+
+static void name_handle(uv_handle_t *handle, void *ctx)
+{
+    (void)ctx;
+    vrt_log_error("internal error: still open at the end: a %s at %p",
+                  uv_handle_type_name(handle->type), (void *)handle);
+}
+
+/* Frees what doesn't live on the loop, after it. */
+static int end(struct server *server, struct vrt_error *error)
+{
+    int r = uv_loop_close(&server->loop);
+
+    if (r < 0) {
+        uv_walk(&server->loop, name_handle, NULL);
+        vrt_refuse(error, vrt_raise(r), "internal", "something was still open at the end");
+    }
+    vrt_pool_free(server->api.pool);
+    vrt_models_free(server->models);
+    vrt_quota_free(server->quota);
+    return r;
+}
+
+int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *error)
+{
+    struct server server = { .params = params };
+
+    vrt_thread_set_role(VRT_THREAD_LOOP, "vrtd");
+    int r = uv_loop_init(&server.loop);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
+    server.api.loop = &server.loop;
+    server.api.started_ns = vrt_clock_now_ns();
+    r = start(&server, error);
+    if (r < 0) {
+        server.stopping = true;
+        stop_next(&server);
+    } else {
+        vrt_notify_ready();
+    }
+    uv_run(&server.loop, UV_RUN_DEFAULT);
+    if (server.hurried)
+        return VRT_SERVER_E_HURRIED;
+    int closed = end(&server, error);
+    return vrt_fold(r < 0 ? r : closed);
+}

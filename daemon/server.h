@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The daemon: its loop, everything on it, and the order in which they come and go
+ *
+ * Thread: the one that calls vrt_server_run() becomes the loop's.
+ */
+
+#include "base/error.h"
+
+struct vrt_conf;
+
+enum vrt_server_outcome {
+    VRT_SERVER_OK = 0,
+    VRT_SERVER_E_HURRIED,       /* a second signal came while it was stopping: threads still run */
+};
+
+struct vrt_server_params {
+    const struct vrt_conf *conf;
+    const char *models_dir;
+    int listen_fd;              /* taken over, also on failure */
+    int spool_fd;               /* an empty folder; stays the caller's */
+};
+
+/*
+ * Serves until SIGTERM or SIGINT, then stops the jobs and ends.
+ * Return: 0; an outcome; -errno where it could not start, and `error` says why.
+ */
+int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *error);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A client for tests that does what clients do, and what they shouldn't. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A connected, blocking socket whose reads give up after 5 seconds. */
+int http_client_connect(const char *path);
+
+/* Sends all of it; what the server doesn't take any more is not an error. */
+void http_client_send(int fd, const void *data, size_t size);
+
+/* Sends two bytes with descriptors. */
+void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n_fds);
+
+/*
+ * Reads one answer, header and body by its Content-Length.
+ * Return: its status; 0 if the connection ended instead.
+ */
+int http_client_read(int fd, char *buffer, size_t size);
+
+/* Whether the server has closed the connection, within the socket's time. */
+bool http_client_is_closed(int fd);
