@@ -307,7 +307,7 @@ int vrt_models_find(struct vrt_models *models, const char *name,
         fd = open_named(models, name);
         if (fd == -ENOENT || fd == -ENOTDIR)
             return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
-                              "no model is called %s: see the list of models, or give a file",
+                              "no model is called %s: see vrtctl models, or give a file",
                               vrt_printable(name, shown, sizeof(shown)));
         if (fd < 0)
             return vrt_refuse_errno(error, vrt_raise(fd), name);
