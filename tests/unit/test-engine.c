@@ -109,11 +109,98 @@ static void test_executor(void)
     expect_int(vrt_device_used_bytes(device), 0);
 }
 
+static void append_add(struct vrt_graph *graph, struct vrt_tensor a, struct vrt_tensor b,
+                       struct vrt_tensor out)
+{
+    const struct vrt_op op = add_op(a, b, out);
+
+    vrt_graph_append(graph, &op);
+}
+
+/* The first failure stays; what comes after it does nothing, and can be called all the same. */
+static void test_wrong_graphs(void)
+{
+    enum { UNWRITTEN, TO_INPUT, FOREIGN, BEYOND, SHAPES, OVERLAP, TENSOR, N_WRONG };
+    const struct vrt_shape shape = { 1, 2, 3, 4 };
+    size_t n_ops, n_storages;
+
+    for (int wrong = 0; wrong < N_WRONG; wrong++) {
+        VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
+        expect_int(vrt_graph_new(&graph), 0);
+        struct vrt_tensor a = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
+        struct vrt_tensor b = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
+        struct vrt_tensor t = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
+        struct vrt_tensor u = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
+        struct vrt_tensor small = t;
+        if (wrong == FOREIGN)
+            small.storage = 99;
+        if (wrong == BEYOND)
+            small.offset = 1;
+        if (wrong == SHAPES)
+            small = vrt_tensor_channels(&t, 0, 3);
+        if (wrong == UNWRITTEN)
+            append_add(graph, a, u, t);
+        else if (wrong == TO_INPUT)
+            append_add(graph, a, a, b);
+        else if (wrong == OVERLAP)
+            append_add(graph, a, t, t);
+        else if (wrong == TENSOR)
+            vrt_graph_tensor(graph, VRT_DTYPE_F32, (struct vrt_shape){ 1, 0, 3, 4 });
+        else
+            append_add(graph, a, b, small);
+        expect_int(vrt_graph_status(graph), -EINVAL);
+
+        struct vrt_tensor late = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
+        expect_true(!vrt_tensor_exists(&late));
+        late = vrt_tensor_channels(&late, 1, 2);
+        append_add(graph, a, b, t);
+        vrt_graph_ops(graph, &n_ops);
+        vrt_graph_storages(graph, &n_storages);
+        expect_int(n_ops, 0);
+        expect_int(n_storages, 4);
+    }
+}
+
+/* Several executors share the largest one's arena; none of them is left where one can't be made. */
+static void test_shared_arena(void)
+{
+    VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
+    VRT_CLEANUP(vrt_device_closep) struct vrt_device *device = open_ref(&registry);
+    struct vrt_graph *graphs[3];
+    struct vrt_executor *executors[3];
+    struct vrt_arena arena = { 0 };
+
+    for (int i = 0; i < 3; i++) {
+        const struct vrt_shape shape = { 1, 1, 1 + i, 64 };
+        expect_int(vrt_graph_new(&graphs[i]), 0);
+        struct vrt_tensor a = vrt_graph_input(graphs[i], VRT_DTYPE_F32, shape);
+        struct vrt_tensor t = vrt_graph_tensor(graphs[i], VRT_DTYPE_F32, shape);
+        append_add(graphs[i], a, a, t);
+        append_add(graphs[i], t, a, vrt_graph_output(graphs[i], VRT_DTYPE_F32, shape));
+    }
+    expect_int(vrt_executor_new_all(device, NULL, graphs, 3, &arena, executors), 0);
+    expect_int(arena.size_bytes, 3 * 256);
+    expect_int(vrt_device_used_bytes(device), 3 * 256);
+    for (int i = 0; i < 3; i++)
+        vrt_executor_free(executors[i]);
+    vrt_arena_done(device, &arena);
+    expect_int(vrt_device_used_bytes(device), 0);
+
+    append_add(graphs[1], VRT_TENSOR_NONE, VRT_TENSOR_NONE, VRT_TENSOR_NONE);
+    expect_int(vrt_executor_new_all(device, NULL, graphs, 3, &arena, executors), -EINVAL);
+    expect_int(vrt_executor_new_all(device, NULL, graphs, 0, &arena, executors), -EINVAL);
+    expect_int(vrt_device_used_bytes(device), 0);
+    for (int i = 0; i < 3; i++)
+        vrt_graph_free(graphs[i]);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "bindings", test_bindings },
         { "executor", test_executor },
+        { "wrong-graphs", test_wrong_graphs },
+        { "shared-arena", test_shared_arena },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

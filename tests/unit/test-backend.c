@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workers/backend: what the callers' functions check and count, on a device that answers as it is
+ * told to, and on the reference device.
+ */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "backend/backend-impl.h"
+#include "backend/backend.h"
+
+/* A device that computes nothing, returns `answer`, and counts how often it was asked. */
+struct told {
+    struct vrt_device base;
+    int answer;
+    int n_calls, n_alive;
+    size_t workspace_bytes;
+    bool supports;
+};
+
+static struct told *told_of(const struct vrt_device *device)
+{
+    return vrt_container_of(device, struct told, base);
+}
+
+static int asked(struct vrt_device *device)
+{
+    told_of(device)->n_calls++;
+    return told_of(device)->answer;
+}
+
+/* Buffers, replicas and programs are `size` bytes that begin with their base. */
+static int make(struct vrt_device *device, size_t size, void *ret_object)
+{
+    int r = asked(device);
+
+    if (r)
+        return r;
+    void *object = calloc(1, size);
+    expect_true(object != NULL);
+    memcpy(ret_object, &object, sizeof(object));
+    told_of(device)->n_alive++;
+    return 0;
+}
+
+static void unmake(struct vrt_device *device, void *object)
+{
+    told_of(device)->n_alive--;
+    free(object);
+}
+
+static void told_close(struct vrt_device *device)
+{
+    told_of(device)->n_calls++;
+}
+
+static int told_buffer_new(struct vrt_device *device, size_t size_bytes,
+                           struct vrt_buffer **ret_buffer)
+{
+    (void)size_bytes;
+    return make(device, sizeof(**ret_buffer), ret_buffer);
+}
+
+static void told_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer)
+{
+    unmake(device, buffer);
+}
+
+static int told_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
+                      const void *src, size_t size_bytes)
+{
+    (void)src;
+    expect_true(size_bytes > 0 && offset_bytes + size_bytes <= dst->size_bytes);
+    return asked(device);
+}
+
+static int told_read(struct vrt_device *device, const struct vrt_buffer *src, size_t offset_bytes,
+                     void *dst, size_t size_bytes)
+{
+    (void)dst;
+    expect_true(size_bytes > 0 && offset_bytes + size_bytes <= src->size_bytes);
+    return asked(device);
+}
+
+static bool told_supports(const struct vrt_device *device, const struct vrt_op *op)
+{
+    (void)op;
+    return told_of(device)->supports;
+}
+
+static size_t told_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
+{
+    (void)op;
+    return told_of(device)->workspace_bytes;
+}
+
+static int told_replica_new(struct vrt_device *device, const struct vrt_param *params,
+                            size_t n_params, enum vrt_dtype dtype,
+                            struct vrt_replica **ret_replica)
+{
+    (void)params;
+    (void)n_params;
+    (void)dtype;
+    return make(device, sizeof(**ret_replica), ret_replica);
+}
+
+static void told_replica_free(struct vrt_device *device, struct vrt_replica *replica)
+{
+    unmake(device, replica);
+}
+
+static size_t told_replica_bytes(const struct vrt_device *device,
+                                 const struct vrt_replica *replica)
+{
+    (void)device;
+    (void)replica;
+    return 1000;
+}
+
+static int told_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                            struct vrt_program **ret_program)
+{
+    (void)params;
+    return make(device, sizeof(**ret_program), ret_program);
+}
+
+static void told_program_free(struct vrt_device *device, struct vrt_program *program)
+{
+    unmake(device, program);
+}
+
+static int told_submit(struct vrt_device *device, struct vrt_program *program,
+                       const struct vrt_binding *bindings)
+{
+    (void)program;
+    (void)bindings;
+    return asked(device);
+}
+
+static const struct vrt_backend_ops told_ops = {
+    .name = "told",
+    .close = told_close,
+    .buffer_new = told_buffer_new,
+    .buffer_free = told_buffer_free,
+    .buffer_write = told_write,
+    .buffer_read = told_read,
+    .supports = told_supports,
+    .workspace_bytes = told_workspace_bytes,
+    .replica_new = told_replica_new,
+    .replica_free = told_replica_free,
+    .replica_bytes = told_replica_bytes,
+    .program_new = told_program_new,
+    .program_free = told_program_free,
+    .program_submit = told_submit,
+    .finish = asked,
+};
+
+static const struct vrt_device_info told_info = { .name = "told:0" };
+
+static struct told new_told(void)
+{
+    return (struct told){ .base = { .ops = &told_ops, .info = &told_info }, .supports = true };
+}
+
+static void test_buffers(void)
+{
+    struct told told = new_told();
+    struct vrt_device *device = &told.base;
+    struct vrt_buffer *buffer = NULL;
+    char bytes[16] = "";
+
+    expect_int(vrt_buffer_new(device, 0, &buffer), -EINVAL);
+    expect_int(vrt_buffer_new(device, SIZE_MAX, &buffer), VRT_BACKEND_E_NOMEM);
+    expect_int(told.n_calls, 0);
+    told.answer = VRT_BACKEND_E_NOMEM;
+    expect_int(vrt_buffer_new(device, 16, &buffer), VRT_BACKEND_E_NOMEM);
+    expect_true(buffer == NULL);
+    expect_int(vrt_device_used_bytes(device), 0);
+    told.answer = 0;
+    expect_int(vrt_buffer_new(device, 16, &buffer), 0);
+    expect_int(vrt_device_used_bytes(device), 16);
+
+    static const struct {
+        size_t offset, size;
+        int r;
+    } spans[] = {
+        { 0, 16, 0 }, { 16, 0, 0 }, { 4, 12, 0 }, { 4, 13, -EINVAL }, { 17, 0, -EINVAL },
+        { SIZE_MAX, 2, -EINVAL }, { 2, SIZE_MAX, -EINVAL },
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(spans); i++) {
+        expect_int(vrt_buffer_write(device, buffer, spans[i].offset, bytes, spans[i].size),
+                   spans[i].r);
+        expect_int(vrt_buffer_read(device, buffer, spans[i].offset, bytes, spans[i].size),
+                   spans[i].r);
+    }
+    told.answer = VRT_BACKEND_E_FAILED;
+    expect_int(vrt_buffer_read(device, buffer, 0, bytes, 1), VRT_BACKEND_E_FAILED);
+    expect_int(vrt_buffer_write(device, buffer, 0, bytes, 1), VRT_BACKEND_E_FAILED);
+    told.answer = -EIO;
+    expect_int(vrt_buffer_write(device, buffer, 0, bytes, 1), -EIO);
+    expect_true(vrt_buffer_free(device, buffer) == NULL);
+    expect_true(vrt_buffer_free(device, NULL) == NULL);
+    expect_int(vrt_device_used_bytes(device), 0);
+    expect_int(told.n_alive, 0);
+    vrt_device_close(device);
+    expect_true(vrt_device_close(NULL) == NULL);
+}
+
+static void test_replicas(void)
+{
+    const float data[6] = { 0 };
+    const struct vrt_param good = { "a", 2, { 2, 3 }, data };
+    const struct vrt_param bads[] = {
+        { "no dims", 0, { 0 }, data },           { "five dims", 5, { 1, 1, 1, 1 }, data },
+        { "no data", 1, { 1 }, NULL },           { "a zero", 2, { 2, 0 }, data },
+        { "large", 3, { 1 << 20, 1 << 20, 1 << 20 }, data },
+    };
+    struct told told = new_told();
+    struct vrt_replica *replica = NULL;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++)
+        expect_int(vrt_replica_new(&told.base, &bads[i], 1, VRT_DTYPE_F32, &replica), -EINVAL);
+    expect_int(vrt_replica_new(&told.base, &good, 1, VRT_DTYPE_U8, &replica), -EINVAL);
+    expect_int(told.n_calls, 0);
+    told.answer = VRT_BACKEND_E_NOMEM;
+    expect_int(vrt_replica_new(&told.base, &good, 1, VRT_DTYPE_F32, &replica),
+               VRT_BACKEND_E_NOMEM);
+    expect_true(replica == NULL);
+    told.answer = 0;
+    expect_int(vrt_replica_new(&told.base, &good, 1, VRT_DTYPE_BF16, &replica), 0);
+    expect_int(vrt_replica_bytes(&told.base, replica), 1000);
+    expect_int(vrt_device_used_bytes(&told.base), 1000);
+    vrt_replica_free(&told.base, replica);
+    expect_true(vrt_replica_free(&told.base, NULL) == NULL);
+    expect_int(vrt_device_used_bytes(&told.base), 0);
+    expect_int(told.n_alive, 0);
+}
+
+/* x [1,2,3,4] to out [1,2,3,5], bound as 1 and 2, by weight 0, bias 1, slopes 2. */
+static struct vrt_op conv_op(void)
+{
+    struct vrt_op op = {
+        .kind = VRT_OP_CONV2D,
+        .n_in = 1,
+        .conv2d = { .kernel = 3, .weight = 0, .bias = 1, .slopes = 2,
+                    .activation = VRT_ACTIVATION_PRELU, .scale = 1 },
+    };
+
+    op.in[0] = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1, 2, 3, 4 });
+    op.in[0].storage = 0;
+    op.in[0].slot = 1;
+    op.out = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1, 2, 3, 5 });
+    op.out.storage = 1;
+    op.out.slot = 2;
+    return op;
+}
+
+struct recipe {
+    struct vrt_op op;
+    struct vrt_program_params params;
+};
+
+static void no_change(struct recipe *r) { (void)r; }
+static void no_ops(struct recipe *r) { r->params.n_ops = 0; }
+static void no_replica(struct recipe *r) { r->params.replica = NULL; }
+static void no_arena(struct recipe *r) { r->params.arena = NULL; }
+static void large_arena(struct recipe *r) { r->params.arena_bytes = 4097; }
+static void few_bindings(struct recipe *r) { r->params.n_bindings = 1; }
+static void less_than_none(struct recipe *r) { r->params.n_bindings = -1; }
+static void wrong_op(struct recipe *r) { r->op.conv2d.kernel = 2; }
+static void weight_index(struct recipe *r) { r->op.conv2d.weight = 3; }
+static void weight_shape(struct recipe *r) { r->op.conv2d.kernel = 5; }
+static void bias_shape(struct recipe *r) { r->op.conv2d.bias = 0; }
+static void slopes_index(struct recipe *r) { r->op.conv2d.slopes = 77; }
+static void input_type(struct recipe *r) { r->op.in[0].dtype = VRT_DTYPE_BF16; }
+static void negative_slot(struct recipe *r) { r->op.in[0].slot = -1; }
+static void odd_offset(struct recipe *r) { r->op.in[0].offset_bytes = 2; }
+static void huge_offset(struct recipe *r) { r->op.in[0].offset_bytes = SIZE_MAX - 3; }
+static void outside_arena(struct recipe *r)
+{
+    r->op.out.slot = VRT_SLOT_ARENA;
+    r->op.out.offset_bytes = 4096 - 116;
+}
+static void in_arena(struct recipe *r)
+{
+    r->op.out.slot = VRT_SLOT_ARENA;
+    r->op.out.offset_bytes = 4096 - 120;
+}
+static void workspace_outside(struct recipe *r) { r->op.workspace_offset_bytes = 4096 - 63; }
+static void workspace_far(struct recipe *r) { r->op.workspace_offset_bytes = SIZE_MAX; }
+static void workspace_inside(struct recipe *r) { r->op.workspace_offset_bytes = 4096 - 64; }
+
+static void test_programs(void)
+{
+    static const struct {
+        void (*change)(struct recipe *recipe);
+        int r;
+    } changes[] = {
+        { no_change, 0 },            { no_ops, -EINVAL },         { no_replica, -EINVAL },
+        { no_arena, -EINVAL },       { large_arena, -EINVAL },    { few_bindings, -EINVAL },
+        { less_than_none, -EINVAL }, { wrong_op, -EINVAL },       { weight_index, -EINVAL },
+        { weight_shape, -EINVAL },   { bias_shape, -EINVAL },     { slopes_index, -EINVAL },
+        { input_type, -EINVAL },     { negative_slot, -EINVAL },  { odd_offset, -EINVAL },
+        { huge_offset, -EINVAL },    { outside_arena, -EINVAL },  { in_arena, 0 },
+        { workspace_far, -EINVAL },  { workspace_inside, 0 },     { workspace_outside, -EINVAL },
+    };
+    const float data[180] = { 0 };
+    const struct vrt_param params[] = {
+        { "weight", 4, { 5, 4, 3, 3 }, data },
+        { "bias", 1, { 5 }, data },
+        { "slopes", 1, { 5 }, data },
+    };
+    struct told told = new_told();
+    struct vrt_replica *replica = NULL;
+    struct vrt_buffer *arena = NULL;
+
+    told.workspace_bytes = 64;
+    expect_int(vrt_replica_new(&told.base, params, 3, VRT_DTYPE_F32, &replica), 0);
+    expect_int(vrt_buffer_new(&told.base, 4096, &arena), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(changes); i++) {
+        struct vrt_program *program = NULL;
+        struct recipe recipe = {
+            .op = conv_op(),
+            .params = { .n_ops = 1, .replica = replica, .arena = arena, .arena_bytes = 4096,
+                        .n_bindings = 2 },
+        };
+        recipe.params.ops = &recipe.op;
+        changes[i].change(&recipe);
+        const int n_calls = told.n_calls;
+        if (vrt_program_new(&told.base, &recipe.params, &program) != changes[i].r)
+            test_fail("changes[%zu] is not judged as it should be", i);
+        expect_int(told.n_calls - n_calls, changes[i].r == 0);
+        vrt_program_free(&told.base, program);
+    }
+
+    struct vrt_op op = conv_op();
+    struct vrt_program *program = NULL;
+    const struct vrt_program_params good = { .ops = &op, .n_ops = 1, .replica = replica,
+                                             .arena = arena, .arena_bytes = 4096, .n_bindings = 2 };
+    told.supports = false;
+    expect_int(vrt_program_new(&told.base, &good, &program), -EINVAL);
+    told.supports = true;
+    told.answer = VRT_BACKEND_E_FAILED;
+    expect_int(vrt_program_new(&told.base, &good, &program), VRT_BACKEND_E_FAILED);
+    expect_true(program == NULL);
+    vrt_buffer_free(&told.base, arena);
+    vrt_replica_free(&told.base, replica);
+    expect_int(told.n_alive, 0);
+    expect_int(vrt_device_used_bytes(&told.base), 0);
+}
+
+static void test_submit(void)
+{
+    const float data[180] = { 0 };
+    const struct vrt_param param = { "weight", 4, { 5, 4, 3, 3 }, data };
+    struct told told = new_told();
+    struct vrt_replica *replica = NULL;
+    struct vrt_program *program = NULL;
+    struct vrt_buffer *buffer = NULL;
+    struct vrt_op op = conv_op();
+
+    op.conv2d.bias = -1;
+    op.conv2d.activation = VRT_ACTIVATION_NONE;
+    op.out.offset_bytes = 8;
+    expect_int(vrt_replica_new(&told.base, &param, 1, VRT_DTYPE_F32, &replica), 0);
+    expect_int(vrt_buffer_new(&told.base, 256, &buffer), 0);
+    const struct vrt_program_params params = { .ops = &op, .n_ops = 1, .replica = replica,
+                                               .n_bindings = 3 };
+    expect_int(vrt_program_new(&told.base, &params, &program), 0);
+
+    /* x takes 96 bytes, out 8 + 120; binding 2 is looked into by nobody. */
+    const struct {
+        struct vrt_binding bindings[3];
+        int r;
+    } runs[] = {
+        { { { buffer, 0 }, { buffer, 128 }, { NULL, 0 } }, 0 },
+        { { { buffer, 160 }, { buffer, 0 }, { NULL, 99 } }, 0 },
+        { { { buffer, 164 }, { buffer, 0 }, { NULL, 0 } }, -EINVAL },
+        { { { buffer, 0 }, { buffer, 132 }, { NULL, 0 } }, -EINVAL },
+        { { { buffer, 0 }, { buffer, SIZE_MAX - 7 }, { NULL, 0 } }, -EINVAL },
+        { { { buffer, 2 }, { buffer, 128 }, { NULL, 0 } }, -EINVAL },
+        { { { NULL, 0 }, { buffer, 128 }, { NULL, 0 } }, -EINVAL },
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(runs); i++) {
+        const int n_calls = told.n_calls;
+        expect_int(vrt_program_submit(&told.base, program, runs[i].bindings), runs[i].r);
+        expect_int(told.n_calls - n_calls, runs[i].r == 0);
+    }
+    told.answer = VRT_BACKEND_E_FAILED;
+    expect_int(vrt_program_submit(&told.base, program, runs[0].bindings), VRT_BACKEND_E_FAILED);
+    expect_int(vrt_device_finish(&told.base), VRT_BACKEND_E_FAILED);
+    told.answer = 0;
+    expect_int(vrt_device_finish(&told.base), 0);
+    vrt_program_free(&told.base, program);
+    vrt_replica_free(&told.base, replica);
+    vrt_buffer_free(&told.base, buffer);
+    expect_int(told.n_alive, 0);
+}
+
+/* Once a device said that it is lost, it is asked nothing more, but all can be freed. */
+static void test_lost(void)
+{
+    const float data[1] = { 0 };
+    const struct vrt_param param = { "p", 1, { 1 }, data };
+    const struct vrt_program_params params = { .n_ops = 1 };
+    struct told told = new_told();
+    struct vrt_device *device = &told.base;
+    struct vrt_memory_info memory;
+    struct vrt_replica *replica = NULL;
+    struct vrt_program *program = NULL;
+    struct vrt_buffer *buffer = NULL, *more = NULL;
+    char byte = 0;
+
+    expect_int(vrt_buffer_new(device, 16, &buffer), 0);
+    told.answer = VRT_BACKEND_E_LOST;
+    expect_int(vrt_device_finish(device), VRT_BACKEND_E_LOST);
+    told.answer = 0;
+    told.n_calls = 0;
+    expect_int(vrt_device_finish(device), VRT_BACKEND_E_LOST);
+    expect_int(vrt_device_memory(device, &memory), VRT_BACKEND_E_LOST);
+    expect_int(vrt_buffer_new(device, 16, &more), VRT_BACKEND_E_LOST);
+    expect_int(vrt_buffer_write(device, buffer, 0, &byte, 1), VRT_BACKEND_E_LOST);
+    expect_int(vrt_buffer_read(device, buffer, 0, &byte, 1), VRT_BACKEND_E_LOST);
+    expect_int(vrt_replica_new(device, &param, 1, VRT_DTYPE_F32, &replica), VRT_BACKEND_E_LOST);
+    expect_int(vrt_program_new(device, &params, &program), VRT_BACKEND_E_LOST);
+    expect_int(vrt_program_submit(device, program, NULL), VRT_BACKEND_E_LOST);
+    expect_int(told.n_calls, 0);
+    vrt_buffer_free(device, buffer);
+    expect_int(told.n_alive, 0);
+    vrt_device_close(device);
+    expect_int(told.n_calls, 1);
+}
+
+static void test_memory(void)
+{
+    struct told told = new_told();
+    struct vrt_memory_info memory = { 0 };
+
+    expect_int(vrt_device_memory(&told.base, &memory), 0);
+    expect_int(memory.total_bytes, -1);
+    expect_int(memory.free_bytes, -1);
+}
+
+static void test_registry(void)
+{
+    VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
+    struct vrt_registry *none = NULL;
+    struct vrt_error error = { 0 };
+    struct vrt_registry_params params = { .cpu_devices = -1 };
+    size_t n;
+
+    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
+    expect_contains(error.message, "can't be split into -1 devices");
+    params = (struct vrt_registry_params){ .cpu_threads = 5000 };
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
+    expect_contains(error.message, "can't have 5000 threads");
+    expect_true(none == NULL);
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error), 0);
+    const struct vrt_device_info *const *devices = vrt_registry_devices(registry, &n);
+    expect_true(n >= 1);
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%s:%d", vrt_device_kind_name(devices[i]->kind),
+                 devices[i]->index);
+        expect_str(devices[i]->name, name);
+        expect_true(devices[i]->description[0] && devices[i]->class_id[0]);
+        expect_true(vrt_registry_find(registry, name) == devices[i]);
+        expect_true(i == 0 || devices[i - 1]->kind <= devices[i]->kind);
+    }
+    expect_int(devices[n - 1]->kind, VRT_DEVICE_REF);
+    expect_true(vrt_registry_find(registry, "ref") == NULL);
+    expect_true(vrt_registry_find(registry, "") == NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "buffers", test_buffers }, { "replicas", test_replicas }, { "programs", test_programs },
+        { "submit", test_submit },   { "lost", test_lost },         { "memory", test_memory },
+        { "registry", test_registry },
+    };
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
