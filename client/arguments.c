@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Own code instead of getopt_long(): its tables can't hold bounds, names and help, and it prints
+ * its refusals itself. Options are never abbreviated: what works today must not become ambiguous
+ * when an option is added.
+ */
 
 #include "client/arguments.h"
 

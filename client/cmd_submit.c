@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* vrtctl submit: opens the files, hands them over, and follows the jobs if asked to. */
+/*
+ * vrtctl submit: opens the files, hands them over, and follows the jobs if asked to.
+ *
+ * Each FILE is a request by itself. One that is refused doesn't hold up the others, but a daemon
+ * that cannot be reached ends it all. Our descriptors are closed once the request is answered:
+ * the daemon has its own copies.
+ */
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What happens to the user's files when something goes wrong is decided here: nothing that was
+ * there before is emptied or removed, and what we made is removed only while it is still ours and
+ * still empty. Files are recognised by device and inode, so that a link or another spelling of the
+ * input's path is found out too.
+ */
 
 #include "client/files.h"
 

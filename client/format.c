@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Numbers are rounded so that they read calmly: two or three digits, never more precise than what
+ * was measured. Widths of characters come from a table of ours rather than from wcwidth(), which
+ * knows nothing beyond ASCII where the locale isn't set.
+ */
 
 #include "client/format.h"
 

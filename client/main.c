@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* vrtctl: the table of commands. */
+/*
+ * vrtctl: the table of commands
+ *
+ * Nothing is connected for help and usage errors. Exit statuses are those of vrtctl(1); that
+ * standard output could be written belongs to success too.
+ */
 
 #include <errno.h>
 #include <locale.h>

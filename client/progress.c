@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A line is a row of parts. It is first filled, then made to fit by leaving out parts in a fixed
+ * order, and only then printed; the bar takes what the others leave. Names are measured in columns
+ * of the terminal, not in bytes.
+ */
 
 #include "client/progress.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Only what every terminal of the last decades does is used: up one line, erase to the end. The
+ * block is written over rather than erased first, so that it doesn't flicker; each line erases
+ * what is left of the one it replaces.
+ */
 
 #include "client/screen.h"
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The stream of events: a transfer of curl's multi interface that is pulled at. */
+/*
+ * The stream of events: a transfer of curl's multi interface that is pulled at.
+ *
+ * Its reader has a screen to draw and a user who may press Ctrl-C, therefore no call here waits
+ * longer than it is told to. A daemon that is gone without closing the connection (its machine
+ * stopped) is noticed by the heartbeats that don't come.
+ */
 
 #include "client/conn-impl.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Cells are kept until the widths of all of them are known. Widths are those of the terminal. */
 
 #include "client/table.h"
 

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Everything is learnt from the stream of events; what is over, or was before the stream began,
+ * is then asked for once, since an event holds the short form only. A stream that ends early (the
+ * daemon cuts off readers that don't keep up) is opened again: it begins with how things stand,
+ * so nothing is lost but the steps between.
+ *
+ * On a terminal the block of bars is drawn at most five times a second, however many events come.
+ * SIGINT sets a flag that is looked at between events; the jobs themselves don't notice.
+ */
 
 #include "client/watch.h"
 
@@ -42,6 +51,7 @@ struct watch {
     struct vrt_error error;
 };
 
+/* A signal has no other way to its reader. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reading by libinih, line by line from memory.
+ *
+ * inih goes on after a mistake and then tells the first line that it didn't like, without why;
+ * its handler isn't told any line at all. We count lines as they are handed over, keep our own
+ * first refusal, stop handing over lines after it, and compare at the end which came first.
+ */
 
 #include "config/conf.h"
 
@@ -21,7 +28,8 @@ struct reading {
     const char *next;               /* what isn't read yet */
     int line;
     struct vrt_conf *conf;
-    int set_on[OPTIONS_MAX];        /* line of each option, 0: not set */
+    int set_on[OPTIONS_MAX];        /* line of each option, 0: not set; twice is a mistake, and so
+                                       is an indented line, which inih takes for a second value */
     struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
     int r;
 };

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The tables of api.h as arrays, and routing by them. There are so few routes that they are tried
+ * in order; what costs is the socket, not this.
+ */
 
 #include "api.h"
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON -> struct: every refusal names the field, what was expected and what came. */
+/*
+ * JSON -> struct: every refusal names the field, what was expected and what came.
+ *
+ * Where a field is inside the message is a chain of places on the stack, printed only when
+ * something is refused. Keys are taken in the order they came, so that the first mistake of a
+ * request is the one that is told; what is required is looked for afterwards.
+ */
 
 #include "fields.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* struct -> JSON. */
+/*
+ * struct -> JSON
+ *
+ * The tree is built whole before it is printed: where memory ends half-way nothing was appended,
+ * and a reader never gets half an object.
+ */
 
 #include "fields.h"
 

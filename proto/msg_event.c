@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The format of Server-Sent Events, as far as we write it, and all of it that we may be sent:
+ * lines end with LF or CR LF, an event is ended by an empty line, "data" may stand several times.
+ * A reader takes whole events only: whatever comes in pieces waits in its buffer.
+ */
 
 #include "msg_event.h"
 

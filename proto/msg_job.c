@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tables of the job's messages. Bounds of requests are what has a meaning; those of what the
+ * daemon tells only say what a client may rely on, such as that no count is negative.
+ */
 
 #include "msg_job.h"
 
@@ -196,7 +200,7 @@ void vrt_job_request_init(struct vrt_job_request *request)
     request->input.fd = request->output.fd = VRT_UNKNOWN;
 }
 
-/* What no single field tells. */
+/* What no single field tells. Two files on one descriptor would overwrite each other. */
 static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
 {
     const struct {
