@@ -15,7 +15,7 @@
 /* Finds the programs and makes the folder; once, at the start of main(). */
 void fixture_init(void);
 
-/* The path of `name` in the folder; valid for the next 15 calls. */
+/* The path of `name` in the folder; valid for the next 500 calls. */
 const char *fixture_path(const char *name);
 
 /* Runs "ffmpeg <arguments> <path of name>"; the test fails where ffmpeg does. Return: the path. */
@@ -40,5 +40,5 @@ int fixture_open(const char *path);
 /* A sum over all samples of the frame, padding left out, and over its size and depth. */
 uint64_t fixture_hash(const struct vrt_frame *frame);
 
-/* Bytes that this process has in memory now. */
+/* Bytes that this process has in memory now; 0 under a sanitizer, whose memory isn't ours. */
 int64_t fixture_rss_bytes(void);

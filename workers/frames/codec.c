@@ -47,7 +47,12 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVDict
     return av_dict_set(options, "x265-params", text, 0);
 }
 
-/* Every frame a key frame, every slice with a checksum; slices are what its threads share out. */
+/*
+ * Every frame a key frame, every slice with a checksum; slices are what its threads share out. Some
+ * numbers of them don't fit odd sizes: there, and where frames are small, FFmpeg chooses (0). Of
+ * 4:1:1 and 4:1:0 in odd sizes FFmpeg stores the last columns wrong (seen in 5.1), except in the
+ * format's first version, which has no slices.
+ */
 static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
     static const int slices[] = { 4, 6, 9, 12, 16, 24, 30 };
@@ -57,13 +62,18 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
     (void)quality;
     while (i + 1 < VRT_ARRAY_SIZE(slices) && slices[i] < params->n_threads)
         i++;
-    int n_slices = format->width < 64 || format->height < 64 ? 4 : slices[i];
-    int r = av_dict_set_int(options, "slices", n_slices, 0);
+    bool odd = format->width % (1 << format->chroma_shift_x) ||
+               format->height % (1 << format->chroma_shift_y);
+    bool small = format->width < 64 || format->height < 64;
+    int level = odd && format->chroma_shift_x > 1 ? 1 : 3;
+    int r = av_dict_set_int(options, "level", level, 0);
     if (r >= 0)
+        r = av_dict_set_int(options, "g", 1, 0);
+    if (r >= 0 && level == 3)
         r = av_dict_set_int(options, "slicecrc", 1, 0);
-    if (r >= 0)
-        r = av_dict_set_int(options, "level", 3, 0);
-    return r < 0 ? r : av_dict_set_int(options, "g", 1, 0);
+    if (r < 0 || level < 3)
+        return r;
+    return av_dict_set_int(options, "slices", odd || small ? 0 : slices[i], 0);
 }
 
 static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
@@ -129,18 +139,28 @@ static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
     return false;
 }
 
+enum AVPixelFormat vrt_codec_pixfmt(enum vrt_codec codec, const struct vrt_frame_format *format)
+{
+    const AVCodec *encoder = avcodec_find_encoder_by_name(vrt_codec_traits(codec)->encoder);
+    struct vrt_frame_format found = *format;
+    enum AVPixelFormat pixfmt = vrt_pixfmt_of(format);
+
+    if (!encoder || vrt_pixfmt_nearest(pixfmt, &found) < 0 || found.depth != format->depth)
+        return AV_PIX_FMT_NONE;
+    if (encoder_takes(encoder, pixfmt))
+        return pixfmt;
+    return pixfmt == AV_PIX_FMT_GBRP && encoder_takes(encoder, AV_PIX_FMT_BGR0) ? AV_PIX_FMT_BGR0
+                                                                               : AV_PIX_FMT_NONE;
+}
+
 /* Sets the depth to the encoder's next one. Return: whether there is one. */
-static bool deepen(const AVCodec *encoder, struct vrt_frame_format *format)
+static bool deepen(enum vrt_codec codec, struct vrt_frame_format *format)
 {
     for (int depth = format->depth; depth <= 16; depth++) {
         struct vrt_frame_format candidate = *format;
-        struct vrt_frame_format found = *format;
         candidate.depth = depth;
-        enum AVPixelFormat pixfmt = vrt_pixfmt_of(&candidate);
-        if (pixfmt == AV_PIX_FMT_NONE)
-            return false;
-        if (vrt_pixfmt_nearest(pixfmt, &found) == 0 && encoder_takes(encoder, pixfmt)) {
-            format->depth = found.depth;
+        if (vrt_codec_pixfmt(codec, &candidate) != AV_PIX_FMT_NONE) {
+            format->depth = depth;
             return true;
         }
     }
@@ -166,22 +186,22 @@ static void make_yuv(struct vrt_frame_format *format)
  * The most reduced chroma that keeps all of the input's, at a depth the encoder has. Return:
  * whether there is one.
  */
-static bool pick_chroma(const AVCodec *encoder, bool even_only, struct vrt_frame_format *format)
+static bool pick_chroma(enum vrt_codec codec, struct vrt_frame_format *format)
 {
     static const int shifts[][2] = {
         { 2, 2 }, { 2, 0 }, { 1, 1 }, { 1, 0 }, { 0, 1 }, { 0, 0 },
     };
     int mask_x = (1 << format->chroma_shift_x) - 1, mask_y = (1 << format->chroma_shift_y) - 1;
-    bool odd = even_only && (format->width & mask_x || format->height & mask_y);
+    bool odd = traits[codec].even_only && (format->width & mask_x || format->height & mask_y);
 
     if (format->layout != VRT_LAYOUT_YUV)
-        return deepen(encoder, format);
+        return deepen(codec, format);
     for (size_t i = odd ? VRT_ARRAY_SIZE(shifts) - 1 : 0; i < VRT_ARRAY_SIZE(shifts); i++) {
         struct vrt_frame_format candidate = *format;
         candidate.chroma_shift_x = shifts[i][0];
         candidate.chroma_shift_y = shifts[i][1];
         if (shifts[i][0] <= format->chroma_shift_x && shifts[i][1] <= format->chroma_shift_y &&
-            deepen(encoder, &candidate)) {
+            deepen(codec, &candidate)) {
             *format = candidate;
             return true;
         }
@@ -194,11 +214,11 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
                             struct vrt_error *error)
 {
     const struct vrt_codec_traits *t = vrt_codec_traits(pick->codec);
-    const AVCodec *encoder = avcodec_find_encoder_by_name(t->encoder);
     struct vrt_frame_format format = *pick->input;
 
-    if (!encoder)
-        return vrt_fold(vrt_codec_check(pick->codec, error));
+    int r = vrt_codec_check(pick->codec, error);
+    if (r < 0)
+        return vrt_fold(r);
     format.width = pick->width;
     format.height = pick->height;
     if (pick->width > t->max_side || pick->height > t->max_side)
@@ -209,7 +229,7 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
     if (t->yuv_only && format.layout != VRT_LAYOUT_YUV)
         make_yuv(&format);
     struct vrt_frame_format wanted = format;
-    if (!vrt_frame_format_is_valid(&format) || !pick_chroma(encoder, t->even_only, &format))
+    if (!vrt_frame_format_is_valid(&format) || !pick_chroma(pick->codec, &format))
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
                           "%s cannot hold the %d bits per sample of the input: use %s", t->title,
                           wanted.depth, t->deeper);

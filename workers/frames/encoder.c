@@ -7,7 +7,6 @@
 
 #include "frames/av.h"
 #include "frames/codec.h"
-#include "frames/pixfmt.h"
 #include "frames/segment.h"
 #include "frames/sink.h"
 #include "frames/view.h"
@@ -68,7 +67,7 @@ static void set_properties(AVCodecContext *codec, const struct vrt_encoder_param
 
     codec->width = format->width;
     codec->height = format->height;
-    codec->pix_fmt = vrt_pixfmt_of(format);
+    codec->pix_fmt = vrt_codec_pixfmt(params->codec, format);
     /*
      * The encoder counts frames, and the segment knows their times: a time base of 1/12800 in the
      * stream itself is read as 12,800 frames a second by those who look there.
@@ -182,6 +181,32 @@ static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
                                              error));
 }
 
+/* A copy of planar RGB, which FFmpeg's FFV1 takes in 8 bits in the order B, G, R, 0 only. */
+static int interleave(const struct vrt_frame *frame, AVFrame **ret_view)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = av_frame_alloc();
+    const struct vrt_plane *planes = frame->planes;
+
+    if (!view)
+        return vrt_raise(-ENOMEM);
+    view->width = frame->format.width;
+    view->height = frame->format.height;
+    view->format = AV_PIX_FMT_BGR0;
+    if (av_frame_get_buffer(view, 0) < 0)
+        return vrt_raise(-ENOMEM);
+    for (int y = 0; y < view->height; y++) {
+        uint8_t *to = view->data[0] + (ptrdiff_t)y * view->linesize[0];
+        for (int x = 0; x < view->width; x++, to += 4) {
+            to[0] = planes[1].data[(size_t)y * planes[1].stride_bytes + (size_t)x];
+            to[1] = planes[0].data[(size_t)y * planes[0].stride_bytes + (size_t)x];
+            to[2] = planes[2].data[(size_t)y * planes[2].stride_bytes + (size_t)x];
+            to[3] = 0;
+        }
+    }
+    *ret_view = VRT_STEAL(view);
+    return 0;
+}
+
 /* Sends a frame, or the end (NULL), and writes what comes out. */
 static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_error *error)
 {
@@ -210,7 +235,8 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
                           (long long)frame->index);
-    int r = vrt_frame_unwrap(frame, &view);
+    int r = encoder->codec->pix_fmt == AV_PIX_FMT_BGR0 ? interleave(frame, &view)
+                                                       : vrt_frame_unwrap(frame, &view);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
     view->pts = encoder->n_sent;

@@ -38,7 +38,8 @@ const int vrt_segment_n_fields = VRT_ARRAY_SIZE(vrt_segment_fields);
 
 uint32_t vrt_segment_crc(uint32_t crc, const uint8_t *data, size_t size)
 {
-    return av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), crc, data, size);
+    /* av_crc() looks at the data even where there is none, which may be NULL. */
+    return size ? av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), crc, data, size) : crc;
 }
 
 /* Writes `size` bytes and adds them to *crc. */
