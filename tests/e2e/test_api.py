@@ -44,10 +44,11 @@ class Api(harness.Case):
         self.assertIn('version', answer)
 
     def test_devices_and_models(self):
-        _, answer = self.daemon.request('GET', '/v1/devices')
-        devices = answer['devices']
-        self.assertIn('cpu:0', [d['name'] for d in devices])
-        self.assertEqual(devices[0]['state'], 'ready')
+        device = {'state': 'starting'}
+        while device['state'] == 'starting':
+            _, answer = self.daemon.request('GET', '/v1/devices')
+            device = next(d for d in answer['devices'] if d['name'] == 'cpu:0')
+        self.assertEqual(device['state'], 'ready')
         _, answer = self.daemon.request('GET', '/v1/models')
         self.assertIn('compact-x2', [m['name'] for m in answer['models']])
 

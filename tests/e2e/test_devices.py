@@ -17,8 +17,8 @@ class Devices(harness.Case):
         daemon = harness.Daemon(folder, config)
         try:
             target = os.path.join(folder, 'out.mkv')
-            done = self.vrtctl('submit', '--follow', '--json', *options, '--output', target, source,
-                               daemon=daemon)
+            done = self.vrtctl('submit', '--follow', '--json', '--precision', 'f32', *options,
+                               '--output', target, source, daemon=daemon)
             return json.loads(done.stdout.strip().splitlines()[-1]), digest(target)
         finally:
             self.assertEqual(daemon.stop(), 0, daemon.log_text())

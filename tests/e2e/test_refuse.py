@@ -57,7 +57,7 @@ class RefusedInput(harness.Case):
                                 b'#EXT-X-ENDLIST\n')
         self.refused_file('list.m3u8', 'playlist')
         self.write('list.ffconcat', b'ffconcat version 1.0\nfile part.mp4\n')
-        self.refused_file('list.ffconcat', 'playlist')
+        self.refused_file('list.ffconcat', 'concat')
 
     def test_unreadable(self):
         if os.geteuid() == 0:
@@ -106,8 +106,8 @@ class RefusedOutput(harness.Case):
                      says='no such file')
 
     def test_output_is_unwritable(self):
-        self.refused('submit', '--output', '/proc/version', '--overwrite', self.source,
-                     says='/proc/version')
+        self.refused('submit', '--output', '/proc/restored.mp4', self.source,
+                     says='/proc/restored.mp4')
 
     def test_output_is_a_folder(self):
         self.refused('submit', '--output', self.folder, '--overwrite', self.source, says='folder')
@@ -167,7 +167,7 @@ class RefusedModel(harness.Case):
         self.model(os.path.join(DATA, 'pth', 'zip-bare.pth'), 'network')
 
     def test_video_as_model(self):
-        self.model(self.source, 'checkpoint')
+        self.model(self.source, '.safetensors')
 
     def test_good_checkpoint_by_path(self):
         target = self.path('good.mp4')
