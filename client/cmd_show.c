@@ -25,13 +25,14 @@ static void show_files(const struct vrt_job_info *job)
 
     printf("  Input      %s", PRINTABLE(job->input_name, name));
     if (job->has_video)
-        printf("  %" PRId64 "x%" PRId64 ", %s fps, %s, %s %s", v->width, v->height,
+        printf("\n             %" PRId64 "x%" PRId64 ", %s fps, %s, %s%s%s", v->width, v->height,
                vrt_format_rate(v->fps, number[0].data, sizeof(number[0].data)),
                vrt_format_duration(v->duration_s, number[1].data, sizeof(number[1].data)),
-               PRINTABLE(v->codec, codec), PRINTABLE(v->pixel_format, format));
+               PRINTABLE(v->codec, codec), v->pixel_format[0] ? " " : "",
+               PRINTABLE(v->pixel_format, format));
     printf("\n  Output     %s", PRINTABLE(job->output_name, name));
     if (job->has_video && v->output_width > 0)
-        printf("  %" PRId64 "x%" PRId64, v->output_width, v->output_height);
+        printf("\n             %" PRId64 "x%" PRId64, v->output_width, v->output_height);
     putchar('\n');
 }
 
@@ -41,9 +42,9 @@ static void show_model(const struct vrt_job_info *job)
 
     printf("  Model      %s", PRINTABLE(job->model.name, name));
     if (job->model.scale > 0)
-        printf("  %s x%" PRId64, PRINTABLE(job->model.architecture, architecture),
+        printf("\n             %s x%" PRId64, PRINTABLE(job->model.architecture, architecture),
                job->model.scale);
-    if (job->model.checksum[0])
+    if (job->model.scale > 0 && job->model.checksum[0])
         printf(", checksum %s", PRINTABLE(job->model.checksum, checksum));
     putchar('\n');
 }
@@ -105,10 +106,10 @@ static void show_stages(const struct vrt_job_info *job)
                100 * stages[i].share);
         any = true;
     }
-    if (any && job->bottleneck[0])
-        printf("; the others wait for %s", PRINTABLE(job->bottleneck, name));
     if (any)
         putchar('\n');
+    if (job->bottleneck[0])
+        printf("  Bottleneck %s\n", PRINTABLE(job->bottleneck, name));
 }
 
 static void show_devices(const struct vrt_job_info *job)
@@ -117,8 +118,8 @@ static void show_devices(const struct vrt_job_info *job)
 
     for (size_t i = 0; i < job->n_devices; i++) {
         const struct vrt_job_device *d = &job->devices[i];
-        printf("  %-9s  %s  %" PRId64 " frames, %" PRId64 " shards and %" PRId64
-               " under way; model %s, workspace %s, peak %s\n",
+        printf("  %-9s  %s: %" PRId64 " frames, %" PRId64 " shards, %" PRId64 " under way\n"
+               "             model %s, workspace %s, peak %s\n",
                i == 0 ? "Devices" : "", PRINTABLE(d->name, name), d->frames_done, d->shards_done,
                d->shards_running,
                vrt_format_bytes(d->replica_bytes, replica.data, sizeof(replica.data)),
@@ -135,8 +136,8 @@ static void show_recipe(const struct vrt_job_info *job)
     if (!job->has_recipe)
         return;
     printf("  Recipe     clips of %" PRId64 " frames, tiles of %" PRId64 "x%" PRId64
-           " overlapping by %" PRId64 ", %s, %s", recipe->clip_frames, recipe->tile_width,
-           recipe->tile_height, recipe->overlap,
+           " overlapping by %" PRId64 ", %s\n             %s", recipe->clip_frames,
+           recipe->tile_width, recipe->tile_height, recipe->overlap,
            vrt_name_of(vrt_job_precision_names, recipe->precision),
            vrt_name_of(vrt_job_codec_names, recipe->codec));
     if (recipe->quality >= 0)

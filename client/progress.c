@@ -70,9 +70,18 @@ static void print_frames(const struct vrt_job_info *job, const char *between, ch
         snprintf(buffer, size, "%" PRId64, job->frames_done);
 }
 
+int vrt_progress_name_width(const struct vrt_job_info *job)
+{
+    char name[PART_BYTES];
+
+    vrt_printable(job->input_name, name, sizeof(name));
+    return VRT_MIN(vrt_text_width(name), NAME_MAX);
+}
+
+/* Numbers are padded to what they may grow to: nothing moves while the job goes on. */
 static void fill_parts(const struct vrt_job_info *job, struct line *line)
 {
-    char number[40];
+    char number[40], total[40];
 
     vrt_printable(job->input_name, line->parts[PART_NAME], PART_BYTES);
     if (job->state != VRT_JOB_RUNNING) {
@@ -80,9 +89,13 @@ static void fill_parts(const struct vrt_job_info *job, struct line *line)
                  vrt_name_of(vrt_job_state_names, job->state));
         return;
     }
-    vrt_format_percent(job->frames_done, job->frames_total, line->parts[PART_PERCENT], PART_BYTES);
-    print_frames(job, "/", line->parts[PART_FRAMES], PART_BYTES);
-    snprintf(line->parts[PART_RATE], PART_BYTES, "%s fps",
+    snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
+             vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
+    print_frames(job, "/", number, sizeof(number));
+    int digits = snprintf(total, sizeof(total), "%" PRId64, job->frames_total);
+    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s",
+             job->frames_total > 0 ? 2 * digits + 1 : 0, number);
+    snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
              vrt_format_rate(job->fps, number, sizeof(number)));
     snprintf(line->parts[PART_ETA], PART_BYTES, "ETA %s",
              vrt_format_duration(job->eta_s, number, sizeof(number)));
@@ -101,14 +114,28 @@ static int line_width(const struct line *line, int bar)
     return width;
 }
 
+/* Cuts the name, and pads it with blanks, to `columns` and to the longest that it stands with. */
+static void fit_name(struct line *line, int columns, int longest)
+{
+    char *part = line->parts[PART_NAME], name[PART_BYTES - NAME_MAX] = "";
+
+    vrt_text_cut(part, columns, name, sizeof(name));
+    int blank = VRT_MIN(longest, VRT_MIN(columns, NAME_MAX)) - vrt_text_width(name);
+    size_t n = strlen(name);
+    memcpy(part, name, n + 1);
+    if (blank > 0) {
+        memset(part + n, ' ', (size_t)blank);
+        part[n + (size_t)blank] = '\0';
+    }
+}
+
 /* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
-static int fit(struct line *line, int columns)
+static int fit(struct line *line, const struct vrt_progress_style *style)
 {
     static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_ETA };
-    char name[PART_BYTES];
+    int columns = VRT_MAX(style->width - 1, 1);
 
-    vrt_text_cut(line->parts[PART_NAME], NAME_MAX, name, sizeof(name));
-    memcpy(line->parts[PART_NAME], name, sizeof(name));
+    fit_name(line, NAME_MAX, style->name_width);
     if (line_width(line, BAR_MIN) > columns)
         line->parts[PART_DEVICES][0] = '\0';
     int bar = columns - line_width(line, 0) - 2;
@@ -119,8 +146,7 @@ static int fit(struct line *line, int columns)
         if (over <= 0)
             return 0;
         int room = VRT_MAX(vrt_text_width(line->parts[PART_NAME]) - over, NAME_MIN);
-        vrt_text_cut(line->parts[PART_NAME], room, name, sizeof(name));
-        memcpy(line->parts[PART_NAME], name, sizeof(name));
+        fit_name(line, room, style->name_width);
         if (line_width(line, 0) > columns)
             line->parts[expendable[i]][0] = '\0';
     }
@@ -146,11 +172,11 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
                      struct vrt_buf *buf)
 {
     struct line line = { 0 };
-    int columns = VRT_MAX(style->width - 1, 1), r = 0;
     bool first = true;
+    int r = 0;
 
     fill_parts(job, &line);
-    int bar = fit(&line, columns);
+    int bar = fit(&line, style);
     for (int i = 0; r == 0 && i < PART_COUNT; i++) {
         if (i == PART_BAR ? !bar : !line.parts[i][0])
             continue;

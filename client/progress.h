@@ -11,8 +11,12 @@ struct vrt_job_info;
 
 struct vrt_progress_style {
     int width;                  /* columns of the terminal; the line takes at most one less */
+    int name_width;             /* columns of the longest name of the lines that stand together */
     bool utf8;                  /* the terminal shows more than ASCII */
 };
+
+/* Columns that the job's name takes in its line at most. */
+int vrt_progress_name_width(const struct vrt_job_info *job);
 
 /*
  * Appends the line with a bar, without a line break. Where the width is small, parts give

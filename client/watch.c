@@ -109,6 +109,10 @@ static int print_block(const struct watch *w, struct vrt_buf *buf)
     int rows, n = 0, n_more = 0, r = 0;
 
     vrt_screen_size(&style.width, &rows);
+    for (size_t i = 0; i < w->n_jobs; i++)
+        if (!w->jobs[i].over)
+            style.name_width = VRT_MAX(style.name_width,
+                                       vrt_progress_name_width(&w->jobs[i].job));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < w->n_jobs && r == 0; i++) {
             const struct vrt_job_info *job = &w->jobs[i].job;

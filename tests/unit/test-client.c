@@ -138,14 +138,14 @@ static void test_progress_bar(void)
         int width;
         const char *text;
     } cases[] = {
-        { 100, "video.mp4  [###########.................]  42%  84/200  12.3 fps  ETA 0:09  "
+        { 100, "video.mp4  [###########.................]   42%   84/200   12.3 fps  ETA 0:09  "
                "cpu:0 cpu:1" },
-        { 80, "video.mp4  [########............]  42%  84/200  12.3 fps  ETA 0:09  cpu:0 cpu:1" },
-        { 60, "video.mp4  [#####........]  42%  84/200  12.3 fps  ETA 0:09" },
-        { 50, "video.mp4  42%  84/200  12.3 fps  ETA 0:09" },
-        { 40, "video.mp4  42%  12.3 fps  ETA 0:09" },
-        { 30, "video.mp4  42%  ETA 0:09" },
-        { 16, "video.mp4  42%" },
+        { 80, "video.mp4  [#######..........]   42%   84/200   12.3 fps  ETA 0:09  cpu:0 cpu:1" },
+        { 60, "video.mp4  [####......]   42%   84/200   12.3 fps  ETA 0:09" },
+        { 50, "video.mp4   42%   84/200   12.3 fps  ETA 0:09" },
+        { 40, "video.mp4   42%   12.3 fps  ETA 0:09" },
+        { 30, "video.mp4   42%  ETA 0:09" },
+        { 16, "video.mp4   42%" },
     };
     struct vrt_job_info job = example_job();
 
@@ -153,6 +153,11 @@ static void test_progress_bar(void)
         VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
         expect_str(text, cases[i].text);
     }
+    const struct vrt_progress_style wide = { .width = 100, .name_width = 15 };
+    struct vrt_buf buf = { 0 };
+    expect_int(vrt_progress_bar(&job, &wide, &buf), 0);
+    expect_contains(buf.data, "video.mp4        [####");
+    vrt_buf_done(&buf);
     for (int width = 1; width < 200; width++) {
         VRT_CLEANUP(vrt_freep) char *text = bar(&job, width, width & 1);
         if (width >= 16 && vrt_text_width(text) >= width)
@@ -167,7 +172,7 @@ static void test_progress_states(void)
     snprintf(job.input_name, sizeof(job.input_name), "\u6620\u753b\x1b[2J\xff.mp4");
     VRT_CLEANUP(vrt_freep) char *utf8 = bar(&job, 120, true);
     expect_contains(utf8, "\u6620\u753b?[2J?.mp4  \u2588\u2588");
-    expect_contains(utf8, "\u2591  42%");
+    expect_contains(utf8, "\u2591   42%");
     job.n_devices = 5;
     devices[2].shards_running = devices[3].shards_running = 1;
     VRT_CLEANUP(vrt_freep) char *many = bar(&job, 120, true);
@@ -176,7 +181,7 @@ static void test_progress_states(void)
     job.frames_total = VRT_UNKNOWN;
     job.fps = job.eta_s = NAN;
     VRT_CLEANUP(vrt_freep) char *unknown = bar(&job, 120, false);
-    expect_contains(unknown, "..]  -  84  - fps  ETA -");
+    expect_contains(unknown, "..]     -  84      - fps  ETA -");
     job.state = VRT_JOB_QUEUED;
     VRT_CLEANUP(vrt_freep) char *queued = bar(&job, 120, false);
     expect_contains(queued, "...]  queued");
