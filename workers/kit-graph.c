@@ -103,7 +103,7 @@ static void append_range(struct vrt_graph *graph, const struct vrt_tensor *rgb)
     vrt_graph_append(graph, &op);
 }
 
-/* Bindings: the planes; rgb, its range. */
+/* Bindings: the planes; rgb. */
 static int build_to_rgb(struct vrt_graph *graph, const struct vrt_frame_format *format)
 {
     struct vrt_op op = { .kind = VRT_OP_YUV_TO_RGB };
@@ -116,7 +116,6 @@ static int build_to_rgb(struct vrt_graph *graph, const struct vrt_frame_format *
         op.in[p] = vrt_graph_input(graph, sample_dtype(format), plane_shape(format, p));
     op.out = vrt_graph_output(graph, VRT_DTYPE_F32, rgb_shape(format));
     vrt_graph_append(graph, &op);
-    append_range(graph, &op.out);
     return vrt_graph_status(graph);
 }
 

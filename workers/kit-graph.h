@@ -7,7 +7,7 @@
 #include "workers/work.h"
 
 enum vrt_kit_graph {
-    VRT_KIT_TO_RGB,                 /* planes -> rgb, range */
+    VRT_KIT_TO_RGB,                 /* planes -> rgb */
     VRT_KIT_TO_PLANES,              /* rgb -> planes, range */
     VRT_KIT_NETWORK,                /* a tile of rgb -> a tile of rgb */
     VRT_KIT_COPY,                   /* + 1 where columns are cut, + 2 where rows are */

@@ -3,6 +3,7 @@
 #include "workers/kit.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,9 @@
 #include "frames/frame.h"
 #include "workers/kit-graph.h"
 
-/* Where the two ranges of a frame are in their buffer. */
-#define RANGE_BYTES sizeof(struct vrt_kit_range)
-#define RANGE_OUT_OFFSET 128
-#define RANGES_BYTES 256
+/* What the op `range` gives: smallest, largest, how many not finite, how many. */
+#define N_RANGE 4
+#define RANGE_BYTES (N_RANGE * sizeof(float))
 
 enum {
     SIDE_IN,
@@ -30,7 +30,7 @@ struct vrt_kit {
     struct vrt_arena arena;
     struct vrt_buffer *planes[SIDE_COUNT], *rgb[SIDE_COUNT];
     struct vrt_buffer *tile;            /* NULL: not tiled */
-    struct vrt_buffer *ranges;
+    struct vrt_buffer *range;
     uint8_t *host;                      /* packed planes, of either side */
 };
 
@@ -46,7 +46,7 @@ static size_t buffers_bytes(const struct vrt_kit_layout *layout)
 {
     return layout->planes_bytes[SIDE_IN] + layout->planes_bytes[SIDE_OUT] +
            layout->rgb_bytes[SIDE_IN] + layout->rgb_bytes[SIDE_OUT] + layout->tile_bytes +
-           RANGES_BYTES;
+           RANGE_BYTES;
 }
 
 int vrt_kit_plan(struct vrt_device *device, const struct vrt_work *work,
@@ -88,7 +88,7 @@ static int buffers_new(struct vrt_kit *kit)
         { &kit->rgb[SIDE_IN], layout->rgb_bytes[SIDE_IN] },
         { &kit->rgb[SIDE_OUT], layout->rgb_bytes[SIDE_OUT] },
         { &kit->tile, layout->tile_bytes },
-        { &kit->ranges, RANGES_BYTES },
+        { &kit->range, RANGE_BYTES },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wanted); i++) {
@@ -157,7 +157,7 @@ struct vrt_kit *vrt_kit_free(struct vrt_kit *kit)
         vrt_buffer_free(kit->device, kit->rgb[side]);
     }
     vrt_buffer_free(kit->device, kit->tile);
-    vrt_buffer_free(kit->device, kit->ranges);
+    vrt_buffer_free(kit->device, kit->range);
     free(kit->host);
     free(kit);
     return NULL;
@@ -205,11 +205,10 @@ static int bind_planes(const struct vrt_kit *kit, int side, struct vrt_binding *
 
 static int submit_to_rgb(struct vrt_kit *kit)
 {
-    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2];
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 1];
     int n = bind_planes(kit, SIDE_IN, bindings);
 
-    bindings[n++] = (struct vrt_binding){ kit->rgb[SIDE_IN], 0 };
-    bindings[n] = (struct vrt_binding){ kit->ranges, 0 };
+    bindings[n] = (struct vrt_binding){ kit->rgb[SIDE_IN], 0 };
     return vrt_executor_submit(kit->executors[VRT_KIT_TO_RGB], bindings);
 }
 
@@ -218,7 +217,7 @@ static int submit_to_planes(struct vrt_kit *kit)
     struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2] = { { kit->rgb[SIDE_OUT], 0 } };
     int n = 1 + bind_planes(kit, SIDE_OUT, bindings + 1);
 
-    bindings[n] = (struct vrt_binding){ kit->ranges, RANGE_OUT_OFFSET };
+    bindings[n] = (struct vrt_binding){ kit->range, 0 };
     return vrt_executor_submit(kit->executors[VRT_KIT_TO_PLANES], bindings);
 }
 
@@ -276,29 +275,56 @@ static int compute(struct vrt_kit *kit, const struct vrt_kit_watch *watch)
     return r ? r : vrt_device_finish(kit->device);
 }
 
-static int download(struct vrt_kit *kit, struct vrt_frame *out, struct vrt_kit_ranges *ret_ranges)
+/* Largest minus smallest sample of the packed first plane, as a share of full scale. */
+static float contrast(const struct vrt_kit *kit, const struct vrt_frame_format *format)
 {
-    int r = vrt_buffer_read(kit->device, kit->ranges, 0, &ret_ranges->in, RANGE_BYTES);
+    size_t n = (size_t)format->width * (size_t)format->height;
+    unsigned smallest = UINT_MAX, largest = 0;
 
-    if (!r)
-        r = vrt_buffer_read(kit->device, kit->ranges, RANGE_OUT_OFFSET, &ret_ranges->out,
-                            RANGE_BYTES);
+    if (vrt_frame_format_sample_bytes(format) == 1) {
+        for (size_t i = 0; i < n; i++) {
+            smallest = VRT_MIN(smallest, kit->host[i]);
+            largest = VRT_MAX(largest, kit->host[i]);
+        }
+    } else {
+        const uint16_t *samples = (const uint16_t *)(const void *)kit->host;
+        for (size_t i = 0; i < n; i++) {
+            smallest = VRT_MIN(smallest, samples[i]);
+            largest = VRT_MAX(largest, samples[i]);
+        }
+    }
+    return (float)(largest - smallest) / (float)((1U << format->depth) - 1);
+}
+
+static int download(struct vrt_kit *kit, struct vrt_frame *out,
+                    struct vrt_kit_evidence *evidence)
+{
+    float range[N_RANGE];
+    int r = vrt_buffer_read(kit->device, kit->range, 0, range, sizeof(range));
+
     if (!r)
         r = vrt_buffer_read(kit->device, kit->planes[SIDE_OUT], 0, kit->host,
                             kit->layout.planes_bytes[SIDE_OUT]);
-    if (!r)
-        repack(kit, out, SIDE_OUT);
-    return r;
+    if (r)
+        return vrt_fold(r);
+    repack(kit, out, SIDE_OUT);
+    evidence->min = range[0];
+    evidence->max = range[1];
+    evidence->n_not_finite = range[2];
+    evidence->out_contrast = contrast(kit, &kit->work->out);
+    return 0;
 }
 
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
                 const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
-                struct vrt_kit_ranges *ret_ranges)
+                struct vrt_kit_evidence *ret_evidence)
 {
+    struct vrt_kit_evidence evidence;
     int64_t start_ns = vrt_clock_now_ns(), now_ns;
     int r;
 
     repack(kit, in, SIDE_IN);
+    evidence.in_contrast = contrast(kit, &kit->work->in);
     r = vrt_buffer_write(kit->device, kit->planes[SIDE_IN], 0, kit->host,
                          kit->layout.planes_bytes[SIDE_IN]);
     now_ns = vrt_clock_now_ns();
@@ -318,7 +344,10 @@ int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_fram
     }
 
     start_ns = now_ns;
-    r = download(kit, out, ret_ranges);
+    r = download(kit, out, &evidence);
     times->download_ns += vrt_clock_now_ns() - start_ns;
-    return vrt_fold(r);
+    if (r)
+        return vrt_fold(r);
+    *ret_evidence = evidence;
+    return 0;
 }

@@ -21,14 +21,12 @@ struct vrt_kit_times {
     int64_t upload_ns, compute_ns, download_ns;
 };
 
-/* Smallest and largest finite value, and how many are not finite. */
-struct vrt_kit_range {
-    float min, max, n_not_finite, n;
-};
-
-/* What the frame looked like as RGB, before and after. */
-struct vrt_kit_ranges {
-    struct vrt_kit_range in, out;
+/* What tells whether a result can be right. */
+struct vrt_kit_evidence {
+    float min, max, n_not_finite;   /* of the RGB result: the finite values, as the device saw it */
+    /* Largest minus smallest sample of the first plane, as a share of full scale, as the host saw
+     * it: so that a device which lies is caught as well. */
+    float in_contrast, out_contrast;
 };
 
 /* Asked between tiles: whether to go on. */
@@ -75,4 +73,4 @@ struct vrt_frame;
  */
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
                 const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
-                struct vrt_kit_ranges *ret_ranges);
+                struct vrt_kit_evidence *ret_evidence);

@@ -352,26 +352,19 @@ int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vr
     return vrt_fold(get_kit(runner, work, dtype, &held));
 }
 
-static float clamp01(float v)
-{
-    return v < 0 ? 0 : v > 1 ? 1 : v;
-}
-
 /* Whether the frame can be right. Return: 0; VRT_RUNNER_E_OUTPUT, with what is wrong. */
-static int check_ranges(const struct vrt_kit_ranges *ranges, struct vrt_error *error)
+static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
 {
-    const struct vrt_kit_range *in = &ranges->in, *out = &ranges->out;
     const int r = VRT_RUNNER_E_OUTPUT;
 
-    if (!(out->n_not_finite == 0))
+    if (!(seen->n_not_finite == 0))
         return vrt_refuse(error, r, "device.failed", "%.0f values of the result are not finite",
-                          (double)out->n_not_finite);
-    if (!(out->min >= WILD_MIN && out->max <= WILD_MAX))
+                          (double)seen->n_not_finite);
+    if (!(seen->min >= WILD_MIN && seen->max <= WILD_MAX))
         return vrt_refuse(error, r, "device.failed",
                           "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
-                          (double)out->min, (double)out->max);
-    if (clamp01(in->max) - clamp01(in->min) > BLANK_IN &&
-        clamp01(out->max) - clamp01(out->min) < BLANK_OUT)
+                          (double)seen->min, (double)seen->max);
+    if (seen->in_contrast > BLANK_IN && seen->out_contrast < BLANK_OUT)
         return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
     return 0;
 }
@@ -382,13 +375,13 @@ static int run_frame(struct held_kit *held, struct vrt_shard_frames *frames, int
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *out = NULL;
     const struct vrt_frame *in = frames->in[i];
-    struct vrt_kit_ranges ranges;
+    struct vrt_kit_evidence evidence;
     int r = vrt_frame_new(&held->work->out, &out);
 
     if (!r)
-        r = vrt_kit_run(held->kit, in, out, watch, times, &ranges);
+        r = vrt_kit_run(held->kit, in, out, watch, times, &evidence);
     if (!r)
-        r = check_ranges(&ranges, error);
+        r = check(&evidence, error);
     if (r)
         return vrt_fold(r);
     out->pts = in->pts;
