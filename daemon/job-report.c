@@ -109,6 +109,22 @@ static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
     }
 }
 
+/* Times and rates, of a job that was started. */
+static void report_pace(struct vrt_job_info *info, const struct vrt_pipeline_snapshot *now)
+{
+    info->elapsed_s = known(now->elapsed_s);
+    info->fps = known(now->fps);
+    info->eta_s = known(now->eta_s);
+    info->stages = (struct vrt_job_stages){
+        .decode = known(now->busy[VRT_STAGE_DECODE]),
+        .upload = known(now->busy[VRT_STAGE_UPLOAD]),
+        .compute = known(now->busy[VRT_STAGE_COMPUTE]),
+        .download = known(now->busy[VRT_STAGE_DOWNLOAD]),
+        .encode = known(now->busy[VRT_STAGE_ENCODE]),
+    };
+    snprintf(info->bottleneck, sizeof(info->bottleneck), "%s", vrt_stage_name(now->bottleneck));
+}
+
 /* Whether the snapshot says anything that was not told yet. */
 static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
 {
@@ -132,17 +148,8 @@ bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
     struct vrt_pipeline_snapshot now;
 
     vrt_pipeline_snapshot(job->pipeline, &now);
-    info->elapsed_s = known(now.elapsed_s);
-    info->fps = known(now.fps);
-    info->eta_s = known(now.eta_s);
-    info->stages = (struct vrt_job_stages){
-        .decode = known(now.busy[VRT_STAGE_DECODE]),
-        .upload = known(now.busy[VRT_STAGE_UPLOAD]),
-        .compute = known(now.busy[VRT_STAGE_COMPUTE]),
-        .download = known(now.busy[VRT_STAGE_DOWNLOAD]),
-        .encode = known(now.busy[VRT_STAGE_ENCODE]),
-    };
-    snprintf(info->bottleneck, sizeof(info->bottleneck), "%s", vrt_stage_name(now.bottleneck));
+    if (info->started_at)
+        report_pace(info, &now);
     bool news = is_news(job, &now);
     info->frames_done = now.frames_done < 0 ? 0 : now.frames_done;
     info->frames_total = now.frames_total;

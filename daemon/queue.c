@@ -3,7 +3,6 @@
 #include "daemon/queue.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,32 +210,21 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     end_admission(job->admission, error);
 }
 
-/* Refuses what must not be: what is written would be what is read, or something precious. */
-static int check_files(const struct vrt_queue_admission *admission, struct vrt_error *error)
+/* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
+static int check_output(const struct vrt_queue_admission *admission, struct vrt_error *error)
 {
-    const struct vrt_job_request *request = &admission->request;
     struct stat input, output;
     char shown[VRT_API_NAME_BYTES];
 
-    vrt_printable(request->output.name, shown, sizeof(shown));
     if (fstat(admission->input_fd, &input) < 0 || fstat(admission->output_fd, &output) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
-    if (input.st_dev == output.st_dev && input.st_ino == output.st_ino)
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
-                          "%s is input and output, the same file: give the output another name",
-                          shown);
-    if (!S_ISREG(output.st_mode))
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_OUTPUT),
-                          "%s is no file that a video can be written to", shown);
-    if (output.st_size > 0 && !request->overwrite)
-        return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),
-                          "%s exists and is not empty: let it be overwritten, or give another name",
-                          shown);
-    if ((fcntl(admission->output_fd, F_GETFL) & O_ACCMODE) != O_RDWR ||
-        (fcntl(admission->input_fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
-        return vrt_refuse(error, vrt_raise(-EBADF), VRT_E(REQUEST_DESCRIPTORS),
-                          "the input must be open for reading, the output for reading and writing");
-    return 0;
+    bool same = input.st_dev == output.st_dev && input.st_ino == output.st_ino;
+    if (output.st_size == 0 || admission->request.overwrite || same)
+        return 0;
+    vrt_printable(admission->request.output.name, shown, sizeof(shown));
+    return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),
+                      "%s exists and is not empty: let it be overwritten, or give another name",
+                      shown);
 }
 
 /* Off the loop: all that may wait for a disk. */
@@ -247,7 +235,7 @@ static void look(uv_work_t *work)
     struct vrt_models *models = admission->queue->params.models;
     const char *name = model->name[0] ? model->name : vrt_models_default(models);
 
-    if (check_files(admission, &admission->error) < 0)
+    if (check_output(admission, &admission->error) < 0)
         return;
     int r = admission->model_fd >= 0 ?
         vrt_models_read(models, admission->model_fd, name, &admission->network,

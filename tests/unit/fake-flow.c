@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "tests/unit/fake-flow.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "api.h"
+#include "daemon/pipeline.h"
+#include "daemon/pool.h"
+
+struct fake_flow fake_flow;
+
+struct vrt_pool {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    void (*stopped)(void *ctx);
+    void *ctx;
+};
+
+struct vrt_pipeline {
+    struct vrt_pipeline_params params;
+    struct vrt_network *network;
+    struct vrt_pipeline_info info;
+    char name[64];
+    uv_timer_t timer;
+    enum vrt_pipeline_phase phase;
+    int frames_done, frames_total;
+    bool cancelled, freed;
+};
+
+static const struct vrt_device_info device_infos[2] = {
+    { .kind = VRT_DEVICE_CPU, .name = "cpu:0", .description = "a fake", .n_threads = 1 },
+    { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1", .description = "a fake" },
+};
+
+int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
+                 struct vrt_error *error)
+{
+    struct vrt_pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake pool");
+    fake_flow = (struct fake_flow){ .n_alive = 0 };
+    pool->loop = params->loop;
+    uv_timer_init(pool->loop, &pool->timer);
+    *ret_pool = pool;
+    return 0;
+}
+
+static void on_pool_closed(uv_handle_t *handle)
+{
+    struct vrt_pool *pool = vrt_container_of(handle, struct vrt_pool, timer);
+
+    pool->stopped(pool->ctx);
+}
+
+void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
+{
+    pool->stopped = stopped;
+    pool->ctx = ctx;
+    uv_close((uv_handle_t *)&pool->timer, on_pool_closed);
+}
+
+struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
+{
+    free(pool);
+    return NULL;
+}
+
+size_t vrt_pool_n_devices(const struct vrt_pool *pool)
+{
+    (void)pool;
+    return VRT_ARRAY_SIZE(device_infos);
+}
+
+void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
+{
+    (void)pool;
+    *ret_device = (struct vrt_device_snapshot){
+        .info = &device_infos[i],
+        .state = i ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY,
+        .memory_total_bytes = -1,
+        .memory_free_bytes = -1,
+        .peak_bytes = 1000,
+    };
+}
+
+static void on_pipeline_closed(uv_handle_t *handle)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(handle, struct vrt_pipeline, timer);
+
+    vrt_network_unref(pipeline->network);
+    free(pipeline);
+}
+
+static void end(struct vrt_pipeline *pipeline, const char *id, const char *message)
+{
+    struct vrt_error error = { .id = NULL };
+    bool was_running = pipeline->phase >= VRT_PIPELINE_RUNNING;
+
+    pipeline->phase = VRT_PIPELINE_ENDED;
+    uv_timer_stop(&pipeline->timer);
+    if (id)
+        vrt_refuse(&error, -EINVAL, id, "%s", message);
+    if (was_running) {
+        fake_flow.n_running--;
+        pipeline->params.done(pipeline->params.ctx, id ? &error : NULL);
+    } else {
+        pipeline->params.admitted(pipeline->params.ctx, &error);
+    }
+}
+
+static bool is(const struct vrt_pipeline *pipeline, const char *what)
+{
+    return strncmp(pipeline->name, what, strlen(what)) == 0;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
+
+    if (pipeline->cancelled) {
+        end(pipeline, "job.cancelled", "the fake was cancelled");
+    } else if (pipeline->phase == VRT_PIPELINE_ADMITTING) {
+        if (is(pipeline, "refuse")) {
+            end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
+        } else if (!is(pipeline, "never")) {
+            pipeline->phase = VRT_PIPELINE_ADMITTED;
+            uv_timer_stop(timer);
+            pipeline->params.admitted(pipeline->params.ctx, NULL);
+        }
+    } else if (is(pipeline, "fail") && pipeline->frames_done == 3) {
+        end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
+    } else if (pipeline->phase == VRT_PIPELINE_FINISHING) {
+        end(pipeline, NULL, NULL);
+    } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
+        pipeline->phase = VRT_PIPELINE_FINISHING;
+    } else {
+        pipeline->frames_done++;
+    }
+}
+
+int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
+                     struct vrt_pipeline **ret_pipeline, struct vrt_error *error)
+{
+    struct vrt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+
+    if (!pipeline)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake pipeline");
+    pipeline->params = *params;
+    pipeline->network = vrt_network_ref(params->network);
+    snprintf(pipeline->name, sizeof(pipeline->name), "%s", params->input_name);
+    if (is(pipeline, "run-"))
+        pipeline->frames_total = (int)strtol(pipeline->name + 4, NULL, 10);
+    pipeline->info = (struct vrt_pipeline_info){
+        .network = vrt_network_info(params->network),
+        .recipe = { .clip_frames = 4, .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
+        .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
+        .duration_s = -1, .frames_total = -1, .reproducible = true,
+    };
+    uv_timer_init(pool->loop, &pipeline->timer);
+    uv_timer_start(&pipeline->timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    *ret_pipeline = pipeline;
+    return 0;
+}
+
+void vrt_pipeline_start(struct vrt_pipeline *pipeline)
+{
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED);
+    pipeline->phase = VRT_PIPELINE_RUNNING;
+    uv_timer_again(&pipeline->timer);
+    if (fake_flow.n_starts < FAKE_FLOW_STARTS_MAX)
+        snprintf(fake_flow.starts[fake_flow.n_starts++], sizeof(fake_flow.starts[0]), "%s",
+                 pipeline->name);
+    fake_flow.n_running++;
+    fake_flow.n_running_max = VRT_MAX(fake_flow.n_running_max, fake_flow.n_running);
+}
+
+void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
+{
+    if (pipeline->phase == VRT_PIPELINE_ADMITTED)
+        pipeline->phase = VRT_PIPELINE_ENDED;
+    pipeline->cancelled = true;
+}
+
+struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
+{
+    if (!pipeline)
+        return NULL;
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ENDED || pipeline->phase == VRT_PIPELINE_ADMITTED);
+    vrt_assert(!pipeline->freed);
+    pipeline->freed = true;
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)&pipeline->timer, on_pipeline_closed);
+    return NULL;
+}
+
+const struct vrt_pipeline_info *vrt_pipeline_info(const struct vrt_pipeline *pipeline)
+{
+    return &pipeline->info;
+}
+
+void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
+                           struct vrt_pipeline_snapshot *ret_snapshot)
+{
+    *ret_snapshot = (struct vrt_pipeline_snapshot){
+        .phase = pipeline->phase,
+        .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1,
+        .frames_done = pipeline->frames_done,
+        .fps = 25,
+        .eta_s = -1,
+        .elapsed_s = 1,
+        .bottleneck = VRT_STAGE_COMPUTE,
+        .n_devices = 1,
+        .devices[0] = { .info = &device_infos[0], .precision = VRT_PRECISION_F32,
+                        .frames_done = pipeline->frames_done, .planned_bytes = -1 },
+        .n_warnings = is(pipeline, "run-") ? 1 : 0,
+    };
+}
+
+const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
+{
+    (void)pipeline;
+    (void)i;
+    return "this is a fake";
+}
+
+const char *vrt_stage_name(enum vrt_stage stage)
+{
+    return stage == VRT_STAGE_COMPUTE ? "compute" : "";
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A pool and pipelines that compute nothing: for tests of what stands above them
+ *
+ * They implement daemon/pool.h and daemon/pipeline.h. A job does what its input's name says:
+ *
+ *     run-N      takes N ticks, a frame each, then is done
+ *     hang       goes on until it is cancelled
+ *     fail       fails after three frames
+ *     refuse     is not admitted
+ *     never      is admitted only when it is cancelled, that is, not at all
+ */
+
+#define FAKE_FLOW_TICK_MS 2
+#define FAKE_FLOW_STARTS_MAX 64
+
+/* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */
+struct fake_flow {
+    int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed */
+    int n_starts;
+    char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
+};
+
+extern struct fake_flow fake_flow;
