@@ -262,7 +262,10 @@ static void retime(struct joiner *joiner, struct vrt_join_stream *stream, AVPack
         AVRational rate = { 1, stream->in->codecpar->sample_rate };
         int64_t sample = first_sample(stream, packet->dts - offset_in(joiner, from), n_samples);
         packet->dts = packet->pts = av_rescale_q(sample, rate, to);
-        packet->duration = av_rescale_q(n_samples, rate, to);
+        /* A time base that counts samples also knows where the last packet is cut off. */
+        packet->duration = packet->duration > 0 && av_cmp_q(from, rate) <= 0
+                               ? av_rescale_q(packet->duration, from, to)
+                               : av_rescale_q(n_samples, rate, to);
     } else {
         packet->pts -= offset_in(joiner, from);
         packet->dts -= offset_in(joiner, from);
@@ -393,6 +396,33 @@ static int write_packets(struct joiner *joiner, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/*
+ * FFmpeg's Matroska muxer dropped the rotation without a word before version 6.1. Reading the
+ * output again tells, whatever the version and the container.
+ */
+static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
+    const struct vrt_source_params params = { joiner->params->output_fd, "the output",
+                                              joiner->params->cancel };
+    const AVStream *in = joiner->plan.streams[joiner->plan.video].in;
+    size_t size;
+
+    if (!vrt_av_stream_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, &size))
+        return 0;
+    int r = vrt_source_open(&params, &source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    int video = vrt_source_pick_video(source, error);
+    if (video < 0)
+        return vrt_fold(video);
+    if (!vrt_av_stream_side_data(source->format->streams[video], AV_PKT_DATA_DISPLAYMATRIX, &size))
+        vrt_warnings_add(&joiner->result->warnings, "the video's rotation cannot be kept in an "
+                         ".%s file by this FFmpeg: name the output .mp4 to keep it",
+                         vrt_container_name(joiner->params->container));
+    return 0;
+}
+
 static int finish_output(struct joiner *joiner, struct vrt_error *error)
 {
     struct vrt_joiner_result *result = joiner->result;
@@ -418,7 +448,7 @@ static int finish_output(struct joiner *joiner, struct vrt_error *error)
     result->duration_ns = vrt_av_ns(video->end_pts - video->first_pts[0],
                                     vrt_rational_av(video->head.time_base));
     result->size_bytes = joiner->sink->size_bytes;
-    return 0;
+    return vrt_fold(check_rotation(joiner, error));
 }
 
 /* Opens what is read. Return: 0; -errno with a sentence. */
