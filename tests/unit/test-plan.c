@@ -383,11 +383,14 @@ static void test_refusals(void)
     set_up(&s);
     expect_int(vrt_plan_new(s.graph, s.device, &s.plan), -EINVAL);      /* no ops */
     struct vrt_tensor in = vrt_graph_input(s.graph, VRT_DTYPE_F32, shape);
-    copied(s.graph, in, vrt_graph_output(s.graph, VRT_DTYPE_F32, shape));
+    struct vrt_tensor out = vrt_graph_output(s.graph, VRT_DTYPE_F32, shape);
+    copied(s.graph, in, vrt_graph_tensor(s.graph, VRT_DTYPE_F32, shape));
+    expect_int(vrt_plan_new(s.graph, s.device, &s.plan), -EINVAL);      /* out is not written */
+    copied(s.graph, in, out);
     expect_int(vrt_plan_new(s.graph, &unable, &s.plan), -EINVAL);
     expect_true(s.plan == NULL);
     expect_int(vrt_plan_new(s.graph, s.device, &s.plan), 0);
-    expect_int(vrt_plan_arena_bytes(s.plan), 0);
+    expect_int(vrt_plan_arena_bytes(s.plan), 256);
     copied(s.graph, in, in);
     s.plan = vrt_plan_free(s.plan);
     expect_int(vrt_plan_new(s.graph, s.device, &s.plan), -EINVAL);      /* the graph's own status */

@@ -232,6 +232,11 @@ const struct vrt_storage *vrt_graph_storages(const struct vrt_graph *graph, size
     return graph->storages;
 }
 
+bool vrt_graph_is_written(const struct vrt_graph *graph, int storage)
+{
+    return graph->written[storage];
+}
+
 int64_t vrt_graph_flops(const struct vrt_graph *graph)
 {
     int64_t flops = 0;

@@ -67,6 +67,9 @@ const struct vrt_op *vrt_graph_ops(const struct vrt_graph *graph, size_t *ret_n_
 /* The storages, by index. */
 const struct vrt_storage *vrt_graph_storages(const struct vrt_graph *graph, size_t *ret_n);
 
+/* Whether an op writes to `storage`, or the caller does before each run. */
+bool vrt_graph_is_written(const struct vrt_graph *graph, int storage);
+
 /* Sum of vrt_op_flops(). */
 int64_t vrt_graph_flops(const struct vrt_graph *graph);
 

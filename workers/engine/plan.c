@@ -255,6 +255,23 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
     return r ? vrt_fold(r) : 0;
 }
 
+/* A graph can be run if it does anything, and leaves no output as it was. */
+static int check_graph(const struct vrt_graph *graph)
+{
+    size_t n_ops, n_storages;
+    const struct vrt_storage *storages = vrt_graph_storages(graph, &n_storages);
+
+    vrt_graph_ops(graph, &n_ops);
+    if (n_ops == 0)
+        return vrt_raise(-EINVAL);
+    for (size_t i = 0; i < n_storages; i++)
+        if (!vrt_graph_is_written(graph, (int)i) && storages[i].role == VRT_STORAGE_OUTPUT) {
+            vrt_log_error("no op writes to binding %d", storages[i].binding);
+            return vrt_raise(-EINVAL);
+        }
+    return 0;
+}
+
 int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
                  struct vrt_plan **ret_plan)
 {
@@ -263,12 +280,12 @@ int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
     size_t n_ops, n_storages;
 
     int r = vrt_graph_status(graph);
+    if (!r)
+        r = check_graph(graph);
     if (r)
         return vrt_fold(r);
     vrt_graph_ops(graph, &n_ops);
     vrt_graph_storages(graph, &n_storages);
-    if (n_ops == 0)
-        return vrt_raise(-EINVAL);
     plan = calloc(1, sizeof(*plan));
     if (!plan)
         return vrt_raise(-ENOMEM);
