@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The whole server on a thread of its own, above fake-flow.c, and what tests ask of it. */
+
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "config/conf.h"
+#include "daemon/server.h"
+#include "msg_job.h"
+
+#define PLAY_ANSWER_BYTES (1 << 20)
+
+struct play {
+    struct vrt_conf conf;
+    char folder[64], socket[80], models[80];
+    struct vrt_server_params params;
+    pthread_t thread;
+    struct vrt_error error;
+    int result;
+};
+
+/* The last answer or event that was read. */
+extern char play_answer[PLAY_ANSWER_BYTES];
+
+/* Starts the server; `text` is its configuration. */
+void play_start(struct play *play, const char *text);
+
+/* Sends SIGTERM, and play_wait_stopped(). */
+void play_stop(struct play *play);
+
+/* Checks that the server ends well, and that nothing is left. */
+void play_wait_stopped(struct play *play);
+
+/* One request on a connection of its own; the answer's body is at *ret_body. Return: status. */
+int play_ask(struct play *play, const char *method, const char *path, const char *more,
+             char **ret_body);
+
+/*
+ * Sends POST /v1/jobs for an input called `name`; `more` is more JSON, with a comma before.
+ * Return: the connection.
+ */
+int play_submit_begin(struct play *play, const char *name, const char *more);
+
+/* The same, to the end. Return: the job's number, or the status where it is refused, negative. */
+long long play_submit(struct play *play, const char *name, const char *more);
+
+/* The job as GET shows it; to be freed by vrt_job_info_done(). Return: the HTTP status. */
+int play_show(struct play *play, long long id, struct vrt_job_info *ret_info);
+
+/* Waits until the job's state is at least `state`, in the order of the enum. */
+void play_wait_for(struct play *play, long long id, int state, struct vrt_job_info *ret_info);
+
+/* The same; it must be that state. */
+void play_expect_state(struct play *play, long long id, int state);
+
+/* Opens a stream and reads past its header. Return: the connection. */
+int play_subscribe(struct play *play, const char *path);
+
+/* Reads the next event's data. Return: its kind, -1 at the end of the stream. */
+int play_next_event(int fd, struct vrt_buf *stream);
+
+/* A file of its own, gone when it is closed. Return: its descriptor. */
+int play_file(const char *text, int flags);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/queue, job-report, server: jobs from submission to the end, whatever end. */
+
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "tests/unit/fake-flow.h"
+#include "tests/unit/http-client.h"
+#include "tests/unit/server-play.h"
+
+#define HOST "Host: x\r\n"
+
+static void test_life(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[cpu]\ndevices = 1\n");
+    long long id = play_submit(&play, "run-5", ",\"priority\":3,\"quality\":7");
+    expect_int(id, 1);
+    play_wait_for(&play, id, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 5);
+    expect_int(info.frames_total, 5);
+    expect_int(info.priority, 3);
+    expect_str(info.input_name, "run-5");
+    expect_str(info.model.name, "compact-x2");
+    expect_int(info.model.scale, 2);
+    expect_int(info.recipe.quality, 7);
+    expect_int(info.recipe.codec, VRT_JOB_CODEC_H264);
+    expect_int(info.recipe.precision, VRT_JOB_PRECISION_F32);
+    expect_str(info.recipe.preset, "medium");
+    expect_int(info.n_warnings, 1);
+    expect_str(info.warnings[0], "this is a fake");
+    expect_int(info.n_devices, 1);
+    expect_int(info.devices[0].peak_bytes, 1000);
+    expect_true(info.created_at <= info.started_at && info.started_at <= info.finished_at);
+    expect_true(!info.has_error && isnan(info.eta_s));
+    vrt_job_info_done(&info);
+
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
+    expect_contains(body, "job.state");
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_contains(body, "{\"jobs\":[{\"id\":1,\"state\":\"done\"");
+    expect_int(play_submit(&play, "fail", ""), 2);
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "device.failed");
+    expect_str(info.error.message, "the fake failed");
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, "\"done\":1,\"failed\":1,\"cancelled\":0");
+    play_stop(&play);
+}
+
+static void test_refused(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_queued = 1\nmax_running = 1\n");
+    /* More often than there is room for: refusals give back what they took. */
+    for (int i = 0; i < 5; i++) {
+        expect_int(play_submit(&play, "refuse", ""), -422);
+        expect_contains(play_answer, "the fake was refused");
+    }
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"nothing\"}"), -404);
+    expect_contains(play_answer, "\"field\":\"model\"");
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"../models/x\"}"), -404);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"fd\":3,\"name\":\"x.pth\"}"), -400);
+    expect_contains(play_answer, "\"field\":\"model.fd\"");
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"fd\":1,\"name\":\"x.pth\"}"), -400);
+    expect_int(play_submit(&play, "run-1", ",\"frobnicate\":1"), -400);
+    expect_int(play_submit(&play, "run-1", ",\"priority\":1000"), -400);
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_str(body, "{\"jobs\":[]}");
+    expect_int(play_show(&play, 1, &info), 404);
+    play_stop(&play);
+}
+
+static void test_overwrite(void)
+{
+    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"run-1\"},"
+        "\"output\":{\"fd\":1,\"name\":\"a\\u001bb.mkv\"}}";
+    struct play play;
+    char head[256];
+    int fds[2] = { play_file("video", O_RDONLY), play_file("precious", O_RDWR) };
+
+    play_start(&play, "");
+    int fd = http_client_connect(play.socket);
+    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n",
+             sizeof(body) - 1);
+    http_client_send_files(fd, "\r\n", fds, 2);
+    http_client_send(fd, head, strlen(head));
+    http_client_send(fd, body, sizeof(body) - 1);
+    expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 422);
+    expect_contains(play_answer, "a?b.mkv exists");
+    close(fd);
+    close(fds[0]);
+    close(fds[1]);
+    play_stop(&play);
+}
+
+/* One at a time, by priority, then by age; never more than max_running. */
+static void test_order(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "run-40", ""), 1);
+    expect_int(play_submit(&play, "run-2", ""), 2);
+    expect_int(play_submit(&play, "run-3", ",\"priority\":-1"), 3);
+    expect_int(play_submit(&play, "run-4", ",\"priority\":5"), 4);
+    expect_int(play_submit(&play, "run-6", ",\"priority\":5"), 5);
+    for (long long id = 1; id <= 5; id++)
+        play_expect_state(&play, id, VRT_JOB_DONE);
+    play_stop(&play);
+    expect_int(fake_flow.n_running_max, 1);
+    expect_int(fake_flow.n_starts, 5);
+    expect_str(fake_flow.starts[1], "run-4");
+    expect_str(fake_flow.starts[2], "run-6");
+    expect_str(fake_flow.starts[3], "run-2");
+    expect_str(fake_flow.starts[4], "run-3");
+
+    play_start(&play, "[jobs]\nmax_running = 3\n");
+    for (int i = 0; i < 12; i++)
+        expect_int(play_submit(&play, "run-9", ""), i + 1);
+    for (long long id = 1; id <= 12; id++)
+        play_expect_state(&play, id, VRT_JOB_DONE);
+    play_stop(&play);
+    expect_int(fake_flow.n_running_max, 3);
+}
+
+static void test_cancel(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
+    expect_contains(body, "\"state\":\"cancelled\"");
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
+    expect_contains(body, "\"state\":\"running\"");
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_CANCELLED);
+    expect_true(!info.has_error);
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/9", "", &body), 404);
+    /* A client that goes away before it knows its job's number doesn't want the job. */
+    for (int i = 0; i < 3; i++)
+        close(play_submit_begin(&play, i ? "never" : "run-1", ""));
+    expect_int(play_submit(&play, "run-1", ""), 6);
+    play_expect_state(&play, 6, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
+static void test_queue_full(void)
+{
+    struct play play;
+    char *body;
+
+    /* Four in all, of which one user gets three. */
+    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3\n");
+    for (int i = 1; i <= 3; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    expect_int(play_submit(&play, "hang", ""), -503);
+    expect_contains(play_answer, "job.queue_full");
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    expect_int(play_submit(&play, "hang", ""), 4);
+    play_stop(&play);
+}
+
+static void test_history(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nhistory = 2\n");
+    for (int i = 1; i <= 5; i++) {
+        expect_int(play_submit(&play, "run-1", ""), i);
+        play_expect_state(&play, i, VRT_JOB_DONE);
+    }
+    for (int i = 1; i <= 3; i++)
+        expect_int(play_show(&play, i, &info), 404);
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, "\"done\":2");
+    play_stop(&play);
+}
+
+/* It is stopped while jobs are being admitted, wait and run, and clients wait and listen. */
+static void test_stop(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int n_cancelled = 0;
+
+    play_start(&play, "[jobs]\nmax_running = 2\n");
+    for (int i = 1; i <= 5; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    int waiting = play_submit_begin(&play, "never", "");
+    int all = play_subscribe(&play, "/v1/events"), half = http_client_connect(play.socket);
+    http_client_send(half, "GET /", 5);
+    kill(getpid(), SIGTERM);
+    expect_int(http_client_read(waiting, play_answer, sizeof(play_answer)), 503);
+    expect_contains(play_answer, "job.interrupted");
+    while (play_next_event(all, &stream) >= 0)
+        n_cancelled += strstr(play_answer, "\"state\":\"cancelled\"") &&
+                       strstr(play_answer, "job.interrupted");
+    expect_int(n_cancelled, 5);
+    play_wait_stopped(&play);
+    close(waiting);
+    close(all);
+    close(half);
+    vrt_buf_done(&stream);
+
+    for (int i = 0; i < 5; i++) {
+        play_start(&play, "");
+        play_stop(&play);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "life", test_life },
+        { "refused", test_refused },
+        { "overwrite", test_overwrite },
+        { "order", test_order },
+        { "cancel", test_cancel },
+        { "queue-full", test_queue_full },
+        { "history", test_history },
+        { "stop", test_stop },
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
