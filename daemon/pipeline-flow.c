@@ -32,8 +32,11 @@
 #define LIVE_BYTES (INT64_C(256) << 20)
 #define LIVE_MAX 64
 
-/* A shard that failed so often fails its job, whatever the devices. */
-#define FAILURES_MAX 12
+/* A shard that failed so often fails its job, however many devices there are. */
+#define FAILURES_MAX 16
+
+/* So often a shard that failed on every device begins anew, unless its results were wrong. */
+#define ROUNDS_MAX 2
 
 /* A device on which there was no memory so often leaves the job. */
 #define NOMEM_MAX 2
@@ -462,8 +465,11 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
     shard->last_failed = shard->last_failed == (int)d ? -1 : (int)d;
+    bool all = !(pipeline->devices & ~shard->excluded);
     if (++shard->n_failures >= FAILURES_MAX)
         shard->excluded = pipeline->devices;
+    else if (all && !shard->suspects && shard->n_rounds++ < ROUNDS_MAX)
+        shard->excluded = 0;
 }
 
 void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)

@@ -21,7 +21,7 @@ struct vrt_shard {
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
-    int n_failures;
+    int n_failures, n_rounds;           /* round: it failed twice on every device there is */
     char why[640];                      /* of the last failure */
 };
 

@@ -126,9 +126,9 @@ static void worker_ended(void *ctx, bool abandoned)
     struct vrt_pool_device *device = ctx;
     struct vrt_pool *pool = device->pool;
 
+    (void)abandoned;
     device->mailbox = NULL;
     device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
-    pool->leaks_registry |= abandoned;
     vrt_pool_thread_ended(pool);
 }
 

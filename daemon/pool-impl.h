@@ -46,7 +46,7 @@ struct vrt_pool_fidelity {
 
 struct vrt_pool {
     struct vrt_pool_params params;
-    struct vrt_registry *registry;
+    struct vrt_shared_registry *registry;
     struct vrt_outbox *outbox;
     uv_timer_t timer;
 
@@ -60,7 +60,6 @@ struct vrt_pool {
 
     bool is_stopping;
     int n_handles;                      /* of ours on the loop */
-    bool leaks_registry;                /* an abandoned thread may still look into it */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
 };

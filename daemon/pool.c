@@ -262,10 +262,26 @@ static void on_tick(uv_timer_t *timer)
     vrt_pool_wake(pool);
 }
 
+static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
+{
+    struct vrt_registry *registry;
+    int r = vrt_registry_new(&pool->params.registry, &registry, error);
+
+    if (r)
+        return vrt_fold(r);
+    pool->params.registry.fault = NULL;     /* the caller's string */
+    r = vrt_shared_registry_new(registry, &pool->registry);
+    if (r) {
+        vrt_registry_free(registry);
+        return vrt_refuse_errno(error, r, "the devices");
+    }
+    return 0;
+}
+
 static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
 {
     const struct vrt_device_info *const *infos =
-        vrt_registry_devices(pool->registry, &pool->n_devices);
+        vrt_registry_devices(vrt_shared_registry_get(pool->registry), &pool->n_devices);
 
     if (pool->n_devices == 0)
         return vrt_refuse(error, -ENODEV, "device.unknown", "there is no device to compute with");
@@ -306,7 +322,7 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     pool->params.keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
     pool->params.stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
     pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
-    r = vrt_registry_new(&params->registry, &pool->registry, error);
+    r = open_registry(pool, error);
     if (!r)
         r = list_devices(pool, error);
     if (r)
@@ -383,10 +399,7 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
 {
     if (!pool)
         return NULL;
-    if (pool->leaks_registry)
-        vrt_log_warning("a device that hangs keeps its memory until the process ends");
-    else
-        vrt_registry_free(pool->registry);
+    vrt_shared_registry_unref(pool->registry);
     free(pool->devices);
     free(pool);
     return NULL;
@@ -445,7 +458,8 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
                                                     size_t *ret_n_infos)
 {
-    const struct vrt_device_info *const *infos = vrt_registry_devices(pool->registry, ret_n_infos);
+    const struct vrt_device_info *const *infos =
+        vrt_registry_devices(vrt_shared_registry_get(pool->registry), ret_n_infos);
 
     *ret_n_infos = pool->n_devices;
     return infos;

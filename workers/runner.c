@@ -108,14 +108,23 @@ static void note_peak(struct vrt_runner *runner)
     runner->peak_bytes = VRT_MAX(runner->peak_bytes, vrt_device_used_bytes(runner->device));
 }
 
-/* Gives up the least recently used of what is idle: a replica, else the kit of a job that waits. */
-static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *keep)
+static bool is_of(const struct held_replica *held, const struct vrt_network *network,
+                  enum vrt_dtype dtype)
+{
+    return held->checksum == vrt_network_checksum(network) && held->dtype == dtype;
+}
+
+/* Gives up the least recently used of what is idle, and not for `keep` in `dtype`: a replica, else
+ * the kit of a job that waits. Return: whether there was anything. */
+static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *keep,
+                              enum vrt_dtype dtype)
 {
     struct held_replica *replica, *oldest_replica = NULL;
     struct held_kit *kit, *oldest_kit = NULL;
 
     VRT_LIST_FOREACH(replica, &runner->replicas, link)
-        if (!replica->n_kits && (!oldest_replica || replica->used_ns < oldest_replica->used_ns))
+        if (!replica->n_kits && !is_of(replica, keep->network, dtype) &&
+            (!oldest_replica || replica->used_ns < oldest_replica->used_ns))
             oldest_replica = replica;
     if (oldest_replica) {
         free_replica(runner, oldest_replica);
@@ -132,12 +141,11 @@ static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *
 static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_network *network,
                                 enum vrt_dtype dtype, struct held_replica **ret_held)
 {
-    uint64_t checksum = vrt_network_checksum(network);
     struct held_replica *held;
     size_t n_params;
 
     VRT_LIST_FOREACH(held, &runner->replicas, link) {
-        if (held->checksum == checksum && held->dtype == dtype) {
+        if (is_of(held, network, dtype)) {
             held->used_ns = vrt_clock_now_ns();
             *ret_held = held;
             return 0;
@@ -146,7 +154,7 @@ static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_netw
     held = calloc(1, sizeof(*held));
     if (!held)
         return vrt_raise(-ENOMEM);
-    held->checksum = checksum;
+    held->checksum = vrt_network_checksum(network);
     held->dtype = dtype;
     held->used_ns = vrt_clock_now_ns();
     const struct vrt_param *params = vrt_network_params(network, &n_params);
@@ -210,7 +218,7 @@ static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dt
             free_kit(held);
         do {
             r = make_kit(runner, work, dtype, &held);
-        } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, work));
+        } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, work, dtype));
     }
     if (r)
         return vrt_fold(r);
@@ -334,7 +342,7 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
     survey->dtype = resolve_precision(runner, survey);
     do {
         r = find_or_make_replica(runner, survey->work->network, survey->dtype, &replica);
-    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, NULL));
+    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, survey->work, survey->dtype));
     if (r == -EINVAL)
         return vrt_refuse(error, r, "device.failed", "%s can't hold this network in %s", device,
                           vrt_dtype_name(survey->dtype));

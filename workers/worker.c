@@ -15,9 +15,14 @@
 /* Devices compute with what the loop, decoders and encoders leave: below both. */
 #define WORKER_NICE 5
 
+struct vrt_shared_registry {
+    atomic_int n_refs;
+    struct vrt_registry *registry;
+};
+
 struct worker {
     /* immutable */
-    const struct vrt_registry *registry;
+    struct vrt_shared_registry *registry;   /* a reference */
     const struct vrt_device_info *info;
     struct vrt_runner_params runner_params;
 
@@ -28,6 +33,33 @@ struct worker {
         struct vrt_worker_task *task;   /* in hand */
     } own;
 };
+
+int vrt_shared_registry_new(struct vrt_registry *registry,
+                            struct vrt_shared_registry **ret_shared)
+{
+    struct vrt_shared_registry *shared = calloc(1, sizeof(*shared));
+
+    if (!shared)
+        return vrt_raise(-ENOMEM);
+    atomic_init(&shared->n_refs, 1);
+    shared->registry = registry;
+    *ret_shared = shared;
+    return 0;
+}
+
+const struct vrt_registry *vrt_shared_registry_get(const struct vrt_shared_registry *shared)
+{
+    return shared->registry;
+}
+
+struct vrt_shared_registry *vrt_shared_registry_unref(struct vrt_shared_registry *shared)
+{
+    if (shared && atomic_fetch_sub(&shared->n_refs, 1) == 1) {
+        vrt_registry_free(shared->registry);
+        free(shared);
+    }
+    return NULL;
+}
 
 struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
 {
@@ -93,7 +125,7 @@ static int do_open(struct worker *worker)
     int r = 0;
 
     if (!worker->own.device) {
-        r = vrt_device_open(worker->registry, worker->info, &worker->own.device);
+        r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
         if (!r)
             r = vrt_runner_new(worker->own.device, &worker->runner_params, &worker->own.runner);
     }
@@ -184,6 +216,7 @@ static void run(struct vrt_mailbox *mailbox, void *ctx)
         vrt_mailbox_return(mailbox, task, outcome);
     }
     close_device(worker);
+    vrt_shared_registry_unref(worker->registry);
     free(worker);
 }
 
@@ -195,6 +228,7 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!worker)
         return vrt_raise(-ENOMEM);
+    atomic_fetch_add(&params->registry->n_refs, 1);
     worker->registry = params->registry;
     worker->info = params->info;
     worker->runner_params = params->runner;
@@ -209,6 +243,7 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
     };
     r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
     if (r) {
+        vrt_shared_registry_unref(worker->registry);
         free(worker);
         return vrt_fold(r);
     }

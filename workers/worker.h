@@ -54,9 +54,22 @@ struct vrt_worker_task {
     struct vrt_runner_usage usage;
 };
 
+/* A registry that lives as long as any thread may look into it, abandoned ones included. */
+struct vrt_shared_registry;
+
+/* Takes the registry over. Return: 0; -ENOMEM: it is still the caller's. */
+int vrt_shared_registry_new(struct vrt_registry *registry,
+                            struct vrt_shared_registry **ret_shared);
+
+/* What it shares. */
+const struct vrt_registry *vrt_shared_registry_get(const struct vrt_shared_registry *shared);
+
+/* One reference less; the last one frees the registry. Thread: any. Return: NULL. */
+struct vrt_shared_registry *vrt_shared_registry_unref(struct vrt_shared_registry *shared);
+
 struct vrt_worker_params {
     struct vrt_outbox *outbox;
-    const struct vrt_registry *registry;    /* outlives the thread, abandoned or not */
+    struct vrt_shared_registry *registry;   /* a reference is taken */
     const struct vrt_device_info *info;
     struct vrt_runner_params runner;
     void (*ended)(void *ctx, bool abandoned);   /* as of the mailbox */

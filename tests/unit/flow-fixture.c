@@ -24,8 +24,12 @@ static void on_timer(uv_timer_t *timer)
         if (job->cancel_at >= 0 && now.frames_done >= job->cancel_at)
             vrt_pipeline_cancel(job->pipeline);
     }
-    if (flow->tick)
-        flow->tick(flow);
+    for (size_t d = 0; d < vrt_pool_n_devices(flow->pool); d++) {
+        struct vrt_device_snapshot device;
+        vrt_pool_device(flow->pool, d, &device);
+        if (device.state == VRT_DEVICE_QUARANTINED || device.state == VRT_DEVICE_LOST)
+            flow->quarantined |= UINT64_C(1) << d;
+    }
 }
 
 void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params)
@@ -62,12 +66,6 @@ static void end_job(struct flow_job *job, const struct vrt_error *error)
         size_t n = strlen(job->warnings);
         snprintf(job->warnings + n, sizeof(job->warnings) - n, "%s\n",
                  vrt_pipeline_warning(job->pipeline, i));
-    }
-    for (size_t d = 0; d < vrt_pool_n_devices(job->flow->pool); d++) {
-        struct vrt_device_snapshot device;
-        vrt_pool_device(job->flow->pool, d, &device);
-        job->n_devices_lost += device.state == VRT_DEVICE_QUARANTINED ||
-                               device.state == VRT_DEVICE_LOST;
     }
     job->pipeline = vrt_pipeline_free(job->pipeline);
     if (--job->flow->n_running == 0)

@@ -22,7 +22,6 @@ struct flow_job {
     struct vrt_pipeline_info info;
     struct vrt_pipeline_snapshot last;      /* taken in done() */
     char warnings[2048];            /* joined by newlines */
-    int n_devices_lost;             /* quarantined at its end */
 };
 
 struct flow {
@@ -33,7 +32,7 @@ struct flow {
     int spool_fd;
     int n_running;
     bool stopped;
-    void (*tick)(struct flow *flow);        /* every few milliseconds; NULL: nothing */
+    uint64_t quarantined;           /* devices that ever were, as seen every few milliseconds */
     struct flow_job *jobs[8];
     int n_jobs;
 };
