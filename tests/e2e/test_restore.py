@@ -42,7 +42,8 @@ class Restore(harness.Case):
     def test_formats_keep_depth_and_chroma(self):
         for pixel_format, codec in [('yuv420p', 'h264'), ('yuv422p', 'h264'), ('yuv444p', 'h264'),
                                     ('yuv420p10le', 'hevc'), ('yuv422p10le', 'ffv1'),
-                                    ('gray', 'ffv1'), ('gbrp10le', 'ffv1'), ('yuv444p12le', 'ffv1')]:
+                                    ('gray', 'ffv1'), ('gbrp10le', 'ffv1'),
+                                    ('yuv444p12le', 'ffv1')]:
             with self.subTest(pixel_format=pixel_format, codec=codec):
                 source = clip(self.path(f'{pixel_format}.mkv'), '-c:v', 'ffv1', '-pix_fmt',
                               pixel_format, frames=3)
