@@ -190,12 +190,14 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
     } else {
         vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
                      error->message);
-        job->pipeline = vrt_pipeline_free(job->pipeline);
-        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
     }
     admission->admitted(admission->ctx, job, error);
-    if (error)
+    if (error) {
+        /* Only now: the error may be the pipeline's own. */
+        job->pipeline = vrt_pipeline_free(job->pipeline);
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_job_free(job);
+    }
     admission_free(admission);
     start_jobs(queue);
     end_if_stopped(queue);
