@@ -6,6 +6,7 @@
 #include "backend/backend-impl.h"
 #include "backend/cpu/conv2d.h"
 #include "backend/cpu/isa.h"
+#include "backend/cpu/narrow.h"
 #include "backend/cpu/pool.h"
 
 struct vrt_cpu_device {
@@ -22,9 +23,10 @@ struct vrt_cpu_buffer {
     char *data;                 /* aligned to 64 bytes at least */
 };
 
-/* A param: the weights of a convolution, or any other array as it was. */
+/* A param: the weights of a convolution, packed for oneDNN or our own loops, or any other array. */
 struct vrt_cpu_param {
     struct vrt_conv_weights *weights;
+    struct vrt_narrow_weights *narrow;
     float *values;
     size_t n_values;
 };

@@ -19,11 +19,15 @@
 /* What a unit of the plain ops writes, or reads where that is more: it stays in the cache. */
 #define UNIT_BYTES (128 * 1024)
 
+/* What a unit of our own convolutions reads. */
+#define NARROW_UNIT_BYTES (512 * 1024)
+
 struct step {
     struct vrt_cpu_program *program;
     struct vrt_op op;
-    const struct vrt_cpu_kernel *kernel;    /* all but conv2d */
+    const struct vrt_cpu_kernel *kernel;    /* all but conv2d, which has one of these: */
     struct vrt_conv *conv;
+    struct vrt_narrow *narrow;
     int h;                                  /* rows of a frame that units are cut from */
     int unit_rows, units_per_frame;
     size_t scratch_bytes;                   /* of each thread */
@@ -74,6 +78,15 @@ static size_t kernel_scratch_bytes(const struct vrt_cpu_kernel *kernel, const st
     return kernel->scratch_bytes ? aligned(kernel->scratch_bytes(op)) : 0;
 }
 
+/* Whether a conv2d is done by our own loops. */
+static bool is_narrow(const struct vrt_op *op)
+{
+    const int k = op->conv2d.kernel;
+
+    return vrt_narrow_fits((int[4]){ op->out.shape.c, op->in[0].shape.c, k, k },
+                           op->in[0].dtype);
+}
+
 size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
@@ -83,6 +96,8 @@ size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt
     if (kernel) {
         scratch = kernel_scratch_bytes(kernel, op);
         shared = kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
+    } else if (is_narrow(op)) {
+        scratch = aligned(vrt_narrow_scratch_bytes(op));
     } else if (vrt_conv_measure(cpu->dnnl, op, cpu->isa, &scratch)) {
         /* program_new() meets the same failure, and can say so. */
         return 0;
@@ -100,6 +115,17 @@ static void run_conv(const void *context, int unit, int thread)
     int r = vrt_conv_run(step->conv, &call, unit, thread);
     if (r)
         atomic_compare_exchange_strong(&step->program->failure, &none, r);
+}
+
+static void run_narrow(const void *context, int unit, int thread)
+{
+    const struct step *step = context;
+    struct vrt_cpu_call call = step->call;
+    const int y0 = unit % step->units_per_frame * step->unit_rows;
+
+    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    vrt_narrow_rows(step->narrow, &call, unit / step->units_per_frame,
+                    (int[2]){ y0, VRT_MIN(y0 + step->unit_rows, step->h) });
 }
 
 static void run_rows(const void *context, int unit, int thread)
@@ -126,75 +152,84 @@ static size_t row_bytes(const struct vrt_tensor *t)
     return (size_t)t->shape.w * (size_t)t->shape.c * vrt_dtype_size(t->dtype);
 }
 
-static void add_task(struct vrt_cpu_program *program, struct step *step, int n_units,
+static void add_task(struct step *step, int n_units,
                      void (*run)(const void *context, int unit, int thread))
 {
-    struct vrt_cpu_task *task = &program->tasks[program->n_tasks++];
+    struct vrt_cpu_task *task = &step->program->tasks[step->program->n_tasks++];
 
     task->n_units = n_units;
     task->run = run;
     task->context = step;
 }
 
+/* Cuts the frames into units of about unit_bytes, of rows of so many bytes. */
+static void cut(struct step *step, size_t unit_bytes, size_t bytes, int align)
+{
+    const struct vrt_op *op = &step->op;
+
+    step->h = op->kind == VRT_OP_RANGE ? op->in[0].shape.h : op->out.shape.h;
+    const int rows = (int)VRT_MIN(VRT_MAX(unit_bytes / bytes, 1), (size_t)step->h);
+    step->unit_rows = (rows + align - 1) / align * align;
+    step->units_per_frame = (step->h + step->unit_rows - 1) / step->unit_rows;
+}
+
 static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *replica,
                      struct step *step)
 {
     const struct vrt_op_conv2d *attr = &step->op.conv2d;
-    struct vrt_conv_params params = {
+    const struct vrt_cpu_param *weight = &replica->params[attr->weight];
+    const bool has_slopes = attr->activation == VRT_ACTIVATION_PRELU;
+    const struct vrt_conv_params params = {
         .op = &step->op,
         .isa = cpu->isa,
-        .weights = replica->params[attr->weight].weights,
+        .weights = weight->weights,
+        .bias = attr->bias >= 0 ? replica->params[attr->bias].values : NULL,
+        .slopes = has_slopes ? replica->params[attr->slopes].values : NULL,
     };
     int r;
 
-    if (attr->bias >= 0)
-        params.bias = replica->params[attr->bias].values;
-    if (attr->activation == VRT_ACTIVATION_PRELU)
-        params.slopes = replica->params[attr->slopes].values;
+    if (weight->narrow) {
+        cut(step, NARROW_UNIT_BYTES, row_bytes(&step->op.in[0]), 1);
+        step->scratch_bytes = aligned(vrt_narrow_scratch_bytes(&step->op));
+        add_task(step, step->op.out.shape.d * step->units_per_frame, run_narrow);
+        r = vrt_narrow_new(&step->op, weight->narrow, params.bias, params.slopes, &step->narrow);
+        return r ? vrt_fold(r) : 0;
+    }
     r = vrt_conv_new(cpu->dnnl, &params, &step->conv);
     if (r)
         return vrt_fold(r);
     step->scratch_bytes = vrt_conv_scratch_bytes(step->conv);
+    add_task(step, vrt_conv_n_units(step->conv), run_conv);
     return 0;
 }
 
 static void plan_rows(struct step *step)
 {
     const struct vrt_op *op = &step->op;
-    const struct vrt_tensor *cut = op->kind == VRT_OP_RANGE ? &op->in[0] : &op->out;
     const int align = step->kernel->align_rows ? step->kernel->align_rows(op) : 1;
-    const size_t bytes = VRT_MAX(row_bytes(cut), op->kind == VRT_OP_RGB_TO_YUV ?
-                                                     row_bytes(&op->in[0]) : 0);
-    int rows = (int)VRT_MAX(UNIT_BYTES / bytes, 1);
+    size_t bytes = row_bytes(&op->out);
 
-    step->h = cut->shape.h;
-    rows = (VRT_MIN(rows, step->h) + align - 1) / align * align;
-    step->unit_rows = rows;
-    step->units_per_frame = (step->h + rows - 1) / rows;
+    if (op->kind == VRT_OP_RGB_TO_YUV || op->kind == VRT_OP_RANGE)
+        bytes = row_bytes(&op->in[0]);
+    cut(step, UNIT_BYTES, bytes, align);
     step->scratch_bytes = kernel_scratch_bytes(step->kernel, op);
+    add_task(step, op->in[0].shape.d * step->units_per_frame, run_rows);
+    if (step->kernel->join)
+        add_task(step, op->in[0].shape.d, run_join);
 }
 
 static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params *params,
                      struct vrt_cpu_program *program, const struct vrt_op *op)
 {
     struct step *step = &program->steps[program->n_steps++];
-    int r;
 
     step->program = program;
     step->op = *op;
     step->kernel = cpu->isa->kernels[op->kind];
-    if (!step->kernel) {
-        r = plan_conv(cpu, vrt_container_of(params->replica, struct vrt_cpu_replica, base), step);
-        if (r)
-            return vrt_fold(r);
-        add_task(program, step, vrt_conv_n_units(step->conv), run_conv);
-        return 0;
-    }
+    if (!step->kernel)
+        return plan_conv(cpu, vrt_container_of(params->replica, struct vrt_cpu_replica, base),
+                         step);
     plan_rows(step);
-    const int d = op->kind == VRT_OP_RANGE ? op->in[0].shape.d : op->out.shape.d;
-    add_task(program, step, d * step->units_per_frame, run_rows);
-    if (step->kernel->join)
-        add_task(program, step, d, run_join);
     return 0;
 }
 
@@ -229,8 +264,10 @@ void vrt_cpu_program_free(struct vrt_device *device, struct vrt_program *base)
     struct vrt_cpu_program *program = vrt_container_of(base, struct vrt_cpu_program, base);
 
     (void)device;
-    for (size_t i = 0; i < program->n_steps; i++)
+    for (size_t i = 0; i < program->n_steps; i++) {
         vrt_conv_free(program->steps[i].conv);
+        vrt_narrow_free(program->steps[i].narrow);
+    }
     free(program->steps);
     free(program->tasks);
     free(program);

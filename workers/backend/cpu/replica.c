@@ -48,10 +48,12 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
     for (size_t i = 0; !r && i < n_params; i++) {
         struct vrt_cpu_param *param = &replica->params[replica->n_params++];
 
-        if (is_convolution(&params[i]))
-            r = vrt_conv_weights_new(cpu->dnnl, &params[i], dtype, &param->weights);
-        else
+        if (!is_convolution(&params[i]))
             r = keep_values(&params[i], param);
+        else if (vrt_narrow_fits(params[i].dims, dtype))
+            r = vrt_narrow_weights_new(&params[i], dtype, &param->narrow);
+        else
+            r = vrt_conv_weights_new(cpu->dnnl, &params[i], dtype, &param->weights);
     }
     if (r) {
         vrt_cpu_replica_free(device, &replica->base);
@@ -68,6 +70,7 @@ void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *base)
     (void)device;
     for (size_t i = 0; i < replica->n_params; i++) {
         vrt_conv_weights_free(replica->params[i].weights);
+        vrt_narrow_weights_free(replica->params[i].narrow);
         free(replica->params[i].values);
     }
     free(replica->params);
@@ -86,6 +89,8 @@ size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_r
         bytes += param->n_values * sizeof(float);
         if (param->weights)
             bytes += vrt_conv_weights_bytes(param->weights);
+        if (param->narrow)
+            bytes += vrt_narrow_weights_bytes(param->narrow);
     }
     return bytes;
 }
