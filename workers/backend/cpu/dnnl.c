@@ -4,8 +4,8 @@
  * oneDNN's engine, the choice of its implementations, and weights in their layouts
  *
  * The library's own threads must never start: it asks OpenMP how many there may be in the thread
- * that creates a primitive, or in the one that executes it, so each is told "one". Which runtime it was linked with is
- * nobody's business here: the function is looked up by name.
+ * that creates a primitive, or in the one that executes it, so each is told "one". Which runtime
+ * it was linked with is nobody's business here: the function is looked up by name.
  */
 
 #include "backend/cpu/dnnl-private.h"
