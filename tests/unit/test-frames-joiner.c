@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "frames-fixture.h"
 #include "frames-restore.h"
+#include "frames/sink.h"
 #include "test.h"
 
 #define CLIP "-f lavfi -i testsrc2=size=160x90:rate=25 "
@@ -421,6 +424,34 @@ static void test_cancel(void)
     close(input_fd);
 }
 
+/* No room for the file: the sentence says so, and what to do. */
+static void test_no_room(void)
+{
+    struct vrt_joiner_result result;
+    struct vrt_error error;
+    struct rlimit limit, small;
+    int input_fd;
+    int fd = make_segment(fixture_make("in.mkv", CLIP "-frames:v 10 " FAST), 10, &input_fd);
+
+    signal(SIGXFSZ, SIG_IGN);
+    expect_int(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 3000;
+    expect_int(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int r = try_join(fd, input_fd, NULL, &result, &error);
+    expect_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    expect_int(r, -EFBIG);
+    expect_contains(error.message, "the output grew too large");
+
+    const struct vrt_sink full = { .what = "output", .write_error = -ENOSPC };
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_sink_check(&full, 0, &error), -ENOSPC);
+    expect_str(error.id, "output.full");
+    expect_contains(error.message, "the output's disk is full");
+    close(fd);
+    close(input_fd);
+}
+
 /* Sound damaged in the middle costs its packets, not the job. */
 static void test_damaged_sound(void)
 {
@@ -468,6 +499,7 @@ int main(int argc, char **argv)
         { "damaged-segment", test_damaged_segment },
         { "verify", test_verify },
         { "cancel", test_cancel },
+        { "no-room", test_no_room },
         { "damaged-sound", test_damaged_sound },
         { "memory", test_memory },
     };

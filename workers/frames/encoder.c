@@ -151,7 +151,7 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     r = open_codec(encoder, params, error);
     if (r == 0)
-        r = vrt_sink_open(fd, "segment", &encoder->sink, error);
+        r = vrt_sink_open(fd, "temporary file", &encoder->sink, error);
     if (r == 0)
         r = write_head(encoder, params, error);
     if (r < 0)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <libavutil/pixdesc.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -373,8 +374,11 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
                           name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
     AVRational aspect = frame->sample_aspect_ratio.num ? frame->sample_aspect_ratio
                                                        : reader->stream->sample_aspect_ratio;
-    info->format.sample_aspect = aspect.num > 0 && aspect.den > 0
-                                     ? vrt_av_rational(aspect) : (struct vrt_rational){ 0, 1 };
+    if (aspect.num > 0 && aspect.den > 0)
+        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
+    else
+        aspect = (AVRational){ 0, 1 };
+    info->format.sample_aspect = vrt_av_rational(aspect);
     vrt_reader_info_look(info, frame, reader->stream->codecpar->field_order);
     reader->has_first = true;
     return 0;

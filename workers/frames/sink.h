@@ -16,7 +16,7 @@
 struct vrt_sink {
     AVIOContext *io;
     int fd;                         /* the caller's */
-    const char *what;               /* "output" or "segment", for messages; static */
+    const char *what;               /* "output" or the like, for messages; static */
     int64_t offset_bytes;           /* of the next write */
     int64_t size_bytes;             /* of the file so far */
     int write_error;                /* -errno of the first failed write, or 0 */
