@@ -20,7 +20,8 @@ struct vrt_plan;
 
 /*
  * Return: 0; -EINVAL if the device doesn't support an op, or no op writes to an output (the log
- * names it); -ENOMEM; the graph's own status. The plan keeps a lowered copy of the ops and doesn't need the graph.
+ * names it); -ENOMEM; the graph's own status. The plan keeps a lowered copy of the ops and doesn't
+ * need the graph.
  */
 int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
                  struct vrt_plan **ret_plan);
