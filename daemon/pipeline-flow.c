@@ -28,9 +28,11 @@
 #define DECODING_MAX 2
 #define ENCODING_MAX 2
 
-/* Among unlike devices more may run ahead of a slow one, within this much memory. */
-#define LIVE_BYTES (INT64_C(256) << 20)
-#define LIVE_MAX 64
+/* Shards that live take no more of the host's memory, as far as every device still gets its own.
+ * Among unlike devices more may run ahead of a slow one, within AHEAD_BYTES. */
+#define LIVE_BYTES (INT64_C(1) << 30)
+#define AHEAD_BYTES (INT64_C(256) << 20)
+#define AHEAD_MAX 64
 
 /* A shard that failed so often fails its job, however many devices there are. */
 #define FAILURES_MAX 16
@@ -116,14 +118,14 @@ static void outlet_ended(void *ctx, bool abandoned)
 static int live_max(const struct vrt_pipeline *pipeline)
 {
     int places = VRT_SCHED_IN_FLIGHT * n_devices_in(pipeline->devices);
-    int least = 3 * places + READY_SPARE + DECODING_MAX;
+    int64_t live = 3 * places + READY_SPARE + DECODING_MAX;
     int64_t shard_bytes = (int64_t)(vrt_frame_format_size_bytes(&pipeline->work->in) +
                                     vrt_frame_format_size_bytes(&pipeline->work->out)) *
                           pipeline->info.recipe.clip_frames;
 
-    if (pipeline->info.reproducible)
-        return least;
-    return VRT_MAX(least, (int)VRT_MIN(LIVE_BYTES / shard_bytes, LIVE_MAX));
+    if (!pipeline->info.reproducible)
+        live = VRT_MAX(live, VRT_MIN(AHEAD_BYTES / shard_bytes, AHEAD_MAX));
+    return (int)VRT_MAX(places + READY_SPARE, VRT_MIN(live, LIVE_BYTES / shard_bytes));
 }
 
 /* Lets the devices make ready what they will need, while the first shard is decoded. */

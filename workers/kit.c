@@ -31,7 +31,7 @@ struct vrt_kit {
     struct vrt_buffer *planes[SIDE_COUNT], *rgb[SIDE_COUNT];
     struct vrt_buffer *tile;            /* NULL: not tiled */
     struct vrt_buffer *range;
-    uint8_t *host;                      /* packed planes, of either side */
+    uint8_t *host;                      /* a plane without gaps, of either side */
 };
 
 /* Frees the graphs that a failed or finished set-up leaves. */
@@ -173,23 +173,33 @@ size_t vrt_kit_arena_bytes(const struct vrt_kit *kit)
     return kit->arena.size_bytes;
 }
 
-/* Copies the frame's planes between its rows and the packed ones at kit->host. */
-static void repack(struct vrt_kit *kit, const struct vrt_frame *frame, int side)
+static size_t row_bytes(const struct vrt_frame *frame, const struct vrt_plane *plane)
 {
-    size_t sample_bytes = (size_t)vrt_frame_format_sample_bytes(&frame->format);
+    return (size_t)plane->width * (size_t)vrt_frame_format_sample_bytes(&frame->format);
+}
 
+/* Where the plane's samples are without gaps between the rows: in place, or packed at kit->host. */
+static uint8_t *packed(const struct vrt_kit *kit, const struct vrt_frame *frame,
+                       const struct vrt_plane *plane)
+{
+    return plane->stride_bytes == row_bytes(frame, plane) ? plane->data : kit->host;
+}
+
+static int upload(struct vrt_kit *kit, const struct vrt_frame *frame)
+{
     for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
         const struct vrt_plane *plane = &frame->planes[p];
-        size_t row_bytes = (size_t)plane->width * sample_bytes;
-        uint8_t *packed = kit->host + kit->layout.plane_offset[side][p];
-        for (int y = 0; y < plane->height; y++) {
-            uint8_t *row = plane->data + (size_t)y * plane->stride_bytes;
-            if (side == SIDE_IN)
-                memcpy(packed + (size_t)y * row_bytes, row, row_bytes);
-            else
-                memcpy(row, packed + (size_t)y * row_bytes, row_bytes);
-        }
+        size_t bytes = row_bytes(frame, plane);
+        uint8_t *from = packed(kit, frame, plane);
+        for (int y = 0; from == kit->host && y < plane->height; y++)
+            memcpy(from + (size_t)y * bytes, plane->data + (size_t)y * plane->stride_bytes, bytes);
+        int r = vrt_buffer_write(kit->device, kit->planes[SIDE_IN],
+                                 kit->layout.plane_offset[SIDE_IN][p], from,
+                                 bytes * (size_t)plane->height);
+        if (r)
+            return vrt_fold(r);
     }
+    return 0;
 }
 
 /* Bindings of the frame's planes. Return: how many. */
@@ -275,25 +285,40 @@ static int compute(struct vrt_kit *kit, const struct vrt_kit_watch *watch)
     return r ? r : vrt_device_finish(kit->device);
 }
 
-/* Largest minus smallest sample of the packed first plane, as a share of full scale. */
-static float contrast(const struct vrt_kit *kit, const struct vrt_frame_format *format)
+/* Largest minus smallest sample of the first plane, as a share of full scale. */
+static float contrast(const struct vrt_frame *frame)
 {
-    size_t n = (size_t)format->width * (size_t)format->height;
+    const struct vrt_plane *plane = &frame->planes[0];
+    bool is_wide = vrt_frame_format_sample_bytes(&frame->format) == 2;
     unsigned smallest = UINT_MAX, largest = 0;
 
-    if (vrt_frame_format_sample_bytes(format) == 1) {
-        for (size_t i = 0; i < n; i++) {
-            smallest = VRT_MIN(smallest, kit->host[i]);
-            largest = VRT_MAX(largest, kit->host[i]);
-        }
-    } else {
-        const uint16_t *samples = (const uint16_t *)(const void *)kit->host;
-        for (size_t i = 0; i < n; i++) {
-            smallest = VRT_MIN(smallest, samples[i]);
-            largest = VRT_MAX(largest, samples[i]);
+    for (int y = 0; y < plane->height; y++) {
+        const uint8_t *row = plane->data + (size_t)y * plane->stride_bytes;
+        const uint16_t *wide_row = (const uint16_t *)(const void *)row;
+        for (int x = 0; x < plane->width; x++) {
+            unsigned sample = is_wide ? wide_row[x] : row[x];
+            smallest = VRT_MIN(smallest, sample);
+            largest = VRT_MAX(largest, sample);
         }
     }
-    return (float)(largest - smallest) / (float)((1U << format->depth) - 1);
+    return (float)(largest - smallest) / (float)((1U << frame->format.depth) - 1);
+}
+
+static int download_planes(struct vrt_kit *kit, struct vrt_frame *frame)
+{
+    for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
+        const struct vrt_plane *plane = &frame->planes[p];
+        size_t bytes = row_bytes(frame, plane);
+        uint8_t *to = packed(kit, frame, plane);
+        int r = vrt_buffer_read(kit->device, kit->planes[SIDE_OUT],
+                                kit->layout.plane_offset[SIDE_OUT][p], to,
+                                bytes * (size_t)plane->height);
+        if (r)
+            return vrt_fold(r);
+        for (int y = 0; to == kit->host && y < plane->height; y++)
+            memcpy(plane->data + (size_t)y * plane->stride_bytes, to + (size_t)y * bytes, bytes);
+    }
+    return 0;
 }
 
 static int download(struct vrt_kit *kit, struct vrt_frame *out,
@@ -303,15 +328,13 @@ static int download(struct vrt_kit *kit, struct vrt_frame *out,
     int r = vrt_buffer_read(kit->device, kit->range, 0, range, sizeof(range));
 
     if (!r)
-        r = vrt_buffer_read(kit->device, kit->planes[SIDE_OUT], 0, kit->host,
-                            kit->layout.planes_bytes[SIDE_OUT]);
+        r = download_planes(kit, out);
     if (r)
         return vrt_fold(r);
-    repack(kit, out, SIDE_OUT);
     evidence->min = range[0];
     evidence->max = range[1];
     evidence->n_not_finite = range[2];
-    evidence->out_contrast = contrast(kit, &kit->work->out);
+    evidence->out_contrast = contrast(out);
     return 0;
 }
 
@@ -323,10 +346,8 @@ int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_fram
     int64_t start_ns = vrt_clock_now_ns(), now_ns;
     int r;
 
-    repack(kit, in, SIDE_IN);
-    evidence.in_contrast = contrast(kit, &kit->work->in);
-    r = vrt_buffer_write(kit->device, kit->planes[SIDE_IN], 0, kit->host,
-                         kit->layout.planes_bytes[SIDE_IN]);
+    evidence.in_contrast = contrast(in);
+    r = upload(kit, in);
     now_ns = vrt_clock_now_ns();
     times->upload_ns += now_ns - start_ns;
     if (r)

@@ -4,16 +4,27 @@
 
 #include <errno.h>
 
+#include "base/macro.h"
 #include "frames/clip.h"
 
-/* Encoder threads: enough for a file's last frames to be encoded on all cores, few enough that
- * the output's bits don't depend on the machine it was made on. */
-#define ENCODER_THREADS 4
+/* Encoder threads: by the size of the output alone, for its bits depend on them. Enough for the
+ * last frames of a file to be encoded on all cores; each holds frames of its own. */
+#define ENCODER_THREADS_MIN 4
+#define ENCODER_THREADS_MAX 16
+#define ENCODER_PIXELS_PER_THREAD 300000
 
 struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,
                                             const struct vrt_network_info *network)
 {
     return vrt_tile_needs(network->multiple, network->radius, recipe->overlap);
+}
+
+static int encoder_threads(const struct vrt_recipe_params *params)
+{
+    int64_t scale = params->network->scale;
+    int64_t n = params->width * scale * params->height * scale / ENCODER_PIXELS_PER_THREAD;
+
+    return (int)VRT_MAX(ENCODER_THREADS_MIN, VRT_MIN(n, ENCODER_THREADS_MAX));
 }
 
 int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
@@ -42,7 +53,7 @@ int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe 
         .tile_h = grid.y.size,
         .overlap = needs.overlap,
         .precision = params->precision,
-        .encoder_threads = ENCODER_THREADS,
+        .encoder_threads = encoder_threads(params),
     };
     return 0;
 }
