@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <ini.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/macro.h"
 #include "base/cleanup.h"
 
 #define OPTIONS_MAX 64
@@ -65,25 +65,6 @@ static bool parse_fraction(const char *value, void *member)
     return true;
 }
 
-static bool parse_bool(const char *value, void *member)
-{
-    static const struct {
-        const char *word;
-        bool value;
-    } words[] = {
-        { "yes", true }, { "true", true }, { "on", true }, { "1", true },
-        { "no", false }, { "false", false }, { "off", false }, { "0", false },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
-        if (strcmp(words[i].word, value) == 0) {
-            *(bool *)member = words[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool parse_word(const struct vrt_conf_option *o, const char *value, void *member)
 {
     for (int i = 0; o->names[i]; i++) {
@@ -111,7 +92,6 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     case VRT_CONF_TEXT:     return parse_text(o, value, member);
     case VRT_CONF_INT:      return parse_int(o, value, member);
     case VRT_CONF_FRACTION: return parse_fraction(value, member);
-    case VRT_CONF_BOOL:     return parse_bool(value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
     default:                return false;
     }
@@ -137,8 +117,7 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
                                                                            : "most", o->size - 1);
         break;
     default:
-        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL
-                                         ? "yes or no" : "a number over 0, at most 1");
+        snprintf(buffer, size, "a number over 0, at most 1");
     }
     return buffer;
 }

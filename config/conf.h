@@ -8,7 +8,6 @@
  * A file is taken whole or refused with one sentence that names file and line.
  */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,8 +35,6 @@ struct vrt_conf {
         int codec;                              /* enum vrt_job_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
-        int64_t encoder_threads;
-        int64_t shards_in_flight;               /* per device */
         int64_t max_running;                    /* jobs at a time */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */
@@ -45,12 +42,10 @@ struct vrt_conf {
     struct {
         int fallback;                           /* enum vrt_conf_fallback */
         double memory_fraction;
-        int64_t failures;                       /* in a row, until quarantine */
         int64_t backoff_s;                      /* until a quarantined device is tried again */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;
     struct {
-        bool enabled;
         int64_t devices;
         int64_t threads;                        /* of each */
     } cpu;
@@ -60,7 +55,6 @@ enum vrt_conf_type {
     VRT_CONF_TEXT,          /* char[size] */
     VRT_CONF_INT,           /* int64_t from min to max */
     VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
-    VRT_CONF_BOOL,          /* bool: yes or no */
     VRT_CONF_WORD,          /* int: index into names */
     VRT_CONF_TYPE_COUNT,
 };

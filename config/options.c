@@ -28,7 +28,6 @@ static const char *const log_level_names[] = {
 #define INT(section, member, min, max, fallback) \
     OPTION(INT, section, member, min, max, NULL, fallback)
 #define FRACTION(section, member, fallback) OPTION(FRACTION, section, member, 0, 0, NULL, fallback)
-#define BOOL(section, member, fallback) OPTION(BOOL, section, member, 0, 0, NULL, fallback)
 #define WORD(section, member, names, fallback) \
     OPTION(WORD, section, member, 0, 0, names, fallback)
 
@@ -43,19 +42,15 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, quality_h264, 0, 51, "18"),
     INT(jobs, quality_hevc, 0, 51, "20"),
     TEXT(jobs, preset, "medium"),
-    INT(jobs, encoder_threads, 0, 64, "0"),
-    INT(jobs, shards_in_flight, 1, 8, "2"),
     INT(jobs, max_running, 1, 64, "2"),
     INT(jobs, max_queued, 1, 100000, "1000"),
     INT(jobs, history, 0, 100000, "1000"),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn"),
     FRACTION(devices, memory_fraction, "0.9"),
-    INT(devices, failures, 1, 100, "2"),
     INT(devices, backoff_s, 1, 86400, "30"),
     TEXT(devices, fault, ""),
 
-    BOOL(cpu, enabled, "yes"),
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),
 

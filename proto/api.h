@@ -48,7 +48,6 @@ enum vrt_api_route_id {
     X(HTTP_HEADER_TOO_LARGE, "http.header_too_large", 431, "the header is over the limit")      \
     X(ROUTE_NOT_FOUND,      "route.not_found",      404, "nothing is at this path")             \
     X(ROUTE_METHOD,         "route.method",         405, "this path has other methods")         \
-    X(HTTP_TOO_MANY,        "http.too_many",        503, "too many connections")                \
     X(REQUEST_JSON,         "request.json",         400, "the body isn't well-formed JSON")     \
     X(REQUEST_FIELD,        "request.field",        400, "a field is unknown or has no meaning") \
     X(REQUEST_QUERY,        "request.query",        400, "the query of the URL isn't understood") \

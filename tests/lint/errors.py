@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Error ids: fails where the daemon's side uses one that proto/api.h doesn't list.
+"""Error ids: fails where the daemon's side uses one that proto/api.h doesn't list, or none does.
 
 usage: errors.py SOURCE_ROOT
 """
@@ -17,16 +17,16 @@ USED = (re.compile(r'vrt_refuse\((?:[^";]|\n)*?"([a-z_]+(?:\.[a-z_]+)?)",', re.M
 # Never in an answer: a cancelled job says so by its state, a bad configuration ends the start.
 INTERNAL = {'cancelled', 'config.invalid', 'usage'}
 
-# Programs of their own.
-APART = ('workers/infer/',)
+# A program of its own, and the list itself.
+APART = ('workers/infer/', 'proto/api.h')
 
 
 def main():
     root = sys.argv[1]
     with open(os.path.join(root, 'proto', 'api.h'), encoding='utf-8') as f:
-        listed = re.findall(r'X\(\w+,\s+"([a-z_.]+)",\s+\d{3}, ', f.read())
+        ids = dict(re.findall(r'X\((\w+),\s+"([a-z_.]+)",\s+\d{3}, ', f.read()))
+    listed, used = list(ids.values()), set()
     problems = [f'proto/api.h: {i} twice' for i in listed if listed.count(i) > 1]
-    n_used = 0
     for top in TOPS:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
@@ -37,15 +37,17 @@ def main():
                     continue
                 with open(path, encoding='utf-8') as f:
                     text = f.read()
+                used |= {i for n, i in ids.items() if f'"{i}"' in text
+                         or re.search(rf'\b(VRT_E\(|VRT_API_E_){n}\b', text)}
                 for pattern in USED:
                     for match in pattern.finditer(text):
-                        n_used += 1
                         if match.group(1) not in listed and match.group(1) not in INTERNAL:
                             line = text.count('\n', 0, match.start(1)) + 1
                             where = os.path.relpath(path, root)
                             problems.append(f'{where}:{line}: {match.group(1)} is not in api.h')
-    print('\n'.join(problems) or f'{n_used} uses of {len(listed)} error ids')
-    return 1 if problems or not n_used else 0
+    problems += [f'proto/api.h: nobody uses {i}' for i in listed if i not in used]
+    print('\n'.join(problems) or f'{len(listed)} error ids, all of them in use')
+    return 1 if problems or not listed else 0
 
 
 if __name__ == '__main__':

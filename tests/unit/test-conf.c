@@ -19,10 +19,9 @@ static void test_defaults(void)
     expect_str(conf.daemon.socket, "");
     expect_int(conf.daemon.log_level, VRT_LOG_INFO);
     expect_int(conf.jobs.codec, VRT_JOB_CODEC_H264);
-    expect_int(conf.jobs.shards_in_flight, 2);
+    expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
     expect_near(conf.devices.memory_fraction, 0.9, 0);
-    expect_true(conf.cpu.enabled);
     expect_int(conf.cpu.devices, 1);
 }
 
@@ -73,14 +72,14 @@ static void test_values(void)
     struct vrt_error error = { 0 };
 
     expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
-                              "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nenabled = off\n"
+                              "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nthreads = 3\n"
                               "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid",
                               "t.conf", &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
     expect_int(conf.jobs.codec, VRT_JOB_CODEC_FFV1);
     expect_int(conf.jobs.max_running, 64);
-    expect_true(!conf.cpu.enabled);
+    expect_int(conf.cpu.threads, 3);
     expect_int(conf.cpu.devices, 1);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
     expect_near(conf.devices.memory_fraction, 1, 0);
@@ -98,7 +97,6 @@ static void test_refusals(void)
         { "[cpu]\ndevices = 1.5", "\"1.5\" is not an integer" },
         { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
         { "[cpu]\ndevices =", "t.conf:2: devices: \"\" is not an integer" },
-        { "[cpu]\nenabled = maybe", "t.conf:2: enabled: \"maybe\" is not yes or no" },
         { "\n\n[devices]\nmemory_fraction = 0", "t.conf:4: memory_fraction: \"0\" is not" },
         { "[devices]\nmemory_fraction = nan", "\"nan\" is not a number over 0, at most 1" },
         { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
