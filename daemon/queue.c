@@ -97,6 +97,8 @@ static void end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_e
     job->pipeline = vrt_pipeline_free(job->pipeline);
     vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
     tell(queue, job);
+    /* For good: a list of a thousand such jobs shall not be printed all at once. */
+    vrt_job_short_text(job);
     while ((job = vrt_jobs_expired(&queue->jobs, queue->params.history)))
         forget(queue, job);
     start_jobs(queue);
