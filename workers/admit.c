@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/checkpoint.h"
+#include "frames/joiner.h"
 
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
@@ -106,6 +107,9 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     pick.codec = encoder->codec;
     if (!r)
         r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
+    if (!r)
+        r = vrt_joiner_preview(admission->input_fd, admission->input_name, admission->container,
+                               &admission->warnings, error);
     if (r)
         return vrt_fold(r);
     encoder->quality = admission->quality;

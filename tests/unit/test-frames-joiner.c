@@ -227,7 +227,14 @@ static void test_carries_to_mp4(void)
     struct restore_result result;
 
     make_rich();
+    struct vrt_warnings preview = { 0 };
+    struct vrt_error error = { 0 };
+    int fd = fixture_open(fixture_path("rich.mkv"));
+    expect_int(vrt_joiner_preview(fd, "rich.mkv", VRT_CONTAINER_MP4, &preview, &error), 0);
+    close(fd);
     convert("rich.mkv", "out.mp4", &result);
+    expect_int(preview.n, 1);
+    expect_str(preview.sentences[0], result.joined.warnings.sentences[0]);
     expect_true(has_warning(&result.joined.warnings, "attachment stream"));
     expect_true(has_warning(&result.joined.warnings, "name the output .mkv to keep it"));
     expect_int(result.joined.warnings.n, 1);

@@ -463,10 +463,9 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
         r = vrt_source_open(&source_params, &joiner->source, error);
     if (r < 0)
         return vrt_fold(r);
-    if (joiner->source->size_bytes < 0)
-        return vrt_refuse(error, vrt_raise(-ESPIPE), "input.not_regular",
-                          "%s cannot be read a second time for its sound: store it in a file",
-                          joiner->source->name);
+    r = vrt_source_check_rereadable(joiner->source, error);
+    if (r < 0)
+        return vrt_fold(r);
     joiner->plan.container = params->container;
     joiner->plan.source = joiner->source;
     r = joiner->plan.video = vrt_source_pick_video(joiner->source, error);

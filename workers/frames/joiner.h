@@ -43,6 +43,15 @@ struct vrt_joiner_expected {
 };
 
 /*
+ * Says before any work is done what vrt_joiner_run() will leave out of `input_fd`, and whether it
+ * can read it a second time at all.
+ * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -errno with the
+ *         sentence in `error`.
+ */
+int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container container,
+                       struct vrt_warnings *warnings, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
  * Writes the whole output file and syncs it.
  * Return: 0; -ENOSPC the output's disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
  *         cannot be read twice, -ECANCELED, -errno, with the sentence in `error`; the output then

@@ -274,6 +274,15 @@ int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **
     return 0;
 }
 
+int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_error *error)
+{
+    if (source->size_bytes >= 0)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ESPIPE), "input.not_regular",
+                      "%s cannot be read a second time for its sound: store it in a file",
+                      source->name);
+}
+
 /* How much a stream wants to be the video: 0 not at all; then the default one, then the larger. */
 static int64_t rank_video(const AVStream *stream)
 {

@@ -55,6 +55,9 @@ enum {
 int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **ret_source,
                     struct vrt_error *error) VRT_MUST_CHECK;
 
+/* Whether it can be read a second time. Return: 0; -ESPIPE with a sentence. */
+int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_error *error);
+
 /*
  * The stream to restore: the largest video stream that is not cover art, default ones first.
  * Return: its index; -ENOENT with a sentence that says what the file has instead.

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Before and after the joiner's work. */
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "frames/av.h"
+#include "frames/join-streams.h"
 #include "frames/joiner.h"
 #include "frames/source.h"
 
@@ -54,6 +57,27 @@ static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames,
                           "the finished file lasts %.3f s instead of %.3f s: it is not to be "
                           "trusted, run the job again", (double)duration_ns / 1e9,
                           (double)expected->duration_ns / 1e9);
+    return 0;
+}
+
+int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container container,
+                       struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
+    VRT_CLEANUP(vrt_join_streams_done) struct vrt_join_streams plan = { .container = container };
+    const struct vrt_source_params params = { input_fd, input_name, NULL };
+
+    int r = vrt_source_open(&params, &source, error);
+    if (r == 0)
+        r = vrt_source_check_rereadable(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    plan.source = source;
+    r = plan.video = vrt_source_pick_video(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_join_streams_plan(&plan, VRT_JOIN_EVERYTHING, warnings) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
     return 0;
 }
 
