@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/macro.h"
 
 #define OPTIONS_MAX 64
 #define FILE_MAX_BYTES (1024 * 1024)
@@ -65,6 +66,24 @@ static bool parse_fraction(const char *value, void *member)
     return true;
 }
 
+static bool parse_bool(const char *value, void *member)
+{
+    static const struct {
+        const char *word;
+        bool value;
+    } words[] = {
+        { "on", true }, { "yes", true }, { "off", false }, { "no", false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
+        if (strcmp(words[i].word, value) == 0) {
+            *(bool *)member = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_word(const struct vrt_conf_option *o, const char *value, void *member)
 {
     for (int i = 0; o->names[i]; i++) {
@@ -92,6 +111,7 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     case VRT_CONF_TEXT:     return parse_text(o, value, member);
     case VRT_CONF_INT:      return parse_int(o, value, member);
     case VRT_CONF_FRACTION: return parse_fraction(value, member);
+    case VRT_CONF_BOOL:     return parse_bool(value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
     default:                return false;
     }
@@ -117,7 +137,8 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
                                                                            : "most", o->size - 1);
         break;
     default:
-        snprintf(buffer, size, "a number over 0, at most 1");
+        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off"
+                                                              : "a number over 0, at most 1");
     }
     return buffer;
 }

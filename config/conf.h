@@ -43,6 +43,7 @@ struct vrt_conf {
         int fallback;                           /* enum vrt_conf_fallback */
         double memory_fraction;
         int64_t backoff_s;                      /* until a quarantined device is tried again */
+        bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;
     struct {
@@ -54,6 +55,7 @@ struct vrt_conf {
 enum vrt_conf_type {
     VRT_CONF_TEXT,          /* char[size] */
     VRT_CONF_INT,           /* int64_t from min to max */
+    VRT_CONF_BOOL,          /* bool: on or off */
     VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
     VRT_CONF_WORD,          /* int: index into names */
     VRT_CONF_TYPE_COUNT,

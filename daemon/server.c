@@ -104,6 +104,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
         .registry = {
             .cpu_devices = (int)conf->cpu.devices,
             .cpu_threads = (int)conf->cpu.threads,
+            .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
         .memory_fraction = conf->devices.memory_fraction,

@@ -115,7 +115,10 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
 {
     const char *name = vrt_device_kind_name(kind);
 
-    if (scope->fallback == VRT_FALLBACK_FORBID || kind == VRT_DEVICE_REF)
+    if (kind == VRT_DEVICE_REF)
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN, "there is no reference device here: it must "
+                          "be turned on in vrtd.conf, by reference = on in [devices]");
+    if (scope->fallback == VRT_FALLBACK_FORBID)
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
                           "this machine has no %s device, which %s asks for", name, scope->request);
     for (int i = 1; i < VRT_DEVICE_REF; i++) {

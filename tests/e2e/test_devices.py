@@ -57,6 +57,15 @@ class Devices(harness.Case):
                 self.assertEqual(len(job['devices']), devices)
                 self.assertEqual(job['warnings'], [])
 
+    def test_reference_is_a_device_only_where_it_is_configured(self):
+        source = clip(self.path('ref.mp4'), frames=1, size='16x16')
+        self.assertNotIn('ref:0', self.vrtctl('devices').stdout)
+        self.refused('submit', '--device', 'ref', '--output', self.path('ref.out.mp4'), source,
+                     says='reference = on')
+        config = {'cpu': {'devices': 1, 'threads': 1}, 'devices': {'reference': 'on'}}
+        job, _ = self.with_daemon('ref', config, source, '--device', 'ref')
+        self.assertEqual([d['name'] for d in job['devices']], ['ref:0'])
+
     def test_absent_kind_falls_back_with_a_warning(self):
         _, answer = self.daemon.request('GET', '/v1/devices')
         if any(d['kind'] == 'cuda' for d in answer['devices']):

@@ -22,6 +22,7 @@ static void test_defaults(void)
     expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
     expect_near(conf.devices.memory_fraction, 0.9, 0);
+    expect_true(!conf.devices.reference);
     expect_int(conf.cpu.devices, 1);
 }
 
@@ -73,7 +74,8 @@ static void test_values(void)
 
     expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
                               "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nthreads = 3\n"
-                              "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid",
+                              "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid\n"
+                              "reference = on",
                               "t.conf", &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
@@ -83,6 +85,7 @@ static void test_values(void)
     expect_int(conf.cpu.devices, 1);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
     expect_near(conf.devices.memory_fraction, 1, 0);
+    expect_true(conf.devices.reference);
     expect_int(vrt_conf_parse("", "t.conf", &conf, &error), 0);
 }
 
@@ -98,6 +101,7 @@ static void test_refusals(void)
         { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
         { "[cpu]\ndevices =", "t.conf:2: devices: \"\" is not an integer" },
         { "\n\n[devices]\nmemory_fraction = 0", "t.conf:4: memory_fraction: \"0\" is not" },
+        { "[devices]\nreference = maybe", "t.conf:2: reference: \"maybe\" is not on or off" },
         { "[devices]\nmemory_fraction = nan", "\"nan\" is not a number over 0, at most 1" },
         { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
         { "[devices]\nfallback = ask", "\"ask\" is not allow, warn or forbid" },

@@ -22,6 +22,7 @@ static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0,
                                                           &ref0 };
 static const struct vrt_device_info *const arc[N_MAX] = { &xpu0, &cpu0, &ref0 };
 static const struct vrt_device_info *const plain[N_MAX] = { &cpu0, &cpu1, &ref0 };
+static const struct vrt_device_info *const single[N_MAX] = { &cpu0 };
 
 struct request_case {
     const struct vrt_device_info *const *machine;
@@ -47,6 +48,7 @@ static const struct request_case cases[] = {
     { big, "cpu", VRT_FALLBACK_WARN, 0, 0x18, NULL },
     { big, "ref", VRT_FALLBACK_WARN, 0, 0x20, NULL },
     { plain, "ref:0", VRT_FALLBACK_WARN, 0, 0x04, NULL },
+    { single, "ref", VRT_FALLBACK_ALLOW, -ENODEV, 0, "reference = on in [devices]" },
 
     /* What the machine lacks goes down the order, and round to its beginning. */
     { arc, "cuda", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },

@@ -75,6 +75,7 @@ struct vrt_registry_params {
     int cpu_devices;                /* split the CPU into so many; 0: one */
     int cpu_threads;                /* threads of each; 0: the cores available, split evenly */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
+    bool no_reference;              /* leave the reference device out */
 };
 
 /* One array of weights, f32 on the host, row-major. */
