@@ -312,6 +312,20 @@ static void test_variable_rate(void)
     end(&s);
 }
 
+/* A bare stream has no times: they are made, and the user is told. */
+static void test_no_times(void)
+{
+    struct session s;
+
+    open_ok(&s, fixture_make("bare.h264", "-f lavfi -i testsrc2=size=160x90:rate=50 -t 1 -c:v "
+                             "libx264"));
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames, 50);
+    expect_true(has_warning(&s, "has no time stamps"));
+    expect_true(has_warning(&s, "at 50.000 a second"));
+    end(&s);
+}
+
 static void test_metadata(void)
 {
     struct session s;
@@ -523,6 +537,7 @@ int main(int argc, char **argv)
         { "damaged", test_damaged },
         { "missing", test_missing },
         { "variable-rate", test_variable_rate },
+        { "no-times", test_no_times },
         { "metadata", test_metadata },
         { "cropped", test_cropped },
         { "size-change", test_size_change },

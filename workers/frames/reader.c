@@ -41,6 +41,7 @@ struct vrt_reader {
     int64_t last_duration;          /* likewise; at least 1 */
     int64_t n_repaired;             /* frames whose time stamp was repaired */
     int64_t first_repaired;
+    int64_t n_undated;              /* those that had none at all */
     int64_t n_gaps;                 /* frames for which there is time, but which never came */
     int64_t first_gap;              /* time stamp of the first of them */
 };
@@ -141,6 +142,7 @@ static int64_t repaired_pts(struct vrt_reader *reader)
         return pts;
     if (!reader->n_repaired++)
         reader->first_repaired = index;
+    reader->n_undated += missing;
     if (!index)
         return 0;
     return reader->last_pts + (missing ? reader->last_duration : 1);
@@ -282,15 +284,20 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
         vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
                          "the rest is damaged and was left out", (long long)info->n_frames, end_s);
     if (info->truncated)
-        vrt_warnings_add(&info->warnings, "the input ends after %lld frames (%.2f s), where it "
-                         "is cut off", (long long)info->n_frames, end_s);
+        vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
+                         "is cut off", (long long)info->n_frames, info->n_frames == 1 ? "" : "s",
+                         end_s);
     if (info->n_missing)
         vrt_warnings_add(&info->warnings, "%lld frame%s could not be decoded at all and left a "
                          "gap, the first near %.2f s", (long long)info->n_missing,
                          info->n_missing == 1 ? "" : "s",
                          seconds_at(reader, reader->damage.first_missing));
     vrt_reader_info_list_concealed(info);
-    if (reader->n_repaired)
+    if (reader->n_undated == info->n_frames)
+        vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
+                         "follow each other at %.3f a second",
+                         1 / seconds_at(reader, reader->last_duration));
+    else if (reader->n_repaired)
         vrt_warnings_add(&info->warnings, "the time stamps of %lld frame%s were missing or not "
                          "increasing and have been repaired, the first at frame %lld",
                          (long long)reader->n_repaired, reader->n_repaired == 1 ? "" : "s",

@@ -207,8 +207,8 @@ static int check_extent(struct vrt_source *source, const AVInputFormat *demuxer,
     source->truncated = extent.truncated;
     if (extent.lacks_index)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
-                          "%s is truncated: the index (moov) that an MP4 or MOV file needs is "
-                          "missing; copy or record it again", source->name);
+                          "%s is truncated or damaged: the index (moov) that an MP4 or MOV file "
+                          "needs is missing; copy or record it again", source->name);
     return 0;
 }
 
