@@ -114,7 +114,6 @@ static void on_listed(uv_work_t *work, int status)
     struct vrt_conn *conn = listing->watch.conn;
     int r = status < 0 ? status : listing->result;
 
-    listing->api->n_looking--;
     if (conn && r < 0) {
         vrt_refuse_errno(&error, r, "listing the models");
         vrt_conn_refuse(conn, &error);
@@ -155,6 +154,5 @@ void vrt_api_models(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    call->api->n_looking++;
     vrt_conn_watch(call->conn, &listing->watch);
 }

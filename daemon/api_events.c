@@ -87,7 +87,7 @@ static void end_reader(struct reader *reader)
 
 static void send_text(struct reader *reader, const struct vrt_buf *text)
 {
-    if (text->size_bytes)
+    if (text->size_bytes > 0)
         vrt_conn_stream_write(reader->watch.conn, text->data, text->size_bytes);
     reader->told_ms = uv_now(reader->events->tick.loop);
 }
@@ -168,34 +168,19 @@ static void on_tick(uv_timer_t *timer)
 }
 
 /* What a reader of everything begins with: the jobs that aren't over, and the devices. */
-static void tell_all(struct reader *reader, const struct vrt_api *api)
+static void print_all(const struct vrt_api *api, struct vrt_buf *text)
 {
-    struct vrt_buf text = { .limit_bytes = 0 };
     struct vrt_device_snapshot device;
     struct vrt_job *job;
 
     for (size_t i = 0; i < vrt_pool_n_devices(api->pool); i++) {
         vrt_pool_device(api->pool, i, &device);
-        reader->events->told_states[i] = device.state;
-        print_device(&device, &text);
+        api->events->told_states[i] = device.state;
+        print_device(&device, text);
     }
     VRT_LIST_FOREACH(job, &vrt_queue_jobs(api->queue)->all, link)
         if (!vrt_job_state_is_final(job->info.state))
-            print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
-    send_text(reader, &text);
-    vrt_buf_done(&text);
-}
-
-/* What a reader of one job begins with; if the job is over, that is all. */
-static void tell_job(struct reader *reader, struct vrt_job *job)
-{
-    struct vrt_buf text = { .limit_bytes = 0 };
-
-    print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
-    send_text(reader, &text);
-    vrt_buf_done(&text);
-    if (vrt_job_state_is_final(job->info.state))
-        end_reader(reader);
+            print(VRT_EVENT_JOB, vrt_job_short_text(job), text);
 }
 
 /* The job that "job=12" asks for, NULL for "". Return: 0; -errno, and error says why. */
@@ -229,6 +214,7 @@ void vrt_api_events(const struct vrt_call *call)
 {
     struct vrt_events *events = call->api->events;
     struct vrt_error error = { .id = NULL };
+    struct vrt_buf text = { .limit_bytes = 0 };
     struct reader *reader = NULL;
     struct vrt_job *job;
 
@@ -246,13 +232,17 @@ void vrt_api_events(const struct vrt_call *call)
     vrt_list_append(&events->readers, &reader->link);
     if (events->n_readers++ == 0)
         uv_timer_start(&events->tick, on_tick, TICK_MS, TICK_MS);
-    vrt_conn_stream_start(call->conn, &reader->watch);
+    reader->told_ms = uv_now(events->tick.loop);
+    if (job)
+        print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
+    else
+        print_all(call->api, &text);
+    vrt_conn_stream_start(call->conn, &reader->watch, text.data, text.size_bytes);
+    vrt_buf_done(&text);
     if (!reader->watch.conn)        /* HEAD */
         forget_reader(reader);
-    else if (job)
-        tell_job(reader, job);
-    else
-        tell_all(reader, call->api);
+    else if (job && vrt_job_state_is_final(job->info.state))
+        end_reader(reader);
 }
 
 void vrt_events_stop(struct vrt_events *events, void (*stopped)(void *ctx), void *ctx)

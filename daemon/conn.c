@@ -19,7 +19,6 @@
 #define READ_BYTES 4096
 #define READS_PER_TURN 4                    /* then it is the other connections' turn */
 #define DRAIN_MAX_BYTES (4 * 1024 * 1024)
-#define HEAD_MAX_BYTES 1024                 /* of our own answers' headers */
 #define FINISH_MS 500
 
 enum state {
@@ -50,6 +49,7 @@ struct vrt_conn {
     size_t in_used, in_size;
     struct vrt_buf out;
     size_t out_sent;
+    size_t start_bytes;                     /* of `out`, what a stream began with */
     size_t drained_bytes;
     struct vrt_conn_watch *watch;
     bool working;                           /* in work(): not to be entered again */
@@ -118,6 +118,12 @@ static size_t out_waiting(const struct vrt_conn *conn)
     return conn->out.size_bytes - conn->out_sent;
 }
 
+static void consume_sent(struct vrt_conn *conn)
+{
+    vrt_buf_consume(&conn->out, conn->out_sent);
+    conn->out_sent = 0;
+}
+
 /* Writes what waits, as far as the socket takes it. Return: whether nothing waits any more. */
 static bool flush(struct vrt_conn *conn)
 {
@@ -131,11 +137,17 @@ static bool flush(struct vrt_conn *conn)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return false;
+            break;
         conn->out_sent += (size_t)n;
         conn->progress = true;
     }
-    conn->out_sent = 0;
+    if (out_waiting(conn) > 0) {
+        /* A stream may never be read to its end: what was sent goes, now and then. */
+        if (conn->out_sent > out_waiting(conn))
+            consume_sent(conn);
+        return false;
+    }
+    conn->out_sent = conn->start_bytes = 0;
     vrt_buf_done(&conn->out);
     return true;
 }
@@ -199,7 +211,7 @@ static bool receive_request(struct vrt_conn *conn)
     if (n == -EAGAIN || n == -EINTR)
         return false;
     if (n == -E2BIG) {
-        refuse_files(conn, "more open files came along than a request can have");
+        refuse_files(conn, "not all open files that came along could be taken: 4 at most");
         return true;
     }
     if (n <= 0) {
@@ -398,35 +410,11 @@ int vrt_conn_new(int fd, const struct vrt_conn_params *params, struct vrt_conn *
     conn->poll.data = conn->timer.data = conn;
     conn->n_handles = 2;
     conn->fd = VRT_STEAL_FD(socket_fd);
-    conn->out.limit_bytes = params->limits->response_bytes + HEAD_MAX_BYTES;
+    conn->out.limit_bytes = params->limits->response_bytes + VRT_RESPONSE_HEAD_MAX_BYTES;
     vrt_http_init(&conn->http, &params->limits->http);
     arm(conn);
     *ret_conn = VRT_STEAL(conn);
     return 0;
-}
-
-/* Appends the answer, but not a body to HEAD. Return: 0, -errno. */
-static int print_response(struct vrt_conn *conn, const struct vrt_response *response,
-                          bool keep_alive)
-{
-    struct vrt_buf *out = &conn->out;
-    int r = vrt_buf_printf(out, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n",
-                           response->status, vrt_http_status_text(response->status));
-
-    if (r == 0 && response->header)
-        r = vrt_buf_printf(out, "%s\r\n", response->header);
-    if (r == 0 && !keep_alive)
-        r = vrt_buf_printf(out, "Connection: close\r\n");
-    if (r == 0 && response->body)
-        r = vrt_buf_printf(out, "Content-Type: %s\r\n",
-                           response->type ? response->type : "application/json");
-    if (r == 0 && response->status != 204)
-        r = vrt_buf_printf(out, "Content-Length: %zu\r\n", response->body_bytes);
-    if (r == 0)
-        r = vrt_buf_append(out, "\r\n", 2);
-    if (r == 0 && response->body && !conn->head_only)
-        r = vrt_buf_append(out, response->body, response->body_bytes);
-    return r;
 }
 
 /* Answers what is arriving or was dispatched; afterwards comes the next request, or the end. */
@@ -436,7 +424,7 @@ static void answer(struct vrt_conn *conn, const struct vrt_response *response, b
         return;
     take_watch(conn);
     vrt_peer_files_done(&conn->files);
-    int r = print_response(conn, response, keep_alive);
+    int r = vrt_response_print(response, keep_alive, !conn->head_only, &conn->out);
     if (r < 0) {
         vrt_log_warning("an answer of %zu bytes could not be sent: %s", response->body_bytes,
                         strerror(-r));
@@ -491,7 +479,8 @@ void vrt_conn_unwatch(struct vrt_conn_watch *watch)
     vrt_conn_close(conn);
 }
 
-void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch)
+void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
+                           size_t size)
 {
     static const char head[] =
         "HTTP/1.1 200 OK\r\n"
@@ -503,14 +492,17 @@ void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch)
     vrt_conn_watch(conn, watch);
     vrt_peer_files_done(&conn->files);
     conn->state = STREAMING;
+    conn->start_bytes = sizeof(head) - 1 + (conn->head_only ? 0 : size);
     vrt_conn_stream_write(conn, head, sizeof(head) - 1);
     if (conn->head_only)
         vrt_conn_stream_end(conn);
+    else
+        vrt_conn_stream_write(conn, start, size);
 }
 
 void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size)
 {
-    size_t limit = conn->params.limits->stream_bytes;
+    size_t limit = conn->params.limits->stream_bytes + conn->start_bytes;
 
     if (conn->state != STREAMING)
         return;

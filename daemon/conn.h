@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "daemon/http.h"
 #include "daemon/peer.h"
+#include "daemon/response.h"
 
 struct uv_loop_s;
 struct vrt_conn;
@@ -49,14 +50,6 @@ struct vrt_request {
     bool is_json;                   /* its Content-Type says so, or nothing */
     uid_t uid;                      /* who sent it */
     struct vrt_peer_files *files;   /* VRT_STEAL_FD() what is kept */
-};
-
-struct vrt_response {
-    int status;
-    const char *body;               /* NULL: none */
-    size_t body_bytes;
-    const char *type;               /* of the body; NULL: JSON */
-    const char *header;             /* another line, "Allow: GET"; NULL: none */
 };
 
 /* Embedded in what will answer later, or streams. */
@@ -101,8 +94,12 @@ void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch);
 /* Whoever watches no longer wants to; the connection is closed unless it was answered. */
 void vrt_conn_unwatch(struct vrt_conn_watch *watch);
 
-/* Answers with a stream of events, until it is ended, or `gone`. */
-void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch);
+/*
+ * Answers with a stream of events, until it is ended, or `gone`. It begins with `size` bytes at
+ * `start`, which the limit of what may wait doesn't count.
+ */
+void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
+                           size_t size);
 
 /* Appends to the stream. A reader too slow for it is cut off: `gone` will be called. */
 void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size);

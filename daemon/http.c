@@ -228,34 +228,3 @@ bool vrt_http_is_json(const struct vrt_http *http)
 
     return !type[0] || (strncasecmp(type, json, n) == 0 && (!type[n] || strchr("; \t", type[n])));
 }
-
-const char *vrt_http_status_text(int status)
-{
-    static const struct {
-        int status;
-        const char *text;
-    } texts[] = {
-        { 200, "OK" },
-        { 201, "Created" },
-        { 202, "Accepted" },
-        { 204, "No Content" },
-        { 400, "Bad Request" },
-        { 403, "Forbidden" },
-        { 404, "Not Found" },
-        { 405, "Method Not Allowed" },
-        { 408, "Request Timeout" },
-        { 409, "Conflict" },
-        { 413, "Content Too Large" },
-        { 414, "URI Too Long" },
-        { 415, "Unsupported Media Type" },
-        { 422, "Unprocessable Content" },
-        { 431, "Request Header Fields Too Large" },
-        { 500, "Internal Server Error" },
-        { 503, "Service Unavailable" },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
-        if (texts[i].status == status)
-            return texts[i].text;
-    return "Unknown";
-}

@@ -75,6 +75,3 @@ void vrt_http_target(struct vrt_http *http, const char **ret_path, const char **
 
 /* Whether Content-Type says JSON, or nothing. */
 bool vrt_http_is_json(const struct vrt_http *http);
-
-/* The reason phrase of an HTTP status: "Not Found". */
-const char *vrt_http_status_text(int status);

@@ -20,6 +20,7 @@
 
 #define ACCEPTS_PER_TURN 16
 #define RETRY_MS 200            /* when the process has no descriptor left for a connection */
+#define SAY_MS 10000            /* how often it is said that clients are turned away */
 
 /* A connection as the listener knows it. */
 struct client {
@@ -38,6 +39,7 @@ struct vrt_listener {
     struct vrt_list clients;    /* of struct client.link */
     size_t n_clients;
     bool paused;
+    uint64_t said_ms;           /* when it was last said that clients are turned away; 0: never */
     void (*stopped)(void *ctx); /* not NULL: it is stopping */
     void *stopped_ctx;
 };
@@ -73,15 +75,20 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
 }
 
 /* Tells a client that there is no room, as far as the socket takes it, and closes. */
-static void turn_away(int fd, uid_t uid, int outcome)
+static void turn_away(struct vrt_listener *listener, int fd, uid_t uid, int outcome)
 {
     static const char body[] = "{\"error\":{\"id\":\"http.too_many\",\"message\":\"too many "
         "connections are open: close some, or try again later\",\"field\":\"\"}}";
     char answer[512];
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
 
-    vrt_log_warning("a connection of uid %d was turned away: %s", (int)uid,
-                    outcome == VRT_QUOTA_E_USER ? "this user has too many" : "there are too many");
+    uint64_t now_ms = uv_now(listener->params.loop);
+    if (!listener->said_ms || now_ms - listener->said_ms >= SAY_MS) {
+        listener->said_ms = now_ms;
+        vrt_log_warning("connections of uid %d are turned away: %s", (int)uid,
+                        outcome == VRT_QUOTA_E_USER ? "this user has too many" :
+                        "there are too many");
+    }
     int n = snprintf(answer, sizeof(answer), "HTTP/1.1 503 Service Unavailable\r\n"
                      "Connection: close\r\nContent-Type: application/json\r\n"
                      "Content-Length: %zu\r\n\r\n%s", sizeof(body) - 1, body);
@@ -103,7 +110,7 @@ static int admit(struct vrt_listener *listener, int fd)
         return vrt_fold(r);
     r = vrt_quota_take(listener->params.quota, VRT_QUOTA_CONNECTIONS, uid);
     if (r > 0)
-        turn_away(VRT_STEAL_FD(socket_fd), uid, r);
+        turn_away(listener, VRT_STEAL_FD(socket_fd), uid, r);
     if (r != 0)
         return r < 0 ? vrt_fold(r) : 0;
     *client = (struct client){ .listener = listener, .uid = uid };

@@ -142,12 +142,14 @@ static int serve(const struct vrt_options *options, struct setup *setup, struct 
         return vrt_fold(r);
     vrt_log_info("vrtd %s serves %s, and keeps its files in %s", VRT_VERSION,
                  setup->socket[0] ? setup->socket : "the socket of systemd", setup->state_dir);
-    return vrt_server_run(&(struct vrt_server_params){
+    r = vrt_server_run(&(struct vrt_server_params){
         .conf = &setup->conf,
         .models_dir = setup->models_dir,
         .listen_fd = VRT_STEAL_FD(setup->listen_fd),
         .spool_fd = setup->spool_fd,
     }, error);
+    vrt_log_info("vrtd ends");
+    return vrt_fold(r);
 }
 
 static void give_up(struct setup *setup)
@@ -193,7 +195,6 @@ int main(int argc, char **argv)
     give_up(&setup);
     if (r < 0)
         fprintf(stderr, "vrtd: %s\n", error.message);
-    vrt_log_info("vrtd ends");
     /* In a hurry devices are still at work: nothing that they may use is taken down. */
     if (r == VRT_SERVER_E_HURRIED)
         _exit(1);

@@ -101,13 +101,15 @@ static bool is_same(const struct identity *a, const struct identity *b)
 static int identify(int fd, const char *name, struct identity *ret_identity,
                     struct vrt_error *error)
 {
+    char shown[VRT_API_NAME_BYTES];
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), name);
+        return vrt_refuse_errno(error, vrt_raise(-errno), "looking at a model");
     if (!S_ISREG(st.st_mode))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(MODEL_INVALID),
-                          "the model %s is not a file but a folder or device", name);
+                          "the model %s is not a file but a folder or device",
+                          vrt_printable(name, shown, sizeof(shown)));
     *ret_identity = (struct identity){
         .device = st.st_dev,
         .inode = st.st_ino,
@@ -220,7 +222,7 @@ static int get(struct vrt_models *models, const struct identity *identity, int f
             describe(network, &report);
         r = entry ? 0 : add_entry(models, &entry);
         if (r < 0)
-            return vrt_refuse_errno(error, vrt_fold(r), name);
+            return vrt_refuse_errno(error, vrt_fold(r), "keeping a model");
         *entry = (struct entry){
             .identity = *identity,
             .network = VRT_STEAL(network),
@@ -310,7 +312,8 @@ int vrt_models_find(struct vrt_models *models, const char *name,
                               "no model is called %s: see vrtctl models, or give a file",
                               vrt_printable(name, shown, sizeof(shown)));
         if (fd < 0)
-            return vrt_refuse_errno(error, vrt_raise(fd), name);
+            return vrt_refuse_errno(error, vrt_raise(fd),
+                                    vrt_printable(name, shown, sizeof(shown)));
         return vrt_fold(vrt_models_read(models, fd, name, ret_network, error));
     }
     const struct identity identity = { .builtin = builtin };

@@ -179,6 +179,7 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
 {
     struct vrt_queue *queue = admission->queue;
     struct vrt_job *job = admission->job;
+    char shown[VRT_API_NAME_BYTES];
 
     job->admission = NULL;
     if (!error) {
@@ -187,7 +188,7 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
         vrt_job_report_progress(job, queue->params.pool, &phase);
         vrt_jobs_add(&queue->jobs, job);
         vrt_log_info("job %" PRId64 " of uid %d is queued: %s", job->info.id, (int)job->uid,
-                     job->info.input_name);
+                     vrt_printable(job->info.input_name, shown, sizeof(shown)));
         tell(queue, job);
     } else {
         vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,

@@ -27,7 +27,6 @@ struct vrt_api {
     struct vrt_events *events;
     struct vrt_listener *listener;
     int64_t started_ns, n_requests;
-    int n_looking;                  /* answers that wait for a thread */
 };
 
 /* A request of a route; `job_id` is from the path, -1 where it holds none. */

@@ -125,7 +125,7 @@ static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
 
-    if (pipeline->cancelled) {
+    if (pipeline->cancelled && !is(pipeline, "stuck")) {
         end(pipeline, "job.cancelled", "the fake was cancelled");
     } else if (pipeline->phase == VRT_PIPELINE_ADMITTING) {
         if (is(pipeline, "refuse")) {

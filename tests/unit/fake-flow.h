@@ -8,6 +8,7 @@
  *
  *     run-N      takes N ticks, a frame each, then is done
  *     hang       goes on until it is cancelled
+ *     stuck      goes on for ever, as if its device hung
  *     fail       fails after three frames
  *     refuse     is not admitted
  *     never      is admitted only when it is cancelled, that is, not at all

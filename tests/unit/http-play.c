@@ -137,7 +137,7 @@ static void answer_later(struct http_play *play, struct vrt_conn *conn,
     later->watch.gone = on_gone;
     uv_timer_init(&play->loop, &later->timer);
     if (strcmp(request->path, "/stream") == 0) {
-        vrt_conn_stream_start(conn, &later->watch);
+        vrt_conn_stream_start(conn, &later->watch, "", 0);
         uv_timer_start(&later->timer, on_tick, 1, 1);
         return;
     }

@@ -50,18 +50,23 @@ void play_start(struct play *play, const char *text)
     expect_int(pthread_create(&play->thread, NULL, run, play), 0);
 }
 
-void play_wait_stopped(struct play *play)
+int play_remove(const struct play *play)
 {
     char command[160];
 
+    snprintf(command, sizeof(command), "rm -r %s", play->folder);
+    return system(command);
+}
+
+void play_wait_stopped(struct play *play)
+{
     pthread_join(play->thread, NULL);
     expect_str(play->error.message, "");
     expect_int(play->result, 0);
     expect_int(fake_flow.n_alive, 0);
     expect_int(fake_flow.n_running, 0);
     close(play->params.spool_fd);
-    snprintf(command, sizeof(command), "rm -r %s", play->folder);
-    expect_int(system(command), 0);
+    expect_int(play_remove(play), 0);
 }
 
 void play_stop(struct play *play)

@@ -33,6 +33,9 @@ void play_stop(struct play *play);
 /* Checks that the server ends well, and that nothing is left. */
 void play_wait_stopped(struct play *play);
 
+/* Removes its folder. Return: 0. */
+int play_remove(const struct play *play);
+
 /* One request on a connection of its own; the answer's body is at *ret_body. Return: status. */
 int play_ask(struct play *play, const char *method, const char *path, const char *more,
              char **ret_body);

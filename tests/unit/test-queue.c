@@ -5,9 +5,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "msg_event.h"
 #include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"
 #include "tests/unit/server-play.h"
@@ -182,6 +184,58 @@ static void test_queue_full(void)
     play_stop(&play);
 }
 
+#define N_MANY 500      /* more than an event queue holds */
+
+static void start_many(struct play *play)
+{
+    play_start(play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= N_MANY; i++)
+        expect_int(play_submit(play, "hang", ""), i);
+}
+
+/* A device that hangs keeps it from ending well, but a second signal ends it all the same. */
+static void test_hurry(void)
+{
+    struct play play;
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        play_start(&play, "");
+        expect_int(play_submit(&play, "stuck", ""), 1);
+        play_expect_state(&play, 1, VRT_JOB_RUNNING);
+        kill(getpid(), SIGTERM);
+        /* It still answers, and takes nothing more. */
+        for (int i = 0; play_submit(&play, "run-1", "") != -503; i++)
+            expect_true(i < 100);
+        expect_contains(play_answer, "shutting_down");
+        kill(getpid(), SIGTERM);
+        pthread_join(play.thread, NULL);
+        _exit(play.result == VRT_SERVER_E_HURRIED && play_remove(&play) == 0 ? 0 : 1);
+    }
+    expect_int(waitpid(pid, &status, 0), pid);
+    expect_int(status, 0);
+}
+
+/* However many jobs wait, a new reader of events is told of all of them. */
+static void test_many(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int n_told = 0;
+
+    start_many(&play);
+    int all = play_subscribe(&play, "/v1/events");
+    while (n_told < N_MANY) {
+        int kind = play_next_event(all, &stream);
+        expect_true(kind >= 0);
+        n_told += kind == VRT_EVENT_JOB;
+    }
+    close(all);
+    vrt_buf_done(&stream);
+    play_stop(&play);
+}
+
 static void test_history(void)
 {
     struct play play;
@@ -235,12 +289,14 @@ static void test_stop(void)
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
+        { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
         { "life", test_life },
         { "refused", test_refused },
         { "overwrite", test_overwrite },
         { "order", test_order },
         { "cancel", test_cancel },
         { "queue-full", test_queue_full },
+        { "many", test_many },
         { "history", test_history },
         { "stop", test_stop },
     };
