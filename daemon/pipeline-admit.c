@@ -27,13 +27,15 @@ static void intake_ended(void *ctx, bool abandoned)
 /* Resolves the request, and makes what the devices will be asked about. */
 static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
 {
-    const struct vrt_admission *admission = &pipeline->admission;
+    struct vrt_admission *admission = &pipeline->admission;
     struct vrt_device_choice choice;
     size_t n_infos;
     const struct vrt_device_info *const *infos = vrt_pool_infos(pipeline->pool, &n_infos);
     int r = vrt_device_request_resolve(pipeline->request, pipeline->fallback, infos, n_infos,
                                        &choice, error);
 
+    admission->network = vrt_pool_share_network(pipeline->pool, admission->network);
+    pipeline->job.network = admission->network;
     if (r)
         vrt_error_set_field(error, "device");
     else

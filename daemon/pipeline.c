@@ -180,6 +180,8 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     int r;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    if (pipeline->phase == VRT_PIPELINE_ENDED)
+        return;
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED);
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->started_ns = vrt_clock_now_ns();

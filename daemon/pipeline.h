@@ -131,7 +131,8 @@ struct vrt_pipeline_snapshot {
 int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
                      struct vrt_pipeline **ret_pipeline, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Starts what was admitted without an error. Failures arrive by `done`. */
+/* Starts what was admitted without an error. Failures arrive by `done`. Once vrt_pool_stop() was
+ * called nothing starts, and nothing is called. */
 void vrt_pipeline_start(struct vrt_pipeline *pipeline);
 
 /*

@@ -44,6 +44,7 @@ struct vrt_pool_job {
     int n_left;                     /* shards not handed out yet; INT_MAX: nobody knows */
     int n_window;                   /* shards that may run ahead of an unfinished one */
     uint64_t devices;               /* bit d: device d may take the next shard */
+    struct vrt_network *network;    /* once it is known; borrowed */
     int64_t tile_flops;             /* the longest that a device computes without a sign of life */
 
     /* Kept by the pool. */
@@ -85,6 +86,11 @@ int vrt_pool_device_class(const struct vrt_pool *pool, size_t d);
 
 /* Why device `d` failed last; "" if it never did. */
 const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
+
+/* A reference to what stands for `network`: that of a listed job with the same weights, or itself;
+ * the reference given is dropped. So that a queue of jobs holds a model once. */
+struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
+                                           struct vrt_network *network);
 
 /* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT], to be
  * read and filled in; NAN where nobody measured it. It may move with the next call. */

@@ -506,6 +506,21 @@ const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d)
     return pool->devices[d].last_error;
 }
 
+struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
+                                           struct vrt_network *network)
+{
+    struct vrt_pool_job *job;
+
+    VRT_LIST_FOREACH(job, &pool->jobs, link) {
+        if (job->network && job->network != network &&
+            vrt_network_checksum(job->network) == vrt_network_checksum(network)) {
+            vrt_network_unref(network);
+            return vrt_network_ref(job->network);
+        }
+    }
+    return network;
+}
+
 double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
 {
     size_t n = VRT_MIN(pool->n_fidelities, VRT_POOL_FIDELITIES_MAX);

@@ -13,6 +13,7 @@
 #define N_SEEDS 6
 
 static char input[160], wanted[64];
+static double stall_s = 60;            /* as long as the slowest machine may need for a tile */
 
 /* How one run went. */
 struct outcome {
@@ -27,7 +28,7 @@ static void run_with(int cpu_devices, const char *fault, struct outcome *outcome
     const struct vrt_pool_params pool = {
         .registry = { .cpu_devices = cpu_devices, .cpu_threads = 1, .fault = fault },
         .retry_s = 0.05,
-        .stall_s = 0.4,
+        .stall_s = stall_s,
     };
     struct vrt_pipeline_params params = {
         .input_name = "in.mp4",
@@ -113,8 +114,10 @@ static void test_liar_is_blamed(void)
 
 static void test_hanging(void)
 {
-    expect_same(2, "cpu:0 submit:30 delay=2s", 1);
-    sleep(2);           /* the thread comes back, and frees what it held */
+    stall_s = 1.5;
+    expect_same(2, "cpu:0 submit:30 delay=4s", 1);
+    stall_s = 60;
+    sleep(3);           /* the thread comes back, and frees what it held */
 }
 
 static void test_slow(void)
