@@ -194,6 +194,63 @@ static void test_tiles_unshuffled(void)
     check_tiles("cpu:0", network, 120);
 }
 
+/* PSNR between two frames in dB. */
+static double psnr(const struct vrt_frame *a, const struct vrt_frame *b)
+{
+    double sum = 0, n = 0;
+
+    for (int p = 0; p < 3; p++) {
+        for (int y = 0; y < a->planes[p].height; y++) {
+            const uint16_t *ra = (const uint16_t *)(const void *)(a->planes[p].data +
+                                 (size_t)y * a->planes[p].stride_bytes);
+            const uint16_t *rb = (const uint16_t *)(const void *)(b->planes[p].data +
+                                 (size_t)y * b->planes[p].stride_bytes);
+            for (int x = 0; x < a->planes[p].width; x++, n++)
+                sum += pow((ra[x] - rb[x]) / 65535.0, 2);
+        }
+    }
+    return sum > 0 ? -10 * log10(sum / n) : INFINITY;
+}
+
+/* 23 blocks, as the large networks have, but narrow: its radius is far beyond any overlap. The
+ * last layer is toned down, so that the output spreads about gray and little of it is clipped. */
+static struct vrt_network *deep_esrgan(void)
+{
+    struct fixture f = { .seed = 5 };
+    const struct fixture_esrgan esrgan = { .naming = FIXTURE_NEW, .in = 3, .out = 3,
+                                           .features = 16, .blocks = 23, .growth = 8, .ups = 1 };
+
+    fixture_add_esrgan(&f, &esrgan);
+    float *end = (float *)(void *)(f.data.data + f.data.size_bytes);
+    for (int i = 1; i <= 3; i++)
+        end[-i] = 0.5f;
+    for (int i = 4; i <= 3 + 3 * 16 * 9; i++)
+        end[-i] *= 0.12f;
+    return fixture_network(&f);
+}
+
+static void test_tiles_deep(void)
+{
+    struct vrt_frame *whole = NULL, *tiled = NULL;
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", deep_esrgan());
+    expect_true(vrt_network_info(bench.network)->radius > 300);
+    expect_int(bench.work->needs.overlap, 32);
+    expect_int(run(&bench, VRT_DTYPE_F32, &whole, NULL), 0);
+    vrt_runner_release(bench.runner, bench.work);
+    bench.work->grid = vrt_tile_grid_of_size(W, H, 110, bench.work->needs);
+    expect_true(bench.work->grid.x.n > 1 && bench.work->grid.y.n > 1);
+    expect_int(run(&bench, VRT_DTYPE_F32, &tiled, NULL), 0);
+    fprintf(stderr, "  radius %d, overlap 32: %.1f dB\n", vrt_network_info(bench.network)->radius,
+            psnr(whole, tiled));
+    expect_true(psnr(whole, tiled) >= 60);
+    expect_true(difference(whole, tiled) > 0);
+    vrt_frame_unref(whole);
+    vrt_frame_unref(tiled);
+    bench_done(&bench);
+}
+
 static void test_gray(void)
 {
     struct fixture f = { .seed = 9 };
@@ -322,6 +379,7 @@ int main(int argc, char **argv)
         { "tiles-ref", test_tiles_ref },
         { "tiles-cpu", test_tiles_cpu },
         { "tiles-unshuffled", test_tiles_unshuffled },
+        { "tiles-deep", test_tiles_deep },
         { "gray", test_gray },
         { "planned", test_planned },
         { "wrong-output", test_wrong_output },
