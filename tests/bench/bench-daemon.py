@@ -73,7 +73,7 @@ class Bench:
 
     # efficiency
 
-    def network_cpu_per_frame(self, frames=4, repeats=6):
+    def network_cpu_per_frame(self, precision, frames=4, repeats=6):
         """By vrt-infer: the difference between many runs and one leaves start-up out."""
         raw = subprocess.run(ffmpeg('-i', self.clip, '-frames:v', frames, '-f', 'rawvideo',
                                     '-pix_fmt', 'gbrpf32le', '-'), check=True,
@@ -87,7 +87,7 @@ class Bench:
             f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode() + data)
         command = [os.path.join(self.build, 'workers', 'infer', 'vrt-infer'), '--model',
                    'compact-x2', '--input', self.path('x.npy'), '--output', self.path('y.npy'),
-                   '--threads', str(CORES)]
+                   '--threads', str(CORES), '--precision', precision]
         one = statistics.median(child_cpu(command + ['--repeat', '1'])[0] for _ in range(3))
         many = statistics.median(child_cpu(command + ['--repeat', str(1 + repeats)])[0]
                                  for _ in range(3))
@@ -111,16 +111,18 @@ class Bench:
         for _ in range(3):
             daemon = self.daemon()
             self.last_folder = daemon.folder
-            wall, job = self.job(daemon, self.clip, '--precision', 'f32')
+            wall, job = self.job(daemon, self.clip)
             daemon.stop()
             walls.append(wall)
-            networks.append(self.network_cpu_per_frame() * job['frames_done'])
+            networks.append(self.network_cpu_per_frame(job['recipe']['precision'])
+                            * job['frames_done'])
             codecs.append(self.codec_cpu(job['recipe']))
         wall, network = statistics.median(walls), statistics.median(networks)
         decode = statistics.median(c[0] for c in codecs)
         encode = statistics.median(c[1] for c in codecs)
         print(f'  wall {wall:.2f} s; CPU: network {network:.2f} s, decode {decode:.2f} s, '
-              f'encode {encode:.2f} s; {CORES} cores; stages {job["stages"]}')
+              f'encode {encode:.2f} s; {CORES} cores, {job["recipe"]["precision"]}, stages '
+              + ', '.join(f'{k} {v:.3f}' for k, v in job['stages'].items()))
         ratio = wall * CORES / (network + decode + encode)
         print(f'efficiency: {ratio:.3f} (wanted at most 1.05)')
 
