@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* FFmpeg's errors become -errno, its log becomes ours, and what it logs about damage is counted. */
+
 #include "frames/av.h"
 
 #include <errno.h>

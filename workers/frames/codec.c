@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The table of codecs, and the choice of what an encoder is fed.
+ *
+ * The rule of the choice: nothing that the input has may be lost (depth, chroma, range), and where
+ * the codec cannot hold it exactly, the next format that holds it all is taken.
+ */
+
 #include "frames/codec.h"
 
 #include <errno.h>
@@ -15,6 +22,7 @@ static const char *const presets[] = {
     "medium", "slow", "slower", "veryslow", "placebo",
 };
 
+/* Constant quality, not rate: what a network sharpened must not be smoothed away again. */
 static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
     int r = av_dict_set(options, "preset", params->preset ? params->preset : "medium", 0);
@@ -131,6 +139,7 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
                       "can, or choose another codec", t->title, t->encoder);
 }
 
+/* What libx265 takes depends on how it was built: FFmpeg's list has that. */
 static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
 {
     for (const enum AVPixelFormat *p = encoder->pix_fmts; p && *p != AV_PIX_FMT_NONE; p++)

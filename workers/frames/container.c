@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* The table of containers. */
+
 #include "frames/container.h"
 
 #include <errno.h>

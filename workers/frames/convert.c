@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Nearly every video decodes to planes of ours already, and costs nothing here. The rest goes
+ * through libswscale, told that both sides have the same range and matrix: so it moves samples
+ * between layouts and byte orders, and computes nothing.
+ */
+
 #include "frames/convert.h"
 
 #include <errno.h>
@@ -36,6 +42,7 @@ struct vrt_converter *vrt_converter_free(struct vrt_converter *converter)
     return NULL;
 }
 
+/* Pictures stored from the bottom up (BMP, some raw AVI): rows of ours go down. */
 static bool has_negative_stride(const AVFrame *frame)
 {
     for (int i = 0; i < VRT_FRAME_MAX_PLANES; i++)

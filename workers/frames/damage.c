@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A ring of packets. The decoder's threads count errors into its entries while the reader's thread
+ * adds, shows and forgets them: the counts are atomic, the rest is the reader's.
+ */
+
 #include "frames/damage.h"
 
 #include "base/macro.h"
@@ -9,6 +14,7 @@ static struct vrt_damage_packet *packet_at(struct vrt_damage *damage, int64_t k)
     return &damage->packets[k % VRT_DAMAGE_WINDOW];
 }
 
+/* The number of the first packet that the ring still holds. */
 static int64_t oldest(const struct vrt_damage *damage)
 {
     return VRT_MAX(damage->n_sent - VRT_DAMAGE_WINDOW, 0);
@@ -19,6 +25,7 @@ static bool has_failed(const struct vrt_damage_packet *packet)
     return atomic_load(&packet->n_errors) > 0;
 }
 
+/* Counts a packet that leaves without its frame, once. */
 static void count_missing(struct vrt_damage *damage, struct vrt_damage_packet *packet)
 {
     if (!has_failed(packet) || packet->shown)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * One encoder, one segment. Frames go in by number; the numbers come back on the packets, in
+ * decoding order, and bring back time stamps and durations, which the encoder never sees.
+ */
+
 #include "frames/encoder.h"
 
 #include <errno.h>
@@ -30,6 +35,7 @@ struct vrt_encoder {
     struct vrt_segment_end end;     /* grows with what is written */
 };
 
+/* No cure is known for what happens here: FFmpeg's own words go along. */
 static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct vrt_error *error)
 {
     if (averror == AVERROR(ENOMEM))
@@ -39,6 +45,7 @@ static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct
                       av_err2str(averror));
 }
 
+/* What a user may have chosen badly, before anything is allocated. */
 static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
 {
     if (params->quality != VRT_ENCODER_QUALITY_DEFAULT &&
@@ -87,6 +94,7 @@ static void set_properties(AVCodecContext *codec, const struct vrt_encoder_param
     codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
 }
 
+/* A refusal here is about size or depth: the parameters were checked before. */
 static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
                       struct vrt_error *error)
 {
@@ -160,6 +168,10 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
     return 0;
 }
 
+/*
+ * An encoder that reorders more than it may, or makes up frames, would spoil every time stamp after
+ * it: that is an error here rather than a riddle in the joiner.
+ */
 static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
 {
     const AVPacket *packet = encoder->packet;

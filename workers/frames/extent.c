@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Sizes are read and compared, nothing is allocated: hostile files cost a bounded time. */
+
 #include "frames/extent.h"
 
 #include <string.h>
@@ -11,6 +13,7 @@
 /* No file of a useful kind has more top-level pieces; a hostile one ends here. */
 #define MAX_PIECES (1 << 18)
 
+/* All or nothing: half a header is none. */
 static bool read_at(int fd, int64_t offset, uint8_t *bytes, size_t size)
 {
     return pread(fd, bytes, size, offset) == (ssize_t)size;

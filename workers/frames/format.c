@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Arithmetic of planes, and the words for them. */
+
 #include "frames/format.h"
 
 #include <stdio.h>

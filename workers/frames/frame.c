@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A frame owns its memory or is a view of an AVFrame, which then owns it. The other way round, an
+ * encoder's AVFrame is a view of a frame, and gives its reference back from whatever thread.
+ */
+
 #include "frames/frame.h"
 
 #include <errno.h>
@@ -13,6 +18,7 @@
 #include "frames/pixfmt.h"
 #include "frames/view.h"
 
+/* One reference, sizes of planes set, no samples yet. NULL: no memory. */
 static struct vrt_frame *frame_alloc(const struct vrt_frame_format *format)
 {
     struct vrt_frame *frame = calloc(1, sizeof(*frame));
@@ -99,6 +105,7 @@ int vrt_frame_unwrap(struct vrt_frame *frame, AVFrame **ret_frame)
 
     if (!view)
         return vrt_raise(-ENOMEM);
+    /* One buffer stands for all planes: FFmpeg only asks whether there is one, and releases it. */
     view->buf[0] = av_buffer_create(frame->planes[0].data,
                                     last->stride_bytes * (size_t)last->height,
                                     release_view, frame, AV_BUFFER_FLAG_READONLY);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * First a plan is made of the input's streams alone, so that it can be told before any work is
+ * done; then the output's streams are made of the plan.
+ */
+
 #include "frames/join-streams.h"
 
 #include <errno.h>
@@ -26,6 +31,7 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
     return av_guess_format(containers[container].muxer, NULL, NULL);
 }
 
+/* Experimental combinations count: FLAC in MP4 has been one for years, and plays. */
 static bool holds(enum vrt_container container, enum AVCodecID id)
 {
     const AVOutputFormat *muxer = vrt_join_muxer(container);
@@ -34,11 +40,13 @@ static bool holds(enum vrt_container container, enum AVCodecID id)
            avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1;
 }
 
+/* What MP4 and Matroska take for cover art. */
 static bool is_picture(enum AVCodecID id)
 {
     return id == AV_CODEC_ID_MJPEG || id == AV_CODEC_ID_PNG || id == AV_CODEC_ID_BMP;
 }
 
+/* Attached files, and streams of neither pictures, sound nor text. */
 static enum vrt_join_kind decide_data(const AVStream *in, enum vrt_container container)
 {
     enum AVMediaType type = in->codecpar->codec_type;
@@ -90,6 +98,7 @@ static bool is_made_anew(const AVStream *in)
             in->codecpar->codec_tag == MKTAG('t', 'm', 'c', 'd'));
 }
 
+/* Names the stream and, where there is one, the container that would keep it. */
 static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_container container,
                           struct vrt_warnings *warnings)
 {
@@ -179,6 +188,7 @@ static int copy_common(const struct vrt_join_stream *stream)
     return vrt_fold(r < 0 ? r : copy_side_data(out, in, reencoded));
 }
 
+/* From the segment and nothing else: the input's parameters describe another encoding. */
 static int create_restored(struct vrt_join_stream *stream, const struct vrt_join_video *video,
                            enum vrt_container container)
 {
@@ -219,6 +229,7 @@ static int create_restored(struct vrt_join_stream *stream, const struct vrt_join
     return 0;
 }
 
+/* As it was, but for the tag: containers have names of their own for codecs. */
 static int create_copied(struct vrt_join_stream *stream, const AVOutputFormat *muxer)
 {
     AVCodecParameters *par = stream->out->codecpar;
@@ -254,6 +265,7 @@ static int name_attachment(const struct vrt_join_stream *stream)
     return 0;
 }
 
+/* Matroska keeps cover art as an attached file, whose bytes are the stream's extradata. */
 static int create_attached(struct vrt_join_stream *stream)
 {
     AVCodecParameters *par = stream->out->codecpar;

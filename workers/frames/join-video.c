@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Each packet knows the number of its frame in presentation order. With that, the decoding time of
+ * packet k is the presentation time of frame k - delay: the same for one segment and for many.
+ */
+
 #include "frames/join-video.h"
 
 #include <errno.h>
@@ -7,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Segments of two recipes, or in another order than they were made. */
 static int refuse_unlike(int number, struct vrt_error *error)
 {
     return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
@@ -112,7 +118,7 @@ int vrt_join_video_next(struct vrt_join_video *video, AVPacket *packet, struct v
 
     int r = next_packet(video, &info, packet, error);
     if (r != 0)
-        return vrt_fold(r);
+        return r < 0 ? vrt_fold(r) : r;
     int64_t index = video->base_index + info.index;
     if (index < k - video->delay || index - k >= VRT_JOIN_WINDOW - VRT_SEGMENT_MAX_DELAY)
         return refuse_unlike(video->reader->number, error);

@@ -40,6 +40,7 @@ static int count_packets(struct vrt_source *source, int video, struct found *fou
     return r < 0 ? vrt_fold(r) : 0;
 }
 
+/* A frame's time is allowed: containers guess how long the last one stays. */
 static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames,
                    int64_t duration_ns, struct vrt_error *error)
 {

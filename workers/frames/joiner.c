@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Two sides are merged: the packets of the segments, and those of the input's other streams. All
+ * times stay as they are, but for one offset that is the same for every stream.
+ */
+
 #include "frames/joiner.h"
 
 #include <errno.h>
@@ -64,6 +69,7 @@ static int describe_output(struct joiner *joiner, struct vrt_error *error)
                                  sizeof(*output->chapters));
     if (!output->chapters)
         return refuse_memory(error);
+    /* Each is owned by the output as soon as it is counted. */
     for (unsigned int i = 0; i < input->nb_chapters; i++) {
         const AVChapter *in = input->chapters[i];
         int64_t offset = av_rescale_q(joiner->offset_us, AV_TIME_BASE_Q, in->time_base);
@@ -81,6 +87,7 @@ static int describe_output(struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
+/* Whether an MP4 file will hold cover art. */
 static bool has_cover(const struct vrt_join_streams *plan)
 {
     for (int i = 0; i < plan->n; i++)
@@ -129,6 +136,7 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
     output->pb = joiner->sink->io;
     output->flags |= AVFMT_FLAG_BITEXACT;
     output->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
+    /* The times are final when they get here. */
     output->avoid_negative_ts = 0;
     if (vrt_join_streams_create(&joiner->plan, output, joiner->video) < 0)
         return refuse_memory(error);
@@ -271,6 +279,7 @@ static void retime(struct joiner *joiner, struct vrt_join_stream *stream, AVPack
         packet->dts -= offset_in(joiner, from);
         av_packet_rescale_ts(packet, from, to);
     }
+    /* Muxers insist; damaged and badly made inputs don't care. */
     if (stream->last_dts != AV_NOPTS_VALUE && packet->dts <= stream->last_dts)
         packet->dts = stream->last_dts + 1;
     packet->pts = VRT_MAX(packet->pts, packet->dts);
@@ -335,6 +344,7 @@ static int write_packet(struct joiner *joiner, AVPacket *packet, struct vrt_erro
             joiner->plan.streams[i].out->index == packet->stream_index)
             stream = &joiner->plan.streams[i];
     vrt_assert(stream);
+    /* Not the interleaving kind, which would hold packets back: they come in order. */
     int r = av_write_frame(joiner->output, packet);
     av_packet_unref(packet);
     if (r < 0 && !is_video && !joiner->sink->write_error && r != AVERROR(ENOMEM)) {
@@ -423,6 +433,7 @@ static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
+/* The index, what is still buffered, then the disk itself: only after that is it a file. */
 static int finish_output(struct joiner *joiner, struct vrt_error *error)
 {
     struct vrt_joiner_result *result = joiner->result;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * FFmpeg describes its pixel formats (planes, steps, depths), and so no list of them is needed
+ * here: whatever has our layout is ours, whatever else has a nearest one that is.
+ */
+
 #include "frames/pixfmt.h"
 
 #include <errno.h>
@@ -156,6 +161,7 @@ static void resolve_matrix(struct vrt_frame_format *format, int color_space)
     }
 }
 
+/* Unspecified YUV is limited; RGB and gray are full, as libswscale has it. */
 static bool resolve_range(const AVFrame *frame, const AVCodecParameters *par,
                           enum vrt_layout layout)
 {
@@ -192,6 +198,7 @@ int vrt_pixfmt_of_frame(const AVFrame *frame, const AVCodecParameters *par,
                                                                 : (int)par->color_trc;
     int location = frame->chroma_location ? (int)frame->chroma_location
                                           : (int)par->chroma_location;
+    /* Unspecified: on the left, as in nearly all that MPEG made. */
     bool known = location >= VRT_CHROMA_LOCATION_LEFT && location <= VRT_CHROMA_LOCATION_BOTTOM;
     format.chroma_location = known ? (enum vrt_chroma_location)location
                                    : VRT_CHROMA_LOCATION_LEFT;

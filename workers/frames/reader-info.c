@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What is told of a video is told once here, in the container's words and then in ours. */
+
 #include "frames/reader-info.h"
 
 #include <libavutil/avstring.h>
@@ -48,6 +50,7 @@ static void count_streams(struct vrt_reader_info *info, const AVFormatContext *f
     info->n_chapters = (int)format->nb_chapters;
 }
 
+/* The index knows best; then what the muxer counted; then duration times rate. */
 static int64_t estimate_frames(const struct vrt_reader_info *info, const AVStream *stream)
 {
     const AVDictionaryEntry *tag = NULL;
@@ -63,6 +66,7 @@ static int64_t estimate_frames(const struct vrt_reader_info *info, const AVStrea
     return av_rescale(info->duration_ns, info->fps.num, info->fps.den * 1000000000LL);
 }
 
+/* Rate and duration; neither is to be relied on, which is why frames are counted at the end. */
 static void fill_rates(struct vrt_reader_info *info, const AVFormatContext *format,
                        const AVStream *stream)
 {

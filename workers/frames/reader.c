@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Packets are sent one by one, and the decoder is emptied after each: so an error that it returns
+ * belongs to a known packet, and the list of damaged frames does not depend on its threads.
+ */
+
 #include "frames/reader.h"
 
 #include <errno.h>
@@ -88,6 +93,7 @@ static int feed(struct vrt_reader *reader, struct vrt_error *error)
     if (r < 0)
         return vrt_fold(r);
     if (r != 0) {
+        /* From now on the decoder gives out what it holds back. */
         reader->draining = true;
         reader->broken = r == VRT_SOURCE_BROKEN;
         avcodec_send_packet(reader->decoder, NULL);
@@ -148,6 +154,7 @@ static int64_t repaired_pts(struct vrt_reader *reader)
     return reader->last_pts + (missing ? reader->last_duration : 1);
 }
 
+/* Matters for the last frame, and where a time stamp is missing; at least one tick. */
 static int64_t guessed_duration(const struct vrt_reader *reader)
 {
     int64_t duration = vrt_av_frame_duration(reader->decoded);
@@ -222,6 +229,7 @@ static int give_out(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                           "yuv444p16 with ffmpeg first", reader->source->name,
                           av_get_pix_fmt_name(decoded->format));
 
+    /* The same choice as in feed(): a packet and its frame meet by it. */
     int64_t time = decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
     frame->concealed = vrt_damage_show(&reader->damage, time) || decoded->decode_error_flags ||
                        decoded->flags & AV_FRAME_FLAG_CORRUPT;
@@ -318,9 +326,10 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
     else if (r == VRT_READER_END)
         r = finish(reader, error);
     av_frame_unref(reader->decoded);
-    return vrt_fold(r);
+    return r < 0 ? vrt_fold(r) : r;
 }
 
+/* Codecs that are known but cannot be read are told from those that are not known. */
 static int open_decoder(struct vrt_reader *reader, int n_threads, struct vrt_error *error)
 {
     const AVCodecParameters *par = reader->stream->codecpar;

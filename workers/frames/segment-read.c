@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A segment may have been cut by a crash or spoilt by the disk: every size is compared with what
+ * is there before it is used, every part with its checksum. The end is read first.
+ */
+
 #include "frames/segment.h"
 
 #include <errno.h>
@@ -46,6 +51,7 @@ static int read_at(const struct vrt_segment_reader *reader, int64_t offset, uint
     return 0;
 }
 
+/* Fields that a newer version might add would come with another magic: none is skipped. */
 static int read_head(struct vrt_segment_reader *reader, struct vrt_error *error)
 {
     const size_t fixed = 4 * ((size_t)vrt_segment_n_fields + 1);
@@ -80,6 +86,7 @@ static int read_head(struct vrt_segment_reader *reader, struct vrt_error *error)
     return 0;
 }
 
+/* Its place is known from the file's size, so a file that was cut off shows at once. */
 static int read_end(struct vrt_segment_reader *reader, struct vrt_error *error)
 {
     struct vrt_segment_end *end = &reader->end;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Parts are made in a small buffer each and go through the sink; see segment.h for the bytes. */
+
 #include "frames/segment.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * pwrite() at an offset of our own. The first failure is kept, and nothing is written after it:
+ * what FFmpeg makes of it later does not hide what it was.
+ */
+
 #include "frames/sink.h"
 
 #include <errno.h>
@@ -34,6 +39,7 @@ static int write_all(void *opaque, VRT_AV_WRITE_CONST uint8_t *data, int size)
     return sink->write_error ? AVERROR(-sink->write_error) : size;
 }
 
+/* AVIO's seek: muxers go back to fill in sizes. */
 static int64_t seek_to(void *opaque, int64_t offset, int whence)
 {
     struct vrt_sink *sink = opaque;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Probing, refusing and demuxing. What FFmpeg cannot be trusted with (other files, playlists, a
+ * wild guess at what noise might be) is decided here before it opens anything.
+ */
+
 #include "frames/source.h"
 
 #include <errno.h>
@@ -22,6 +27,7 @@
 #define MIN_PROBE_SCORE 10                  /* below, any noise is "perhaps an MP3" */
 #define POLL_MS 100                         /* how late a cancel may come on a pipe */
 #define MAX_ERRORS 16                       /* packets in a row; then the rest is lost */
+#define MAX_RETRIES (1 << 16)               /* where the demuxer itself asks for another try */
 
 /* Demuxers that open other files by their nature, run scripts, or draw text. */
 static const struct {
@@ -50,6 +56,7 @@ static bool is_cancelled(const struct vrt_source *source)
     return source->cancel && atomic_load_explicit(source->cancel, memory_order_relaxed);
 }
 
+/* AVIOInterruptCB: asked between reads, and in FFmpeg's own loops. */
 static int interrupt(void *opaque)
 {
     return is_cancelled(opaque);
@@ -71,6 +78,7 @@ static int wait_readable(const struct vrt_source *source)
     }
 }
 
+/* AVIO's read: at most one system call's worth; AVERROR_EOF at the end. */
 static int read_some(void *opaque, uint8_t *data, int size)
 {
     struct vrt_source *source = opaque;
@@ -96,6 +104,7 @@ static int read_some(void *opaque, uint8_t *data, int size)
     return n ? (int)n : AVERROR_EOF;
 }
 
+/* AVIO's seek: moves our offset, the descriptor's stays. Beyond the end is allowed. */
 static int64_t seek_to(void *opaque, int64_t offset, int whence)
 {
     struct vrt_source *source = opaque;
@@ -151,6 +160,7 @@ static int check_kind(struct vrt_source *source, struct vrt_error *error)
     return 0;
 }
 
+/* Text, noise, an unknown format: the name has misled somebody. */
 static int refuse_not_media(const struct vrt_source *source, struct vrt_error *error)
 {
     return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
@@ -174,6 +184,7 @@ static int refuse_av(struct vrt_source *source, int averror, struct vrt_error *e
                       "%s is damaged: its beginning cannot be understood", source->name);
 }
 
+/* By content only: the name is not shown to FFmpeg, so that no ending decides. */
 static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
                  struct vrt_error *error)
 {
@@ -212,6 +223,7 @@ static int check_extent(struct vrt_source *source, const AVInputFormat *demuxer,
     return 0;
 }
 
+/* Probe, refuse, open, look at the streams; bounded in bytes and time of video. */
 static int open_format(struct vrt_source *source, struct vrt_error *error)
 {
     const AVInputFormat *demuxer = NULL;
@@ -229,6 +241,7 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     format->pb = source->io;
     format->io_open = refuse_open;
     format->interrupt_callback = (AVIOInterruptCB){ interrupt, source };
+    /* Twice the same: whatever escaped io_open would find no protocol. */
     format->protocol_whitelist = av_strdup("");
     format->probesize = PROBE_BYTES;
     format->max_analyze_duration = PROBE_US;
@@ -240,6 +253,7 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     r = avformat_find_stream_info(format, NULL);
     if (r < 0 || is_cancelled(source))
         return refuse_av(source, r, error);
+    /* Not before: what was logged while guessing is no damage. */
     format->opaque = &source->n_logged;
     return 0;
 }
@@ -337,7 +351,7 @@ int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_erro
             return refuse_av(source, r, error);
         if (r == AVERROR_EOF)
             return VRT_SOURCE_END;
-        if (r != AVERROR(EAGAIN) && ++source->n_errors >= MAX_ERRORS)
+        if (++source->n_errors >= (r == AVERROR(EAGAIN) ? MAX_RETRIES : MAX_ERRORS))
             return VRT_SOURCE_BROKEN;
     }
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Any text subtitle decodes to FFmpeg's common form (ASS), and the container's own kind is encoded
+ * from that. Times stay on the packets.
+ */
+
 #include "frames/subtitle.h"
 
 #include <errno.h>
@@ -24,6 +29,7 @@ bool vrt_subtitle_is_text(enum AVCodecID id)
            descriptor->props & AV_CODEC_PROP_TEXT_SUB;
 }
 
+/* From whatever text it is to FFmpeg's common form. */
 static int open_decoder(struct vrt_subtitle *subtitle, const AVStream *in)
 {
     const AVCodec *codec = avcodec_find_decoder(in->codecpar->codec_id);

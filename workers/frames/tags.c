@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Tables of names: most tags are carried over, few are known to be untrue of the output. */
+
 #include "frames/tags.h"
 
 #include <errno.h>
@@ -30,6 +32,7 @@ static const char *const known_to_mov[] = {
     "handler_name",
 };
 
+/* In any case, with or without a language: "BPS-eng" is "bps". */
 static bool is_in(const char *key, const char *const *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

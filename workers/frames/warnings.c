@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* Sentences are cut and counted rather than allocated: a warning cannot fail. */
+
 #include "frames/warnings.h"
 
 #include <stdarg.h>
