@@ -469,16 +469,6 @@ void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
     watch->conn = conn;
 }
 
-void vrt_conn_unwatch(struct vrt_conn_watch *watch)
-{
-    struct vrt_conn *conn = watch->conn;
-
-    if (!conn)
-        return;
-    take_watch(conn);
-    vrt_conn_close(conn);
-}
-
 void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
                            size_t size)
 {

@@ -91,9 +91,6 @@ void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error);
 /* The request will be answered later; `watch` must live until then or until `gone`. */
 void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch);
 
-/* Whoever watches no longer wants to; the connection is closed unless it was answered. */
-void vrt_conn_unwatch(struct vrt_conn_watch *watch);
-
 /*
  * Answers with a stream of events, until it is ended, or `gone`. It begins with `size` bytes at
  * `start`, which the limit of what may wait doesn't count.

@@ -158,14 +158,14 @@ struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
 {
     int n_over = jobs->counts[VRT_JOB_DONE] + jobs->counts[VRT_JOB_FAILED] +
                  jobs->counts[VRT_JOB_CANCELLED];
-    struct vrt_job *job;
+    struct vrt_job *job, *first = NULL;
 
     if (n_over <= history)
         return NULL;
     VRT_LIST_FOREACH(job, &jobs->all, link)
-        if (vrt_job_state_is_final(job->info.state))
-            return job;
-    return NULL;
+        if (job->ended && (!first || job->ended < first->ended))
+            first = job;
+    return first;
 }
 
 int vrt_jobs_n_running(const struct vrt_jobs *jobs)
@@ -182,6 +182,8 @@ bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_even
     jobs->counts[job->info.state]--;
     jobs->counts[next]++;
     job->info.state = next;
+    if (vrt_job_state_is_final(next))
+        job->ended = ++jobs->n_ended;
     vrt_job_touch(job);
     return true;
 }

@@ -49,6 +49,7 @@ struct vrt_job {
     bool untold;                        /* it changed, and `changed` was not called yet */
     bool cancelling;                    /* its pipeline was told to stop */
     struct vrt_error stop_reason;       /* why, where that was not the user's wish */
+    uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
     struct vrt_buf short_text;          /* the short form as JSON; empty: to be printed again */
 };
 
@@ -57,6 +58,7 @@ struct vrt_jobs {
     struct vrt_list all;                /* of struct vrt_job.link, oldest first */
     int counts[VRT_JOB_STATE_COUNT];
     int64_t last_id;
+    uint64_t n_ended;                   /* since the start */
 };
 
 /* What `state` becomes by `event`, or VRT_UNKNOWN where it cannot happen. */
@@ -99,7 +101,7 @@ struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id);
 /* The queued job that should start next: of the highest priority the oldest; or NULL. */
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs);
 
-/* The oldest job that is over, where more than `history` are; or NULL. */
+/* Of the jobs that are over, where they are more than `history`, the first that was; or NULL. */
 struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
 
 /* How many run, or finish. */

@@ -38,7 +38,6 @@ struct vrt_listener {
     int fd;
     struct vrt_list clients;    /* of struct client.link */
     size_t n_clients;
-    bool paused;
     uint64_t said_ms;           /* when it was last said that clients are turned away; 0: never */
     void (*stopped)(void *ctx); /* not NULL: it is stopping */
     void *stopped_ctx;
@@ -199,16 +198,6 @@ static void on_handle_closed(uv_handle_t *handle)
         free_if_stopped(listener);
 }
 
-void vrt_listener_pause(struct vrt_listener *listener)
-{
-    if (listener->paused)
-        return;
-    listener->paused = true;
-    uv_timer_stop(&listener->retry);
-    uv_close((uv_handle_t *)&listener->poll, on_handle_closed);
-    close(listener->fd);
-}
-
 void vrt_listener_stop(struct vrt_listener *listener, void (*stopped)(void *ctx), void *ctx)
 {
     struct client *client;
@@ -217,8 +206,9 @@ void vrt_listener_stop(struct vrt_listener *listener, void (*stopped)(void *ctx)
     vrt_assert(!listener->stopped);
     listener->stopped = stopped;
     listener->stopped_ctx = ctx;
-    vrt_listener_pause(listener);
+    uv_close((uv_handle_t *)&listener->poll, on_handle_closed);
     uv_close((uv_handle_t *)&listener->retry, on_handle_closed);
+    close(listener->fd);
     VRT_LIST_FOREACH(client, &listener->clients, link)
         vrt_conn_finish(client->conn);
 }

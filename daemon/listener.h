@@ -33,9 +33,6 @@ int vrt_listener_new(int fd, const struct vrt_listener_params *params,
 /* How many connections are open. */
 size_t vrt_listener_n_conns(const struct vrt_listener *listener);
 
-/* Accepts no more; connections that are there stay. */
-void vrt_listener_pause(struct vrt_listener *listener);
-
 /*
  * Closes every connection, once what is being written was taken, and frees the listener; then
  * `stopped` is called, once, by the loop.

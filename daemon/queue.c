@@ -53,7 +53,7 @@ static void tell(struct vrt_queue *queue, struct vrt_job *job)
 {
     vrt_job_touch(job);
     job->untold = false;
-    queue->params.changed(queue->params.ctx, job, false);
+    queue->params.changed(queue->params.ctx, job);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -69,7 +69,6 @@ static void on_timer_closed(uv_handle_t *handle)
 /* Forgets a job that is over. */
 static void forget(struct vrt_queue *queue, struct vrt_job *job)
 {
-    queue->params.changed(queue->params.ctx, job, true);
     vrt_jobs_remove(&queue->jobs, job);
     vrt_job_free(job);
 }
@@ -99,7 +98,8 @@ static void end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_e
     tell(queue, job);
     /* For good: a list of a thousand such jobs shall not be printed all at once. */
     vrt_job_short_text(job);
-    while ((job = vrt_jobs_expired(&queue->jobs, queue->params.history)))
+    /* At the end somebody goes through the list, who ends jobs: he forgets them all. */
+    while (!queue->stopping && (job = vrt_jobs_expired(&queue->jobs, queue->params.history)))
         forget(queue, job);
     start_jobs(queue);
     end_if_stopped(queue);
@@ -433,7 +433,7 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     if (!queue)
         return vrt_raise(-ENOMEM);
     queue->params = *params;
-    /* Whoever ends a job may still want to see it. */
+    /* Whoever ended a job still looks at it: the last one always stays. */
     queue->params.history = VRT_MAX(params->history, 1);
     vrt_jobs_init(&queue->jobs);
     vrt_list_init(&queue->admissions);

@@ -36,8 +36,7 @@ struct vrt_queue_params {
     int64_t quality[VRT_JOB_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
     const char *preset;                 /* lives as long as the queue */
 
-    /* A job changed, or is about to be forgotten (`forgotten`). */
-    void (*changed)(void *ctx, struct vrt_job *job, bool forgotten);
+    void (*changed)(void *ctx, struct vrt_job *job);
     void *ctx;
 };
 
@@ -68,7 +67,7 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
 
 /*
  * Stops a job, whether listed or not yet: it is over when its devices have put down what they
- * hold. Return: 0; -EALREADY: it is over.
+ * hold. It stays in the list for now. Return: 0; -EALREADY: it is over.
  */
 int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job);
 

@@ -43,11 +43,11 @@ struct server {
 
 static void stop_next(void *ctx);
 
-static void on_job_changed(void *ctx, struct vrt_job *job, bool forgotten)
+static void on_job_changed(void *ctx, struct vrt_job *job)
 {
     struct server *server = ctx;
 
-    if (!forgotten && server->api.events)
+    if (server->api.events)
         vrt_events_job(server->api.events, job);
 }
 

@@ -123,6 +123,9 @@ static void test_history(void)
         drop(&jobs, job);
     }
     expect_int(jobs.counts[VRT_JOB_CANCELLED], 3);
+    /* By when they ended, not by when they came. */
+    expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, 2), VRT_JOB_CANCEL));
+    expect_int(vrt_jobs_expired(&jobs, 3)->info.id, 4);
     VRT_LIST_FOREACH(job, &jobs.all, link)
         drop(&jobs, job);
 }

@@ -252,6 +252,19 @@ static void test_history(void)
     expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
     expect_contains(body, "\"done\":2");
     play_stop(&play);
+
+    /* What is over first is forgotten first, however long it waited before. */
+    play_start(&play, "[jobs]\nhistory = 1\nmax_running = 2\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ",\"priority\":9"), 2);
+    expect_int(play_submit(&play, "hang", ""), 3);
+    expect_int(play_submit(&play, "hang", ""), 4);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/4", "", &body), 200);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    expect_contains(body, "{\"id\":3,\"state\":\"cancelled\"");
+    expect_int(play_show(&play, 4, &info), 404);
+    expect_int(play_submit(&play, "hang", ""), 5);
+    play_stop(&play);
 }
 
 /* It is stopped while jobs are being admitted, wait and run, and clients wait and listen. */
