@@ -29,11 +29,13 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
 {
     struct vrt_admission *admission = &pipeline->admission;
     struct vrt_device_choice choice;
-    size_t n_infos;
-    const struct vrt_device_info *const *infos = vrt_pool_infos(pipeline->pool, &n_infos);
-    int r = vrt_device_request_resolve(pipeline->request, pipeline->fallback, infos, n_infos,
-                                       &choice, error);
+    struct vrt_device_request request = { .text = pipeline->request,
+                                          .fallback = pipeline->fallback };
+    int r;
 
+    request.infos = vrt_pool_infos(pipeline->pool, &request.n_infos);
+    r = vrt_device_request_resolve(&request, &choice, error);
+    /* A queue of jobs with one model holds it once. */
     admission->network = vrt_pool_share_network(pipeline->pool, admission->network);
     pipeline->job.network = admission->network;
     if (r)

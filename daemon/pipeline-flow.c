@@ -190,6 +190,7 @@ static void decoded(struct vrt_task *base)
     struct vrt_pipeline *pipeline = task->ctx;
     struct vrt_shard *shard;
 
+    /* The place that was kept for the shard; it takes it again below if there is one. */
     pipeline->n_decoding--;
     pipeline->n_live--;
     pipeline->decode_ns += task->busy_ns;
@@ -332,6 +333,7 @@ static void describe(struct vrt_pipeline *pipeline)
     const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
     int64_t n_left = INT_MAX;
 
+    /* The container's count may be a few off: while frames come, there is one more. */
     if (pipeline->at_end)
         n_left = pipeline->n_ready;
     else if (pipeline->frames_total >= 0)
@@ -431,6 +433,7 @@ static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_
     part->frames_done += shard->frames.n;
     part->n_nomem = 0;
     insert_sorted(&pipeline->restored, shard);
+    /* This device shows that the shard can be done: those whose results were wrong are at fault. */
     for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++)
         if (e != d && shard->suspects >> e & 1)
             vrt_pool_blame(pipeline->pool, e, shard->why);
@@ -448,6 +451,7 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
     insert_sorted(&pipeline->ready, shard);
     pipeline->n_ready++;
     pipeline->n_handed--;
+    /* Never begun: nobody's fault. */
     if (task->task.outcome == VRT_TASK_STOPPED)
         return;
     snprintf(shard->why, sizeof(shard->why), "%s: %s", name,
@@ -464,6 +468,7 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
     }
     if (told && task->result == VRT_RUNNER_E_OUTPUT)
         shard->suspects |= bit;
+    /* Once more on the same device, then elsewhere. */
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
     shard->last_failed = shard->last_failed == (int)d ? -1 : (int)d;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What is told of a pipeline while it runs, and afterwards. */
+/*
+ * What is told of a pipeline while it runs, and afterwards. All of it is kept up to date by the
+ * tasks that come back, so that a poll only reads.
+ */
 
 #include "base/clock.h"
 #include "base/thread.h"

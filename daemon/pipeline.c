@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A pipeline's life: made, admitted, started, ended. pipeline-admit.c is its first phase,
- * pipeline-flow.c its second, pipeline-progress.c what is told of both. */
+/*
+ * A pipeline's life: made, admitted, started, ended. pipeline-admit.c is its first phase,
+ * pipeline-flow.c its second, pipeline-progress.c what is told of both.
+ *
+ * Whatever happens ends in vrt_pipeline_step(), which does what is due then. A failure only marks
+ * the pipeline as closing; it has ended when the last of what it had under way has come back, and
+ * so nothing ever comes back to a pipeline that is gone.
+ */
 
 #include "daemon/pipeline.h"
 
@@ -216,6 +222,7 @@ void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *er
     if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->is_closing)
         return;
     pipeline->error = *error;
+    /* Nothing is under way: there is no thread, and no device knows of it. */
     if (pipeline->phase == VRT_PIPELINE_ADMITTED) {
         pipeline->phase = VRT_PIPELINE_ENDED;
         vrt_pool_job_remove(pipeline->pool, &pipeline->job);

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A device's life in the pool: opened, given up, quarantined, asked again, lost. */
+/*
+ * A device's life in the pool: opened, given up, quarantined, asked again, lost.
+ *
+ *     STARTING --open--> READY --fails twice in a row, is lost, hangs--> QUARANTINED
+ *        READY <--open, after a while that doubles each time-- QUARANTINED
+ *                                          QUARANTINED --can't be opened six times--> LOST
+ *
+ * One failure may be the shard's fault, two in a row are taken for the device's. Wrong results are
+ * different: they may be the network's, and then every device would be quarantined for them. So
+ * they count against a device only when another did the same shard well: vrt_pool_blame().
+ */
 
 #include <errno.h>
 #include <stdio.h>

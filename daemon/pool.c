@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Handing out: after every event the pool describes devices and jobs to sched, and does what that
+ * says until it says no more. Between a device's return of one shard and its next stands at most
+ * one turn of the loop, and the device has a second shard in its queue to bridge that.
+ *
+ * What is told about a device (its accounts, its speed) came with the tasks it returned: to be
+ * asked costs it nothing.
+ */
+
 #include "daemon/pool.h"
 
 #include <errno.h>
@@ -136,6 +145,7 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
 /* The device as sched sees it. */
 static struct vrt_sched_device sched_row(const struct vrt_pool_device *device)
 {
+    /* One that ran out of memory holds one shard at a time; sched knows only of two. */
     bool has_room = device->n_in_flight_max == VRT_SCHED_IN_FLIGHT ||
                     device->n_in_flight < device->n_in_flight_max;
 
@@ -238,6 +248,7 @@ void vrt_pool_wake(struct vrt_pool *pool)
     pool->dispatch_again = true;
     if (pool->is_dispatching)
         return;
+    /* Handing a shard out may call back a job, which may wake the pool: then go round again. */
     pool->is_dispatching = true;
     while (pool->dispatch_again) {
         pool->dispatch_again = false;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Admission asks in the order of cost: the descriptors, the head of the video, the checkpoint, then
+ * what follows from both. Whatever a user can have got wrong is found here, before a device is
+ * bothered, and said in one sentence; a job that was admitted fails only by what nobody could know
+ * (damage further on, a full disk, a device that breaks).
+ */
+
 #include "workers/admit.h"
 
 #include <errno.h>
@@ -130,6 +137,7 @@ static int try_encoder(const struct vrt_admission *admission, struct vrt_error *
     fd = openat(admission->spool_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "the spool folder");
+    /* The open descriptor is enough; nothing is left whatever happens next. */
     unlinkat(admission->spool_fd, name, 0);
     return vrt_fold(vrt_encoder_new(&admission->encoder, fd, &encoder, error));
 }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A request is parsed twice: first all of it for its form, so that a mistake at its end is told
+ * whatever devices there are; then item by item against the devices. An item either names devices
+ * that exist, or a kind that the machine lacks: that one is redirected, once round the order of
+ * preference, because a job file written on one machine is often run on another.
+ */
+
 #include "workers/device-request.h"
 
 #include <errno.h>
@@ -189,28 +196,27 @@ static int walk(const char *request, struct scope *scope, struct vrt_error *erro
     return 0;
 }
 
-int vrt_device_request_resolve(const char *request, enum vrt_fallback fallback,
-                               const struct vrt_device_info *const *infos, size_t n_infos,
+int vrt_device_request_resolve(const struct vrt_device_request *request,
                                struct vrt_device_choice *ret_choice, struct vrt_error *error)
 {
     char shown[64];
     struct scope scope = {
-        .request = vrt_printable(request, shown, sizeof(shown)),
-        .fallback = fallback,
-        .infos = infos,
-        .n_infos = n_infos < VRT_DEVICES_MAX ? n_infos : VRT_DEVICES_MAX,
+        .request = vrt_printable(request->text, shown, sizeof(shown)),
+        .fallback = request->fallback,
+        .infos = request->infos,
+        .n_infos = VRT_MIN(request->n_infos, VRT_DEVICES_MAX),
     };
-    int r = walk(request, NULL, error);
+    int r = walk(request->text, NULL, error);
 
     if (!r)
-        r = walk(request, &scope, error);
+        r = walk(request->text, &scope, error);
     if (r)
         return vrt_fold(r);
     *ret_choice = scope.choice;
     return 0;
 }
 
-int vrt_device_request_check(const char *request, struct vrt_error *error)
+int vrt_device_request_check(const char *text, struct vrt_error *error)
 {
-    return vrt_fold(walk(request, NULL, error));
+    return vrt_fold(walk(text, NULL, error));
 }

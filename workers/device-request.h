@@ -42,14 +42,20 @@ struct vrt_device_choice {
     char warning[256];              /* one sentence; "" where nobody asked for one */
 };
 
+struct vrt_device_request {
+    const char *text;               /* as above */
+    enum vrt_fallback fallback;
+    const struct vrt_device_info *const *infos;     /* the devices there are */
+    size_t n_infos;                 /* those from VRT_DEVICES_MAX on don't count */
+};
+
 /*
- * Resolves `request` against `infos` (n_infos of them, at most VRT_DEVICES_MAX).
+ * Resolves a request.
  * Return: 0; -EINVAL: the request has no such form; -ENODEV: well-formed, but nothing here fits
  * it. The error says which part. Thread: any.
  */
-int vrt_device_request_resolve(const char *request, enum vrt_fallback fallback,
-                               const struct vrt_device_info *const *infos, size_t n_infos,
+int vrt_device_request_resolve(const struct vrt_device_request *request,
                                struct vrt_device_choice *ret_choice, struct vrt_error *error);
 
-/* Whether `request` has one of the forms above, whatever devices there are. Return: 0, -EINVAL. */
-int vrt_device_request_check(const char *request, struct vrt_error *error);
+/* Whether `text` has one of the forms above, whatever devices there are. Return: 0, -EINVAL. */
+int vrt_device_request_check(const char *text, struct vrt_error *error);

@@ -115,25 +115,24 @@ static double psnr(const float *a, const float *b, size_t n)
     return sum > 0 ? fmin(-10 * log10(sum / (double)n), EQUAL_DB) : EQUAL_DB;
 }
 
-int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_network *network,
-                         struct vrt_replica *full, struct vrt_replica *reduced,
-                         enum vrt_dtype dtype, double *ret_db)
+int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_params *params,
+                         double *ret_db)
 {
-    const struct vrt_network_info *info = vrt_network_info(network);
+    const struct vrt_network_info *info = vrt_network_info(params->network);
     size_t n_in = (size_t)SIDE * SIDE * (size_t)info->in_channels;
     size_t n_out = (size_t)SIDE * SIDE * (size_t)(info->scale * info->scale * info->out_channels);
     VRT_CLEANUP(vrt_freep) float *picture = malloc(n_in * sizeof(float));
     VRT_CLEANUP(vrt_freep) float *a = malloc(n_out * sizeof(float));
     VRT_CLEANUP(vrt_freep) float *b = malloc(n_out * sizeof(float));
-    struct trial trial = { device, network, picture, n_in, n_out };
+    struct trial trial = { device, params->network, picture, n_in, n_out };
     int r;
 
     if (!picture || !a || !b)
         return vrt_raise(-ENOMEM);
     draw(picture, info->in_channels);
-    r = run_network(&trial, full, VRT_DTYPE_F32, a);
+    r = run_network(&trial, params->full, VRT_DTYPE_F32, a);
     if (!r)
-        r = run_network(&trial, reduced, dtype, b);
+        r = run_network(&trial, params->reduced, params->dtype, b);
     if (r)
         return vrt_fold(r);
     *ret_db = psnr(a, b, n_out);

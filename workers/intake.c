@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The thread lives twice: for the admission, and from the start to the end of the job. In between a
+ * job may wait for hours, and should hold neither a decoder nor its threads.
+ */
+
 #include "workers/intake.h"
 
 #include <errno.h>
@@ -57,6 +62,7 @@ static int64_t duration_ns(const struct intake *intake)
     int64_t duration = intake->own.last_duration;
     double tick_s = (double)info->time_base.num / info->time_base.den;
 
+    /* Containers often leave out how long the last frame is shown. */
     if (duration <= 0 && info->fps.num > 0)
         duration = (int64_t)((double)info->fps.den / info->fps.num / tick_s + 0.5);
     duration += intake->own.last_pts - intake->own.first_pts;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The colour ops work on whole frames, the network on one tile of RGB. Their graphs are built apart
+ * and run one after the other, so that a frame is converted once, however many tiles it has.
+ */
+
 #include "workers/kit-graph.h"
 
 #include <errno.h>

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A frame's way over a device: planes -> RGB -> network, tile by tile -> RGB -> planes. Everything
+ * stays on the device between the two copies of planes; RGB is f32 and whole, so that tiles are
+ * views into it and need no copies of their own. All programs share one arena, since they run one
+ * after the other. Where the frame is cut, a tile's result goes through a buffer of its own, and a
+ * copy leaves out its cut (frames/tile.h).
+ */
+
 #include "workers/kit.h"
 
 #include <errno.h>
@@ -246,6 +254,7 @@ static int submit_tile(struct vrt_kit *kit, int i, int j)
     int x = vrt_tile_origin(&work->grid.x, i), y = vrt_tile_origin(&work->grid.y, j);
     int cut_x = vrt_tile_cut(&work->grid.x, i), cut_y = vrt_tile_cut(&work->grid.y, j);
     struct vrt_binding in = { kit->rgb[SIDE_IN], pixel_offset(x, y, work->in.width) };
+    /* A whole frame is written where it belongs, without a copy. */
     struct vrt_binding out = { kit->tile ? kit->tile : kit->rgb[SIDE_OUT], 0 };
     int r = 0;
 
@@ -273,6 +282,7 @@ static int compute(struct vrt_kit *kit, const struct vrt_kit_watch *watch)
     const struct vrt_tile_grid *grid = &kit->work->grid;
     int r = submit_to_rgb(kit);
 
+    /* Row by row, left to right: a tile relies on its later neighbours to overwrite its end. */
     for (int j = 0; !r && j < grid->y.n; j++) {
         for (int i = 0; !r && i < grid->x.n; i++) {
             if (!watch->go_on(watch->ctx))
@@ -339,14 +349,13 @@ static int download(struct vrt_kit *kit, struct vrt_frame *out,
 }
 
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
-                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
-                struct vrt_kit_evidence *ret_evidence)
+                const struct vrt_kit_watch *watch, struct vrt_kit_report *report)
 {
-    struct vrt_kit_evidence evidence;
+    struct vrt_kit_times *times = &report->times;
     int64_t start_ns = vrt_clock_now_ns(), now_ns;
     int r;
 
-    evidence.in_contrast = contrast(in);
+    report->evidence.in_contrast = contrast(in);
     r = upload(kit, in);
     now_ns = vrt_clock_now_ns();
     times->upload_ns += now_ns - start_ns;
@@ -365,10 +374,7 @@ int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_fram
     }
 
     start_ns = now_ns;
-    r = download(kit, out, &evidence);
+    r = download(kit, out, &report->evidence);
     times->download_ns += vrt_clock_now_ns() - start_ns;
-    if (r)
-        return vrt_fold(r);
-    *ret_evidence = evidence;
-    return 0;
+    return vrt_fold(r);
 }

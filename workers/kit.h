@@ -16,7 +16,7 @@
 
 struct vrt_kit;
 
-/* What one frame's way through a kit turned out to be. Nanoseconds of the device thread. */
+/* How long a frame's way through a kit took, in nanoseconds of the device's thread. */
 struct vrt_kit_times {
     int64_t upload_ns, compute_ns, download_ns;
 };
@@ -27,6 +27,12 @@ struct vrt_kit_evidence {
     /* Largest minus smallest sample of the first plane, as a share of full scale, as the host saw
      * it: so that a device which lies is caught as well. */
     float in_contrast, out_contrast;
+};
+
+/* What became of one frame. */
+struct vrt_kit_report {
+    struct vrt_kit_times times;     /* added to what is there, whatever the outcome */
+    struct vrt_kit_evidence evidence;
 };
 
 /* Asked between tiles: whether to go on. */
@@ -68,9 +74,8 @@ size_t vrt_kit_arena_bytes(const struct vrt_kit *kit);
 struct vrt_frame;
 
 /*
- * Restores `in` (of work->in) into `out` (of work->out, writable): samples only. The times are
- * added to *times. Return: 0; outcome; -ECANCELED: the watch said so; -errno.
+ * Restores `in` (of work->in) into `out` (of work->out, writable): samples only.
+ * Return: 0; outcome; -ECANCELED: the watch said so; -errno.
  */
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
-                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
-                struct vrt_kit_evidence *ret_evidence);
+                const struct vrt_kit_watch *watch, struct vrt_kit_report *report);

@@ -10,15 +10,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <uv.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "base/thread.h"
-
-#define VRT_LOG_TOPIC "mailbox"
 
 struct vrt_outbox {
     /* loop */
@@ -215,11 +211,8 @@ static void *thread_main(void *arg)
     struct vrt_outbox *outbox = mailbox->outbox;
 
     vrt_thread_set_role(VRT_THREAD_WORKER, mailbox->name);
-#ifdef __linux__
-    /* On Linux a priority is a thread's own; 0 is the caller. */
-    if (mailbox->nice && setpriority(PRIO_PROCESS, 0, mailbox->nice) < 0)
-        vrt_log_debug("%s keeps its priority, ignoring", mailbox->name);
-#endif
+    if (mailbox->nice)
+        vrt_thread_set_nice(mailbox->nice);
     mailbox->run(mailbox, mailbox->run_ctx);
 
     pthread_mutex_lock(&outbox->lock);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Frames come in order, so that encoding is a matter of sending them on. The output's own
+ * descriptor is not touched before every segment is complete: what a user sees there is nothing,
+ * then a whole file, or nothing again.
+ */
+
 #include "workers/outlet.h"
 
 #include <errno.h>
@@ -101,6 +107,7 @@ static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
             r = begin_segment(outlet, &task->error);
         if (!r)
             r = vrt_encoder_send(outlet->own.encoder, task->frames.out[i], &task->error);
+        /* At once: the encoder may hold many, and this thread's share should not add to them. */
         task->frames.out[i] = vrt_frame_unref(task->frames.out[i]);
         if (!r && ++outlet->own.segment_frames == outlet->params.segment_frames)
             r = end_segment(outlet, &task->error);

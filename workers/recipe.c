@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Every number here depends on the input, the network and what was asked for, never on the machine:
+ * the same job gives the same recipe wherever it is admitted, but for the tile, which must fit.
+ */
+
 #include "workers/recipe.h"
 
 #include <errno.h>

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A runner holds two things that take memory: replicas, which cost time to make and may serve the
+ * next job, and kits, which are quickly made again. When an allocation fails it gives up what is
+ * idle, oldest first and replicas before the kits of other jobs, and tries again; only a device on
+ * which nothing idle is left is told to be full.
+ *
+ * Results are checked frame by frame: a device or driver that has gone wrong often returns black or
+ * NaN instead of an error, and a film of 100,000 such frames is worse than none.
+ */
+
 #include "workers/runner.h"
 
 #include <errno.h>
@@ -257,8 +267,12 @@ static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, en
         if (!r)
             r = find_or_make_replica(runner, survey->work->network, dtype, &reduced);
         if (!r)
-            r = vrt_fidelity_measure(runner->device, survey->work->network, full->replica,
-                                     reduced->replica, dtype, db);
+            r = vrt_fidelity_measure(runner->device, &(struct vrt_fidelity_params){
+                .network = survey->work->network,
+                .full = full->replica,
+                .reduced = reduced->replica,
+                .dtype = dtype,
+            }, db);
         if (r) {
             vrt_log_debug("%s in %s: %s, f32 is used", vrt_device_info(runner->device)->name,
                           vrt_dtype_name(dtype), vrt_backend_strerror(r));
@@ -297,6 +311,7 @@ static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replic
 
     if (vrt_device_memory(runner->device, &memory) || memory.free_bytes < 0)
         return -1;
+    /* The replica that the job will use is on the device already, and part of what it plans. */
     VRT_LIST_FOREACH(held, &runner->replicas, link)
         if (!held->n_kits || held == keep)
             idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
@@ -365,6 +380,7 @@ static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
 {
     const int r = VRT_RUNNER_E_OUTPUT;
 
+    /* Written so that a NaN fails each of them. */
     if (!(seen->n_not_finite == 0))
         return vrt_refuse(error, r, "device.failed", "%.0f values of the result are not finite",
                           (double)seen->n_not_finite);
@@ -377,19 +393,16 @@ static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
     return 0;
 }
 
-static int run_frame(struct held_kit *held, struct vrt_shard_frames *frames, int i,
-                     const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
-                     struct vrt_error *error)
+/* Restores frame `i` of the shard. */
+static int run_frame(struct held_kit *held, const struct vrt_kit_watch *watch,
+                     struct vrt_shard_frames *frames, int i, struct vrt_kit_report *report)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *out = NULL;
     const struct vrt_frame *in = frames->in[i];
-    struct vrt_kit_evidence evidence;
     int r = vrt_frame_new(&held->work->out, &out);
 
     if (!r)
-        r = vrt_kit_run(held->kit, in, out, watch, times, &evidence);
-    if (!r)
-        r = check(&evidence, error);
+        r = vrt_kit_run(held->kit, in, out, watch, report);
     if (r)
         return vrt_fold(r);
     out->pts = in->pts;
@@ -400,15 +413,20 @@ static int run_frame(struct held_kit *held, struct vrt_shard_frames *frames, int
     return 0;
 }
 
-int vrt_runner_run(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
-                   struct vrt_shard_frames *frames, const struct vrt_kit_watch *watch,
-                   struct vrt_kit_times *times, struct vrt_error *error)
+int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *order,
+                   struct vrt_shard_frames *frames, struct vrt_kit_times *times,
+                   struct vrt_error *error)
 {
+    struct vrt_kit_report report = { .times = *times };
     struct held_kit *held;
-    int r = get_kit(runner, work, dtype, &held);
+    int r = get_kit(runner, order->work, order->dtype, &held);
 
-    for (int i = 0; !r && i < frames->n; i++)
-        r = run_frame(held, frames, i, watch, times, error);
+    for (int i = 0; !r && i < frames->n; i++) {
+        r = run_frame(held, &order->watch, frames, i, &report);
+        if (!r)
+            r = check(&report.evidence, error);
+    }
+    *times = report.times;
     if (!r)
         return 0;
     for (int i = 0; i < frames->n; i++)

@@ -25,6 +25,13 @@ enum vrt_runner_outcome {
     VRT_RUNNER_E_OUTPUT = 64,       /* the result can't be right: not finite, wild, or blank */
 };
 
+/* How a shard's frames are to be restored. */
+struct vrt_runner_order {
+    struct vrt_work *work;
+    enum vrt_dtype dtype;
+    struct vrt_kit_watch watch;
+};
+
 /* Frames of a shard. */
 struct vrt_shard_frames {
     int n;
@@ -82,11 +89,11 @@ int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vr
 /*
  * Restores the shard's frames: out[0..n-1] are new frames with the timestamps of in[0..n-1].
  * Return: 0; VRT_RUNNER_E_OUTPUT or an outcome: `error` says what happened; -ECANCELED; -errno.
- * Where it isn't 0, every out[] is NULL.
+ * Where it isn't 0, every out[] is NULL. *times is added to in any case.
  */
-int vrt_runner_run(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
-                   struct vrt_shard_frames *frames, const struct vrt_kit_watch *watch,
-                   struct vrt_kit_times *times, struct vrt_error *error);
+int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *order,
+                   struct vrt_shard_frames *frames, struct vrt_kit_times *times,
+                   struct vrt_error *error);
 
 /* Device memory that a kit and the replica of `work` take; -1: it has none. */
 int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work);

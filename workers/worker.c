@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * One task after the other, each answered with the device's accounts as they are after it, so that
+ * the loop never has to ask. A lost device is closed at once: drivers keep nothing that survives
+ * it, and what is queued behind then fails fast instead of hanging.
+ */
+
 #include "workers/worker.h"
 
 #include <errno.h>
@@ -147,10 +153,13 @@ static bool go_on(void *ctx)
 
 static int do_run(struct worker *worker, struct vrt_worker_task *task)
 {
-    struct vrt_kit_watch watch = { go_on, worker };
+    const struct vrt_runner_order order = {
+        .work = task->work,
+        .dtype = task->dtype,
+        .watch = { go_on, worker },
+    };
 
-    return vrt_runner_run(worker->own.runner, task->work, task->dtype, &task->frames, &watch,
-                          &task->times, &task->error);
+    return vrt_runner_run(worker->own.runner, &order, &task->frames, &task->times, &task->error);
 }
 
 static int perform(struct worker *worker, struct vrt_worker_task *task)
@@ -190,6 +199,7 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
                                  vrt_backend_strerror(task->result));
         (void)ignored;
     }
+    /* Before the accounts are taken: what it held is gone. */
     if (task->result == VRT_BACKEND_E_LOST)
         close_device(worker);
     if (worker->own.runner) {

@@ -21,6 +21,13 @@ enum vrt_thread_role {
 /* Says what the calling thread is, and names it `name` (15 bytes are kept) for debuggers. */
 void vrt_thread_set_role(enum vrt_thread_role role, const char *name);
 
+/*
+ * Lets the calling thread, and those it will start, have less of the processor than threads of
+ * priority 0 where both want it: `nice` from 1 to 19. Where the system has no priorities for single
+ * threads, nothing happens.
+ */
+void vrt_thread_set_nice(int nice);
+
 /* What the calling thread said it is. */
 enum vrt_thread_role vrt_thread_role(void);
 

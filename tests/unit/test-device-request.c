@@ -92,8 +92,9 @@ static void check_case(const struct request_case *c)
 {
     struct vrt_device_choice choice = { 0 };
     struct vrt_error error = { 0 };
-    int r = vrt_device_request_resolve(c->request, c->fallback, c->machine, count(c->machine),
-                                       &choice, &error);
+    const struct vrt_device_request request = { c->request, c->fallback, c->machine,
+                                                count(c->machine) };
+    int r = vrt_device_request_resolve(&request, &choice, &error);
 
     fprintf(stderr, "  %s: %s%s\n", c->request, choice.warning, error.message);
     expect_int(r, c->r);
@@ -133,11 +134,11 @@ static void test_nothing_there(void)
     struct vrt_device_choice choice;
     struct vrt_error error = { 0 };
 
-    expect_int(vrt_device_request_resolve("auto", VRT_FALLBACK_ALLOW, &plain[2], 1, &choice,
-                                          &error), -ENODEV);
+    struct vrt_device_request request = { "auto", VRT_FALLBACK_ALLOW, &plain[2], 1 };
+    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
     expect_contains(error.message, "no device");
-    expect_int(vrt_device_request_resolve("cuda", VRT_FALLBACK_ALLOW, &plain[2], 1, &choice,
-                                          &error), -ENODEV);
+    request.text = "cuda";
+    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
 }
 
 static void test_fallback_names(void)

@@ -104,14 +104,14 @@ static bool go_on(void *ctx)
 static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret_out,
                struct vrt_error *error)
 {
-    const struct vrt_kit_watch watch = { go_on, bench };
+    const struct vrt_runner_order order = { bench->work, dtype, { go_on, bench } };
     struct vrt_shard_frames frames = { .n = 1, .in = { picture(&bench->work->in) } };
     struct vrt_kit_times times = { 0 };
     int r;
 
     frames.in[0]->pts = 77;
     frames.in[0]->index = 5;
-    r = vrt_runner_run(bench->runner, bench->work, dtype, &frames, &watch, &times, error);
+    r = vrt_runner_run(bench->runner, &order, &frames, &times, error);
     vrt_frame_unref(frames.in[0]);
     expect_int(frames.out[0] != NULL, r == 0);
     if (r)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Small shards: the first frames come out soon, the last ones keep all devices busy to the end, and
+ * little memory lies in queues. Large enough that the loop isn't asked thousands of times a second.
+ */
+
 #include "frames/clip.h"
 
 /* Pixels that a shard should have at least. */

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Sizes are found by search rather than by formula: what a remainder and a grid of multiples do to
+ * a quotient is easier to test than to derive. Axes are short (tiles, not pixels), so it costs
+ * nothing.
+ */
+
 #include "frames/tile.h"
 
 /* Up to this radius the overlap is the radius, and tiles change nothing. */
@@ -58,6 +64,7 @@ static struct vrt_tile_axis axis_of_count(int frame, int n, struct vrt_tile_need
     int remainder = frame % needs.multiple;
     int size = (frame + (n - 1) * 2 * needs.overlap + n - 1) / n;
 
+    /* The frame's remainder, so that the last tile's origin is on the grid as well. */
     size += (remainder - size % needs.multiple + needs.multiple) % needs.multiple;
     while (size < frame && axis_of_size(frame, size, needs).n > n)
         size += needs.multiple;
