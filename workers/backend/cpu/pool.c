@@ -20,7 +20,7 @@
 #include "base/thread.h"
 
 #define SPINS 1000          /* some microseconds */
-#define NICE 5              /* above the priority of threads that answer or encode */
+#define NICE 2              /* a little behind threads that answer, decode and encode */
 
 struct pool_thread {
     struct vrt_cpu_pool *pool;
@@ -90,18 +90,24 @@ static void run_tasks(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int
     }
 }
 
+/* A thread that answers must not wait for one that computes. Refusals cost only that. */
+static void lower_priority(void)
+{
+    const struct sched_param param = { 0 };
+
+    pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
+    if (getpriority(PRIO_PROCESS, 0) < NICE)
+        setpriority(PRIO_PROCESS, 0, NICE);
+}
+
 static void *pool_main(void *argument)
 {
     struct pool_thread *self = argument;
     struct vrt_cpu_pool *pool = self->pool;
     unsigned seen = 0;
-    const struct sched_param param = { 0 };
 
     vrt_thread_set_role(VRT_THREAD_POOL, "vrt-cpu-pool");
-
-    /* A thread that answers must not wait for one that computes. Refusals cost only that. */
-    pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
-    setpriority(PRIO_PROCESS, 0, NICE);
+    lower_priority();
     if (pool->begin)
         pool->begin();
 
@@ -169,6 +175,7 @@ int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_po
         if (r)
             return vrt_fold(r);
     }
+    lower_priority();
 
     *ret_pool = VRT_STEAL(pool);
     return 0;

@@ -35,7 +35,8 @@ struct vrt_cpu_pool_params {
 };
 
 /*
- * Starts n_threads - 1 threads, of a somewhat lower priority than the caller's. Return: 0, -errno.
+ * Starts n_threads - 1 threads. All of them and the caller have a slightly lower priority from
+ * now on. Return: 0, -errno.
  */
 int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_pool **ret_pool);
 
