@@ -4,11 +4,11 @@
 /*
  * Convolutions by oneDNN, called single-threaded from the pool's threads
  *
- * A band of rows is one call. Activations stay channels-last: bands of a dense tensor are used in
- * place, those of a view are made dense first, in scratch memory that stays in the second-level
- * cache. Where oneDNN would leave its fast implementations to fuse something (PReLU, a residual, a
- * strided output), the sums of a band go to scratch memory instead and the epilogue does the rest
- * from there.
+ * A tile of the output is one call. Activations stay channels-last: rows of a dense tensor are
+ * used in place, squares of a view are copied first, into scratch memory that stays in the
+ * second-level cache, because oneDNN has no fast implementation for a view. Where it would leave
+ * its fast implementations to fuse something (PReLU, a residual, a strided output), the sums of a
+ * tile go to scratch memory instead and the epilogue does the rest from there.
  *
  * Primitives are cached by oneDNN itself, keyed by shape: the same layer of another program, or
  * another layer of the same shape, makes none.
@@ -59,7 +59,7 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
 /* Return: NULL. */
 struct vrt_conv *vrt_conv_free(struct vrt_conv *conv);
 
-/* How many bands it has: a matter of its shapes alone. */
+/* How many tiles it has: a matter of its shapes alone. */
 int vrt_conv_n_units(const struct vrt_conv *conv);
 
 /* Scratch memory of one thread. */
@@ -69,7 +69,7 @@ size_t vrt_conv_scratch_bytes(const struct vrt_conv *conv);
 int vrt_conv_measure(struct vrt_dnnl *dnnl, const struct vrt_op *op, const struct vrt_cpu_isa *isa,
                      size_t *ret_scratch_bytes);
 
-/* Computes one band. Return: 0; -EIO, where oneDNN failed. Thread: `thread` of the pool. */
+/* Computes one tile. Return: 0; -EIO, where oneDNN failed. Thread: `thread` of the pool. */
 int vrt_conv_run(const struct vrt_conv *conv, const struct vrt_cpu_call *call, int unit,
                  int thread);
 

@@ -17,7 +17,7 @@ struct vrt_dnnl {
 /* One call's shape: frames 1, stride 1. */
 struct vrt_dnnl_shape {
     int in_c, out_c, k;
-    int w, in_h, pad_top, pad_bottom;
+    int in_h, in_w, pad_top, pad_bottom, pad_side;
     enum vrt_dtype dtype, out_dtype;        /* of input and weights; of the output */
     bool has_bias;
     bool has_activation;            /* fused: x < 0 ? slope * x : x */
@@ -29,11 +29,6 @@ struct vrt_conv_weights {
     dnnl_memory_t memory;           /* oneDNN owns the bytes */
 };
 
-/* Rows of the output of a call. */
-static inline int vrt_dnnl_out_h(const struct vrt_dnnl_shape *shape)
-{
-    return shape->in_h + shape->pad_top + shape->pad_bottom - shape->k + 1;
-}
 
 /* "out of memory" or "some failure" of ours for a status of oneDNN's, logged with `what`. */
 int vrt_dnnl_raise(dnnl_status_t status, const char *what);
@@ -62,3 +57,56 @@ void vrt_dnnl_descp(dnnl_primitive_desc_t *desc);
  */
 int vrt_conv_weights_fit(const struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
                          dnnl_memory_t *ret_memory);
+
+/*
+ * A convolution is cut into tiles of the output: whole rows where the input is dense, so that it
+ * is used in place, or small squares of a view, whose input is copied into scratch memory.
+ */
+struct vrt_conv_tile {
+    int d, y0, y1, x0, x1;
+};
+
+/* Memory objects are bound to addresses, so each thread has its own. */
+struct vrt_conv_binding {
+    dnnl_memory_t in, out, scratchpad;
+};
+
+/* One shape that tiles have: those at the edges and the last ones differ from the others. */
+struct vrt_conv_variant {
+    struct vrt_dnnl_shape shape;
+    dnnl_primitive_desc_t desc;
+    dnnl_primitive_t primitive;             /* NULL while there are no weights */
+    dnnl_memory_t weights;                  /* a handle on the replica's, almost always */
+    struct vrt_conv_binding *bindings;      /* [n_threads] */
+};
+
+/* Rows: up to 3 tiles meet the padding above, 3 that below. Squares: whole or cut, each way. */
+#define VRT_CONV_MAX_VARIANTS 8
+
+struct vrt_conv {
+    struct vrt_dnnl *dnnl;
+    struct vrt_conv_params params;          /* params.op points to `op` */
+    struct vrt_op op;
+    bool gathers;                           /* tiles of the input are copied first */
+    bool finishes;                          /* sums go through the epilogue */
+    float *slopes;                          /* [O]; NULL: the epilogue has no activation */
+    dnnl_memory_t bias;
+
+    int tile_h, tile_w, n_tiles_y, n_tiles_x;
+    struct vrt_conv_variant variants[VRT_CONV_MAX_VARIANTS];
+    int n_variants;
+
+    /* Places in a thread's scratch memory, whose first part is the copy of the input. */
+    size_t sums_offset, rows_offset, scratchpad_offset, scratch_bytes;
+};
+
+/* Tile `unit` of all frames. */
+struct vrt_conv_tile vrt_conv_tile(const struct vrt_conv *conv, int unit);
+
+/* The variant that computes a tile. */
+const struct vrt_conv_variant *vrt_conv_variant(const struct vrt_conv *conv,
+                                                const struct vrt_conv_tile *tile);
+
+/* Everything of a convolution that depends on shapes alone. Return: 0; -ENOMEM, -EIO. */
+int vrt_conv_describe(struct vrt_dnnl *dnnl, const struct vrt_op *op,
+                      const struct vrt_cpu_isa *isa, struct vrt_conv **ret_conv);

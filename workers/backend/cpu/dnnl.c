@@ -105,13 +105,15 @@ static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *
 static dnnl_status_t make_desc(const struct vrt_dnnl_shape *s, const dnnl_memory_desc_t *layout,
                                dnnl_convolution_desc_t *ret_desc)
 {
-    const int out_h = vrt_dnnl_out_h(s), side = s->k / 2;
-    const dnnl_dims_t in_dims = { 1, s->in_c, s->in_h, s->w };
-    const dnnl_dims_t out_dims = { 1, s->out_c, out_h, s->w };
+    const int out_h = s->in_h + s->pad_top + s->pad_bottom - s->k + 1;
+    const int out_w = s->in_w + 2 * s->pad_side - s->k + 1;
+    const dnnl_dims_t in_dims = { 1, s->in_c, s->in_h, s->in_w };
+    const dnnl_dims_t out_dims = { 1, s->out_c, out_h, out_w };
     const dnnl_dims_t weights_dims = { s->out_c, s->in_c, s->k, s->k };
     const dnnl_dims_t bias_dims = { s->out_c };
     const dnnl_dims_t strides = { 1, 1 };
-    const dnnl_dims_t pad_first = { s->pad_top, side }, pad_last = { s->pad_bottom, side };
+    const dnnl_dims_t pad_first = { s->pad_top, s->pad_side };
+    const dnnl_dims_t pad_last = { s->pad_bottom, s->pad_side };
     dnnl_memory_desc_t in, out, weights, bias;
 
     dnnl_memory_desc_init_by_tag(&in, 4, in_dims, vrt_dnnl_type(s->dtype), dnnl_nhwc);
@@ -187,7 +189,7 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
 {
     const struct vrt_dnnl_shape typical = {
         .in_c = shape->in_c, .out_c = shape->out_c, .k = shape->k,
-        .w = TYPICAL_WIDTH, .in_h = TYPICAL_ROWS + shape->k - 1,
+        .in_h = TYPICAL_ROWS + shape->k - 1, .in_w = TYPICAL_WIDTH, .pad_side = shape->k / 2,
         .dtype = shape->dtype, .out_dtype = shape->dtype, .has_bias = true,
     };
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;

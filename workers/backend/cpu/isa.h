@@ -51,7 +51,7 @@ struct vrt_cpu_kernel {
 
 /* What follows a convolution's sums: out = activation(sums) * scale + residual. */
 struct vrt_cpu_epilogue {
-    const float *sums;          /* [W,O] dense: one row */
+    const float *sums;          /* [n,O] dense: of one row */
     const float *slopes;        /* [O], or NULL: no activation */
     float scale;
     const struct vrt_tensor *residual, *out;
@@ -64,12 +64,13 @@ struct vrt_cpu_isa {
     const char *name;
     const struct vrt_cpu_kernel *kernels[VRT_OP_KIND_COUNT];    /* conv2d: NULL */
 
-    /* Around convolutions: finishes row y of frame d of the output. */
-    void (*epilogue)(const struct vrt_cpu_epilogue *e, int d, int y);
+    /* Around convolutions: finishes n pixels from (d, y, x) = first on. */
+    void (*epilogue)(const struct vrt_cpu_epilogue *e, const int first[3], int n);
     size_t (*epilogue_scratch_bytes)(int channels);
 
-    /* Copies row at[1] of frame at[0] of `t` to dst, [W,C] dense. */
-    void (*gather)(const struct vrt_tensor *t, const void *base, const int at[2], void *dst);
+    /* Copies n pixels from (d, y, x) = at on to dst, [n,C] dense. */
+    void (*gather)(const struct vrt_tensor *t, const void *base, const int at[3], int n,
+                   void *dst);
 };
 
 /* The best of those built that this machine has, and that oneDNN was not told to do without. */

@@ -35,6 +35,7 @@ extern const struct vrt_cpu_kernel vrt_cpu_op_rgb_to_yuv;
 extern const struct vrt_cpu_kernel vrt_cpu_op_range;
 
 /* The parts of conv2d around oneDNN: see the members of struct vrt_cpu_isa. */
-void vrt_cpu_conv_epilogue(const struct vrt_cpu_epilogue *e, int d, int y);
+void vrt_cpu_conv_epilogue(const struct vrt_cpu_epilogue *e, const int first[3], int n);
 size_t vrt_cpu_conv_epilogue_scratch_bytes(int channels);
-void vrt_cpu_conv_gather(const struct vrt_tensor *t, const void *base, const int at[2], void *dst);
+void vrt_cpu_conv_gather(const struct vrt_tensor *t, const void *base, const int at[3], int n,
+                         void *dst);
