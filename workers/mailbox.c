@@ -212,7 +212,7 @@ static void *thread_main(void *arg)
 
     vrt_thread_set_role(VRT_THREAD_WORKER, mailbox->name);
     if (mailbox->nice)
-        vrt_thread_set_nice(mailbox->nice);
+        vrt_thread_set_background(mailbox->nice);
     mailbox->run(mailbox, mailbox->run_ctx);
 
     pthread_mutex_lock(&outbox->lock);

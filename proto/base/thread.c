@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 static _Thread_local enum vrt_thread_role thread_role = VRT_THREAD_ANY;
 
@@ -18,16 +17,6 @@ void vrt_thread_set_role(enum vrt_thread_role role, const char *name)
     pthread_setname_np(short_name);
 #else
     pthread_setname_np(pthread_self(), short_name);
-#endif
-}
-
-void vrt_thread_set_nice(int nice)
-{
-#ifdef __linux__
-    /* On Linux 0 is the calling thread alone. More nice is never refused. */
-    setpriority(PRIO_PROCESS, 0, nice);
-#else
-    (void)nice;
 #endif
 }
 

@@ -22,11 +22,10 @@ enum vrt_thread_role {
 void vrt_thread_set_role(enum vrt_thread_role role, const char *name);
 
 /*
- * Lets the calling thread, and those it will start, have less of the processor than threads of
- * priority 0 where both want it: `nice` from 1 to 19. Where the system has no priorities for single
- * threads, nothing happens.
+ * The calling thread, and those it starts from now on, compute for long: they stay behind threads
+ * that answer, by `nice` (never a higher priority than before) and by giving way soon.
  */
-void vrt_thread_set_nice(int nice);
+void vrt_thread_set_background(int nice);
 
 /* What the calling thread said it is. */
 enum vrt_thread_role vrt_thread_role(void);
