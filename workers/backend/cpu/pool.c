@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "base/thread.h"
 
@@ -90,16 +89,6 @@ static void run_tasks(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int
     }
 }
 
-/* A thread that answers must not wait for one that computes. Refusals cost only that. */
-static void lower_priority(void)
-{
-    const struct sched_param param = { 0 };
-
-    pthread_setschedparam(pthread_self(), SCHED_BATCH, &param);
-    if (getpriority(PRIO_PROCESS, 0) < NICE)
-        setpriority(PRIO_PROCESS, 0, NICE);
-}
-
 static void *pool_main(void *argument)
 {
     struct pool_thread *self = argument;
@@ -107,7 +96,7 @@ static void *pool_main(void *argument)
     unsigned seen = 0;
 
     vrt_thread_set_role(VRT_THREAD_POOL, "vrt-cpu-pool");
-    lower_priority();
+    vrt_thread_set_background(NICE);
     if (pool->begin)
         pool->begin();
 
@@ -175,7 +164,7 @@ int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_po
         if (r)
             return vrt_fold(r);
     }
-    lower_priority();
+    vrt_thread_set_background(NICE);
 
     *ret_pool = VRT_STEAL(pool);
     return 0;
