@@ -142,7 +142,8 @@ static struct picture stack(const struct picture *a, const struct picture *b)
     size_t plane = (size_t)a->h * (size_t)a->w;
 
     memcpy(y.data, a->data, (size_t)a->c * plane * sizeof(double));
-    memcpy(y.data + (size_t)a->c * plane, b->data, (size_t)b->c * plane * sizeof(double));
+    if (b->c)
+        memcpy(y.data + (size_t)a->c * plane, b->data, (size_t)b->c * plane * sizeof(double));
     return y;
 }
 
