@@ -21,7 +21,7 @@ def main():
     root, build, compiler, *flags = sys.argv[1:]
     command = [*compiler.split(), '-std=gnu17', '-D_GNU_SOURCE', '-Wall', '-Wextra', '-Werror',
                '-fsyntax-only', '-x', 'c', '-I.', '-Iproto', '-Iworkers', f'-I{build}',
-               '-Wno-missing-field-initializers', *flags, '-']
+               '-Wno-missing-field-initializers', '-Wno-psabi', *flags, '-']
     jobs = []
     for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests'):
         for folder, _, names in os.walk(os.path.join(root, top)):
