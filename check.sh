@@ -25,7 +25,7 @@ done
 ./deps.sh --test || exit 1
 out=build-check
 mkdir -p $out
-rm -f $out/*.json $out/*.result
+rm -f $out/*.json $out/*.result $out/*.log
 jobs=$(nproc)
 
 # one NAME SUITES SETUP-OPTION...: configures (again), builds and tests one variant.
@@ -53,8 +53,17 @@ one()
     done
     meson test -C "$dir" --no-rebuild --num-processes "$jobs" --print-errorlogs "${args[@]}" \
         >"$out/$name.test.log" 2>&1
-    echo "ran $?" >"$out/$name.result"
+    local status=$?
+    echo "ran $status" >"$out/$name.result"
     cp "$dir/meson-logs/testlog.json" "$out/$name.json" 2>/dev/null
+    # What failed runs once more, alone: a test that then passes is named as unstable.
+    if [ $status -ne 0 ] && [ -s "$out/$name.json" ]; then
+        local failed
+        mapfile -t failed < <(python3 tests/summary.py --failed "$out/$name.json")
+        meson test -C "$dir" --no-rebuild --num-processes 1 "${failed[@]}" \
+            >"$out/$name.again.log" 2>&1
+        cp "$dir/meson-logs/testlog.json" "$out/$name.again.json" 2>/dev/null
+    fi
     sed -n '/^ *[0-9]*\/[0-9]* .*\(FAIL\|TIMEOUT\|ERROR\|SKIP\)/p' "$out/$name.test.log"
     if grep -qE 'FAIL|TIMEOUT|ERROR' "$out/$name.test.log"; then
         tail -n 150 "$out/$name.test.log"
