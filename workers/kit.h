@@ -24,9 +24,9 @@ struct vrt_kit_times {
 /* What tells whether a result can be right. */
 struct vrt_kit_evidence {
     float min, max, n_not_finite;   /* of the RGB result: the finite values, as the device saw it */
-    /* Largest minus smallest sample of the first plane, as a share of full scale, as the host saw
-     * it: so that a device which lies is caught as well. */
-    float in_contrast, out_contrast;
+    /* Whether the first plane has no contrast to speak of, as the host saw it: so that a device
+     * which lies is caught as well. */
+    bool in_is_blank, out_is_blank;
 };
 
 /* What became of one frame. */

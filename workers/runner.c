@@ -31,10 +31,6 @@
 #define WILD_MIN (-16.0f)
 #define WILD_MAX 17.0f
 
-/* A result of less contrast than OUT from a frame of more than IN is blank. */
-#define BLANK_IN (1.0f / 16)
-#define BLANK_OUT (1.0f / 256)
-
 struct held_replica {
     struct vrt_list link;
     uint64_t checksum;
@@ -388,7 +384,7 @@ static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
         return vrt_refuse(error, r, "device.failed",
                           "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
                           (double)seen->min, (double)seen->max);
-    if (seen->in_contrast > BLANK_IN && seen->out_contrast < BLANK_OUT)
+    if (seen->out_is_blank && !seen->in_is_blank)
         return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
     return 0;
 }
