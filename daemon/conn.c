@@ -241,10 +241,15 @@ static void notice_end(struct vrt_conn *conn)
         vrt_conn_close(conn);
 }
 
-/* Reads what nobody wants. Return: whether there was anything. */
+/* Reads what nobody wants: it ends a stream. Return: whether there was anything. */
 static bool receive_rest(struct vrt_conn *conn)
 {
     struct vrt_peer_files files = { .n = 0 };
+
+    if (conn->state == STREAMING && conn->in_used < conn->in_size) {
+        vrt_conn_close(conn);
+        return false;
+    }
     ssize_t n = vrt_peer_read(conn->fd, conn->in, sizeof(conn->in), &files);
 
     vrt_peer_files_done(&files);

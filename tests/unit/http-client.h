@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A connected, blocking socket whose reads give up after 5 seconds. */
+/* A connected, blocking socket whose reads give up after a minute. */
 int http_client_connect(const char *path);
 
 /* Sends all of it; what the server doesn't take any more is not an error. */

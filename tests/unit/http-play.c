@@ -41,15 +41,6 @@ struct later {
     struct vrt_buf text;
 };
 
-void http_play_limits(struct vrt_conn_limits *limits)
-{
-    vrt_conn_limits_init(limits);
-    limits->request_ms = 300;
-    limits->idle_ms = 600;
-    limits->stall_ms = 600;
-    limits->drain_ms = 300;
-}
-
 static int count_fds(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -143,7 +134,8 @@ static void answer_later(struct http_play *play, struct vrt_conn *conn,
     }
     print_request(request, &later->text);
     vrt_conn_watch(conn, &later->watch);
-    uv_timer_start(&later->timer, on_later, LATER_MS, 0);
+    if (strcmp(request->path, "/later") == 0)
+        uv_timer_start(&later->timer, on_later, LATER_MS, 0);
 }
 
 static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_request *request)
@@ -153,7 +145,8 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
     struct vrt_error error = { .id = NULL };
     const char *path = request->path;
 
-    if (strcmp(path, "/later") == 0 || strcmp(path, "/stream") == 0) {
+    if (strcmp(path, "/later") == 0 || strcmp(path, "/never") == 0 ||
+        strcmp(path, "/stream") == 0) {
         answer_later(play, conn, request);
         return;
     }

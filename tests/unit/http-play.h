@@ -6,6 +6,7 @@
  *
  * Its routes:  /echo    answers with method, path, query and body, one a line
  *              /later   answers the same after 30 ms
+ *              /never   waits until the client vanishes
  *              /files   answers with how many files came, and the first bytes of each
  *              /keep    the same, and keeps the files open until http_play_stop()
  *              /stream  an event every millisecond
@@ -20,9 +21,6 @@
 #include "daemon/quota.h"
 
 struct http_play;
-
-/* The limits of the API, but request_ms and idle_ms of a test's patience. */
-void http_play_limits(struct vrt_conn_limits *limits);
 
 /* Starts the server; it ends the test if that fails. */
 struct http_play *http_play_start(const struct vrt_conn_limits *limits,

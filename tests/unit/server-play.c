@@ -162,7 +162,7 @@ int play_show(struct play *play, long long id, struct vrt_job_info *ret_info)
 
 void play_wait_for(struct play *play, long long id, int state, struct vrt_job_info *ret_info)
 {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 20000; i++) {
         expect_int(play_show(play, id, ret_info), 200);
         if (ret_info->state >= state)
             return;
