@@ -83,8 +83,8 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
 {
     const struct vrt_intake_params params = {
         .outbox = vrt_pool_outbox(pipeline->pool),
-        .input_fd = pipeline->input_fd,
-        .input_name = pipeline->input_name,
+        .files = &pipeline->admission.files,
+        .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
         .cancel = &pipeline->cancel,
         .ended = intake_ended,

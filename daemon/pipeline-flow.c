@@ -150,8 +150,8 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
 {
     const struct vrt_intake_params intake = {
         .outbox = vrt_pool_outbox(pipeline->pool),
-        .input_fd = pipeline->input_fd,
-        .input_name = pipeline->input_name,
+        .files = &pipeline->admission.files,
+        .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
         .cancel = &pipeline->cancel,
         .ended = intake_ended,
@@ -161,9 +161,7 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         .outbox = vrt_pool_outbox(pipeline->pool),
         .job_id = pipeline->job_id,
         .spool_fd = pipeline->spool_fd,
-        .input_fd = pipeline->input_fd,
-        .output_fd = pipeline->output_fd,
-        .input_name = pipeline->input_name,
+        .files = &pipeline->admission.files,
         .encoder = &pipeline->admission.encoder,
         .container = pipeline->admission.container,
         .segment_frames = pipeline->info.recipe.segment_frames,

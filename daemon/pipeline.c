@@ -117,12 +117,14 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
 {
     pipeline->admission = (struct vrt_admission){
         .job_id = pipeline->job_id,
-        .input_fd = pipeline->input_fd,
-        .output_fd = pipeline->output_fd,
+        .files = {
+            .input_fd = pipeline->input_fd,
+            .output_fd = pipeline->output_fd,
+            .input_name = pipeline->input_name,
+            .output_name = pipeline->output_name,
+        },
         .spool_fd = pipeline->spool_fd,
         .model_fd = pipeline->model_fd,
-        .input_name = pipeline->input_name,
-        .output_name = pipeline->output_name,
         .model_name = pipeline->model_name,
         .codec = pipeline->codec,
         .preset = pipeline->preset,

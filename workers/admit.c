@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/checkpoint.h"
@@ -24,37 +23,16 @@
 /* No network's output is larger: what encoders and frames can hold. */
 #define SIDE_MAX 16384
 
-/* The descriptors: a result that can be read back, in another file than the input. */
-static int check_files(const struct vrt_admission *admission, struct vrt_error *error)
-{
-    struct stat in, out;
-    int flags = fcntl(admission->output_fd, F_GETFL);
-
-    if (fstat(admission->input_fd, &in) < 0 || fstat(admission->output_fd, &out) < 0 || flags < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "the job's files");
-    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-        return vrt_refuse(error, -EINVAL, "job.same_file",
-                          "the output is the input's own file: name another one");
-    if (!S_ISREG(out.st_mode))
-        return vrt_refuse(error, -EINVAL, "job.output", "%s is no regular file",
-                          admission->output_name);
-    if ((flags & O_ACCMODE) != O_RDWR)
-        return vrt_refuse(error, -EBADF, "job.output",
-                          "%s must be open for reading and writing: the result is read back",
-                          admission->output_name);
-    return 0;
-}
-
 static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     const struct vrt_reader_params params = {
         .n_threads = PROBE_THREADS,
         .strict = admission->strict,
-        .name = admission->input_name,
+        .name = admission->files.input_name,
         .cancel = admission->cancel,
     };
-    int r = vrt_reader_open(admission->input_fd, &params, &reader, error);
+    int r = vrt_reader_open(admission->files.input_fd, &params, &reader, error);
 
     if (r)
         return vrt_fold(r);
@@ -102,7 +80,7 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
         .width = admission->input.format.width * info->scale,
         .height = admission->input.format.height * info->scale,
     };
-    int r = vrt_container_from_name(admission->output_name, &admission->container, error);
+    int r = vrt_container_from_name(admission->files.output_name, &admission->container, error);
 
     if (!r)
         r = vrt_codec_from_name(admission->codec ? admission->codec : "h264", &encoder->codec,
@@ -115,8 +93,8 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     if (!r)
         r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
     if (!r)
-        r = vrt_joiner_preview(admission->input_fd, admission->input_name, admission->container,
-                               &admission->warnings, error);
+        r = vrt_joiner_preview(admission->files.input_fd, admission->files.input_name,
+                               admission->container, &admission->warnings, error);
     if (r)
         return vrt_fold(r);
     encoder->quality = admission->quality;
@@ -144,7 +122,7 @@ static int try_encoder(const struct vrt_admission *admission, struct vrt_error *
 
 int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
 {
-    int r = check_files(admission, error);
+    int r = vrt_files_note(&admission->files, error);
 
     if (!r)
         r = probe_input(admission, error);

@@ -15,13 +15,15 @@
 #include "frames/encoder.h"
 #include "frames/reader.h"
 #include "model/network.h"
+#include "workers/files.h"
 #include "workers/recipe.h"
 
 struct vrt_admission {
     /* What is asked. The strings and descriptors outlive the admission. */
     const char *job_id;
-    int input_fd, output_fd, spool_fd, model_fd;
-    const char *input_name, *output_name, *model_name;
+    struct vrt_files files;         /* its descriptors and names; the rest is found out */
+    int spool_fd, model_fd;
+    const char *model_name;
     const char *codec, *preset;     /* NULL: the default */
     int quality;                    /* -1: the default */
     int tile, overlap;              /* 0, -1: to be chosen */

@@ -19,8 +19,8 @@
 
 struct intake {
     /* immutable */
-    int input_fd;
-    const char *input_name;
+    const struct vrt_files *files;
+    const struct vrt_reader_info *expected;
     bool strict;
     const atomic_bool *cancel;
 
@@ -76,23 +76,44 @@ static int finish(struct intake *intake, struct vrt_intake_task *task)
     task->at_end = true;
     task->info = malloc(sizeof(*task->info));
     if (!task->info)
-        return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), intake->input_name);
+        return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM),
+                                intake->files->input_name);
     *task->info = *vrt_reader_info(intake->own.reader);
     task->duration_ns = task->info->n_frames > 0 ? duration_ns(intake) : 0;
     return 0;
+}
+
+/* Devices and encoder were set up for what admission saw, and trust that it comes. */
+static int check_expected(const struct intake *intake, struct vrt_error *error)
+{
+    const struct vrt_reader_info *is = vrt_reader_info(intake->own.reader);
+    const struct vrt_reader_info *was = intake->expected;
+
+    if (vrt_frame_format_same_planes(&is->format, &was->format) &&
+        is->time_base.num == was->time_base.num && is->time_base.den == was->time_base.den)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
+                      "%s is another video than it was when the job was submitted",
+                      intake->files->input_name);
 }
 
 static int open_reader(struct intake *intake, struct vrt_error *error)
 {
     const struct vrt_reader_params params = {
         .strict = intake->strict,
-        .name = intake->input_name,
+        .name = intake->files->input_name,
         .cancel = intake->cancel,
     };
+    int r;
 
     if (intake->own.reader)
         return 0;
-    return vrt_fold(vrt_reader_open(intake->input_fd, &params, &intake->own.reader, error));
+    r = vrt_files_check(intake->files, error);
+    if (!r)
+        r = vrt_reader_open(intake->files->input_fd, &params, &intake->own.reader, error);
+    if (!r)
+        r = check_expected(intake, error);
+    return vrt_fold(r);
 }
 
 static int decode(struct intake *intake, struct vrt_intake_task *task)
@@ -148,8 +169,8 @@ int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!intake)
         return vrt_raise(-ENOMEM);
-    intake->input_fd = params->input_fd;
-    intake->input_name = params->input_name;
+    intake->files = params->files;
+    intake->expected = params->expected;
     intake->strict = params->strict;
     intake->cancel = params->cancel;
     const struct vrt_mailbox_params mailbox = {

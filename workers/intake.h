@@ -40,8 +40,8 @@ struct vrt_intake_task {
 
 struct vrt_intake_params {
     struct vrt_outbox *outbox;
-    int input_fd;                   /* stays open until `ended` */
-    const char *input_name;         /* likewise */
+    const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
+    const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     bool strict;
     const atomic_bool *cancel;      /* likewise */
     void (*ended)(void *ctx, bool abandoned);

@@ -99,8 +99,11 @@ static int end_segment(struct outlet *outlet, struct vrt_error *error)
 
 static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
 {
+    int r = vrt_files_check(outlet->params.files, &task->error);
+
+    if (r)
+        return vrt_fold(r);
     for (int i = 0; i < task->frames.n; i++) {
-        int r = 0;
         if (atomic_load(outlet->params.cancel))
             return vrt_raise(-ECANCELED);
         if (!outlet->own.encoder)
@@ -119,12 +122,13 @@ static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
 
 static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
 {
+    const struct vrt_files *files = outlet->params.files;
     const struct vrt_joiner_params params = {
         .segment_fds = outlet->own.segment_fds,
         .n_segments = outlet->own.n_segments,
-        .input_fd = outlet->params.input_fd,
-        .input_name = outlet->params.input_name,
-        .output_fd = outlet->params.output_fd,
+        .input_fd = files->input_fd,
+        .input_name = files->input_name,
+        .output_fd = files->output_fd,
         .container = outlet->params.container,
         .cancel = outlet->params.cancel,
     };
@@ -139,10 +143,13 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
     if (!r && !result)
         r = vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
     if (!r)
+        r = vrt_files_check(files, &task->error);
+    if (!r)
         r = vrt_joiner_run(&params, result, &task->error);
     if (!r)
-        r = vrt_joiner_verify(outlet->params.output_fd, &expected, outlet->params.cancel,
-                              &task->error);
+        r = vrt_joiner_verify(files->output_fd, &expected, outlet->params.cancel, &task->error);
+    if (!r)
+        r = vrt_files_check(files, &task->error);
     if (r)
         return vrt_fold(r);
     outlet->own.is_finished = true;
@@ -166,7 +173,7 @@ static void clean_up(struct outlet *outlet)
             vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
                             outlet->params.job_id, name, strerror(errno));
     }
-    if (!outlet->own.is_finished && ftruncate(outlet->params.output_fd, 0) < 0)
+    if (!outlet->own.is_finished && ftruncate(outlet->params.files->output_fd, 0) < 0)
         vrt_log_warning("job %s: its incomplete output can't be emptied: %s, ignoring",
                         outlet->params.job_id, strerror(errno));
     free(outlet->own.segment_fds);

@@ -13,6 +13,7 @@
 #include "frames/container.h"
 #include "frames/encoder.h"
 #include "frames/joiner.h"
+#include "workers/files.h"
 #include "workers/mailbox.h"
 #include "workers/runner.h"
 
@@ -44,8 +45,8 @@ struct vrt_outlet_task {
 struct vrt_outlet_params {
     struct vrt_outbox *outbox;
     const char *job_id;
-    int spool_fd, input_fd, output_fd;
-    const char *input_name;
+    int spool_fd;
+    const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_encoder_params *encoder;
     enum vrt_container container;
     int64_t segment_frames;

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Files that others touch while a job waits or runs."""
+import json
+import os
+import shutil
+import time
+
+import harness
+from harness import clip, video_stream
+
+FRAMES = 48
+
+
+class Files(harness.Case):
+    config = {'jobs': {'max_running': 1}, 'devices': {'fault': 'submit:every=1 delay=15ms'}}
+
+    def submit(self, source, target):
+        done = self.vrtctl('submit', '--json', '--output', target, source)
+        return json.loads(done.stdout)['id']
+
+    def show(self, job):
+        return json.loads(self.vrtctl('show', '--json', job).stdout)
+
+    def begin(self, name):
+        """A job that has done some of its frames: its number, input and output."""
+        source = clip(self.path(f'{name}.mp4'), frames=FRAMES)
+        target = self.path(f'{name}.out.mp4')
+        job = self.submit(source, target)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not 0 < self.show(job)['frames_done'] < FRAMES:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        return job, source, target
+
+    def fails(self, job, says):
+        self.vrtctl('wait', job, status=1)
+        shown = self.show(job)
+        self.assertEqual(shown['state'], 'failed')
+        self.assertIn(says, shown['error']['message'])
+
+    def test_input_that_is_written_to(self):
+        job, source, target = self.begin('written')
+        with open(source, 'ab') as f:
+            f.write(b'more')
+        self.fails(job, 'was changed after')
+        self.assertEqual(os.path.getsize(target), 0)
+
+    def test_input_that_is_cut_short(self):
+        job, source, _ = self.begin('cut')
+        os.truncate(source, 1000)
+        self.fails(job, 'was changed after')
+
+    def test_output_that_is_deleted(self):
+        job, _, target = self.begin('deleted')
+        os.unlink(target)
+        self.fails(job, 'was deleted before')
+        self.assertFalse(os.path.exists(target))
+
+    def test_input_that_is_renamed_or_deleted(self):
+        job, source, target = self.begin('renamed')
+        os.rename(source, source + '.elsewhere')
+        os.unlink(source + '.elsewhere')
+        self.vrtctl('wait', job)
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), FRAMES)
+
+    def test_input_that_another_video_replaces_while_it_waits(self):
+        first, _, _ = self.begin('first')
+        source = clip(self.path('waiting.mp4'), frames=FRAMES)
+        other = clip(self.path('other.mp4'), '-pix_fmt', 'yuv444p', frames=FRAMES, size='322x182')
+        job = self.submit(source, self.path('waiting.out.mp4'))
+        shutil.copyfile(other, source)
+        self.fails(job, 'was changed after')
+        self.vrtctl('wait', first)
+        devices = json.loads(self.vrtctl('devices', '--json').stdout.splitlines()[0])
+        self.assertEqual((devices['state'], devices['shards_failed']), ('ready', 0))
+
+
+if __name__ == '__main__':
+    harness.main()

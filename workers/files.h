@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A job's files, and whether they are still what they were when it was admitted
+ *
+ * Hours may lie between admission and the end. An input that somebody wrote to meanwhile would
+ * give a result with the pictures of one video and the sound of another; an output that somebody
+ * deleted, none at all.
+ *
+ * Thread: any, one at a time.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/error.h"
+
+struct vrt_files {
+    int input_fd, output_fd;                    /* the caller's, like the names */
+    const char *input_name, *output_name;
+
+    /* As they were, by vrt_files_note(). */
+    int64_t input_bytes;
+    struct timespec input_modified;
+    bool output_has_name;                       /* else nobody can have deleted it */
+};
+
+/*
+ * Notes what the files are now. Return: 0; -errno with a sentence: no result can be made of them
+ * (the input must be a regular file, the output another one that can be read back).
+ */
+int vrt_files_note(struct vrt_files *files, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Return: 0; -ESTALE with a sentence: they are not what was noted. A few microseconds. */
+int vrt_files_check(const struct vrt_files *files, struct vrt_error *error) VRT_MUST_CHECK;
