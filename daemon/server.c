@@ -4,8 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -272,7 +271,7 @@ static void name_handle(uv_handle_t *handle, void *ctx)
                   uv_handle_type_name(handle->type), (void *)handle);
 }
 
-/* Frees what doesn't live on the loop, after it. */
+/* Frees what doesn't live on the loop, after it, and the server. */
 static int end(struct server *server, struct vrt_error *error)
 {
     int r = uv_loop_close(&server->loop);
@@ -284,29 +283,36 @@ static int end(struct server *server, struct vrt_error *error)
     vrt_pool_free(server->api.pool);
     vrt_models_free(server->models);
     vrt_quota_free(server->quota);
+    free(server);
     return r;
 }
 
 int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *error)
 {
-    struct server server = { .params = params };
+    struct server *server = calloc(1, sizeof(*server));
 
+    if (!server)
+        return vrt_refuse_errno(error, -ENOMEM, "starting the daemon");
     vrt_thread_set_role(VRT_THREAD_LOOP, "vrtd");
-    int r = uv_loop_init(&server.loop);
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
-    server.api.loop = &server.loop;
-    server.api.started_ns = vrt_clock_now_ns();
-    r = start(&server, error);
+    server->params = params;
+    int r = uv_loop_init(&server->loop);
     if (r < 0) {
-        server.stopping = true;
-        stop_next(&server);
+        free(server);
+        return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
+    }
+    server->api.loop = &server->loop;
+    server->api.started_ns = vrt_clock_now_ns();
+    r = start(server, error);
+    if (r < 0) {
+        server->stopping = true;
+        stop_next(server);
     } else {
         vrt_notify_ready();
     }
-    uv_run(&server.loop, UV_RUN_DEFAULT);
-    if (server.hurried)
+    uv_run(&server->loop, UV_RUN_DEFAULT);
+    /* Threads and signals still come to the loop of one that is hurried: it stays. */
+    if (server->hurried)
         return VRT_SERVER_E_HURRIED;
-    int closed = end(&server, error);
+    int closed = end(server, error);
     return vrt_fold(r < 0 ? r : closed);
 }
