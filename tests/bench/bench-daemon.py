@@ -65,10 +65,11 @@ class Bench:
 
     def job(self, daemon, source, *options):
         """Wall seconds of a job as its user sees it, and its last JSON."""
-        target = os.path.join(daemon.folder, 'out.mkv')
+        if '--output' not in options:
+            options += ('--output', os.path.join(daemon.folder, 'out.mkv'))
         started = time.monotonic()
         done = subprocess.run([self.harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
-                               '--json', '--overwrite', *options, '--output', target, source],
+                               '--json', '--overwrite', *options, source],
                               check=True, capture_output=True, text=True)
         return time.monotonic() - started, json.loads(done.stdout.strip().splitlines()[-1])
 
@@ -94,30 +95,37 @@ class Bench:
                                  for _ in range(3))
         return (many - one) / repeats / frames
 
-    def codec_cpu(self, recipe):
+    def restored_frames(self):
+        """What a job hands to its encoder, as raw video: what it wrote itself has lost detail, and
+        is less work to encode again."""
+        lossless, raw = self.path('restored.mkv'), self.path('raw.mkv')
+        daemon = self.daemon()
+        self.job(daemon, self.clip, '--codec', 'ffv1', '--output', lossless)
+        daemon.stop()
+        subprocess.run(ffmpeg('-i', lossless, '-c:v', 'rawvideo', '-an', raw), check=True)
+        os.unlink(lossless)
+        return raw
+
+    def codec_cpu(self, recipe, raw):
         """Decoding the input, and encoding the restored frames with the job's own settings."""
         decode = child_cpu(ffmpeg('-threads', CORES, '-i', self.clip, '-f', 'null', '-'))[0]
-        lossless = self.path('restored.mkv')
-        source = os.path.join(self.last_folder, 'out.mkv')
-        subprocess.run(ffmpeg('-i', source, '-c:v', 'rawvideo', '-an', lossless), check=True)
-        read = child_cpu(ffmpeg('-i', lossless, '-f', 'null', '-'))[0]
-        encode = child_cpu(ffmpeg('-i', lossless, '-c:v', 'libx264', '-preset', recipe['preset'],
+        read = child_cpu(ffmpeg('-i', raw, '-f', 'null', '-'))[0]
+        encode = child_cpu(ffmpeg('-i', raw, '-c:v', 'libx264', '-preset', recipe['preset'],
                                   '-crf', recipe['quality'], '-threads',
                                   recipe['encoder_threads'], '-f', 'null', '-'))[0]
-        os.unlink(lossless)
         return decode, encode - read
 
     def efficiency(self):
         walls, networks, codecs = [], [], []
+        raw = self.restored_frames()
         for _ in range(3):
             daemon = self.daemon()
-            self.last_folder = daemon.folder
             wall, job = self.job(daemon, self.clip)
             daemon.stop()
             walls.append(wall)
             networks.append(self.network_cpu_per_frame(job['recipe']['precision'])
                             * job['frames_done'])
-            codecs.append(self.codec_cpu(job['recipe']))
+            codecs.append(self.codec_cpu(job['recipe'], raw))
         wall, network = statistics.median(walls), statistics.median(networks)
         decode = statistics.median(c[0] for c in codecs)
         encode = statistics.median(c[1] for c in codecs)
