@@ -358,7 +358,7 @@ static int push_global(struct vrt_pickle *pickle, struct vrt_text module, struct
 
 static int run_global(struct vrt_pickle *pickle, const struct opcode *opcode)
 {
-    struct vrt_text module, name;
+    struct vrt_text module = { 0 }, name = { 0 };
     int r = take_line(pickle, &module);
 
     (void)opcode;
