@@ -6,6 +6,7 @@
 
 #include "backend/cpu/machine.h"
 #include "backend/cpu/pool.h"
+#include "base/macro.h"
 #include "base/thread.h"
 #include "tests/unit/test.h"
 
@@ -88,6 +89,93 @@ static void count(const void *context, int unit, int thread)
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
+/* As in a chain of ops: each unit needs those beside it of the task before. */
+struct link {
+    atomic_int runs[MAX_UNITS];
+    const struct link *before, *before_that;
+    atomic_int n_wrong;
+};
+
+static void run_link(const void *context, int unit, int thread)
+{
+    struct link *link = (struct link *)context;
+
+    (void)thread;
+    for (int u = VRT_MAX(unit - 1, 0); link->before && u <= VRT_MIN(unit + 1, MAX_UNITS - 1); u++)
+        if (atomic_load_explicit(&link->before->runs[u], memory_order_relaxed) != 1)
+            atomic_fetch_add(&link->n_wrong, 1);
+    for (int u = 0; link->before_that && u < MAX_UNITS; u++)
+        if (atomic_load_explicit(&link->before_that->runs[u], memory_order_relaxed) != 1)
+            atomic_fetch_add(&link->n_wrong, 1);
+    atomic_fetch_add_explicit(&link->runs[unit], 1, memory_order_relaxed);
+}
+
+static void run_chain(struct vrt_cpu_pool *pool)
+{
+    static struct link links[N_TASKS];
+    static struct vrt_cpu_span needs[MAX_UNITS];
+    static atomic_bool units_done[N_TASKS][MAX_UNITS];
+    struct vrt_cpu_task tasks[N_TASKS] = { 0 };
+
+    memset(links, 0, sizeof(links));
+    for (int u = 0; u < MAX_UNITS; u++)
+        needs[u] = (struct vrt_cpu_span){ VRT_MAX(u - 1, 0), VRT_MIN(u + 1, MAX_UNITS - 1) };
+    for (int i = 0; i < N_TASKS; i++) {
+        links[i].before = i > 0 ? &links[i - 1] : NULL;
+        links[i].before_that = i > 1 ? &links[i - 2] : NULL;
+        tasks[i] = (struct vrt_cpu_task){
+            .n_units = MAX_UNITS,
+            .run = run_link,
+            .context = &links[i],
+            .needs = i > 0 ? needs : NULL,
+            .unit_done = units_done[i],
+        };
+    }
+    vrt_cpu_pool_run(pool, tasks, N_TASKS);
+    for (int i = 0; i < N_TASKS; i++) {
+        expect_int(links[i].n_wrong, 0);
+        for (int u = 0; u < MAX_UNITS; u++)
+            expect_int(links[i].runs[u], 1);
+    }
+}
+
+static void test_units_needed(void)
+{
+    for (int n_threads = 1; n_threads <= 6; n_threads++) {
+        const struct vrt_cpu_pool_params params = { .n_threads = n_threads };
+        struct vrt_cpu_pool *pool = NULL;
+
+        expect_int(vrt_cpu_pool_new(&params, &pool), 0);
+        for (int i = 0; i < 5; i++)
+            run_chain(pool);
+        vrt_cpu_pool_free(pool);
+    }
+}
+
+/* Tasks that need nothing of the one before them may overtake it, and are waited for at the end. */
+static void test_nothing_needed(void)
+{
+    static const struct vrt_cpu_span none = { 0, -1 };
+    const struct vrt_cpu_pool_params params = { .n_threads = 3 };
+    struct vrt_cpu_pool *pool = NULL;
+    atomic_bool units_done[3][1];
+    atomic_int n = 0;
+
+    expect_int(vrt_cpu_pool_new(&params, &pool), 0);
+    for (int i = 0; i < 2000; i++) {
+        struct vrt_cpu_task tasks[3];
+
+        for (int t = 0; t < 3; t++)
+            tasks[t] = (struct vrt_cpu_task){
+                .n_units = 1, .run = count, .context = &n,
+                .needs = t > 0 ? &none : NULL, .unit_done = units_done[t],
+            };
+        vrt_cpu_pool_run(pool, tasks, 3);
+        expect_int(n, 3 * (i + 1));
+    }
+    vrt_cpu_pool_free(pool);
+}
+
 /* Threads that wake when all is done already, and runs that follow each other at once. */
 static void test_short_runs(void)
 {
@@ -139,6 +227,8 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "every_unit_once", test_every_unit_once },
+        { "units_needed", test_units_needed },
+        { "nothing_needed", test_nothing_needed },
         { "short_runs", test_short_runs },
         { "no_run", test_no_run },
         { "machine", test_machine },

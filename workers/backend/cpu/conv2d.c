@@ -133,9 +133,13 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
     return 0;
 }
 
-int vrt_conv_n_units(const struct vrt_conv *conv)
+struct vrt_cpu_cut vrt_conv_cut(const struct vrt_conv *conv)
 {
-    return conv->n_tiles_y * conv->n_tiles_x * conv->op.out.shape.d;
+    const struct vrt_shape out = conv->op.out.shape;
+
+    return (struct vrt_cpu_cut){
+        .d = out.d, .h = out.h, .rows = conv->tile_h, .across = conv->n_tiles_x,
+    };
 }
 
 size_t vrt_conv_scratch_bytes(const struct vrt_conv *conv)

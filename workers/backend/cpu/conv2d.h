@@ -16,6 +16,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/isa.h"
+#include "backend/cpu/order.h"
 
 struct vrt_dnnl;
 struct vrt_conv;
@@ -59,8 +60,8 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
 /* Return: NULL. */
 struct vrt_conv *vrt_conv_free(struct vrt_conv *conv);
 
-/* How many tiles it has: a matter of its shapes alone. */
-int vrt_conv_n_units(const struct vrt_conv *conv);
+/* Its tiles, a unit each: a matter of its shapes alone. */
+struct vrt_cpu_cut vrt_conv_cut(const struct vrt_conv *conv);
 
 /* Scratch memory of one thread. */
 size_t vrt_conv_scratch_bytes(const struct vrt_conv *conv);

@@ -4,7 +4,8 @@
  * The thread pool of a CPU device
  *
  * The tasks of a run are an array that every thread walks through: it takes units off the current
- * task until there are none, and passes on when all of them are done. Only a thread that has
+ * task until there are none, and passes on. A unit that was taken is waited for with the unit in
+ * hand: what it needs was taken before it, by a thread that is at work. Only a thread that has
  * entered a run (n_inside) is waited for at its end: one that the system woke too late to find
  * any work holds nobody up.
  */
@@ -36,33 +37,61 @@ struct vrt_cpu_pool {
     /* under lock */
     pthread_mutex_t lock;
     pthread_cond_t wake;    /* a run began, or the pool stops */
-    pthread_cond_t passed;  /* a task is done, or a thread left the run */
+    pthread_cond_t passed;  /* a unit is done, or a thread left the run */
     struct vrt_cpu_task *tasks;             /* NULL: no run */
     int n_tasks;
     unsigned generation;    /* of runs */
     int n_inside;
     bool stop;
 
-    atomic_int n_passed;    /* tasks done in this run; written under the lock */
+    atomic_int n_waiting;   /* threads that wait for units; written under the lock */
 };
 
-static void wait_for_task(struct vrt_cpu_pool *pool, int i)
+static bool is_done(const struct vrt_cpu_task *task)
 {
-    for (int n = 0; n < SPINS; n++) {
-        if (atomic_load_explicit(&pool->n_passed, memory_order_acquire) > i)
+    return atomic_load(&task->n_done) == task->n_units;
+}
+
+/* Whether a unit of task i, or what follows the last one, where i is their number, may begin. */
+static bool is_ready(const struct vrt_cpu_task *tasks, int i, const struct vrt_cpu_span *needs)
+{
+    if (i > 1 && !is_done(&tasks[i - 2]))
+        return false;
+    if (i == 0)
+        return true;
+    if (!needs)
+        return is_done(&tasks[i - 1]);
+    for (int unit = needs->first; unit <= needs->last; unit++)
+        if (!atomic_load(&tasks[i - 1].unit_done[unit]))
+            return false;
+    return true;
+}
+
+static void wait_until_ready(struct vrt_cpu_pool *pool, const struct vrt_cpu_task *tasks, int i,
+                             const struct vrt_cpu_span *needs)
+{
+    for (int n = 0; n < SPINS; n++)
+        if (is_ready(tasks, i, needs))
             return;
-    }
 
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load_explicit(&pool->n_passed, memory_order_relaxed) <= i)
+    atomic_fetch_add(&pool->n_waiting, 1);
+    while (!is_ready(tasks, i, needs))
         pthread_cond_wait(&pool->passed, &pool->lock);
+    atomic_fetch_sub(&pool->n_waiting, 1);
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void pass_task(struct vrt_cpu_pool *pool, int i)
+/* All in one order for all threads (seq_cst): who begins to wait later sees the unit done, who
+ * began before is seen waiting. */
+static void finish_unit(struct vrt_cpu_pool *pool, struct vrt_cpu_task *task, int unit)
 {
+    if (task->unit_done)
+        atomic_store(&task->unit_done[unit], true);
+    atomic_fetch_add(&task->n_done, 1);
+    if (atomic_load(&pool->n_waiting) == 0)
+        return;
     pthread_mutex_lock(&pool->lock);
-    atomic_store_explicit(&pool->n_passed, i + 1, memory_order_release);
     pthread_cond_broadcast(&pool->passed);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -72,20 +101,13 @@ static void run_tasks(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int
 {
     for (int i = 0; i < n_tasks; i++) {
         struct vrt_cpu_task *task = &tasks[i];
-        int mine = 0, unit;
+        int unit;
 
-        while ((unit = atomic_fetch_add_explicit(&task->next, 1, memory_order_relaxed)) <
-               task->n_units) {
+        while ((unit = atomic_fetch_add(&task->next, 1)) < task->n_units) {
+            wait_until_ready(pool, tasks, i, task->needs ? &task->needs[unit] : NULL);
             task->run(task->context, unit, thread);
-            mine++;
+            finish_unit(pool, task, unit);
         }
-
-        /* The release and acquire chain through `done` makes every unit visible to all. */
-        if (mine > 0 && atomic_fetch_add_explicit(&task->done, mine, memory_order_acq_rel) ==
-                            task->n_units - mine)
-            pass_task(pool, i);
-        else
-            wait_for_task(pool, i);
     }
 }
 
@@ -194,11 +216,12 @@ void vrt_cpu_pool_run(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int
 {
     for (int i = 0; i < n_tasks; i++) {
         atomic_store_explicit(&tasks[i].next, 0, memory_order_relaxed);
-        atomic_store_explicit(&tasks[i].done, 0, memory_order_relaxed);
+        atomic_store_explicit(&tasks[i].n_done, 0, memory_order_relaxed);
+        for (int unit = 0; tasks[i].unit_done && unit < tasks[i].n_units; unit++)
+            atomic_store_explicit(&tasks[i].unit_done[unit], false, memory_order_relaxed);
     }
 
     pthread_mutex_lock(&pool->lock);
-    atomic_store_explicit(&pool->n_passed, 0, memory_order_relaxed);
     pool->tasks = tasks;
     pool->n_tasks = n_tasks;
     pool->generation++;
@@ -206,6 +229,7 @@ void vrt_cpu_pool_run(struct vrt_cpu_pool *pool, struct vrt_cpu_task *tasks, int
     pthread_mutex_unlock(&pool->lock);
 
     run_tasks(pool, tasks, n_tasks, 0);
+    wait_until_ready(pool, tasks, n_tasks, NULL);
 
     pthread_mutex_lock(&pool->lock);
     pool->tasks = NULL;

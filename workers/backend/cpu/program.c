@@ -2,7 +2,7 @@
 
 /*
  * Programs of a CPU device: each op is a step, cut into units by its shapes alone, and each step
- * is one or two tasks of the pool
+ * is one or two tasks of the pool; units of one step may begin before the last one's are all done
  *
  * Memory of a step in the arena: the scratch of each thread, then what all threads share.
  */
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "backend/cpu/device.h"
+#include "backend/cpu/order.h"
 
 #define ALIGN 64
 
@@ -28,8 +29,8 @@ struct step {
     const struct vrt_cpu_kernel *kernel;    /* all but conv2d, which has one of these: */
     struct vrt_conv *conv;
     struct vrt_narrow *narrow;
-    int h;                                  /* rows of a frame that units are cut from */
-    int unit_rows, units_per_frame;
+    struct vrt_cpu_cut cut;
+    int n_tasks;
     size_t scratch_bytes;                   /* of each thread */
     struct vrt_cpu_call call;               /* of this submission, without scratch */
     char *scratch;
@@ -41,6 +42,8 @@ struct vrt_cpu_program {
     size_t n_steps;
     struct vrt_cpu_task *tasks;
     int n_tasks;
+    struct vrt_cpu_span *needs;             /* of all units, task after task */
+    atomic_bool *units_done;                /* the same */
     char *arena;
     atomic_int failure;                     /* of this submission: the first */
 };
@@ -78,6 +81,11 @@ static size_t kernel_scratch_bytes(const struct vrt_cpu_kernel *kernel, const st
     return kernel->scratch_bytes ? aligned(kernel->scratch_bytes(op)) : 0;
 }
 
+static size_t shared_bytes(const struct vrt_cpu_kernel *kernel, const struct vrt_op *op)
+{
+    return kernel && kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
+}
+
 /* Whether a conv2d is done by our own loops. */
 static bool is_narrow(const struct vrt_op *op)
 {
@@ -91,18 +99,17 @@ size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
     const struct vrt_cpu_kernel *kernel = cpu->isa->kernels[op->kind];
-    size_t scratch = 0, shared = 0;
+    size_t scratch = 0;
 
     if (kernel) {
         scratch = kernel_scratch_bytes(kernel, op);
-        shared = kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
     } else if (is_narrow(op)) {
         scratch = aligned(vrt_narrow_scratch_bytes(op));
     } else if (vrt_conv_measure(cpu->dnnl, op, cpu->isa, &scratch)) {
         /* program_new() meets the same failure, and can say so. */
         return 0;
     }
-    return scratch * (size_t)cpu->n_threads + shared;
+    return scratch * (size_t)cpu->n_threads + shared_bytes(kernel, op);
 }
 
 static void run_conv(const void *context, int unit, int thread)
@@ -117,26 +124,34 @@ static void run_conv(const void *context, int unit, int thread)
         atomic_compare_exchange_strong(&step->program->failure, &none, r);
 }
 
+/* The frame and, to rows, the band of a unit of whole rows. */
+static int place_unit(const struct vrt_cpu_cut *cut, int unit, int rows[2])
+{
+    const int bands = (cut->h + cut->rows - 1) / cut->rows;
+
+    rows[0] = unit % bands * cut->rows;
+    rows[1] = VRT_MIN(rows[0] + cut->rows, cut->h);
+    return unit / bands;
+}
+
 static void run_narrow(const void *context, int unit, int thread)
 {
     const struct step *step = context;
     struct vrt_cpu_call call = step->call;
-    const int y0 = unit % step->units_per_frame * step->unit_rows;
+    int rows[2], d = place_unit(&step->cut, unit, rows);
 
     call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
-    vrt_narrow_rows(step->narrow, &call, unit / step->units_per_frame,
-                    (int[2]){ y0, VRT_MIN(y0 + step->unit_rows, step->h) });
+    vrt_narrow_rows(step->narrow, &call, d, rows);
 }
 
 static void run_rows(const void *context, int unit, int thread)
 {
     const struct step *step = context;
     struct vrt_cpu_call call = step->call;
-    const int d = unit / step->units_per_frame;
-    const int y0 = unit % step->units_per_frame * step->unit_rows;
+    int rows[2], d = place_unit(&step->cut, unit, rows);
 
     call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
-    step->kernel->rows(&call, d, y0, VRT_MIN(y0 + step->unit_rows, step->h));
+    step->kernel->rows(&call, d, rows[0], rows[1]);
 }
 
 static void run_join(const void *context, int unit, int thread)
@@ -160,17 +175,19 @@ static void add_task(struct step *step, int n_units,
     task->n_units = n_units;
     task->run = run;
     task->context = step;
+    step->n_tasks++;
 }
 
 /* Cuts the frames into units of about unit_bytes, of rows of so many bytes. */
 static void cut(struct step *step, size_t unit_bytes, size_t bytes, int align)
 {
     const struct vrt_op *op = &step->op;
+    const struct vrt_shape shape = op->kind == VRT_OP_RANGE ? op->in[0].shape : op->out.shape;
+    const int rows = (int)VRT_MIN(VRT_MAX(unit_bytes / bytes, 1), (size_t)shape.h);
 
-    step->h = op->kind == VRT_OP_RANGE ? op->in[0].shape.h : op->out.shape.h;
-    const int rows = (int)VRT_MIN(VRT_MAX(unit_bytes / bytes, 1), (size_t)step->h);
-    step->unit_rows = (rows + align - 1) / align * align;
-    step->units_per_frame = (step->h + step->unit_rows - 1) / step->unit_rows;
+    step->cut = (struct vrt_cpu_cut){
+        .d = shape.d, .h = shape.h, .rows = (rows + align - 1) / align * align, .across = 1,
+    };
 }
 
 static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *replica,
@@ -191,7 +208,7 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
     if (weight->narrow) {
         cut(step, NARROW_UNIT_BYTES, row_bytes(&step->op.in[0]), 1);
         step->scratch_bytes = aligned(vrt_narrow_scratch_bytes(&step->op));
-        add_task(step, step->op.out.shape.d * step->units_per_frame, run_narrow);
+        add_task(step, vrt_cpu_cut_n_units(&step->cut), run_narrow);
         r = vrt_narrow_new(&step->op, weight->narrow, params.bias, params.slopes, &step->narrow);
         return r ? vrt_fold(r) : 0;
     }
@@ -199,7 +216,8 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
     if (r)
         return vrt_fold(r);
     step->scratch_bytes = vrt_conv_scratch_bytes(step->conv);
-    add_task(step, vrt_conv_n_units(step->conv), run_conv);
+    step->cut = vrt_conv_cut(step->conv);
+    add_task(step, vrt_cpu_cut_n_units(&step->cut), run_conv);
     return 0;
 }
 
@@ -213,7 +231,7 @@ static void plan_rows(struct step *step)
         bytes = row_bytes(&op->in[0]);
     cut(step, UNIT_BYTES, bytes, align);
     step->scratch_bytes = kernel_scratch_bytes(step->kernel, op);
-    add_task(step, op->in[0].shape.d * step->units_per_frame, run_rows);
+    add_task(step, vrt_cpu_cut_n_units(&step->cut), run_rows);
     if (step->kernel->join)
         add_task(step, op->in[0].shape.d, run_join);
 }
@@ -230,6 +248,49 @@ static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params
         return plan_conv(cpu, vrt_container_of(params->replica, struct vrt_cpu_replica, base),
                          step);
     plan_rows(step);
+    return 0;
+}
+
+static struct vrt_cpu_order_step order_step(const struct vrt_cpu_device *cpu,
+                                            const struct step *step)
+{
+    return (struct vrt_cpu_order_step){
+        .op = &step->op,
+        .cut = step->cut,
+        .scratch_bytes = step->scratch_bytes,
+        .workspace_bytes = step->scratch_bytes * (size_t)cpu->n_threads +
+                           shared_bytes(step->kernel, &step->op),
+    };
+}
+
+/* Lets units begin before all of the step before is done, where that is safe. */
+static int order_steps(const struct vrt_cpu_device *cpu, struct vrt_cpu_program *program)
+{
+    size_t n_units = 0, unit = 0;
+    int task = 0;
+
+    for (int i = 0; i < program->n_tasks; i++)
+        n_units += (size_t)program->tasks[i].n_units;
+    program->needs = calloc(n_units + 1, sizeof(*program->needs));
+    program->units_done = calloc(n_units + 1, sizeof(*program->units_done));
+    if (!program->needs || !program->units_done)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < program->n_tasks; i++) {
+        program->tasks[i].unit_done = program->units_done + unit;
+        unit += (size_t)program->tasks[i].n_units;
+    }
+    for (size_t s = 0; s + 1 < program->n_steps; s++) {
+        const struct step *steps = &program->steps[s];
+        const struct vrt_cpu_order_step before = order_step(cpu, &steps[0]);
+        const struct vrt_cpu_order_step after = order_step(cpu, &steps[1]);
+
+        task += steps[0].n_tasks;
+        struct vrt_cpu_task *next = &program->tasks[task];
+        struct vrt_cpu_span *needs = program->needs + (next->unit_done - program->units_done);
+        /* A step of two tasks ends with one that works on frames, not on rows. */
+        if (steps[0].n_tasks == 1 && vrt_cpu_order_find(&before, &after, needs))
+            next->needs = needs;
+    }
     return 0;
 }
 
@@ -251,6 +312,8 @@ int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_para
         program->arena = vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data;
     for (size_t i = 0; !r && i < params->n_ops; i++)
         r = plan_step(cpu, params, program, &params->ops[i]);
+    if (!r)
+        r = order_steps(cpu, program);
     if (r) {
         vrt_cpu_program_free(device, &program->base);
         return vrt_fold(r);
@@ -270,6 +333,8 @@ void vrt_cpu_program_free(struct vrt_device *device, struct vrt_program *base)
     }
     free(program->steps);
     free(program->tasks);
+    free(program->needs);
+    free(program->units_done);
     free(program);
 }
 
