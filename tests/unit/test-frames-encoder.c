@@ -84,33 +84,50 @@ static void test_pick_format(void)
     }
 }
 
-/* FFV1 in, through everything, FFV1 out: the same bits, in one segment or several. */
-static void test_lossless(void)
+static const char *const lossless_pixfmts[] = {
+    "yuv420p", "yuv422p", "yuv444p", "yuv411p", "yuv440p", "yuv420p10le", "yuv422p10le",
+    "yuv444p10le", "yuv444p12le", "yuv420p16le", "gray", "gray10le", "gray16le", "gbrp10le",
+    "gbrp16le", "bgr0",
+};
+
+/* FFV1 in, of `size` ("W:H"), through everything, FFV1 out: the same bits. */
+static void check_lossless(const char *pixfmt, const char *size, int segment_frames)
 {
-    static const char *const pixfmts[] = {
-        "yuv420p", "yuv422p", "yuv444p", "yuv411p", "yuv440p", "yuv420p10le", "yuv422p10le",
-        "yuv444p10le", "yuv444p12le", "yuv420p16le", "gray", "gray10le", "gray16le", "gbrp10le",
-        "gbrp16le", "bgr0",
+    const struct restore_params params = {
+        .codec = VRT_CODEC_FFV1, .quality = VRT_ENCODER_QUALITY_DEFAULT,
+        .segment_frames = segment_frames, .strict = true,
     };
+    struct restore_result result;
     char before[4096];
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(pixfmts); i++) {
-        const struct restore_params params = {
-            .codec = VRT_CODEC_FFV1, .quality = VRT_ENCODER_QUALITY_DEFAULT,
-            .segment_frames = i % 2 ? 4 : 0, .strict = true,
-        };
-        struct restore_result result;
-        fprintf(stderr, "  %s\n", pixfmts[i]);
-        fixture_make("in.mkv", "-f lavfi -i testsrc2=size=128x96:rate=25 -frames:v 10 -vf "
-                     "format=%s,crop=125:91:0:0:exact=1 -c:v ffv1 -strict -2", pixfmts[i]);
-        restore_ok(fixture_path("in.mkv"), fixture_path("out.mkv"), &params, &result);
-        expect_int(result.joined.n_frames, 10);
-        expect_int(result.warnings.n + result.joined.warnings.n, 0);
-        snprintf(before, sizeof(before), "%s", fixture_run("ffmpeg -v error -i in.mkv -f framemd5 "
-                                                           "-bitexact - | cut -d, -f6"));
-        expect_str(fixture_run("ffmpeg -v error -i out.mkv -f framemd5 -bitexact - | cut -d, -f6"),
-                   before);
-    }
+    fprintf(stderr, "  %s %s\n", pixfmt, size);
+    /* The first version of FFV1 has no slices, which don't become pictures of a few pixels. */
+    fixture_make("in.mkv", "-f lavfi -i testsrc2=size=128x96:rate=25 -frames:v 10 -vf "
+                 "format=%s,crop=%s:0:0:exact=1 -c:v ffv1 -level 1 -strict -2", pixfmt, size);
+    restore_ok(fixture_path("in.mkv"), fixture_path("out.mkv"), &params, &result);
+    expect_int(result.joined.n_frames, 10);
+    expect_int(result.warnings.n + result.joined.warnings.n, 0);
+    snprintf(before, sizeof(before), "%s", fixture_run("ffmpeg -v error -i in.mkv -f framemd5 "
+                                                       "-bitexact - | cut -d, -f6"));
+    expect_str(fixture_run("ffmpeg -v error -i out.mkv -f framemd5 -bitexact - | cut -d, -f6"),
+               before);
+}
+
+/* In one segment or several. */
+static void test_lossless(void)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(lossless_pixfmts); i++)
+        check_lossless(lossless_pixfmts[i], "125:91", i % 2 ? 4 : 0);
+}
+
+static void test_lossless_tiny(void)
+{
+    static const char *const sizes[] = { "1:1", "2:32", "32:2", "3:3", "6:40", "15:9" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(lossless_pixfmts); i++)
+        check_lossless(lossless_pixfmts[i], sizes[i % VRT_ARRAY_SIZE(sizes)], 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++)
+        check_lossless("yuv444p", sizes[i], 0);
 }
 
 /* Mean square error over all planes of the two files, in units of the full scale; < 0: no match. */
@@ -356,6 +373,7 @@ int main(int argc, char **argv)
     static const struct test_case tests[] = {
         { "pick-format", test_pick_format },
         { "lossless", test_lossless },
+        { "lossless-tiny", test_lossless_tiny },
         { "lossy", test_lossy },
         { "deterministic", test_deterministic },
         { "overwrites", test_overwrites },

@@ -58,8 +58,8 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVDict
 /*
  * Every frame a key frame, every slice with a checksum; slices are what its threads share out. Some
  * numbers of them don't fit odd sizes: there, and where frames are small, FFmpeg chooses (0). Of
- * 4:1:1 and 4:1:0 in odd sizes FFmpeg stores the last columns wrong (seen in 5.1), except in the
- * format's first version, which has no slices.
+ * slices that are a pixel or two wide or high, and of 4:1:1 and 4:1:0 in odd sizes, FFmpeg stores
+ * columns wrong (seen in 5.1), except in the format's first version, which has no slices.
  */
 static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
@@ -73,7 +73,8 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
     bool odd = format->width % (1 << format->chroma_shift_x) ||
                format->height % (1 << format->chroma_shift_y);
     bool small = format->width < 64 || format->height < 64;
-    int level = odd && format->chroma_shift_x > 1 ? 1 : 3;
+    bool tiny = format->width < 16 || format->height < 16;
+    int level = tiny || (odd && format->chroma_shift_x > 1) ? 1 : 3;
     int r = av_dict_set_int(options, "level", level, 0);
     if (r >= 0)
         r = av_dict_set_int(options, "g", 1, 0);
