@@ -146,6 +146,7 @@ static void resolve_matrix(struct vrt_frame_format *format, int color_space)
         { AVCOL_SPC_CHROMA_DERIVED_NCL, VRT_FRAME_MATRIX_BT2020_NCL },
         { AVCOL_SPC_CHROMA_DERIVED_CL, VRT_FRAME_MATRIX_BT2020_NCL },
         { AVCOL_SPC_ICTCP, VRT_FRAME_MATRIX_BT2020_NCL },
+        { AVCOL_SPC_YCGCO, VRT_FRAME_MATRIX_BT709 },
     };
 
     format->matrix = vrt_matrix_guess(format->width, format->height);
