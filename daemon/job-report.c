@@ -67,6 +67,8 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->video.fps = found->fps > 0 ? found->fps : NAN;
     info->video.duration_s = known(found->duration_s);
     snprintf(info->video.codec, sizeof(info->video.codec), "%s", found->codec);
+    snprintf(info->video.pixel_format, sizeof(info->video.pixel_format), "%s",
+             found->pixel_format);
     vrt_job_touch(job);
 }
 

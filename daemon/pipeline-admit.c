@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -208,7 +209,8 @@ static void fill_info(struct vrt_pipeline *pipeline)
     };
     info->recipe.tile_w = pipeline->work->grid.x.size;
     info->recipe.tile_h = pipeline->work->grid.y.size;
-    strncpy(info->codec, vrt_codec_name(admission->encoder.codec), sizeof(info->codec) - 1);
+    snprintf(info->codec, sizeof(info->codec), "%s", input->codec);
+    snprintf(info->pixel_format, sizeof(info->pixel_format), "%s", input->pixel_format);
     pipeline->frames_total = input->n_frames_estimate;
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         if (!(pipeline->devices >> d & 1))

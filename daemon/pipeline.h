@@ -91,7 +91,7 @@ struct vrt_pipeline_info {
     const struct vrt_network_info *network;     /* lives as long as the pipeline */
     uint64_t network_checksum;
     struct vrt_recipe recipe;
-    char codec[32];
+    char codec[32], pixel_format[32];   /* of the input, FFmpeg's names */
     int width, height;              /* of the input, as decoded */
     int out_width, out_height;
     double fps;                     /* average; 0: unknown */

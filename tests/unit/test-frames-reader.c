@@ -346,10 +346,18 @@ static void test_metadata(void)
     expect_int(format->transfer, 16);
     expect_int(format->color_space, 9);
     expect_str(s.info->codec, "h264");
+    expect_str(s.info->pixel_format, "yuv420p10le");
     expect_str(s.info->container, "mp4");
     expect_int(s.info->n_frames_estimate, 10);
     expect_near((double)s.info->duration_ns, 0.4e9, 1e6);
     expect_int(read_all(&s), VRT_READER_END);
+    end(&s);
+
+    /* A system that nobody here computes with keeps its name: the samples stay in it. */
+    open_ok(&s, fixture_make("ycgco.mkv", CLIP "-frames:v 1 -c:v ffv1 -pix_fmt yuv444p "
+                             "-colorspace ycgco"));
+    expect_int(s.info->format.color_space, 8);
+    expect_true(has_warning(&s, "ycgco"));
     end(&s);
 
     /* Unspecified: BT.601 for small pictures, BT.709 for large ones; chroma on the left. */

@@ -118,8 +118,11 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order)
 {
+    const char *pixel_format = av_get_pix_fmt_name(frame->format);
     bool fields = field_order != AV_FIELD_PROGRESSIVE && field_order != AV_FIELD_UNKNOWN;
 
+    av_strlcpy(info->pixel_format, pixel_format ? pixel_format : "",
+               sizeof(info->pixel_format));
     info->interlaced = fields || vrt_av_frame_is_interlaced(frame);
     if (info->interlaced)
         vrt_warnings_add(&info->warnings, "the video is interlaced and is restored as if it were "

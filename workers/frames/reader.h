@@ -40,7 +40,7 @@ struct vrt_reader_params {
 struct vrt_reader_info {
     /* Known when vrt_reader_open() returns. */
     struct vrt_frame_format format;     /* of every frame */
-    char container[32], codec[32];      /* FFmpeg's short names */
+    char container[32], codec[32], pixel_format[32];    /* FFmpeg's short names */
     struct vrt_rational time_base;      /* of pts and durations */
     struct vrt_rational fps;            /* average; 0/1: unknown */
     bool variable_rate;                 /* as far as the container tells */
