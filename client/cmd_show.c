@@ -131,14 +131,18 @@ static void show_devices(const struct vrt_job_info *job)
 static void show_recipe(const struct vrt_job_info *job)
 {
     const struct vrt_job_recipe *recipe = &job->recipe;
+    bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
     struct text preset;
 
     if (!job->has_recipe)
         return;
-    printf("  Recipe     clips of %" PRId64 " frames, tiles of %" PRId64 "x%" PRId64
-           " overlapping by %" PRId64 ", %s\n             %s", recipe->clip_frames,
-           recipe->tile_width, recipe->tile_height, recipe->overlap,
-           vrt_name_of(vrt_job_precision_names, recipe->precision),
+    printf("  Recipe     clips of %" PRId64 " frames, ", recipe->clip_frames);
+    if (tiled)
+        printf("tiles of %" PRId64 "x%" PRId64 " overlapping by %" PRId64, recipe->tile_width,
+               recipe->tile_height, recipe->overlap);
+    else
+        printf("not tiled");
+    printf(", %s\n             %s", vrt_name_of(vrt_job_precision_names, recipe->precision),
            vrt_name_of(vrt_job_codec_names, recipe->codec));
     if (recipe->quality >= 0)
         printf(" CRF %" PRId64, recipe->quality);

@@ -54,6 +54,17 @@ class Restore(harness.Case):
                 self.assertEqual(stream['pix_fmt'], pixel_format)
                 self.assertEqual(int(stream['nb_read_frames']), 3)
 
+    def test_what_is_told_of_the_input(self):
+        source = clip(self.path('told.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv422p10le', frames=3)
+        job = self.restore(source, self.path('told.out.mkv'), '--codec', 'h264')
+        self.assertEqual(job['video']['codec'], 'ffv1')
+        self.assertEqual(job['video']['pixel_format'], 'yuv422p10le')
+        shown = self.vrtctl('show', job['id']).stdout
+        self.assertIn('ffv1 yuv422p10le', shown)
+        self.assertIn('not tiled', shown)
+        job = self.restore(source, self.path('told.out.mkv'), '--overwrite', '--tile', 40)
+        self.assertIn('tiles of 40x40 overlapping by', self.vrtctl('show', job['id']).stdout)
+
     def test_odd_sizes(self):
         for size in ['65x47', '9x7', '2x300', '17x16']:
             with self.subTest(size=size):
