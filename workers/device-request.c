@@ -117,6 +117,12 @@ static uint64_t find_accelerators(const struct scope *scope)
            find_kind(scope, VRT_DEVICE_MPS, -1);
 }
 
+static int refuse_absent(const struct scope *scope, struct vrt_error *error)
+{
+    return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s; vrtctl "
+                      "devices lists those there are", scope->request);
+}
+
 /* A kind that the machine lacks: the next one down the order that it has. */
 static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_error *error)
 {
@@ -127,7 +133,8 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
                           "be turned on in vrtd.conf, by reference = on in [devices]");
     if (scope->fallback == VRT_FALLBACK_FORBID)
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
-                          "this machine has no %s device, which %s asks for", name, scope->request);
+                          "this machine has no %s device, which %s asks for; vrtctl devices "
+                          "lists those there are", name, scope->request);
     for (int i = 1; i < VRT_DEVICE_REF; i++) {
         enum vrt_device_kind next = (enum vrt_device_kind)((kind + i) % VRT_DEVICE_REF);
         uint64_t found = find_kind(scope, next, -1);
@@ -141,8 +148,7 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
                      vrt_device_kind_name(next));
         return 0;
     }
-    return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s",
-                      scope->request);
+    return refuse_absent(scope, error);
 }
 
 static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
@@ -154,8 +160,7 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
     if (item->is_auto || item->is_all) {
         found = item->is_all ? accelerators | cpus : accelerators ? accelerators : cpus;
         if (!found)
-            return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s",
-                              scope->request);
+            return refuse_absent(scope, error);
         scope->choice.devices |= found;
         return 0;
     }

@@ -23,6 +23,7 @@ static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0,
 static const struct vrt_device_info *const arc[N_MAX] = { &xpu0, &cpu0, &ref0 };
 static const struct vrt_device_info *const plain[N_MAX] = { &cpu0, &cpu1, &ref0 };
 static const struct vrt_device_info *const single[N_MAX] = { &cpu0 };
+static const struct vrt_device_info *const oracle[N_MAX] = { &ref0 };
 
 struct request_case {
     const struct vrt_device_info *const *machine;
@@ -56,8 +57,14 @@ static const struct request_case cases[] = {
     { arc, "cuda", VRT_FALLBACK_ALLOW, 0, 0x01, NULL },
     { plain, "cuda", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
     { big, "mps", VRT_FALLBACK_WARN, 0, 0x18, "cpu is used instead" },
-    { arc, "cuda", VRT_FALLBACK_FORBID, -ENODEV, 0, "no cuda device" },
+    { arc, "cuda", VRT_FALLBACK_FORBID, -ENODEV, 0,
+      "no cuda device, which cuda asks for; vrtctl devices lists" },
     { plain, "cuda:0,xpu:0", VRT_FALLBACK_FORBID, -ENODEV, 0, "no cuda device" },
+
+    /* A machine without any but the reference, which is for those who name it. */
+    { oracle, "auto", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for auto; vrtctl devices lists" },
+    { oracle, "all", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for all; vrtctl devices lists" },
+    { oracle, "cuda", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for cuda; vrtctl devices lists" },
 
     /* A number that isn't there is a mistake, whatever the fallback. */
     { big, "cuda:2", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:2" },
