@@ -84,12 +84,17 @@ static int refuse_no_device(const struct run *run)
 {
     const struct vrt_device_info *const *devices;
     size_t n_devices, n = 0;
+    bool is_auto = strcmp(run->params->device, "auto") == 0;
     char names[256] = "none", request[64];
 
     devices = vrt_registry_devices(run->registry, &n_devices);
     for (size_t i = 0; i < n_devices && n < sizeof(names); i++)
         n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "",
                               devices[i]->name);
+    if (is_auto)
+        return vrt_refuse(run->error, -ENODEV, E_INVALID,
+                          "this machine has no device that is made for networks, only: %s; name "
+                          "that with --device", names);
     return vrt_refuse(run->error, -ENODEV, E_INVALID,
                       "there is no device \"%s\"; this machine has: %s",
                       vrt_printable(run->params->device, request, sizeof(request)), names);
