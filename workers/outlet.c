@@ -2,8 +2,8 @@
 
 /*
  * Frames come in order, so that encoding is a matter of sending them on. The output's own
- * descriptor is not touched before every segment is complete: what a user sees there is nothing,
- * then a whole file, or nothing again.
+ * descriptor is not touched before every segment is complete: what a user sees there is what was
+ * there before, then a whole file, or nothing.
  */
 
 #include "workers/outlet.h"
@@ -35,7 +35,8 @@ struct outlet {
         int n_segments;
         struct vrt_encoder *encoder;    /* of the last segment; NULL: that is complete */
         int64_t segment_frames;         /* in it */
-        bool is_finished;               /* the output is what it should be */
+        bool is_written;                /* the output holds the result, as far as we know */
+        bool is_finished;               /* and that is what it should be */
     } own;
 };
 
@@ -146,6 +147,7 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
         r = vrt_files_check(files, &task->error);
     if (!r)
         r = vrt_joiner_run(&params, result, &task->error);
+    outlet->own.is_written = !r;
     if (!r)
         r = vrt_joiner_verify(files->output_fd, &expected, outlet->params.cancel, &task->error);
     if (!r)
@@ -161,7 +163,7 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
     return 0;
 }
 
-/* Removes the segments; an output that isn't complete is left empty. */
+/* Removes the segments; a result that isn't what it should be is not left to be taken for one. */
 static void clean_up(struct outlet *outlet)
 {
     vrt_encoder_free(outlet->own.encoder);
@@ -173,8 +175,9 @@ static void clean_up(struct outlet *outlet)
             vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
                             outlet->params.job_id, name, strerror(errno));
     }
-    if (!outlet->own.is_finished && ftruncate(outlet->params.files->output_fd, 0) < 0)
-        vrt_log_warning("job %s: its incomplete output can't be emptied: %s, ignoring",
+    if (outlet->own.is_written && !outlet->own.is_finished &&
+        ftruncate(outlet->params.files->output_fd, 0) < 0)
+        vrt_log_warning("job %s: its wrong output can't be emptied: %s, ignoring",
                         outlet->params.job_id, strerror(errno));
     free(outlet->own.segment_fds);
     free(outlet);

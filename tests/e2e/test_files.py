@@ -15,18 +15,18 @@ FRAMES = 48
 class Files(harness.Case):
     config = {'jobs': {'max_running': 1}, 'devices': {'fault': 'submit:every=1 delay=15ms'}}
 
-    def submit(self, source, target):
-        done = self.vrtctl('submit', '--json', '--output', target, source)
+    def submit(self, source, target, *options):
+        done = self.vrtctl('submit', '--json', *options, '--output', target, source)
         return json.loads(done.stdout)['id']
 
     def show(self, job):
         return json.loads(self.vrtctl('show', '--json', job).stdout)
 
-    def begin(self, name):
+    def begin(self, name, *options):
         """A job that has done some of its frames: its number, input and output."""
         source = clip(self.path(f'{name}.mp4'), frames=FRAMES)
         target = self.path(f'{name}.out.mp4')
-        job = self.submit(source, target)
+        job = self.submit(source, target, *options)
         deadline = time.monotonic() + harness.PATIENCE_S
         while not 0 < self.show(job)['frames_done'] < FRAMES:
             self.assertLess(time.monotonic(), deadline)
@@ -50,6 +50,21 @@ class Files(harness.Case):
         job, source, _ = self.begin('cut')
         os.truncate(source, 1000)
         self.fails(job, 'was changed after')
+
+    def test_output_to_be_replaced_keeps_what_it_holds(self):
+        for name in ['cancelled', 'failed']:
+            with open(self.path(f'{name}.out.mp4'), 'wb') as f:
+                f.write(b'precious')
+        job, _, target = self.begin('cancelled', '--overwrite')
+        self.vrtctl('cancel', job)
+        self.vrtctl('wait', job, status=1)
+        with open(target, 'rb') as f:
+            self.assertEqual(f.read(), b'precious')
+        job, source, target = self.begin('failed', '--overwrite')
+        os.truncate(source, 1000)
+        self.fails(job, 'was changed after')
+        with open(target, 'rb') as f:
+            self.assertEqual(f.read(), b'precious')
 
     def test_output_that_is_deleted(self):
         job, _, target = self.begin('deleted')

@@ -15,12 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "frames/av.h"
 #include "frames/join-streams.h"
 #include "frames/join-video.h"
 #include "frames/sink.h"
 #include "frames/source.h"
 #include "frames/tags.h"
+
+#define VRT_LOG_TOPIC "frames"
 
 /* Ticks a second of what MP4 edit lists count in: finer than any sample. */
 #define MOVIE_TIMESCALE 90000
@@ -38,6 +41,7 @@ struct joiner {
     AVFormatContext *output;
     AVPacket *video_packet, *other_packet;  /* each the next of its side, if it has data */
     bool video_ended, others_ended;
+    bool touched;                           /* the output isn't what it was */
     int64_t offset_us;                      /* taken off every time stamp of the input */
 };
 
@@ -127,6 +131,7 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
     avformat_free_context(joiner->output);
     joiner->output = NULL;
     joiner->sink = vrt_sink_close(joiner->sink);
+    joiner->touched = true;
     int r = vrt_sink_open(joiner->params->output_fd, "output", &joiner->sink, error);
     if (r < 0)
         return vrt_fold(r);
@@ -506,6 +511,9 @@ int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_res
         r = write_packets(&joiner, error);
     if (r == 0)
         r = finish_output(&joiner, error);
+    /* A part of a result is worth nothing, and might be taken for a whole one. */
+    if (r < 0 && joiner.touched && ftruncate(params->output_fd, 0) < 0)
+        vrt_log_warning("the incomplete output can't be emptied: %s, ignoring", strerror(errno));
     if (r < 0)
         return vrt_fold(r);
     *ret_result = *result;

@@ -55,7 +55,7 @@ int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container 
  * Writes the whole output file and syncs it.
  * Return: 0; -ENOSPC the output's disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
  *         cannot be read twice, -ECANCELED, -errno, with the sentence in `error`; the output then
- *         holds part of a file.
+ *         is what it was, or empty if something was written already.
  */
 int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,
                    struct vrt_error *error) VRT_MUST_CHECK;
