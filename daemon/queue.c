@@ -215,16 +215,26 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     end_admission(job->admission, error);
 }
 
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
 static int check_output(const struct vrt_queue_admission *admission, struct vrt_error *error)
 {
-    struct stat input, output;
+    struct stat input, output, model;
+    bool has_model = admission->model_fd >= 0;
     char shown[VRT_API_NAME_BYTES];
 
-    if (fstat(admission->input_fd, &input) < 0 || fstat(admission->output_fd, &output) < 0)
+    if (fstat(admission->input_fd, &input) < 0 || fstat(admission->output_fd, &output) < 0 ||
+        (has_model && fstat(admission->model_fd, &model) < 0))
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
-    bool same = input.st_dev == output.st_dev && input.st_ino == output.st_ino;
-    if (output.st_size == 0 || admission->request.overwrite || same)
+    if (has_model && is_same_file(&output, &model))
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
+                          "the output is the model's own file: name another one");
+    if (output.st_size == 0 || admission->request.overwrite || !S_ISREG(output.st_mode) ||
+        is_same_file(&input, &output))
         return 0;
     vrt_printable(admission->request.output.name, shown, sizeof(shown));
     return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),

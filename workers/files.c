@@ -48,6 +48,10 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
         return vrt_refuse(error, -EBADF, "job.output",
                           "%s must be open for reading and writing: the result is read back",
                           vrt_printable(files->output_name, shown, sizeof(shown)));
+    if (flags & O_APPEND)
+        return vrt_refuse(error, -EINVAL, "job.output",
+                          "%s must not be open for appending: its beginning is written last",
+                          vrt_printable(files->output_name, shown, sizeof(shown)));
     files->input_bytes = in.st_size;
     files->input_modified = in.st_mtim;
     files->output_has_name = out.st_nlink > 0;

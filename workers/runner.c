@@ -355,7 +355,8 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
         r = find_or_make_replica(runner, survey->work->network, survey->dtype, &replica);
     } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, survey->work, survey->dtype));
     if (r == -EINVAL)
-        return vrt_refuse(error, r, "device.failed", "%s can't hold this network in %s", device,
+        return vrt_refuse(error, r, "device.failed", "%s can't hold this network in %s: "
+                          "ask for another precision, or for auto", device,
                           vrt_dtype_name(survey->dtype));
     if (r)
         return vrt_refuse(error, r, "device.failed", "%s: %s", device, vrt_backend_strerror(r));

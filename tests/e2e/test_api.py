@@ -124,6 +124,28 @@ class Api(harness.Case):
         self.vrtctl('wait', job['id'])
         self.assertEqual(int(video_stream(target)['nb_read_frames']), 3)
 
+    def test_outputs_of_other_kinds(self):
+        body = json.dumps({'input': {'fd': 0, 'name': 'k.mp4'},
+                           'output': {'fd': 1, 'name': 'k.out.mp4'}}).encode()
+        request = (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
+                   b'Content-Length: %d\r\n\r\n' % len(body)) + body
+        source = clip(self.path('k.mp4'), frames=1)
+        for path, flags, says in [(self.folder, os.O_RDONLY, b'no regular file'),
+                                  ('/dev/null', os.O_RDWR, b'no regular file'),
+                                  (self.path('k.out.mp4'), os.O_RDONLY, b'reading and writing'),
+                                  (self.path('k.out.mp4'), os.O_WRONLY, b'reading and writing'),
+                                  (self.path('k.out.mp4'), os.O_RDWR | os.O_APPEND,
+                                   b'for appending')]:
+            with self.subTest(path=path, flags=flags):
+                if path == self.path('k.out.mp4'):
+                    open(path, 'wb').close()
+                output = os.open(path, flags)
+                with open(source, 'rb') as i:
+                    got = self.raw(request, [i.fileno(), output])
+                os.close(output)
+                self.assertTrue(got.startswith(b'HTTP/1.1 422'), got)
+                self.assertIn(says, got)
+
     def test_descriptors_are_closed(self):
         folder = f'/proc/{self.daemon.process.pid}/fd'
         before = len(os.listdir(folder))

@@ -120,6 +120,14 @@ class RefusedOutput(harness.Case):
                      says='same file')
         self.assertEqual(video_stream(self.source)['width'], 64)
 
+    def test_output_is_the_model(self):
+        model = self.path('model.mp4')
+        shutil.copyfile(os.path.join(DATA, 'image', 'compact-x4.pth'), model)
+        before = harness.digest(model)
+        self.refused('submit', '--overwrite', '--model', model, '--output', model, self.source,
+                     says="model's own file")
+        self.assertEqual(harness.digest(model), before)
+
     def test_unknown_container(self):
         line = self.refused('submit', '--output', self.path('x.exe'), self.source, says='mkv')
         self.assertIn('x.exe', line)
