@@ -88,6 +88,9 @@ static int take_text(const char *text, const char *what, char *buffer, size_t si
 {
     char printable[80];
 
+    if (!text[0])
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"\" names nothing; leave it "
+                          "out for what is usual", what);
     if (snprintf(buffer, size, "%s", text) < (int)size)
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"%s\" is too long", what,

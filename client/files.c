@@ -34,7 +34,7 @@ static int refuse_errno(const char *path, int r, struct vrt_error *error)
     char name[NAME_BYTES];
 
     return vrt_refuse(error, vrt_raise(r), "client.file", "%s: %s",
-                      vrt_printable(path, name, sizeof(name)), strerror(-r));
+                      path[0] ? vrt_printable(path, name, sizeof(name)) : "\"\"", strerror(-r));
 }
 
 static int refuse(const char *path, const char *why, struct vrt_error *error)

@@ -303,6 +303,17 @@ class Submit(Case):
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,
                        says='--output names one file, and there are 2 inputs')
 
+    def test_empty_words(self):
+        """As of an unset variable of a shell: it must not be taken for the default."""
+        self.serve(self.accepts)
+        for arguments, says in [(['-m', '', '-o', 'e.mkv', 'video.mp4'], '--model: "" names'),
+                                (['-d', '', '-o', 'e.mkv', 'video.mp4'], '--device: "" names'),
+                                (['-o', '', 'video.mp4'], '"": No such file'),
+                                ([''], '"": No such file')]:
+            with self.subTest(arguments=arguments):
+                self.complaint('submit', *arguments, status=1, says=says)
+                self.assertFalse(os.path.exists(self.path('e.mkv')))
+
     def test_overwrite(self):
         self.serve(lambda r: refusal(503, 'job.queue_full', 'the queue is full'))
         with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:
