@@ -183,7 +183,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "vrtd: %s\n", error.message);
         return 2;
     }
+    /* Of both the write in question tells as well. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     r = configure(&options, &setup, &error);
     if (r == 0 && options.check_config) {
         printf("vrtd: %s is right\n", setup.config[0] ? setup.config : "no configuration");
