@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -121,6 +123,35 @@ static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
     return 0;
 }
 
+/*
+ * Asks before the output loses what it holds whether the result, which has at least the segments'
+ * size, has room in its place. Who fills the disk meanwhile is found out by the joiner.
+ */
+static int check_room(const struct outlet *outlet, struct vrt_error *error)
+{
+    const struct vrt_files *files = outlet->params.files;
+    char shown[NAME_BYTES];
+    struct statvfs disk;
+    struct stat st;
+    double needed = 0, room;
+
+    for (int i = 0; i < outlet->own.n_segments; i++)
+        if (fstat(outlet->own.segment_fds[i], &st) == 0)
+            needed += (double)st.st_size;
+    /* Some file systems know neither their size nor what is free. */
+    if (fstat(files->output_fd, &st) < 0 || fstatvfs(files->output_fd, &disk) < 0 ||
+        disk.f_blocks == 0)
+        return 0;
+    room = (double)disk.f_bavail * (double)disk.f_frsize + (double)st.st_blocks * 512;
+    if (needed <= room)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ENOSPC), "output.full",
+                      "the disk of %s is full: the result needs %.1f MiB, and there are %.1f; free "
+                      "some space and try again",
+                      vrt_printable(files->output_name, shown, sizeof(shown)), needed / 1048576,
+                      room / 1048576);
+}
+
 static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
 {
     const struct vrt_files *files = outlet->params.files;
@@ -145,6 +176,8 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
         r = vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
     if (!r)
         r = vrt_files_check(files, &task->error);
+    if (!r)
+        r = check_room(outlet, &task->error);
     if (!r)
         r = vrt_joiner_run(&params, result, &task->error);
     outlet->own.is_written = !r;

@@ -3,7 +3,9 @@
 """Files that others touch while a job waits or runs."""
 import json
 import os
+import resource
 import shutil
+import subprocess
 import time
 
 import harness
@@ -65,6 +67,32 @@ class Files(harness.Case):
         self.fails(job, 'was changed after')
         with open(target, 'rb') as f:
             self.assertEqual(f.read(), b'precious')
+
+    def test_output_to_be_replaced_on_a_full_disk(self):
+        disk = self.path('disk')
+        os.mkdir(disk)
+        if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', disk],
+                          capture_output=True).returncode:
+            self.skipTest('no disk can be mounted here')
+        self.addCleanup(subprocess.run, ['umount', disk], check=True)
+        source, target = clip(self.path('full.mp4'), frames=FRAMES), os.path.join(disk, 'out.mp4')
+        with open(target, 'wb') as f:
+            f.write(b'precious')
+        job = self.submit(source, target, '--overwrite', '--quality', '1')
+        self.fails(job, 'is full')
+        with open(target, 'rb') as f:
+            self.assertEqual(f.read(), b'precious')
+
+    def test_output_over_the_limit_on_file_sizes(self):
+        source, target = clip(self.path('limit.mp4'), frames=FRAMES), self.path('limit.out.mp4')
+        resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
+                         (16384, resource.RLIM_INFINITY))
+        job = self.submit(source, target, '--quality', '1')
+        self.fails(job, 'limit on file sizes')
+        resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
+                         (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        self.assertEqual(os.path.getsize(target), 0)
+        self.assertTrue(self.daemon.answers())
 
     def test_output_that_is_deleted(self):
         job, _, target = self.begin('deleted')
