@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "config/conf.h"
@@ -192,6 +193,7 @@ int main(int argc, char **argv)
         return 0;
     }
     raise_limits();
+    vrt_heap_return_large();
     if (r == 0)
         r = serve(&options, &setup, &error);
     give_up(&setup);

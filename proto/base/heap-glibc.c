@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <malloc.h>
+
+#include "base/heap.h"
+
+#define LARGE_BYTES (128 * 1024)    /* as by default, at first; setting it keeps it from growing */
+
+void vrt_heap_return_large(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+}
