@@ -238,12 +238,15 @@ static void test_refused(void)
 
     /* Scratch memory: each thread's own in the same place, or over the other's or a tensor. */
     after = step(&back, 8, 1);
-    before.scratch_bytes = after.scratch_bytes = 64;
+    before.scratch_step_bytes = after.scratch_step_bytes = 64;
     before.workspace_bytes = after.workspace_bytes = 128;
     expect_true(check(&before, &after));
-    after.scratch_bytes = 32;
+    after.scratch_step_bytes = 32;
     expect_true(!check(&before, &after));
-    after.scratch_bytes = 64;
+    after.scratch_step_bytes = 64;
+    after.shares = true;
+    expect_true(!check(&before, &after));
+    after.shares = false;
     struct vrt_op moved = first;
     moved.workspace_offset_bytes = 0;
     before.op = &moved;

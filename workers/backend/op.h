@@ -156,7 +156,7 @@ struct vrt_op {
         struct vrt_op_colour colour;
     };
 
-    size_t workspace_offset_bytes;          /* in the arena; filled by vrt_plan */
+    size_t workspace_offset_bytes;          /* in the arena, for all ops; filled by vrt_plan */
 };
 
 /* in[i], or NULL where the op has none such. */

@@ -21,7 +21,7 @@
 /* Where every device is content that a tensor begins. */
 #define ALIGN_BYTES 256
 
-/* A storage, or an op's workspace, in time and space. */
+/* A storage, or the workspace, in time and space. */
 struct span {
     size_t size_bytes;
     size_t first, last;         /* ops */
@@ -36,7 +36,7 @@ struct vrt_plan {
     int n_bindings;
 };
 
-/* Spans while a plan is made: those of the storages by index, then the workspaces by op. */
+/* Spans while a plan is made: those of the storages by index, then the workspace. */
 struct spans {
     struct span *all;
     size_t n;
@@ -172,6 +172,7 @@ static int collect(struct spans *spans, const struct vrt_graph *graph,
     size_t n_ops, n_storages;
     const struct vrt_op *ops = vrt_graph_ops(graph, &n_ops);
     const struct vrt_storage *storages = vrt_graph_storages(graph, &n_storages);
+    struct span *workspace = &spans->all[n_storages];
 
     for (size_t i = 0; i < spans->n; i++)
         spans->all[i].index = i;
@@ -186,13 +187,10 @@ static int collect(struct spans *spans, const struct vrt_graph *graph,
                 extend(spans, storages, vrt_op_in(&ops[at], i), at);
         for (int i = 0; i < vrt_op_n_out(&ops[at]); i++)
             extend(spans, storages, vrt_op_out(&ops[at], i), at);
-        spans->all[n_storages + at] = (struct span){
-            .size_bytes = aligned(vrt_device_workspace_bytes(device, &ops[at])),
-            .first = at,
-            .last = at,
-            .index = n_storages + at,
-        };
+        workspace->size_bytes = VRT_MAX(workspace->size_bytes,
+                                        aligned(vrt_device_workspace_bytes(device, &ops[at])));
     }
+    workspace->last = n_ops;
     return 0;
 }
 
@@ -226,7 +224,7 @@ static int lower(struct vrt_plan *plan, const struct vrt_graph *graph, const str
         lower_tensor(&op->out, spans, storages);
         for (int i = 1; i < vrt_op_n_out(op); i++)
             lower_tensor(&op->out_more[i - 1], spans, storages);
-        op->workspace_offset_bytes = spans->all[n_storages + at].offset_bytes;
+        op->workspace_offset_bytes = spans->all[n_storages].offset_bytes;
     }
     for (size_t i = 0; i < n_storages; i++)
         plan->n_bindings += storages[i].role != VRT_STORAGE_INTERMEDIATE;
@@ -239,7 +237,6 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
     int r = collect(spans, graph, device);
     if (r)
         return vrt_fold(r);
-
 
     size_t best = 0;
     plan->arena_bytes = place(spans, orders[0]);
@@ -289,7 +286,7 @@ int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
     plan = calloc(1, sizeof(*plan));
     if (!plan)
         return vrt_raise(-ENOMEM);
-    r = spans_init(&spans, n_storages + n_ops);
+    r = spans_init(&spans, n_storages + 1);
     if (!r)
         r = make(plan, &spans, graph, device);
     spans_done(&spans);

@@ -6,7 +6,8 @@
  * peak of memory, known before anything is allocated
  *
  * A storage lives from the first op that writes it to the last that reads it; two whose lives
- * meet don't overlap. An op's workspace lives for that op. Places are found greedily, at
+ * meet don't overlap. The ops' workspaces are one place, as large as the largest, apart from all
+ * tensors: a device may begin an op before the last is quite done. Places are found greedily, at
  * the lowest free offset, in several orders, of which the one with the smallest arena is taken;
  * the result depends on the graph and device class alone.
  *
@@ -29,7 +30,7 @@ int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
 /* Return: NULL. */
 struct vrt_plan *vrt_plan_free(struct vrt_plan *plan);
 
-/* Bytes of the arena: the peak of all intermediates and workspaces. */
+/* Bytes of the arena: the peak of all intermediates, and the workspace. */
 size_t vrt_plan_arena_bytes(const struct vrt_plan *plan);
 
 /* The ops with slots, offsets and workspaces filled in. */

@@ -137,8 +137,8 @@ static void add_needs(const struct vrt_cpu_order_step *before, const struct vrt_
 static bool workspaces_clash(const struct vrt_cpu_order_step *a, const struct vrt_cpu_order_step *b)
 {
     const struct extent of_a = workspace_of(a), of_b = workspace_of(b);
-    const bool own = of_a.first == of_b.first && a->scratch_bytes == b->scratch_bytes &&
-                     of_a.end == of_b.end;
+    const bool own = !a->shares && !b->shares && of_a.first == of_b.first &&
+                     a->scratch_step_bytes == b->scratch_step_bytes;
 
     return meet(&of_a, &of_b) && !own;
 }

@@ -23,8 +23,9 @@ struct vrt_cpu_cut {
 struct vrt_cpu_order_step {
     const struct vrt_op *op;
     struct vrt_cpu_cut cut;
-    size_t scratch_bytes;           /* of each thread */
+    size_t scratch_step_bytes;      /* from one thread's scratch memory to the next one's */
     size_t workspace_bytes;         /* of all threads, and what they share */
+    bool shares;                    /* whether there is such */
 };
 
 /* How many units the cut makes. */

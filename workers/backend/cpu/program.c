@@ -4,7 +4,8 @@
  * Programs of a CPU device: each op is a step, cut into units by its shapes alone, and each step
  * is one or two tasks of the pool; units of one step may begin before the last one's are all done
  *
- * Memory of a step in the arena: the scratch of each thread, then what all threads share.
+ * Memory of a step in the workspace: the scratch of each thread, then what all threads share. Where
+ * nothing is shared each thread has its scratch in the same place for all steps.
  */
 
 #include <errno.h>
@@ -31,7 +32,8 @@ struct step {
     struct vrt_narrow *narrow;
     struct vrt_cpu_cut cut;
     int n_tasks;
-    size_t scratch_bytes;                   /* of each thread */
+    size_t scratch_bytes;                   /* that each thread needs */
+    size_t scratch_step_bytes;              /* from one thread's to the next one's */
     struct vrt_cpu_call call;               /* of this submission, without scratch */
     char *scratch;
 };
@@ -118,7 +120,7 @@ static void run_conv(const void *context, int unit, int thread)
     struct vrt_cpu_call call = step->call;
     int none = 0;
 
-    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
     int r = vrt_conv_run(step->conv, &call, unit, thread);
     if (r)
         atomic_compare_exchange_strong(&step->program->failure, &none, r);
@@ -140,7 +142,7 @@ static void run_narrow(const void *context, int unit, int thread)
     struct vrt_cpu_call call = step->call;
     int rows[2], d = place_unit(&step->cut, unit, rows);
 
-    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
     vrt_narrow_rows(step->narrow, &call, d, rows);
 }
 
@@ -150,7 +152,7 @@ static void run_rows(const void *context, int unit, int thread)
     struct vrt_cpu_call call = step->call;
     int rows[2], d = place_unit(&step->cut, unit, rows);
 
-    call.scratch = step->scratch + (size_t)thread * step->scratch_bytes;
+    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
     step->kernel->rows(&call, d, rows[0], rows[1]);
 }
 
@@ -257,10 +259,26 @@ static struct vrt_cpu_order_step order_step(const struct vrt_cpu_device *cpu,
     return (struct vrt_cpu_order_step){
         .op = &step->op,
         .cut = step->cut,
-        .scratch_bytes = step->scratch_bytes,
-        .workspace_bytes = step->scratch_bytes * (size_t)cpu->n_threads +
+        .scratch_step_bytes = step->scratch_step_bytes,
+        .workspace_bytes = step->scratch_step_bytes * (size_t)cpu->n_threads +
                            shared_bytes(step->kernel, &step->op),
+        .shares = step->kernel && step->kernel->shared_bytes,
     };
+}
+
+/* Where nothing is shared there is room for as much as any step needs: its workspace is no larger
+ * than the largest. */
+static void place_scratch(struct vrt_cpu_program *program)
+{
+    size_t most = 0;
+
+    for (size_t s = 0; s < program->n_steps; s++)
+        most = VRT_MAX(most, program->steps[s].scratch_bytes);
+    for (size_t s = 0; s < program->n_steps; s++) {
+        struct step *step = &program->steps[s];
+        const bool shares = step->kernel && step->kernel->shared_bytes;
+        step->scratch_step_bytes = shares ? step->scratch_bytes : most;
+    }
 }
 
 /* Lets units begin before all of the step before is done, where that is safe. */
@@ -312,6 +330,7 @@ int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_para
         program->arena = vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data;
     for (size_t i = 0; !r && i < params->n_ops; i++)
         r = plan_step(cpu, params, program, &params->ops[i]);
+    place_scratch(program);
     if (!r)
         r = order_steps(cpu, program);
     if (r) {
@@ -368,7 +387,7 @@ static void place_step(const struct vrt_cpu_device *cpu, struct step *step,
     if (step->scratch)
         step->scratch += step->op.workspace_offset_bytes;
     if (step->kernel && step->kernel->shared_bytes)
-        call->shared = step->scratch + step->scratch_bytes * (size_t)cpu->n_threads;
+        call->shared = step->scratch + step->scratch_step_bytes * (size_t)cpu->n_threads;
 }
 
 int vrt_cpu_program_submit(struct vrt_device *device, struct vrt_program *base,
