@@ -396,7 +396,7 @@ static int run_frame(struct held_kit *held, const struct vrt_kit_watch *watch,
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *out = NULL;
     const struct vrt_frame *in = frames->in[i];
-    int r = vrt_frame_new(&held->work->out, &out);
+    int r = vrt_frame_pool_get(held->work->results, &out);
 
     if (!r)
         r = vrt_kit_run(held->kit, in, out, watch, report);

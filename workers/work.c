@@ -14,6 +14,11 @@ int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
 
     if (!work)
         return vrt_raise(-ENOMEM);
+    int r = vrt_frame_pool_new(out, &work->results);
+    if (r) {
+        free(work);
+        return vrt_fold(r);
+    }
     atomic_init(&work->n_refs, 1);
     work->network = vrt_network_ref(network);
     work->in = *in;
@@ -36,6 +41,7 @@ struct vrt_work *vrt_work_unref(struct vrt_work *work)
     if (!work || atomic_fetch_sub(&work->n_refs, 1) > 1)
         return NULL;
     vrt_network_unref(work->network);
+    vrt_frame_pool_free(work->results);
     free(work);
     return NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "frames/format.h"
+#include "frames/frame.h"
 #include "frames/tile.h"
 #include "model/network.h"
 
@@ -18,11 +19,12 @@ struct vrt_work {
     atomic_int n_refs;
     struct vrt_network *network;
     struct vrt_frame_format in, out;
+    struct vrt_frame_pool *results; /* of `out` */
     struct vrt_tile_grid grid;
     struct vrt_tile_needs needs;
 };
 
-/* Takes a reference to the network. Return: 0, -ENOMEM. */
+/* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
 int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_work **ret_work);
 

@@ -62,6 +62,36 @@ static void test_planes(void)
     expect_true(vrt_frame_unref(NULL) == NULL);
 }
 
+/* New frames take over the memory of those that are gone, and outlive the pool. */
+static void test_pool(void)
+{
+    static const struct vrt_frame_format format = {
+        .width = 70, .height = 5, .depth = 10, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+    };
+    struct vrt_frame_pool *pool = NULL;
+    struct vrt_frame *first = NULL, *second = NULL, *third = NULL;
+
+    expect_int(vrt_frame_pool_new(&format, &pool), 0);
+    expect_int(vrt_frame_pool_get(pool, &first), 0);
+    expect_int(vrt_frame_pool_get(pool, &second), 0);
+    const uint8_t *memory = first->planes[0].data;
+    expect_true(second->planes[0].data != memory);
+    for (int p = 0; p < 3; p++)
+        memset(first->planes[p].data, 0xab,
+               first->planes[p].stride_bytes * (size_t)first->planes[p].height);
+    first = vrt_frame_unref(first);
+    expect_int(vrt_frame_pool_get(pool, &third), 0);
+    expect_true(third->planes[0].data == memory);
+    expect_true(third->writable && third->pts == 0);
+    expect_int(third->planes[1].width, 35);
+    expect_int(third->planes[1].data[70], 0);       /* padding */
+    expect_true(!vrt_frame_pool_free(pool));
+    memset(second->planes[0].data, 0xcd, second->planes[0].stride_bytes * 5);
+    vrt_frame_unref(second);
+    vrt_frame_unref(third);
+    expect_true(!vrt_frame_pool_free(NULL));
+}
+
 static void test_invalid(void)
 {
     static const struct vrt_frame_format cases[] = {
@@ -78,10 +108,13 @@ static void test_invalid(void)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame_pool *pool = NULL;
         struct vrt_frame *frame = NULL;
         expect_true(!vrt_frame_format_is_valid(&cases[i]));
         expect_int(vrt_frame_new(&cases[i], &frame), -EINVAL);
         expect_true(!frame);
+        expect_int(vrt_frame_pool_new(&cases[i], &pool), -EINVAL);
+        expect_true(!pool);
     }
 }
 
@@ -171,6 +204,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case tests[] = {
         { "planes", test_planes },
+        { "pool", test_pool },
         { "invalid", test_invalid },
         { "guess", test_guess },
         { "warnings", test_warnings },

@@ -5,7 +5,8 @@
  * A frame: planes of samples in host memory, shared by counting references.
  *
  * A decoded frame may be a view of the decoder's own memory, which the decoder still reads from:
- * only frames of vrt_frame_new() may be written, and only by whoever holds the one reference.
+ * only frames of vrt_frame_new() or a pool may be written, and only by whoever holds the one
+ * reference.
  */
 
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 /* Rows of vrt_frame_new() start at multiples of this. */
 #define VRT_FRAME_ALIGN_BYTES 64
 
+struct AVBufferRef;
 struct AVFrame;
 
 struct vrt_plane {
@@ -36,10 +38,16 @@ struct vrt_frame {
     int64_t duration;           /* likewise; 0: unknown */
     int64_t index;              /* 0, 1, 2, ... in presentation order */
     bool concealed;             /* the decoder made some of it up */
-    bool writable;              /* from vrt_frame_new() */
+    bool writable;              /* from vrt_frame_new() or a pool */
     struct AVFrame *decoded;    /* what it is a view of; NULL: memory of its own */
-    void *memory;               /* NULL: a view */
+    struct AVBufferRef *memory; /* NULL: a view */
 };
+
+/*
+ * Memory for frames of one format, that new frames take over from those that are gone: to get it
+ * from the system anew for each stops all threads for a moment.
+ */
+struct vrt_frame_pool;
 
 /*
  * A frame with planes of its own, for a restored picture; the samples are undefined, padding is 0.
@@ -48,6 +56,16 @@ struct vrt_frame {
 int vrt_frame_new(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
     VRT_MUST_CHECK;
 
+/* Return: 0; -EINVAL: `format` is not valid; -ENOMEM. */
+int vrt_frame_pool_new(const struct vrt_frame_format *format, struct vrt_frame_pool **ret_pool)
+    VRT_MUST_CHECK;
+
+/* Frames that are still referred to keep their memory. NULL is fine. Return: NULL. */
+struct vrt_frame_pool *vrt_frame_pool_free(struct vrt_frame_pool *pool);
+
+/* As vrt_frame_new(). Return: 0; -ENOMEM. Thread: any. */
+int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame) VRT_MUST_CHECK;
+
 /* One more reference. Return: frame. Thread: any. */
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);
 
@@ -55,3 +73,4 @@ struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);
 struct vrt_frame *vrt_frame_unref(struct vrt_frame *frame);
 
 VRT_DEFINE_CLEANUP(struct vrt_frame, vrt_frame_unref)
+VRT_DEFINE_CLEANUP(struct vrt_frame_pool, vrt_frame_pool_free)
