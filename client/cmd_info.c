@@ -57,6 +57,7 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         return VRT_CONN_E_BROKEN;
     bool held = d.memory.replica_bytes >= 0 && d.memory.workspace_bytes >= 0 &&
                 d.memory.replica_bytes <= INT64_MAX - d.memory.workspace_bytes;
+    bool bad = d.state == VRT_DEVICE_LOST || d.state == VRT_DEVICE_QUARANTINED;
     int64_t in_use = held ? d.memory.replica_bytes + d.memory.workspace_bytes : VRT_UNKNOWN;
     snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, d.shards_done);
     snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, d.shards_failed);
@@ -70,7 +71,7 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         vrt_format_bytes(d.memory.peak_bytes, numbers[4], sizeof(numbers[4])),
         vrt_format_bytes(d.memory.free_bytes, numbers[5], sizeof(numbers[5])),
         vrt_format_bytes(d.memory.total_bytes, numbers[6], sizeof(numbers[6])),
-        vrt_printable(d.last_error[0] ? d.last_error : d.description, description,
+        vrt_printable(bad && d.last_error[0] ? d.last_error : d.description, description,
                       sizeof(description)),
     };
     return add_cells(table, cells);

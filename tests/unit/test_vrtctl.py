@@ -206,6 +206,16 @@ class Shown(Case):
                           '8.0', 'GiB', 'Two', 'cores'])
         self.assertEqual(json.loads(self.run_it('devices', '-j')[0]), DEVICE)
 
+    def test_errors_of_devices(self):
+        """What is wrong with a device is told while it is wrong, not for ever."""
+        for state, told in [('ready', 'Two cores'), ('busy', 'Two cores'), ('lost', 'too hot'),
+                            ('quarantined', 'too hot')]:
+            device = dict(DEVICE, state=state, last_error='too hot')
+            server = FakeVrtd(self.folder, lambda _, d=device: answer({'devices': [d]}))
+            out, _ = self.run_it('devices')
+            self.assertTrue(out.rstrip().endswith(told), out)
+            server.close()
+
     def test_models(self):
         out, _ = self.run_it('models')
         self.assertIn('compact-x2 (default)  compact', out)
