@@ -92,6 +92,11 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     pick.codec = encoder->codec;
     if (!r)
         r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
+    if (!r) {
+        const struct vrt_container_content content = { admission->container, encoder->codec,
+                                                       &encoder->format };
+        r = vrt_container_check_colors(&content, &admission->warnings, error);
+    }
     if (!r)
         r = vrt_joiner_preview(admission->files.input_fd, admission->files.input_name,
                                admission->container, &admission->warnings, error);

@@ -65,6 +65,16 @@ class Restore(harness.Case):
         job = self.restore(source, self.path('told.out.mkv'), '--overwrite', '--tile', 40)
         self.assertRegex(self.vrtctl('show', job['id']).stdout, r'tiles of \d+x\d+ overlapping by')
 
+    def test_colors_that_the_container_cannot_tell(self):
+        source = clip(self.path('full.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuv420p', '-color_range',
+                      'pc', frames=2)
+        done = self.vrtctl('submit', '--codec', 'ffv1', '--output', self.path('full.mov'), source,
+                           status=1)
+        self.assertIn('name the output .mkv', done.stderr)
+        for name, codec in [('full.mov', 'h264'), ('full.out.mkv', 'ffv1')]:
+            self.restore(source, self.path(name), '--codec', codec)
+            self.assertEqual(video_stream(self.path(name))['color_range'], 'pc')
+
     def test_odd_sizes(self):
         for size in ['65x47', '9x7', '2x300', '17x16']:
             with self.subTest(size=size):

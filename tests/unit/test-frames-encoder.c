@@ -281,6 +281,22 @@ static void expect_refused(const struct vrt_encoder_params *params, int r, const
     close(fd);
 }
 
+/* Return: how many warnings there are, or what it is refused with. */
+static int check_colors(enum vrt_container container, enum vrt_codec codec, bool full_range,
+                        int primaries)
+{
+    const struct vrt_frame_format format = {
+        .width = 64, .height = 48, .layout = VRT_LAYOUT_YUV, .depth = 8,
+        .full_range = full_range, .primaries = primaries, .transfer = primaries,
+    };
+    const struct vrt_container_content content = { container, codec, &format };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+    int r = vrt_container_check_colors(&content, &warnings, &error);
+
+    return r ? r : warnings.n;
+}
+
 static void test_refused(void)
 {
     struct vrt_encoder_params params = good_params();
@@ -316,6 +332,11 @@ static void test_refused(void)
     expect_contains(error.message, ".mp4, .mov or .mkv");
     error = (struct vrt_error){ 0 };
     expect_int(vrt_container_check_codec(VRT_CONTAINER_MP4, VRT_CODEC_FFV1, &error), -EINVAL);
+    expect_int(check_colors(VRT_CONTAINER_MKV, VRT_CODEC_FFV1, true, 2), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_H264, true, 2), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, true, 1), -EINVAL);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, false, 1), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, false, 2), 1);
     expect_contains(error.message, "name the output .mkv");
 }
 
