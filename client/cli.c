@@ -18,6 +18,19 @@ void vrt_cli_complain(const char *what, const struct vrt_error *error)
     fprintf(stderr, "vrtctl: %s%s%s\n", named ? "" : what, named ? "" : ": ", error->message);
 }
 
+void vrt_cli_warn(const struct vrt_job_info *job)
+{
+    char name[VRT_API_NAME_BYTES], text[VRT_API_TEXT_BYTES];
+
+    vrt_printable(job->input_name, name, sizeof(name));
+    for (size_t i = 0; i < job->n_warnings; i++) {
+        struct vrt_error warning = { 0 };
+        vrt_refuse(&warning, -EINVAL, "job", "warning: %s",
+                   vrt_printable(job->warnings[i], text, sizeof(text)));
+        vrt_cli_complain(name, &warning);
+    }
+}
+
 int vrt_cli_fail(const char *what, int r, const struct vrt_error *error)
 {
     /* What a decoder says is about the message; here it matters whose message that was. */

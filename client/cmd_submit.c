@@ -174,16 +174,18 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
     s->id = job.id;
     vrt_printable(job.input_name, input, sizeof(input));
     vrt_printable(job.output_name, output, sizeof(output));
-    vrt_job_info_done(&job);
+    int r = 0;
     if (s->id <= 0)
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
-                          "vrtd's answer names no job");
-    if (cli->args.follow)
-        return 0;
-    if (cli->args.json)
-        return vrt_cli_print_json(json);
-    printf("job %lld: %s -> %s\n", s->id, input, output);
-    return 0;
+        r = vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID, "vrtd's answer names no job");
+    else if (cli->args.json && !cli->args.follow)
+        r = vrt_cli_print_json(json);
+    else if (!cli->args.follow)
+        printf("job %lld: %s -> %s\n", s->id, input, output);
+    /* Who follows the job is told at its end. */
+    if (r == 0 && !cli->args.follow)
+        vrt_cli_warn(&job);
+    vrt_job_info_done(&job);
+    return r;
 }
 
 /* Submits one file. Return: enum vrt_exit; everything was said. */

@@ -189,12 +189,7 @@ static void say_result(struct watch *w, const struct vrt_job_info *job)
         if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
             puts(buf.data);
         fflush(stdout);
-        for (size_t i = 0; i < job->n_warnings; i++) {
-            char warning[VRT_API_TEXT_BYTES + 16];
-            snprintf(warning, sizeof(warning), "warning: %s",
-                     vrt_printable(job->warnings[i], text, sizeof(text)));
-            say_failure(job, warning);
-        }
+        vrt_cli_warn(job);
     } else if (job->state == VRT_JOB_FAILED) {
         say_failure(job, job->has_error && job->error.message[0]
                              ? vrt_printable(job->error.message, text, sizeof(text))

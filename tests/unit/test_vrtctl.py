@@ -290,6 +290,16 @@ class Submit(Case):
         with open(self.path('video.restored.mp4'), 'rb') as f:
             self.assertEqual(f.read(), b'result')
 
+    def test_warnings(self):
+        """Who leaves after submitting is told what was found so far."""
+        self.serve(lambda _: answer(job(7, 'queued', warnings=['alpha is dropped']), 201))
+        out, err = self.run_it('submit', 'video.mp4')
+        self.assertEqual(out, 'job 7: video.mp4 -> video.restored.mp4\n')
+        self.assertEqual(err, 'vrtctl: video.mp4: warning: alpha is dropped\n')
+        out, err = self.run_it('submit', '--json', '-o', 'other.mkv', 'video.mp4')
+        self.assertEqual(json.loads(out)['id'], 7)
+        self.assertEqual(err, 'vrtctl: video.mp4: warning: alpha is dropped\n')
+
     def test_model_file(self):
         self.serve(self.accepts)
         with open(self.path('x4.pth'), 'w', encoding='utf-8') as f:
