@@ -259,6 +259,8 @@ static void encoded(struct vrt_task *base)
     } else if (base->outcome == VRT_TASK_DONE) {
         if (task->warnings)
             vrt_pipeline_warn_all(pipeline, task->warnings);
+        /* Who cancels comes too late: the file is there, and is said to be. */
+        pipeline->error = (struct vrt_error){ 0 };
         pipeline->is_closing = true;
     }
     vrt_pipeline_step(pipeline);

@@ -252,6 +252,36 @@ static void test_cancel(void)
     flow_done(&flow);
 }
 
+/* Cancelled when the result is there, but the loop hasn't heard of it: then the job is done. */
+static void test_cancel_too_late(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct vrt_pipeline_params params = params_for(video());
+    struct vrt_pipeline_snapshot now = { 0 };
+    struct flow flow;
+    long long size = 0, before = -1;
+
+    init(&flow, 1);
+    flow_submit(&flow, &job, params, fixture_path("out.mp4"));
+    close(params.input_fd);
+    while (now.phase != VRT_PIPELINE_FINISHING) {
+        uv_run(&flow.loop, UV_RUN_ONCE);
+        vrt_pipeline_snapshot(job.pipeline, &now);
+    }
+    /* The loop stands still until the file doesn't grow any more. */
+    for (int quiet = 0; quiet < 10; before = size) {
+        usleep(50000);
+        size = fixture_size(fixture_path("out.mp4"));
+        quiet = size > 0 && size == before ? quiet + 1 : 0;
+    }
+    vrt_pipeline_cancel(job.pipeline);
+    flow_run(&flow);
+    expect_true(job.is_done);
+    expect_str(job.error.message, "");
+    expect_int(fixture_size(fixture_path("out.mp4")), size);
+    flow_done(&flow);
+}
+
 /* The daemon stops while jobs are in every phase. */
 static void test_stop(void)
 {
@@ -316,6 +346,7 @@ int main(int argc, char **argv)
         { "same-file", test_same_file },
         { "fallback-warns", test_fallback_warns },
         { "cancel", test_cancel },
+        { "cancel-too-late", test_cancel_too_late },
         { "stop", test_stop },
         { "memory-returns", test_memory_returns },
     };
