@@ -199,7 +199,7 @@ static void decoded(struct vrt_task *base)
         if (task->at_end && !pipeline->at_end) {
             pipeline->at_end = true;
             pipeline->frames_total = pipeline->frames_decoded + task->frames.n;
-            pipeline->duration_ns = task->duration_ns;
+            pipeline->span_ns = task->span_ns;
             vrt_pipeline_warn_all(pipeline, &task->info->warnings);
         }
         shard = task->frames.n > 0 ? calloc(1, sizeof(*shard)) : NULL;
@@ -311,8 +311,7 @@ static void finish(struct vrt_pipeline *pipeline)
     task = vrt_outlet_task_new(VRT_OUTLET_FINISH, encoded, pipeline);
     if (task) {
         task->n_frames = pipeline->frames_decoded;
-        task->duration_ns = pipeline->duration_ns;
-        task->fps = pipeline->admission.input.fps;
+        task->span_ns = pipeline->span_ns;
     }
     post_to_outlet(pipeline, task);
 }

@@ -94,7 +94,7 @@ struct vrt_pipeline {
     int64_t decode_ns, encode_ns;       /* busy */
     int64_t frames_decoded, frames_done, frames_concealed;
     int64_t frames_total;               /* -1: unknown */
-    int64_t duration_ns;
+    int64_t span_ns;                    /* from the first frame to the last */
     struct vrt_sample samples[VRT_PIPELINE_SAMPLES];
     size_t n_samples;                   /* ever taken */
     char *warnings[VRT_PIPELINE_WARNINGS_MAX];

@@ -27,7 +27,7 @@ struct intake {
     struct {                            /* the intake's thread */
         struct vrt_reader *reader;      /* NULL: not open */
         bool at_end;
-        int64_t first_pts, last_pts, last_duration;
+        int64_t first_pts, last_pts;
     } own;
 };
 
@@ -55,18 +55,14 @@ struct vrt_intake_task *vrt_intake_task_new(enum vrt_intake_request request,
     return task;
 }
 
-/* Nanoseconds from the first frame to the end of the last one. */
-static int64_t duration_ns(const struct intake *intake)
+/* Nanoseconds from the first frame to the last one. */
+static int64_t span_ns(const struct intake *intake)
 {
     const struct vrt_reader_info *info = vrt_reader_info(intake->own.reader);
-    int64_t duration = intake->own.last_duration;
     double tick_s = (double)info->time_base.num / info->time_base.den;
 
-    /* Containers often leave out how long the last frame is shown. */
-    if (duration <= 0 && info->fps.num > 0)
-        duration = (int64_t)((double)info->fps.den / info->fps.num / tick_s + 0.5);
-    duration += intake->own.last_pts - intake->own.first_pts;
-    return (int64_t)((double)duration * tick_s * VRT_NS_PER_S + 0.5);
+    return (int64_t)((double)(intake->own.last_pts - intake->own.first_pts) * tick_s *
+                     VRT_NS_PER_S + 0.5);
 }
 
 /* The video is over: tells all that is known of it. */
@@ -79,7 +75,7 @@ static int finish(struct intake *intake, struct vrt_intake_task *task)
         return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM),
                                 intake->files->input_name);
     *task->info = *vrt_reader_info(intake->own.reader);
-    task->duration_ns = task->info->n_frames > 0 ? duration_ns(intake) : 0;
+    task->span_ns = task->info->n_frames > 0 ? span_ns(intake) : 0;
     return 0;
 }
 
@@ -131,7 +127,6 @@ static int decode(struct intake *intake, struct vrt_intake_task *task)
             if (frame->index == 0)
                 intake->own.first_pts = frame->pts;
             intake->own.last_pts = frame->pts;
-            intake->own.last_duration = frame->duration;
             task->frames.in[task->frames.n++] = frame;
         }
         if (r)

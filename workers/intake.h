@@ -33,7 +33,7 @@ struct vrt_intake_task {
     struct vrt_shard_frames frames; /* DECODE: references; fewer than wanted only at the end */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
-    int64_t duration_ns;            /* at the end: from the first frame to the end of the last */
+    int64_t span_ns;                /* at the end: from the first frame to the last */
     struct vrt_reader_info *info;   /* at the end; NULL else */
     int64_t busy_ns;
 };

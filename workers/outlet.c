@@ -166,8 +166,7 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
     };
     const struct vrt_joiner_expected expected = {
         .n_frames = task->n_frames,
-        .duration_ns = task->duration_ns,
-        .fps = task->fps,
+        .span_ns = task->span_ns,
     };
     VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
     int r = outlet->own.encoder ? end_segment(outlet, &task->error) : 0;

@@ -30,8 +30,7 @@ struct vrt_outlet_task {
     struct vrt_task task;
     enum vrt_outlet_request request;
     struct vrt_shard_frames frames; /* ENCODE: out[], references */
-    int64_t n_frames, duration_ns;  /* FINISH: what the result must have */
-    struct vrt_rational fps;        /* FINISH */
+    int64_t n_frames, span_ns;      /* FINISH: what the result must have */
     void *ctx;                      /* the loop's */
 
     /* The answer. */

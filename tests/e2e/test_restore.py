@@ -97,6 +97,18 @@ class Restore(harness.Case):
             for a, b in zip(timestamps(source), timestamps(self.path(name))):
                 self.assertAlmostEqual(a, b, delta=0.0006)
 
+    def test_last_frame_that_stays(self):
+        """As the last picture of an animation does: few containers have a place for how long."""
+        source = clip(self.path('stays.gif'), '-final_delay', '300', frames=6)
+        for name, codec in [('stays.mkv', 'h264'), ('stays.mp4', 'h264'), ('stays.mov', 'hevc'),
+                            ('stays.ffv1.mkv', 'ffv1')]:
+            with self.subTest(name=name):
+                target = self.path(name)
+                job = self.restore(source, target, '--codec', codec)
+                self.assertEqual(job['state'], 'done')
+                self.assertEqual(len(timestamps(target)), 6)
+                self.assertGreater(float(probe(target)['format']['duration']), 3)
+
     def test_everything_beside_the_picture(self):
         source = self.path('rich.mkv')
         notes, text = self.path('notes.txt'), self.path('s.srt')

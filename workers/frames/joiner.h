@@ -38,8 +38,7 @@ struct vrt_joiner_result {
 
 struct vrt_joiner_expected {
     int64_t n_frames;
-    int64_t duration_ns;
-    struct vrt_rational fps;        /* one frame of it is the tolerance of the duration; or 0/1 */
+    int64_t span_ns;                /* from the first frame to the last */
 };
 
 /*
@@ -61,7 +60,8 @@ int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_res
                    struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
- * Reads the finished file again and compares: number of video frames, and duration within a frame.
+ * Reads the finished file again and compares: number of video frames, and the time between the
+ * first and the last. How long the last one stays is not in the packets of every container.
  * Return: 0; -EBADMSG with the sentence in `error` if it does not hold what it should; -errno.
  */
 int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
