@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What the whole program costs beyond the network, as ratios of figures taken side by side.
 
-usage: bench-daemon.py BUILD [--clip FILE] [efficiency] [scaling] [memory] [polling]
+usage: bench-daemon.py BUILD [--clip FILE] [--precision P] [efficiency] [scaling] [memory] [polling]
 
   efficiency  wall time of a job over (CPU seconds of the network alone + CPU seconds of decoding
               and encoding alone) / cores: 1.00 is a program in which nothing ever waits
@@ -12,7 +12,7 @@ usage: bench-daemon.py BUILD [--clip FILE] [efficiency] [scaling] [memory] [poll
 
 Without names: all. Each prints its figures and one line "NAME: RATIO (wanted ...)". BUILD should be
 an optimised build; the machine should be idle. --clip names a 640x360 video of 200 frames; by
-default one is made by natural-clip.sh.
+default one is made by natural-clip.sh. --precision is that of the efficiency; auto by default.
 """
 import array
 import json
@@ -45,12 +45,12 @@ def ffmpeg(*arguments):
 
 
 class Bench:
-    def __init__(self, build, clip, folder):
+    def __init__(self, build, clip, precision, folder):
         os.environ['VRTD_BUILD'] = build
         sys.path.insert(0, os.path.join(HERE, '..', 'e2e'))
         import harness
         self.harness = harness
-        self.build, self.folder = build, folder
+        self.build, self.precision, self.folder = build, precision, folder
         self.clip = clip or self.path('clip.mp4')
         if not clip:
             subprocess.run([os.path.join(HERE, 'natural-clip.sh'), self.clip, '640', '360', '200'],
@@ -120,7 +120,7 @@ class Bench:
         raw = self.restored_frames()
         for _ in range(3):
             daemon = self.daemon()
-            wall, job = self.job(daemon, self.clip)
+            wall, job = self.job(daemon, self.clip, '--precision', self.precision)
             daemon.stop()
             walls.append(wall)
             networks.append(self.network_cpu_per_frame(job['recipe']['precision'])
@@ -246,17 +246,19 @@ class Bench:
 
 
 def main():
-    arguments, clip = sys.argv[1:], None
-    if '--clip' in arguments:
-        at = arguments.index('--clip')
-        clip = os.path.abspath(arguments[at + 1])
-        del arguments[at:at + 2]
+    arguments, values = sys.argv[1:], {'--clip': None, '--precision': 'auto'}
+    for name in values:
+        if name in arguments[:-1]:
+            at = arguments.index(name)
+            values[name] = arguments[at + 1]
+            del arguments[at:at + 2]
+    clip = values['--clip'] and os.path.abspath(values['--clip'])
     names = ['efficiency', 'scaling', 'memory', 'polling']
     if not arguments or arguments[0].startswith('-') or set(arguments[1:]) - set(names):
         print(__doc__)
         return 2
     with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
-        bench = Bench(os.path.abspath(arguments[0]), clip, folder)
+        bench = Bench(os.path.abspath(arguments[0]), clip, values['--precision'], folder)
         for name in arguments[1:] or names:
             getattr(bench, name)()
             sys.stdout.flush()
