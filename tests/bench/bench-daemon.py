@@ -208,7 +208,7 @@ class Bench:
 
     def polling(self):
         walls, waits = {False: [], True: []}, []
-        for _ in range(3):
+        for _ in range(5):
             for polled in (False, True):
                 daemon = self.daemon()
                 over = threading.Event()
