@@ -113,6 +113,8 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
     bool created = fd >= 0;
     if (fd < 0 && errno == EEXIST && overwrite)
         fd = open(path, flags | O_CREAT, OUTPUT_MODE);
+    if (fd < 0 && errno == ENOENT && path[0])
+        return refuse(path, "the folder for it does not exist; make it first", error);
     if (fd < 0)
         return refuse_errno(path, -errno, error);
     r = examine(path, fd, &st, error);

@@ -103,7 +103,7 @@ class RefusedOutput(harness.Case):
 
     def test_output_folder_is_missing(self):
         self.refused('submit', '--output', self.path('nowhere/x.mp4'), self.source,
-                     says='no such file')
+                     says='nowhere/x.mp4: the folder for it does not exist')
 
     def test_output_is_unwritable(self):
         self.refused('submit', '--output', '/proc/restored.mp4', self.source,
