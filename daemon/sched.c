@@ -10,6 +10,10 @@
 /* Sums of doubles that should be equal differ by less than this, relatively. */
 #define ROUNDING 1e-9
 
+/* A shard is run twice where that should take less than the rest of the first run, divided by so
+ * much: estimates vary, and a copy that loses was for nothing. */
+#define CLEARLY 1.5
+
 /* Whether the device takes part in the job at all, now or as soon as it has room. */
 static bool takes_part(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
 {
@@ -111,11 +115,38 @@ static size_t pick_device(const struct vrt_sched *now, const struct vrt_sched_jo
     return best;
 }
 
+/* The device that should run the job's straggler once more, or n_devices. */
+static size_t pick_copier(const struct vrt_sched *now, const struct vrt_sched_job *job)
+{
+    size_t best = now->n_devices;
+    double best_s = job->straggler_s / CLEARLY;
+
+    for (size_t d = 0; d < now->n_devices; d++) {
+        if (!takes_part(now, job, d) || now->devices[d].n_in_flight > 0 ||
+            !is_measured(now, job, d))
+            continue;
+        double done_s = shard_s(now, job, d);
+        if (done_s < best_s) {
+            best = d;
+            best_s = done_s;
+        }
+    }
+    return best;
+}
+
+/* Whether all of the job is with the devices, or waits for what is: then one may be run twice. */
+static bool is_held_up(const struct vrt_sched_job *job)
+{
+    return job->n_ready <= 0 && job->straggler_s > 0;
+}
+
 /* Whether `a` goes before `b`. */
 static bool goes_first(const struct vrt_sched_job *a, const struct vrt_sched_job *b)
 {
     if (a->priority != b->priority)
         return a->priority > b->priority;
+    if (is_held_up(a) != is_held_up(b))
+        return is_held_up(b);
     if (a->turn != b->turn)
         return a->turn < b->turn;
     return a->order < b->order;
@@ -127,14 +158,17 @@ bool vrt_sched_pick(const struct vrt_sched *now, struct vrt_sched_choice *ret_ch
 
     for (size_t j = 0; j < now->n_jobs; j++) {
         const struct vrt_sched_job *job = &now->jobs[j];
-        if (job->n_ready <= 0 || (found && !goes_first(job, &now->jobs[ret_choice->job])))
+        bool is_copy = is_held_up(job);
+        if ((job->n_ready <= 0 && !is_copy) ||
+            (found && !goes_first(job, &now->jobs[ret_choice->job])))
             continue;
-        size_t d = pick_device(now, job);
+        size_t d = is_copy ? pick_copier(now, job) : pick_device(now, job);
         if (d == now->n_devices)
             continue;
         *ret_choice = (struct vrt_sched_choice){
             .job = j,
             .device = d,
+            .is_copy = is_copy,
             .expected_s = shard_s(now, job, d),
         };
         found = true;
@@ -145,6 +179,11 @@ bool vrt_sched_pick(const struct vrt_sched *now, struct vrt_sched_choice *ret_ch
 double vrt_sched_free_in_s(double expected_s, double elapsed_s)
 {
     return fabs(expected_s - elapsed_s);
+}
+
+double vrt_sched_left_s(double expected_s, double elapsed_s, bool is_measured)
+{
+    return is_measured ? vrt_sched_free_in_s(expected_s, elapsed_s) : elapsed_s;
 }
 
 double vrt_sched_measure(double estimate_s, double sample_s)

@@ -8,7 +8,8 @@
  * two tables and asks again and again, noting each choice in the tables, until there is none:
  *
  *     while (vrt_sched_pick(&now, &choice))
- *         ...                         give now.jobs[choice.job]'s next shard to choice.device
+ *         ...                         give now.jobs[choice.job]'s next shard to choice.device,
+ *                                     or, where choice.is_copy, its straggler
  *
  * and does so again after every event: a shard ready, done or failed, a device or a job that came
  * or went, and once a second while shards are in flight, because estimates age.
@@ -18,7 +19,10 @@
  *      equals the one whose last turn is longest ago, then the one that came first;
  *   2. of the devices that may take it and have room, the one that would finish it soonest;
  *   3. unless the others would by then have done all that is left (or all that may run ahead of an
- *      unfinished shard): a slow device leaves the last shards to those who finish them sooner.
+ *      unfinished shard): a slow device leaves the last shards to those who finish them sooner;
+ *   4. an idle device runs a straggler once more: a shard without which its job can't go on, and
+ *      which it would finish clearly sooner than the device that has it. Shards that are ready go
+ *      first in jobs of the same priority, and only what was measured counts.
  * With right estimates and shards of equal size, what results is the shortest time possible.
  *
  * Thread: any.
@@ -45,8 +49,11 @@ struct vrt_sched_job {
     int n_ready;            /* shards that can be handed out now */
     int n_left;             /* shards not handed out yet, ready or not; INT_MAX: nobody knows */
     int n_window;           /* shards that may run ahead of an unfinished one, at least 1 */
-    const double *shard_s;  /* [n_devices] expected seconds of its next shard on each device;
-                             * 0: not measured; negative: that device may not take it */
+    const double *shard_s;  /* [n_devices] expected seconds of its next shard (of the straggler,
+                             * where none is ready) on each device; 0: not measured; negative:
+                             * that device may not take it */
+    double straggler_s;     /* none is ready before one that runs is done: seconds until the last
+                             * of those that run once is, by vrt_sched_left_s(); 0: there is none */
 };
 
 struct vrt_sched {
@@ -58,6 +65,7 @@ struct vrt_sched {
 
 struct vrt_sched_choice {
     size_t job, device;
+    bool is_copy;           /* of the straggler; else it is the next shard */
     double expected_s;      /* seconds that the device should need for the shard, measured or not */
 };
 
@@ -70,6 +78,12 @@ bool vrt_sched_pick(const struct vrt_sched *now, struct vrt_sched_choice *ret_ch
  * as it is late, so that nobody waits for a device that hangs.
  */
 double vrt_sched_free_in_s(double expected_s, double elapsed_s);
+
+/*
+ * Seconds that a device still needs for a shard that it began `elapsed_s` ago: as above where it
+ * was measured; one that never was is taken to be half way, whatever was hoped of it.
+ */
+double vrt_sched_left_s(double expected_s, double elapsed_s, bool is_measured);
 
 /* The estimate after a shard that took `sample_s`: `estimate_s` is 0 before the first one. */
 double vrt_sched_measure(double estimate_s, double sample_s);

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "daemon/sched.h"
 
+/* How much longer a device that has gone slow takes. */
+#define SLOW 10
+
 struct shard {
     int index;
     double expected_s, true_s;
@@ -26,6 +29,7 @@ struct state {
     double *estimates_s;
     int *counts;
     bool *done;                 /* [n_shards] */
+    int *runs;                  /* [n_shards] devices that hold it */
     int *lost, n_lost;          /* shards to be handed out again */
     int next, first_undone, n_done;
     double now_s;
@@ -59,42 +63,111 @@ static int n_ready(const struct state *s)
     return s->n_lost + (ahead < n_new ? ahead : n_new);
 }
 
+/* Device `d` begins the oldest of what it holds. */
+static void begin(struct state *s, size_t d)
+{
+    struct device *device = &s->devices[d];
+    bool is_slow = s->play->slow_at_s && s->now_s >= s->play->slow_at_s[d];
+
+    device->started_s = s->now_s;
+    if (s->scheds[d].n_in_flight > 0 && is_slow)
+        device->held[0].true_s *= SLOW;
+}
+
+/* The shard that is expected last of those that one device holds, and until when; -1: none. */
+static int find_straggler(const struct state *s, double *ret_left_s)
+{
+    double longest_s = 0;
+    int index = -1;
+
+    for (size_t d = 0; d < s->play->n_devices; d++) {
+        const struct device *device = &s->devices[d];
+        double left_s = 0;
+        for (int i = 0; i < s->scheds[d].n_in_flight; i++) {
+            const struct shard *shard = &device->held[i];
+            left_s += vrt_sched_left_s(shard->expected_s, i ? 0 : s->now_s - device->started_s,
+                                       s->estimates_s[d] > 0);
+            if (s->runs[shard->index] == 1 && left_s > longest_s) {
+                longest_s = left_s;
+                index = shard->index;
+            }
+        }
+    }
+    *ret_left_s = longest_s;
+    return index;
+}
+
+static void take(struct state *s, const struct vrt_sched_choice *choice, int index)
+{
+    struct device *device = &s->devices[choice->device];
+    int slot = s->scheds[choice->device].n_in_flight++;
+
+    vrt_assert(slot < VRT_SCHED_IN_FLIGHT && s->runs[index] < 2);
+    device->held[slot] = (struct shard){
+        .index = index,
+        .expected_s = choice->expected_s,
+        .true_s = s->play->shard_s[choice->device] * (1 + s->play->noise * draw(s)),
+    };
+    s->runs[index]++;
+    if (slot == 0)
+        begin(s, choice->device);
+}
+
 static void hand_out(struct state *s)
 {
     struct vrt_sched_choice choice;
 
     for (;;) {
+        double left_s;
+        int straggler = find_straggler(s, &left_s);
         refresh(s);
         const struct vrt_sched_job job = {
             .n_ready = n_ready(s),
             .n_left = s->play->n_shards - s->next + s->n_lost,
             .n_window = s->play->n_window,
             .shard_s = s->estimates_s,
+            .straggler_s = n_ready(s) > 0 || s->play->no_copies ? 0 : left_s,
         };
         const struct vrt_sched now = { s->scheds, s->play->n_devices, &job, 1 };
         if (!vrt_sched_pick(&now, &choice))
             return;
-        struct device *device = &s->devices[choice.device];
-        int slot = s->scheds[choice.device].n_in_flight++;
-        vrt_assert(slot < VRT_SCHED_IN_FLIGHT);
-        if (slot == 0)
-            device->started_s = s->now_s;
-        device->held[slot] = (struct shard){
-            .index = s->n_lost ? s->lost[--s->n_lost] : s->next++,
-            .expected_s = choice.expected_s,
-            .true_s = s->play->shard_s[choice.device] * (1 + s->play->noise * draw(s)),
-        };
+        if (choice.is_copy)
+            take(s, &choice, straggler);
+        else
+            take(s, &choice, s->n_lost ? s->lost[--s->n_lost] : s->next++);
     }
+}
+
+/* Takes what is at `slot` away from the device. */
+static void drop(struct state *s, size_t d, int slot)
+{
+    struct device *device = &s->devices[d];
+
+    s->runs[device->held[slot].index]--;
+    s->scheds[d].n_in_flight--;
+    if (slot == 0) {
+        device->held[0] = device->held[1];
+        begin(s, d);
+    }
+}
+
+/* The first run of a shard is done: another is cancelled. */
+static void drop_copy(struct state *s, int index)
+{
+    for (size_t d = 0; d < s->play->n_devices && s->runs[index] > 0; d++)
+        for (int i = 0; i < s->scheds[d].n_in_flight; i++)
+            if (s->devices[d].held[i].index == index) {
+                drop(s, d, i);
+                break;
+            }
 }
 
 static void finish_oldest(struct state *s, size_t d)
 {
-    struct device *device = &s->devices[d];
-    struct shard shard = device->held[0];
+    struct shard shard = s->devices[d].held[0];
 
-    device->held[0] = device->held[1];
-    device->started_s = s->now_s;
-    s->scheds[d].n_in_flight--;
+    drop(s, d, 0);
+    drop_copy(s, shard.index);
     s->counts[d]++;
     s->done[shard.index] = true;
     s->n_done++;
@@ -107,12 +180,15 @@ static void finish_oldest(struct state *s, size_t d)
 static void lose(struct state *s, size_t d)
 {
     s->scheds[d].ready = false;
-    for (int i = s->scheds[d].n_in_flight - 1; i >= 0; i--)
-        s->lost[s->n_lost++] = s->devices[d].held[i].index;
+    for (int i = s->scheds[d].n_in_flight - 1; i >= 0; i--) {
+        int index = s->devices[d].held[i].index;
+        if (--s->runs[index] == 0)
+            s->lost[s->n_lost++] = index;
+    }
     s->scheds[d].n_in_flight = 0;
 }
 
-/* Goes to the next event. Return: whether there was one. */
+/* Goes to the next event, or tick. Return: whether there is anything to come. */
 static bool step(struct state *s)
 {
     size_t n = s->play->n_devices, which = n;
@@ -132,6 +208,10 @@ static bool step(struct state *s)
     }
     if (which == n)
         return false;
+    if (s->play->tick_s > 0 && s->now_s + s->play->tick_s < when_s) {
+        s->now_s += s->play->tick_s;
+        return true;
+    }
     s->now_s = when_s;
     if (is_loss)
         lose(s, which);
@@ -150,11 +230,13 @@ double sched_play(const struct sched_play *play, int *ret_counts)
         .estimates_s = calloc(n, sizeof(*s.estimates_s)),
         .counts = calloc(n, sizeof(*s.counts)),
         .done = calloc((size_t)play->n_shards + 1, sizeof(*s.done)),
+        .runs = calloc((size_t)play->n_shards + 1, sizeof(*s.runs)),
         .lost = calloc(n * VRT_SCHED_IN_FLIGHT, sizeof(*s.lost)),
         .random = play->seed,
     };
 
-    vrt_assert(s.scheds && s.devices && s.estimates_s && s.counts && s.done && s.lost);
+    vrt_assert(s.scheds && s.devices && s.estimates_s && s.counts && s.done && s.runs &&
+               s.lost);
     for (size_t d = 0; d < n; d++) {
         s.scheds[d] = (struct vrt_sched_device){
             .ready = true,
@@ -173,6 +255,7 @@ double sched_play(const struct sched_play *play, int *ret_counts)
     free(s.estimates_s);
     free(s.counts);
     free(s.done);
+    free(s.runs);
     free(s.lost);
     return end_s;
 }

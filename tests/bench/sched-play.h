@@ -16,6 +16,10 @@ struct sched_play {
     double noise;               /* a shard takes up to so much more or less, relatively */
     unsigned seed;              /* of the noise */
     const double *lost_at_s;    /* [n_devices] when it is lost with what it holds; NULL: never */
+    const double *slow_at_s;    /* [n_devices] shards it begins from then on take ten times as long;
+                                 * NULL: never */
+    bool no_copies;             /* stragglers are waited for */
+    double tick_s;              /* the scheduler is asked at least so often; 0: at events only */
 };
 
 /*

@@ -153,6 +153,79 @@ static void test_late_device(void)
     expect_int(waited_s, 11);
 }
 
+/* A shard is run twice by an idle device that was measured, and only where that clearly helps. */
+static void test_straggler(void)
+{
+    static const struct {
+        struct vrt_sched_device a, b;
+        double a_s, b_s, straggler_s;
+        int device;                     /* -1: it is waited for */
+    } cases[] = {
+        /* Clearly sooner, or not; there is no straggler. */
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 2, 1 },
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 1.4, -1 },
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 0, -1 },
+        /* Never on the device that has it, nor on one that the job may not use. */
+        { { true, 0, 0, 0 }, { true, 1, 9, 1 }, -1, 1, 9, -1 },
+        { { true, 0, 0, 0 }, { true, 0, 0, 1 }, -1, -1, 9, -1 },
+        /* Not on one that is busy, or doesn't work. */
+        { { true, 1, 9, 0 }, { true, 1, 0.1, 1 }, -1, 1, 9, -1 },
+        { { true, 1, 9, 0 }, { false, 0, 0, 1 }, -1, 1, 9, -1 },
+        /* Nobody knows how fast it is; then one of its class shows it. */
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 0, 9, -1 },
+        { { true, 1, 9, 0 }, { true, 0, 0, 0 }, 1, 0, 9, 1 },
+        /* The faster of two. */
+        { { true, 0, 0, 0 }, { true, 0, 0, 1 }, 3, 2, 9, 1 },
+        { { true, 0, 0, 0 }, { true, 0, 0, 1 }, 2, 3, 9, 0 },
+    };
+    struct vrt_sched_choice choice;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_sched_device devices[2] = { cases[i].a, cases[i].b };
+        struct vrt_sched_job job = {
+            .n_window = ALWAYS, .straggler_s = cases[i].straggler_s,
+            .shard_s = (double[]){ cases[i].a_s, cases[i].b_s },
+        };
+        bool found = vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice);
+        if ((found ? (int)choice.device : -1) != cases[i].device)
+            test_fail("case %zu: device %d", i, found ? (int)choice.device : -1);
+        expect_true(!found || choice.is_copy);
+        /* A shard that is ready is what the device gets, if it gets anything. */
+        job.n_ready = job.n_left = 1;
+        found = vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice);
+        expect_true(!found || !choice.is_copy);
+    }
+}
+
+/* A copy goes before the shards of jobs of lower priority, and after those of all others. */
+static void test_straggler_order(void)
+{
+    static const double second = 1;
+    const struct vrt_sched_device device = { .ready = true };
+    struct vrt_sched_choice choice;
+
+    for (int priority = -1; priority <= 1; priority++) {
+        const struct vrt_sched_job jobs[2] = {
+            { .n_window = ALWAYS, .shard_s = &second, .straggler_s = 9 },
+            { .priority = priority, .order = 1, .turn = 5, .n_ready = 1, .n_left = 1,
+              .n_window = ALWAYS, .shard_s = &second },
+        };
+        expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 2 }, &choice));
+        expect_int(choice.job, priority < 0 ? 0 : 1);
+        expect_int(choice.is_copy, priority < 0);
+    }
+}
+
+/* What was measured is believed until it is late; what wasn't is taken to be half way. */
+static void test_left(void)
+{
+    expect_near(vrt_sched_left_s(3, 1, true), 2, 1e-12);
+    expect_near(vrt_sched_left_s(3, 5, true), 2, 1e-12);
+    expect_near(vrt_sched_left_s(3, 0, true), 3, 1e-12);
+    expect_near(vrt_sched_left_s(3, 5, false), 5, 1e-12);
+    expect_near(vrt_sched_left_s(3, 0, false), 0, 1e-12);
+}
+
 static void test_measure(void)
 {
     double estimate_s = vrt_sched_measure(0, 4);
@@ -237,6 +310,53 @@ static void test_window(void)
     expect_int(counts[1], 2);
 }
 
+/* A device gets ten times slower near the end: the others do over what it holds. */
+static void test_suddenly_slow(void)
+{
+    static const size_t sizes[] = { 2, 3, 8, 64 };
+    double shard_s[64], slow_at_s[64];
+
+    for (size_t i = 0; i < 2 * VRT_ARRAY_SIZE(sizes); i++) {
+        size_t n = sizes[i / 2];
+        int sum = 0, counts[64];
+        for (size_t d = 0; d < n; d++) {
+            shard_s[d] = i % 2 ? 1 + (double)(d * 7 % 11) * 0.1 : 1;
+            slow_at_s[d] = d == 0 ? 17.9 : INFINITY;
+        }
+        struct sched_play play = {
+            .shard_s = shard_s, .n_devices = n, .n_shards = 20 * (int)n,
+            .n_window = 20 * (int)n, .unlike = true, .noise = 0.05, .seed = 3,
+            .slow_at_s = slow_at_s, .tick_s = 0.5,
+        };
+        double copied = sched_play(&play, counts) / sched_play_fluid_s(&play);
+        for (size_t d = 0; d < n; d++)
+            sum += counts[d];
+        expect_int(sum, play.n_shards);
+        play.no_copies = true;
+        double waited = sched_play(&play, NULL) / sched_play_fluid_s(&play);
+        fprintf(stderr, "  %zu devices: %.3f times the bound, %.3f without copies\n", n, copied,
+                waited);
+        expect_true(copied < (i % 2 ? 1.45 : 1.15));
+        expect_true(waited > copied + 0.1);
+    }
+}
+
+/* The same in the middle of a job with a small window: it goes on without the slow device. */
+static void test_held_up(void)
+{
+    const double shard_s[3] = { 1, 1, 1 }, slow_at_s[3] = { 10, INFINITY, INFINITY };
+    struct sched_play play = {
+        .shard_s = shard_s, .n_devices = 3, .n_shards = 60, .n_window = 6, .known = true,
+        .slow_at_s = slow_at_s, .tick_s = 0.5,
+    };
+
+    double copied_s = sched_play(&play, NULL);
+    play.no_copies = true;
+    double waited_s = sched_play(&play, NULL);
+    fprintf(stderr, "  %.1f s, %.1f s without copies\n", copied_s, waited_s);
+    expect_true(copied_s < 0.6 * waited_s);
+}
+
 /* Devices that are lost, one after the other: what they held is done by those that remain. */
 static void test_lost(void)
 {
@@ -267,10 +387,15 @@ int main(int argc, char **argv)
         { "turns", test_turns },
         { "device-choice", test_device_choice },
         { "late-device", test_late_device },
+        { "straggler", test_straggler },
+        { "straggler-order", test_straggler_order },
+        { "left", test_left },
         { "measure", test_measure },
         { "best", test_best },
         { "measured", test_measured },
         { "window", test_window },
+        { "suddenly-slow", test_suddenly_slow },
+        { "held-up", test_held_up },
         { "lost", test_lost },
     };
 
