@@ -130,8 +130,24 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline);
 /* Keeps decoder, devices and encoder busy. */
 void vrt_pipeline_flow(struct vrt_pipeline *pipeline);
 
+/* Shards. */
+
+/* Takes the frames over, as the next shard for the devices. Return: 0; -ENOMEM: they are still the
+ * caller's. */
+int vrt_pipeline_add_shard(struct vrt_pipeline *pipeline, struct vrt_shard_frames *frames);
+
+/* Whether the encoder's next shard is there. */
+bool vrt_pipeline_next_is_restored(const struct vrt_pipeline *pipeline);
+
+/* Takes it out, where it is there: its frames go to *ret_frames. */
+void vrt_pipeline_take_restored(struct vrt_pipeline *pipeline,
+                                struct vrt_shard_frames *ret_frames);
+
 /* Drops the shards that are not with a device. */
-void vrt_pipeline_flow_drop(struct vrt_pipeline *pipeline);
+void vrt_pipeline_drop_shards(struct vrt_pipeline *pipeline);
+
+/* Tells the pool what is to be handed out. */
+void vrt_pipeline_describe(struct vrt_pipeline *pipeline);
 
 /* The pool's questions: take, returned. */
 struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d);

@@ -2,7 +2,7 @@
 
 /*
  * A pipeline's life: made, admitted, started, ended. pipeline-admit.c is its first phase,
- * pipeline-flow.c its second, pipeline-progress.c what is told of both.
+ * pipeline-flow.c and pipeline-shards.c its second, pipeline-progress.c what is told of both.
  *
  * Whatever happens ends in vrt_pipeline_step(), which does what is due then. A failure only marks
  * the pipeline as closing; it has ended when the last of what it had under way has come back, and
@@ -216,7 +216,7 @@ static void close_down(struct vrt_pipeline *pipeline)
         vrt_mailbox_stop(pipeline->intake);
     if (pipeline->outlet)
         vrt_mailbox_stop(pipeline->outlet);
-    vrt_pipeline_flow_drop(pipeline);
+    vrt_pipeline_drop_shards(pipeline);
 }
 
 void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)
@@ -303,7 +303,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     vrt_assert(!pipeline->intake && !pipeline->outlet && !pipeline->n_running);
     if (pipeline->phase == VRT_PIPELINE_ADMITTED)
         vrt_pool_job_remove(pipeline->pool, &pipeline->job);
-    vrt_pipeline_flow_drop(pipeline);
+    vrt_pipeline_drop_shards(pipeline);
     vrt_admission_done(&pipeline->admission);
     vrt_work_unref(pipeline->work);
 

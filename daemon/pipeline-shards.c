@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A shard between decoder and encoder: it waits, is with a device, fails and waits again, or is
+ * restored and waits for those before it. What failed goes once more to the same device, then to
+ * the others; what fails everywhere fails the job.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "daemon/pipeline-impl.h"
+#include "frames/clip.h"
+
+#define VRT_LOG_TOPIC "pipeline"
+
+/* A shard that failed so often fails its job, however many devices there are. */
+#define FAILURES_MAX 16
+
+/* So often a shard that failed on every device begins anew, unless its results were wrong. */
+#define ROUNDS_MAX 2
+
+/* A device on which there was no memory so often leaves the job. */
+#define NOMEM_MAX 2
+
+static struct vrt_shard *shard_free(struct vrt_shard *shard)
+{
+    for (int i = 0; i < shard->frames.n; i++) {
+        vrt_frame_unref(shard->frames.in[i]);
+        vrt_frame_unref(shard->frames.out[i]);
+    }
+    free(shard);
+    return NULL;
+}
+
+/* Puts the shard into a list that is sorted by index. */
+static void insert_sorted(struct vrt_list *list, struct vrt_shard *shard)
+{
+    struct vrt_list *at = list;
+
+    while (at->previous != list &&
+           vrt_container_of(at->previous, struct vrt_shard, link)->index > shard->index)
+        at = at->previous;
+    vrt_list_insert_before(at, &shard->link);
+}
+
+static void drop_all(struct vrt_list *list)
+{
+    struct vrt_shard *shard;
+
+    VRT_LIST_FOREACH(shard, list, link) {
+        vrt_list_remove(&shard->link);
+        shard_free(shard);
+    }
+}
+
+void vrt_pipeline_drop_shards(struct vrt_pipeline *pipeline)
+{
+    drop_all(&pipeline->ready);
+    drop_all(&pipeline->restored);
+    pipeline->n_ready = pipeline->job.n_ready = 0;
+}
+
+int vrt_pipeline_add_shard(struct vrt_pipeline *pipeline, struct vrt_shard_frames *frames)
+{
+    struct vrt_shard *shard = calloc(1, sizeof(*shard));
+
+    if (!shard)
+        return vrt_raise(-ENOMEM);
+    shard->index = pipeline->next_index++;
+    shard->last_failed = -1;
+    shard->frames = *frames;
+    frames->n = 0;
+    pipeline->frames_decoded += shard->frames.n;
+    pipeline->n_live++;
+    pipeline->n_ready++;
+    insert_sorted(&pipeline->ready, shard);
+    return 0;
+}
+
+/* The first one for the encoder, though others before it may be missing. */
+static struct vrt_shard *first_restored(const struct vrt_pipeline *pipeline)
+{
+    return VRT_LIST_FIRST(&pipeline->restored, struct vrt_shard, link);
+}
+
+bool vrt_pipeline_next_is_restored(const struct vrt_pipeline *pipeline)
+{
+    const struct vrt_shard *shard = first_restored(pipeline);
+
+    return shard && shard->index == pipeline->next_encode;
+}
+
+void vrt_pipeline_take_restored(struct vrt_pipeline *pipeline, struct vrt_shard_frames *ret_frames)
+{
+    struct vrt_shard *shard = first_restored(pipeline);
+
+    *ret_frames = shard->frames;
+    shard->frames.n = 0;
+    vrt_list_remove(&shard->link);
+    shard_free(shard);
+    pipeline->next_encode++;
+}
+
+/* Where the shard may go: once more to the device it failed on, else where it didn't fail twice. */
+static uint64_t devices_for(const struct vrt_pipeline *pipeline, const struct vrt_shard *shard)
+{
+    uint64_t devices = pipeline->devices & ~shard->excluded;
+    uint64_t again = shard->last_failed < 0 ? 0 : UINT64_C(1) << shard->last_failed;
+
+    again &= devices & vrt_pool_ready_devices(pipeline->pool);
+    return again ? again : devices;
+}
+
+void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
+    int64_t n_left = INT_MAX;
+
+    /* The container's count may be a few off: while frames come, there is one more. */
+    if (pipeline->at_end)
+        n_left = pipeline->n_ready;
+    else if (pipeline->frames_total >= 0)
+        n_left = VRT_MAX(vrt_clip_n_shards(pipeline->frames_total,
+                                           pipeline->info.recipe.clip_frames) -
+                         pipeline->n_handed, pipeline->n_ready + 1);
+    pipeline->job.n_ready = pipeline->n_ready;
+    pipeline->job.n_left = (int)VRT_MIN(n_left, INT_MAX);
+    pipeline->job.n_window = pipeline->live_max;
+    pipeline->job.devices = head ? devices_for(pipeline, head) : 0;
+}
+
+void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
+    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+    uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool);
+    uint64_t able = pipeline->devices & ~(head ? head->excluded : 0);
+    struct vrt_error error = { .id = "device.failed" };
+    const char *why = head ? head->why : "";
+    int r = 0;
+
+    if (!head)
+        return;
+    bool waits = vrt_pipeline_waits_too_long(pipeline, able & ready);
+    if (able & ready || (able & hopeful && !waits))
+        return;
+    if (!pipeline->devices)
+        error.id = "device.memory";
+    for (size_t d = 0; !why[0] && d < vrt_pool_n_devices(pipeline->pool); d++)
+        if (pipeline->info.devices >> d & 1)
+            why = vrt_pool_device_error(pipeline->pool, d);
+    if (pipeline->devices & head->excluded && !(able & (ready | hopeful)))
+        r = vrt_refuse(&error, -EIO, error.id,
+                       "the frames from %" PRId64 " on could not be restored on any device: %s",
+                       head->frames.in[0]->index, why);
+    else
+        r = vrt_refuse(&error, -EIO, error.id, "no device is left for the job: %s", why);
+    (void)r;
+    vrt_pipeline_fail(pipeline, &error);
+}
+
+struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
+    struct vrt_shard *shard = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
+    struct vrt_worker_task *task;
+
+    if (!shard || pipeline->is_closing || !(devices_for(pipeline, shard) >> d & 1))
+        return NULL;
+    task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
+    if (!task)
+        return NULL;
+    task->work = vrt_work_ref(pipeline->work);
+    task->dtype = pipeline->parts[d].dtype;
+    task->frames.n = shard->frames.n;
+    for (int i = 0; i < shard->frames.n; i++)
+        task->frames.in[i] = vrt_frame_ref(shard->frames.in[i]);
+    shard->task = task;
+    vrt_list_remove(&shard->link);
+    vrt_list_append(&pipeline->running, &shard->link);
+    pipeline->n_ready--;
+    pipeline->n_running++;
+    pipeline->n_handed++;
+    pipeline->parts[d].in_flight++;
+    vrt_pipeline_describe(pipeline);
+    return task;
+}
+
+/* The shard is restored: its pictures take the place of the decoder's. */
+static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
+                   struct vrt_worker_task *task)
+{
+    struct vrt_part *part = &pipeline->parts[d];
+
+    for (int i = 0; i < shard->frames.n; i++) {
+        shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
+        shard->frames.out[i] = VRT_STEAL(task->frames.out[i]);
+    }
+    part->shards_done++;
+    part->frames_done += shard->frames.n;
+    part->n_nomem = 0;
+    insert_sorted(&pipeline->restored, shard);
+    /* This device shows that the shard can be done: those whose results were wrong are at fault. */
+    for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++)
+        if (e != d && shard->suspects >> e & 1)
+            vrt_pool_blame(pipeline->pool, e, shard->why);
+}
+
+/* The shard goes back to those that wait, with what it went through. */
+static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
+                  const struct vrt_worker_task *task)
+{
+    bool told = task->task.outcome == VRT_TASK_FAILED;
+    uint64_t bit = UINT64_C(1) << d;
+    size_t n_infos;
+    const char *name = vrt_pool_infos(pipeline->pool, &n_infos)[d]->name;
+
+    insert_sorted(&pipeline->ready, shard);
+    pipeline->n_ready++;
+    pipeline->n_handed--;
+    /* Never begun: nobody's fault. */
+    if (task->task.outcome == VRT_TASK_STOPPED)
+        return;
+    snprintf(shard->why, sizeof(shard->why), "%s: %s", name,
+             told ? task->error.message : "no sign of life");
+    vrt_log_warning("job %s: shard %" PRId64 " failed on %s", pipeline->job_id, shard->index,
+                    shard->why);
+    pipeline->parts[d].shards_failed++;
+    if (told && task->result == VRT_BACKEND_E_NOMEM) {
+        if (++pipeline->parts[d].n_nomem >= NOMEM_MAX) {
+            vrt_pipeline_warn(pipeline, "%s ran out of memory and left the job", name);
+            pipeline->devices &= ~bit;
+        }
+        return;
+    }
+    if (told && task->result == VRT_RUNNER_E_OUTPUT)
+        shard->suspects |= bit;
+    /* Once more on the same device, then elsewhere. */
+    if (shard->last_failed == (int)d)
+        shard->excluded |= bit;
+    shard->last_failed = shard->last_failed == (int)d ? -1 : (int)d;
+    bool all = !(pipeline->devices & ~shard->excluded);
+    if (++shard->n_failures >= FAILURES_MAX)
+        shard->excluded = pipeline->devices;
+    else if (all && !shard->suspects && shard->n_rounds++ < ROUNDS_MAX)
+        shard->excluded = 0;
+}
+
+void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
+    struct vrt_shard *shard = task->ctx;
+    struct vrt_part *part = &pipeline->parts[d];
+
+    shard->task = NULL;
+    vrt_list_remove(&shard->link);
+    pipeline->n_running--;
+    part->in_flight--;
+    if (!task->task.abandoned) {
+        part->times.upload_ns += task->times.upload_ns;
+        part->times.compute_ns += task->times.compute_ns;
+        part->times.download_ns += task->times.download_ns;
+        if (task->work_bytes >= 0)
+            part->work_bytes = task->work_bytes;
+    }
+    if (pipeline->is_closing)
+        shard_free(shard);
+    else if (task->task.outcome == VRT_TASK_DONE)
+        accept(pipeline, shard, d, task);
+    else
+        retry(pipeline, shard, d, task);
+    vrt_pipeline_step(pipeline);
+}
