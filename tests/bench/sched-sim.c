@@ -7,9 +7,9 @@
  * Three fleets: equal devices; speeds spread evenly up to 1:4; and one device in eight that is
  * twenty times faster than the rest. Each with right estimates, then with measured ones and shards
  * that vary by 10 %. "best" is the shortest time for whole shards; all times are over the fluid
- * bound. "no copies" is "measured" where stragglers are waited for instead of run twice. Of the last
- * two columns the first does that too: there device 0 gets ten times slower for good two shards
- * before the end.
+ * bound. "no copies" is "measured" where stragglers are waited for instead of run twice. Of the
+ * last two columns the first does that too: there device 0 gets ten times slower for good, two of
+ * its shards before the end.
  */
 
 #include <math.h>
