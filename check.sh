@@ -80,8 +80,7 @@ one gcc "lint unit flow conformance fault e2e fuzz" -Dbuildtype=debugoptimized
 if [ $quick = no ]; then
     CC=clang one clang "unit flow conformance" -Dbuildtype=debugoptimized
     one asan-ubsan "unit flow conformance fault e2e fuzz" -Db_sanitize=address,undefined
-    # The plain loops of "flow" take too long here; the end-to-end tests run the same pipelines.
-    one tsan "unit fault e2e" -Db_sanitize=thread
+    one tsan "unit flow fault e2e" -Db_sanitize=thread
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit conformance" -Dauto_features=disabled
 fi
