@@ -18,7 +18,14 @@ enum vrt_thread_role {
     VRT_THREAD_POOL,        /* computes on behalf of a worker; touches nothing but its tensors */
 };
 
-/* Says what the calling thread is, and names it `name` (15 bytes are kept) for debuggers. */
+/*
+ * Says what the calling thread is, and names it `name` (15 bytes are kept) for debuggers.
+ *
+ * Workers and pools then take no signal that is sent to the process, and neither do the threads
+ * that they, or libraries on their behalf, start from now on: drivers and decoders are not
+ * interrupted, and the thread that waits for signals gets them. What a thread brings upon itself
+ * (SIGSEGV, SIGBUS, SIGFPE, ...) still reaches it.
+ */
 void vrt_thread_set_role(enum vrt_thread_role role, const char *name);
 
 /*

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -146,6 +148,55 @@ static void test_log(void)
     vrt_log_set_level(VRT_LOG_WARNING);
 }
 
+/* Whether the calling thread would take the signal. */
+static bool takes(int signal_number)
+{
+    sigset_t blocked;
+
+    expect_int(pthread_sigmask(SIG_BLOCK, NULL, &blocked), 0);
+    return !sigismember(&blocked, signal_number);
+}
+
+static void *inherit(void *seen)
+{
+    *(bool *)seen = takes(SIGTERM);
+    return NULL;
+}
+
+static void *work(void *role)
+{
+    static const int sent[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM,
+                                SIGPIPE, SIGXFSZ, SIGPROF, SIGTSTP };
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+    pthread_t child;
+    bool child_takes = true;
+
+    expect_true(takes(SIGTERM));
+    vrt_thread_set_role(*(enum vrt_thread_role *)role, "worker");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(sent); i++)
+        expect_true(!takes(sent[i]));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(own); i++)
+        expect_true(takes(own[i]));
+    expect_int(pthread_create(&child, NULL, inherit, &child_takes), 0);
+    pthread_join(child, NULL);
+    expect_true(!child_takes);
+    return NULL;
+}
+
+/* Workers, pools and what they start leave the process's signals to the others. */
+static void test_signals(void)
+{
+    enum vrt_thread_role roles[] = { VRT_THREAD_WORKER, VRT_THREAD_POOL };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(roles); i++) {
+        pthread_t thread;
+        expect_int(pthread_create(&thread, NULL, work, &roles[i]), 0);
+        pthread_join(thread, NULL);
+    }
+    vrt_thread_set_role(VRT_THREAD_LOOP, "loop");
+    expect_true(takes(SIGTERM) && takes(SIGINT));
+}
+
 static void test_thread(void)
 {
     expect_int(vrt_thread_role(), VRT_THREAD_ANY);
@@ -160,7 +211,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "buf", test_buf },         { "list", test_list },   { "error", test_error },
         { "printable", test_printable }, { "cleanup", test_cleanup }, { "clock", test_clock },
-        { "log", test_log },         { "thread", test_thread },
+        { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }
