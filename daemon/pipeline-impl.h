@@ -22,6 +22,7 @@ struct vrt_shard {
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
     int n_failures, n_rounds;           /* round: it failed twice on every device there is */
+    bool failed_otherwise;              /* than by wrong results, in this round */
     char why[640];                      /* of the last failure */
 };
 

@@ -21,7 +21,8 @@
 /* A shard that failed so often fails its job, however many devices there are. */
 #define FAILURES_MAX 16
 
-/* So often a shard that failed on every device begins anew, unless its results were wrong. */
+/* So often a shard that failed on every device begins anew, unless all it ever got was wrong
+ * results: then they are the network's. */
 #define ROUNDS_MAX 2
 
 /* A device on which there was no memory so often leaves the job. */
@@ -211,6 +212,12 @@ static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_
             vrt_pool_blame(pipeline->pool, e, shard->why);
 }
 
+static void begin_round(struct vrt_shard *shard)
+{
+    shard->excluded = 0;
+    shard->failed_otherwise = false;
+}
+
 /* The shard goes back to those that wait, with what it went through. */
 static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
                   const struct vrt_worker_task *task)
@@ -240,6 +247,8 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
     }
     if (told && task->result == VRT_RUNNER_E_OUTPUT)
         shard->suspects |= bit;
+    else
+        shard->failed_otherwise = true;
     /* Once more on the same device, then elsewhere. */
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
@@ -247,8 +256,8 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
     bool all = !(pipeline->devices & ~shard->excluded);
     if (++shard->n_failures >= FAILURES_MAX)
         shard->excluded = pipeline->devices;
-    else if (all && !shard->suspects && shard->n_rounds++ < ROUNDS_MAX)
-        shard->excluded = 0;
+    else if (all && shard->failed_otherwise && shard->n_rounds++ < ROUNDS_MAX)
+        begin_round(shard);
 }
 
 void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)

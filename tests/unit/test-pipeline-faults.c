@@ -99,6 +99,8 @@ static void test_lying(void)
     expect_same(2, "cpu:0 submit:20-60 corrupt=zeros", 1);
     expect_same(2, "cpu:1 submit:every=3 black", 1);
     expect_same(1, "cpu:0 submit:50 corrupt=nan", 1);
+    /* The same shard once in each way: no proof that the network is at fault. */
+    expect_same(1, "cpu:0 submit:50 corrupt=nan; cpu:0 submit:80 fail", 2);
 }
 
 /* The device that lied while another told the truth is found out. */
