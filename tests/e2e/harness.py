@@ -4,7 +4,8 @@
 Each test class gets a daemon on a socket in a temporary folder, run from the build folder that
 VRTD_BUILD names; it must end cleanly on SIGTERM, or the class fails. VRTD_FAULT, where it is
 set, is the schedule of the fault wrapper that every daemon runs under: the same tests then show
-that device failures change nothing a user sees.
+that device failures change nothing a user sees. What Case.restore() restores is then compared, to
+the byte, with what an undisturbed daemon makes of it.
 """
 import hashlib
 import http.client
@@ -26,6 +27,9 @@ VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
 # Sanitizers slow everything down; nothing here is a measurement.
 PATIENCE_S = 240
 
+# What devices suffer; '': nothing.
+FAULT = os.environ.get('VRTD_FAULT', '')
+
 
 class UnixConnection(http.client.HTTPConnection):
     """HTTP over the daemon's socket."""
@@ -43,14 +47,16 @@ class UnixConnection(http.client.HTTPConnection):
 class Daemon:
     """A running vrtd. Ended by stop(), which returns its exit status."""
 
-    def __init__(self, folder, config=None, arguments=()):
+    def __init__(self, folder, config=None, arguments=(), fault=FAULT, **options):
         self.folder = folder
         self.socket = os.path.join(folder, 'vrtd.sock')
         self.log_path = os.path.join(folder, 'vrtd.log')
         command = [VRTD, '--socket', self.socket, '--state-dir', os.path.join(folder, 'state')]
-        text = dict(config or {})
-        if os.environ.get('VRTD_FAULT'):
-            text.setdefault('devices', {}).setdefault('fault', os.environ['VRTD_FAULT'])
+        text = {section: dict(keys) for section, keys in (config or {}).items()}
+        if fault:
+            devices = text.setdefault('devices', {})
+            devices['fault'] = '; '.join(filter(None, [devices.get('fault'), fault]))
+            devices.setdefault('backoff_s', 1)
         if text:
             path = os.path.join(folder, 'vrtd.conf')
             with open(path, 'w', encoding='utf-8') as f:
@@ -60,7 +66,8 @@ class Daemon:
             command += ['--config', path]
         self.log = open(self.log_path, 'ab')
         self.process = subprocess.Popen(command + list(arguments), stderr=self.log,
-                                        stdout=self.log, stdin=subprocess.DEVNULL)
+                                        stdout=self.log, stdin=subprocess.DEVNULL,
+                                        **options)
         deadline = time.monotonic() + PATIENCE_S
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -118,18 +125,34 @@ class Case(unittest.TestCase):
     """Tests that share one daemon, whose configuration is `config`."""
 
     config = None
+    few_jobs = False        # too few for a schedule to strike
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
         cls.addClassCleanup(shutil.rmtree, cls.folder)
-        cls.daemon = Daemon(cls.folder, cls.config)
-        cls.addClassCleanup(cls.stop_daemon)
+        cls.daemon = cls.start_daemon(cls.folder)
+        if FAULT:
+            folder = os.path.join(cls.folder, 'undisturbed')
+            os.mkdir(folder)
+            cls.undisturbed = cls.start_daemon(folder, fault='')
+            cls.addClassCleanup(cls.expect_faults)
 
     @classmethod
-    def stop_daemon(cls):
-        status = cls.daemon.stop()
-        log = cls.daemon.log_text()
+    def start_daemon(cls, folder, **options):
+        daemon = Daemon(folder, cls.config, **options)
+        cls.addClassCleanup(cls.stop_daemon, daemon)
+        return daemon
+
+    @classmethod
+    def expect_faults(cls):
+        if not cls.few_jobs and 'goes wrong, as scheduled' not in cls.daemon.log_text():
+            raise AssertionError('no device ever failed:\n' + cls.daemon.log_text())
+
+    @staticmethod
+    def stop_daemon(daemon):
+        status = daemon.stop()
+        log = daemon.log_text()
         if status != 0 or 'ERROR: ' in log or 'runtime error' in log or 'still open' in log:
             raise AssertionError(f'vrtd ended with {status}:\n{log}')
 
@@ -158,9 +181,23 @@ class Case(unittest.TestCase):
 
     def restore(self, source, target, *options, **more):
         """Submits and follows to the end; the job's last JSON."""
+        job = self.follow(source, target, *options, **more)
+        if FAULT:
+            name, container = os.path.splitext(os.path.basename(target))
+            wanted = os.path.join(self.undisturbed.folder, name + '.wanted' + container)
+            self.follow(source, wanted, *options, '--overwrite', daemon=self.undisturbed, **more)
+            self.assertEqual(digest(target), digest(wanted), self.daemon.log_text())
+        return job
+
+    def follow(self, source, target, *options, **more):
         done = self.vrtctl('submit', '--follow', '--json', *options, '--output', target, source,
                            **more)
         return json.loads(done.stdout.strip().splitlines()[-1])
+
+    def own_warnings(self, job):
+        """The job's warnings, save that a device which the schedule brought down was left out."""
+        return [w for w in job['warnings']
+                if not FAULT or not w.startswith('not every device takes part')]
 
 
 def ffmpeg(*arguments):

@@ -10,6 +10,7 @@ from harness import clip, digest
 
 class Devices(harness.Case):
     config = {'cpu': {'devices': 2, 'threads': 1}}
+    few_jobs = True
 
     def with_daemon(self, name, config, source, *options):
         folder = self.path(name)
@@ -37,7 +38,7 @@ class Devices(harness.Case):
     def test_faults_change_nothing(self):
         source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
         config = {'cpu': {'devices': 2, 'threads': 1}}
-        _, wanted = self.with_daemon('undisturbed', config, source)
+        _, wanted = self.with_daemon('plain', config, source)
         for i, schedule in enumerate(['cpu:1 submit:3 fail', 'cpu:1 submit:every=5 corrupt=nan',
                                       'cpu:1 after=6 lost', 'cpu:0 submit:2 black',
                                       'cpu:1 submit:every=2 delay=20ms']):
@@ -54,8 +55,11 @@ class Devices(harness.Case):
             with self.subTest(request=request):
                 job = self.restore(source, self.path('r.out.mp4'), '--overwrite', '--device',
                                    request)
-                self.assertEqual(len(job['devices']), devices)
-                self.assertEqual(job['warnings'], [])
+                if harness.FAULT:
+                    self.assertLessEqual(len(job['devices']), devices)
+                else:
+                    self.assertEqual(len(job['devices']), devices)
+                self.assertEqual(self.own_warnings(job), [])
 
     def test_reference_is_a_device_only_where_it_is_configured(self):
         source = clip(self.path('ref.mp4'), frames=1, size='16x16')
@@ -72,8 +76,9 @@ class Devices(harness.Case):
             self.skipTest('this machine has a CUDA device')
         source = clip(self.path('w.mp4'), frames=2)
         job = self.restore(source, self.path('w.out.mp4'), '--device', 'cuda')
-        self.assertEqual(len(job['warnings']), 1)
-        self.assertIn('cuda', job['warnings'][0])
+        warnings = self.own_warnings(job)
+        self.assertEqual(len(warnings), 1)
+        self.assertIn('cuda', warnings[0])
 
     def test_absent_kind_is_refused_where_configured(self):
         source = clip(self.path('x.mp4'), frames=2)
