@@ -3,6 +3,8 @@
 """Several devices in one job: the same bytes, whoever computed them, and whoever failed."""
 import json
 import os
+import time
+import unittest
 
 import harness
 from harness import clip, digest
@@ -47,6 +49,66 @@ class Devices(harness.Case):
                                             source)
                 self.assertEqual(job['state'], 'done')
                 self.assertEqual(got, wanted)
+
+    def start(self, name, fault):
+        """A daemon of two devices that suffer as `fault` says, and nothing else."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        config = {'cpu': {'devices': 2, 'threads': 1},
+                  'devices': {'backoff_s': 1, 'fault': fault}}
+        daemon = harness.Daemon(folder, config, fault='')
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def states(self, daemon):
+        _, answer = daemon.request('GET', '/v1/devices')
+        return [d['state'] for d in answer['devices']]
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_lost_device_comes_back(self):
+        source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')
+        targets = [os.path.join(daemon.folder, name) for name in ('1.mkv', '2.mkv')]
+        first = self.follow(source, targets[0], '--precision', 'f32', daemon=daemon)
+        self.assertIn('cpu:1 is quarantined', daemon.log_text())
+        self.assertEqual(first['state'], 'done')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.states(daemon) != ['ready', 'ready']:
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.1)
+        second = self.follow(source, targets[1], '--precision', 'f32', daemon=daemon)
+        done = {d['name']: d['frames_done'] for d in second['devices']}
+        self.assertGreater(done['cpu:1'], 0)
+        self.assertEqual(sum(done.values()), 80)
+        self.assertEqual(*map(digest, targets))
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_all_devices_lost_for_good(self):
+        source = clip(self.path('gone.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        daemon = self.start('gone', 'cpu after=20 lost revive=never')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        for says in ['the device is lost', 'cpu:']:
+            done = self.vrtctl('submit', '--follow', '--overwrite', '--output', target, source,
+                               daemon=daemon, status=1)
+            sentences = [l for l in done.stderr.splitlines() if l.startswith('vrtctl: ')]
+            self.assertEqual(len(sentences), 1, done.stderr)
+            self.assertIn(says, sentences[0])
+            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
+            self.assertTrue(daemon.answers())
+        self.assertNotIn('ready', self.states(daemon))
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_black_pictures_are_a_failure(self):
+        source = clip(self.path('black.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        daemon = self.start('black', 'cpu submit:40- black')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        done = self.vrtctl('submit', '--follow', '--output', target, source, daemon=daemon,
+                           status=1)
+        self.assertIn('the result is blank', done.stderr)
+        self.assertFalse(os.path.exists(target) and os.path.getsize(target))
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_requests(self):
         source = clip(self.path('r.mp4'), frames=2)
