@@ -165,8 +165,8 @@ static void *inherit(void *seen)
 
 static void *work(void *role)
 {
-    static const int sent[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM,
-                                SIGPIPE, SIGXFSZ, SIGPROF, SIGTSTP };
+    static const int sent[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD,
+                                SIGALRM, SIGPIPE, SIGXFSZ, SIGPROF, SIGTSTP };
     static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
     pthread_t child;
     bool child_takes = true;

@@ -186,7 +186,7 @@ static struct vrt_network *small_esrgan(void)
     return fixture_network(&f);
 }
 
-/* The plainest loops are slow: as small as a picture can be that has tiles at every kind of edge. */
+/* The plainest loops are slow: a small picture, but with tiles at every kind of edge. */
 static void test_tiles_ref(void)
 {
     struct bench bench;
