@@ -124,6 +124,33 @@ class Life(unittest.TestCase):
         self.assertTrue(all(d['state'] == 'ready' for d in answer['devices']))
         self.assertEqual(daemon.stop(), 0)
 
+    def test_signals_go_to_the_loop(self):
+        """No thread that decodes, computes or encodes takes a signal; the loop's, and libuv's own
+        that bear its name, may."""
+        daemon = self.start({'cpu': {'threads': 2}})
+        source = clip(self.path('s.mp4'), frames=300, size='128x96')
+        done = self.vrtctl(daemon, 'submit', '--json', '--output', self.path('s.out.mp4'), source)
+        job = json.loads(done.stdout)['id']
+        while self.show(daemon, job)['frames_done'] < 5:
+            time.sleep(0.02)
+        tasks = f'/proc/{daemon.process.pid}/task'
+        seen = set()
+        for task in os.listdir(tasks):
+            try:
+                with open(f'{tasks}/{task}/status', encoding='utf-8') as f:
+                    status = dict(line.rstrip('\n').split(':\t', 1) for line in f)
+            except OSError:
+                continue        # it has ended
+            seen.add(status['Name'])
+            blocked = int(status['SigBlk'], 16)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                if status['Name'] != 'vrtd':
+                    self.assertTrue(blocked >> (number - 1) & 1, status['Name'])
+                elif int(task) == daemon.process.pid:
+                    self.assertFalse(blocked >> (number - 1) & 1)
+        self.assertLessEqual({'vrtd', 'cpu:0', 'vrt-cpu-pool', 'vrt-encode'}, seen)
+        self.assertEqual(daemon.stop(), 0)
+
     def test_interrupted_follow_leaves_the_job(self):
         daemon = self.start({'cpu': {'threads': 1}})
         source = clip(self.path('f.mp4'), frames=300, size='128x96')
