@@ -84,6 +84,7 @@ enum vrt_api_route_id {
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
     X(DEVICE_UNKNOWN,       "device.unknown",       422, "no device has this name or kind")     \
+    X(DEVICE_UNSUPPORTED,   "device.unsupported",   422, "no device computes in this precision") \
     X(DEVICE_MEMORY,        "device.memory",        503, "no device has enough memory")         \
     X(DEVICE_FAILED,        "device.failed",        500, "every device failed on this work")    \
     X(OUT_OF_MEMORY,        "out_of_memory",        503, "the host's memory is full")           \

@@ -326,8 +326,9 @@ static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey, int64_
         struct vrt_kit_plan plan;
         int r = vrt_kit_plan(runner->device, survey->work, &survey->grid, survey->dtype, &plan);
         if (r == -EINVAL)
-            return vrt_refuse(error, r, "device.failed", "%s can't run this network in %s", device,
-                              vrt_dtype_name(survey->dtype));
+            return vrt_refuse(error, r, "device.unsupported",
+                              "%s can't compute this network in %s: ask for another "
+                              "precision, or for auto", device, vrt_dtype_name(survey->dtype));
         if (r)
             return vrt_refuse_errno(error, r, device);
         survey->planned_bytes = replica_bytes + (int64_t)plan.bytes;
@@ -355,7 +356,7 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
         r = find_or_make_replica(runner, survey->work->network, survey->dtype, &replica);
     } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, survey->work, survey->dtype));
     if (r == -EINVAL)
-        return vrt_refuse(error, r, "device.failed", "%s can't hold this network in %s: "
+        return vrt_refuse(error, r, "device.unsupported", "%s can't hold this network in %s: "
                           "ask for another precision, or for auto", device,
                           vrt_dtype_name(survey->dtype));
     if (r)

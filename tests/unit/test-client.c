@@ -349,7 +349,7 @@ static void test_files(void)
         { "in.mp4", "in.mp4: this is the same file as the input", false },
         { "link.mp4", "link.mp4: this is the same file as the input", true },
         { ".", ".: this is a folder", true },
-        { "none/x.mp4", "none/x.mp4: No such file", false },
+        { "none/x.mp4", "none/x.mp4: the folder for it does not exist", false },
         { "dangling", "dangling: File exists", false },
         { "pipe", "pipe: this is not a regular file", true },
     };
