@@ -22,6 +22,7 @@
 #include "daemon/options.h"
 #include "daemon/paths.h"
 #include "daemon/server.h"
+#include "backend/fault.h"
 
 #define VRT_LOG_TOPIC "main"
 
@@ -35,6 +36,16 @@ struct setup {
     bool socket_is_ours;            /* made here: to be removed at the end */
     struct vrt_claim state_claim, socket_claim;
 };
+
+/* The devices would find out too, but only after --check-config had said that all is right. */
+static int check_fault(const char *text, struct vrt_error *error)
+{
+    struct vrt_fault_schedule *schedule = NULL;
+    int r = text[0] ? vrt_fault_schedule_new(text, &schedule, error) : 0;
+
+    vrt_fault_schedule_free(schedule);
+    return vrt_fold(r);
+}
 
 /* The configuration, and what the command line says instead. Return: 0, -errno. */
 static int configure(const struct vrt_options *options, struct setup *setup,
@@ -57,7 +68,7 @@ static int configure(const struct vrt_options *options, struct setup *setup,
         return vrt_refuse(error, -EINVAL, "usage", "there is no log level %.20s, only error, "
                           "warning, info and debug", options->log_level);
     vrt_log_set_level(level);
-    return 0;
+    return vrt_fold(check_fault(setup->conf.devices.fault, error));
 }
 
 /* A path that was given on the command line or configured; else `fallback` finds it. */

@@ -100,7 +100,7 @@ static void test_bad_schedules(void)
         { "submit:1 lost revive=0", "stands a number, or never" },
         { "submit:1 lost revive=2 now", "nothing is expected here" },
         { "cpu:1 submit:1 lost revive=2 now", "nothing is expected here" },
-        { "submit:1 fail; submit:2 \x01\x02", "Rule 2" },
+        { "submit:1 fail; submit:2 \x01\x02", "rule 2" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++) {
@@ -441,7 +441,7 @@ static void test_registry_refuses(void)
 
     expect_int(vrt_registry_new(&params, &registry, &error), -EINVAL);
     expect_true(registry == NULL);
-    expect_contains(error.message, "Rule 1 of the fault schedule");
+    expect_contains(error.message, "rule 1 of the fault schedule");
 }
 
 static void test_open(void)

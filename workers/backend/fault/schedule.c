@@ -66,7 +66,7 @@ static int refuse(const struct words *words, const char *why, const char *word,
     char shown[64];
 
     return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                      "Rule %d of the fault schedule is not understood at \"%s\": %s",
+                      "rule %d of the fault schedule is not understood at \"%s\": %s",
                       words->number, vrt_printable(word, shown, sizeof(shown)), why);
 }
 
