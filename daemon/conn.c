@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The loop has two entries, on_poll() and on_timer(). on_poll() runs work(), which reads, parses
+ * and writes until it would have to wait. What routes and events do only changes the state, appends
+ * to `out` and calls arm(), which tells the loop what is waited for now; writing is left to work().
+ * So a client that vanishes is never noticed under a route's feet, and a route may answer from
+ * within work() or hours later, by the same functions.
+ *
+ *     READING --request--> ANSWERING --reply--> READING, or FLUSHING where it was the last
+ *     ANSWERING --stream--> STREAMING --end--> FLUSHING --all written--> DRAINING --> CLOSED
+ *     STREAMING --a reader too slow--> DOOMED --timer--> CLOSED
+ *     anything --vanished, out of time--> CLOSED
+ *
+ * One timer is enough, because a connection waits for one thing at a time: see arm_timer().
+ * The memory goes when both libuv handles are closed, a while after vrt_conn_close(): whoever is
+ * on the stack may still look at the state, and finds CLOSED.
+ */
+
 #include "daemon/conn.h"
 
 #include <errno.h>
@@ -18,8 +35,8 @@
 
 #define READ_BYTES 4096
 #define READS_PER_TURN 4                    /* then it is the other connections' turn */
-#define DRAIN_MAX_BYTES (4 * 1024 * 1024)
-#define FINISH_MS 500
+#define DRAIN_MAX_BYTES (4 * 1024 * 1024)   /* far more than a body may have, refused or not */
+#define FINISH_MS 500                       /* how long one who doesn't read delays the end */
 
 enum state {
     READING,        /* a request is arriving, or none is */
@@ -104,10 +121,12 @@ void vrt_conn_close(struct vrt_conn *conn)
     if (conn->state == CLOSED)
         return;
     conn->state = CLOSED;
+    /* Before close(fd): the number may be another file's at once, and epoll must not know it. */
     uv_close((uv_handle_t *)&conn->poll, on_handle_closed);
     uv_close((uv_handle_t *)&conn->timer, on_handle_closed);
     vrt_peer_files_done(&conn->files);
     close(conn->fd);
+    /* Last: it may free what the watch is part of. */
     struct vrt_conn_watch *watch = take_watch(conn);
     if (watch)
         watch->gone(watch);
@@ -171,6 +190,7 @@ static void dispatch(struct vrt_conn *conn)
     vrt_http_target(&conn->http, &request.path, &request.query);
     vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.uid);
     conn->params.request(conn->params.ctx, conn, &request);
+    /* A route that did neither would leave its client without an answer for ever. */
     vrt_assert(conn->state != ANSWERING || conn->watch);
 }
 
@@ -220,6 +240,7 @@ static bool receive_request(struct vrt_conn *conn)
     }
     conn->in_used = 0;
     conn->in_size = (size_t)n;
+    /* The kernel ends a read behind the bytes that descriptors came with: no request follows. */
     if (conn->files.n > n_before &&
         (conn->http.begun || n != 2 || memcmp(conn->in, "\r\n", 2) != 0))
         refuse_files(conn, "open files must be sent with CR LF alone, before the request");
@@ -234,6 +255,8 @@ static bool has_hung_up(const struct vrt_conn *conn)
     return poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLERR));
 }
 
+/* A client that only said that it sends no more still gets its answer; from now on nothing but
+ * writing tells that it is gone: this half of its end would wake the loop again and again. */
 static void notice_end(struct vrt_conn *conn)
 {
     conn->half_closed = true;
@@ -268,6 +291,8 @@ static bool receive_rest(struct vrt_conn *conn)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
+/* While something waits to be written nothing is read: that is what bounds a connection's memory,
+ * and what slows a client down that asks without listening. */
 static void arm_poll(struct vrt_conn *conn)
 {
     bool blocked = out_waiting(conn) > 0;
@@ -303,6 +328,9 @@ static void on_timer(uv_timer_t *timer)
     vrt_conn_refuse(conn, &error);
 }
 
+/* A deadline runs from when the wait began, and goes on over whatever arrives meanwhile: a request
+ * must be complete in time, however busily it trickles. Only STALL begins anew with each byte that
+ * the client takes: a large answer may be read slowly, but not held. */
 static void arm_timer(struct vrt_conn *conn)
 {
     const struct vrt_conn_limits *limits = conn->params.limits;
@@ -340,7 +368,8 @@ static void arm(struct vrt_conn *conn)
         arm_timer(conn);
 }
 
-/* The last answer is out: says so to the client, and reads on until it has heard. */
+/* The last answer is out: says so to the client, and reads on until it has heard. Closed at once,
+ * a client in the middle of sending would fail there and never read why it was refused. */
 static void begin_draining(struct vrt_conn *conn)
 {
     if (conn->half_closed || conn->finishing || shutdown(conn->fd, SHUT_WR) < 0) {
@@ -437,6 +466,7 @@ static void answer(struct vrt_conn *conn, const struct vrt_response *response, b
         return;
     }
     conn->head_only = false;
+    /* The next request has a time of its own, even where it waits for the same thing. */
     conn->wait = NOTHING;
     conn->state = keep_alive ? READING : FLUSHING;
     if (keep_alive)
@@ -507,6 +537,7 @@ void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size)
         return;
     }
     vrt_log_info("a reader of events was cut off: it left %zu bytes unread", out_waiting(conn));
+    /* Not closed here: `gone` would free the reader under whoever is writing to it just now. */
     conn->state = DOOMED;
     uv_poll_stop(&conn->poll);
     conn->wait = STALL;

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * What was read is kept by the file's identity, not by its name: a checkpoint that was replaced or
+ * written to is another one, and a file that several names or descriptors lead to is read once.
+ *
+ * Two things are kept of a file, for unlike times. The network, which is large, is there for
+ * VRT_MODELS_KEPT files; jobs have references of their own, so that giving one up here
+ * frees nothing that is in use. The report takes a few hundred bytes and stays longer: a list of
+ * models shall not read every file of the folder each time. That a file holds no model is known by
+ * a report without a network, and isn't found out again either.
+ *
+ * One lock for everything, held while a file is read. Only threads of libuv's pool wait for it,
+ * never the loop.
+ */
+
 #include "daemon/models.h"
 
 #include <dirent.h>
@@ -24,7 +38,8 @@
 
 #define LISTED_MAX 1000         /* files of the folder; more are not looked at */
 
-/* Which file it was: the same identity is the same content. */
+/* Which file it was: the same identity is the same content. The time of change is there because
+ * that of modification can be set back by the file's owner. */
 struct identity {
     dev_t device;
     ino_t inode;
@@ -49,6 +64,7 @@ struct vrt_models {
     unsigned turn;
 };
 
+/* In the order in which a name without ending is tried. */
 static const char *const endings[] = { ".safetensors", ".pth" };
 
 int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
@@ -146,7 +162,8 @@ static int load(const struct identity *identity, int fd, const char *name,
     return vrt_fold(r);
 }
 
-/* Drops the network that was not used for the longest time, where more than enough are kept. */
+/* Drops the network that was not used for the longest time, where more than enough are kept. Ages
+ * are compared, not turns, so that the count of turns may begin anew. */
 static void trim(struct vrt_models *models)
 {
     for (;;) {
@@ -216,6 +233,7 @@ static int get(struct vrt_models *models, const struct identity *identity, int f
         struct vrt_model_report report;
         vrt_model_report_init(&report);
         int r = load(identity, fd, name, &network, error);
+        /* -EINVAL is about the content, and as lasting as that: worth keeping, for a list. */
         if (r < 0 && (ret_network || r != -EINVAL))
             return vrt_fold(r);
         if (network)
@@ -272,6 +290,7 @@ static int open_named(const struct vrt_models *models, const char *name)
     size_t length;
     int fd = -ENOENT;
 
+    /* The daemon may read more than its client: a name must not lead out of the folder. */
     if (name[0] == '.' || strchr(name, '/'))
         return -ENOENT;
     if (has_ending(name, &length))

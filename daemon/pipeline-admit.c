@@ -4,6 +4,16 @@
  * Admission: the files are looked at by the intake's thread; then each device that was asked for
  * says whether and how it would do the work. One device of a class goes first: what it measures,
  * the others of its class needn't.
+ *
+ * A device that was asked for is in one of these sets, in this order, or it was refused:
+ *
+ *     asked -> surveying -> devices
+ *
+ * It stays in `asked` while it starts, is lost or quarantined. The admission is over when the first
+ * two are empty and the intake's thread has ended. It succeeds if there is one device at least: to
+ * lose the others is a warning, and what became of the last of them is the error if there is none.
+ * Nothing is held for the job on any device then but the replicas that a survey leaves warm, which
+ * others may push out: an admitted job may wait for hours.
  */
 
 #include <errno.h>
@@ -76,6 +86,7 @@ static void admission_done(struct vrt_task *base)
         r = vrt_refuse_errno(&error, r, "the job");
         vrt_pipeline_fail(pipeline, &error);
     }
+    /* Phase 2 has an intake of its own. This one's last word takes the next step. */
     if (pipeline->intake)
         vrt_mailbox_stop(pipeline->intake);
 }
@@ -109,7 +120,8 @@ static bool is_finer(const struct vrt_tile_grid *a, const struct vrt_tile_grid *
     return (int64_t)a->x.n * a->y.n > (int64_t)b->x.n * b->y.n;
 }
 
-/* A device takes part as it said. */
+/* A device takes part as it said. All devices of a job use one grid, the finest that any of them
+ * needs: which of them restored a shard must not show where the tiles meet. */
 static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_survey *survey)
 {
     double *known = vrt_pool_fidelity(pipeline->pool,
@@ -135,8 +147,10 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
         accept(pipeline, d, &task->survey);
     } else {
         pipeline->survey_error = (struct vrt_error){ .id = "device.failed" };
+        /* The thread of an abandoned task may still be writing to it. */
         if (!task->task.abandoned)
             pipeline->survey_error = task->error;
+        /* Changes nothing where the device has given its reason. */
         int r = vrt_refuse(&pipeline->survey_error, -EIO, "device.failed",
                            "%s gave no sign of life",
                            vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
@@ -165,6 +179,7 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
         pipeline->surveying |= UINT64_C(1) << d;
         return;
     }
+    /* It isn't asked again: the other devices decide, and without any this is the job's error. */
     r = vrt_refuse_errno(&pipeline->survey_error, r, "a device");
     (void)r;
 }
@@ -224,6 +239,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
 /* Every device has answered. */
 static void conclude(struct vrt_pipeline *pipeline)
 {
+    /* Nothing is under way whose return would step. The pipeline may be gone afterwards. */
     if (!pipeline->devices) {
         vrt_pipeline_fail(pipeline, &pipeline->survey_error);
         vrt_pipeline_step(pipeline);
@@ -273,6 +289,7 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
     if (pipeline->surveying || pipeline->asked & (ready | starting))
         return;
     give_up_absent(pipeline);
+    /* `admitted` may free the pipeline, which a thread that is still ending would come back to. */
     if (!pipeline->asked && !pipeline->intake)
         conclude(pipeline);
 }

@@ -6,7 +6,16 @@
  *
  * Whatever happens ends in vrt_pipeline_step(), which does what is due then. A failure only marks
  * the pipeline as closing; it has ended when the last of what it had under way has come back, and
- * so nothing ever comes back to a pipeline that is gone.
+ * so nothing ever comes back to a pipeline that is gone. Success goes the same way: the finished
+ * file marks the pipeline as closing, without an error.
+ *
+ * Under way are at most the threads of intake and outlet, shards with devices, and surveys: end()
+ * comes when there is none of these. Nobody waits for any of them. The threads look at `cancel`, a
+ * device between tiles at its task's own flag; one that hangs is abandoned by the pool, which
+ * returns its shards as lost. What comes back late finds is_closing set, and is dropped.
+ *
+ * vrt_pipeline_fail() takes no step: its callers go on to use the pipeline, which a step may free.
+ * If nothing comes back to the pipeline after it, the pool's tick steps it.
  */
 
 #include "daemon/pipeline.h"
@@ -39,6 +48,7 @@ static void on_tick(struct vrt_pool_job *job)
     vrt_pipeline_step(pipeline_of(job));
 }
 
+/* The queue cancels its jobs before the pool stops; this is for those that nobody cancelled. */
 static void on_stop(struct vrt_pool_job *job)
 {
     struct vrt_pipeline *pipeline = pipeline_of(job);
@@ -177,6 +187,7 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     r = vrt_pipeline_admit(pipeline);
     if (r)
         return vrt_refuse_errno(error, r, "the job's thread");
+    /* The thread runs, but what it returns comes by the loop, and so not before this. */
     vrt_pool_job_add(pool, &pipeline->job);
     *ret_pipeline = VRT_STEAL(pipeline);
     return 0;
@@ -200,7 +211,9 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     }
 }
 
-/* Nothing new is begun, and what is under way is told to stop. Calls nobody back. */
+/* Nothing new is begun, and what is under way is told to stop. Calls nobody back. It is done at
+ * each step of the end: success has set is_closing alone, and once more does no harm. The flags are
+ * for failures: a pipeline that has succeeded has nothing under way that should break off. */
 static void close_down(struct vrt_pipeline *pipeline)
 {
     struct vrt_shard *shard;
@@ -233,11 +246,13 @@ void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *er
     close_down(pipeline);
 }
 
-/* Lets the devices forget the job. */
+/* Lets the devices forget the job. If they can't be told, no memory is lost for good: a runner
+ * gives up kits of other jobs when it needs room, and a device that was lost holds nothing. */
 static void release_devices(struct vrt_pipeline *pipeline)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         struct vrt_worker_task *task;
+        /* Never given a shard, it has no kit of the job. */
         if (pipeline->parts[d].work_bytes < 0)
             continue;
         task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A job belongs to the queue from vrt_queue_submit() on. While it is admitted its admission holds
+ * the request and the descriptors; the pipeline duplicates those it needs, so that they all go
+ * with the admission. Only look() runs on another thread: it may use the admission and the models,
+ * which have a lock of their own, and nothing else of the queue.
+ *
+ * Each job is charged to its user once, in charge(), and given back in one of three places: where
+ * the submission fails, in end_admission() where it was refused, in end_job() where it is over.
+ * Every end of a listed job goes through end_job(), whoever wanted it, and nothing else frees a
+ * listed job's pipeline.
+ *
+ * The queue's end is told by its last job or admission, whichever goes last: none of them is ever
+ * taken from under the thread or the devices that still work for it.
+ */
+
 #include "daemon/queue.h"
 
 #include <errno.h>
@@ -56,6 +71,7 @@ static void tell(struct vrt_queue *queue, struct vrt_job *job)
     queue->params.changed(queue->params.ctx, job);
 }
 
+/* The queue is gone before `stopped` is called: that may begin to take down what it stood on. */
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct vrt_queue *queue = handle->data;
@@ -73,6 +89,8 @@ static void forget(struct vrt_queue *queue, struct vrt_job *job)
     vrt_job_free(job);
 }
 
+/* To be called wherever something went that the end may have waited for. Frees the queue, but
+ * never within the call. */
 static void end_if_stopped(struct vrt_queue *queue)
 {
     struct vrt_job *job;
@@ -85,7 +103,8 @@ static void end_if_stopped(struct vrt_queue *queue)
     uv_close((uv_handle_t *)&queue->progress, on_timer_closed);
 }
 
-/* A job is over, whatever became of it. */
+/* A job is over, whatever became of it. `error` may lie in its pipeline, which goes here: all that
+ * is said of it comes first. */
 static void end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_event event,
                     const struct vrt_error *error)
 {
@@ -105,7 +124,8 @@ static void end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_e
     end_if_stopped(queue);
 }
 
-/* The pipeline of a running job has ended. */
+/* The pipeline of a running job has ended. That it succeeded counts for more than that somebody
+ * wanted it cancelled: the file is there. */
 static void on_done(void *ctx, const struct vrt_error *error)
 {
     struct vrt_job *job = ctx;
@@ -146,6 +166,7 @@ static void on_progress(uv_timer_t *timer)
     }
 }
 
+/* The timer runs only while jobs do: a daemon without work shall not wake its machine. */
 static void start_jobs(struct vrt_queue *queue)
 {
     struct vrt_job *job;
@@ -174,7 +195,8 @@ static struct vrt_queue_admission *admission_free(struct vrt_queue_admission *ad
     return NULL;
 }
 
-/* The admission is over: the job is listed, or it is gone. */
+/* The admission is over: the job is listed, or it is gone. Whoever submitted it is told before
+ * start_jobs(), so that he learns of it as queued, as everybody does. */
 static void end_admission(struct vrt_queue_admission *admission, const struct vrt_error *error)
 {
     struct vrt_queue *queue = admission->queue;
@@ -210,6 +232,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
 {
     struct vrt_job *job = ctx;
 
+    /* The pipeline says "cancelled" whoever stopped it: the queue knows why. */
     if (job->cancelling && (!error || job->stop_reason.id))
         error = &job->stop_reason;
     end_admission(job->admission, error);
@@ -242,7 +265,8 @@ static int check_output(const struct vrt_queue_admission *admission, struct vrt_
                       shown);
 }
 
-/* Off the loop: all that may wait for a disk. */
+/* Off the loop: all that may wait for a disk, and a network's file may be on a slow one. What it
+ * finds is read by on_looked() only, which libuv calls when this has returned. */
 static void look(uv_work_t *work)
 {
     struct vrt_queue_admission *admission = work->data;
@@ -301,6 +325,7 @@ static void on_looked(uv_work_t *work, int status)
     struct vrt_job *job = admission->job;
     struct vrt_error error = { .id = NULL };
 
+    /* There was no pipeline to be told of it until now. */
     if (job->cancelling)
         vrt_refuse(&error, -ECANCELED, job->stop_reason.id, "%s",
                    job->stop_reason.id ? job->stop_reason.message : "it was cancelled");
@@ -342,6 +367,8 @@ static int take_files(struct vrt_queue_admission *admission, struct vrt_peer_fil
     return r;
 }
 
+/* The sum of both limits is one quota: a job is charged from its submission to its end, so that
+ * starting it can't fail for its user's other jobs. */
 static int charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error)
 {
     if (queue->stopping)
@@ -411,6 +438,8 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
             admission_free(admission);
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     }
+    /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
+     * refused later leave gaps. */
     queue->jobs.last_id++;
     vrt_list_append(&queue->admissions, &admission->link);
     settle(queue, submission->request, job);
@@ -430,6 +459,7 @@ int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job)
     job->cancelling = true;
     if (job->pipeline)
         vrt_pipeline_cancel(job->pipeline);
+    /* A pipeline that was never started ends without a word; every other calls back. */
     if (!job->admission && job->info.state == VRT_JOB_QUEUED)
         end_job(queue, job, VRT_JOB_CANCEL, job->stop_reason.id ? &job->stop_reason : NULL);
     return 0;
@@ -478,6 +508,7 @@ void vrt_queue_stop(struct vrt_queue *queue, void (*stopped)(void *ctx), void *c
         job->stop_reason = reason;
         vrt_queue_cancel(queue, job);
     }
+    /* Not earlier: the jobs that end above would have freed the queue within these loops. */
     queue->stopped = stopped;
     queue->stopped_ctx = ctx;
     end_if_stopped(queue);

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * Everything is made before the loop first turns, and the listener last: no client is heard while
+ * something it may ask for is missing. Going down each part says when it is gone, and only then
+ * the next begins:
+ *
+ *     jobs       first, while there are devices to put them down and readers to tell
+ *     events     after the last job's last event; each stream gets its rest, then its end
+ *     pool       its threads may still be in a driver's call: this can take a while
+ *     listener   stays so long, because a client is better off with "about to end" than with none
+ *     signals    until the end, so that a second one is heard whatever the first one waits for
+ *
+ * With the last handle closed uv_run() returns; that the loop then closes clean is checked at each
+ * end of the daemon, not only by tests. A start that failed half way goes down the same steps,
+ * each of which knows that its part may not be there.
+ */
+
 #include "daemon/server.h"
 
 #include <errno.h>
@@ -46,10 +62,12 @@ static void on_job_changed(void *ctx, struct vrt_job *job)
 {
     struct server *server = ctx;
 
+    /* The queue comes before the events, and a start may fail between the two. */
     if (server->api.events)
         vrt_events_job(server->api.events, job);
 }
 
+/* By name, not by number: neither config/ nor workers/ includes the other's headers. */
 static enum vrt_fallback fallback_of(int configured)
 {
     static const enum vrt_fallback fallbacks[VRT_CONF_FALLBACK_COUNT] = {
@@ -163,6 +181,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
 
+    /* A driver that hangs would hold the end up for ever. main() then takes nothing down. */
     if (server->stopping) {
         vrt_log_warning("signal %d again: not waiting for the devices", number);
         server->hurried = true;
@@ -271,7 +290,8 @@ static void name_handle(uv_handle_t *handle, void *ctx)
                   uv_handle_type_name(handle->type), (void *)handle);
 }
 
-/* Frees what doesn't live on the loop, after it, and the server. */
+/* Frees what doesn't live on the loop, after it, and the server. Work of libuv's threads, which
+ * uses the models, keeps the loop going: by now there is none. */
 static int end(struct server *server, struct vrt_error *error)
 {
     int r = uv_loop_close(&server->loop);
