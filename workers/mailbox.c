@@ -3,6 +3,19 @@
 /*
  * One lock for an outbox and all its mailboxes: messages are few (some per shard), and one lock
  * makes the rule "returned exactly once, by the thread or for it" a matter of reading one flag.
+ *
+ * A task is in one place at a time: `posted`, then `running`, then the outbox's `returned`, then
+ * with done(). Stopping moves what is posted straight to `returned`; abandoning does that with the
+ * running task too, and then there are two who know of it. So it goes when both done() was called
+ * (was_told) and the thread came back with it (came_back), freed by whichever of them is second; a
+ * thread that never comes back keeps it for good, with whatever else it holds.
+ *
+ * A mailbox has two references, the loop's and its thread's, and holds one of the outbox: a thread
+ * that was abandoned may wake up when the loop is long gone, and still finds lock and flags. The
+ * loop's is given up by end_mailbox(), after the mailbox's last task was told, since `returned` is
+ * emptied before `ended` is looked at.
+ *
+ * Callbacks run without the lock: they post, stop and close.
  */
 
 #include "workers/mailbox.h"
@@ -95,7 +108,8 @@ static void unref_mailbox_unlock(struct vrt_mailbox *mailbox)
     unref_outbox_unlock(outbox);
 }
 
-/* With the lock held: wakes the loop. The handle lives while is_closed is false. */
+/* With the lock held: wakes the loop. The handle lives while is_closed is false. Wake-ups that fall
+ * together become one call of deliver(), which goes on until nothing is left. */
 static void ring(struct vrt_outbox *outbox)
 {
     if (!outbox->locked.is_closed)
@@ -114,7 +128,8 @@ static void end_mailbox(struct vrt_outbox *outbox, struct vrt_mailbox *mailbox)
     unref_mailbox_unlock(mailbox);
 }
 
-/* Calls done(); an abandoned task goes when both sides have let go of it. */
+/* Calls done(); an abandoned task goes when both sides have let go of it. Only of those anything is
+ * read afterwards: done() may have freed any other. */
 static void tell(struct vrt_outbox *outbox, struct vrt_task *task)
 {
     bool abandoned = task->abandoned;
@@ -138,6 +153,7 @@ static void deliver(uv_async_t *async)
     struct vrt_outbox *outbox = vrt_container_of(async, struct vrt_outbox, async);
 
     pthread_mutex_lock(&outbox->lock);
+    /* A callback may close the outbox, but the lock is needed until the end of this. */
     outbox->locked.n_refs++;
     while (!outbox->locked.is_closed) {
         struct vrt_task *task = VRT_LIST_FIRST(&outbox->locked.returned, struct vrt_task, link);
@@ -257,6 +273,7 @@ int vrt_mailbox_new(struct vrt_outbox *outbox, const struct vrt_mailbox_params *
     pthread_mutex_unlock(&outbox->lock);
     r = pthread_create(&mailbox->thread, NULL, thread_main, mailbox);
     if (r) {
+        /* There is no thread to drop its reference. */
         pthread_mutex_lock(&outbox->lock);
         mailbox->locked.n_refs = 1;
         unref_mailbox_unlock(mailbox);
@@ -334,6 +351,7 @@ void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     pthread_mutex_lock(&outbox->lock);
+    /* A thread that has ended meanwhile is on the list already, and will be joined. */
     if (!mailbox->locked.has_ended && !mailbox->locked.is_abandoned) {
         mailbox->locked.is_stopped = mailbox->locked.is_abandoned = true;
         pthread_detach(mailbox->thread);
@@ -361,6 +379,7 @@ struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
 {
     struct vrt_task *task = NULL;
 
+    /* A thread that waits for work is not silent, however long it waits. */
     atomic_store(&mailbox->beat_ns, 0);
     pthread_mutex_lock(&mailbox->outbox->lock);
     while (!mailbox->locked.is_stopped && vrt_list_is_empty(&mailbox->locked.posted))

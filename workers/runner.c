@@ -4,7 +4,12 @@
  * A runner holds two things that take memory: replicas, which cost time to make and may serve the
  * next job, and kits, which are quickly made again. When an allocation fails it gives up what is
  * idle, oldest first and replicas before the kits of other jobs, and tries again; only a device on
- * which nothing idle is left is told to be full.
+ * which nothing idle is left is told to be full. What the driver says is free decides about a
+ * survey's plan only: other processes may have taken it before anything is allocated.
+ *
+ * A kit is found by its work, a replica by the weights' checksum and the precision: jobs with one
+ * model share the replica, each with a kit of its own. A kit refers to its replica, so that one in
+ * use is never given up, and of the work at hand neither is.
  *
  * Results are checked frame by frame: a device or driver that has gone wrong often returns black or
  * NaN instead of an error, and a film of 100,000 such frames is worse than none.
@@ -80,6 +85,7 @@ static void free_kit(struct held_kit *held)
 {
     vrt_list_remove(&held->link);
     held->replica->n_kits--;
+    /* It may be idle from now on, and was in use until now, however long ago it was made. */
     held->replica->used_ns = vrt_clock_now_ns();
     vrt_kit_free(held->kit);
     vrt_work_unref(held->work);
@@ -220,6 +226,7 @@ static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dt
     int r = 0;
 
     if (!held || held->dtype != dtype) {
+        /* At most one kit for a work: find_kit() knows it by nothing else. */
         if (held)
             free_kit(held);
         do {
@@ -269,6 +276,7 @@ static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, en
                 .reduced = reduced->replica,
                 .dtype = dtype,
             }, db);
+        /* No reason to refuse a job that left the choice to us. The next one measures again. */
         if (r) {
             vrt_log_debug("%s in %s: %s, f32 is used", vrt_device_info(runner->device)->name,
                           vrt_dtype_name(dtype), vrt_backend_strerror(r));
@@ -311,6 +319,7 @@ static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replic
     VRT_LIST_FOREACH(held, &runner->replicas, link)
         if (!held->n_kits || held == keep)
             idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
+    /* Devices that share a memory see the same free bytes, and each plans alone. */
     return (int64_t)(runner->params.memory_fraction *
                      (double)(memory.free_bytes / runner->params.n_sharing + idle_bytes));
 }
@@ -427,6 +436,8 @@ int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *ord
     *times = report.times;
     if (!r)
         return 0;
+    /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
+     * failing device made a moment earlier is no better founded. */
     for (int i = 0; i < frames->n; i++)
         frames->out[i] = vrt_frame_unref(frames->out[i]);
     return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));

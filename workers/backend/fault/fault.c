@@ -3,6 +3,15 @@
 /*
  * Buffers, replicas and programs are the real backend's own: only the device is ours, so that what
  * passes costs nothing and what the callers' functions keep in their heads is in one place.
+ *
+ * Calls meet the schedule before they reach the real backend: one that fails has done nothing, as
+ * with a driver that refuses. Only corruption comes after, because it spoils what was computed.
+ * Freeing, closing and asking what is supported never fail and are not counted: a backend's have no
+ * way to fail either, and after a loss the daemon must still be able to clean up.
+ *
+ * What a schedule counts, and whether the device is lost, is in vrt_fault_state, which outlives the
+ * opened device: that is how one that is opened again goes on where it was. It is atomic because a
+ * thread that was abandoned in a delay may still be here when the device's next one is.
  */
 
 #include "backend/fault/fault.h"
@@ -61,6 +70,7 @@ static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call,
     case VRT_FAULT_NOMEM:
         return VRT_BACKEND_E_NOMEM;
     case VRT_FAULT_LOST:
+        /* In this order: whoever sees it lost finds the number. */
         atomic_store(&state->opens_to_revive, event.revive);
         atomic_store(&state->lost, true);
         return VRT_BACKEND_E_LOST;
@@ -90,6 +100,7 @@ int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_de
     struct vrt_fault_event event;
     struct fault_device *device;
 
+    /* Before the schedule is met: the opening that revives it succeeds itself. */
     revive(wrap->state);
     int r = meet(wrap, VRT_FAULT_OPEN, &event);
     if (r)
@@ -102,6 +113,7 @@ int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_de
         free(device);
         return r;
     }
+    /* As the registry does for devices that aren't wrapped: the checked calls rely on both. */
     device->inner->ops = wrap->inner;
     device->inner->info = wrap->info;
     device->wrap = *wrap;
@@ -217,6 +229,7 @@ static int fault_program_submit(struct vrt_device *device, struct vrt_program *p
         r = inner->ops->program_submit(inner, program, bindings);
     if (r || event.effect == VRT_FAULT_NOTHING)
         return r;
+    /* What is still being computed would overwrite the corruption. */
     r = inner->ops->finish(inner);
     return r ? r : vrt_fault_corrupt(inner, program, bindings, &event);
 }

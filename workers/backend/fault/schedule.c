@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The grammar is at the head of backend/fault.h. A schedule is a list of rules, all of which are
+ * looked at for each call: what happens depends on the device, the call and its number alone, never
+ * on time, so that a failure that a test has found comes again.
+ *
+ * A mistake is told with its rule and word: a schedule that is half understood would let a test
+ * pass because nothing ever failed.
+ */
+
 #include "backend/fault/schedule.h"
 
 #include <errno.h>
@@ -10,7 +19,7 @@
 #include "base/clock.h"
 
 #define MAX_RULES 64
-#define MAX_WORDS 4
+#define MAX_WORDS 4             /* of a rule: device, when, effect, revive */
 #define MAX_TEXT 4096
 #define MAX_NUMBER 1000000000
 #define MAX_DELAY_NS (3600 * VRT_NS_PER_S)
@@ -94,7 +103,8 @@ static const char *after_prefix(const char *word, const char *prefix)
     return strncmp(word, prefix, n) == 0 ? word + n : NULL;
 }
 
-/* "3", "3-5", "3-" or "every=3". Return: whether it is one of these. */
+/* "3", "3-5", "3-" or "every=3". Return: whether it is one of these. All become one form: each
+ * `every`th from `first` to `last`. */
 static bool parse_which(const char *text, struct vrt_fault_rule *rule)
 {
     const char *every = after_prefix(text, "every=");
@@ -144,6 +154,7 @@ static int parse_when(const struct words *words, const char *word, struct vrt_fa
         const char *end = parse_number(after, &rule->first);
         if (!end || *end)
             return refuse(words, "after \"after=\" stands a number of submissions", word, error);
+        /* After ten submissions it is the eleventh that meets it. */
         rule->first++;
         rule->last = INT64_MAX;
         rule->every = 1;
@@ -275,6 +286,7 @@ static int parse(struct vrt_fault_schedule *schedule, char *text, struct vrt_err
                 return refuse(&words, "nothing is expected here", word, error);
             words.word[words.n++] = word;
         }
+        /* A ';' at the end, or two in a row. */
         if (words.n == 0)
             continue;
         if (schedule->n_rules == MAX_RULES)
@@ -342,7 +354,7 @@ struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *sc
             continue;
         event.effect = rule->effect;
         event.revive = rule->revive;
-        event.seed = (uint64_t)count * 64 + i;
+        event.seed = (uint64_t)count * 64 + i;     /* MAX_RULES: no two share one */
     }
     return event;
 }

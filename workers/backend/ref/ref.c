@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * The oracle: what it computes is what an op means, and every other device is compared with it. So
+ * it is as plain as can be: one thread, one loop for each op (ops.h), sums in double, and a program
+ * that is no more than the list of its ops. Everything happens within submit(); finish() has
+ * nothing to wait for. The time that takes is of no interest here: it is no device for videos, and
+ * the daemon lists it only where the configuration asks for it.
+ *
+ * Reduced precision is not computed with but imitated: weights are rounded to the type when the
+ * replica is made, and each op's result when it is written, which is what a device with fast f16 or
+ * bf16 units does. Biases and slopes are left alone, as the other devices keep them in f32.
+ */
+
 #include "backend/ref/ref.h"
 
 #include <errno.h>
@@ -95,6 +107,7 @@ static int ref_buffer_new(struct vrt_device *device, size_t size_bytes,
     (void)device;
     if (!buffer)
         return vrt_raise(-ENOMEM);
+    /* Unlike -ENOMEM an outcome that the runner knows a cure for: it gives up what is idle. */
     if (posix_memalign(&data, BUFFER_ALIGN_BYTES, size_bytes) != 0) {
         free(buffer);
         return VRT_BACKEND_E_NOMEM;
@@ -259,6 +272,8 @@ static int ref_program_new(struct vrt_device *device, const struct vrt_program_p
     return 0;
 }
 
+/* Where a tensor is, this time: buffers that are bound may be others at each submission. Slot 0 is
+ * the arena, so the bindings begin at slot 1. */
 static struct vrt_ref_view view_of(const struct ref_program *program, const struct vrt_tensor *t,
                                    const struct vrt_binding *bindings)
 {
