@@ -231,8 +231,11 @@ static void fill_info(struct vrt_pipeline *pipeline)
         if (!(pipeline->devices >> d & 1))
             continue;
         if (first < 0)
-            first = vrt_pool_device_class(pipeline->pool, d);
-        info->reproducible &= vrt_pool_device_class(pipeline->pool, d) == first;
+            first = (int)d;
+        /* Of one class, and yet of two precisions: where one device failed to measure its own. */
+        info->reproducible &= vrt_pool_device_class(pipeline->pool, d) ==
+                                  vrt_pool_device_class(pipeline->pool, (size_t)first) &&
+                              pipeline->parts[d].dtype == pipeline->parts[first].dtype;
     }
 }
 
