@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * GET /v1/events: who reads, and what they are told
+ *
+ * A reader begins with how things are, and is then told what changes: whoever was cut off asks
+ * again and has missed nothing that still matters. Jobs report themselves (the queue calls
+ * vrt_events_job()). Devices don't: their states are compared, twice a second and only while
+ * anybody reads. Each event is printed once, however many readers there are.
+ *
+ * A reader lives as long as its watch. One that is too slow is cut off by its connection, which
+ * says so later, from the loop: a reader that was just written to is still there, and the lists
+ * below can be walked. It ends here only where the job it asked for is over, with the daemon, or
+ * where the request was HEAD.
+ */
+
 #include "daemon/events.h"
 
 #include <errno.h>
@@ -161,6 +175,7 @@ static void on_tick(uv_timer_t *timer)
     tell_devices(events);
     if (vrt_event_print_heartbeat(&text) < 0)
         return;
+    /* Of a client that closed its half the loop tells nothing more: a write finds it gone. */
     VRT_LIST_FOREACH(reader, &events->readers, link)
         if (uv_now(timer->loop) - reader->told_ms >= VRT_API_HEARTBEAT_S * 1000)
             send_text(reader, &text);
@@ -203,6 +218,7 @@ static int parse_query(const struct vrt_call *call, struct vrt_job **ret_job,
     if (*end)
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_QUERY),
                           "the query must be empty, or job= with a job's number");
+    /* One too large for an int64_t is a number all the same: one that no job has. */
     *ret_job = errno ? NULL : vrt_jobs_find(vrt_queue_jobs(call->api->queue), id);
     if (!*ret_job)
         return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(JOB_NOT_FOUND),
