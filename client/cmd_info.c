@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* vrtctl status, devices, models, version. */
+/*
+ * vrtctl status, devices, models, version: a question to the daemon each, and its answer as a table
+ * or, with --json, as it came: an object a line of a list, unknown fields included, so that scripts
+ * see what a newer daemon tells.
+ *
+ * For people everything passes through the tables of proto/ and vrt_printable(): numbers that the
+ * daemon doesn't know are "-", and no name of a file can move the terminal's cursor.
+ */
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -55,8 +62,10 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
     vrt_device_report_init(&d);
     if (vrt_fields_decode(vrt_device_fields, json, VRT_FIELDS_LENIENT, &d, error) < 0)
         return VRT_CONN_E_BROKEN;
+    /* Nothing says that what the daemon tells adds up to an int64_t. */
     bool held = d.memory.replica_bytes >= 0 && d.memory.workspace_bytes >= 0 &&
                 d.memory.replica_bytes <= INT64_MAX - d.memory.workspace_bytes;
+    /* last_error is the last there ever was. It is only of interest while it has consequences. */
     bool bad = d.state == VRT_DEVICE_LOST || d.state == VRT_DEVICE_QUARANTINED;
     int64_t in_use = held ? d.memory.replica_bytes + d.memory.workspace_bytes : VRT_UNKNOWN;
     snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, d.shards_done);

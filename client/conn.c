@@ -4,6 +4,13 @@
  *
  * Descriptors are the first that goes over a new connection: one sendmsg() of CR LF, which HTTP
  * has servers ignore, from curl's callback before the request. See DESCRIPTORS in vrtd-api(7).
+ *
+ * One handle for all requests, its options set anew for each: curl keeps the connection open in
+ * between. A failure has two sources, curl's code and what our own callbacks met, and the second
+ * is asked first: a callback that gives up makes curl report nothing but that.
+ *
+ * Whoever answers may not be vrtd. Its answer is limited in size and time, its texts are printed
+ * with control characters made harmless, and what isn't as the API has it is one outcome, BROKEN.
  */
 
 #include "client/conn-impl.h"
@@ -40,6 +47,7 @@ int vrt_conn_find_socket(const char *given, char *buffer, size_t size, struct vr
 
     if (!given && variable && variable[0])
         given = variable;
+    /* The user's own daemon, if there is one, comes before the system's. */
     if (!given && runtime && runtime[0]) {
         n = snprintf(buffer, size, "%s/%s", runtime, VRT_API_SOCKET_USER);
         if ((size_t)n < size && access(buffer, F_OK) == 0)
@@ -139,14 +147,17 @@ void vrt_conn_prepare(const struct vrt_conn *conn, CURL *easy, const char *path)
     curl_easy_reset(easy);
     curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, conn->path);
     curl_easy_setopt(easy, CURLOPT_URL, url);
+    /* The environment's proxy would be asked for a host that exists nowhere. */
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+    /* In HTTP/0.9 any bytes at all are an answer. */
     curl_easy_setopt(easy, CURLOPT_HTTP09_ALLOWED, 0L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "vrtctl/" VRT_VERSION);
 }
 
+/* Opens it as curl would: only here is the number told that send_descriptors() needs. */
 static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
     struct exchange *exchange = context;
@@ -212,6 +223,7 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     if (request->n_fds > 0) {
         vrt_assert(request->n_fds <= VRT_API_DESCRIPTORS_MAX);
+        /* A connection that is open already would not pass through open_socket(). */
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
         curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
         curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, exchange);
@@ -228,6 +240,7 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)strlen(request->body));
     }
     CURLcode code = curl_easy_perform(easy);
+    /* The handle lives on and must not know a list that is freed. */
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
     return code;

@@ -5,6 +5,10 @@
  * inih goes on after a mistake and then tells the first line that it didn't like, without why;
  * its handler isn't told any line at all. We count lines as they are handed over, keep our own
  * first refusal, stop handing over lines after it, and compare at the end which came first.
+ *
+ * The defaults are texts of the table, read by the same functions as the file: they are as valid as
+ * what a user may write. Nothing of a file that is refused is used: a daemon that ignores half of
+ * its configuration does what nobody asked for.
  */
 
 #include "config/conf.h"
@@ -21,7 +25,7 @@
 #include "base/macro.h"
 
 #define OPTIONS_MAX 64
-#define FILE_MAX_BYTES (1024 * 1024)
+#define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
 
 /* One reading. Lines are counted here: inih tells the line of its own errors alone. */
 struct reading {
@@ -60,6 +64,7 @@ static bool parse_fraction(const char *value, void *member)
     char *end;
 
     double x = strtod(value, &end);
+    /* Written so that NaN, which strtod() knows, fails it. */
     if (end == value || *end || !(x > 0 && x <= 1))
         return false;
     *(double *)member = x;
@@ -217,6 +222,7 @@ static char *take_line(char *buffer, int size, void *context)
     reading->line++;
     size_t n = strcspn(reading->next, "\n");
     n += reading->next[n] == '\n';
+    /* inih would take the rest for the next line, and we would count one too many. */
     if (n >= (size_t)size) {
         char what[80];
         snprintf(what, sizeof(what), "the line is longer than %d bytes", size - 2);
@@ -278,6 +284,7 @@ int vrt_conf_read(const char *path, struct vrt_conf *ret_conf, struct vrt_error 
     if (r < 0)
         return vrt_refuse_errno(error, vrt_raise(r), name);
     text[n] = '\0';
+    /* Behind a NUL byte nothing would be read, and nobody would notice. */
     if (n == FILE_MAX_BYTES || strlen(text) != n)
         return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                           "%s: not a configuration file: %s", name,

@@ -5,6 +5,12 @@
  * Where a field is inside the message is a chain of places on the stack, printed only when
  * something is refused. Keys are taken in the order they came, so that the first mistake of a
  * request is the one that is told; what is required is looked for afterwards.
+ *
+ * Members are written as they are decoded. After a refusal the arrays are freed, but the rest is
+ * half of a message: callers decode into a struct of their own and copy it when all was good.
+ *
+ * Recursion follows the tables, not the message: however deep a client nests its arrays, what isn't
+ * in a table is refused or skipped where it begins.
  */
 
 #include "fields.h"
@@ -34,6 +40,7 @@ struct decoding {
     struct vrt_error *error;
 };
 
+/* From the outside in. Where the buffer ends the place is cut: it is for a sentence. */
 static const char *place_print(const struct place *place, char *buffer, size_t size)
 {
     buffer[0] = '\0';
@@ -133,6 +140,7 @@ static int decode_int(const struct decoding *d, const struct vrt_field *f,
     bounds(f, "an integer", expected, sizeof(expected));
     if (!json_is_number(json) || !is_whole(json))
         return refuse(d, place, json, expected, true);
+    /* Beyond 2^53 another integer than was written would be taken, or undefined behaviour. */
     if (json_is_real(json) && !(fabs(json_real_value(json)) <= EXACT_MAX))
         return refuse(d, place, json, expected, false);
     int64_t value = json_is_real(json) ? (int64_t)json_real_value(json)
@@ -266,11 +274,13 @@ static int decode_elements(const struct decoding *d, const struct vrt_field *f,
     if (!json_is_array(json))
         return refuse(d, place, json, expected, true);
     size_t count = json_array_size(json);
+    /* Before anything is allocated: what an element takes may be far more than its JSON. */
     if (count > (size_t)f->max)
         return refuse(d, place, json, expected, true);
     char *elements = calloc(count + 1, f->size);
     if (!elements)
         return vrt_raise(-ENOMEM);
+    /* The object owns them before they are decoded, as zeros: a refusal in the middle frees all. */
     release_elements(f, object);
     *pointer = elements;
     *n = count;
@@ -412,6 +422,7 @@ int vrt_json_parse(const void *text, size_t size, struct json_t **ret_json,
     json_error_t e;
     char reason[JSON_ERROR_TEXT_LENGTH];
 
+    /* Of two fields with one name no two programs take the same: better none. */
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
     /* An integer over 64 bits is well-formed all the same: it is for its field to refuse it. */
     if (!json && json_error_code(&e) == json_error_numeric_overflow)

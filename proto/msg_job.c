@@ -2,6 +2,12 @@
 /*
  * Tables of the job's messages. Bounds of requests are what has a meaning; those of what the
  * daemon tells only say what a client may rely on, such as that no count is negative.
+ *
+ * A job has two forms: the short one, for lists and events, holds what changes while it runs and
+ * what tells it from others; the long one has it all. One struct is filled for both.
+ *
+ * T is the struct that the table below it describes: a macro, since each field needs its name for
+ * offsetof().
  */
 
 #include "msg_job.h"
@@ -197,6 +203,7 @@ void vrt_job_request_init(struct vrt_job_request *request)
 {
     *request = (struct vrt_job_request){ .device = "auto" };
     vrt_fields_reset(vrt_job_request_fields, request);
+    /* They can't be null, so that the reset left them 0, which is a descriptor. */
     request->input.fd = request->output.fd = VRT_UNKNOWN;
 }
 
@@ -273,6 +280,7 @@ int vrt_job_info_decode(const struct json_t *json, struct vrt_job_info *ret_info
     struct vrt_job_info info;
 
     vrt_job_info_init(&info);
+    /* An answer without them must not pass for a queued job. */
     info.state = VRT_UNKNOWN;
     info.id = VRT_UNKNOWN;
     int r = vrt_fields_decode(vrt_job_fields, json, VRT_FIELDS_LENIENT, &info, error);
@@ -282,6 +290,7 @@ int vrt_job_info_decode(const struct json_t *json, struct vrt_job_info *ret_info
     return 0;
 }
 
+/* An answer that is an error has it under a key of its own, so that it can't be taken for a job. */
 struct error_body {
     struct vrt_job_error error;
 };
