@@ -5,6 +5,12 @@
  *
  * The table at the end says how many tensors of which types an op takes; a function each says what
  * their shapes have to do with each other. A check returns NULL, or what is wrong.
+ *
+ * It is the one place that checks: backends compute with what passed here and look at nothing
+ * again. So each limit is also a promise to them: no kernel and no shift is larger, and no op reads
+ * what it writes. Whoever wants more of an op begins here and then goes through every backend.
+ *
+ * What is wrong is logged, not told to a user: it is a mistake where the graph is built.
  */
 
 #include <errno.h>

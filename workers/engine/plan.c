@@ -5,6 +5,11 @@
  * tried, and the smallest arena taken: no order is best for all graphs, and each costs nothing
  * beside what a network computes. For chains and dense blocks one of them meets the lower bound,
  * the largest sum of what lives at one op.
+ *
+ * Lives include both ends: an op's inputs and outputs never share memory, since devices may write a
+ * result before they have read all of its op's inputs. Each order ends in the storage's index,
+ * because qsort() may put equals in any order, and a plan must come out the same everywhere: a
+ * job's need of memory is told, and compared with what there is, before anything is allocated.
  */
 
 #include "engine/plan.h"
@@ -109,6 +114,7 @@ static int by_area(const void *p, const void *q)
 static const compare_fn orders[] = { by_size, by_area, by_first_use, by_life };
 
 /* The lowest offset at which `span` meets none of the `n` placed ones that live with it. */
+/* They are sorted by offset, so that the first gap that is wide enough is the lowest. */
 static size_t lowest_free(const struct span *span, struct span *const *placed, size_t n)
 {
     size_t at = 0;
@@ -190,6 +196,8 @@ static int collect(struct spans *spans, const struct vrt_graph *graph,
         workspace->size_bytes = VRT_MAX(workspace->size_bytes,
                                         aligned(vrt_device_workspace_bytes(device, &ops[at])));
     }
+    /* It lives throughout: were it over a tensor of a neighbouring op, the two would have to wait
+     * for each other on a device that overlaps them. */
     workspace->last = n_ops;
     return 0;
 }
@@ -247,6 +255,7 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
             best = i;
         }
     }
+    /* Once more: the spans hold the offsets of the last order that was tried. */
     place(spans, orders[best]);
     r = lower(plan, graph, spans);
     return r ? vrt_fold(r) : 0;

@@ -2,6 +2,13 @@
 /*
  * From files to files through one device. Arrays are channels-first, as PyTorch has them; devices
  * want channels last.
+ *
+ * Here the network runs alone: over the whole array at once, without tiles, colours or fallback, so
+ * that what is reported is the network's own time and memory and the result can be compared element
+ * by element with another program's. What doesn't fit is refused rather than cut.
+ *
+ * The output's file is opened before anything is computed: a path that can't be written to is worth
+ * knowing at once.
  */
 
 #include "infer/run.h"
@@ -19,7 +26,7 @@
 
 #define E_INVALID "infer.invalid"
 #define E_DEVICE "device.failed"
-#define EXTENT_MAX (1 << 20)
+#define EXTENT_MAX (1 << 20)    /* times a network's scale it is still an int */
 
 /* One run: who asked, and what it holds, in the order of making. */
 struct run {
@@ -37,6 +44,7 @@ struct run {
     struct vrt_buffer *in, *out;
 };
 
+/* What lies on the device goes before it, and the graph after the executor that was made of it. */
 static void run_done(struct run *run)
 {
     vrt_executor_free(run->executor);
@@ -100,6 +108,8 @@ static int refuse_no_device(const struct run *run)
                       vrt_printable(run->params->device, request, sizeof(request)), names);
 }
 
+/* AUTO is the shortest type that the device computes in. The daemon also measures what that costs
+ * in fidelity; here it is for whoever compares the results to see. */
 static enum vrt_dtype choose_dtype(enum vrt_precision precision,
                                    const struct vrt_device_info *device)
 {

@@ -5,7 +5,12 @@
  *
  * The library's own threads must never start: it asks OpenMP how many there may be in the thread
  * that creates a primitive, or in the one that executes it, so each is told "one". Which runtime
- * it was linked with is nobody's business here: the function is looked up by name.
+ * it was linked with is nobody's business here: the function is looked up by name. Threads are the
+ * pool's alone; a convolution is called for one band of rows at a time, on one of them.
+ *
+ * oneDNN's own order of implementations is kept, but for two things that are known better here: its
+ * reference loops are as good as none, save for f32, which must always work; and there is a case in
+ * which its first choice computes channels that nobody wants.
  */
 
 #include "backend/cpu/dnnl-private.h"
@@ -19,7 +24,8 @@
 
 #define VRT_LOG_TOPIC "cpu"
 
-/* What weights are packed for before the sizes of the frames are known. */
+/* What weights are packed for before the sizes of the frames are known: a replica serves jobs of
+ * all sizes. The layout hardly depends on them, and where it does vrt_conv_weights_fit() copies. */
 #define TYPICAL_WIDTH 640
 #define TYPICAL_ROWS 8
 
@@ -85,6 +91,7 @@ static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *
 
     status = dnnl_primitive_attr_create(&attr);
     if (status == dnnl_success)
+        /* Ours, in the arena: the library would allocate it, and no plan would know. */
         status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
     if (status == dnnl_success && shape->has_activation) {
         status = dnnl_post_ops_create(&post_ops);
@@ -175,6 +182,7 @@ int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
 
     status = dnnl_primitive_desc_iterator_create(&it, &desc, attr, dnnl->engine, NULL);
     dnnl_primitive_attr_destroy(attr);
+    /* No failure, and so not raised: to ask is how one finds out. */
     if (status == dnnl_unimplemented)
         return -ENOENT;
     if (status != dnnl_success)
@@ -202,6 +210,7 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
     return 0;
 }
 
+/* Asked of oneDNN rather than of the CPU: what counts is whether it has fast code for it. */
 static bool has_bf16(struct vrt_dnnl *dnnl)
 {
     const struct vrt_dnnl_shape shape = {

@@ -5,7 +5,15 @@
  * is one or two tasks of the pool; units of one step may begin before the last one's are all done
  *
  * Memory of a step in the workspace: the scratch of each thread, then what all threads share. Where
- * nothing is shared each thread has its scratch in the same place for all steps.
+ * nothing is shared each thread has its scratch in the same place for all steps: so a thread that
+ * is ahead, with a unit of the next step, writes over nobody's scratch but its own.
+ *
+ * Everything is decided when the program is made: implementations, units, what they wait for. A
+ * submission only fills in where the tensors are this time (step.call), and so there is one at a
+ * time; submit() returns when it is done. It returns 0 all the same, and a failure is left for
+ * finish(), as with devices that compute in the background.
+ *
+ * Units depend on shapes, never on the number of threads, and so results don't either.
  */
 
 #include <errno.h>
@@ -55,6 +63,7 @@ static size_t aligned(size_t size_bytes)
     return (size_bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
+/* No kernel here knows f16; of bf16 only the convolutions may be missing. */
 static bool is_supported_type(const struct vrt_cpu_device *cpu, const struct vrt_op *op,
                               const struct vrt_tensor *t)
 {
@@ -88,7 +97,7 @@ static size_t shared_bytes(const struct vrt_cpu_kernel *kernel, const struct vrt
     return kernel && kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
 }
 
-/* Whether a conv2d is done by our own loops. */
+/* Whether a conv2d is done by our own loops. The replica packs its weights by the same question. */
 static bool is_narrow(const struct vrt_op *op)
 {
     const int k = op->conv2d.kernel;
@@ -120,6 +129,7 @@ static void run_conv(const void *context, int unit, int thread)
     struct vrt_cpu_call call = step->call;
     int none = 0;
 
+    /* The copy is this thread's: threads differ in their scratch alone. */
     call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
     int r = vrt_conv_run(step->conv, &call, unit, thread);
     if (r)
@@ -184,6 +194,7 @@ static void add_task(struct step *step, int n_units,
 static void cut(struct step *step, size_t unit_bytes, size_t bytes, int align)
 {
     const struct vrt_op *op = &step->op;
+    /* The result of `range` is four numbers: what there is to cut is what it reads. */
     const struct vrt_shape shape = op->kind == VRT_OP_RANGE ? op->in[0].shape : op->out.shape;
     const int rows = (int)VRT_MIN(VRT_MAX(unit_bytes / bytes, 1), (size_t)shape.h);
 
@@ -400,6 +411,7 @@ int vrt_cpu_program_submit(struct vrt_device *device, struct vrt_program *base,
         place_step(cpu, &program->steps[i], bindings);
     atomic_store(&program->failure, 0);
     vrt_cpu_pool_run(cpu->pool, program->tasks, program->n_tasks);
+    /* Later submissions don't hide it: the first since finish() is what finish() tells. */
     if (!cpu->failure && atomic_load(&program->failure))
         cpu->failure = VRT_BACKEND_E_FAILED;
     return 0;
