@@ -161,7 +161,8 @@ static bool flush(struct vrt_conn *conn)
         conn->progress = true;
     }
     if (out_waiting(conn) > 0) {
-        /* A stream may never be read to its end: what was sent goes, now and then. */
+        /* A stream may never be read to its end: what was sent goes, now and then. What stays is
+         * moved, but it is less than what went: a byte's share of that is bounded. */
         if (conn->out_sent > out_waiting(conn))
             consume_sent(conn);
         return false;
@@ -269,6 +270,7 @@ static bool receive_rest(struct vrt_conn *conn)
 {
     struct vrt_peer_files files = { .n = 0 };
 
+    /* It came in one piece with the subscription. */
     if (conn->state == STREAMING && conn->in_used < conn->in_size) {
         vrt_conn_close(conn);
         return false;
@@ -486,6 +488,8 @@ void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error)
     struct vrt_buf body = { .limit_bytes = 0 };
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    /* Refused while it was still arriving, nobody knows where the next request begins: then this
+     * answer is the last. */
     if (vrt_error_print(error, &body) < 0)
         vrt_conn_close(conn);
     else

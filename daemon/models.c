@@ -349,7 +349,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What is to be told of one file of the folder. Return: whether anything. */
+/* What is to be told of one file of the folder. The lock is taken for this file alone: a job that
+ * needs a model doesn't wait for all of the folder. Return: whether anything. */
 static bool report_file(struct vrt_models *models, const char *file,
                         struct vrt_model_report *ret_report)
 {

@@ -356,6 +356,7 @@ void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    /* Some come again with each shard. */
     for (size_t i = 0; i < pipeline->n_warnings; i++)
         if (strcmp(pipeline->warnings[i], text) == 0)
             return;

@@ -258,7 +258,7 @@ static int check_output(const struct vrt_queue_admission *admission, struct vrt_
                           "the output is the model's own file: name another one");
     if (output.st_size == 0 || admission->request.overwrite || !S_ISREG(output.st_mode) ||
         is_same_file(&input, &output))
-        return 0;
+        return 0;       /* the last is refused by the pipeline, in words of its own */
     vrt_printable(admission->request.output.name, shown, sizeof(shown));
     return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),
                       "%s exists and is not empty: let it be overwritten, or give another name",
@@ -350,6 +350,7 @@ static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *fi
                           "no descriptor %" PRId64 " for %s: %d came with the request, each for "
                           "one file", file->fd, field, files->n);
     }
+    /* Leaves -1, so that no two files of a request share a descriptor. */
     *ret_fd = VRT_STEAL_FD(files->fds[file->fd]);
     return 0;
 }
@@ -430,6 +431,8 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
     }
     if (r == 0)
         r = take_files(admission, submission->files, error);
+    /* Last: once look() may be running nothing can fail here. It doesn't look at the job, which is
+     * filled in below. */
     if (r == 0)
         r = uv_queue_work(queue->params.loop, &admission->work, look, on_looked);
     if (r < 0) {

@@ -217,6 +217,7 @@ static int start(struct server *server, struct vrt_error *error)
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
         start_quota, start_models, start_pool, start_queue, start_events, start_signals,
     };
+    /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
     int r = 0;
 
