@@ -205,6 +205,7 @@ static size_t take_answer(char *data, size_t size, size_t n, void *context)
     struct exchange *exchange = context;
 
     int r = vrt_buf_append(&exchange->answer, data, size * n);
+    /* Taking less than was given is how curl is told to give up. */
     if (r < 0)
         exchange->r = r;
     return r < 0 ? 0 : size * n;

@@ -100,6 +100,7 @@ static bool parse_word(const struct vrt_conf_option *o, const char *value, void 
     return false;
 }
 
+/* "" leaves an option to the daemon; one that has a default must say something. */
 static bool parse_text(const struct vrt_conf_option *o, const char *value, void *member)
 {
     if (strlen(value) >= o->size || (!value[0] && o->fallback[0]))

@@ -46,7 +46,7 @@ const char *const vrt_job_codec_names[] = {
 
 #define NULLABLE VRT_FIELD_NULLABLE
 #define REQUIRED VRT_FIELD_REQUIRED
-#define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)
+#define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)    /* an index into those that came along */
 
 #define T struct vrt_file_ref
 static const struct vrt_field file_fields[] = {
@@ -72,7 +72,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
     VRT_FIELD_INT(T, overlap, NULLABLE, 0, VRT_API_OVERLAP_MAX),
     VRT_FIELD_ENUM(T, codec, NULLABLE, vrt_job_codec_names),
-    VRT_FIELD_INT(T, quality, NULLABLE, 0, 51),
+    VRT_FIELD_INT(T, quality, NULLABLE, 0, 51),     /* the scale of H.264 and HEVC */
     VRT_FIELD_TEXT(T, preset, NULLABLE),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_BOOL(T, strict, 0),
