@@ -296,6 +296,7 @@ static int post(struct vrt_mailbox *mailbox, struct vrt_task *task, bool first)
     } else if (mailbox->locked.n_out >= mailbox->capacity) {
         r = -ENOBUFS;
     } else {
+        /* Until done(): a loop that is late is not buried in what came back either. */
         mailbox->locked.n_out++;
         task->mailbox = mailbox;
         vrt_list_insert_before(first ? posted->next : posted, &task->link);
@@ -384,6 +385,7 @@ struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
     pthread_mutex_lock(&mailbox->outbox->lock);
     while (!mailbox->locked.is_stopped && vrt_list_is_empty(&mailbox->locked.posted))
         pthread_cond_wait(&mailbox->wake, &mailbox->outbox->lock);
+    /* Whoever stopped it has sent back all that was posted, with the lock held. */
     if (!mailbox->locked.is_stopped) {
         task = VRT_LIST_FIRST(&mailbox->locked.posted, struct vrt_task, link);
         vrt_list_remove(&task->link);

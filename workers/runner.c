@@ -342,6 +342,7 @@ static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey, int64_
             return vrt_refuse_errno(error, r, device);
         survey->planned_bytes = replica_bytes + (int64_t)plan.bytes;
         survey->tile_flops = plan.tile_flops;
+        /* Where the driver can't tell, the allocation will. */
         if (survey->allowed_bytes < 0 || survey->planned_bytes <= survey->allowed_bytes)
             return 0;
         if (survey->exact_grid || !vrt_tile_refine(&survey->grid, survey->work->needs))
@@ -412,6 +413,7 @@ static int run_frame(struct held_kit *held, const struct vrt_kit_watch *watch,
         r = vrt_kit_run(held->kit, in, out, watch, report);
     if (r)
         return vrt_fold(r);
+    /* The kit writes samples only. */
     out->pts = in->pts;
     out->duration = in->duration;
     out->index = in->index;

@@ -164,6 +164,7 @@ static void extend(struct spans *spans, const struct vrt_storage *storages,
 
     if (storages[t->storage].role != VRT_STORAGE_INTERMEDIATE)
         return;
+    /* Met for the first time. Storages that no op uses stay empty, and get no place. */
     if (!span->size_bytes) {
         span->size_bytes = aligned(storages[t->storage].size_bytes);
         span->first = at;

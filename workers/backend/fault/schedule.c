@@ -277,6 +277,8 @@ static int parse(struct vrt_fault_schedule *schedule, char *text, struct vrt_err
     struct words words = { .number = 0 };
     char *rest_rules = text, *rest_words, *rule, *word;
 
+    /* strsep(), unlike strtok_r(), yields empty rules too, which count: rule 3 in a message is the
+     * third of the text. */
     while ((rule = strsep(&rest_rules, ";"))) {
         words.number++;
         words.n = 0;
