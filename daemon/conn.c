@@ -10,7 +10,7 @@
  *     READING --request--> ANSWERING --reply--> READING, or FLUSHING where it was the last
  *     ANSWERING --stream--> STREAMING --end--> FLUSHING --all written--> DRAINING --> CLOSED
  *     STREAMING --a reader too slow--> DOOMED --timer--> CLOSED
- *     anything --vanished, out of time--> CLOSED
+ *     anything --vanished, or doesn't read--> CLOSED; a request out of time is refused first
  *
  * One timer is enough, because a connection waits for one thing at a time: see arm_timer().
  * The memory goes when both libuv handles are closed, a while after vrt_conn_close(): whoever is

@@ -6,7 +6,7 @@
  *
  * Two things are kept of a file, for unlike times. The network, which is large, is there for
  * VRT_MODELS_KEPT files; jobs have references of their own, so that giving one up here
- * frees nothing that is in use. The report takes a few hundred bytes and stays longer: a list of
+ * frees nothing that is in use. The report is small and stays longer: a list of
  * models shall not read every file of the folder each time. That a file holds no model is known by
  * a report without a network, and isn't found out again either.
  *
