@@ -255,6 +255,6 @@ void vrt_pipeline_flow(struct vrt_pipeline *pipeline)
     if (pipeline->is_closing)
         return;
     vrt_pipeline_describe(pipeline);
-    if (pipeline->n_ready > 0)
+    if (pipeline->n_ready > 0 || pipeline->job.is_held_up)
         vrt_pool_wake(pipeline->pool);
 }

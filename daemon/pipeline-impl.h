@@ -12,12 +12,20 @@
 /* Progress is averaged over so many of the last returns of the encoder. */
 #define VRT_PIPELINE_SAMPLES 64
 
-/* A run of frames on its way. It is in one of the pipeline's lists, or with a device. */
+/* A shard's stay with a device. */
+struct vrt_try {
+    struct vrt_worker_task *task;
+    size_t device;
+};
+
+/* A run of frames on its way. It is in one of the pipeline's lists. */
 struct vrt_shard {
     struct vrt_list link;
     int64_t index;
     struct vrt_shard_frames frames;     /* in[]: until restored; out[]: from then on */
-    struct vrt_worker_task *task;       /* with a device; NULL else */
+    struct vrt_try tries[2];            /* that are out: one, or a straggler's two */
+    int n_tries;
+    bool was_copied;                    /* it was run twice at once: that is done only once */
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
@@ -73,7 +81,7 @@ struct vrt_pipeline {
     struct vrt_list ready;              /* of struct vrt_shard.link: for the devices */
     struct vrt_list restored;           /* of struct vrt_shard.link: for the encoder */
     struct vrt_list running;            /* of struct vrt_shard.link: with a device */
-    int n_ready, n_running;
+    int n_ready, n_running;             /* shards; tries */
     int64_t n_live;                     /* decoded and not yet encoded, or being decoded */
     int64_t next_index;                 /* of the next shard decoded */
     int64_t next_encode;                /* index of the next shard for the encoder */
@@ -150,8 +158,10 @@ void vrt_pipeline_drop_shards(struct vrt_pipeline *pipeline);
 /* Tells the pool what is to be handed out. */
 void vrt_pipeline_describe(struct vrt_pipeline *pipeline);
 
-/* The pool's questions: take, returned. */
+/* The pool's questions: take, may_copy, copy, returned. */
 struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d);
+uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx);
+struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d);
 void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
 
 /* Fails the job if no device is left for its next shard, or has been for too long. */

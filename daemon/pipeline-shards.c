@@ -3,7 +3,8 @@
 /*
  * A shard between decoder and encoder: it waits, is with a device, fails and waits again, or is
  * restored and waits for those before it. What failed goes once more to the same device, then to
- * the others; what fails everywhere fails the job.
+ * the others; what fails everywhere fails the job. One that is with a device for too long may be
+ * given to a second one: then the first result is taken, and nobody waits for the other.
  */
 
 #include <errno.h>
@@ -132,6 +133,9 @@ void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
     pipeline->job.n_ready = pipeline->n_ready;
     pipeline->job.n_left = (int)VRT_MIN(n_left, INT_MAX);
     pipeline->job.n_window = pipeline->live_max;
+    pipeline->job.is_held_up = !pipeline->n_ready &&
+        (pipeline->at_end || (pipeline->n_live >= pipeline->live_max && !pipeline->n_decoding &&
+                              !pipeline->n_encoding));
     pipeline->job.devices = head ? devices_for(pipeline, head) : 0;
 }
 
@@ -165,6 +169,44 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     vrt_pipeline_fail(pipeline, &error);
 }
 
+/* Makes the shard's task for device `d`. Return: NULL: no memory. */
+static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
+                                         size_t d)
+{
+    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
+    struct vrt_part *part = &pipeline->parts[d];
+
+    if (!task)
+        return NULL;
+    task->work = vrt_work_ref(pipeline->work);
+    task->dtype = part->dtype;
+    task->frames.n = shard->frames.n;
+    for (int i = 0; i < shard->frames.n; i++)
+        task->frames.in[i] = vrt_frame_ref(shard->frames.in[i]);
+    shard->tries[shard->n_tries++] = (struct vrt_try){ .task = task, .device = d };
+    pipeline->n_running++;
+    part->in_flight++;
+    /* Whatever becomes of it, the device must be told to forget the job. */
+    part->work_bytes = VRT_MAX(part->work_bytes, 0);
+    return task;
+}
+
+/* Takes the shard's try on device `d` back: it came back, or is not waited for. */
+static struct vrt_worker_task *end_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
+                                       size_t d)
+{
+    struct vrt_worker_task *task;
+    int i = 0;
+
+    while (shard->tries[i].device != d)
+        i++;
+    task = shard->tries[i].task;
+    shard->tries[i] = shard->tries[--shard->n_tries];
+    pipeline->n_running--;
+    pipeline->parts[d].in_flight--;
+    return task;
+}
+
 struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
@@ -173,22 +215,44 @@ struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
 
     if (!shard || pipeline->is_closing || !(devices_for(pipeline, shard) >> d & 1))
         return NULL;
-    task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
+    task = begin_try(pipeline, shard, d);
     if (!task)
         return NULL;
-    task->work = vrt_work_ref(pipeline->work);
-    task->dtype = pipeline->parts[d].dtype;
-    task->frames.n = shard->frames.n;
-    for (int i = 0; i < shard->frames.n; i++)
-        task->frames.in[i] = vrt_frame_ref(shard->frames.in[i]);
-    shard->task = task;
     vrt_list_remove(&shard->link);
     vrt_list_append(&pipeline->running, &shard->link);
     pipeline->n_ready--;
-    pipeline->n_running++;
     pipeline->n_handed++;
-    pipeline->parts[d].in_flight++;
     vrt_pipeline_describe(pipeline);
+    return task;
+}
+
+uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx)
+{
+    const struct vrt_pipeline *pipeline =
+        vrt_container_of(job, const struct vrt_pipeline, job);
+    const struct vrt_shard *shard = ctx;
+    uint64_t devices = pipeline->devices & ~shard->excluded;
+
+    if (pipeline->is_closing || shard->was_copied || shard->n_tries != 1)
+        return 0;
+    if (shard->last_failed >= 0)
+        devices &= ~(UINT64_C(1) << shard->last_failed);
+    return devices & ~(UINT64_C(1) << shard->tries[0].device);
+}
+
+struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
+    struct vrt_shard *shard = ctx;
+    struct vrt_worker_task *task = begin_try(pipeline, shard, d);
+    size_t n_infos;
+    const struct vrt_device_info *const *infos = vrt_pool_infos(pipeline->pool, &n_infos);
+
+    if (!task)
+        return NULL;
+    shard->was_copied = true;
+    vrt_log_info("job %s: shard %" PRId64 " takes long on %s, %s runs it too", pipeline->job_id,
+                 shard->index, infos[shard->tries[0].device]->name, infos[d]->name);
     return task;
 }
 
@@ -198,6 +262,9 @@ static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_
 {
     struct vrt_part *part = &pipeline->parts[d];
 
+    while (shard->n_tries > 0)
+        vrt_pool_job_drop(&pipeline->job, end_try(pipeline, shard, shard->tries[0].device));
+    vrt_list_remove(&shard->link);
     for (int i = 0; i < shard->frames.n; i++) {
         shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
         shard->frames.out[i] = VRT_STEAL(task->frames.out[i]);
@@ -218,18 +285,15 @@ static void begin_round(struct vrt_shard *shard)
     shard->failed_otherwise = false;
 }
 
-/* The shard goes back to those that wait, with what it went through. */
-static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
-                  const struct vrt_worker_task *task)
+/* Notes what the shard went through. */
+static void note_failure(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
+                         const struct vrt_worker_task *task)
 {
     bool told = task->task.outcome == VRT_TASK_FAILED;
     uint64_t bit = UINT64_C(1) << d;
     size_t n_infos;
     const char *name = vrt_pool_infos(pipeline->pool, &n_infos)[d]->name;
 
-    insert_sorted(&pipeline->ready, shard);
-    pipeline->n_ready++;
-    pipeline->n_handed--;
     /* Never begun: nobody's fault. */
     if (task->task.outcome == VRT_TASK_STOPPED)
         return;
@@ -260,16 +324,24 @@ static void retry(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t
         begin_round(shard);
 }
 
+/* The shard goes back to those that wait, unless another device has it too. */
+static void requeue(struct vrt_pipeline *pipeline, struct vrt_shard *shard)
+{
+    if (shard->n_tries > 0)
+        return;
+    vrt_list_remove(&shard->link);
+    insert_sorted(&pipeline->ready, shard);
+    pipeline->n_ready++;
+    pipeline->n_handed--;
+}
+
 void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
     struct vrt_shard *shard = task->ctx;
     struct vrt_part *part = &pipeline->parts[d];
 
-    shard->task = NULL;
-    vrt_list_remove(&shard->link);
-    pipeline->n_running--;
-    part->in_flight--;
+    end_try(pipeline, shard, d);
     if (!task->task.abandoned) {
         part->times.upload_ns += task->times.upload_ns;
         part->times.compute_ns += task->times.compute_ns;
@@ -277,11 +349,14 @@ void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker
         if (task->work_bytes >= 0)
             part->work_bytes = task->work_bytes;
     }
-    if (pipeline->is_closing)
-        shard_free(shard);
-    else if (task->task.outcome == VRT_TASK_DONE)
+    if (!pipeline->is_closing && task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, shard, d, task);
-    else
-        retry(pipeline, shard, d, task);
+    } else if (!pipeline->is_closing) {
+        note_failure(pipeline, shard, d, task);
+        requeue(pipeline, shard);
+    } else if (!shard->n_tries) {
+        vrt_list_remove(&shard->link);
+        shard_free(shard);
+    }
     vrt_pipeline_step(pipeline);
 }

@@ -62,6 +62,8 @@ static void on_stop(struct vrt_pool_job *job)
 
 static const struct vrt_pool_job_ops job_ops = {
     .take = vrt_pipeline_take,
+    .may_copy = vrt_pipeline_may_copy,
+    .copy = vrt_pipeline_copy,
     .returned = vrt_pipeline_returned,
     .tick = on_tick,
     .stop = on_stop,
@@ -223,7 +225,8 @@ static void close_down(struct vrt_pipeline *pipeline)
     if (pipeline->error.message[0]) {
         atomic_store(&pipeline->cancel, true);
         VRT_LIST_FOREACH(shard, &pipeline->running, link)
-            atomic_store(&shard->task->task.cancel, true);
+            for (int i = 0; i < shard->n_tries; i++)
+                atomic_store(&shard->tries[i].task->task.cancel, true);
     }
     if (pipeline->intake)
         vrt_mailbox_stop(pipeline->intake);

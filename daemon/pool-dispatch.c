@@ -22,22 +22,41 @@ static double seconds_since(int64_t ns)
     return (double)(vrt_clock_now_ns() - ns) / VRT_NS_PER_S;
 }
 
-static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_task *task,
-                        const struct vrt_pool_ticket *ticket)
+/* The device has room for another shard. */
+static void count_out(struct vrt_pool_ticket *ticket)
 {
+    struct vrt_pool_device *device = ticket->device;
+
+    vrt_list_remove(&ticket->link);
     device->n_in_flight--;
     device->expected_s = device->n_in_flight ? device->expected_s - ticket->expected_s : 0;
     device->began_ns = vrt_clock_now_ns();
+}
+
+/* What became of the shard goes into the device's numbers. */
+static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_task *task,
+                        struct vrt_pool_job *job)
+{
     if (task->task.outcome == VRT_TASK_DONE) {
         double shard_s = (double)task->busy_ns / VRT_NS_PER_S;
         device->shards_done++;
         device->frames_done += task->frames.n;
         device->shard_s = vrt_sched_measure(device->shard_s, shard_s);
-        double *estimate = &ticket->job->shard_s[device - device->pool->devices];
+        double *estimate = &job->shard_s[device - device->pool->devices];
         *estimate = vrt_sched_measure(*estimate, shard_s);
     } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {
         device->shards_failed++;
     }
+}
+
+/* A task that was dropped may fail: the device is judged by it only where it is gone. */
+static bool is_lost(const struct vrt_task *base)
+{
+    const struct vrt_worker_task *task =
+        vrt_container_of(base, const struct vrt_worker_task, task);
+
+    return base->outcome == VRT_TASK_LOST ||
+           (base->outcome == VRT_TASK_FAILED && task->result == VRT_BACKEND_E_LOST);
 }
 
 /* On the loop: a device returned a task. */
@@ -49,12 +68,16 @@ static void on_done(struct vrt_task *base)
     struct vrt_pool *pool = device->pool;
     size_t d = (size_t)(device - pool->devices);
     bool abandoned = base->abandoned;
+    bool is_dropped = !vrt_list_is_empty(&ticket->link) && !ticket->job;
 
     if (!abandoned && task->usage.used_bytes >= 0 && base->outcome != VRT_TASK_STOPPED)
         device->usage = task->usage;
+    if (!vrt_list_is_empty(&ticket->link))
+        count_out(ticket);
     if (ticket->job)
-        count_shard(device, task, ticket);
-    vrt_pool_device_judge(device, task);
+        count_shard(device, task, ticket->job);
+    if (!is_dropped || is_lost(base))
+        vrt_pool_device_judge(device, task);
     if (ticket->job) {
         task->ctx = ticket->job_ctx;
         ticket->job->ops->returned(ticket->job, d, task);
@@ -64,6 +87,16 @@ static void on_done(struct vrt_task *base)
     if (!abandoned)
         vrt_worker_task_free(task);
     vrt_pool_wake(pool);
+}
+
+void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task)
+{
+    struct vrt_pool_ticket *ticket = task->ctx;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(ticket->job == job);
+    ticket->job = NULL;
+    atomic_store(&task->task.cancel, true);
 }
 
 /* Gives `task` to the device's thread. On failure the ticket is freed, the task isn't. */
@@ -98,6 +131,7 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (ticket) {
         ticket->device = &pool->devices[d];
+        vrt_list_init(&ticket->link);
         ticket->returned = returned;
         ticket->ctx = ctx;
         task->task.done = on_done;
@@ -124,14 +158,73 @@ static struct vrt_sched_device sched_row(const struct vrt_pool_device *device)
     };
 }
 
-/* What sched decides on: rows for the devices, and for the jobs that have shards ready. */
+/* What sched decides on: rows for the devices, and for the jobs that have shards ready, or one that
+ * may be run twice. */
 struct table {
     struct vrt_sched_device devices[VRT_DEVICES_MAX];
     size_t n_jobs;
     struct vrt_pool_job *jobs[RUNNING_MAX];
     struct vrt_sched_job rows[RUNNING_MAX];
     double shard_s[RUNNING_MAX][VRT_DEVICES_MAX];
+    struct vrt_pool_ticket *stragglers[RUNNING_MAX];
 };
+
+/* Which of the job's shards is expected last, of those that another device may run too; NULL: there
+ * is none. */
+static struct vrt_pool_ticket *find_straggler(const struct vrt_pool *pool,
+                                              const struct vrt_pool_job *job, double *ret_left_s)
+{
+    struct vrt_pool_ticket *ticket, *last = NULL;
+    double last_s = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        const struct vrt_pool_device *device = &pool->devices[d];
+        double elapsed_s = seconds_since(device->began_ns), left_s = 0;
+        VRT_LIST_FOREACH(ticket, &device->shards, link) {
+            bool is_measured = ticket->job && ticket->job->shard_s[d] > 0;
+            left_s += vrt_sched_left_s(ticket->expected_s, elapsed_s, is_measured);
+            elapsed_s = 0;
+            if (ticket->job == job && left_s > last_s &&
+                job->ops->may_copy(job, ticket->job_ctx)) {
+                last = ticket;
+                last_s = left_s;
+            }
+        }
+    }
+    *ret_left_s = last_s;
+    return last;
+}
+
+/* Appends the job's row, if there is anything to be handed out. */
+static void fill_row(const struct vrt_pool *pool, struct vrt_pool_job *job, struct table *table)
+{
+    struct vrt_pool_ticket *straggler = NULL;
+    uint64_t devices = job->devices;
+    size_t j = table->n_jobs;
+    double left_s = 0;
+
+    if (job->n_ready <= 0 && job->is_held_up)
+        straggler = find_straggler(pool, job, &left_s);
+    if (job->n_ready <= 0 && !straggler)
+        return;
+    if (straggler)
+        devices = job->ops->may_copy(job, straggler->job_ctx);
+    for (size_t d = 0; d < pool->n_devices; d++)
+        table->shard_s[j][d] = devices >> d & 1 ? job->shard_s[d] : -1;
+    table->jobs[j] = job;
+    table->stragglers[j] = straggler;
+    table->rows[j] = (struct vrt_sched_job){
+        .priority = job->priority,
+        .order = job->order,
+        .turn = job->turn,
+        .n_ready = job->n_ready,
+        .n_left = job->n_left,
+        .n_window = job->n_window,
+        .shard_s = table->shard_s[j],
+        .straggler_s = left_s,
+    };
+    table->n_jobs++;
+}
 
 static void fill_table(const struct vrt_pool *pool, struct table *table)
 {
@@ -140,58 +233,55 @@ static void fill_table(const struct vrt_pool *pool, struct table *table)
     for (size_t d = 0; d < pool->n_devices; d++)
         table->devices[d] = sched_row(&pool->devices[d]);
     table->n_jobs = 0;
-    VRT_LIST_FOREACH(job, &pool->jobs, link) {
-        size_t j = table->n_jobs;
-        if (job->n_ready <= 0 || j == RUNNING_MAX)
-            continue;
-        for (size_t d = 0; d < pool->n_devices; d++)
-            table->shard_s[j][d] = job->devices >> d & 1 ? job->shard_s[d] : -1;
-        table->jobs[j] = job;
-        table->rows[j] = (struct vrt_sched_job){
-            .priority = job->priority,
-            .order = job->order,
-            .turn = job->turn,
-            .n_ready = job->n_ready,
-            .n_left = job->n_left,
-            .n_window = job->n_window,
-            .shard_s = table->shard_s[j],
-        };
-        table->n_jobs++;
-    }
+    VRT_LIST_FOREACH(job, &pool->jobs, link)
+        if (table->n_jobs < RUNNING_MAX)
+            fill_row(pool, job, table);
 }
 
-/* Takes a shard of the job and posts it. Return: whether there was one. */
-static bool hand_out(struct vrt_pool *pool, struct vrt_pool_job *job, size_t d, double expected_s)
+/* Posts what the job gave for device `d`. Return: whether the device has it. */
+static bool post_shard(struct vrt_pool_device *device, struct vrt_pool_job *job,
+                       struct vrt_worker_task *task, double expected_s)
 {
-    struct vrt_pool_device *device = &pool->devices[d];
-    struct vrt_worker_task *task = job->ops->take(job, d);
-    struct vrt_pool_ticket *ticket = task ? calloc(1, sizeof(*ticket)) : NULL;
+    struct vrt_pool_ticket *ticket = calloc(1, sizeof(*ticket));
+    void *job_ctx = task->ctx;
     int r = -ENOMEM;
 
-    if (!task)
-        return false;
-    job->turn = ++pool->n_turns;
+    job->turn = ++device->pool->n_turns;
     if (ticket) {
-        void *job_ctx = task->ctx;
         *ticket = (struct vrt_pool_ticket){ .device = device, .job = job, .job_ctx = job_ctx,
-                                   .expected_s = expected_s };
+                                            .expected_s = expected_s };
+        vrt_list_init(&ticket->link);
         task->task.done = on_done;
         r = post(device, task, ticket);
-        if (r)
-            task->ctx = job_ctx;
     }
     if (r) {
+        task->ctx = job_ctx;
         task->task.outcome = VRT_TASK_LOST;
         task->result = r;
-        job->ops->returned(job, d, task);
+        job->ops->returned(job, (size_t)(device - device->pool->devices), task);
         vrt_worker_task_free(task);
         return false;
     }
+    vrt_list_append(&device->shards, &ticket->link);
     if (device->n_in_flight++ == 0)
         device->began_ns = vrt_clock_now_ns();
     device->expected_s += expected_s;
     device->tile_flops = VRT_MAX(device->tile_flops, job->tile_flops);
     return true;
+}
+
+/* Does what sched chose. Return: whether it could be done. */
+static bool hand_out(struct vrt_pool *pool, const struct table *table,
+                     const struct vrt_sched_choice *choice)
+{
+    struct vrt_pool_job *job = table->jobs[choice->job];
+    struct vrt_worker_task *task;
+
+    if (choice->is_copy)
+        task = job->ops->copy(job, table->stragglers[choice->job]->job_ctx, choice->device);
+    else
+        task = job->ops->take(job, choice->device);
+    return task && post_shard(&pool->devices[choice->device], job, task, choice->expected_s);
 }
 
 static void dispatch(struct vrt_pool *pool)
@@ -203,8 +293,7 @@ static void dispatch(struct vrt_pool *pool)
     while (again && !pool->is_stopping) {
         fill_table(pool, table);
         struct vrt_sched now = { table->devices, pool->n_devices, table->rows, table->n_jobs };
-        again = vrt_sched_pick(&now, &choice) &&
-                hand_out(pool, table->jobs[choice.job], choice.device, choice.expected_s);
+        again = vrt_sched_pick(&now, &choice) && hand_out(pool, table, &choice);
     }
 }
 

@@ -19,6 +19,7 @@ struct vrt_pool_device {
 
     /* Shards it holds. */
     int n_in_flight, n_in_flight_max;
+    struct vrt_list shards;             /* of struct vrt_pool_ticket.link, the oldest first */
     double expected_s;                  /* of those */
     int64_t began_ns;                   /* the oldest of them */
     int64_t tile_flops;                 /* the largest of those it ever got */
@@ -67,7 +68,8 @@ struct vrt_pool {
 /* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
 struct vrt_pool_ticket {
     struct vrt_pool_device *device;
-    struct vrt_pool_job *job;           /* RUN */
+    struct vrt_list link;               /* RUN: of device->shards */
+    struct vrt_pool_job *job;           /* RUN; NULL: it was dropped */
     void *job_ctx;                      /* RUN: what task->ctx was */
     double expected_s;                  /* RUN */
     void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task);    /* others */

@@ -24,6 +24,13 @@ struct vrt_pool_job_ops {
      * returned(). NULL: there is none after all. */
     struct vrt_worker_task *(*take)(struct vrt_pool_job *job, size_t d);
 
+    /* Which devices may run a shard once more, beside the one that has it: bit d for device d.
+     * `ctx`: task->ctx as take() left it. */
+    uint64_t (*may_copy)(const struct vrt_pool_job *job, const void *ctx);
+
+    /* That shard once more, for device `d`; else as take(), with the same task->ctx. */
+    struct vrt_worker_task *(*copy)(struct vrt_pool_job *job, void *ctx, size_t d);
+
     /* A shard's task came back from device `d`: see task->task.outcome, then task->result. Its
      * results may be stolen, unless it was abandoned: then nothing but task->ctx may be read. */
     void (*returned)(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
@@ -43,6 +50,7 @@ struct vrt_pool_job {
     int n_ready;                    /* shards that can be handed out now */
     int n_left;                     /* shards not handed out yet; INT_MAX: nobody knows */
     int n_window;                   /* shards that may run ahead of an unfinished one */
+    bool is_held_up;                /* none gets ready before one that runs is done */
     uint64_t devices;               /* bit d: device d may take the next shard */
     struct vrt_network *network;    /* once it is known; borrowed */
     int64_t tile_flops;             /* the longest that a device computes without a sign of life */
@@ -57,11 +65,17 @@ struct vrt_pool_job {
 /* Lists `job`, which has nothing ready yet. Until it is removed, the pool doesn't end. */
 void vrt_pool_job_add(struct vrt_pool *pool, struct vrt_pool_job *job);
 
-/* No task of the job is with a device any more. */
+/* No task of the job is with a device any more, but those that were dropped. */
 void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job);
 
 /* Says that a job's fields changed: shards will be handed out, not from within this call's job. */
 void vrt_pool_wake(struct vrt_pool *pool);
+
+/*
+ * A shard's task that is with a device is not wanted any more: it is cancelled, and freed without
+ * returned() when it comes back, which is not waited for.
+ */
+void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task);
 
 /*
  * Posts a task other than RUN to device `d`. `returned` is called once, on the loop, never from

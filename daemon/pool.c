@@ -92,6 +92,7 @@ static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
         device->pool = pool;
         device->info = infos[d];
         device->state = VRT_DEVICE_STARTING;
+        vrt_list_init(&device->shards);
         device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
         device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
         while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)

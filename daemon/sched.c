@@ -11,8 +11,10 @@
 #define ROUNDING 1e-9
 
 /* A shard is run twice where that should take less than the rest of the first run, divided by so
- * much: estimates vary, and a copy that loses was for nothing. */
+ * much, and where so many seconds are to be won: estimates vary, and a copy that loses was for
+ * nothing. */
 #define CLEARLY 1.5
+#define CLEARLY_S 0.1
 
 /* Whether the device takes part in the job at all, now or as soon as it has room. */
 static bool takes_part(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
@@ -119,7 +121,7 @@ static size_t pick_device(const struct vrt_sched *now, const struct vrt_sched_jo
 static size_t pick_copier(const struct vrt_sched *now, const struct vrt_sched_job *job)
 {
     size_t best = now->n_devices;
-    double best_s = job->straggler_s / CLEARLY;
+    double best_s = fmin(job->straggler_s / CLEARLY, job->straggler_s - CLEARLY_S);
 
     for (size_t d = 0; d < now->n_devices; d++) {
         if (!takes_part(now, job, d) || now->devices[d].n_in_flight > 0 ||

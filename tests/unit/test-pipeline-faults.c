@@ -14,6 +14,7 @@
 
 static char input[160], wanted[64];
 static double stall_s = 60;            /* as long as the slowest machine may need for a tile */
+static int cancel_at = -1;              /* frames; -1: never */
 
 /* How one run went. */
 struct outcome {
@@ -43,7 +44,7 @@ static void run_with(int cpu_devices, const char *fault, struct outcome *outcome
     struct flow flow;
 
     fprintf(stderr, "  %d devices, %s\n", cpu_devices, fault ? fault : "undisturbed");
-    *outcome = (struct outcome){ .job = { .cancel_at = -1 } };
+    *outcome = (struct outcome){ .job = { .cancel_at = cancel_at } };
     flow_init(&flow, fixture_path(""), pool);
     flow_submit(&flow, &outcome->job, params, fixture_path("out.mkv"));
     close(params.input_fd);
@@ -117,7 +118,10 @@ static void test_liar_is_blamed(void)
 static void test_hanging(void)
 {
     stall_s = 1.5;
-    expect_same(2, "cpu:0 submit:30 delay=4s", 1);
+    expect_same(1, "cpu:0 submit:30 delay=4s", 1);
+    expect_same(2, "cpu submit:30 delay=4s", 1);
+    /* The other one may be done with its shard before it is given up. */
+    expect_same(2, "cpu:0 submit:30 delay=4s", 0);
     stall_s = 60;
     sleep(3);           /* the thread comes back, and frees what it held */
 }
@@ -125,6 +129,51 @@ static void test_hanging(void)
 static void test_slow(void)
 {
     expect_same(2, "cpu:0 submit:1- delay=3ms", 0);
+}
+
+/* A device that gets slow is not waited for: another does what it holds, and that counts once. */
+static void test_straggler(void)
+{
+    struct outcome outcome;
+    int64_t n_done = 0;
+
+    run_with(2, "cpu:1 submit:22- delay=2s", &outcome);
+    expect_str(outcome.job.error.message, "");
+    expect_str(outcome.sum, wanted);
+    expect_int(outcome.shards_failed, 0);
+    expect_int(outcome.quarantined, 0);
+    for (size_t i = 0; i < outcome.job.last.n_devices; i++)
+        n_done += outcome.job.last.devices[i].frames_done;
+    expect_int(n_done, N_FRAMES);
+    /* It takes 54 s to wait for what the slow device holds. */
+    fprintf(stderr, "  %.1f s\n", outcome.job.last.elapsed_s);
+    expect_true(outcome.job.last.elapsed_s < 25);
+}
+
+/* While two devices have a shard, whatever becomes of one is no matter. */
+static void test_straggler_and_faults(void)
+{
+    expect_same(2, "cpu:1 submit:22- delay=100ms; cpu:0 submit:150 fail", 0);
+    expect_same(2, "cpu:1 submit:22- delay=100ms; cpu:0 submit:150 corrupt=nan", 0);
+    expect_same(2, "cpu:1 submit:22- delay=100ms; cpu:0 submit:150 lost revive=2", 0);
+    expect_same(2, "cpu:1 submit:22- delay=200ms; cpu:1 submit:24- fail", 0);
+    expect_same(2, "cpu:1 submit:22- delay=200ms; cpu:1 submit:24- lost", 0);
+    expect_same(3, "cpu:1 submit:15- delay=100ms; cpu:2 submit:20- delay=50ms", 0);
+    stall_s = 1;
+    expect_same(2, "cpu:1 submit:22 delay=3s", 0);
+    stall_s = 60;
+    sleep(3);           /* the thread comes back, and frees what it held */
+}
+
+/* A job is cancelled while two devices have its last shards. */
+static void test_straggler_cancelled(void)
+{
+    struct outcome outcome;
+
+    cancel_at = N_FRAMES / 4;
+    run_with(2, "cpu submit:22- delay=100ms", &outcome);
+    cancel_at = -1;
+    expect_str(outcome.job.error.id, "job.cancelled");
 }
 
 static void test_no_memory(void)
@@ -182,6 +231,9 @@ int main(int argc, char **argv)
         { "liar-is-blamed", test_liar_is_blamed },
         { "hanging", test_hanging },
         { "slow", test_slow },
+        { "straggler", test_straggler },
+        { "straggler-and-faults", test_straggler_and_faults },
+        { "straggler-cancelled", test_straggler_cancelled },
         { "no-memory", test_no_memory },
         { "no-device-left", test_no_device_left },
         { "none-at-admission", test_none_at_admission },

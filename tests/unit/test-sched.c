@@ -165,6 +165,8 @@ static void test_straggler(void)
         { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 2, 1 },
         { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 1.4, -1 },
         { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 1, 0, -1 },
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 0.01, 0.1, -1 },
+        { { true, 1, 9, 0 }, { true, 0, 0, 1 }, -1, 0.01, 0.2, 1 },
         /* Never on the device that has it, nor on one that the job may not use. */
         { { true, 0, 0, 0 }, { true, 1, 9, 1 }, -1, 1, 9, -1 },
         { { true, 0, 0, 0 }, { true, 0, 0, 1 }, -1, -1, 9, -1 },
