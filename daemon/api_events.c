@@ -190,7 +190,6 @@ static void print_all(const struct vrt_api *api, struct vrt_buf *text)
 
     for (size_t i = 0; i < vrt_pool_n_devices(api->pool); i++) {
         vrt_pool_device(api->pool, i, &device);
-        api->events->told_states[i] = device.state;
         print_device(&device, text);
     }
     VRT_LIST_FOREACH(job, &vrt_queue_jobs(api->queue)->all, link)
@@ -241,6 +240,9 @@ void vrt_api_events(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
+    /* What the new reader begins with, the others are told now: there is one record of what is
+     * known, for all of them. */
+    tell_devices(events);
     reader->events = events;
     reader->watch.gone = on_gone;
     reader->job_id = job ? job->info.id : 0;

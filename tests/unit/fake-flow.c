@@ -84,7 +84,7 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
     (void)pool;
     *ret_device = (struct vrt_device_snapshot){
         .info = &device_infos[i],
-        .state = i ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY,
+        .state = i && !fake_flow.is_mended ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY,
         .memory_total_bytes = -1,
         .memory_free_bytes = -1,
         .peak_bytes = 1000,

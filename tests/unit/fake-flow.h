@@ -14,6 +14,9 @@
  *     never      is admitted only when it is cancelled, that is, not at all
  */
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #define FAKE_FLOW_TICK_MS 2
 #define FAKE_FLOW_STARTS_MAX 64
 
@@ -22,6 +25,7 @@ struct fake_flow {
     int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed */
     int n_starts;
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
+    atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */
 };
 
 extern struct fake_flow fake_flow;

@@ -236,6 +236,33 @@ static void test_many(void)
     play_stop(&play);
 }
 
+/* A change is told to all readers, also where a new one asks before the next tick. */
+static void test_device_events(void)
+{
+    struct play play;
+    struct vrt_buf first = { .limit_bytes = 0 }, second = { .limit_bytes = 0 };
+
+    play_start(&play, "");
+    int old = play_subscribe(&play, "/v1/events");
+    for (int i = 0; i < 2; i++)
+        expect_int(play_next_event(old, &first), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"state\":\"quarantined\"");
+    fake_flow.is_mended = true;
+    int late = play_subscribe(&play, "/v1/events");
+    for (int i = 0; i < 2; i++)
+        expect_int(play_next_event(late, &second), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"state\":\"ready\"");
+    expect_int(play_next_event(old, &first), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"state\":\"ready\"");
+    close(old);
+    close(late);
+    vrt_buf_done(&first);
+    vrt_buf_done(&second);
+    play_stop(&play);
+}
+
 static void test_history(void)
 {
     struct play play;
@@ -310,6 +337,7 @@ int main(int argc, char **argv)
         { "cancel", test_cancel },
         { "queue-full", test_queue_full },
         { "many", test_many },
+        { "device-events", test_device_events },
         { "history", test_history },
         { "stop", test_stop },
     };
