@@ -93,14 +93,14 @@ static void scale_rows(int rows[2], int from, int to, int reach)
     rows[1] = (int)(((int64_t)rows[1] * to + from - 1) / from) + reach;
 }
 
-static int bands_of(const struct vrt_cpu_cut *cut)
+int vrt_cpu_cut_n_bands(const struct vrt_cpu_cut *cut)
 {
     return (cut->h + cut->rows - 1) / cut->rows;
 }
 
 int vrt_cpu_cut_n_units(const struct vrt_cpu_cut *cut)
 {
-    return cut->d * bands_of(cut) * cut->across;
+    return cut->d * vrt_cpu_cut_n_bands(cut) * cut->across;
 }
 
 /* Adds to `needs` the units of `before` that touch the rows of its tensor x which units of `after`
@@ -110,7 +110,7 @@ static void add_needs(const struct vrt_cpu_order_step *before, const struct vrt_
                       struct vrt_cpu_span *needs)
 {
     const struct vrt_cpu_cut *from = &before->cut, *to = &after->cut;
-    const int bands = bands_of(from);
+    const int bands = vrt_cpu_cut_n_bands(from);
     int unit = 0;
 
     for (int d = 0; d < to->d; d++) {

@@ -28,6 +28,9 @@ struct vrt_cpu_order_step {
     bool shares;                    /* whether there is such */
 };
 
+/* Bands of a frame. */
+int vrt_cpu_cut_n_bands(const struct vrt_cpu_cut *cut);
+
 /* How many units the cut makes. */
 int vrt_cpu_cut_n_units(const struct vrt_cpu_cut *cut);
 

@@ -139,7 +139,7 @@ static void run_conv(const void *context, int unit, int thread)
 /* The frame and, to rows, the band of a unit of whole rows. */
 static int place_unit(const struct vrt_cpu_cut *cut, int unit, int rows[2])
 {
-    const int bands = (cut->h + cut->rows - 1) / cut->rows;
+    const int bands = vrt_cpu_cut_n_bands(cut);
 
     rows[0] = unit % bands * cut->rows;
     rows[1] = VRT_MIN(rows[0] + cut->rows, cut->h);
