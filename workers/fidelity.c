@@ -97,7 +97,8 @@ static int run_network(const struct trial *trial, struct vrt_replica *replica,
                                           (struct vrt_shape){ 1, SIDE, SIDE, info->in_channels });
     struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32,
                                            (struct vrt_shape){ 1, side, side, info->out_channels });
-    r = vrt_network_build(trial->network, graph, &x, &y, dtype);
+    r = vrt_network_build(trial->network, graph, &x, &y,
+                          &(struct vrt_network_use){ .dtype = dtype });
     return r ? vrt_fold(r) : run_graph(trial, graph, replica, out);
 }
 

@@ -174,7 +174,8 @@ static int build_network(struct vrt_graph *graph, const struct vrt_work *work,
 
     in = vrt_graph_input_view(graph, &in);
     out = vrt_graph_output_view(graph, &out);
-    return vrt_fold(vrt_network_build(work->network, graph, &in, &out, dtype));
+    return vrt_fold(vrt_network_build(work->network, graph, &in, &out,
+                                      &(struct vrt_network_use){ .dtype = dtype }));
 }
 
 /* Bindings: what the network made of a tile, from its cut on; that place in the frame. */

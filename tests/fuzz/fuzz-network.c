@@ -11,8 +11,8 @@
 static void build(const struct vrt_network *network)
 {
     const struct vrt_network_info *info = vrt_network_info(network);
-    const struct vrt_shape in = { 1, 5, 7, info->in_channels };
-    const struct vrt_shape out = { 1, 5 * info->scale, 7 * info->scale, info->out_channels };
+    const struct vrt_shape in = { info->min_frames, 5, 7, info->in_channels };
+    const struct vrt_shape out = vrt_network_out_shape(network, in);
     struct vrt_graph *graph;
 
     vrt_assert(info->scale >= 1 && info->multiple >= 1 && info->radius >= 1);
@@ -20,7 +20,8 @@ static void build(const struct vrt_network *network)
     vrt_assert(vrt_graph_new(&graph) == 0);
     struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32, in);
     struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32, out);
-    vrt_assert(vrt_network_build(network, graph, &x, &y, VRT_DTYPE_BF16) == 0);
+    vrt_assert(vrt_network_build(network, graph, &x, &y,
+                                 &(struct vrt_network_use){ .dtype = VRT_DTYPE_BF16 }) == 0);
     vrt_assert(vrt_graph_flops(graph) > 0);
     vrt_graph_free(graph);
 }

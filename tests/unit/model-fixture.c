@@ -258,9 +258,7 @@ static void run_graph(struct vrt_device *device, const struct vrt_network *netwo
 float *fixture_run(const struct vrt_network *network, const char *name, enum vrt_dtype dtype,
                    struct vrt_shape shape, const float *x)
 {
-    const struct vrt_network_info *info = vrt_network_info(network);
-    struct vrt_shape out = { shape.d, shape.h * info->scale, shape.w * info->scale,
-                             info->out_channels };
+    struct vrt_shape out = vrt_network_out_shape(network, shape);
     size_t n_in = (size_t)vrt_shape_count(shape), n_out = (size_t)vrt_shape_count(out);
     struct vrt_registry *registry;
     struct vrt_device *device;
@@ -274,7 +272,8 @@ float *fixture_run(const struct vrt_network *network, const char *name, enum vrt
     expect_int(vrt_graph_new(&graph), 0);
     struct vrt_tensor in_tensor = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor out_tensor = vrt_graph_output(graph, VRT_DTYPE_F32, out);
-    expect_int(vrt_network_build(network, graph, &in_tensor, &out_tensor, dtype), 0);
+    expect_int(vrt_network_build(network, graph, &in_tensor, &out_tensor,
+                                 &(struct vrt_network_use){ .dtype = dtype }), 0);
     expect_int(vrt_buffer_new(device, n_in * sizeof(float), &io[0]), 0);
     expect_int(vrt_buffer_new(device, n_out * sizeof(float), &io[1]), 0);
 

@@ -524,7 +524,8 @@ static void test_wrong_tensors(void)
         expect_int(vrt_graph_new(&graph), 0);
         struct vrt_tensor x = vrt_graph_input(graph, cases[i].dtype, cases[i].in);
         struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32, cases[i].out);
-        expect_int(vrt_network_build(network, graph, &x, &y, VRT_DTYPE_F32), -EINVAL);
+        expect_int(vrt_network_build(network, graph, &x, &y, &(struct vrt_network_use){ 0 }),
+                   -EINVAL);
         vrt_graph_ops(graph, &n_ops);
         expect_int(n_ops, 0);
         vrt_graph_free(graph);

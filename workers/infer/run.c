@@ -189,7 +189,8 @@ static int prepare(struct run *run)
                                           (struct vrt_shape){ in[0], in[2], in[3], in[1] });
     struct vrt_tensor y = vrt_graph_output(run->graph, VRT_DTYPE_F32,
                                            (struct vrt_shape){ out[0], out[2], out[3], out[1] });
-    r = vrt_network_build(run->network, run->graph, &x, &y, report->dtype);
+    r = vrt_network_build(run->network, run->graph, &x, &y,
+                          &(struct vrt_network_use){ .dtype = report->dtype });
     if (r < 0)
         return vrt_refuse_errno(run->error, r, "graph");
 

@@ -19,13 +19,17 @@ struct vrt_architecture {
     /* Whether the names are those of this architecture; errors in it are for load() to find. */
     bool (*recognise)(const struct vrt_checkpoint *checkpoint);
 
-    /* Takes every param, and fills in the network's info and sizes. Return: 0, -errno. */
+    /* How pictures are extended to sizes that the network is defined for. */
+    enum vrt_pad_mode pad_mode;
+
+    /* Takes every param, and fills in the network's sizes and what of its info isn't that of a
+     * network that looks at each frame by itself and at any size. Return: 0, -errno. */
     int (*load)(struct vrt_network *network, struct vrt_params *params);
 
-    /* Appends the ops; H and W of `in` are multiples of info.multiple. */
+    /* Appends the ops; H and W of `in` are multiples of info.multiple, and at least min_size. */
     void (*build)(const struct vrt_network *network, struct vrt_graph *graph,
                   const struct vrt_tensor *in, const struct vrt_tensor *out,
-                  enum vrt_dtype dtype);
+                  const struct vrt_network_use *use);
 };
 
 /* Convolutions one after the other: the params of each are weight, bias and, for PReLU, slopes. */

@@ -102,7 +102,6 @@ static int load(struct vrt_network *network, struct vrt_params *params)
 
     compact->n_convs = last_index / 2 + 1;
     info->out_channels = info->in_channels;
-    info->multiple = 1;
     info->radius = compact->n_convs;
     snprintf(info->description, sizeof(info->description),
              "SRVGGNetCompact, %d features, %d convolutions, %s%sx%d", compact->features,
@@ -114,9 +113,11 @@ static int load(struct vrt_network *network, struct vrt_params *params)
 }
 
 static void build(const struct vrt_network *network, struct vrt_graph *graph,
-                  const struct vrt_tensor *in, const struct vrt_tensor *out, enum vrt_dtype dtype)
+                  const struct vrt_tensor *in, const struct vrt_tensor *out,
+                  const struct vrt_network_use *use)
 {
     const struct vrt_compact *compact = &network->compact;
+    const enum vrt_dtype dtype = use->dtype;
     bool has_slopes = compact->activation == VRT_ACTIVATION_PRELU;
     int n_params = has_slopes ? 3 : 2, r = network->info.scale;
     struct vrt_shape shape = in->shape;
@@ -146,6 +147,7 @@ const struct vrt_architecture vrt_architecture_compact = {
     .name = "compact",
     .network = "SRVGGNetCompact",
     .recognise = recognise,
+    .pad_mode = VRT_PAD_REFLECT,
     .load = load,
     .build = build,
 };

@@ -402,8 +402,10 @@ static void build_tail(struct builder *b, struct vrt_tensor x, const struct vrt_
 }
 
 static void build(const struct vrt_network *network, struct vrt_graph *graph,
-                  const struct vrt_tensor *in, const struct vrt_tensor *out, enum vrt_dtype dtype)
+                  const struct vrt_tensor *in, const struct vrt_tensor *out,
+                  const struct vrt_network_use *use)
 {
+    const enum vrt_dtype dtype = use->dtype;
     const struct vrt_esrgan *esrgan = &network->esrgan;
     int f = esrgan->unshuffle;
     struct vrt_shape shape = { in->shape.d, in->shape.h / f, in->shape.w / f, in->shape.c * f * f };
@@ -436,6 +438,7 @@ const struct vrt_architecture vrt_architecture_esrgan = {
     .name = "esrgan",
     .network = "RRDBNet",
     .recognise = recognise,
+    .pad_mode = VRT_PAD_REFLECT,
     .load = load,
     .build = build,
 };

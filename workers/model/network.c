@@ -109,6 +109,13 @@ static int load(struct vrt_network *network, const struct vrt_checkpoint *checkp
     params->network = network->architecture->network;
     params->error = error;
 
+    network->info = (struct vrt_network_info){
+        .multiple = 1,
+        .min_size = 1,
+        .window_frames = 1,
+        .min_frames = 1,
+        .clip_frames = 1,
+    };
     int r = network->architecture->load(network, params);
     if (r == 0)
         r = vrt_params_finish(params);
@@ -179,48 +186,66 @@ uint64_t vrt_network_checksum(const struct vrt_network *network)
     return network->checksum;
 }
 
-/* Whether the tensors are what vrt_network_build() asks for, and the padded sizes fit an int. */
-static bool fits(const struct vrt_network_info *info, const struct vrt_tensor *in,
-                 const struct vrt_tensor *out)
+struct vrt_shape vrt_network_out_shape(const struct vrt_network *network, struct vrt_shape in)
 {
+    const struct vrt_network_info *info = &network->info;
+
+    return (struct vrt_shape){
+        .d = info->out_frames ? info->out_frames : in.d,
+        .h = in.h * info->scale,
+        .w = in.w * info->scale,
+        .c = info->out_channels,
+    };
+}
+
+/* Whether `in` is what vrt_network_build() asks for, and the extended sizes fit an int. */
+static bool takes(const struct vrt_network_info *info, const struct vrt_tensor *in)
+{
+    const struct vrt_shape shape = in->shape;
     int limit = INT_MAX / info->scale - info->multiple;
 
-    return vrt_tensor_exists(in) && vrt_tensor_exists(out) && in->dtype == VRT_DTYPE_F32 &&
-           out->dtype == VRT_DTYPE_F32 && in->shape.c == info->in_channels &&
-           out->shape.c == info->out_channels && in->shape.d == out->shape.d &&
-           in->shape.d >= 1 && in->shape.h >= 1 && in->shape.w >= 1 && in->shape.h <= limit &&
-           in->shape.w <= limit && out->shape.h == in->shape.h * info->scale &&
-           out->shape.w == in->shape.w * info->scale;
+    return vrt_tensor_exists(in) && in->dtype == VRT_DTYPE_F32 && shape.c == info->in_channels &&
+           shape.d >= info->min_frames && (!info->max_frames || shape.d <= info->max_frames) &&
+           shape.h >= 1 && shape.w >= 1 && shape.h <= limit && shape.w <= limit;
+}
+
+/* `size`, or the next that the network is defined for. */
+static int extended(const struct vrt_network_info *info, int size)
+{
+    size = VRT_MAX(size, info->min_size);
+    return (size + info->multiple - 1) / info->multiple * info->multiple;
 }
 
 int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph,
                       const struct vrt_tensor *in, const struct vrt_tensor *out,
-                      enum vrt_dtype dtype)
+                      const struct vrt_network_use *use)
 {
+    const struct vrt_architecture *architecture = network->architecture;
     const struct vrt_network_info *info = &network->info;
 
     if (vrt_graph_status(graph) < 0)
         return vrt_fold(vrt_graph_status(graph));
-    if (!fits(info, in, out))
+    if (!takes(info, in) || !vrt_tensor_exists(out) || out->dtype != VRT_DTYPE_F32 ||
+        !vrt_shape_equal(out->shape, vrt_network_out_shape(network, in->shape)))
         return vrt_raise(-EINVAL);
 
-    /* Mirrored rather than zero: an edge of black would be seen by the pixels inside. */
-    int h = (in->shape.h + info->multiple - 1) / info->multiple * info->multiple;
-    int w = (in->shape.w + info->multiple - 1) / info->multiple * info->multiple;
-    if (h == in->shape.h && w == in->shape.w) {
-        network->architecture->build(network, graph, in, out, dtype);
+    struct vrt_shape shape = in->shape;
+    shape.h = extended(info, shape.h);
+    shape.w = extended(info, shape.w);
+    if (vrt_shape_equal(shape, in->shape)) {
+        architecture->build(network, graph, in, out, use);
         return vrt_fold(vrt_graph_status(graph));
     }
 
-    struct vrt_shape in_shape = { in->shape.d, h, w, in->shape.c };
-    struct vrt_shape out_shape = { out->shape.d, h * info->scale, w * info->scale, out->shape.c };
-    struct vrt_tensor padded_in = vrt_graph_tensor(graph, VRT_DTYPE_F32, in_shape);
-    struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32, out_shape);
+    /* Mirrored rather than zero: an edge of black would be seen by the pixels inside. */
+    struct vrt_tensor padded_in = vrt_graph_tensor(graph, VRT_DTYPE_F32, shape);
+    struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32,
+                                                    vrt_network_out_shape(network, shape));
     if (vrt_graph_status(graph) < 0)
         return vrt_fold(vrt_graph_status(graph));
 
-    vrt_layer_pad(graph, in, VRT_PAD_REFLECT, &padded_in);
-    network->architecture->build(network, graph, &padded_in, &padded_out, dtype);
+    vrt_layer_pad(graph, in, architecture->pad_mode, &padded_in);
+    architecture->build(network, graph, &padded_in, &padded_out, use);
     struct vrt_tensor cropped = vrt_tensor_crop(&padded_out, 0, 0, out->shape.h, out->shape.w);
     vrt_layer_copy(graph, &cropped, out);
     return vrt_fold(vrt_graph_status(graph));

@@ -22,15 +22,42 @@ struct vrt_network;
 /* error->id of the refusal of a checkpoint that is fine, but of no network that we run. */
 #define VRT_NETWORK_E_UNKNOWN "model.unknown_architecture"
 
-/* What users and the tiler need to know of a network. */
+/* What users, the tiler and whoever cuts clips need to know of a network. */
 struct vrt_network_info {
-    const char *architecture;       /* "compact", "esrgan" */
+    const char *architecture;       /* "compact", "esrgan", "vrt" */
     char description[128];          /* "SRVGGNetCompact, 24 features, 8 convolutions, x2" */
     int scale;                      /* output size over input size */
     int in_channels, out_channels;  /* 3, or 1 for gray networks */
-    int multiple;                   /* of which a tile's origin must be one (pixel-unshuffle) */
-    int radius;                     /* input pixels around one that can reach its output */
+    int multiple;                   /* of which a tile's origin must be one (pixel-unshuffle), and
+                                     * to which vrt_network_build() extends sizes */
+    int min_size;                   /* the least H and W it is defined for: extended to it, too */
+    int radius;                     /* input pixels around one that can reach its output; where
+                                     * that is all of them (window_frames > 1), what its authors
+                                     * let tiles reach beyond each of their edges */
+    int tile_overlap;               /* input pixels that neighbouring tiles share as its authors
+                                     * cut them; 0: they don't say */
+    int window_frames;              /* frames that it looks at together; 1: each by itself */
+    int min_frames;                 /* the fewest frames of a clip */
+    int max_frames;                 /* the most; 0: any number */
+    int out_frames;                 /* what comes out of a clip; 0: as many frames as go in */
+    int clip_frames, clip_overlap;  /* how its authors cut videos: frames of a clip; those shared
+                                     * with the next. 1 and 0: frame by frame */
+    bool takes_noise;               /* it is told how strong the noise is that it shall remove */
     int64_t n_parameters;
+};
+
+/* Gives a tensor inside the network to somebody who watches it being built. */
+struct vrt_network_taps {
+    void (*tap)(const struct vrt_network_taps *taps, struct vrt_graph *graph, const char *name,
+                const struct vrt_tensor *tensor);
+};
+
+/* What a network is built for. It needs to live only until the function returns. */
+struct vrt_network_use {
+    enum vrt_dtype dtype;           /* of activations; the replica's */
+    float noise;                    /* standard deviation of the noise, where 1 is white;
+                                     * for networks that take it (info.takes_noise) */
+    const struct vrt_network_taps *taps;    /* for tests; NULL: none */
 };
 
 /*
@@ -56,15 +83,20 @@ const struct vrt_param *vrt_network_params(const struct vrt_network *network, si
 /* Checksum (FNV-1a 64) over description, names, shapes and values: the network's identity. */
 uint64_t vrt_network_checksum(const struct vrt_network *network);
 
+/* The shape of what the network makes of a clip of shape `in`. */
+struct vrt_shape vrt_network_out_shape(const struct vrt_network *network, struct vrt_shape in);
+
 /*
  * Appends the network to `graph`: from `in` [D,H,W,in_channels] f32 in [0,1] to a result of
- * [D,H*scale,W*scale,out_channels] f32, which is written to `out`. H and W are any size from 1:
- * what isn't a multiple is padded inside. Activations between are of `dtype`; what is added up
- * over the whole depth of the network (the enlarged input, the trunk of residual blocks) stays f32.
+ * vrt_network_out_shape(), f32, which is written to `out`. H and W are any size from 1: what is no
+ * multiple or too small is extended inside, mirrored, and the result cropped. D is at least
+ * info.min_frames (and at most max_frames): how a video shorter than that is extended is for the
+ * caller to say. Activations between are of use->dtype; what is added up over the whole depth of
+ * the network (the enlarged input, the trunk of residual blocks) stays f32.
  * Return: vrt_graph_status(); -EINVAL if `in` and `out` aren't of these shapes.
  */
 int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph,
                       const struct vrt_tensor *in, const struct vrt_tensor *out,
-                      enum vrt_dtype dtype);
+                      const struct vrt_network_use *use);
 
 VRT_DEFINE_CLEANUP(struct vrt_network, vrt_network_unref)
