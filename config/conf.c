@@ -59,6 +59,28 @@ static bool parse_int(const struct vrt_conf_option *o, const char *value, void *
     return true;
 }
 
+static bool parse_bytes(const char *value, void *member)
+{
+    static const char units[] = "KMGT";
+    const char *unit;
+    int shift = 0;
+    char *end;
+
+    /* strtoll() would take a sign or blanks before the number. */
+    if (value[0] < '0' || value[0] > '9')
+        return false;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    if (*end && (unit = strchr(units, *end))) {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+    }
+    if (errno || *end || n > INT64_MAX >> shift)
+        return false;
+    *(int64_t *)member = (int64_t)n << shift;
+    return true;
+}
+
 static bool parse_fraction(const char *value, void *member)
 {
     char *end;
@@ -116,6 +138,7 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     switch (o->type) {
     case VRT_CONF_TEXT:     return parse_text(o, value, member);
     case VRT_CONF_INT:      return parse_int(o, value, member);
+    case VRT_CONF_BYTES:    return parse_bytes(value, member);
     case VRT_CONF_FRACTION: return parse_fraction(value, member);
     case VRT_CONF_BOOL:     return parse_bool(value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
@@ -141,6 +164,9 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
     case VRT_CONF_TEXT:
         snprintf(buffer, size, "a text of at %s %zu bytes", o->fallback[0] ? "least 1 and at most"
                                                                            : "most", o->size - 1);
+        break;
+    case VRT_CONF_BYTES:
+        snprintf(buffer, size, "a number of bytes, such as 8G, 512M or 0");
         break;
     default:
         snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off"

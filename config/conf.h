@@ -42,6 +42,7 @@ struct vrt_conf {
     struct {
         int fallback;                           /* enum vrt_conf_fallback */
         double memory_fraction;
+        int64_t memory_limit;                   /* bytes of each device; 0: all it has */
         int64_t backoff_s;                      /* until a quarantined device is tried again */
         bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
@@ -55,6 +56,7 @@ struct vrt_conf {
 enum vrt_conf_type {
     VRT_CONF_TEXT,          /* char[size] */
     VRT_CONF_INT,           /* int64_t from min to max */
+    VRT_CONF_BYTES,         /* int64_t: a number, perhaps with K, M, G or T (of 1024) behind it */
     VRT_CONF_BOOL,          /* bool: on or off */
     VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
     VRT_CONF_WORD,          /* int: index into names */

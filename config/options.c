@@ -28,6 +28,7 @@ static const char *const log_level_names[] = {
 #define INT(section, member, min, max, fallback) \
     OPTION(INT, section, member, min, max, NULL, fallback)
 #define FRACTION(section, member, fallback) OPTION(FRACTION, section, member, 0, 0, NULL, fallback)
+#define BYTES(section, member, fallback) OPTION(BYTES, section, member, 0, 0, NULL, fallback)
 #define BOOL(section, member, fallback) OPTION(BOOL, section, member, 0, 0, NULL, fallback)
 #define WORD(section, member, names, fallback) \
     OPTION(WORD, section, member, 0, 0, names, fallback)
@@ -49,6 +50,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn"),
     FRACTION(devices, memory_fraction, "0.9"),
+    BYTES(devices, memory_limit, "0"),
     INT(devices, backoff_s, 1, 86400, "30"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),

@@ -149,7 +149,11 @@ static int start_device(struct vrt_pool_device *device)
         .outbox = pool->outbox,
         .registry = pool->registry,
         .info = device->info,
-        .runner = { .memory_fraction = pool->params.memory_fraction, .n_sharing = 1 },
+        .runner = {
+            .memory_fraction = pool->params.memory_fraction,
+            .memory_limit_bytes = pool->params.memory_limit_bytes,
+            .n_sharing = 1,
+        },
         .ended = worker_ended,
         .ctx = device,
     };

@@ -27,6 +27,7 @@ struct vrt_pool_params {
     struct uv_loop_s *loop;
     struct vrt_registry_params registry;
     double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
+    int64_t memory_limit_bytes;     /* that are ever held of a device; 0: no such limit */
     double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */
     double stall_s;                 /* a device silent for so long is given up; 0: 300 */
     double retry_s;                 /* the first wait of a quarantined device; 0: 5 */

@@ -125,6 +125,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
         .memory_fraction = conf->devices.memory_fraction,
+        .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
     }, &server->api.pool, error));
 }

@@ -71,6 +71,7 @@ int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *pa
         return vrt_raise(-ENOMEM);
     runner->device = device;
     runner->params = *params;
+    vrt_device_limit_memory(device, params->memory_limit_bytes);
     if (runner->params.memory_fraction <= 0)
         runner->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
     if (runner->params.n_sharing < 1)
@@ -306,6 +307,31 @@ static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_su
     }
 }
 
+/* The device's memory as the driver sees it, within the limit that we were given. Devices that
+ * share a memory see the same free bytes, of which each takes its part. */
+static int ask_memory(const struct vrt_runner *runner, int n_sharing,
+                      struct vrt_memory_info *ret_memory)
+{
+    int64_t limit_bytes = runner->params.memory_limit_bytes;
+    struct vrt_memory_info memory = { -1, -1 };
+    int r = vrt_device_memory(runner->device, &memory);
+
+    if (r)
+        return r;
+    if (memory.free_bytes >= 0)
+        memory.free_bytes /= n_sharing;
+    if (limit_bytes > 0) {
+        int64_t used_bytes = vrt_device_used_bytes(runner->device);
+        int64_t left_bytes = VRT_MAX(limit_bytes - used_bytes, 0);
+        memory.total_bytes = memory.total_bytes < 0 ? limit_bytes :
+                             VRT_MIN(memory.total_bytes, limit_bytes);
+        memory.free_bytes = memory.free_bytes < 0 ? left_bytes :
+                            VRT_MIN(memory.free_bytes, left_bytes);
+    }
+    *ret_memory = memory;
+    return 0;
+}
+
 /* What jobs may take: a share of what is free, and of what idle replicas would leave. */
 static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replica *keep)
 {
@@ -313,15 +339,13 @@ static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replic
     struct held_replica *held;
     int64_t idle_bytes = 0;
 
-    if (vrt_device_memory(runner->device, &memory) || memory.free_bytes < 0)
+    if (ask_memory(runner, runner->params.n_sharing, &memory) || memory.free_bytes < 0)
         return -1;
     /* The replica that the job will use is on the device already, and part of what it plans. */
     VRT_LIST_FOREACH(held, &runner->replicas, link)
         if (!held->n_kits || held == keep)
             idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
-    /* Devices that share a memory see the same free bytes, and each plans alone. */
-    return (int64_t)(runner->params.memory_fraction *
-                     (double)(memory.free_bytes / runner->params.n_sharing + idle_bytes));
+    return (int64_t)(runner->params.memory_fraction * (double)(memory.free_bytes + idle_bytes));
 }
 
 /* The first grid from the wanted one on that fits, with what it takes. */
@@ -480,7 +504,7 @@ void vrt_runner_usage(struct vrt_runner *runner, struct vrt_runner_usage *ret_us
     struct held_replica *replica;
     struct held_kit *kit;
 
-    int r = vrt_device_memory(runner->device, &memory);
+    int r = ask_memory(runner, 1, &memory);
     usage.total_bytes = r ? -1 : memory.total_bytes;
     usage.free_bytes = r ? -1 : memory.free_bytes;
     usage.used_bytes = vrt_device_used_bytes(runner->device);

@@ -65,6 +65,7 @@ struct vrt_runner_usage {
 struct vrt_runner_params {
     double memory_fraction;         /* of the free memory that jobs may take */
     int n_sharing;                  /* devices that share one memory (a CPU split in several) */
+    int64_t memory_limit_bytes;     /* never hold more of the device's; 0: no such limit */
 };
 
 /* Return: 0, -ENOMEM. `device` must outlive it. */

@@ -209,6 +209,37 @@ static void test_buffers(void)
     expect_true(vrt_device_close(NULL) == NULL);
 }
 
+/* What the backend made beyond the limit is undone; what there was stays. */
+static void test_limit(void)
+{
+    const float data[6] = { 0 };
+    const struct vrt_param param = { "a", 2, { 2, 3 }, data };
+    struct told told = new_told();
+    struct vrt_device *device = &told.base;
+    struct vrt_buffer *first = NULL, *second = NULL;
+    struct vrt_replica *replica = NULL;
+
+    vrt_device_limit_memory(device, 1000);
+    expect_int(vrt_buffer_new(device, 1001, &first), VRT_BACKEND_E_NOMEM);
+    expect_int(vrt_buffer_new(device, 1, &first), 0);
+    expect_int(vrt_replica_new(device, &param, 1, VRT_DTYPE_F32, &replica), VRT_BACKEND_E_NOMEM);
+    expect_int(told.n_alive, 1);
+    expect_int(vrt_buffer_new(device, 999, &second), 0);
+    expect_int(vrt_device_used_bytes(device), 1000);
+    vrt_buffer_free(device, second);
+    vrt_buffer_free(device, first);
+    expect_int(vrt_replica_new(device, &param, 1, VRT_DTYPE_F32, &replica), 0);
+    expect_int(vrt_buffer_new(device, 1, &first), VRT_BACKEND_E_NOMEM);
+    /* A limit that comes late takes nothing away, and neither does its end. */
+    vrt_device_limit_memory(device, 10);
+    expect_int(vrt_buffer_new(device, 1, &first), VRT_BACKEND_E_NOMEM);
+    vrt_device_limit_memory(device, 0);
+    expect_int(vrt_buffer_new(device, 1, &first), 0);
+    vrt_buffer_free(device, first);
+    vrt_replica_free(device, replica);
+    vrt_device_close(device);
+}
+
 static void test_replicas(void)
 {
     const float data[6] = { 0 };
@@ -480,9 +511,9 @@ static void test_registry(void)
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
-        { "buffers", test_buffers }, { "replicas", test_replicas }, { "programs", test_programs },
-        { "submit", test_submit },   { "lost", test_lost },         { "memory", test_memory },
-        { "registry", test_registry },
+        { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
+        { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
+        { "memory", test_memory },     { "registry", test_registry },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

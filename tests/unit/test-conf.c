@@ -22,6 +22,7 @@ static void test_defaults(void)
     expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
     expect_near(conf.devices.memory_fraction, 0.9, 0);
+    expect_int(conf.devices.memory_limit, 0);
     expect_true(!conf.devices.reference);
     expect_int(conf.cpu.devices, 1);
 }
@@ -87,6 +88,34 @@ static void test_values(void)
     expect_near(conf.devices.memory_fraction, 1, 0);
     expect_true(conf.devices.reference);
     expect_int(vrt_conf_parse("", "t.conf", &conf, &error), 0);
+}
+
+static void test_bytes(void)
+{
+    static const struct {
+        const char *value;
+        int64_t bytes;
+    } cases[] = {
+        { "0", 0 }, { "1", 1 }, { "123456789", 123456789 }, { "64K", 64 << 10 },
+        { "512M", 512 << 20 }, { "8G", INT64_C(8) << 30 }, { "1T", INT64_C(1) << 40 },
+        { "8388607T", INT64_C(8388607) << 40 }, { "9223372036854775807", INT64_MAX },
+        { "8388608T", -1 }, { "9223372036854775808", -1 }, { "-1", -1 }, { "+1", -1 },
+        { "", -1 }, { "G", -1 }, { "8g", -1 }, { "8GB", -1 }, { "8 G", -1 }, { "0x10", -1 },
+        { "1.5G", -1 }, { "nan", -1 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_error error = { 0 };
+        struct vrt_conf conf;
+        char text[100];
+        snprintf(text, sizeof(text), "[devices]\nmemory_limit = %s", cases[i].value);
+        int r = vrt_conf_parse(text, "t.conf", &conf, &error);
+        expect_int(r, cases[i].bytes < 0 ? -EINVAL : 0);
+        if (r == 0)
+            expect_int(conf.devices.memory_limit, cases[i].bytes);
+        else
+            expect_contains(error.message, "is not a number of bytes, such as 8G, 512M or 0");
+    }
 }
 
 static void test_refusals(void)
@@ -167,6 +196,7 @@ int main(int argc, char **argv)
         { "defaults", test_defaults },
         { "example", test_example },
         { "values", test_values },
+        { "bytes", test_bytes },
         { "refusals", test_refusals },
         { "long-line", test_long_line },
         { "files", test_files },

@@ -317,6 +317,47 @@ static void test_planned(void)
     bench_done(&bench);
 }
 
+/* A device of limited memory is planned, told and held to be as small as that. */
+static void test_limited(void)
+{
+    struct vrt_survey survey = { .precision = VRT_PRECISION_F32 };
+    struct vrt_runner_params params = { .memory_fraction = 0.5 };
+    struct vrt_runner_usage usage;
+    struct vrt_frame *out = NULL;
+    struct vrt_error error = { 0 };
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", builtin());
+    survey.work = bench.work;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    expect_int(survey.grid.x.n * survey.grid.y.n, 1);
+    int64_t whole_bytes = survey.planned_bytes;
+    vrt_runner_free(bench.runner);
+
+    /* With half of the limit allowed, something less than the whole frame fits. */
+    params.memory_limit_bytes = whole_bytes * 3 / 2;
+    expect_int(vrt_runner_new(bench.device, &params, &bench.runner), 0);
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    expect_true(survey.grid.x.n * survey.grid.y.n > 1);
+    expect_true(survey.allowed_bytes <= params.memory_limit_bytes / 2);
+    expect_true(survey.planned_bytes <= survey.allowed_bytes);
+    vrt_runner_usage(bench.runner, &usage);
+    expect_int(usage.total_bytes, params.memory_limit_bytes);
+    expect_int(usage.free_bytes, params.memory_limit_bytes - usage.used_bytes);
+    bench.work->grid = survey.grid;
+    expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), 0);
+    vrt_frame_unref(out);
+    expect_int(vrt_device_used_bytes(bench.device), survey.planned_bytes);
+    vrt_runner_free(bench.runner);
+
+    /* What was planned elsewhere doesn't fit here. */
+    params.memory_limit_bytes = survey.planned_bytes - 1;
+    expect_int(vrt_runner_new(bench.device, &params, &bench.runner), 0);
+    expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), VRT_BACKEND_E_NOMEM);
+    expect_true(vrt_device_used_bytes(bench.device) <= params.memory_limit_bytes);
+    bench_done(&bench);
+}
+
 /* A network whose every weight is `value`. */
 static struct vrt_network *constant_network(float value)
 {
@@ -404,6 +445,7 @@ int main(int argc, char **argv)
         { "tiles-deep", test_tiles_deep },
         { "gray", test_gray },
         { "planned", test_planned },
+        { "limited", test_limited },
         { "wrong-output", test_wrong_output },
         { "cancel", test_cancel },
         { "precision", test_precision },

@@ -22,6 +22,7 @@ struct vrt_device {
     const struct vrt_backend_ops *ops;      /* filled by registry.c when open() is done */
     const struct vrt_device_info *info;     /* likewise */
     int64_t used_bytes;             /* kept by backend.c */
+    int64_t limit_bytes;            /* likewise: of used_bytes; 0: none */
     bool lost;                      /* likewise: it said so, and isn't called again but to free */
 };
 

@@ -94,6 +94,18 @@ int64_t vrt_device_used_bytes(const struct vrt_device *device)
     return device->used_bytes;
 }
 
+void vrt_device_limit_memory(struct vrt_device *device, int64_t limit_bytes)
+{
+    device->limit_bytes = limit_bytes;
+}
+
+static bool exceeds_limit(const struct vrt_device *device, size_t size_bytes)
+{
+    return device->limit_bytes > 0 &&
+           (device->used_bytes > device->limit_bytes ||
+            size_bytes > (size_t)(device->limit_bytes - device->used_bytes));
+}
+
 int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer)
 {
     struct vrt_buffer *buffer = NULL;
@@ -102,7 +114,7 @@ int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buff
         return VRT_BACKEND_E_LOST;
     if (size_bytes == 0)
         return vrt_raise(-EINVAL);
-    if (size_bytes > PTRDIFF_MAX)
+    if (size_bytes > PTRDIFF_MAX || exceeds_limit(device, size_bytes))
         return VRT_BACKEND_E_NOMEM;
     int r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
     if (r)
@@ -209,10 +221,15 @@ int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, s
                                                          &replica));
     if (r)
         return r;
+    replica->used_bytes = device->ops->replica_bytes(device, replica);
+    /* What packing makes of the weights is known only now. */
+    if (exceeds_limit(device, replica->used_bytes)) {
+        device->ops->replica_free(device, replica);
+        return VRT_BACKEND_E_NOMEM;
+    }
     replica->params = VRT_STEAL(shapes);
     replica->n_params = n_params;
     replica->dtype = dtype;
-    replica->used_bytes = device->ops->replica_bytes(device, replica);
     device->used_bytes += (int64_t)replica->used_bytes;
     *ret_replica = replica;
     return 0;

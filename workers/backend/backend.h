@@ -138,6 +138,12 @@ int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
 /* Bytes that buffers and replicas of this device hold now, by our own accounting. */
 int64_t vrt_device_used_bytes(const struct vrt_device *device);
 
+/*
+ * From now on buffers and replicas which would make it hold more than `limit_bytes` are refused as
+ * VRT_BACKEND_E_NOMEM; 0: as many as there is room for.
+ */
+void vrt_device_limit_memory(struct vrt_device *device, int64_t limit_bytes);
+
 /* Uninitialised memory of the device, aligned for any op. Return: 0; outcome; -errno. */
 int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer);
 
