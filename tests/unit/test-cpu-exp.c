@@ -7,7 +7,7 @@
  */
 
 #include "backend/cpu/isa.h"
-#include "backend/cpu/math.h"
+#include "backend/cpu/exp.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

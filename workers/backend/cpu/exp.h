@@ -6,7 +6,7 @@
  *
  * No branches, no tables, no calls: polynomials and quotients of such, fitted to the least relative
  * error. A NaN gives NaN. The errors stated are those against the exact value, measured over all
- * exponents in tests/unit/test-cpu-math.c; with and without fused multiply-add they differ, so
+ * exponents in tests/unit/test-cpu-exp.c; with and without fused multiply-add they differ, so
  * results do between instruction sets.
  */
 
