@@ -185,7 +185,8 @@ static int check_param(const struct vrt_param *param)
 {
     int64_t count = 1;
 
-    if (param->n_dims < 1 || param->n_dims > 4 || !param->data)
+    if (param->n_dims < 1 || param->n_dims > 4 || !param->data ||
+        param->use >= VRT_PARAM_USE_COUNT)
         return vrt_raise(-EINVAL);
     for (int i = 0; i < param->n_dims; i++) {
         if (param->dims[i] < 1 || count > INT32_MAX / param->dims[i])

@@ -78,11 +78,21 @@ struct vrt_registry_params {
     bool no_reference;              /* leave the reference device out */
 };
 
+/* What a param is for, which decides how a device keeps it. Vectors (1 dimension) are f32. */
+enum vrt_param_use {
+    VRT_PARAM_WEIGHT,               /* of a conv2d [O,I,K,K] or a linear layer [O,I] */
+    VRT_PARAM_WEIGHT_F32,           /* the same, f32 whatever the replica's type */
+    VRT_PARAM_WEIGHT_DEFORM,        /* of a deform_conv2d [O,I/groups,3,3] */
+    VRT_PARAM_TABLE,                /* numbers that are added: f32 */
+    VRT_PARAM_USE_COUNT,
+};
+
 /* One array of weights, f32 on the host, row-major. */
 struct vrt_param {
     const char *name;               /* as in the checkpoint */
+    enum vrt_param_use use;
     int n_dims;
-    int dims[4];                    /* conv2d: O, I, K, K; bias and slopes: O */
+    int dims[4];                    /* op.h says which an op wants */
     const float *data;
 };
 
@@ -165,7 +175,7 @@ bool vrt_device_supports(const struct vrt_device *device, const struct vrt_op *o
 size_t vrt_device_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
 
 /*
- * Converts the params to `dtype` (vectors stay f32) and to the device's own layout, once, and
+ * Converts the params to `dtype` (as their use says) and to the device's own layout, once, and
  * keeps them there. `params` may be freed afterwards. Return: 0; outcome; -errno.
  */
 int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,

@@ -14,41 +14,33 @@
  */
 
 #include <errno.h>
+#include <math.h>
 
+#include "backend/op-check.h"
 #include "backend/op.h"
 #include "base/error.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "op"
 
+#define F32 (1u << VRT_DTYPE_F32)
 #define FLOATS (1u << VRT_DTYPE_F32 | 1u << VRT_DTYPE_F16 | 1u << VRT_DTYPE_BF16)
 #define SAMPLES (1u << VRT_DTYPE_U8 | 1u << VRT_DTYPE_U16)
-
-static bool in_range(int value, int low, int high)
-{
-    return value >= low && value <= high;
-}
-
-/* Whether both stand on the same frames, rows and columns. */
-static bool same_places(struct vrt_shape a, struct vrt_shape b)
-{
-    return a.d == b.d && a.h == b.h && a.w == b.w;
-}
 
 static const char *check_conv2d(const struct vrt_op *op)
 {
     const struct vrt_op_conv2d *conv = &op->conv2d;
     const struct vrt_tensor *residual = vrt_op_in(op, 1);
 
-    if (!in_range(conv->kernel, 1, 7) || conv->kernel % 2 == 0)
+    if (!vrt_op_in_range(conv->kernel, 1, 7) || conv->kernel % 2 == 0)
         return "the kernel is not 1, 3, 5 or 7";
-    if (!same_places(op->in[0].shape, op->out.shape))
+    if (!vrt_op_same_places(op->in[0].shape, op->out.shape))
         return "the output's size is not the input's";
     if (residual && !vrt_shape_equal(residual->shape, op->out.shape))
         return "the residual's shape is not the output's";
     if (conv->weight < 0 || conv->bias < -1)
         return "a param's index is negative";
-    if (!in_range((int)conv->activation, VRT_ACTIVATION_NONE, VRT_ACTIVATION_PRELU))
+    if (!vrt_op_in_range((int)conv->activation, VRT_ACTIVATION_NONE, VRT_ACTIVATION_PRELU))
         return "there is no such activation";
     if (conv->activation == VRT_ACTIVATION_PRELU && conv->slopes < 0)
         return "a param's index is negative";
@@ -56,9 +48,12 @@ static const char *check_conv2d(const struct vrt_op *op)
 }
 
 /* For depth_to_space and space_to_depth: `small` has r*r times the channels of `large`. */
-static const char *check_shuffle(struct vrt_shape small, struct vrt_shape large, int r)
+static const char *check_shuffle(struct vrt_shape small, struct vrt_shape large, int r,
+                                 enum vrt_shuffle_order order)
 {
-    if (!in_range(r, 1, 16))
+    if (!vrt_op_in_range((int)order, VRT_SHUFFLE_PIXELS, VRT_SHUFFLE_BLOCKS))
+        return "there is no such order";
+    if (!vrt_op_in_range(r, 1, 16))
         return "r is not 1 to 16";
     if (large.d != small.d || large.h != (int64_t)small.h * r || large.w != (int64_t)small.w * r ||
         small.c != (int64_t)large.c * r * r)
@@ -74,17 +69,18 @@ static const char *check_depth_to_space(const struct vrt_op *op)
     if (base && (base->shape.d != out.d || base->shape.c != out.c || out.h % base->shape.h ||
                  out.w % base->shape.w))
         return "the output's size is not a multiple of the base's";
-    return check_shuffle(op->in[0].shape, out, op->depth_to_space.r);
+    return check_shuffle(op->in[0].shape, out, op->depth_to_space.r, op->depth_to_space.order);
 }
 
 static const char *check_space_to_depth(const struct vrt_op *op)
 {
-    return check_shuffle(op->out.shape, op->in[0].shape, op->space_to_depth.r);
+    return check_shuffle(op->out.shape, op->in[0].shape, op->space_to_depth.r,
+                         op->space_to_depth.order);
 }
 
 static const char *check_resize(const struct vrt_op *op)
 {
-    if (!in_range((int)op->resize.mode, VRT_RESIZE_NEAREST, VRT_RESIZE_BILINEAR))
+    if (!vrt_op_in_range((int)op->resize.mode, VRT_RESIZE_NEAREST, VRT_RESIZE_BILINEAR_CORNERS))
         return "there is no such mode";
     if (op->in[0].shape.d != op->out.shape.d || op->in[0].shape.c != op->out.shape.c)
         return "frames or channels differ between input and output";
@@ -96,7 +92,7 @@ static const char *check_concat(const struct vrt_op *op)
     int64_t channels = 0;
 
     for (int i = 0; i < op->n_in; i++) {
-        if (!same_places(op->in[i].shape, op->out.shape))
+        if (!vrt_op_same_places(op->in[i].shape, op->out.shape))
             return "an input's size is not the output's";
         channels += op->in[i].shape.c;
     }
@@ -109,6 +105,16 @@ static const char *check_same_shapes(const struct vrt_op *op)
         if (!vrt_shape_equal(op->in[i].shape, op->out.shape))
             return "an input's shape is not the output's";
     return NULL;
+}
+
+static const char *check_add(const struct vrt_op *op)
+{
+    const struct vrt_shape a = op->in[0].shape, one = { 1, 1, 1, op->out.shape.c };
+
+    if (!vrt_shape_equal(a, op->out.shape) && !vrt_shape_equal(a, one))
+        return "the first input's shape is neither the output's nor [1,1,1,C]";
+    return vrt_shape_equal(op->in[1].shape, op->out.shape) ? NULL
+                                                           : "an input's shape is not the output's";
 }
 
 static const char *check_copy(const struct vrt_op *op)
@@ -124,24 +130,24 @@ static const char *check_pad(const struct vrt_op *op)
 {
     const struct vrt_shape in = op->in[0].shape, out = op->out.shape;
 
-    if (!in_range((int)op->pad.mode, VRT_PAD_ZERO, VRT_PAD_REFLECT))
+    if (!vrt_op_in_range((int)op->pad.mode, VRT_PAD_ZERO, VRT_PAD_REFLECT))
         return "there is no such mode";
     if (in.d != out.d || in.c != out.c)
         return "frames or channels differ between input and output";
-    if (!in_range(op->pad.top, 0, out.h - in.h) || !in_range(op->pad.left, 0, out.w - in.w))
+    if (!vrt_op_in_range(op->pad.top, 0, out.h - in.h) || !vrt_op_in_range(op->pad.left, 0, out.w - in.w))
         return "the input doesn't stand within the output";
     return NULL;
 }
 
 static const char *check_colour(const struct vrt_op_colour *colour)
 {
-    if (!in_range((int)colour->layout, VRT_PLANES_GRAY, VRT_PLANES_GBR) ||
-        !in_range((int)colour->matrix, VRT_MATRIX_BT601, VRT_MATRIX_BT2020) ||
-        !in_range((int)colour->site, VRT_CHROMA_LEFT, VRT_CHROMA_TOP_LEFT))
+    if (!vrt_op_in_range((int)colour->layout, VRT_PLANES_GRAY, VRT_PLANES_GBR) ||
+        !vrt_op_in_range((int)colour->matrix, VRT_MATRIX_BT601, VRT_MATRIX_BT2020) ||
+        !vrt_op_in_range((int)colour->site, VRT_CHROMA_LEFT, VRT_CHROMA_TOP_LEFT))
         return "there is no such layout, matrix or chroma site";
-    if (!in_range(colour->depth, 8, 16))
+    if (!vrt_op_in_range(colour->depth, 8, 16))
         return "the depth is not 8 to 16 bits";
-    if (!in_range(colour->shift_x, 0, 2) || !in_range(colour->shift_y, 0, 2))
+    if (!vrt_op_in_range(colour->shift_x, 0, 2) || !vrt_op_in_range(colour->shift_y, 0, 2))
         return "a chroma shift is not 0, 1 or 2";
     if (colour->layout != VRT_PLANES_YUV && (colour->shift_x || colour->shift_y))
         return "planes without chroma have chroma shifts";
@@ -190,6 +196,35 @@ static const char *check_rgb_to_yuv(const struct vrt_op *op)
     return wrong;
 }
 
+static const char *check_avgpool2(const struct vrt_op *op)
+{
+    const struct vrt_shape in = op->in[0].shape, out = op->out.shape;
+
+    return in.d == out.d && in.c == out.c && in.h == (int64_t)out.h * 2 &&
+                   in.w == (int64_t)out.w * 2
+               ? NULL
+               : "the input is not twice as large as the output";
+}
+
+static const char *check_affine(const struct vrt_op *op)
+{
+    if (op->out.shape.c > VRT_AFFINE_MAX_CHANNELS)
+        return "there are more channels than scales";
+    return check_same_shapes(op);
+}
+
+static const char *check_mean(const struct vrt_op *op)
+{
+    const struct vrt_shape want = { 1, 1, 1, op->in[0].shape.c };
+
+    return vrt_shape_equal(op->out.shape, want) ? NULL : "the output is not [1,1,1,C]";
+}
+
+static const char *check_fill(const struct vrt_op *op)
+{
+    return isfinite(op->fill.value) ? NULL : "the value is not finite";
+}
+
 static const char *check_range(const struct vrt_op *op)
 {
     const struct vrt_shape want = { op->in[0].shape.d, 1, 1, 4 };
@@ -204,16 +239,27 @@ static const struct {
     const char *(*check)(const struct vrt_op *op);
 } rules[] = {
     [VRT_OP_CONV2D] = { 1, 2, FLOATS, FLOATS, check_conv2d },
+    [VRT_OP_LINEAR] = { 1, 2, FLOATS, FLOATS, vrt_op_check_linear },
+    [VRT_OP_LAYERNORM] = { 1, 1, FLOATS, FLOATS, vrt_op_check_layernorm },
+    [VRT_OP_WINDOW_ATTENTION] = { 1, 1, FLOATS, FLOATS, vrt_op_check_window_attention },
+    [VRT_OP_GEGLU] = { 1, 2, FLOATS, FLOATS, vrt_op_check_geglu },
+    [VRT_OP_DEFORM_CONV2D] = { 2, 2, FLOATS, FLOATS, vrt_op_check_deform_conv2d },
+    [VRT_OP_FLOW_OFFSETS] = { 2, VRT_OP_MAX_IN, FLOATS, F32, vrt_op_check_flow_offsets },
+    [VRT_OP_WARP] = { 2, 2, FLOATS, FLOATS, vrt_op_check_warp },
     [VRT_OP_DEPTH_TO_SPACE] = { 1, 2, FLOATS, FLOATS, check_depth_to_space },
     [VRT_OP_SPACE_TO_DEPTH] = { 1, 1, FLOATS, FLOATS, check_space_to_depth },
     [VRT_OP_RESIZE] = { 1, 1, FLOATS, FLOATS, check_resize },
+    [VRT_OP_AVGPOOL2] = { 1, 1, FLOATS, FLOATS, check_avgpool2 },
     [VRT_OP_CONCAT] = { 1, VRT_OP_MAX_IN, FLOATS, FLOATS, check_concat },
-    [VRT_OP_ADD] = { 2, 2, FLOATS, FLOATS, check_same_shapes },
+    [VRT_OP_ADD] = { 2, 2, FLOATS, FLOATS, check_add },
+    [VRT_OP_AFFINE] = { 1, 1, FLOATS, FLOATS, check_affine },
+    [VRT_OP_MEAN] = { 1, 1, FLOATS, F32, check_mean },
+    [VRT_OP_FILL] = { 0, 0, FLOATS, FLOATS, check_fill },
     [VRT_OP_COPY] = { 1, 1, FLOATS | SAMPLES, FLOATS | SAMPLES, check_copy },
     [VRT_OP_PAD] = { 1, 1, FLOATS, FLOATS, check_pad },
     [VRT_OP_YUV_TO_RGB] = { 1, 3, SAMPLES, FLOATS, check_yuv_to_rgb },
     [VRT_OP_RGB_TO_YUV] = { 1, 1, FLOATS, SAMPLES, check_rgb_to_yuv },
-    [VRT_OP_RANGE] = { 1, 1, FLOATS, 1u << VRT_DTYPE_F32, check_range },
+    [VRT_OP_RANGE] = { 1, 1, FLOATS, F32, check_range },
 };
 
 _Static_assert(VRT_ARRAY_SIZE(rules) == VRT_OP_KIND_COUNT, "every op has its rule");
@@ -222,9 +268,10 @@ static const char *check_inputs(const struct vrt_op *op)
 {
     const char *wrong = NULL;
     /* Only where an input may be absent at all may one in the list be VRT_TENSOR_NONE. */
-    const bool optional = op->kind == VRT_OP_CONV2D || op->kind == VRT_OP_DEPTH_TO_SPACE;
+    const bool optional = op->kind == VRT_OP_CONV2D || op->kind == VRT_OP_DEPTH_TO_SPACE ||
+                          op->kind == VRT_OP_LINEAR || op->kind == VRT_OP_GEGLU;
 
-    if (!in_range(op->n_in, rules[op->kind].n_required, rules[op->kind].n_max))
+    if (!vrt_op_in_range(op->n_in, rules[op->kind].n_required, rules[op->kind].n_max))
         return "there are too few or too many inputs";
     for (int i = 0; !wrong && i < op->n_in; i++) {
         const struct vrt_tensor *in = vrt_op_in(op, i);

@@ -12,6 +12,7 @@
 #include "backend/backend-impl.h"
 #include "backend/backend.h"
 #include "backend/note.h"
+#include "backend/op-params.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "program"
@@ -23,35 +24,36 @@ static int refuse_op(const struct vrt_op *op, const char *why)
     return vrt_raise(-EINVAL);
 }
 
-/* Param `index` of the replica must be [O,I,K,K], or [O] where i is 0; -1 is none. */
-static bool param_fits(const struct vrt_replica *replica, int index, struct vrt_param want)
+static bool param_fits(const struct vrt_replica *replica, const struct vrt_op_param *want)
 {
-    if (index == -1)
-        return true;
-    if (!replica || (size_t)index >= replica->n_params)
+    if (!replica || want->index < 0 || (size_t)want->index >= replica->n_params)
         return false;
-    const struct vrt_param *param = &replica->params[index];
-    return param->n_dims == want.n_dims &&
-           memcmp(param->dims, want.dims, (size_t)want.n_dims * sizeof(want.dims[0])) == 0;
+    const struct vrt_param *param = &replica->params[want->index];
+    const bool is_weight = param->use == VRT_PARAM_WEIGHT || param->use == VRT_PARAM_WEIGHT_F32;
+    return param->n_dims == want->n_dims &&
+           (param->n_dims == 1 || param->use == want->use ||
+            (is_weight && want->use == VRT_PARAM_WEIGHT)) &&
+           memcmp(param->dims, want->dims, (size_t)want->n_dims * sizeof(want->dims[0])) == 0;
 }
 
 static int check_params(const struct vrt_op *op, const struct vrt_replica *replica)
 {
+    struct vrt_op_param wants[VRT_OP_MAX_PARAMS];
+    const int n = vrt_op_params(op, wants);
+
+    for (int i = 0; i < n; i++)
+        if (!param_fits(replica, &wants[i])) {
+            vrt_log_error("%s: its %s is no param of the replica, or of another shape or use",
+                          vrt_op_kind_name(op->kind), wants[i].name);
+            return vrt_raise(-EINVAL);
+        }
     if (op->kind != VRT_OP_CONV2D)
         return 0;
-
-    const struct vrt_op_conv2d *conv = &op->conv2d;
-    const int i = op->in[0].shape.c, o = op->out.shape.c, k = conv->kernel;
-    const struct vrt_param weight = { .n_dims = 4, .dims = { o, i, k, k } };
-    const struct vrt_param vector = { .n_dims = 1, .dims = { o } };
-    if (!param_fits(replica, conv->weight, weight))
-        return refuse_op(op, "the weight is no param of the replica, or of another shape");
-    if (!param_fits(replica, conv->bias, vector))
-        return refuse_op(op, "the bias is no param of the replica, or of another shape");
-    if (conv->activation == VRT_ACTIVATION_PRELU && !param_fits(replica, conv->slopes, vector))
-        return refuse_op(op, "the slopes are no param of the replica, or of another shape");
-    if (op->in[0].dtype != replica->dtype)
-        return refuse_op(op, "the input's type is not the replica's");
+    const struct vrt_param *weight = &replica->params[op->conv2d.weight];
+    const enum vrt_dtype dtype =
+        weight->use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : replica->dtype;
+    if (op->in[0].dtype != dtype)
+        return refuse_op(op, "the input's type is not the weight's");
     return 0;
 }
 
