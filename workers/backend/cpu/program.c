@@ -72,11 +72,23 @@ static bool is_supported_type(const struct vrt_cpu_device *cpu, const struct vrt
     return op->kind != VRT_OP_CONV2D || vrt_dnnl_supports(cpu->dnnl, t->dtype);
 }
 
+/* Whether the kernel of that kind knows what this op asks of it. */
+static bool knows_option(const struct vrt_op *op)
+{
+    switch (op->kind) {
+    case VRT_OP_DEPTH_TO_SPACE: return op->depth_to_space.order == VRT_SHUFFLE_PIXELS;
+    case VRT_OP_SPACE_TO_DEPTH: return op->space_to_depth.order == VRT_SHUFFLE_PIXELS;
+    case VRT_OP_RESIZE: return op->resize.mode != VRT_RESIZE_BILINEAR_CORNERS;
+    case VRT_OP_ADD: return vrt_shape_equal(op->in[0].shape, op->out.shape);
+    default: return true;
+    }
+}
+
 bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
 
-    if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
+    if ((op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind]) || !knows_option(op))
         return false;
     for (int i = 0; i < op->n_in; i++)
         if (vrt_op_in(op, i) && !is_supported_type(cpu, op, vrt_op_in(op, i)))

@@ -13,7 +13,8 @@ static bool is_convolution(const struct vrt_param *param)
 {
     const int k = param->n_dims == 4 ? param->dims[2] : 0;
 
-    return k % 2 == 1 && k <= 7 && param->dims[3] == k;
+    return (param->use == VRT_PARAM_WEIGHT || param->use == VRT_PARAM_WEIGHT_F32) && k % 2 == 1 &&
+           k <= 7 && param->dims[3] == k;
 }
 
 static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_param)
@@ -47,13 +48,14 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
         r = vrt_raise(-ENOMEM);
     for (size_t i = 0; !r && i < n_params; i++) {
         struct vrt_cpu_param *param = &replica->params[replica->n_params++];
+        const enum vrt_dtype kept = params[i].use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : dtype;
 
         if (!is_convolution(&params[i]))
             r = keep_values(&params[i], param);
-        else if (vrt_narrow_fits(params[i].dims, dtype))
-            r = vrt_narrow_weights_new(&params[i], dtype, &param->narrow);
+        else if (vrt_narrow_fits(params[i].dims, kept))
+            r = vrt_narrow_weights_new(&params[i], kept, &param->narrow);
         else
-            r = vrt_conv_weights_new(cpu->dnnl, &params[i], dtype, &param->weights);
+            r = vrt_conv_weights_new(cpu->dnnl, &params[i], kept, &param->weights);
     }
     if (r) {
         vrt_cpu_replica_free(device, &replica->base);
