@@ -90,10 +90,10 @@ enum vrt_param_use {
 /* One array of weights, f32 on the host, row-major. */
 struct vrt_param {
     const char *name;               /* as in the checkpoint */
-    enum vrt_param_use use;
     int n_dims;
     int dims[4];                    /* op.h says which an op wants */
     const float *data;
+    enum vrt_param_use use;
 };
 
 /* Where a program's tensors with a slot other than VRT_SLOT_ARENA are, this time. */

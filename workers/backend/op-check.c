@@ -134,7 +134,8 @@ static const char *check_pad(const struct vrt_op *op)
         return "there is no such mode";
     if (in.d != out.d || in.c != out.c)
         return "frames or channels differ between input and output";
-    if (!vrt_op_in_range(op->pad.top, 0, out.h - in.h) || !vrt_op_in_range(op->pad.left, 0, out.w - in.w))
+    if (!vrt_op_in_range(op->pad.top, 0, out.h - in.h) ||
+        !vrt_op_in_range(op->pad.left, 0, out.w - in.w))
         return "the input doesn't stand within the output";
     return NULL;
 }

@@ -202,7 +202,8 @@ enum vrt_resize_mode {
     VRT_RESIZE_NEAREST,             /* source index = floor(i * in / out) */
     VRT_RESIZE_BILINEAR,            /* source = (i + 0.5) * in / out - 0.5, clamped:
                                      * "align_corners false" */
-    VRT_RESIZE_BILINEAR_CORNERS,    /* source = i * (in - 1) / (out - 1): "align_corners true" */
+    VRT_RESIZE_BILINEAR_CORNERS,    /* source = i * (in - 1) / (out - 1), 0 where
+                                     * there is one output: "align_corners true" */
 };
 
 struct vrt_op_resize {

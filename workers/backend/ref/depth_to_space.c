@@ -10,7 +10,10 @@ void vrt_ref_depth_to_space(const struct vrt_ref_run *run)
     const int r = run->op->depth_to_space.r;
 
     for (int at[4] = { 0 }; at[0] < out.d; vrt_ref_step(at, out)) {
-        const int channel = at[3] * r * r + at[1] % r * r + at[2] % r;
+        const int i = at[1] % r, j = at[2] % r;
+        const int channel = run->op->depth_to_space.order == VRT_SHUFFLE_PIXELS
+                                ? (at[3] * r + i) * r + j
+                                : (j * r + i) * out.c + at[3];
         double sum = vrt_ref_get(x, at[0], at[1] / r, at[2] / r, channel);
         if (base->tensor) {
             const struct vrt_shape small = base->tensor->shape; /* D,h,w,C */

@@ -9,7 +9,8 @@
  *
  * Reduced precision is not computed with but imitated: weights are rounded to the type when the
  * replica is made, and each op's result when it is written, which is what a device with fast f16 or
- * bf16 units does. Biases and slopes are left alone, as the other devices keep them in f32.
+ * bf16 units does. What is multiplied with such weights is rounded likewise. Biases, slopes and
+ * tables are left alone, as the other devices keep them in f32.
  */
 
 #include "backend/ref/ref.h"
@@ -20,6 +21,7 @@
 
 #include "backend/backend-impl.h"
 #include "backend/ref/ops.h"
+#include "backend/ref/parts.h"
 #include "backend/ref/run.h"
 
 #define BUFFER_ALIGN_BYTES 64
@@ -48,11 +50,23 @@ static const struct {
     size_t (*workspace_bytes)(const struct vrt_op *op);     /* NULL: none */
 } table[] = {
     [VRT_OP_CONV2D] = { vrt_ref_conv2d, vrt_ref_conv2d_workspace_bytes },
+    [VRT_OP_LINEAR] = { vrt_ref_linear, vrt_ref_linear_workspace_bytes },
+    [VRT_OP_LAYERNORM] = { vrt_ref_layernorm, vrt_ref_layernorm_workspace_bytes },
+    [VRT_OP_WINDOW_ATTENTION] = { vrt_ref_window_attention,
+                                  vrt_ref_window_attention_workspace_bytes },
+    [VRT_OP_GEGLU] = { vrt_ref_geglu, vrt_ref_geglu_workspace_bytes },
+    [VRT_OP_DEFORM_CONV2D] = { vrt_ref_deform_conv2d, vrt_ref_deform_conv2d_workspace_bytes },
+    [VRT_OP_FLOW_OFFSETS] = { vrt_ref_flow_offsets, NULL },
+    [VRT_OP_WARP] = { vrt_ref_warp, vrt_ref_warp_workspace_bytes },
     [VRT_OP_DEPTH_TO_SPACE] = { vrt_ref_depth_to_space, NULL },
     [VRT_OP_SPACE_TO_DEPTH] = { vrt_ref_space_to_depth, NULL },
     [VRT_OP_RESIZE] = { vrt_ref_resize, NULL },
+    [VRT_OP_AVGPOOL2] = { vrt_ref_avgpool2, NULL },
     [VRT_OP_CONCAT] = { vrt_ref_concat, NULL },
     [VRT_OP_ADD] = { vrt_ref_add, NULL },
+    [VRT_OP_AFFINE] = { vrt_ref_affine, NULL },
+    [VRT_OP_MEAN] = { vrt_ref_mean, NULL },
+    [VRT_OP_FILL] = { vrt_ref_fill, NULL },
     [VRT_OP_COPY] = { vrt_ref_copy, NULL },
     [VRT_OP_PAD] = { vrt_ref_pad, NULL },
     [VRT_OP_YUV_TO_RGB] = { vrt_ref_yuv_to_rgb, NULL },
@@ -159,23 +173,31 @@ static size_t ref_workspace_bytes(const struct vrt_device *device, const struct 
     return table[op->kind].workspace_bytes ? table[op->kind].workspace_bytes(op) : 0;
 }
 
-static float rounded(float x, enum vrt_dtype dtype)
+/* Whether it is multiplied with sums over its second dimension to follow. */
+static bool is_weight(const struct vrt_param *param)
 {
-    if (dtype == VRT_DTYPE_F16)
-        return vrt_f32_from_f16(vrt_f16_from_f32(x));
-    return dtype == VRT_DTYPE_BF16 ? vrt_f32_from_bf16(vrt_bf16_from_f32(x)) : x;
+    return param->n_dims > 1 && param->use != VRT_PARAM_TABLE;
 }
 
-/* [O,I,K,K] to [K,K,I,O], so that the innermost loop of a convolution runs over outputs. */
+/* What the param is rounded to. */
+static enum vrt_dtype param_dtype(const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    return is_weight(param) && param->use != VRT_PARAM_WEIGHT_F32 ? dtype : VRT_DTYPE_F32;
+}
+
+/* [O,I,..] to [..,I,O], so that the innermost loop of a layer runs over outputs. */
 static void pack_weight(float *dst, const struct vrt_param *param, enum vrt_dtype dtype)
 {
-    const int n_o = param->dims[0], n_i = param->dims[1], n_k = param->dims[2] * param->dims[3];
+    const int n_o = param->dims[0], n_i = param->dims[1];
+    int n_k = 1;
 
+    for (int i = 2; i < param->n_dims; i++)
+        n_k *= param->dims[i];
     for (int o = 0; o < n_o; o++)
     for (int i = 0; i < n_i; i++)
     for (int k = 0; k < n_k; k++)
         dst[((int64_t)k * n_i + i) * n_o + o] =
-            rounded(param->data[((int64_t)o * n_i + i) * n_k + k], dtype);
+            (float)vrt_ref_rounded((double)param->data[((int64_t)o * n_i + i) * n_k + k], dtype);
 }
 
 static void ref_replica_free(struct vrt_device *device, struct vrt_replica *base)
@@ -199,12 +221,10 @@ static int add_param(struct vrt_ref_replica *replica, size_t i, const struct vrt
     replica->arrays[i] = malloc(n * sizeof(float));
     if (!replica->arrays[i])
         return vrt_raise(-ENOMEM);
-    if (param->n_dims == 4)
-        pack_weight(replica->arrays[i], param, dtype);
+    if (is_weight(param))
+        pack_weight(replica->arrays[i], param, param_dtype(param, dtype));
     else
-        for (size_t k = 0; k < n; k++)
-            replica->arrays[i][k] = param->n_dims == 1 ? param->data[k]
-                                                       : rounded(param->data[k], dtype);
+        memcpy(replica->arrays[i], param->data, n * sizeof(float));
     replica->used_bytes += n * sizeof(float);
     return 0;
 }
@@ -241,6 +261,11 @@ static size_t ref_replica_bytes(const struct vrt_device *device, const struct vr
 const float *vrt_ref_param(const struct vrt_ref_replica *replica, int index)
 {
     return index < 0 ? NULL : replica->arrays[index];
+}
+
+enum vrt_dtype vrt_ref_param_dtype(const struct vrt_ref_replica *replica, int index)
+{
+    return param_dtype(&replica->base.params[index], replica->base.dtype);
 }
 
 static void ref_program_free(struct vrt_device *device, struct vrt_program *base)

@@ -9,9 +9,12 @@ struct between {
     double weight;              /* of the second */
 };
 
-static struct between between(int i, int m, int n)
+static struct between between(enum vrt_resize_mode mode, int i, int m, int n)
 {
-    const double position = fmin(fmax((i + 0.5) * n / m - 0.5, 0), n - 1);
+    double position = fmin(fmax((i + 0.5) * n / m - 0.5, 0), n - 1);
+
+    if (mode == VRT_RESIZE_BILINEAR_CORNERS)
+        position = m > 1 ? (double)i * (n - 1) / (m - 1) : 0;
     const int first = (int)position;
 
     return (struct between){
@@ -21,10 +24,13 @@ static struct between between(int i, int m, int n)
     };
 }
 
-static double bilinear(const struct vrt_ref_view *in, const int at[4], struct vrt_shape out)
+static double bilinear(const struct vrt_ref_run *run, const int at[4])
 {
-    const struct between y = between(at[1], out.h, in->tensor->shape.h);
-    const struct between x = between(at[2], out.w, in->tensor->shape.w);
+    const enum vrt_resize_mode mode = run->op->resize.mode;
+    const struct vrt_shape out = run->op->out.shape;
+    const struct vrt_ref_view *in = &run->in[0];
+    const struct between y = between(mode, at[1], out.h, in->tensor->shape.h);
+    const struct between x = between(mode, at[2], out.w, in->tensor->shape.w);
     const double above = (1 - x.weight) * vrt_ref_get(in, at[0], y.first, x.first, at[3]) +
                          x.weight * vrt_ref_get(in, at[0], y.first, x.second, at[3]);
     const double below = (1 - x.weight) * vrt_ref_get(in, at[0], y.second, x.first, at[3]) +
@@ -39,8 +45,8 @@ void vrt_ref_resize(const struct vrt_ref_run *run)
 
     for (int at[4] = { 0 }; at[0] < out.d; vrt_ref_step(at, out)) {
         double x;
-        if (run->op->resize.mode == VRT_RESIZE_BILINEAR)
-            x = bilinear(&run->in[0], at, out);
+        if (run->op->resize.mode != VRT_RESIZE_NEAREST)
+            x = bilinear(run, at);
         else
             x = vrt_ref_get(&run->in[0], at[0], (int)((int64_t)at[1] * in.h / out.h),
                             (int)((int64_t)at[2] * in.w / out.w), at[3]);
