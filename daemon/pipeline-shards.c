@@ -121,15 +121,15 @@ static uint64_t devices_for(const struct vrt_pipeline *pipeline, const struct vr
 void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
 {
     const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
+    struct vrt_clip_rule rule = vrt_clip_runs(pipeline->info.recipe.clip_frames);
     int64_t n_left = INT_MAX;
 
     /* The container's count may be a few off: while frames come, there is one more. */
     if (pipeline->at_end)
         n_left = pipeline->n_ready;
     else if (pipeline->frames_total >= 0)
-        n_left = VRT_MAX(vrt_clip_n_shards(pipeline->frames_total,
-                                           pipeline->info.recipe.clip_frames) -
-                         pipeline->n_handed, pipeline->n_ready + 1);
+        n_left = VRT_MAX(vrt_clip_count(&rule, pipeline->frames_total) - pipeline->n_handed,
+                         pipeline->n_ready + 1);
     pipeline->job.n_ready = pipeline->n_ready;
     pipeline->job.n_left = (int)VRT_MIN(n_left, INT_MAX);
     pipeline->job.n_window = pipeline->live_max;

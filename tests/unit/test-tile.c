@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Tiles and shards: every pixel and frame exactly once, with the context it was promised. */
+/* Tiles: every pixel exactly once, with the context it was promised. */
 
-#include "frames/clip.h"
 #include "frames/tile.h"
 #include "test.h"
 
@@ -101,33 +100,6 @@ static void test_overlap(void)
     expect_int(vrt_tile_needs(1, 10, 0).overlap, 0);
 }
 
-static void test_clip(void)
-{
-    expect_int(vrt_clip_frames(640, 360), 4);
-    expect_int(vrt_clip_frames(160, 90), VRT_CLIP_FRAMES_MAX);
-    expect_int(vrt_clip_frames(1, 1), VRT_CLIP_FRAMES_MAX);
-    expect_int(vrt_clip_frames(1920, 1080), 1);
-    expect_int(vrt_clip_frames(32768, 32768), 1);
-    expect_int(vrt_clip_n_shards(0, 4), 0);
-    expect_int(vrt_clip_n_shards(1, 4), 1);
-    expect_int(vrt_clip_n_shards(8, 4), 2);
-    expect_int(vrt_clip_n_shards(9, 4), 3);
-}
-
-static void test_segments(void)
-{
-    static const int64_t lengths[] = { -1, 0, 1, 200, 100000, 1000000, 100000000 };
-
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        for (int clip = 1; clip <= VRT_CLIP_FRAMES_MAX; clip++) {
-            int64_t frames = vrt_clip_segment_frames(lengths[i], clip);
-            expect_int(frames % clip, 0);
-            expect_true(frames >= 1024);
-            expect_true(lengths[i] < 0 || vrt_clip_n_shards(lengths[i], (int)frames) <= 128);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -135,8 +107,6 @@ int main(int argc, char **argv)
         { "refine", test_refine },
         { "restore", test_restore },
         { "overlap", test_overlap },
-        { "clip", test_clip },
-        { "segments", test_segments },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

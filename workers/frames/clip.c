@@ -3,12 +3,17 @@
 /*
  * Small shards: the first frames come out soon, the last ones keep all devices busy to the end, and
  * little memory lies in queues. Large enough that the loop isn't asked thousands of times a second.
+ * For a network that sees whole clips their length is a matter of quality and memory, and the
+ * recipe's.
  */
 
 #include "frames/clip.h"
 
-/* Pixels that a shard should have at least. */
-#define SHARD_PIXELS (1 << 20)
+#include "base/macro.h"
+
+/* Pixels that a run should have at least, and frames at most. */
+#define RUN_PIXELS (1 << 20)
+#define RUN_FRAMES_MAX 8
 
 /* A segment is about 40 s long; a file of a segment stays open until the end. */
 #define SEGMENT_FRAMES_MIN 1024
@@ -21,21 +26,97 @@ int vrt_clip_frames(int width, int height)
 {
     int64_t pixels = (int64_t)width * height;
 
-    if (pixels * VRT_CLIP_FRAMES_MAX <= SHARD_PIXELS)
-        return VRT_CLIP_FRAMES_MAX;
-    return pixels >= SHARD_PIXELS ? 1 : (int)(SHARD_PIXELS / pixels);
+    if (pixels * RUN_FRAMES_MAX <= RUN_PIXELS)
+        return RUN_FRAMES_MAX;
+    return pixels >= RUN_PIXELS ? 1 : (int)(RUN_PIXELS / pixels);
 }
 
-int64_t vrt_clip_n_shards(int64_t n_frames, int clip_frames)
+struct vrt_clip_rule vrt_clip_runs(int frames)
 {
-    return n_frames / clip_frames + (n_frames % clip_frames > 0);
+    return (struct vrt_clip_rule){ .lap = { .size = frames }, .least = 1, .multiple = 1 };
 }
 
-int64_t vrt_clip_segment_frames(int64_t n_frames, int clip_frames)
+static int64_t round_up(int64_t value, int64_t multiple)
+{
+    return value / multiple * multiple + (value % multiple ? multiple : 0);
+}
+
+int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames)
+{
+    if (n_frames <= 0)
+        return 0;
+    if (rule->temporal)
+        return vrt_lap_count(&rule->lap, n_frames);
+    return round_up(n_frames, rule->lap.size) / rule->lap.size;
+}
+
+int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames)
+{
+    int64_t depth;
+
+    if (!rule->temporal || n_frames >= rule->lap.size)
+        return (int)VRT_MIN(n_frames, rule->lap.size);
+    depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->lap.size);
+    return (int)VRT_MAX(depth, rule->least);
+}
+
+static bool find_run(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known, bool open,
+                     struct vrt_clip *ret_clip)
+{
+    int64_t first = index * rule->lap.size, left = n_known - first;
+    int n = (int)VRT_MIN(left, rule->lap.size);
+
+    if (n < 1 || (open && n < rule->lap.size))
+        return false;
+    *ret_clip = (struct vrt_clip){ index, first, n, n, n };
+    return true;
+}
+
+bool vrt_clip_find(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known, bool open,
+                   struct vrt_clip *ret_clip)
+{
+    const struct vrt_lap *lap = &rule->lap;
+    int64_t length = open ? VRT_LAP_ENDLESS : n_known, first, end, before = 0;
+
+    if (!rule->temporal)
+        return find_run(rule, index, n_known, open, ret_clip);
+    if (index >= vrt_clip_count(rule, length))
+        return false;
+    first = vrt_lap_start(lap, length, index);
+    end = vrt_lap_end(lap, length, index);
+    if (open && end + vrt_lap_ahead(lap) > n_known)
+        return false;
+    if (index > 0)
+        before = vrt_lap_end(lap, length, index - 1);
+    *ret_clip = (struct vrt_clip){
+        .index = index,
+        .first = first,
+        .n = (int)(end - first),
+        .n_new = (int)(end - before),
+        .depth = vrt_clip_depth(rule, end - first),
+    };
+    return true;
+}
+
+struct vrt_share vrt_clip_share(const struct vrt_clip_rule *rule, const struct vrt_clip *clip,
+                                int i, int64_t n_known, bool open)
+{
+    if (!rule->temporal)
+        return (struct vrt_share){ 1, 1, 1 };
+    return vrt_lap_share(&rule->lap, open ? VRT_LAP_ENDLESS : n_known, clip->index,
+                         clip->first + i);
+}
+
+int vrt_clip_source(int n, int at)
+{
+    int place = at % (2 * n);
+
+    return place < n ? place : 2 * n - 1 - place;
+}
+
+int64_t vrt_clip_segment_frames(int64_t n_frames, int frames)
 {
     int64_t wanted = n_frames < 0 ? SEGMENT_FRAMES_UNKNOWN : n_frames / SEGMENTS_MAX + 1;
 
-    if (wanted < SEGMENT_FRAMES_MIN)
-        wanted = SEGMENT_FRAMES_MIN;
-    return vrt_clip_n_shards(wanted, clip_frames) * clip_frames;
+    return round_up(VRT_MAX(wanted, SEGMENT_FRAMES_MIN), frames);
 }
