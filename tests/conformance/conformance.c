@@ -12,7 +12,7 @@
 #include "tests/conformance/memory.h"
 #include "tests/unit/test.h"
 
-#define MAX_PARAMS 8
+#define MAX_PARAMS 16
 #define MAX_ARRAYS 256
 
 /* Norms over less say nothing that the elements don't. */
@@ -121,21 +121,24 @@ struct vrt_tensor conf_output(struct conf *t, struct conf_spec spec)
     return conf_memory_add(&t->memory, spec, NULL);
 }
 
-int conf_param(struct conf *t, int n_dims, const int *dims, float range, const float **ret_values)
+int conf_param(struct conf *t, enum vrt_param_use use, const int dims[4], float range,
+               const float **ret_values)
 {
     struct vrt_param *param = &t->params[t->n_params];
     size_t n = 1;
 
     expect_true(t->n_params < MAX_PARAMS);
-    *param = (struct vrt_param){ .name = "param", .n_dims = n_dims };
-    for (int i = 0; i < n_dims; i++) {
-        param->dims[i] = dims[i];
+    *param = (struct vrt_param){ .name = "param", .use = use };
+    for (int i = 0; i < 4 && dims[i]; i++) {
+        param->dims[param->n_dims++] = dims[i];
         n *= (size_t)dims[i];
     }
+    const bool is_rounded = param->n_dims > 1 && (use == VRT_PARAM_WEIGHT ||
+                                                  use == VRT_PARAM_WEIGHT_DEFORM);
     float *values = keep(t, n, sizeof(float));
     for (size_t i = 0; i < n; i++) {
         const float x = random_float(t, range);
-        values[i] = n_dims == 4 ? conf_rounded(x, t->replica_dtype) : x;
+        values[i] = is_rounded ? conf_rounded(x, t->replica_dtype) : x;
     }
     param->data = values;
     *ret_values = values;

@@ -69,10 +69,11 @@ struct vrt_tensor conf_output(struct conf *t, struct conf_spec spec);
 struct conf_spec conf_dense(enum vrt_dtype dtype, int d, int h, int w, int c);
 
 /*
- * A param of the replica with values uniform in [-range, range], exact in `dtype` where it has 4
- * dimensions. Return: its index.
+ * A param of the replica with values uniform in [-range, range], exact in the type that its use
+ * gives it. `dims` ends with a zero where it is shorter than 4. Return: its index.
  */
-int conf_param(struct conf *t, int n_dims, const int *dims, float range, const float **ret_values);
+int conf_param(struct conf *t, enum vrt_param_use use, const int dims[4], float range,
+               const float **ret_values);
 
 /* The replica's type; the default is f32. Before the first conf_param(). */
 void conf_replica_dtype(struct conf *t, enum vrt_dtype dtype);

@@ -11,17 +11,25 @@ enum types {
     BF16_TO_F32,                /* and residual f32: a network's last convolution */
     F32_TO_BF16,
     ALL_F16,
+    F32_IN_BF16,                /* weights that stay f32 in a network of bf16 */
     TYPES_COUNT,
 };
 
 static const struct {
     enum vrt_dtype in, residual, out;
+    enum vrt_dtype replica;
+    enum vrt_param_use use;
 } types[] = {
-    [ALL_F32] = { VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_F32 },
-    [ALL_BF16] = { VRT_DTYPE_BF16, VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
-    [BF16_TO_F32] = { VRT_DTYPE_BF16, VRT_DTYPE_F32, VRT_DTYPE_F32 },
-    [F32_TO_BF16] = { VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_BF16 },
-    [ALL_F16] = { VRT_DTYPE_F16, VRT_DTYPE_F16, VRT_DTYPE_F16 },
+    [ALL_F32] = { VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_PARAM_WEIGHT },
+    [ALL_BF16] = { VRT_DTYPE_BF16, VRT_DTYPE_BF16, VRT_DTYPE_BF16, VRT_DTYPE_BF16,
+                   VRT_PARAM_WEIGHT },
+    [BF16_TO_F32] = { VRT_DTYPE_BF16, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_BF16,
+                      VRT_PARAM_WEIGHT },
+    [F32_TO_BF16] = { VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_BF16, VRT_DTYPE_F32,
+                      VRT_PARAM_WEIGHT },
+    [ALL_F16] = { VRT_DTYPE_F16, VRT_DTYPE_F16, VRT_DTYPE_F16, VRT_DTYPE_F16, VRT_PARAM_WEIGHT },
+    [F32_IN_BF16] = { VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_DTYPE_BF16,
+                      VRT_PARAM_WEIGHT_F32 },
 };
 
 struct conv {
@@ -166,13 +174,15 @@ static void run_conv2d(struct conf *t, int i)
     };
 
     /* Weights are such that sums are of the size of 1, whatever their number of terms. */
-    conf_replica_dtype(t, types[conv->types].in);
-    op.conv2d.weight = conf_param(t, 4, (int[4]){ conv->o, conv->i, conv->k, conv->k },
+    conf_replica_dtype(t, types[conv->types].replica);
+    op.conv2d.weight = conf_param(t, types[conv->types].use,
+                                  (int[4]){ conv->o, conv->i, conv->k, conv->k },
                                   sqrtf(9 / fan), &arrays.weight);
     if (conv->has_bias)
-        op.conv2d.bias = conf_param(t, 1, &conv->o, 0.5f, &arrays.bias);
+        op.conv2d.bias = conf_param(t, VRT_PARAM_WEIGHT, (int[4]){ conv->o }, 0.5f, &arrays.bias);
     if (conv->activation == VRT_ACTIVATION_PRELU)
-        op.conv2d.slopes = conf_param(t, 1, &conv->o, 1, &arrays.slopes);
+        op.conv2d.slopes = conf_param(t, VRT_PARAM_WEIGHT, (int[4]){ conv->o }, 1,
+                                      &arrays.slopes);
     op.in[0] = conf_input(t, (struct conf_spec){ types[conv->types].in, in, conv->in_view, 0 },
                           &arrays.x);
     if (conv->has_residual)
