@@ -29,7 +29,9 @@ static struct vrt_tensor tensor(int place, int h, int w, int c)
 static void rows_read(const struct vrt_op *op, int y, int rows[2])
 {
     const int in_h = op->in[0].shape.h, out_h = op->out.shape.h;
-    const double at = (y + 0.5) * in_h / out_h - 0.5;
+    const double at = op->kind == VRT_OP_RESIZE && op->resize.mode == VRT_RESIZE_BILINEAR_CORNERS
+                          ? y * (in_h - 1.0) / VRT_MAX(out_h - 1, 1)
+                          : (y + 0.5) * in_h / out_h - 0.5;
 
     switch (op->kind) {
     case VRT_OP_CONV2D:
@@ -43,6 +45,10 @@ static void rows_read(const struct vrt_op *op, int y, int rows[2])
     case VRT_OP_SPACE_TO_DEPTH:
         rows[0] = y * op->space_to_depth.r;
         rows[1] = rows[0] + op->space_to_depth.r;
+        break;
+    case VRT_OP_AVGPOOL2:
+        rows[0] = y * 2;
+        rows[1] = rows[0] + 2;
         break;
     case VRT_OP_RESIZE:
         rows[0] = (int)floor(at);
@@ -207,6 +213,33 @@ static void test_scales(void)
     }
 }
 
+/* To fewer rows and to more, each way of resizing, and what halves them. */
+static void test_resized(void)
+{
+    for (int in_h = 1; in_h <= 40; in_h += 3) {
+        for (int out_h = 1; out_h <= 40; out_h += 3) {
+            const struct vrt_tensor a = tensor(0, in_h, 6, 4), b = tensor(1, in_h, 6, 4);
+            const struct vrt_tensor c = tensor(2, out_h, 6, 4);
+            const struct vrt_op first = other(VRT_OP_LAYERNORM, &a, &b);
+            for (int mode = VRT_RESIZE_BILINEAR; mode <= VRT_RESIZE_BILINEAR_CORNERS; mode++) {
+                struct vrt_op resize = other(VRT_OP_RESIZE, &b, &c);
+                resize.resize.mode = (enum vrt_resize_mode)mode;
+                for (int rows = 1; rows <= 7; rows++) {
+                    const struct vrt_cpu_order_step before = step(&first, rows, 1);
+                    const struct vrt_cpu_order_step after = step(&resize, 8 - rows, 1);
+                    expect_true(check(&before, &after));
+                }
+            }
+        }
+        const struct vrt_tensor large = tensor(0, 2 * in_h, 12, 4), small = tensor(1, in_h, 6, 4);
+        const struct vrt_tensor end = tensor(2, in_h, 6, 4);
+        const struct vrt_op pool = other(VRT_OP_AVGPOOL2, &large, &small);
+        const struct vrt_op last = conv(&small, &end, 7);
+        const struct vrt_cpu_order_step before = step(&pool, 3, 1), after = step(&last, 2, 2);
+        expect_true(check(&before, &after));
+    }
+}
+
 /* Channels of a wide tensor side by side: a dense block. */
 static void test_slices(void)
 {
@@ -229,12 +262,18 @@ static void test_refused(void)
     const struct vrt_tensor a = tensor(0, 32, 10, 8), b = tensor(1, 32, 10, 8);
     const struct vrt_tensor narrow = tensor(0, 32, 10, 4);
     const struct vrt_op first = conv(&a, &b, 3), to_narrow = conv(&b, &narrow, 3);
-    const struct vrt_op back = conv(&b, &a, 3), pad = other(VRT_OP_PAD, &b, &a);
+    const struct vrt_op back = conv(&b, &a, 3);
+    static const enum vrt_op_kind from_anywhere[] = {
+        VRT_OP_PAD, VRT_OP_WARP, VRT_OP_DEFORM_CONV2D, VRT_OP_WINDOW_ATTENTION,
+    };
     struct vrt_cpu_order_step before = step(&first, 8, 1), after = step(&to_narrow, 8, 1);
 
     expect_true(!check(&before, &after));
-    after = step(&pad, 8, 1);
-    expect_true(!check(&before, &after));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(from_anywhere); i++) {
+        const struct vrt_op op = other(from_anywhere[i], &b, &a);
+        after = step(&op, 8, 1);
+        expect_true(!check(&before, &after));
+    }
 
     /* Scratch memory: each thread's own in the same place, or over the other's or a tensor. */
     after = step(&back, 8, 1);
@@ -267,6 +306,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "chain", test_chain },
         { "scales", test_scales },
+        { "resized", test_resized },
         { "slices", test_slices },
         { "refused", test_refused },
     };

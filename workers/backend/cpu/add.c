@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* add: out = a * scale + b, in runs of columns */
+/* add: out = a * scale + b, in runs of columns; a may be the same at each place */
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rows.h"
@@ -17,17 +17,32 @@ static void add_run(const float *a, const float *b, float scale, float *out, siz
         out[i] = a[i] * scale + b[i];
 }
 
+/* The channels at a's only place, n times, in `scratch`. */
+static const float *repeated(const struct vrt_cpu_call *call, int n, float *scratch)
+{
+    const struct vrt_tensor *a = &call->op->in[0];
+    const int c = a->shape.c;
+
+    vrt_cpu_load(a->dtype, vrt_cpu_at(a, call->in[0], 0, 0, 0), scratch, (size_t)c);
+    for (int i = c; i < n * c; i++)
+        scratch[i] = scratch[i - c];
+    return scratch;
+}
+
 static void add_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
     const int w = op->out.shape.w, c = op->out.shape.c, columns = vrt_cpu_run_columns(c);
     const size_t step = vrt_cpu_run_bytes(1, c) / sizeof(float);
     float *scratch = call->scratch;
+    const bool same = !vrt_shape_equal(op->in[0].shape, op->out.shape);
+    const float *everywhere = same ? repeated(call, VRT_MIN(columns, w), scratch) : NULL;
 
     for (int y = y0; y < y1; y++)
     for (int x = 0; x < w; x += columns) {
         const int n = VRT_MIN(columns, w - x), at[3] = { d, y, x };
-        const float *a = vrt_cpu_row_get(&op->in[0], call->in[0], at, n, scratch);
+        const float *a =
+            same ? everywhere : vrt_cpu_row_get(&op->in[0], call->in[0], at, n, scratch);
         const float *b = vrt_cpu_row_get(&op->in[1], call->in[1], at, n, scratch + step);
         float *out = vrt_cpu_row_target(&op->out, call->out, at, scratch + 2 * step);
 

@@ -20,12 +20,24 @@ static inline void spread(const float *restrict in, float *restrict out, int n, 
         out[(x * r + j) * c + k] = in[((x * c + k) * r + i) * r + j];
 }
 
-/* The scales that networks have, known to the compiler. */
-static void spread_any(const float *in, float *out, const int n_c_r[3], int i)
+/* in [n,r,r,C]: columns first; out [n*r,C]: row i of the blocks */
+static void spread_blocks(const float *restrict in, float *restrict out, int n, int c, int r, int i)
 {
-    const int n = n_c_r[0], c = n_c_r[1], r = n_c_r[2];
+    for (int x = 0; x < n; x++)
+    for (int j = 0; j < r; j++)
+    for (int k = 0; k < c; k++)
+        out[(x * r + j) * c + k] = in[((x * r + j) * r + i) * c + k];
+}
 
-    if (r == 2 && c == 3)
+/* The scales that networks have, known to the compiler. */
+static void spread_any(const struct vrt_op_depth_to_space *attr, const float *in, float *out,
+                       const int n_c[2], int i)
+{
+    const int n = n_c[0], c = n_c[1], r = attr->r;
+
+    if (attr->order == VRT_SHUFFLE_BLOCKS)
+        spread_blocks(in, out, n, c, r, i);
+    else if (r == 2 && c == 3)
         spread(in, out, n, 3, 2, i);
     else if (r == 4 && c == 3)
         spread(in, out, n, 3, 4, i);
@@ -95,7 +107,7 @@ static void depth_to_space_rows(const struct vrt_cpu_call *call, int d, int y0, 
         const float *src = vrt_cpu_row_get(in, call->in[0], in_at, n, scratch);
         float *target = vrt_cpu_row_target(out, call->out, at, scratch + step);
 
-        spread_any(src, target, (int[3]){ n, c, r }, y % r);
+        spread_any(&op->depth_to_space, src, target, (int[2]){ n, c }, y % r);
         if (has_base) {
             const int first = x * r / repeat_x, last = ((x + n) * r - 1) / repeat_x;
             const int base_at[3] = { d, y / repeat_y, first };

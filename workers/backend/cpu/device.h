@@ -23,14 +23,6 @@ struct vrt_cpu_buffer {
     char *data;                 /* aligned to 64 bytes at least */
 };
 
-/* A param: the weights of a convolution, packed for oneDNN or our own loops, or any other array. */
-struct vrt_cpu_param {
-    struct vrt_conv_weights *weights;
-    struct vrt_narrow_weights *narrow;
-    float *values;
-    size_t n_values;
-};
-
 struct vrt_cpu_replica {
     struct vrt_replica base;
     size_t n_params;

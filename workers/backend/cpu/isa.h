@@ -22,18 +22,37 @@
 /* The name of `name` in this build: vrt_cpu_avx2_add for "add". VRT_CPU_ISA comes from meson. */
 #define VRT_CPU_NAME(name) VRT_CPU_PASTE(VRT_CPU_ISA, name)
 
+struct vrt_conv_weights;
+struct vrt_narrow_weights;
+
+/* A param: the weights of a convolution, packed for oneDNN or our own loops, or any other array. */
+struct vrt_cpu_param {
+    struct vrt_conv_weights *weights;
+    struct vrt_narrow_weights *narrow;
+    float *values;              /* of a deform_conv2d: packed, see deform.h */
+    size_t n_values;
+    enum vrt_dtype dtype;       /* to which the values are rounded, and what they multiply, too */
+};
+
 /* One run of one op: the op, where its tensors are (element (0,0,0,0) of each), and scratch. */
 struct vrt_cpu_call {
     const struct vrt_op *op;
+    const struct vrt_cpu_param *params;     /* the replica's, by the op's indices */
     const void *in[VRT_OP_MAX_IN];
     void *out, *out_more[2];
     void *scratch;              /* of this thread: scratch_bytes(op), aligned to 64 */
     void *shared;               /* of all: shared_bytes(op) */
 };
 
+/* Bytes of a row's elements. */
+static inline size_t vrt_cpu_tensor_row_bytes(const struct vrt_tensor *t)
+{
+    return (size_t)t->shape.w * (size_t)t->shape.c * vrt_dtype_size(t->dtype);
+}
+
 struct vrt_cpu_kernel {
-    /* Computes rows [y0, y1) of frame d of the output (rgb_to_yuv: of the first plane; range:
-     * looks at those rows of the input). */
+    /* Computes rows [y0, y1) of frame d of the output (rgb_to_yuv: of the first plane), or looks
+     * at those of in[0]. */
     void (*rows)(const struct vrt_cpu_call *call, int d, int y0, int y1);
 
     /* Of each thread. NULL: none. */
@@ -42,11 +61,17 @@ struct vrt_cpu_kernel {
     /* Of all threads together. NULL: none. */
     size_t (*shared_bytes)(const struct vrt_op *op);
 
-    /* Optional: called for each frame once all rows are done. */
+    /* Optional: called for each frame of the output once all rows are done. */
     void (*join)(const struct vrt_cpu_call *call, int d);
 
     /* Bands begin at multiples of this many rows. NULL: 1. */
     int (*align_rows)(const struct vrt_op *op);
+
+    /* What a row costs, as bytes that a plain op would have to write in that time. NULL: those of
+     * a row of what is cut. */
+    size_t (*row_bytes)(const struct vrt_op *op);
+
+    bool cuts_input;            /* the rows are in[0]'s: the output is a few numbers */
 };
 
 /* What follows a convolution's sums: out = activation(sums) * scale + residual. */

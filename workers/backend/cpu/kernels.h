@@ -7,11 +7,19 @@
 #include "backend/cpu/isa.h"
 
 #define vrt_cpu_isa_table VRT_CPU_NAME(isa_table)
+#define vrt_cpu_op_layernorm VRT_CPU_NAME(op_layernorm)
+#define vrt_cpu_op_deform_conv2d VRT_CPU_NAME(op_deform_conv2d)
+#define vrt_cpu_op_flow_offsets VRT_CPU_NAME(op_flow_offsets)
+#define vrt_cpu_op_warp VRT_CPU_NAME(op_warp)
 #define vrt_cpu_op_depth_to_space VRT_CPU_NAME(op_depth_to_space)
 #define vrt_cpu_op_space_to_depth VRT_CPU_NAME(op_space_to_depth)
 #define vrt_cpu_op_resize VRT_CPU_NAME(op_resize)
+#define vrt_cpu_op_avgpool2 VRT_CPU_NAME(op_avgpool2)
 #define vrt_cpu_op_concat VRT_CPU_NAME(op_concat)
 #define vrt_cpu_op_add VRT_CPU_NAME(op_add)
+#define vrt_cpu_op_affine VRT_CPU_NAME(op_affine)
+#define vrt_cpu_op_mean VRT_CPU_NAME(op_mean)
+#define vrt_cpu_op_fill VRT_CPU_NAME(op_fill)
 #define vrt_cpu_op_copy VRT_CPU_NAME(op_copy)
 #define vrt_cpu_op_pad VRT_CPU_NAME(op_pad)
 #define vrt_cpu_op_yuv_to_rgb VRT_CPU_NAME(op_yuv_to_rgb)
@@ -23,11 +31,19 @@
 
 extern const struct vrt_cpu_isa vrt_cpu_isa_table;
 
+extern const struct vrt_cpu_kernel vrt_cpu_op_layernorm;
+extern const struct vrt_cpu_kernel vrt_cpu_op_deform_conv2d;
+extern const struct vrt_cpu_kernel vrt_cpu_op_flow_offsets;
+extern const struct vrt_cpu_kernel vrt_cpu_op_warp;
 extern const struct vrt_cpu_kernel vrt_cpu_op_depth_to_space;
 extern const struct vrt_cpu_kernel vrt_cpu_op_space_to_depth;
 extern const struct vrt_cpu_kernel vrt_cpu_op_resize;
+extern const struct vrt_cpu_kernel vrt_cpu_op_avgpool2;
 extern const struct vrt_cpu_kernel vrt_cpu_op_concat;
 extern const struct vrt_cpu_kernel vrt_cpu_op_add;
+extern const struct vrt_cpu_kernel vrt_cpu_op_affine;
+extern const struct vrt_cpu_kernel vrt_cpu_op_mean;
+extern const struct vrt_cpu_kernel vrt_cpu_op_fill;
 extern const struct vrt_cpu_kernel vrt_cpu_op_copy;
 extern const struct vrt_cpu_kernel vrt_cpu_op_pad;
 extern const struct vrt_cpu_kernel vrt_cpu_op_yuv_to_rgb;

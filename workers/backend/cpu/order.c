@@ -53,6 +53,14 @@ static int reach_of(const struct vrt_op *op)
     switch (op->kind) {
     case VRT_OP_CONV2D:
         return op->conv2d.kernel / 2;
+    case VRT_OP_LINEAR:
+    case VRT_OP_LAYERNORM:
+    case VRT_OP_GEGLU:
+    case VRT_OP_FLOW_OFFSETS:
+    case VRT_OP_AVGPOOL2:
+    case VRT_OP_AFFINE:
+    case VRT_OP_MEAN:
+    case VRT_OP_FILL:
     case VRT_OP_DEPTH_TO_SPACE:
     case VRT_OP_SPACE_TO_DEPTH:
     case VRT_OP_CONCAT:

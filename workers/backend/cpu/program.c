@@ -72,23 +72,11 @@ static bool is_supported_type(const struct vrt_cpu_device *cpu, const struct vrt
     return op->kind != VRT_OP_CONV2D || vrt_dnnl_supports(cpu->dnnl, t->dtype);
 }
 
-/* Whether the kernel of that kind knows what this op asks of it. */
-static bool knows_option(const struct vrt_op *op)
-{
-    switch (op->kind) {
-    case VRT_OP_DEPTH_TO_SPACE: return op->depth_to_space.order == VRT_SHUFFLE_PIXELS;
-    case VRT_OP_SPACE_TO_DEPTH: return op->space_to_depth.order == VRT_SHUFFLE_PIXELS;
-    case VRT_OP_RESIZE: return op->resize.mode != VRT_RESIZE_BILINEAR_CORNERS;
-    case VRT_OP_ADD: return vrt_shape_equal(op->in[0].shape, op->out.shape);
-    default: return true;
-    }
-}
-
 bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
 
-    if ((op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind]) || !knows_option(op))
+    if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
         return false;
     for (int i = 0; i < op->n_in; i++)
         if (vrt_op_in(op, i) && !is_supported_type(cpu, op, vrt_op_in(op, i)))
@@ -186,11 +174,6 @@ static void run_join(const void *context, int unit, int thread)
     step->kernel->join(&step->call, unit);
 }
 
-static size_t row_bytes(const struct vrt_tensor *t)
-{
-    return (size_t)t->shape.w * (size_t)t->shape.c * vrt_dtype_size(t->dtype);
-}
-
 static void add_task(struct step *step, int n_units,
                      void (*run)(const void *context, int unit, int thread))
 {
@@ -202,12 +185,10 @@ static void add_task(struct step *step, int n_units,
     step->n_tasks++;
 }
 
-/* Cuts the frames into units of about unit_bytes, of rows of so many bytes. */
-static void cut(struct step *step, size_t unit_bytes, size_t bytes, int align)
+/* Cuts frames of this shape into units of about unit_bytes, of rows of so many bytes. */
+static void cut(struct step *step, struct vrt_shape shape, size_t unit_bytes, size_t bytes,
+                int align)
 {
-    const struct vrt_op *op = &step->op;
-    /* The result of `range` is four numbers: what there is to cut is what it reads. */
-    const struct vrt_shape shape = op->kind == VRT_OP_RANGE ? op->in[0].shape : op->out.shape;
     const int rows = (int)VRT_MIN(VRT_MAX(unit_bytes / bytes, 1), (size_t)shape.h);
 
     step->cut = (struct vrt_cpu_cut){
@@ -231,7 +212,8 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
     int r;
 
     if (weight->narrow) {
-        cut(step, NARROW_UNIT_BYTES, row_bytes(&step->op.in[0]), 1);
+        cut(step, step->op.out.shape, NARROW_UNIT_BYTES,
+            vrt_cpu_tensor_row_bytes(&step->op.in[0]), 1);
         step->scratch_bytes = aligned(vrt_narrow_scratch_bytes(&step->op));
         add_task(step, vrt_cpu_cut_n_units(&step->cut), run_narrow);
         r = vrt_narrow_new(&step->op, weight->narrow, params.bias, params.slopes, &step->narrow);
@@ -249,29 +231,31 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
 static void plan_rows(struct step *step)
 {
     const struct vrt_op *op = &step->op;
-    const int align = step->kernel->align_rows ? step->kernel->align_rows(op) : 1;
-    size_t bytes = row_bytes(&op->out);
+    const struct vrt_cpu_kernel *kernel = step->kernel;
+    const struct vrt_tensor *what = kernel->cuts_input ? &op->in[0] : &op->out;
+    const int align = kernel->align_rows ? kernel->align_rows(op) : 1;
 
-    if (op->kind == VRT_OP_RGB_TO_YUV || op->kind == VRT_OP_RANGE)
-        bytes = row_bytes(&op->in[0]);
-    cut(step, UNIT_BYTES, bytes, align);
-    step->scratch_bytes = kernel_scratch_bytes(step->kernel, op);
+    cut(step, what->shape, UNIT_BYTES,
+        kernel->row_bytes ? kernel->row_bytes(op) : vrt_cpu_tensor_row_bytes(what), align);
+    step->scratch_bytes = kernel_scratch_bytes(kernel, op);
     add_task(step, vrt_cpu_cut_n_units(&step->cut), run_rows);
-    if (step->kernel->join)
-        add_task(step, op->in[0].shape.d, run_join);
+    if (kernel->join)
+        add_task(step, op->out.shape.d, run_join);
 }
 
 static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params *params,
                      struct vrt_cpu_program *program, const struct vrt_op *op)
 {
     struct step *step = &program->steps[program->n_steps++];
+    const struct vrt_cpu_replica *replica =
+        params->replica ? vrt_container_of(params->replica, struct vrt_cpu_replica, base) : NULL;
 
     step->program = program;
     step->op = *op;
     step->kernel = cpu->isa->kernels[op->kind];
     if (!step->kernel)
-        return plan_conv(cpu, vrt_container_of(params->replica, struct vrt_cpu_replica, base),
-                         step);
+        return plan_conv(cpu, replica, step);
+    step->call.params = replica ? replica->params : NULL;
     plan_rows(step);
     return 0;
 }

@@ -121,4 +121,5 @@ const struct vrt_cpu_kernel vrt_cpu_op_range = {
     .scratch_bytes = range_scratch_bytes,
     .shared_bytes = range_shared_bytes,
     .join = range_join,
+    .cuts_input = true,
 };

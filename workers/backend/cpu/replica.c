@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/deform.h"
 #include "backend/cpu/device.h"
+#include "backend/half.h"
 
 /* Whether it can be the weight of a conv2d. */
 static bool is_convolution(const struct vrt_param *param)
@@ -31,6 +33,27 @@ static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_
     return 0;
 }
 
+/* [O,I,3,3] as "backend/cpu/deform.h" says. */
+static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
+                       struct vrt_cpu_param *ret_param)
+{
+    const int n_out = param->dims[0], n_in = param->dims[1];
+    const size_t row = vrt_cpu_deform_row(n_out);
+    const float *from = param->data;
+
+    ret_param->n_values = 9 * (size_t)n_in * row;
+    ret_param->values = calloc(ret_param->n_values, sizeof(float));
+    if (!ret_param->values)
+        return vrt_raise(-ENOMEM);
+    ret_param->dtype = dtype;
+    for (int o = 0; o < n_out; o++)
+    for (int i = 0; i < n_in; i++)
+    for (int t = 0; t < 9; t++, from++)
+        ret_param->values[((size_t)t * (size_t)n_in + (size_t)i) * row + (size_t)o] =
+            dtype == VRT_DTYPE_BF16 ? vrt_f32_from_bf16(vrt_bf16_from_f32(*from)) : *from;
+    return 0;
+}
+
 int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
                         size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica)
 {
@@ -50,7 +73,9 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
         struct vrt_cpu_param *param = &replica->params[replica->n_params++];
         const enum vrt_dtype kept = params[i].use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : dtype;
 
-        if (!is_convolution(&params[i]))
+        if (params[i].use == VRT_PARAM_WEIGHT_DEFORM)
+            r = keep_deform(&params[i], kept, param);
+        else if (!is_convolution(&params[i]))
             r = keep_values(&params[i], param);
         else if (vrt_narrow_fits(params[i].dims, kept))
             r = vrt_narrow_weights_new(&params[i], kept, &param->narrow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * resize: nearest and bilinear
+ * resize: nearest and bilinear, with corners on corners or edges on edges
  *
  * Bilinear is done first down, then across: two rows of the input are blended whole, and each
  * pixel of the output then blends two neighbours of that. Nearest is the same with weight 0.
@@ -65,6 +65,8 @@ static struct tap find_tap(enum vrt_resize_mode mode, int i, int n_in, int n_out
     }
 
     double at = (i + 0.5) * n_in / n_out - 0.5;
+    if (mode == VRT_RESIZE_BILINEAR_CORNERS)
+        at = n_out > 1 ? (double)i * (n_in - 1) / (n_out - 1) : 0;
     at = at > 0 ? at : 0;
     tap.first = VRT_MIN((int)at, n_in - 1);
     tap.second = VRT_MIN(tap.first + 1, n_in - 1);

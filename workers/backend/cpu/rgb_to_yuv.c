@@ -218,8 +218,15 @@ static int rgb_to_yuv_align_rows(const struct vrt_op *op)
     return 1 << op->colour.shift_y;
 }
 
+/* What is read is more than what is written. */
+static size_t rgb_to_yuv_row_bytes(const struct vrt_op *op)
+{
+    return vrt_cpu_tensor_row_bytes(&op->in[0]);
+}
+
 const struct vrt_cpu_kernel vrt_cpu_op_rgb_to_yuv = {
     .rows = rgb_to_yuv_rows,
     .scratch_bytes = rgb_to_yuv_scratch_bytes,
     .align_rows = rgb_to_yuv_align_rows,
+    .row_bytes = rgb_to_yuv_row_bytes,
 };

@@ -20,6 +20,16 @@ static void scatter(const float *in, float *out, int n, int c, const int r, int 
         out[((x * c + k) * r + i) * r + j] = in[(x * r + j) * c + k];
 }
 
+/* in [n*r,C] is row i of the r x r blocks, out [n,r,r,C]: columns first */
+static void scatter_blocks(const float *restrict in, float *restrict out, int n, int c, int r,
+                           int i)
+{
+    for (int x = 0; x < n; x++)
+    for (int j = 0; j < r; j++)
+    for (int k = 0; k < c; k++)
+        out[((x * r + j) * r + i) * c + k] = in[(x * r + j) * c + k];
+}
+
 static void space_to_depth_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct vrt_op *op = call->op;
@@ -36,8 +46,12 @@ static void space_to_depth_rows(const struct vrt_cpu_call *call, int d, int y0, 
 
         for (int i = 0; i < r; i++) {
             const int in_at[3] = { d, y * r + i, x * r };
+            const float *row = vrt_cpu_row_get(in, call->in[0], in_at, n * r, gathered);
 
-            scatter(vrt_cpu_row_get(in, call->in[0], in_at, n * r, gathered), target, n, c, r, i);
+            if (op->space_to_depth.order == VRT_SHUFFLE_BLOCKS)
+                scatter_blocks(row, target, n, c, r, i);
+            else
+                scatter(row, target, n, c, r, i);
         }
         vrt_cpu_row_put(out, call->out, at, n, target);
     }

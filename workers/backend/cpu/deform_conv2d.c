@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * deform_conv2d: what each tap of a place takes is gathered in a row of a panel, and the panel
+ * multiplied with the weights
+ *
+ * A panel holds the samples of some places in the order of the output's, whatever rows they are
+ * of; a row of it is [groups, 9, I/groups]. The sums of an output are those of its place alone, in
+ * the order of the panel's row: neither the panel's length nor what else is in it matters.
+ */
+
+#include <string.h>
+
+#include "backend/cpu/deform.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/rows.h"
+#include "backend/cpu/vector.h"
+#include "backend/half.h"
+
+/* What is multiplied at once: sums of so many places, in so many vectors, stay in registers. */
+#define TILE_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
+#define TILE_VECTORS 3
+
+/* The panel stays in the second-level cache, beside some of the weights. */
+#define PANEL_BYTES (192 * 1024)
+#define MAX_PLACES 64
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+_Static_assert(TILE_VECTORS * VRT_CPU_VECTOR_FLOATS <= VRT_CPU_DEFORM_SPARE,
+               "a tile reads no further than a row of weights reaches");
+
+/* Where the samples of one place lie: arrays of [9*G], a channel group's taps side by side. */
+struct taps {
+    int *top, *bottom, *left, *right;
+    float *top_left, *top_right, *bottom_left, *bottom_right;   /* weights: 0 outside */
+};
+
+/* What a thread needs. Each part is aligned to 64 bytes. */
+struct scratch {
+    struct taps taps;
+    float *panel;                   /* [places, 9*I] */
+    float *sums;                    /* [places, O and to the end of a tile] */
+    float *out;                     /* [O] */
+    size_t size_bytes;
+};
+
+static void *place(char *base, size_t *size_bytes, size_t floats)
+{
+    const size_t offset = *size_bytes;
+
+    *size_bytes += (floats * sizeof(float) + 63) / 64 * 64;
+    return base + offset;
+}
+
+/* How many places a panel holds: a multiple of a tile's. */
+static int panel_places(const struct vrt_op *op)
+{
+    const size_t bytes = 9 * (size_t)op->in[0].shape.c * sizeof(float);
+    const int n = (int)(PANEL_BYTES / bytes) / TILE_PLACES * TILE_PLACES;
+
+    return VRT_MIN(VRT_MAX(n, TILE_PLACES), MAX_PLACES);
+}
+
+/* The parts' places in the memory at `base`, which is not touched. */
+static struct scratch lay_out(const struct vrt_op *op, char *base)
+{
+    const size_t n = 9 * (size_t)op->deform_conv2d.offset_groups;
+    const size_t places = (size_t)panel_places(op);
+    struct scratch s = { 0 };
+
+    s.taps.top = place(base, &s.size_bytes, n);
+    s.taps.bottom = place(base, &s.size_bytes, n);
+    s.taps.left = place(base, &s.size_bytes, n);
+    s.taps.right = place(base, &s.size_bytes, n);
+    s.taps.top_left = place(base, &s.size_bytes, n);
+    s.taps.top_right = place(base, &s.size_bytes, n);
+    s.taps.bottom_left = place(base, &s.size_bytes, n);
+    s.taps.bottom_right = place(base, &s.size_bytes, n);
+    s.panel = place(base, &s.size_bytes, places * 9 * (size_t)op->in[0].shape.c);
+    s.sums = place(base, &s.size_bytes, places * vrt_cpu_deform_row(op->out.shape.c));
+    s.out = place(base, &s.size_bytes, (size_t)op->out.shape.c);
+    return s;
+}
+
+static size_t deform_conv2d_scratch_bytes(const struct vrt_op *op)
+{
+    static char anywhere[64];
+
+    return lay_out(op, anywhere).size_bytes;
+}
+
+/* x, or a bound where it is beyond it or no number. */
+static inline float clamped(float x, float low, float high)
+{
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+
+static inline int clamped_index(int i, int n)
+{
+    i = i > 0 ? i : 0;
+    return i < n - 1 ? i : n - 1;
+}
+
+/* offsets [27*G] of the place at (y, x) in a picture of h rows and w columns. */
+static void find_taps(const float *restrict offsets, const int at[2], const int size[2],
+                      int n, const struct taps *taps)
+{
+    const float *restrict masks = offsets + 2 * n;
+    const int h = size[0], w = size[1];
+    int *restrict top = taps->top, *restrict bottom = taps->bottom;
+    int *restrict left = taps->left, *restrict right = taps->right;
+    float *restrict top_left = taps->top_left, *restrict top_right = taps->top_right;
+    float *restrict bottom_left = taps->bottom_left, *restrict bottom_right = taps->bottom_right;
+
+    for (int i = 0; i < n; i++) {
+        const int tap = i % 9;
+        /* Beyond these all is zero; from 2 on truncating rounds down. */
+        const float y = clamped((float)(at[0] + tap / 3 - 1) + offsets[2 * i], -2, (float)h + 1);
+        const float x =
+            clamped((float)(at[1] + tap % 3 - 1) + offsets[2 * i + 1], -2, (float)w + 1);
+        const int y0 = (int)(y + 2) - 2, x0 = (int)(x + 2) - 2;
+        const float below = y - (float)y0, beside = x - (float)x0;
+        const float in_top = (y0 >= 0) & (y0 < h) ? (1 - below) * masks[i] : 0;
+        const float in_bottom = (y0 >= -1) & (y0 < h - 1) ? below * masks[i] : 0;
+        const float in_left = (x0 >= 0) & (x0 < w) ? 1 - beside : 0;
+        const float in_right = (x0 >= -1) & (x0 < w - 1) ? beside : 0;
+
+        top[i] = clamped_index(y0, h);
+        bottom[i] = clamped_index(y0 + 1, h);
+        left[i] = clamped_index(x0, w);
+        right[i] = clamped_index(x0 + 1, w);
+        top_left[i] = in_top * in_left;
+        top_right[i] = in_top * in_right;
+        bottom_left[i] = in_bottom * in_left;
+        bottom_right[i] = in_bottom * in_right;
+    }
+}
+
+static ALWAYS_INLINE float element(const char *from, int i, bool is_bf16)
+{
+    if (is_bf16)
+        return vrt_f32_from_bf16(((const uint16_t *)(const void *)from)[i]);
+    return ((const float *)(const void *)from)[i];
+}
+
+/*
+ * A place's samples, to row [groups, 9, I/groups] of the panel. `frame`: where the frame's first
+ * element is; n: the channels of an offset group. That and the type are constants where this is
+ * inlined.
+ */
+static ALWAYS_INLINE void gather(const struct vrt_op *op, const char *frame,
+                                 const struct taps *taps, float *restrict row, const int n,
+                                 const bool is_bf16)
+{
+    const struct vrt_tensor *x = &op->in[0];
+    const ptrdiff_t size = is_bf16 ? 2 : 4;
+    const ptrdiff_t down = x->stride_h * size, across = x->stride_w * size;
+    const int in_each = x->shape.c / op->deform_conv2d.groups;
+
+    for (int c = 0, i = 0; c < x->shape.c; c += n) {
+        float *to = row + (size_t)(c / in_each * 9 * in_each + c % in_each);
+
+        for (int t = 0; t < 9; t++, i++, to += in_each) {
+            const char *above = frame + taps->top[i] * down + c * size;
+            const char *below = frame + taps->bottom[i] * down + c * size;
+            const ptrdiff_t left = taps->left[i] * across, right = taps->right[i] * across;
+            const float w0 = taps->top_left[i], w1 = taps->top_right[i];
+            const float w2 = taps->bottom_left[i], w3 = taps->bottom_right[i];
+
+            for (int k = 0; k < n; k++)
+                to[k] = element(above + left, k, is_bf16) * w0 +
+                        element(above + right, k, is_bf16) * w1 +
+                        element(below + left, k, is_bf16) * w2 +
+                        element(below + right, k, is_bf16) * w3;
+        }
+    }
+}
+
+/* The widths that networks have, known to the compiler. */
+static void gather_any(const struct vrt_op *op, const char *frame, const struct taps *taps,
+                       float *row)
+{
+    const int n = op->in[0].shape.c / op->deform_conv2d.offset_groups;
+    const bool is_bf16 = op->in[0].dtype == VRT_DTYPE_BF16;
+
+    switch (2 * n + is_bf16) {
+    case 2 * 6:         gather(op, frame, taps, row, 6, false); break;
+    case 2 * 6 + 1:     gather(op, frame, taps, row, 6, true); break;
+    case 2 * 10:        gather(op, frame, taps, row, 10, false); break;
+    case 2 * 10 + 1:    gather(op, frame, taps, row, 10, true); break;
+    case 2 * 15:        gather(op, frame, taps, row, 15, false); break;
+    case 2 * 15 + 1:    gather(op, frame, taps, row, 15, true); break;
+    default:
+        if (is_bf16)
+            gather(op, frame, taps, row, n, true);
+        else
+            gather(op, frame, taps, row, n, false);
+    }
+}
+
+/* v [n], as bf16 has it. */
+static void round_bf16(float *v, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const uint32_t bits = vrt_f32_bits(v[i]);
+        const uint32_t up = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+
+        v[i] = vrt_f32_from_bits((bits & 0x7fffffff) > 0x7f800000 ? bits : up);
+    }
+}
+
+/* One product: sums [places, sums_row] = panel [places, depth] * weights [depth, row]. */
+struct product {
+    const float *panel, *weights;
+    float *sums;
+    size_t panel_row, weights_row, sums_row;
+    int depth;
+};
+
+/* TILE_PLACES places from `place` on, n vectors from output `o` on: n is a constant where this is
+ * inlined. */
+static ALWAYS_INLINE void multiply_tile(const struct product *p, int place, int o, const int n)
+{
+    const float *a = p->panel + (size_t)place * p->panel_row, *b = p->weights + o;
+    vrt_cpu_vector sums[TILE_PLACES][TILE_VECTORS] = { 0 };
+
+    for (int k = 0; k < p->depth; k++, b += p->weights_row) {
+        vrt_cpu_vector w[TILE_VECTORS];
+
+#pragma GCC unroll 4
+        for (int v = 0; v < n; v++)
+            w[v] = *(const vrt_cpu_vector_at *)(b + v * VRT_CPU_VECTOR_FLOATS);
+#pragma GCC unroll 8
+        for (int i = 0; i < TILE_PLACES; i++)
+#pragma GCC unroll 4
+            for (int v = 0; v < n; v++)
+                sums[i][v] += w[v] * a[(size_t)i * p->panel_row + (size_t)k];
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < TILE_PLACES; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < n; v++)
+            *(vrt_cpu_vector_at *)(p->sums + (size_t)(place + i) * p->sums_row + o +
+                                   v * VRT_CPU_VECTOR_FLOATS) = sums[i][v];
+}
+
+/* n outputs of so many places, and those that fill the last tile. */
+static void multiply(const struct product *p, int places, int n)
+{
+    const int step = TILE_VECTORS * VRT_CPU_VECTOR_FLOATS;
+
+    for (int o = 0; o < n; o += step) {
+        const int vectors = (n - o + VRT_CPU_VECTOR_FLOATS - 1) / VRT_CPU_VECTOR_FLOATS;
+
+        for (int place = 0; place < places; place += TILE_PLACES) {
+            if (vectors >= TILE_VECTORS)
+                multiply_tile(p, place, o, TILE_VECTORS);
+            else if (vectors == 2)
+                multiply_tile(p, place, o, 2);
+            else
+                multiply_tile(p, place, o, 1);
+        }
+    }
+}
+
+/* Groups in their order: what one writes beyond its outputs the next one writes over. */
+static void multiply_groups(const struct vrt_cpu_call *call, const struct scratch *s, int places)
+{
+    const struct vrt_op *op = call->op;
+    const int groups = op->deform_conv2d.groups;
+    const int in_each = op->in[0].shape.c / groups, out_each = op->out.shape.c / groups;
+
+    for (int g = 0; g < groups; g++) {
+        const struct product p = {
+            .panel = s->panel + (size_t)g * 9 * (size_t)in_each,
+            .weights = call->params[op->deform_conv2d.weight].values + (size_t)g * (size_t)out_each,
+            .sums = s->sums + (size_t)g * (size_t)out_each,
+            .panel_row = 9 * (size_t)op->in[0].shape.c,
+            .weights_row = vrt_cpu_deform_row(op->out.shape.c),
+            .sums_row = vrt_cpu_deform_row(op->out.shape.c),
+            .depth = 9 * in_each,
+        };
+
+        multiply(&p, places, out_each);
+    }
+}
+
+/* The place with this number in its frame. */
+static void locate(const struct vrt_op *op, int64_t i, int at[2])
+{
+    at[0] = (int)(i / op->out.shape.w);
+    at[1] = (int)(i % op->out.shape.w);
+}
+
+/* Places [first, first + n) of frame d: their rows of the panel, filled up to a tile with zeros. */
+static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s, int d,
+                       int64_t first, int n)
+{
+    const struct vrt_op *op = call->op;
+    const struct vrt_shape in = op->in[0].shape;
+    const size_t row = 9 * (size_t)in.c;
+    const char *frame = vrt_cpu_at(&op->in[0], call->in[0], d, 0, 0);
+    const bool is_rounded = call->params[op->deform_conv2d.weight].dtype == VRT_DTYPE_BF16;
+
+    for (int i = 0; i < n; i++) {
+        int at[2];
+
+        locate(op, first + i, at);
+        find_taps((float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at,
+                  (int[2]){ in.h, in.w }, 9 * op->deform_conv2d.offset_groups, &s->taps);
+        gather_any(op, frame, &s->taps, s->panel + (size_t)i * row);
+        if (is_rounded)
+            round_bf16(s->panel + (size_t)i * row, (int)row);
+    }
+    for (int i = n; i % TILE_PLACES; i++)
+        memset(s->panel + (size_t)i * row, 0, row * sizeof(float));
+}
+
+/* sums, bias (NULL: none), out [n] */
+static void add_bias(const float *restrict sums, const float *restrict bias, float *restrict out,
+                     int n)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = sums[i] + (bias ? bias[i] : 0);
+}
+
+static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
+{
+    const struct vrt_op *op = call->op;
+    const struct vrt_tensor *out = &op->out;
+    const struct scratch s = lay_out(op, call->scratch);
+    const int64_t w = out->shape.w, end = y1 * w;
+    const int c = out->shape.c, most = panel_places(op);
+    const int bias_index = op->deform_conv2d.bias;
+    const float *bias = bias_index >= 0 ? call->params[bias_index].values : NULL;
+
+    for (int64_t first = y0 * w; first < end; first += most) {
+        const int n = (int)VRT_MIN(most, end - first);
+
+        fill_panel(call, &s, d, first, n);
+        multiply_groups(call, &s, n);
+        for (int i = 0; i < n; i++) {
+            int at[2];
+
+            locate(op, first + i, at);
+            add_bias(s.sums + (size_t)i * vrt_cpu_deform_row(c), bias, s.out, c);
+            vrt_cpu_store(out->dtype, s.out, vrt_cpu_at(out, call->out, d, at[0], at[1]),
+                          (size_t)c);
+        }
+    }
+}
+
+/* The samples, and the products: some 64 of these in the time of a float. */
+static size_t deform_conv2d_row_bytes(const struct vrt_op *op)
+{
+    return (size_t)op->out.shape.w * 9 * (size_t)op->in[0].shape.c * sizeof(float);
+}
+
+const struct vrt_cpu_kernel vrt_cpu_op_deform_conv2d = {
+    .rows = deform_conv2d_rows,
+    .scratch_bytes = deform_conv2d_scratch_bytes,
+    .row_bytes = deform_conv2d_row_bytes,
+};
