@@ -214,6 +214,21 @@ static const char *check_affine(const struct vrt_op *op)
     return check_same_shapes(op);
 }
 
+static const char *check_blend(const struct vrt_op *op)
+{
+    const struct vrt_shape out = op->out.shape;
+    const struct vrt_shape rows = { 1, out.h, 1, 1 }, columns = { 1, 1, out.w, 1 };
+    const struct vrt_tensor *acc = vrt_op_in(op, 3);
+
+    if (!vrt_shape_equal(op->in[0].shape, out) || (acc && !vrt_shape_equal(acc->shape, out)))
+        return "an input's shape is not the output's";
+    if (!vrt_shape_equal(op->in[1].shape, rows) || !vrt_shape_equal(op->in[2].shape, columns))
+        return "the weights are not [1,H,1,1] and [1,1,W,1]";
+    if (op->in[1].dtype != VRT_DTYPE_F32 || op->in[2].dtype != VRT_DTYPE_F32)
+        return "the weights are not f32";
+    return NULL;
+}
+
 static const char *check_mean(const struct vrt_op *op)
 {
     const struct vrt_shape want = { 1, 1, 1, op->in[0].shape.c };
@@ -254,6 +269,7 @@ static const struct {
     [VRT_OP_CONCAT] = { 1, VRT_OP_MAX_IN, FLOATS, FLOATS, check_concat },
     [VRT_OP_ADD] = { 2, 2, FLOATS, FLOATS, check_add },
     [VRT_OP_AFFINE] = { 1, 1, FLOATS, FLOATS, check_affine },
+    [VRT_OP_BLEND] = { 3, 4, FLOATS, FLOATS, check_blend },
     [VRT_OP_MEAN] = { 1, 1, FLOATS, F32, check_mean },
     [VRT_OP_FILL] = { 0, 0, FLOATS, FLOATS, check_fill },
     [VRT_OP_COPY] = { 1, 1, FLOATS | SAMPLES, FLOATS | SAMPLES, check_copy },
