@@ -54,6 +54,23 @@ static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
     return 0;
 }
 
+/* As its use says. Return: 0; -EINVAL: the device has no loops for that type; -errno. */
+static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
+                enum vrt_dtype dtype, struct vrt_cpu_param *ret_param)
+{
+    if (param->use == VRT_PARAM_WEIGHT_F32)
+        dtype = VRT_DTYPE_F32;
+    if (param->use == VRT_PARAM_WEIGHT_DEFORM)
+        return keep_deform(param, dtype, ret_param);
+    if (!is_convolution(param))
+        return keep_values(param, ret_param);
+    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
+        return vrt_raise(-EINVAL);
+    if (vrt_narrow_fits(param->dims, dtype))
+        return vrt_narrow_weights_new(param, dtype, &ret_param->narrow);
+    return vrt_conv_weights_new(cpu->dnnl, param, dtype, &ret_param->weights);
+}
+
 int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
                         size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica)
 {
@@ -61,7 +78,7 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
     struct vrt_cpu_replica *replica;
     int r = 0;
 
-    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
+    if (dtype == VRT_DTYPE_F16)
         return vrt_raise(-EINVAL);
     replica = calloc(1, sizeof(*replica));
     if (!replica)
@@ -69,19 +86,8 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
     replica->params = calloc(n_params + 1, sizeof(*replica->params));
     if (!replica->params)
         r = vrt_raise(-ENOMEM);
-    for (size_t i = 0; !r && i < n_params; i++) {
-        struct vrt_cpu_param *param = &replica->params[replica->n_params++];
-        const enum vrt_dtype kept = params[i].use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : dtype;
-
-        if (params[i].use == VRT_PARAM_WEIGHT_DEFORM)
-            r = keep_deform(&params[i], kept, param);
-        else if (!is_convolution(&params[i]))
-            r = keep_values(&params[i], param);
-        else if (vrt_narrow_fits(params[i].dims, kept))
-            r = vrt_narrow_weights_new(&params[i], kept, &param->narrow);
-        else
-            r = vrt_conv_weights_new(cpu->dnnl, &params[i], kept, &param->weights);
-    }
+    for (size_t i = 0; !r && i < n_params; i++)
+        r = keep(cpu, &params[i], dtype, &replica->params[replica->n_params++]);
     if (r) {
         vrt_cpu_replica_free(device, &replica->base);
         return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
