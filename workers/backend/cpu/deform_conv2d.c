@@ -30,15 +30,17 @@
 _Static_assert(TILE_VECTORS * VRT_CPU_VECTOR_FLOATS <= VRT_CPU_DEFORM_SPARE,
                "a tile reads no further than a row of weights reaches");
 
-/* Where the samples of one place lie: arrays of [9*G], a channel group's taps side by side. */
-struct taps {
-    int *top, *bottom, *left, *right;
-    float *top_left, *top_right, *bottom_left, *bottom_right;   /* weights: 0 outside */
+/* Where the samples of one place lie in one dimension: arrays of [9*G], a channel group's taps side
+ * by side. */
+struct axis {
+    int *steps;                     /* from the place to the tap: -1, 0 or 1 */
+    int *first, *second;            /* the rows or columns that a sample lies between */
+    float *of_first, *of_second;    /* their weights: 0 outside the picture */
 };
 
 /* What a thread needs. Each part is aligned to 64 bytes. */
 struct scratch {
-    struct taps taps;
+    struct axis y, x;
     float *panel;                   /* [places, 9*I] */
     float *sums;                    /* [places, O and to the end of a tile] */
     float *out;                     /* [O] */
@@ -51,6 +53,17 @@ static void *place(char *base, size_t *size_bytes, size_t floats)
 
     *size_bytes += (floats * sizeof(float) + 63) / 64 * 64;
     return base + offset;
+}
+
+static struct axis place_axis(char *base, size_t *size_bytes, size_t n)
+{
+    return (struct axis){
+        .steps = place(base, size_bytes, n),
+        .first = place(base, size_bytes, n),
+        .second = place(base, size_bytes, n),
+        .of_first = place(base, size_bytes, n),
+        .of_second = place(base, size_bytes, n),
+    };
 }
 
 /* How many places a panel holds: a multiple of a tile's. */
@@ -69,14 +82,8 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
     const size_t places = (size_t)panel_places(op);
     struct scratch s = { 0 };
 
-    s.taps.top = place(base, &s.size_bytes, n);
-    s.taps.bottom = place(base, &s.size_bytes, n);
-    s.taps.left = place(base, &s.size_bytes, n);
-    s.taps.right = place(base, &s.size_bytes, n);
-    s.taps.top_left = place(base, &s.size_bytes, n);
-    s.taps.top_right = place(base, &s.size_bytes, n);
-    s.taps.bottom_left = place(base, &s.size_bytes, n);
-    s.taps.bottom_right = place(base, &s.size_bytes, n);
+    s.y = place_axis(base, &s.size_bytes, n);
+    s.x = place_axis(base, &s.size_bytes, n);
     s.panel = place(base, &s.size_bytes, places * 9 * (size_t)op->in[0].shape.c);
     s.sums = place(base, &s.size_bytes, places * vrt_cpu_deform_row(op->out.shape.c));
     s.out = place(base, &s.size_bytes, (size_t)op->out.shape.c);
@@ -90,53 +97,61 @@ static size_t deform_conv2d_scratch_bytes(const struct vrt_op *op)
     return lay_out(op, anywhere).size_bytes;
 }
 
-/* x, or a bound where it is beyond it or no number. */
-static inline float clamped(float x, float low, float high)
+/* For the place at row or column `at`, of `size`; offsets [n,2]: every other one counts. */
+static void find_axis(const struct axis *axis, const float *restrict offsets, int at, int size,
+                      int n)
 {
-    x = x > low ? x : low;
-    return x < high ? x : high;
-}
-
-static inline int clamped_index(int i, int n)
-{
-    i = i > 0 ? i : 0;
-    return i < n - 1 ? i : n - 1;
-}
-
-/* offsets [27*G] of the place at (y, x) in a picture of h rows and w columns. */
-static void find_taps(const float *restrict offsets, const int at[2], const int size[2],
-                      int n, const struct taps *taps)
-{
-    const float *restrict masks = offsets + 2 * n;
-    const int h = size[0], w = size[1];
-    int *restrict top = taps->top, *restrict bottom = taps->bottom;
-    int *restrict left = taps->left, *restrict right = taps->right;
-    float *restrict top_left = taps->top_left, *restrict top_right = taps->top_right;
-    float *restrict bottom_left = taps->bottom_left, *restrict bottom_right = taps->bottom_right;
+    const int *restrict steps = axis->steps;
+    int *restrict first = axis->first, *restrict second = axis->second;
+    float *restrict of_first = axis->of_first, *restrict of_second = axis->of_second;
+    const float beyond = (float)size + 2;
+    const int last = size - 1;
 
     for (int i = 0; i < n; i++) {
-        const int tap = i % 9;
-        /* Beyond these all is zero; from 2 on truncating rounds down. */
-        const float y = clamped((float)(at[0] + tap / 3 - 1) + offsets[2 * i], -2, (float)h + 1);
-        const float x =
-            clamped((float)(at[1] + tap % 3 - 1) + offsets[2 * i + 1], -2, (float)w + 1);
-        const int y0 = (int)(y + 2) - 2, x0 = (int)(x + 2) - 2;
-        const float below = y - (float)y0, beside = x - (float)x0;
-        const float in_top = (y0 >= 0) & (y0 < h) ? (1 - below) * masks[i] : 0;
-        const float in_bottom = (y0 >= -1) & (y0 < h - 1) ? below * masks[i] : 0;
-        const float in_left = (x0 >= 0) & (x0 < w) ? 1 - beside : 0;
-        const float in_right = (x0 >= -1) & (x0 < w - 1) ? beside : 0;
+        /* So far off all is zero, as for what is no number. */
+        float offset = offsets[2 * i];
+        offset = offset > -beyond ? offset : -beyond;
+        offset = offset < beyond ? offset : beyond;
+        const int towards_zero = (int)offset;
+        const int down = towards_zero - ((float)towards_zero > offset ? 1 : 0);
+        const float weight = offset - (float)down;
+        const int k = at + steps[i] + down;
+        const int low = k > 0 ? k : 0, high = k + 1 > 0 ? k + 1 : 0;
+        const float first_weight = k == low ? 1 - weight : 0;
+        const float second_weight = k + 1 == high ? weight : 0;
 
-        top[i] = clamped_index(y0, h);
-        bottom[i] = clamped_index(y0 + 1, h);
-        left[i] = clamped_index(x0, w);
-        right[i] = clamped_index(x0 + 1, w);
-        top_left[i] = in_top * in_left;
-        top_right[i] = in_top * in_right;
-        bottom_left[i] = in_bottom * in_left;
-        bottom_right[i] = in_bottom * in_right;
+        first[i] = low < last ? low : last;
+        second[i] = high < last ? high : last;
+        of_first[i] = low <= last ? first_weight : 0;
+        of_second[i] = high <= last ? second_weight : 0;
     }
 }
+
+/* weights [n] *= masks [n] */
+static void apply_masks(float *restrict weights, const float *restrict masks, int n)
+{
+    for (int i = 0; i < n; i++)
+        weights[i] *= masks[i];
+}
+
+/* offsets [27*G]: of the place at this row and column. */
+static void find_taps(const struct vrt_op *op, const float *offsets, const int at[2],
+                      const struct scratch *s)
+{
+    const struct vrt_shape in = op->in[0].shape;
+    const int n = 9 * op->deform_conv2d.offset_groups;
+
+    find_axis(&s->y, offsets, at[0], in.h, n);
+    find_axis(&s->x, offsets + 1, at[1], in.w, n);
+    apply_masks(s->y.of_first, offsets + 2 * n, n);
+    apply_masks(s->y.of_second, offsets + 2 * n, n);
+}
+
+/* What one sample is made of: places of x, and how much each counts. */
+struct corners {
+    const char *from[4];
+    float weights[4];
+};
 
 static ALWAYS_INLINE float element(const char *from, int i, bool is_bf16)
 {
@@ -145,58 +160,87 @@ static ALWAYS_INLINE float element(const char *from, int i, bool is_bf16)
     return ((const float *)(const void *)from)[i];
 }
 
+/* Channels [k, k + n) of a sample. n and the type are constants where this is inlined. */
+static ALWAYS_INLINE void blend_run(const struct corners *c, int k, const int n, bool is_bf16,
+                                    float *restrict to)
+{
+    const char *const *from = c->from;
+    const float w0 = c->weights[0], w1 = c->weights[1], w2 = c->weights[2], w3 = c->weights[3];
+
+    for (int i = k; i < k + n; i++)
+        to[i] = w0 * element(from[0], i, is_bf16) + w1 * element(from[1], i, is_bf16) +
+                w2 * element(from[2], i, is_bf16) + w3 * element(from[3], i, is_bf16);
+}
+
+/* All n channels; the last vector begins where it ends with them. */
+static ALWAYS_INLINE void blend(const struct corners *c, int n, bool is_bf16, float *to)
+{
+    int k = 0;
+
+    for (; k + 8 <= n; k += 8)
+        blend_run(c, k, 8, is_bf16, to);
+    if (k < n && n >= 8) {
+        blend_run(c, n - 8, 8, is_bf16, to);
+    } else if (k < n && n >= 4) {
+        blend_run(c, 0, 4, is_bf16, to);
+        blend_run(c, n - 4, 4, is_bf16, to);
+    } else {
+        for (; k < n; k++)
+            blend_run(c, k, 1, is_bf16, to);
+    }
+}
+
 /*
  * A place's samples, to row [groups, 9, I/groups] of the panel. `frame`: where the frame's first
  * element is; n: the channels of an offset group. That and the type are constants where this is
  * inlined.
  */
 static ALWAYS_INLINE void gather(const struct vrt_op *op, const char *frame,
-                                 const struct taps *taps, float *restrict row, const int n,
+                                 const struct scratch *s, float *row, const int n,
                                  const bool is_bf16)
 {
     const struct vrt_tensor *x = &op->in[0];
     const ptrdiff_t size = is_bf16 ? 2 : 4;
     const ptrdiff_t down = x->stride_h * size, across = x->stride_w * size;
     const int in_each = x->shape.c / op->deform_conv2d.groups;
+    const struct axis v = s->y, h = s->x;
 
-    for (int c = 0, i = 0; c < x->shape.c; c += n) {
+    for (int c = 0, i = 0; c < x->shape.c; c += n, frame += n * size) {
         float *to = row + (size_t)(c / in_each * 9 * in_each + c % in_each);
 
         for (int t = 0; t < 9; t++, i++, to += in_each) {
-            const char *above = frame + taps->top[i] * down + c * size;
-            const char *below = frame + taps->bottom[i] * down + c * size;
-            const ptrdiff_t left = taps->left[i] * across, right = taps->right[i] * across;
-            const float w0 = taps->top_left[i], w1 = taps->top_right[i];
-            const float w2 = taps->bottom_left[i], w3 = taps->bottom_right[i];
+            const char *above = frame + v.first[i] * down, *below = frame + v.second[i] * down;
+            const ptrdiff_t left = h.first[i] * across, right = h.second[i] * across;
+            const struct corners corners = {
+                { above + left, above + right, below + left, below + right },
+                { v.of_first[i] * h.of_first[i], v.of_first[i] * h.of_second[i],
+                  v.of_second[i] * h.of_first[i], v.of_second[i] * h.of_second[i] },
+            };
 
-            for (int k = 0; k < n; k++)
-                to[k] = element(above + left, k, is_bf16) * w0 +
-                        element(above + right, k, is_bf16) * w1 +
-                        element(below + left, k, is_bf16) * w2 +
-                        element(below + right, k, is_bf16) * w3;
+            blend(&corners, n, is_bf16, to);
         }
     }
 }
 
 /* The widths that networks have, known to the compiler. */
-static void gather_any(const struct vrt_op *op, const char *frame, const struct taps *taps,
+static void gather_any(const struct vrt_op *op, const char *frame, const struct scratch *s,
                        float *row)
 {
     const int n = op->in[0].shape.c / op->deform_conv2d.offset_groups;
     const bool is_bf16 = op->in[0].dtype == VRT_DTYPE_BF16;
 
     switch (2 * n + is_bf16) {
-    case 2 * 6:         gather(op, frame, taps, row, 6, false); break;
-    case 2 * 6 + 1:     gather(op, frame, taps, row, 6, true); break;
-    case 2 * 10:        gather(op, frame, taps, row, 10, false); break;
-    case 2 * 10 + 1:    gather(op, frame, taps, row, 10, true); break;
-    case 2 * 15:        gather(op, frame, taps, row, 15, false); break;
-    case 2 * 15 + 1:    gather(op, frame, taps, row, 15, true); break;
+    case 2 * 6:         gather(op, frame, s, row, 6, false); break;
+    case 2 * 6 + 1:     gather(op, frame, s, row, 6, true); break;
+    case 2 * 10:        gather(op, frame, s, row, 10, false); break;
+    case 2 * 10 + 1:    gather(op, frame, s, row, 10, true); break;
+    case 2 * 15:        gather(op, frame, s, row, 15, false); break;
+    case 2 * 15 + 1:    gather(op, frame, s, row, 15, true); break;
     default:
         if (is_bf16)
-            gather(op, frame, taps, row, n, true);
+            gather(op, frame, s, row, n, true);
         else
-            gather(op, frame, taps, row, n, false);
+            gather(op, frame, s, row, n, false);
     }
 }
 
@@ -299,8 +343,7 @@ static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s,
                        int64_t first, int n)
 {
     const struct vrt_op *op = call->op;
-    const struct vrt_shape in = op->in[0].shape;
-    const size_t row = 9 * (size_t)in.c;
+    const size_t row = 9 * (size_t)op->in[0].shape.c;
     const char *frame = vrt_cpu_at(&op->in[0], call->in[0], d, 0, 0);
     const bool is_rounded = call->params[op->deform_conv2d.weight].dtype == VRT_DTYPE_BF16;
 
@@ -308,9 +351,8 @@ static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s,
         int at[2];
 
         locate(op, first + i, at);
-        find_taps((float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at,
-                  (int[2]){ in.h, in.w }, 9 * op->deform_conv2d.offset_groups, &s->taps);
-        gather_any(op, frame, &s->taps, s->panel + (size_t)i * row);
+        find_taps(op, (float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at, s);
+        gather_any(op, frame, s, s->panel + (size_t)i * row);
         if (is_rounded)
             round_bf16(s->panel + (size_t)i * row, (int)row);
     }
@@ -336,6 +378,10 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
     const int bias_index = op->deform_conv2d.bias;
     const float *bias = bias_index >= 0 ? call->params[bias_index].values : NULL;
 
+    for (int i = 0; i < 9 * op->deform_conv2d.offset_groups; i++) {
+        s.y.steps[i] = i % 9 / 3 - 1;
+        s.x.steps[i] = i % 3 - 1;
+    }
     for (int64_t first = y0 * w; first < end; first += most) {
         const int n = (int)VRT_MIN(most, end - first);
 
