@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* depth_to_space: PyTorch's pixel_shuffle, plus an enlarged base. */
+/* depth_to_space: PyTorch's pixel_shuffle, or of blocks, plus an enlarged base. */
 
 #include "backend/op.h"
 #include "tests/conformance/conformance.h"
@@ -32,9 +32,11 @@ static const enum conf_view views[][3] = {
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
 #define N_TYPES ((int)VRT_ARRAY_SIZE(types))
 #define N_VIEWS ((int)VRT_ARRAY_SIZE(views))
+#define N_ORDERS 2
 
 /* want [D,H*r,W*r,C]; x [D,H,W,C*r*r]; base [D,h,w,C] or NULL. */
-static void reference(double *want, int s, const float *x, const float *base)
+static void reference(double *want, int s, enum vrt_shuffle_order order, const float *x,
+                      const float *base)
 {
     const int r = sizes[s].r, H = sizes[s].h, W = sizes[s].w, C = sizes[s].c;
     const int h = sizes[s].base_h, w = sizes[s].base_w;
@@ -46,7 +48,8 @@ static void reference(double *want, int s, const float *x, const float *base)
     for (int i = 0; i < r; i++)
     for (int j = 0; j < r; j++) {
         const int row = y * r + i, column = col * r + j;
-        double sum = (double)x[((d * H + y) * W + col) * C * r * r + (c * r + i) * r + j];
+        const int k = order == VRT_SHUFFLE_PIXELS ? (c * r + i) * r + j : (j * r + i) * C + c;
+        double sum = (double)x[((d * H + y) * W + col) * C * r * r + k];
         if (base)
             sum += (double)base[((d * h + row * h / (H * r)) * w + column * w / (W * r)) * C + c];
         want[((d * H * r + row) * W * r + column) * C + c] = sum;
@@ -57,7 +60,9 @@ static void run_depth_to_space(struct conf *t, int i)
 {
     const int s = i % N_SIZES, r = sizes[s].r;
     const enum vrt_dtype *type = types[i / N_SIZES % N_TYPES];
-    const enum conf_view *view = views[i / N_SIZES / N_TYPES];
+    const enum conf_view *view = views[i / N_SIZES / N_TYPES % N_VIEWS];
+    const enum vrt_shuffle_order order =
+        (enum vrt_shuffle_order)(i / N_SIZES / N_TYPES / N_VIEWS);
     const struct vrt_shape in = { sizes[s].d, sizes[s].h, sizes[s].w, sizes[s].c * r * r };
     const struct vrt_shape small = { in.d, sizes[s].base_h, sizes[s].base_w, sizes[s].c };
     const struct vrt_shape out = { in.d, in.h * r, in.w * r, sizes[s].c };
@@ -66,7 +71,7 @@ static void run_depth_to_space(struct conf *t, int i)
         .kind = VRT_OP_DEPTH_TO_SPACE,
         .n_in = i % 2 && !small.h ? 1 : 2,
         .in = { [1] = VRT_TENSOR_NONE },
-        .depth_to_space = { .r = r },
+        .depth_to_space = { .r = r, .order = order },
     };
 
     op.in[0] = conf_input(t, (struct conf_spec){ type[0], in, view[0], 0 }, &x);
@@ -74,7 +79,7 @@ static void run_depth_to_space(struct conf *t, int i)
         op.in[1] = conf_input(t, (struct conf_spec){ type[1], small, view[1], 0 }, &base);
     op.out = conf_output(t, (struct conf_spec){ type[2], out, view[2], 0 });
     double *want = conf_array(t, (size_t)vrt_shape_count(out));
-    reference(want, s, x, base);
+    reference(want, s, order, x, base);
     conf_expect(t, &op, (const double *const[]){ want },
                 base ? conf_tolerance_of(op.out.dtype) : conf_exact);
 }
@@ -82,5 +87,5 @@ static void run_depth_to_space(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     return conf_main(argc, argv, "depth_to_space", run_depth_to_space,
-                     N_SIZES * N_TYPES * N_VIEWS);
+                     N_SIZES * N_TYPES * N_VIEWS * N_ORDERS);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resize: nearest and bilinear ("align_corners false"), larger and smaller. */
+/* resize: nearest and bilinear ("align_corners" false and true), larger and smaller. */
 
 #include "backend/op.h"
 #include "tests/conformance/conformance.h"
@@ -22,6 +22,7 @@ static const enum vrt_dtype types[][2] = {
 
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
 #define N_TYPES ((int)VRT_ARRAY_SIZE(types))
+#define N_MODES 3
 
 /* The weight with which source `k` of `n` goes into place `i` of `m`. */
 static double weight(enum vrt_resize_mode mode, int i, int m, int k, int n)
@@ -30,6 +31,8 @@ static double weight(enum vrt_resize_mode mode, int i, int m, int k, int n)
         return k == (int)floor((double)i * n / m + 1e-9) ? 1 : 0;
 
     double position = (i + 0.5) * n / m - 0.5;
+    if (mode == VRT_RESIZE_BILINEAR_CORNERS)
+        position = (double)i * (n - 1) / (m > 1 ? m - 1 : 1);
     position = position < 0 ? 0 : position > n - 1 ? n - 1 : position;
     return fmax(0, 1 - fabs(position - k));
 }
@@ -38,9 +41,8 @@ static void run_resize(struct conf *t, int i)
 {
     const int s = i % N_SIZES, H = sizes[s].h, W = sizes[s].w, C = sizes[s].c;
     const enum vrt_dtype *type = types[i / N_SIZES % N_TYPES];
-    const int view = i / N_SIZES / N_TYPES / 2;
-    const enum vrt_resize_mode mode =
-        i / N_SIZES / N_TYPES % 2 ? VRT_RESIZE_BILINEAR : VRT_RESIZE_NEAREST;
+    const int view = i / N_SIZES / N_TYPES / N_MODES;
+    const enum vrt_resize_mode mode = (enum vrt_resize_mode)(i / N_SIZES / N_TYPES % N_MODES);
     const struct vrt_shape in = { sizes[s].d, H, W, C };
     const struct vrt_shape out = { in.d, sizes[s].out_h, sizes[s].out_w, C };
     float *x;
@@ -64,5 +66,6 @@ static void run_resize(struct conf *t, int i)
 
 int main(int argc, char **argv)
 {
-    return conf_main(argc, argv, "resize", run_resize, N_SIZES * N_TYPES * 2 * CONF_VIEW_COUNT);
+    return conf_main(argc, argv, "resize", run_resize,
+                     N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* space_to_depth: PyTorch's pixel_unshuffle. */
+/* space_to_depth: PyTorch's pixel_unshuffle, or blocks whose channels stay together. */
 
 #include "backend/op.h"
 #include "tests/conformance/conformance.h"
@@ -21,19 +21,22 @@ static const enum vrt_dtype types[][2] = {
 
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
 #define N_TYPES ((int)VRT_ARRAY_SIZE(types))
+#define N_ORDERS 2
 
 static void run_space_to_depth(struct conf *t, int i)
 {
     const int s = i % N_SIZES, r = sizes[s].r, H = sizes[s].h, W = sizes[s].w, C = sizes[s].c;
     const enum vrt_dtype *type = types[i / N_SIZES % N_TYPES];
-    const enum conf_view view = (enum conf_view)(i / N_SIZES / N_TYPES);
+    const enum conf_view view = (enum conf_view)(i / N_SIZES / N_TYPES % CONF_VIEW_COUNT);
+    const enum vrt_shuffle_order order =
+        (enum vrt_shuffle_order)(i / N_SIZES / N_TYPES / CONF_VIEW_COUNT);
     const struct vrt_shape in = { sizes[s].d, H * r, W * r, C };
     const struct vrt_shape out = { sizes[s].d, H, W, C * r * r };
     float *x;
     struct vrt_op op = {
         .kind = VRT_OP_SPACE_TO_DEPTH,
         .n_in = 1,
-        .space_to_depth = { .r = r },
+        .space_to_depth = { .r = r, .order = order },
     };
 
     op.in[0] = conf_input(t, (struct conf_spec){ type[0], in, view, 0 }, &x);
@@ -44,7 +47,9 @@ static void run_space_to_depth(struct conf *t, int i)
     for (int row = 0; row < in.h; row++)
     for (int column = 0; column < in.w; column++)
     for (int c = 0; c < C; c++) {
-        const int channel = c * r * r + row % r * r + column % r;
+        const int channel = order == VRT_SHUFFLE_PIXELS
+                                ? c * r * r + row % r * r + column % r
+                                : column % r * r * C + row % r * C + c;
         want[((d * H + row / r) * W + column / r) * out.c + channel] =
             (double)conf_rounded(x[((d * in.h + row) * in.w + column) * C + c], type[1]);
     }
@@ -54,5 +59,5 @@ static void run_space_to_depth(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     return conf_main(argc, argv, "space_to_depth", run_space_to_depth,
-                     N_SIZES * N_TYPES * CONF_VIEW_COUNT);
+                     N_SIZES * N_TYPES * CONF_VIEW_COUNT * N_ORDERS);
 }
