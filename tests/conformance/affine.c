@@ -6,7 +6,8 @@
 #include "tests/unit/test.h"
 
 static const struct vrt_shape shapes[] = {
-    { 1, 1, 1, 1 }, { 1, 5, 7, 3 }, { 2, 3, 5, 4 }, { 1, 9, 2, 2 }, { 3, 1, 17, 3 }, { 1, 40, 33, 3 },
+    { 1, 1, 1, 1 }, { 1, 5, 7, 3 },  { 2, 3, 5, 4 },
+    { 1, 9, 2, 2 }, { 3, 1, 17, 3 }, { 1, 40, 33, 3 },
 };
 
 static const enum vrt_dtype types[][2] = {

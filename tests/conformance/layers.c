@@ -26,7 +26,7 @@ struct conf_tolerance conf_layers_tolerance(const struct conf_types *types, int 
     const double bits = weights == VRT_DTYPE_F32 ? 0 : weights == VRT_DTYPE_F16 ? 0x1p-11 : 0x1p-8;
 
     tolerance.norm = fmax(tolerance.norm * depth, bits * depth);
-    tolerance.element = fmax(tolerance.element * depth, 4 * bits * depth);
+    tolerance.element = fmax(tolerance.element * depth, 16 * bits * depth);
     return tolerance;
 }
 

@@ -23,8 +23,9 @@ enum vrt_dtype conf_weights_dtype(const struct conf_types *types);
  * multiplied with weights is rounded to their type before, to 8 bits in bf16 and 11 in f16, which
  * the loops of a case don't imitate: a rounding to bf16 is worth 2^-9 of its number at most, and
  * sums of such numbers are off by about as much of their own size; twice that for each layer leaves
- * room for an inner rounding or two. An element that is small because its terms cancelled is off by
- * that part of its terms, hence so much for `element`.
+ * room for an inner rounding or two. Single elements are off by several times that: where terms
+ * cancelled, or where two scores of a softmax were almost the same. Hence so much for `element`; a
+ * mistake shows in the norm.
  */
 struct conf_tolerance conf_layers_tolerance(const struct conf_types *types, int depth);
 

@@ -6,8 +6,7 @@
 void vrt_ref_add(const struct vrt_ref_run *run)
 {
     const struct vrt_shape out = run->op->out.shape;
-    const bool same = run->op->in[0].shape.h == out.h && run->op->in[0].shape.w == out.w &&
-                      run->op->in[0].shape.d == out.d;
+    const bool same = vrt_shape_equal(run->op->in[0].shape, out);
     const double scale = (double)run->op->add.scale;
 
     for (int at[4] = { 0 }; at[0] < out.d; vrt_ref_step(at, out)) {
