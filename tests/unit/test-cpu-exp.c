@@ -34,6 +34,12 @@ static void run_exp(const float *x, float *out)
         out[i] = vrt_cpu_exp(x[i]);
 }
 
+static void run_exp2(const float *x, float *out)
+{
+    for (int i = 0; i < RUN; i++)
+        out[i] = vrt_cpu_exp2(x[i]);
+}
+
 static void run_sigmoid(const float *x, float *out)
 {
     for (int i = 0; i < RUN; i++)
@@ -92,6 +98,11 @@ static void check(const struct function *f)
         }
     }
     printf("    %.2f of what is allowed\n", worst);
+}
+
+static void test_exp2(void)
+{
+    check(&(struct function){ run_exp2, exp2, -126, 0, 3e-7, 0 });
 }
 
 static void test_exp(void)
@@ -156,7 +167,9 @@ static bool is_there(void)
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
-        { "exp", test_exp },   { "sigmoid", test_sigmoid }, { "tanh", test_tanh },
+        { "exp", test_exp },
+        { "exp2", test_exp2 },
+        { "sigmoid", test_sigmoid }, { "tanh", test_tanh },
         { "erf", test_erf },   { "gelu", test_gelu },       { "special", test_special },
     };
 

@@ -15,6 +15,23 @@ extern const struct vrt_cpu_isa vrt_cpu_base_isa_table;
 extern const struct vrt_cpu_isa vrt_cpu_avx2_isa_table;
 extern const struct vrt_cpu_isa vrt_cpu_avx512_isa_table;
 
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_linear;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_geglu;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_window_attention;
+
+const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)
+{
+    static const struct vrt_cpu_kernel *const kernels[VRT_OP_KIND_COUNT] = {
+        [VRT_OP_LINEAR] = &vrt_cpu_avx512_bf16_op_linear,
+        [VRT_OP_GEGLU] = &vrt_cpu_avx512_bf16_op_geglu,
+        [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_avx512_bf16_op_window_attention,
+    };
+    const int isa = (int)dnnl_get_effective_cpu_isa();
+
+    return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16 ? kernels[kind]
+                                                                                : NULL;
+}
+
 const struct vrt_cpu_isa *vrt_cpu_isa_best(void)
 {
     const int isa = (int)dnnl_get_effective_cpu_isa();

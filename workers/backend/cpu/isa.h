@@ -25,13 +25,16 @@
 struct vrt_conv_weights;
 struct vrt_narrow_weights;
 
-/* A param: the weights of a convolution, packed for oneDNN or our own loops, or any other array. */
+/* A param: the weights of a convolution, packed for oneDNN or our own loops; a matrix; or any other
+ * array. */
 struct vrt_cpu_param {
     struct vrt_conv_weights *weights;
     struct vrt_narrow_weights *narrow;
     float *values;              /* of a deform_conv2d: packed, see deform.h */
     size_t n_values;
     enum vrt_dtype dtype;       /* to which the values are rounded, and what they multiply, too */
+    void *matrix;               /* [O][row_units], 4 bytes each (product.h): its own, or `values` */
+    size_t row_units, n_halves; /* n_halves: of its own, in bf16 */
 };
 
 /* One run of one op: the op, where its tensors are (element (0,0,0,0) of each), and scratch. */
@@ -72,6 +75,9 @@ struct vrt_cpu_kernel {
     size_t (*row_bytes)(const struct vrt_op *op);
 
     bool cuts_input;            /* the rows are in[0]'s: the output is a few numbers */
+    /* Optional: what the op is cut into, where that isn't bands of rows. Then rows() is called
+     * with d = 0 and the units [y0, y1). */
+    int (*n_units)(const struct vrt_op *op);
 };
 
 /* What follows a convolution's sums: out = activation(sums) * scale + residual. */
@@ -97,6 +103,10 @@ struct vrt_cpu_isa {
     void (*gather)(const struct vrt_tensor *t, const void *base, const int at[3], int n,
                    void *dst);
 };
+
+/* The kernel of an op whose weights are bf16, for machines that multiply these; NULL: none. Its
+ * scratch_bytes() is no more than that of the kernel for f32. */
+const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind);
 
 /* The best of those built that this machine has, and that oneDNN was not told to do without. */
 const struct vrt_cpu_isa *vrt_cpu_isa_best(void);

@@ -11,6 +11,9 @@
 #define vrt_cpu_op_deform_conv2d VRT_CPU_NAME(op_deform_conv2d)
 #define vrt_cpu_op_flow_offsets VRT_CPU_NAME(op_flow_offsets)
 #define vrt_cpu_op_warp VRT_CPU_NAME(op_warp)
+#define vrt_cpu_op_linear VRT_CPU_NAME(f32_op_linear)
+#define vrt_cpu_op_geglu VRT_CPU_NAME(f32_op_geglu)
+#define vrt_cpu_op_window_attention VRT_CPU_NAME(f32_op_window_attention)
 #define vrt_cpu_op_depth_to_space VRT_CPU_NAME(op_depth_to_space)
 #define vrt_cpu_op_space_to_depth VRT_CPU_NAME(op_space_to_depth)
 #define vrt_cpu_op_resize VRT_CPU_NAME(op_resize)
@@ -36,6 +39,9 @@ extern const struct vrt_cpu_kernel vrt_cpu_op_layernorm;
 extern const struct vrt_cpu_kernel vrt_cpu_op_deform_conv2d;
 extern const struct vrt_cpu_kernel vrt_cpu_op_flow_offsets;
 extern const struct vrt_cpu_kernel vrt_cpu_op_warp;
+extern const struct vrt_cpu_kernel vrt_cpu_op_linear;
+extern const struct vrt_cpu_kernel vrt_cpu_op_geglu;
+extern const struct vrt_cpu_kernel vrt_cpu_op_window_attention;
 extern const struct vrt_cpu_kernel vrt_cpu_op_depth_to_space;
 extern const struct vrt_cpu_kernel vrt_cpu_op_space_to_depth;
 extern const struct vrt_cpu_kernel vrt_cpu_op_resize;

@@ -235,12 +235,29 @@ static void plan_rows(struct step *step)
     const struct vrt_tensor *what = kernel->cuts_input ? &op->in[0] : &op->out;
     const int align = kernel->align_rows ? kernel->align_rows(op) : 1;
 
+    step->scratch_bytes = kernel_scratch_bytes(kernel, op);
+    if (kernel->n_units) {
+        step->cut = (struct vrt_cpu_cut){ 1, kernel->n_units(op), 1, 1 };
+        add_task(step, vrt_cpu_cut_n_units(&step->cut), run_rows);
+        return;
+    }
     cut(step, what->shape, UNIT_BYTES,
         kernel->row_bytes ? kernel->row_bytes(op) : vrt_cpu_tensor_row_bytes(what), align);
-    step->scratch_bytes = kernel_scratch_bytes(kernel, op);
     add_task(step, vrt_cpu_cut_n_units(&step->cut), run_rows);
     if (kernel->join)
         add_task(step, op->out.shape.d, run_join);
+}
+
+/* Of an op with a kernel for each type of weight. */
+static bool has_bf16_weights(const struct vrt_cpu_replica *replica, const struct vrt_op *op)
+{
+    switch (op->kind) {
+    case VRT_OP_LINEAR: return replica->params[op->linear.weight].dtype == VRT_DTYPE_BF16;
+    case VRT_OP_GEGLU: return replica->params[op->geglu.fc2].dtype == VRT_DTYPE_BF16;
+    case VRT_OP_WINDOW_ATTENTION:
+        return replica->params[op->window_attention.qkv].dtype == VRT_DTYPE_BF16;
+    default: return false;
+    }
 }
 
 static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params *params,
@@ -253,9 +270,11 @@ static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params
     step->program = program;
     step->op = *op;
     step->kernel = cpu->isa->kernels[op->kind];
+    step->call.params = replica ? replica->params : NULL;
     if (!step->kernel)
         return plan_conv(cpu, replica, step);
-    step->call.params = replica ? replica->params : NULL;
+    if (has_bf16_weights(replica, op))
+        step->kernel = vrt_cpu_bf16_kernel(op->kind);
     plan_rows(step);
     return 0;
 }

@@ -54,12 +54,46 @@ static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
     return 0;
 }
 
+/* [O,I] as units: rows of f32, or of bf16 filled up to whole pairs. */
+static int keep_matrix(const struct vrt_param *param, enum vrt_dtype dtype,
+                       struct vrt_cpu_param *ret_param)
+{
+    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], pairs = (I + 1) / 2;
+
+    if (dtype != VRT_DTYPE_F32 && !vrt_cpu_bf16_kernel(VRT_OP_LINEAR))
+        return vrt_raise(-EINVAL);
+    if (dtype == VRT_DTYPE_F32) {
+        int r = keep_values(param, ret_param);
+        ret_param->matrix = ret_param->values;
+        ret_param->row_units = I;
+        return r ? vrt_fold(r) : 0;
+    }
+    uint16_t *halves = calloc(O * pairs, 2 * sizeof(*halves));
+    if (!halves)
+        return vrt_raise(-ENOMEM);
+    for (size_t o = 0; o < O; o++)
+        for (size_t i = 0; i < I; i++)
+            halves[o * 2 * pairs + i] = vrt_bf16_from_f32(param->data[o * I + i]);
+    ret_param->dtype = VRT_DTYPE_BF16;
+    ret_param->matrix = halves;
+    ret_param->row_units = pairs;
+    ret_param->n_halves = O * 2 * pairs;
+    return 0;
+}
+
+static bool is_matrix(const struct vrt_param *param)
+{
+    return param->n_dims == 2 && param->use != VRT_PARAM_TABLE;
+}
+
 /* As its use says. Return: 0; -EINVAL: the device has no loops for that type; -errno. */
 static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
                 enum vrt_dtype dtype, struct vrt_cpu_param *ret_param)
 {
     if (param->use == VRT_PARAM_WEIGHT_F32)
         dtype = VRT_DTYPE_F32;
+    if (is_matrix(param))
+        return keep_matrix(param, dtype, ret_param);
     if (param->use == VRT_PARAM_WEIGHT_DEFORM)
         return keep_deform(param, dtype, ret_param);
     if (!is_convolution(param))
@@ -104,6 +138,8 @@ void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *base)
     for (size_t i = 0; i < replica->n_params; i++) {
         vrt_conv_weights_free(replica->params[i].weights);
         vrt_narrow_weights_free(replica->params[i].narrow);
+        if (replica->params[i].matrix != replica->params[i].values)
+            free(replica->params[i].matrix);
         free(replica->params[i].values);
     }
     free(replica->params);
@@ -119,7 +155,7 @@ size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_r
     for (size_t i = 0; i < replica->n_params; i++) {
         const struct vrt_cpu_param *param = &replica->params[i];
 
-        bytes += param->n_values * sizeof(float);
+        bytes += param->n_values * sizeof(float) + param->n_halves * sizeof(uint16_t);
         if (param->weights)
             bytes += vrt_conv_weights_bytes(param->weights);
         if (param->narrow)

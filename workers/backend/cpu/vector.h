@@ -12,6 +12,9 @@
 
 typedef float vrt_cpu_vector __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
 
+/* What comparing two gives, and their bits. */
+typedef int vrt_cpu_integers __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
+
 /* The same anywhere in memory. */
 typedef float vrt_cpu_vector_at
     __attribute__((vector_size(VRT_CPU_VECTOR_BYTES), aligned(4), may_alias));
