@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pad: zeros, the edge repeated, or mirrored without repeating it, further than the picture. */
+/* pad: zeros, the edge repeated, or mirrored with and without that, further than the picture. */
 
 #include "backend/op.h"
 #include "tests/conformance/conformance.h"
@@ -21,16 +21,20 @@ static const enum vrt_dtype types[][2] = {
 
 #define N_SIZES ((int)VRT_ARRAY_SIZE(sizes))
 #define N_TYPES ((int)VRT_ARRAY_SIZE(types))
-#define N_MODES 3
+#define N_MODES 4
 
-/* Walks from 0 by `i` steps along [0, n), turning round at its ends. */
-static int walk(int i, int n)
+/* Walks from 0 by `i` steps along [0, n), turning round at its ends, where `rest`: after a step on
+ * the spot. */
+static int walk(int i, int n, bool rest)
 {
     int at = 0, step = i < 0 ? -1 : 1;
 
     for (int k = 0; n > 1 && k < abs(i); k++) {
-        if (at + step < 0 || at + step >= n)
+        if (at + step < 0 || at + step >= n) {
             step = -step;
+            if (rest)
+                continue;
+        }
         at += step;
     }
     return at;
@@ -43,7 +47,9 @@ static int source(enum vrt_pad_mode mode, int i, int n)
         return i;
     if (mode == VRT_PAD_ZERO)
         return -1;
-    return mode == VRT_PAD_REFLECT ? walk(i, n) : i < 0 ? 0 : n - 1;
+    if (mode == VRT_PAD_REPLICATE)
+        return i < 0 ? 0 : n - 1;
+    return walk(i, n, mode == VRT_PAD_MIRROR);
 }
 
 static void run_pad(struct conf *t, int i)

@@ -130,7 +130,7 @@ static const char *check_pad(const struct vrt_op *op)
 {
     const struct vrt_shape in = op->in[0].shape, out = op->out.shape;
 
-    if (!vrt_op_in_range((int)op->pad.mode, VRT_PAD_ZERO, VRT_PAD_REFLECT))
+    if (!vrt_op_in_range((int)op->pad.mode, VRT_PAD_ZERO, VRT_PAD_MIRROR))
         return "there is no such mode";
     if (in.d != out.d || in.c != out.c)
         return "frames or channels differ between input and output";

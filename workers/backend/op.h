@@ -238,6 +238,7 @@ enum vrt_pad_mode {
     VRT_PAD_ZERO,
     VRT_PAD_REPLICATE,              /* the edge sample repeated */
     VRT_PAD_REFLECT,                /* mirrored, the edge not repeated; bounces where it must */
+    VRT_PAD_MIRROR,                 /* mirrored, the edge repeated; bounces where it must */
 };
 
 /* x stands at row `top`, column `left` of the output; the rest is made up by `mode`. */

@@ -22,9 +22,10 @@ static int source_index(enum vrt_pad_mode mode, int i, int n)
     if (mode == VRT_PAD_REPLICATE || n == 1)
         return i < 0 ? 0 : n - 1;
 
-    const int period = 2 * (n - 1);
+    const int repeated = mode == VRT_PAD_MIRROR ? 1 : 0;
+    const int period = 2 * (n - 1 + repeated);
     i = (i % period + period) % period;
-    return i < n ? i : period - i;
+    return i < n ? i : period - i - repeated;
 }
 
 /* Columns [x, x + n) of an output row from the input's columns from `from` on: all inside. */

@@ -3,14 +3,19 @@
 #include "backend/ref/ops.h"
 #include "backend/ref/run.h"
 
-/* `i` mirrored into [0, n) at the edge samples, which are not repeated, as often as it takes. */
-static int reflected(int i, int n)
+/* `i` mirrored into [0, n) at the edge samples, repeated or not, as often as it takes. */
+static int mirrored(int i, int n, bool repeated)
 {
-    if (n == 1)
-        return 0;
-    const int period = 2 * (n - 1);
-    const int k = ((i % period) + period) % period;
-    return k < n ? k : period - k;
+    const int period = 2 * n - (repeated ? 0 : 2);
+    const int k = period ? ((i % period) + period) % period : 0;
+    return k < n ? k : period - k - (repeated ? 1 : 0);
+}
+
+static int source(enum vrt_pad_mode mode, int i, int n)
+{
+    return mode == VRT_PAD_REFLECT || mode == VRT_PAD_MIRROR
+               ? mirrored(i, n, mode == VRT_PAD_MIRROR)
+               : vrt_ref_clamp(i, n);
 }
 
 void vrt_ref_pad(const struct vrt_ref_run *run)
@@ -24,8 +29,8 @@ void vrt_ref_pad(const struct vrt_ref_run *run)
             vrt_ref_put(&run->out[0], at, 0);
             continue;
         }
-        y = pad->mode == VRT_PAD_REFLECT ? reflected(y, in.h) : vrt_ref_clamp(y, in.h);
-        x = pad->mode == VRT_PAD_REFLECT ? reflected(x, in.w) : vrt_ref_clamp(x, in.w);
-        vrt_ref_put(&run->out[0], at, vrt_ref_get(&run->in[0], at[0], y, x, at[3]));
+        vrt_ref_put(&run->out[0], at,
+                    vrt_ref_get(&run->in[0], at[0], source(pad->mode, y, in.h),
+                                source(pad->mode, x, in.w), at[3]));
     }
 }
