@@ -8,21 +8,7 @@
 #include "engine/checkpoint.h"
 #include "engine/executor.h"
 #include "tests/unit/test.h"
-
-void fixture_uniform(const char *name, uint64_t seed, float *u, size_t n)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-        h = (h ^ *c) * UINT64_C(0x100000001b3);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t z = (h ^ seed) + (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-
-        z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-        z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-        u[i] = (float)((z ^ z >> 31) >> 40) * 0x1p-24f;
-    }
-}
+#include "tests/unit/weight-rule.h"
 
 void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values)
 {
@@ -35,7 +21,7 @@ void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, 
     for (int i = 1; i < n_dims; i++)
         fan *= dims[i];
     halfwidth = n_dims == 1 ? 0.1 : sqrt(3 / fan) * 0.9;
-    fixture_uniform(name, seed, values, n);
+    rule_uniform(name, seed, values, n);
     for (size_t i = 0; i < n; i++)
         values[i] = (slopes ? 0.2f : 0) + (float)halfwidth * (2 * values[i] - 1);
 }
@@ -45,26 +31,34 @@ static size_t dtype_size(const struct fixture *f)
     return f->dtype && strcmp(f->dtype, "F16") == 0 ? 2 : 4;
 }
 
+void fixture_add_data(struct fixture *f, const char *dtype, const struct fixture_tensor *tensor,
+                      const void *data, size_t size)
+{
+    size_t begin = f->data.size_bytes;
+    int r = vrt_buf_printf(&f->header, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
+                           f->header.size_bytes ? "," : "", tensor->name, dtype);
+
+    for (int i = 0; i < tensor->n_dims && r == 0; i++)
+        r = vrt_buf_printf(&f->header, "%s%d", i ? "," : "", tensor->dims[i]);
+    expect_int(r, 0);
+    expect_int(vrt_buf_append(&f->data, data, size), 0);
+    expect_int(vrt_buf_printf(&f->header, "],\"data_offsets\":[%zu,%zu]}", begin,
+                              f->data.size_bytes), 0);
+}
+
 void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dims)
 {
-    size_t begin = f->data.size_bytes, n = 1;
-    int r = vrt_buf_printf(&f->header, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
-                           f->header.size_bytes ? "," : "", name, f->dtype ? f->dtype : "F32");
+    const struct fixture_tensor tensor = { name, dims, n_dims };
+    size_t n = 1;
 
-    for (int i = 0; i < n_dims && r == 0; i++) {
+    for (int i = 0; i < n_dims; i++)
         n *= (size_t)dims[i];
-        r = vrt_buf_printf(&f->header, "%s%d", i ? "," : "", dims[i]);
-    }
-    expect_int(r, 0);
-
     float *values = calloc(n + 1, sizeof(*values));
     expect_true(values);
     if (f->seed)
         fixture_fill(name, f->seed, dims, n_dims, values);
-    expect_int(vrt_buf_append(&f->data, values, n * dtype_size(f)), 0);
+    fixture_add_data(f, f->dtype ? f->dtype : "F32", &tensor, values, n * dtype_size(f));
     free(values);
-    expect_int(vrt_buf_printf(&f->header, "],\"data_offsets\":[%zu,%zu]}", begin,
-                              f->data.size_bytes), 0);
 }
 
 void fixture_add_conv(struct fixture *f, const char *name, int o, int i, int k, bool bias)

@@ -23,8 +23,16 @@ struct fixture {
  */
 void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values);
 
-/* u_1..u_n of uniform(name, seed). */
-void fixture_uniform(const char *name, uint64_t seed, float *u, size_t n);
+/* What a tensor is called, and its shape. */
+struct fixture_tensor {
+    const char *name;
+    const int *dims;
+    int n_dims;
+};
+
+/* Appends a tensor of these bytes; `dtype` as .safetensors spell it. */
+void fixture_add_data(struct fixture *f, const char *dtype, const struct fixture_tensor *tensor,
+                      const void *data, size_t size);
 
 /* Appends one tensor. */
 void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dims);

@@ -11,6 +11,7 @@
 
 #include "engine/plan.h"
 #include "tests/unit/model-fixture.h"
+#include "tests/unit/weight-rule.h"
 
 /* A picture of planes [c][h][w]. */
 struct picture {
@@ -238,7 +239,7 @@ static float *make_input(int d, int c, int h, int w)
     float *x = malloc(n * sizeof(*x));
 
     expect_true(x);
-    fixture_uniform("input", 7, x, n);
+    rule_uniform("input", 7, x, n);
     return x;
 }
 

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "tests/unit/model-fixture.h"
+#include "tests/unit/weight-rule.h"
 
 static int get_int(const json_t *object, const char *key)
 {
@@ -25,27 +26,6 @@ static struct vrt_shape get_shape(const json_t *object, const char *key)
     for (size_t i = 0; i < 4; i++)
         dims[i] = (int)json_integer_value(json_array_get(array, i));
     return (struct vrt_shape){ .d = dims[0], .c = dims[1], .h = dims[2], .w = dims[3] };
-}
-
-/* The input that the outputs were computed from. */
-static float *make_video(uint64_t seed, struct vrt_shape s)
-{
-    size_t n = (size_t)vrt_shape_count(s), i = 0;
-    float *x = malloc(n * sizeof(*x));
-
-    expect_true(x);
-    fixture_uniform("input", seed, x, n);
-    for (int d = 0; d < s.d; d++)
-    for (int c = 0; c < s.c; c++)
-    for (int h = 0; h < s.h; h++)
-    for (int w = 0; w < s.w; w++, i++) {
-        double value = 0.5 + 0.22 * sin(0.31 * (w + 1.3 * d) + 0.7 * c) +
-                       0.18 * cos(0.23 * (h - 0.9 * d) + 0.19 * w + 1.1 * c);
-        float sum = (float)value + 0.1f * (x[i] - 0.5f);
-
-        x[i] = sum < 0 ? 0 : sum > 1 ? 1 : sum;
-    }
-    return x;
 }
 
 /* The file's weights are those of the rule: what is compared is what was meant. */
@@ -88,7 +68,9 @@ static struct golden open_golden(const char *name)
     g.shape = get_shape(json, "input_shape_NCHW");
     g.stride = get_int(json, "stride");
     g.count = get_int(json, "count");
-    g.x = make_video((uint64_t)get_int(json, "seed"), g.shape);
+    g.x = rule_video((uint64_t)get_int(json, "seed"),
+                     (int[]){ g.shape.d, g.shape.c, g.shape.h, g.shape.w });
+    expect_true(g.x);
     g.samples = malloc((size_t)g.count * sizeof(*g.samples));
     expect_true(g.samples && g.count > 1000);
 

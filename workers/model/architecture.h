@@ -11,6 +11,7 @@
 
 #include "model/network.h"
 #include "model/params.h"
+#include "model/vrt.h"
 
 struct vrt_architecture {
     const char *name;               /* "compact": in the API and in logs */
@@ -59,11 +60,13 @@ struct vrt_network {
     union {
         struct vrt_compact compact;
         struct vrt_esrgan esrgan;
+        struct vrt_vrt vrt;
     };
 };
 
 extern const struct vrt_architecture vrt_architecture_compact;
 extern const struct vrt_architecture vrt_architecture_esrgan;
+extern const struct vrt_architecture vrt_architecture_vrt;
 
 /* What a checkpoint of an unknown network looks like ("SwinIR"), or NULL. */
 const char *vrt_foreign_name(const struct vrt_checkpoint *checkpoint);

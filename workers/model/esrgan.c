@@ -389,7 +389,7 @@ static void build_tail(struct builder *b, struct vrt_tensor x, const struct vrt_
         shape.w *= 2;
         struct vrt_tensor wide = vrt_graph_tensor(b->graph, b->dtype, shape);
         struct vrt_tensor y = vrt_graph_tensor(b->graph, b->dtype, shape);
-        vrt_layer_nearest(b->graph, &x, &wide);
+        vrt_layer_resize(b->graph, &x, VRT_RESIZE_NEAREST, &wide);
         vrt_layer_conv(b->graph, &wide, &conv, NULL, &y);
         x = y;
     }

@@ -13,7 +13,6 @@ static const struct {
     const char *network;
     const char *names[N_NAMES];     /* tensors that it has, all of them */
 } foreign[] = {
-    { "VRT", { "stage1.residual_group1.blocks.0.attn.qkv_self.weight" } },
     { "BasicVSR++ or RVRT", { "deform_align.backward_1.conv_offset.0.weight" } },
     { "HAT", { "layers.0.residual_group.blocks.0.conv_block.cab.0.weight" } },
     { "Swin2SR", { "layers.0.residual_group.blocks.0.attn.logit_scale" } },

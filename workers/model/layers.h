@@ -15,6 +15,20 @@ void vrt_layer_conv(struct vrt_graph *graph, const struct vrt_tensor *x,
                     const struct vrt_op_conv2d *conv, const struct vrt_tensor *residual,
                     const struct vrt_tensor *out);
 
+/* out = activation(norm(x) * weight + bias) + residual at each place; residual may be NULL. */
+void vrt_layer_linear(struct vrt_graph *graph, const struct vrt_tensor *x,
+                      const struct vrt_op_linear *linear, const struct vrt_tensor *residual,
+                      const struct vrt_tensor *out);
+
+/* out = norm(x) */
+void vrt_layer_norm(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_op_norm *norm, const struct vrt_tensor *out);
+
+/* out = fc2(gelu(fc11(norm(x))) . fc12(norm(x))) + residual; residual may be NULL. */
+void vrt_layer_geglu(struct vrt_graph *graph, const struct vrt_tensor *x,
+                     const struct vrt_op_geglu *geglu, const struct vrt_tensor *residual,
+                     const struct vrt_tensor *out);
+
 /* The pixel shuffle by `r`, plus the enlarged `base` (NULL: none). */
 void vrt_layer_shuffle(struct vrt_graph *graph, const struct vrt_tensor *x, int r,
                        const struct vrt_tensor *base, const struct vrt_tensor *out);
@@ -23,9 +37,35 @@ void vrt_layer_shuffle(struct vrt_graph *graph, const struct vrt_tensor *x, int 
 void vrt_layer_unshuffle(struct vrt_graph *graph, const struct vrt_tensor *x, int r,
                          const struct vrt_tensor *out);
 
-/* Enlarges to the size of `out` by repeating samples. */
-void vrt_layer_nearest(struct vrt_graph *graph, const struct vrt_tensor *x,
-                       const struct vrt_tensor *out);
+/* Both for squares of 2, with a square's channels ordered by its columns, then rows. */
+void vrt_layer_fold(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_tensor *out);
+void vrt_layer_unfold(struct vrt_graph *graph, const struct vrt_tensor *x,
+                      const struct vrt_tensor *out);
+
+/* Resizes to the size of `out`. */
+void vrt_layer_resize(struct vrt_graph *graph, const struct vrt_tensor *x,
+                      enum vrt_resize_mode mode, const struct vrt_tensor *out);
+
+/* out = x at the places where `flow` leads. */
+void vrt_layer_warp(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_tensor *flow, enum vrt_warp_mode mode,
+                    const struct vrt_tensor *out);
+
+/* out = x * scale + shift, channel by channel, of at most VRT_AFFINE_MAX_CHANNELS. */
+void vrt_layer_affine(struct vrt_graph *graph, const struct vrt_tensor *x,
+                      const struct vrt_op_affine *affine, const struct vrt_tensor *out);
+
+/* Each square of 2 becomes its mean. */
+void vrt_layer_halve(struct vrt_graph *graph, const struct vrt_tensor *x,
+                     const struct vrt_tensor *out);
+
+/* out, [1,1,1,C]: each channel's mean. */
+void vrt_layer_mean(struct vrt_graph *graph, const struct vrt_tensor *x,
+                    const struct vrt_tensor *out);
+
+/* The same number everywhere. */
+void vrt_layer_fill(struct vrt_graph *graph, float value, const struct vrt_tensor *out);
 
 /* out = a * scale + b */
 void vrt_layer_add(struct vrt_graph *graph, const struct vrt_tensor *a, float scale,
@@ -35,9 +75,9 @@ void vrt_layer_add(struct vrt_graph *graph, const struct vrt_tensor *a, float sc
 void vrt_layer_copy(struct vrt_graph *graph, const struct vrt_tensor *x,
                     const struct vrt_tensor *out);
 
-/* Extends to the right and downwards to the size of `out`. */
-void vrt_layer_pad(struct vrt_graph *graph, const struct vrt_tensor *x, enum vrt_pad_mode mode,
-                   const struct vrt_tensor *out);
+/* Extends to the size of `out`. */
+void vrt_layer_pad(struct vrt_graph *graph, const struct vrt_tensor *x,
+                   const struct vrt_op_pad *pad, const struct vrt_tensor *out);
 
 /* `x` itself if it is of `dtype`, else a copy that is. */
 struct vrt_tensor vrt_layer_convert(struct vrt_graph *graph, const struct vrt_tensor *x,

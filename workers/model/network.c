@@ -18,15 +18,18 @@
 static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_compact,
     &vrt_architecture_esrgan,
+    &vrt_architecture_vrt,
 };
 
-/* "SRVGGNetCompact and RRDBNet" */
+/* "SRVGGNetCompact, RRDBNet and VRT" */
 static int append_known(struct vrt_buf *text)
 {
+    const size_t n = VRT_ARRAY_SIZE(architectures);
     int r = 0;
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures) && r == 0; i++)
-        r = vrt_buf_printf(text, "%s%s", i ? " and " : "", architectures[i]->network);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = vrt_buf_printf(text, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ",
+                           architectures[i]->network);
     return r;
 }
 
@@ -119,6 +122,9 @@ static int load(struct vrt_network *network, const struct vrt_checkpoint *checkp
     int r = network->architecture->load(network, params);
     if (r == 0)
         r = vrt_params_finish(params);
+    free(params->taken);
+    params->taken = NULL;
+    params->n_taken = params->capacity_taken = 0;
     params->checkpoint = NULL;
     params->source = NULL;
     params->error = NULL;
@@ -244,7 +250,7 @@ int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph
     if (vrt_graph_status(graph) < 0)
         return vrt_fold(vrt_graph_status(graph));
 
-    vrt_layer_pad(graph, in, architecture->pad_mode, &padded_in);
+    vrt_layer_pad(graph, in, &(struct vrt_op_pad){ .mode = architecture->pad_mode }, &padded_in);
     architecture->build(network, graph, &padded_in, &padded_out, use);
     struct vrt_tensor cropped = vrt_tensor_crop(&padded_out, 0, 0, out->shape.h, out->shape.w);
     vrt_layer_copy(graph, &cropped, out);

@@ -50,6 +50,7 @@ void vrt_params_done(struct vrt_params *params)
         free((float *)params->items[i].data);
     }
     free(params->items);
+    free(params->taken);
     *params = (struct vrt_params){ 0 };
 }
 
@@ -65,12 +66,13 @@ int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
                       params->source, params->network, why);
 }
 
-static bool is_shaped(const struct vrt_checkpoint_tensor *tensor, const int *dims, int n_dims)
+static bool is_shaped(const struct vrt_checkpoint_tensor *tensor,
+                      const struct vrt_params_want *want)
 {
-    if (tensor->n_dims != n_dims)
+    if (tensor->n_dims != want->n_dims)
         return false;
-    for (int i = 0; i < n_dims; i++)
-        if (tensor->dims[i] != dims[i])
+    for (int i = 0; i < want->n_dims; i++)
+        if (tensor->dims[i] != want->dims[i])
             return false;
     return true;
 }
@@ -82,69 +84,88 @@ static bool is_float(enum vrt_checkpoint_dtype dtype)
            dtype == VRT_CHECKPOINT_BF16 || dtype == VRT_CHECKPOINT_F64;
 }
 
-/* The tensor, held to what is asked of it before its values are looked at. NULL: refused. */
-static const struct vrt_checkpoint_tensor *find(struct vrt_params *params, const char *name,
-                                                const int *dims, int n_dims)
+/* Return: `array` with room for one more item, or NULL; the old one stays valid then. */
+static void *grown(void *array, size_t n, size_t *capacity, size_t item_bytes)
+{
+    if (n < *capacity)
+        return array;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
+    void *larger = reallocarray(array, wanted, item_bytes);
+    if (larger)
+        *capacity = wanted;
+    return larger;
+}
+
+/* The tensor, if it is there and of the shape wanted; it counts as taken from then on. Return: 0;
+ * -EINVAL; -ENOMEM. */
+static int find(struct vrt_params *params, const struct vrt_params_want *want, const char *name,
+                const struct vrt_checkpoint_tensor **ret_tensor)
 {
     const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_find(params->checkpoint, name);
     char wanted[64], found[192];
 
-    dims_text(dims, n_dims, wanted, sizeof(wanted));
-    if (!tensor) {
-        vrt_params_refuse(params, "network whose tensor \"%s\" of shape [%s] is missing", name,
-                          wanted);
-        return NULL;
-    }
-    if (!is_shaped(tensor, dims, n_dims)) {
-        vrt_params_refuse(params, "network whose tensor \"%s\" has the shape [%s], not [%s]",
-                          name, shape_text(tensor, found, sizeof(found)), wanted);
-        return NULL;
-    }
-    if (!is_float(tensor->dtype)) {
-        vrt_params_refuse(params, "network whose tensor \"%s\" is of type %s, not floating point",
-                          name, vrt_checkpoint_dtype_name(tensor->dtype));
-        return NULL;
-    }
-    /* Before anything is allocated: the shape fits, but only the file says how large it is. */
-    if (tensor->n_elements > N_VALUES_MAX - params->n_values) {
-        vrt_params_refuse(params, "network of more than %lld parameters, which is too large",
-                          (long long)N_VALUES_MAX);
-        return NULL;
-    }
-    return tensor;
-}
+    dims_text(want->dims, want->n_dims, wanted, sizeof(wanted));
+    if (!tensor)
+        return vrt_params_refuse(params, "network whose tensor \"%s\" of shape [%s] is missing",
+                                 name, wanted);
+    if (!is_shaped(tensor, want))
+        return vrt_params_refuse(params, "network whose tensor \"%s\" has the shape [%s], not [%s]",
+                                 name, shape_text(tensor, found, sizeof(found)), wanted);
 
-static int append(struct vrt_params *params, struct vrt_param *param, char *name, float *data)
-{
-    if (params->n_items == params->capacity) {
-        size_t capacity = params->capacity ? 2 * params->capacity : 64;
-        struct vrt_param *items = realloc(params->items, capacity * sizeof(*items));
-
-        if (!items)
-            return vrt_raise(-ENOMEM);
-        params->items = items;
-        params->capacity = capacity;
-    }
-    param->name = name;
-    param->data = data;
-    params->items[params->n_items++] = *param;
+    const struct vrt_checkpoint_tensor **taken = grown(params->taken, params->n_taken,
+                                                       &params->capacity_taken, sizeof(*taken));
+    if (!taken)
+        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+    params->taken = taken;
+    params->taken[params->n_taken++] = tensor;
+    *ret_tensor = tensor;
     return 0;
 }
 
-int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, const char *format, ...)
+/* Return: 0; -EINVAL if the values of a tensor of the right shape can't be a param's. */
+static int check_type(struct vrt_params *params, const struct vrt_checkpoint_tensor *tensor)
 {
-    char formatted[NAME_BYTES];
-    struct vrt_param param = { .n_dims = n_dims };
-    va_list args;
+    if (!is_float(tensor->dtype))
+        return vrt_params_refuse(params, "network whose tensor \"%s\" is of type %s, not floating "
+                                 "point", tensor->name, vrt_checkpoint_dtype_name(tensor->dtype));
 
-    va_start(args, format);
-    vsnprintf(formatted, sizeof(formatted), format, args);
-    va_end(args);
+    /* Before anything is allocated: the shape fits, but only the file says how large it is. */
+    if (tensor->n_elements > N_VALUES_MAX - params->n_values)
+        return vrt_params_refuse(params, "network of more than %lld parameters, which is too large",
+                                 (long long)N_VALUES_MAX);
+    return 0;
+}
 
-    const struct vrt_checkpoint_tensor *tensor = find(params, formatted, dims, n_dims);
-    if (!tensor)
-        return -EINVAL;
-    memcpy(param.dims, dims, (size_t)n_dims * sizeof(*dims));
+static int append(struct vrt_params *params, const struct vrt_params_want *want, char *name,
+                  float *data)
+{
+    struct vrt_param param = { .name = name, .use = want->use, .data = data };
+    struct vrt_param *items = grown(params->items, params->n_items, &params->capacity,
+                                    sizeof(*items));
+
+    if (!items)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < want->n_dims; i++) {
+        if (i + 1 == want->left_out)
+            continue;
+        vrt_assert(param.n_dims < (int)VRT_ARRAY_SIZE(param.dims));
+        param.dims[param.n_dims++] = want->dims[i];
+    }
+    params->items = items;
+    params->items[params->n_items++] = param;
+    return 0;
+}
+
+static int take(struct vrt_params *params, const struct vrt_params_want *want,
+                const char *formatted)
+{
+    const struct vrt_checkpoint_tensor *tensor;
+    int r = find(params, want, formatted, &tensor);
+
+    if (r == 0)
+        r = check_type(params, tensor);
+    if (r < 0)
+        return vrt_fold(r);
 
     VRT_CLEANUP(vrt_freep) char *name = strdup(formatted);
     VRT_CLEANUP(vrt_freep) float *data = malloc((size_t)tensor->n_elements * sizeof(*data));
@@ -158,7 +179,7 @@ int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, cons
             return vrt_params_refuse(params, "network whose tensor \"%s\" holds values that are "
                                      "not finite numbers", formatted);
 
-    int r = append(params, &param, name, data);
+    r = append(params, want, name, data);
     if (r < 0)
         return vrt_refuse_errno(params->error, r, params->source);
     params->n_values += tensor->n_elements;
@@ -167,11 +188,81 @@ int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, cons
     return 0;
 }
 
-/* Only asked once a tensor is known to be left over, so that it may be slow. */
-static bool is_taken(const struct vrt_params *params, const char *name)
+int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, const char *format, ...)
 {
-    for (size_t i = 0; i < params->n_items; i++)
-        if (strcmp(params->items[i].name, name) == 0)
+    struct vrt_params_want want = { .n_dims = n_dims };
+    char name[NAME_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    memcpy(want.dims, dims, (size_t)n_dims * sizeof(*dims));
+    return take(params, &want, name);
+}
+
+int vrt_params_take_as(struct vrt_params *params, const struct vrt_params_want *want,
+                       const char *format, ...)
+{
+    char name[NAME_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    return take(params, want, name);
+}
+
+int vrt_params_check(struct vrt_params *params, const struct vrt_params_want *want,
+                     const float *values, float tolerance, const char *format, ...)
+{
+    const struct vrt_checkpoint_tensor *tensor;
+    char name[NAME_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    int r = find(params, want, name, &tensor);
+    if (r < 0)
+        return vrt_fold(r);
+
+    VRT_CLEANUP(vrt_freep) float *found = malloc((size_t)tensor->n_elements * sizeof(*found));
+    if (!found)
+        return vrt_refuse_errno(params->error, vrt_raise(-ENOMEM), params->source);
+    vrt_checkpoint_read_f32(tensor, found);
+    for (int64_t i = 0; i < tensor->n_elements; i++)
+        if (!(fabsf(found[i] - values[i]) <= tolerance))
+            return vrt_params_refuse(params, "network whose buffer \"%s\" holds %g at element "
+                                     "%lld, where that network has %g", name, (double)found[i],
+                                     (long long)i, (double)values[i]);
+    return 0;
+}
+
+int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,
+                   const float *values, const char *name)
+{
+    size_t n_values = 1;
+
+    for (int i = 0; i < want->n_dims; i++)
+        n_values *= (size_t)want->dims[i];
+    VRT_CLEANUP(vrt_freep) char *own_name = strdup(name);
+    VRT_CLEANUP(vrt_freep) float *data = malloc(n_values * sizeof(*data));
+    int r = own_name && data ? append(params, want, own_name, data) : vrt_raise(-ENOMEM);
+
+    if (r < 0)
+        return vrt_refuse_errno(params->error, r, params->source);
+    memcpy(data, values, n_values * sizeof(*data));
+    own_name = NULL;
+    data = NULL;
+    return 0;
+}
+
+/* Only asked once a tensor is known to be left over, so that it may be slow. */
+static bool is_taken(const struct vrt_params *params, const struct vrt_checkpoint_tensor *tensor)
+{
+    for (size_t i = 0; i < params->n_taken; i++)
+        if (params->taken[i] == tensor)
             return true;
     return false;
 }
@@ -182,12 +273,12 @@ int vrt_params_finish(struct vrt_params *params)
     char shape[192], name[NAME_BYTES];
 
     /* No name is taken twice, so that equal numbers mean equal sets. */
-    if ((size_t)n_tensors == params->n_items)
+    if ((size_t)n_tensors == params->n_taken)
         return 0;
     for (int i = 0; i < n_tensors; i++) {
         const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_tensor(params->checkpoint, i);
 
-        if (!is_taken(params, tensor->name))
+        if (!is_taken(params, tensor))
             return vrt_params_refuse(params, "network but for the tensor \"%s\" of shape [%s], "
                                      "which that network doesn't have",
                                      vrt_printable(tensor->name, name, sizeof(name)),

@@ -15,6 +15,9 @@
 #include "base/error.h"
 
 struct vrt_checkpoint;
+struct vrt_checkpoint_tensor;
+
+#define VRT_PARAMS_DIMS_MAX 5
 
 struct vrt_params {
     /* While they are taken. */
@@ -25,7 +28,18 @@ struct vrt_params {
 
     struct vrt_param *items;        /* in the order of taking; names and data are owned */
     size_t n_items, capacity;
-    int64_t n_values;
+    const struct vrt_checkpoint_tensor **taken;     /* what was asked for, params or not */
+    size_t n_taken, capacity_taken;
+    int64_t n_values;               /* of all params that were learned */
+};
+
+/* A tensor that a network has, and what becomes of it. */
+struct vrt_params_want {
+    int n_dims;
+    int dims[VRT_PARAMS_DIMS_MAX];
+    int left_out;                   /* a dimension of extent 1 that the param doesn't have, counted
+                                     * from 1; 0: none */
+    enum vrt_param_use use;
 };
 
 /* Frees the params; it is empty afterwards. */
@@ -37,6 +51,24 @@ void vrt_params_done(struct vrt_params *params);
  */
 int vrt_params_take(struct vrt_params *params, const int *dims, int n_dims, const char *format,
                     ...) VRT_PRINTF(4, 5) VRT_MUST_CHECK;
+
+/* The same, for what isn't kept as it is. */
+int vrt_params_take_as(struct vrt_params *params, const struct vrt_params_want *want,
+                       const char *format, ...) VRT_PRINTF(3, 4) VRT_MUST_CHECK;
+
+/*
+ * Takes a buffer: numbers that were never learned, and that PyTorch stores all the same. They are
+ * `values`, one for each element, or within `tolerance` of them; of any type.
+ * Return: as vrt_params_take().
+ */
+int vrt_params_check(struct vrt_params *params, const struct vrt_params_want *want,
+                     const float *values, float tolerance, const char *format, ...)
+    VRT_PRINTF(5, 6) VRT_MUST_CHECK;
+
+/* Appends a param that no checkpoint holds, of copies of `name` and `values`. Return: 0;
+ * -ENOMEM. */
+int vrt_params_add(struct vrt_params *params, const struct vrt_params_want *want,
+                   const float *values, const char *name) VRT_MUST_CHECK;
 
 /* Return: 0; -EINVAL if the checkpoint has a tensor that wasn't taken (the error names it). */
 int vrt_params_finish(struct vrt_params *params) VRT_MUST_CHECK;
