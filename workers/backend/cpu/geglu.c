@@ -16,7 +16,7 @@ struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
     vrt_unit *panel;                /* [units of I][VRT_BLOCK_TOKENS] */
     vrt_unit *hidden;               /* [units of hidden][VRT_BLOCK_TOKENS] */
-    float *row;
+    float *rows;
     struct vrt_place *places;
 };
 
@@ -26,7 +26,7 @@ static size_t geglu_scratch_bytes(const struct vrt_op *op)
 
     return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) +
                                sizeof(float) * (2 * I + O + (size_t)op->geglu.hidden)) +
-           2 * sizeof(float) * VRT_MAX(I, O);
+           VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
 }
 
 static struct scratch divide(const struct vrt_cpu_call *call)
@@ -37,8 +37,8 @@ static struct scratch divide(const struct vrt_cpu_call *call)
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
     s.hidden = s.panel + I * VRT_BLOCK_TOKENS;
     s.out = (float *)(s.hidden + (size_t)call->op->geglu.hidden * VRT_BLOCK_TOKENS);
-    s.row = s.out + O * VRT_BLOCK_TOKENS;
-    s.places = (struct vrt_place *)(void *)(s.row + 2 * VRT_MAX(I, O));
+    s.rows = s.out + O * VRT_BLOCK_TOKENS;
+    s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
     return s;
 }
 
@@ -74,14 +74,14 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     const struct vrt_token_run out = vrt_tokens_run(call, -1, places, n);
     const struct vrt_weight_rows fc2 = vrt_tokens_weight_rows(call, geglu->fc2, geglu->fc2_bias, 0);
 
-    vrt_tokens_gather(&in, s.in, s.row);
+    vrt_tokens_gather(&in, s.in, s.rows);
     if (geglu->norm.weight >= 0)
         vrt_tokens_norm(&in, s.in, call->params[geglu->norm.weight].values,
                         call->params[geglu->norm.bias].values);
     vrt_tokens_put(s.in, in.t->shape.c, s.panel, VRT_BLOCK_TOKENS);
     gate(call, &s);
     vrt_tokens_multiply(&fc2, out.t->shape.c, s.hidden, VRT_BLOCK_TOKENS, s.out);
-    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.row);
+    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.rows);
 }
 
 static void geglu_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)

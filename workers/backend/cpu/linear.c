@@ -10,7 +10,7 @@
 struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
     vrt_unit *panel;                /* [units of I][VRT_BLOCK_TOKENS] */
-    float *row;
+    float *rows;
     struct vrt_place *places;
 };
 
@@ -19,7 +19,7 @@ static size_t linear_scratch_bytes(const struct vrt_op *op)
     const size_t I = (size_t)op->in[0].shape.c, O = (size_t)op->out.shape.c;
 
     return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * (2 * I + O)) +
-           2 * sizeof(float) * VRT_MAX(I, O);
+           VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
 }
 
 static struct scratch divide(const struct vrt_cpu_call *call)
@@ -29,8 +29,8 @@ static struct scratch divide(const struct vrt_cpu_call *call)
 
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
     s.out = (float *)(s.panel + I * VRT_BLOCK_TOKENS);
-    s.row = s.out + O * VRT_BLOCK_TOKENS;
-    s.places = (struct vrt_place *)(void *)(s.row + 2 * VRT_MAX(I, O));
+    s.rows = s.out + O * VRT_BLOCK_TOKENS;
+    s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
     return s;
 }
 
@@ -45,7 +45,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     const struct vrt_weight_rows rows =
         vrt_tokens_weight_rows(call, linear->weight, linear->bias, 0);
 
-    vrt_tokens_gather(&in, s.in, s.row);
+    vrt_tokens_gather(&in, s.in, s.rows);
     if (linear->norm.weight >= 0)
         vrt_tokens_norm(&in, s.in, call->params[linear->norm.weight].values,
                         call->params[linear->norm.bias].values);
@@ -54,7 +54,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     if (linear->activation == VRT_ACTIVATION_GELU)
         for (int i = 0; i < O * VRT_BLOCK_TOKENS; i++)
             s.out[i] = vrt_cpu_gelu(s.out[i]);
-    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.row);
+    vrt_tokens_scatter(&out, more.base ? &more : NULL, s.out, s.rows);
 }
 
 static void linear_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)

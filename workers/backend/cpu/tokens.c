@@ -3,9 +3,19 @@
 #include "backend/cpu/tokens.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "backend/cpu/device.h"
 #include "backend/cpu/rows.h"
+
+#define QUAD 4
+
+typedef float quad __attribute__((vector_size(4 * QUAD), aligned(4), may_alias));
+
+/* Four tokens of a run: where their values are as f32, each. */
+struct quad_rows {
+    float *at[QUAD];
+};
 
 static char *address(const struct vrt_token_run *run, int i)
 {
@@ -14,30 +24,64 @@ static char *address(const struct vrt_token_run *run, int i)
     return vrt_cpu_at(run->t, run->base, place->d, place->y, place->x);
 }
 
-/* Row i of the run as f32: in place, or converted to `row`. */
-static const float *values_at(const struct vrt_token_run *run, int i, float *row)
+static bool is_place(const struct vrt_token_run *run, int i)
 {
-    const char *at = address(run, i);
-
-    if (run->t->dtype == VRT_DTYPE_F32)
-        return (const float *)(const void *)at;
-    vrt_cpu_load(run->t->dtype, at, row, (size_t)run->t->shape.c);
-    return row;
+    return i < run->n && run->places[i].d >= 0;
 }
 
-void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row)
+/* Tokens [i, i + QUAD) in place; or in `rows`, converted, zeros for padding. */
+static struct quad_rows rows_at(const struct vrt_token_run *run, int i, float *rows)
+{
+    const size_t C = (size_t)run->t->shape.c;
+    struct quad_rows quads;
+
+    for (int k = 0; k < QUAD; k++) {
+        quads.at[k] = rows + (size_t)k * C;
+        if (!is_place(run, i + k))
+            memset(quads.at[k], 0, C * sizeof(float));
+        else if (run->t->dtype == VRT_DTYPE_F32)
+            quads.at[k] = (float *)(void *)address(run, i + k);
+        else
+            vrt_cpu_load(run->t->dtype, address(run, i + k), quads.at[k], C);
+    }
+    return quads;
+}
+
+/* Rows become columns. */
+static inline void turn(quad v[QUAD])
+{
+    const quad a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+    const quad b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+    const quad c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    const quad d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+
+    v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+}
+
+void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *rows)
 {
     const int C = run->t->shape.c;
 
-    for (int i = 0; i < VRT_BLOCK_TOKENS; i++) {
-        if (i >= run->n || run->places[i].d < 0) {
-            for (int c = 0; c < C; c++)
-                block[c * VRT_BLOCK_TOKENS + i] = 0;
-            continue;
+    for (int i = 0; i < VRT_BLOCK_TOKENS; i += QUAD) {
+        const struct quad_rows from = rows_at(run, i, rows);
+        float *to = block + i;
+        int c = 0;
+
+        for (; c + QUAD <= C; c += QUAD) {
+            quad v[QUAD];
+
+            for (int k = 0; k < QUAD; k++)
+                v[k] = *(const quad *)(from.at[k] + c);
+            turn(v);
+            for (int k = 0; k < QUAD; k++)
+                *(quad *)(to + (size_t)(c + k) * VRT_BLOCK_TOKENS) = v[k];
         }
-        const float *from = values_at(run, i, row);
-        for (int c = 0; c < C; c++)
-            block[c * VRT_BLOCK_TOKENS + i] = from[c];
+        for (; c < C; c++)
+            for (int k = 0; k < QUAD; k++)
+                to[(size_t)c * VRT_BLOCK_TOKENS + (size_t)k] = from.at[k][c];
     }
 }
 
@@ -104,23 +148,50 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
     }
 }
 
-void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
-                        const float *block, float *row)
+/* Four columns of a block to rows of C, added to those of `more` if there are any. */
+static void scatter_quad(const float *from, int C, const struct quad_rows *more,
+                         const struct quad_rows *to)
 {
-    const int C = run->t->shape.c;
+    int c = 0;
 
-    for (int i = 0; i < run->n; i++) {
-        if (run->places[i].d < 0)
-            continue;
-        const bool in_place = run->t->dtype == VRT_DTYPE_F32;
-        float *to = in_place ? (float *)(void *)address(run, i) : row;
-        const float *more = residual ? values_at(residual, i, row + C) : NULL;
-        for (int c = 0; c < C; c++)
-            to[c] = block[c * VRT_BLOCK_TOKENS + i];
-        for (int c = 0; more && c < C; c++)
-            to[c] += more[c];
-        if (!in_place)
-            vrt_cpu_store(run->t->dtype, row, address(run, i), (size_t)C);
+    for (; c + QUAD <= C; c += QUAD) {
+        quad v[QUAD];
+
+        for (int k = 0; k < QUAD; k++)
+            v[k] = *(const quad *)(from + (size_t)(c + k) * VRT_BLOCK_TOKENS);
+        turn(v);
+        for (int k = 0; k < QUAD; k++) {
+            if (more)
+                v[k] += *(const quad *)(more->at[k] + c);
+            *(quad *)(to->at[k] + c) = v[k];
+        }
+    }
+    for (; c < C; c++)
+        for (int k = 0; k < QUAD; k++)
+            to->at[k][c] = from[(size_t)c * VRT_BLOCK_TOKENS + (size_t)k] +
+                           (more ? more->at[k][c] : 0);
+}
+
+void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
+                        const float *block, float *rows)
+{
+    const size_t C = (size_t)run->t->shape.c;
+    const bool in_place = run->t->dtype == VRT_DTYPE_F32;
+
+    for (int i = 0; i < run->n; i += QUAD) {
+        struct quad_rows to, more;
+
+        for (int k = 0; k < QUAD; k++) {
+            to.at[k] = rows + (size_t)k * C;
+            if (in_place && is_place(run, i + k))
+                to.at[k] = (float *)(void *)address(run, i + k);
+        }
+        if (residual)
+            more = rows_at(residual, i, rows + QUAD * C);
+        scatter_quad(block + i, (int)C, residual ? &more : NULL, &to);
+        for (int k = 0; k < QUAD && !in_place; k++)
+            if (is_place(run, i + k))
+                vrt_cpu_store(run->t->dtype, to.at[k], address(run, i + k), C);
     }
 }
 

@@ -27,6 +27,9 @@ extern const struct vrt_cpu_kernel vrt_cpu_op_linear_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_geglu_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_attention_tokens;
 
+/* Rows of C floats that gather and scatter need as scratch. */
+#define VRT_TOKEN_ROWS 8
+
 /* A place of a clip; d < 0: beyond it, padding. */
 struct vrt_place {
     int d, y, x;
@@ -47,8 +50,9 @@ struct vrt_weight_rows {
     const float *bias;              /* likewise; NULL: zeros */
 };
 
-/* Fills block [C][VRT_BLOCK_TOKENS]; padding and what is beyond n is zero. row: C floats. */
-void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row);
+/* Fills block [C][VRT_BLOCK_TOKENS]; padding and what is beyond n is zero. rows:
+ * VRT_TOKEN_ROWS * C floats. */
+void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *rows);
 
 /* LayerNorm of each token over C channels, in place; padding stays zero. */
 void vrt_tokens_norm(const struct vrt_token_run *run, float *block, const float *weight,
@@ -62,9 +66,9 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
                          size_t ld, float *block);
 
 /* Writes the block's columns to run's places, plus the values of `residual` (NULL: none) there.
- * row: 2*C floats. */
+ * rows: VRT_TOKEN_ROWS * C floats. */
 void vrt_tokens_scatter(const struct vrt_token_run *run, const struct vrt_token_run *residual,
-                        const float *block, float *row);
+                        const float *block, float *rows);
 
 /* The rows of call's param `index`, from `first` on, with the bias of param `bias` (-1: none). */
 struct vrt_weight_rows vrt_tokens_weight_rows(const struct vrt_cpu_call *call, int index, int bias,

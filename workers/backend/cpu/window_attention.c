@@ -32,7 +32,7 @@ struct layout {
     size_t heads;                   /* [units of C or 2C][VRT_BLOCK_TOKENS]: some of that */
     size_t scores;
     size_t bias, query_at, key_at;
-    size_t labels, places, row;
+    size_t labels, places, rows;
     size_t end;
 };
 
@@ -46,7 +46,7 @@ struct work {
     float *labels;
     struct vrt_place *places;
     vrt_unit *panel, *mutual, *q, *k, *v, *heads;
-    float *block, *results, *scores, *row;
+    float *block, *results, *scores, *rows;
     struct vrt_attention_bias bias;
     float *bias_values;
     int *query_at, *key_at;
@@ -121,7 +121,7 @@ static struct layout find_layout(const struct vrt_op *op)
     at.key_at = take(&at.end, sizeof(int) * (size_t)w.n_tokens);
     at.labels = take(&at.end, row);
     at.places = take(&at.end, sizeof(struct vrt_place) * (size_t)w.step);
-    at.row = take(&at.end, sizeof(float) * 2 * C);
+    at.rows = take(&at.end, sizeof(float) * VRT_TOKEN_ROWS * C);
     return at;
 }
 
@@ -238,7 +238,7 @@ static void gather(const struct work *work)
         const struct vrt_token_run run =
             vrt_tokens_run(call, 0, work->places + first, VRT_BLOCK_TOKENS);
 
-        vrt_tokens_gather(&run, work->block, work->row);
+        vrt_tokens_gather(&run, work->block, work->rows);
         if (op->norm.weight >= 0)
             vrt_tokens_norm(&run, work->block, call->params[op->norm.weight].values,
                             call->params[op->norm.bias].values);
@@ -362,7 +362,7 @@ static void project(const struct work *work)
         const vrt_unit *panel = results_at(work, first, &ld);
 
         vrt_tokens_multiply(&rows, work->C, panel, ld, work->block);
-        vrt_tokens_scatter(&out, &in, work->block, work->row);
+        vrt_tokens_scatter(&out, &in, work->block, work->rows);
     }
 }
 
@@ -387,7 +387,7 @@ static void set_up(const struct vrt_cpu_call *call, struct work *ret_work)
         .block = (void *)(scratch + at.block),
         .results = (void *)(scratch + at.results),
         .scores = (void *)(scratch + at.scores),
-        .row = (void *)(scratch + at.row),
+        .rows = (void *)(scratch + at.rows),
         .bias_values = (void *)(scratch + at.bias),
         .query_at = (void *)(scratch + at.query_at),
         .key_at = (void *)(scratch + at.key_at),
