@@ -45,6 +45,7 @@ struct vrt_kit {
     struct vrt_buffer *tile;            /* NULL: not tiled */
     struct vrt_buffer *range;
     uint8_t *host;                      /* a plane without gaps, of either side */
+    struct vrt_op_times *op_times;      /* of the run at hand; NULL: not wanted */
 };
 
 /* Frees the graphs that a failed or finished set-up leaves. */
@@ -226,13 +227,23 @@ static int bind_planes(const struct vrt_kit *kit, int side, struct vrt_binding *
     return n;
 }
 
+/* Every submission's way, so that all of them can be timed. */
+static int submit(struct vrt_kit *kit, int graph, const struct vrt_binding *bindings)
+{
+    struct vrt_executor *executor = kit->executors[graph];
+
+    if (kit->op_times)
+        return vrt_executor_submit_timed(executor, bindings, kit->op_times);
+    return vrt_executor_submit(executor, bindings);
+}
+
 static int submit_to_rgb(struct vrt_kit *kit)
 {
     struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 1];
     int n = bind_planes(kit, SIDE_IN, bindings);
 
     bindings[n] = (struct vrt_binding){ kit->rgb[SIDE_IN], 0 };
-    return vrt_executor_submit(kit->executors[VRT_KIT_TO_RGB], bindings);
+    return submit(kit, VRT_KIT_TO_RGB, bindings);
 }
 
 static int submit_to_planes(struct vrt_kit *kit)
@@ -241,7 +252,7 @@ static int submit_to_planes(struct vrt_kit *kit)
     int n = 1 + bind_planes(kit, SIDE_OUT, bindings + 1);
 
     bindings[n] = (struct vrt_binding){ kit->range, 0 };
-    return vrt_executor_submit(kit->executors[VRT_KIT_TO_PLANES], bindings);
+    return submit(kit, VRT_KIT_TO_PLANES, bindings);
 }
 
 /* Bytes from the beginning of an RGB frame of this width to a pixel of it. */
@@ -268,7 +279,7 @@ static int submit_tile(struct vrt_kit *kit, int i, int j)
         struct vrt_binding bindings[2] = { in, out };
         bindings[0].offset_bytes += (size_t)c * sizeof(float);
         bindings[1].offset_bytes += (size_t)c * sizeof(float);
-        r = vrt_executor_submit(kit->executors[VRT_KIT_NETWORK], bindings);
+        r = submit(kit, VRT_KIT_NETWORK, bindings);
     }
     if (r || !kit->tile)
         return r;
@@ -279,7 +290,7 @@ static int submit_tile(struct vrt_kit *kit, int i, int j)
           pixel_offset((x + cut_x) * scale, (y + cut_y) * scale, work->out.width) },
     };
     int variant = (cut_x ? 1 : 0) + (cut_y ? 2 : 0);
-    return vrt_executor_submit(kit->executors[VRT_KIT_COPY + variant], bindings);
+    return submit(kit, VRT_KIT_COPY + variant, bindings);
 }
 
 static int compute(struct vrt_kit *kit, const struct vrt_kit_watch *watch)
@@ -364,6 +375,7 @@ int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_fram
     int64_t start_ns = vrt_clock_now_ns(), now_ns;
     int r;
 
+    kit->op_times = report->op_times;
     report->evidence.in_is_blank = !has_contrast(in, BLANK_IN);
     r = upload(kit, in);
     now_ns = vrt_clock_now_ns();

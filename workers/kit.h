@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "backend/backend.h"
+#include "engine/executor.h"
 #include "workers/work.h"
 
 struct vrt_kit;
@@ -32,6 +33,7 @@ struct vrt_kit_evidence {
 /* What became of one frame. */
 struct vrt_kit_report {
     struct vrt_kit_times times;     /* added to what is there, whatever the outcome */
+    struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
     struct vrt_kit_evidence evidence;
 };
 

@@ -94,15 +94,27 @@ static void test_executor(void)
     const struct vrt_binding bindings[] = {
         { buffer, at }, { buffer, 140 * 4 }, { buffer, sizeof(data) + at },
     };
-    expect_int(vrt_executor_submit(executor, bindings), 0);
-    expect_int(vrt_device_finish(device), 0);
-    expect_int(vrt_buffer_read(device, buffer, sizeof(data), data, sizeof(data)), 0);
-    for (int i = 0; i < 140; i++) {
-        const int y = i / 28 - 2, x = i / 4 % 7 - 3;
-        const bool inside = y >= 0 && y < 2 && x >= 0 && x < 3;
-        const int k = 140 + (y * 3 + x) * 4 + i % 4;
-        expect_near(data[i], inside ? 5 * i + 2 * k : i, 0);
+    struct vrt_op_times times = { .n_ops = { [VRT_OP_COPY] = 7 } };
+    for (int run = 0; run < 3; run++) {
+        float results[164];
+        expect_int(vrt_buffer_write(device, buffer, sizeof(data), data, sizeof(data)), 0);
+        /* At once, and op by op. */
+        expect_int(run == 0 ? vrt_executor_submit(executor, bindings) :
+                   vrt_executor_submit_timed(executor, bindings, &times), 0);
+        expect_int(vrt_device_finish(device), 0);
+        expect_int(vrt_buffer_read(device, buffer, sizeof(data), results, sizeof(results)), 0);
+        for (int i = 0; i < 140; i++) {
+            const int y = i / 28 - 2, x = i / 4 % 7 - 3;
+            const bool inside = y >= 0 && y < 2 && x >= 0 && x < 3;
+            const int k = 140 + (y * 3 + x) * 4 + i % 4;
+            expect_near(results[i], inside ? 5 * i + 2 * k : i, 0);
+        }
     }
+    expect_int(times.n_ops[VRT_OP_ADD], 4);
+    expect_int(times.flops[VRT_OP_ADD], 2 * vrt_graph_flops(graph));
+    expect_true(times.ns[VRT_OP_ADD] > 0);
+    expect_int(times.n_ops[VRT_OP_COPY], 7);
+    expect_int(times.ns[VRT_OP_COPY], 0);
     vrt_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_buffer_free(device, buffer);

@@ -111,7 +111,8 @@ static bool go_on(void *ctx)
 static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret_out,
                struct vrt_error *error)
 {
-    const struct vrt_runner_order order = { bench->work, dtype, { go_on, bench } };
+    const struct vrt_runner_order order = { .work = bench->work, .dtype = dtype,
+                                          .watch = { go_on, bench } };
     struct vrt_shard_frames frames = { .n = 1, .in = { picture(&bench->work->in) } };
     struct vrt_kit_times times = { 0 };
     int r;

@@ -194,6 +194,9 @@ int vrt_program_new(struct vrt_device *device, const struct vrt_program_params *
 /* Return: NULL. */
 struct vrt_program *vrt_program_free(struct vrt_device *device, struct vrt_program *program);
 
+/* The ops it was made of, in order; they live as long as it does. */
+const struct vrt_op *vrt_program_ops(const struct vrt_program *program, size_t *ret_n_ops);
+
 /*
  * Runs the program behind what was submitted before; may return before it is done. `bindings`
  * (n_bindings of them) need to live only until then. Return: 0; outcome; -errno.

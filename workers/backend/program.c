@@ -152,6 +152,12 @@ struct vrt_program *vrt_program_free(struct vrt_device *device, struct vrt_progr
     return NULL;
 }
 
+const struct vrt_op *vrt_program_ops(const struct vrt_program *program, size_t *ret_n_ops)
+{
+    *ret_n_ops = program->n_ops;
+    return program->ops;
+}
+
 int vrt_program_submit(struct vrt_device *device, struct vrt_program *program,
                        const struct vrt_binding *bindings)
 {

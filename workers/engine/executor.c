@@ -5,17 +5,29 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 struct vrt_executor {
     struct vrt_device *device;
     struct vrt_program *program;
+    struct vrt_program_params params;   /* of the program; its ops are the program's own */
+    struct vrt_program **steps;         /* params.n_ops of one op each; NULL: never needed */
 };
+
+static void free_steps(struct vrt_executor *executor)
+{
+    for (size_t i = 0; executor->steps && i < executor->params.n_ops; i++)
+        vrt_program_free(executor->device, executor->steps[i]);
+    free(executor->steps);
+    executor->steps = NULL;
+}
 
 struct vrt_executor *vrt_executor_free(struct vrt_executor *executor)
 {
     if (!executor)
         return NULL;
+    free_steps(executor);
     executor->program = vrt_program_free(executor->device, executor->program);
     free(executor);
     return NULL;
@@ -51,6 +63,8 @@ static int new_executor(struct vrt_device *device, struct vrt_replica *replica,
         free(executor);
         return r < 0 ? vrt_fold(r) : r;
     }
+    executor->params = params;
+    executor->params.ops = vrt_program_ops(executor->program, &executor->params.n_ops);
     *ret_executor = executor;
     return 0;
 }
@@ -105,4 +119,43 @@ int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
 int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings)
 {
     return vrt_program_submit(executor->device, executor->program, bindings);
+}
+
+static int make_steps(struct vrt_executor *executor)
+{
+    struct vrt_program_params params = executor->params;
+    int r = 0;
+
+    executor->steps = calloc(params.n_ops + 1, sizeof(executor->steps[0]));
+    if (!executor->steps)
+        return vrt_raise(-ENOMEM);
+    params.n_ops = 1;
+    for (size_t i = 0; !r && i < executor->params.n_ops; i++) {
+        params.ops = &executor->params.ops[i];
+        r = vrt_program_new(executor->device, &params, &executor->steps[i]);
+    }
+    if (r)
+        free_steps(executor);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_binding *bindings,
+                              struct vrt_op_times *times)
+{
+    int r = executor->steps ? 0 : make_steps(executor);
+
+    /* What was submitted before isn't the first op's. */
+    if (!r)
+        r = vrt_device_finish(executor->device);
+    for (size_t i = 0; !r && i < executor->params.n_ops; i++) {
+        const struct vrt_op *op = &executor->params.ops[i];
+        int64_t start_ns = vrt_clock_now_ns();
+        r = vrt_program_submit(executor->device, executor->steps[i], bindings);
+        if (!r)
+            r = vrt_device_finish(executor->device);
+        times->ns[op->kind] += vrt_clock_now_ns() - start_ns;
+        times->flops[op->kind] += vrt_op_flops(op);
+        times->n_ops[op->kind]++;
+    }
+    return r < 0 ? vrt_fold(r) : r;
 }

@@ -13,6 +13,13 @@
 
 struct vrt_executor;
 
+/* What ops took, by kind. */
+struct vrt_op_times {
+    int64_t ns[VRT_OP_KIND_COUNT];
+    int64_t flops[VRT_OP_KIND_COUNT];       /* by vrt_op_flops() */
+    int64_t n_ops[VRT_OP_KIND_COUNT];
+};
+
 /* One arena for several executors; embedded, zero-initialised. */
 struct vrt_arena {
     struct vrt_buffer *buffer;
@@ -37,3 +44,12 @@ void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena);
 
 /* Bindings: inputs, then outputs, in order of creation. Return: as vrt_program_submit(). */
 int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings);
+
+/*
+ * The same op by op, each waited for: adds what each took to *times. The result is that of
+ * vrt_executor_submit(), the sum of the times is more than that takes: here nothing overlaps, and
+ * each op is started by itself. The first call makes a program for each op, which it keeps.
+ * Return: as vrt_executor_submit() and vrt_device_finish().
+ */
+int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_binding *bindings,
+                              struct vrt_op_times *times);
