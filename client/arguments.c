@@ -50,6 +50,7 @@ void vrt_args_init(struct vrt_args *args)
         .tile = VRT_UNKNOWN,
         .overlap = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
+        .frames = VRT_UNKNOWN,
     };
 }
 

@@ -54,7 +54,9 @@ struct vrt_args {
     const char *model, *output, *device, *preset;
     int precision, codec;
     int64_t tile, overlap, quality, priority;   /* VRT_UNKNOWN: not given, save priority */
-    bool strict, overwrite, follow;
+    bool strict, overwrite, follow, dry_run;
+    const char *size;
+    int64_t frames;                             /* VRT_UNKNOWN: not given */
 
     char **operands;
     int n_operands;
@@ -74,7 +76,7 @@ struct vrt_command {
 
 extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
     vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_cancel,
-    vrt_command_devices, vrt_command_models, vrt_command_version;
+    vrt_command_devices, vrt_command_models, vrt_command_profile, vrt_command_version;
 
 /* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
 void vrt_cli_complain(const char *what, const struct vrt_error *error);

@@ -18,6 +18,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/files.h"
+#include "client/plan.h"
 #include "client/watch.h"
 
 #define A struct vrt_args
@@ -45,6 +46,8 @@ static const struct vrt_option options[] = {
     { "strict", 0, VRT_OPTION_FLAG, offsetof(A, strict),
       .help = "fail on damaged frames instead of concealing them" },
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
+    { "dry-run", 0, VRT_OPTION_FLAG, offsetof(A, dry_run),
+      .help = "only print what would be done, and how long it would take" },
     { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
       .help = "show the progress until the end" },
     { .name = NULL },
@@ -103,7 +106,9 @@ static int open_files(const struct vrt_args *args, const char *input, const char
     int r = vrt_file_open_input(input, &o->input, error);
     if (r == 0 && args->model && vrt_file_is_model_path(args->model))
         r = vrt_file_open_input(args->model, &o->model, error);
-    if (r == 0)
+    if (r == 0 && args->dry_run)
+        r = vrt_file_check_output(output, args->overwrite, &o->input, error);
+    else if (r == 0)
         r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
     return vrt_fold(r);
 }
@@ -117,11 +122,12 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
 
     vrt_job_request_init(q);
     q->input.fd = 0;
-    q->output.fd = 1;
+    if (o->output.fd >= 0)
+        q->output.fd = 1;
     vrt_file_name(input, q->input.name, sizeof(q->input.name));
     vrt_file_name(output, q->output.name, sizeof(q->output.name));
     if (o->model.fd >= 0) {
-        q->model.fd = 2;
+        q->model.fd = o->output.fd >= 0 ? 2 : 1;
         vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
     } else if (args->model) {
         r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
@@ -138,15 +144,21 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
     q->priority = args->priority;
     q->strict = args->strict;
     q->overwrite = args->overwrite;
+    q->dry_run = args->dry_run;
     return r;
 }
 
 static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const struct opened *o,
                 json_t **ret_json, struct vrt_error *error)
 {
-    const int fds[] = { o->input.fd, o->output.fd, o->model.fd };
     struct vrt_buf body = { 0 };
+    int fds[3] = { o->input.fd }, n_fds = 1;
 
+    /* In the order in which make_request() counted them. */
+    if (o->output.fd >= 0)
+        fds[n_fds++] = o->output.fd;
+    if (o->model.fd >= 0)
+        fds[n_fds++] = o->model.fd;
     int r = vrt_fields_print(vrt_job_request_fields, q, &body);
     if (r < 0)
         return vrt_refuse_errno(error, r, "writing the request");
@@ -155,7 +167,7 @@ static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const stru
         .path = "/v1/jobs",
         .body = body.data,
         .fds = fds,
-        .n_fds = o->model.fd >= 0 ? 3 : 2,
+        .n_fds = n_fds,
     };
     r = vrt_conn_request(cli->conn, &request, ret_json, error);
     vrt_buf_done(&body);
@@ -208,7 +220,8 @@ static int submit_one(struct vrt_cli *cli, const char *input, struct submission 
     if (r == 0)
         r = post(cli, &q, &o, &json, &error);
     if (r == 0)
-        r = take_answer(cli, json, s, &error);
+        r = cli->args.dry_run ? vrt_plan_print(cli, json, &error) :
+            take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);
     if (!r)
@@ -256,6 +269,11 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     if (args->output && args->n_operands > 1) {
         vrt_refuse(&error, -EINVAL, "usage", "--output names one file, and there are %d inputs: "
                    "leave it out, and each result stands beside its input", args->n_operands);
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    if (args->dry_run && args->follow) {
+        vrt_refuse(&error, -EINVAL, "usage", "--dry-run makes no job that --follow could show");
         vrt_cli_complain(NULL, &error);
         return VRT_EXIT_USAGE;
     }

@@ -219,7 +219,8 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
 
     vrt_conn_prepare(conn, easy, request->path);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)conn->timeout_s);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT,
+                     request->takes_long ? 0L : (long)conn->timeout_s);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     if (request->n_fds > 0) {

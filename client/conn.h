@@ -37,6 +37,7 @@ struct vrt_request {
     const char *body;           /* JSON; NULL: none */
     const int *fds;             /* descriptors that go along; they stay the caller's */
     int n_fds;
+    bool takes_long;            /* the answer is waited for as long as it takes */
 };
 
 /*

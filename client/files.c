@@ -126,6 +126,25 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
     return 0;
 }
 
+int vrt_file_check_output(const char *path, bool overwrite, const struct vrt_file *input,
+                          struct vrt_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    VRT_CLEANUP(vrt_freep) char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) :
+                                                  strdup(".");
+
+    int r = check_existing(path, overwrite, input, error);
+    if (r < 0)
+        return r;
+    if (!folder)
+        return refuse_errno(path, -ENOMEM, error);
+    if (access(path, F_OK) == 0)
+        return access(path, R_OK | W_OK) == 0 ? 0 : refuse_errno(path, -errno, error);
+    if (access(folder, F_OK) < 0 && errno == ENOENT)
+        return refuse(path, "the folder for it does not exist; make it first", error);
+    return access(folder, W_OK | X_OK) == 0 ? 0 : refuse_errno(path, -errno, error);
+}
+
 void vrt_file_remove_created(const char *path, const struct vrt_file *file)
 {
     struct stat st;

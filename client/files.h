@@ -38,6 +38,11 @@ int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_
 int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
                          struct vrt_file *ret_file, struct vrt_error *error);
 
+/* Whether vrt_file_open_output() would open such a file, as far as can be said without making it.
+ * Return: 0; -errno. */
+int vrt_file_check_output(const char *path, bool overwrite, const struct vrt_file *input,
+                          struct vrt_error *error);
+
 /* Removes what `path` names if it is still the empty file that we created. */
 void vrt_file_remove_created(const char *path, const struct vrt_file *file);
 

@@ -27,6 +27,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_cancel,
     &vrt_command_devices,
     &vrt_command_models,
+    &vrt_command_profile,
     &vrt_command_version,
 };
 

@@ -74,19 +74,27 @@ _vrtctl() {
         return
         ;;
     -s | --socket | -o | --output) compopt -o default; return ;;
-    --tile | --overlap | --quality | --priority | --timeout) return ;;
+    --tile | --overlap | --quality | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
-        _vrtctl_words 'submit status list show watch wait cancel devices models version' "$current"
+        _vrtctl_words 'submit status list show watch wait cancel devices models profile
+            version' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --codec --quality
-            --preset --priority --strict --overwrite --follow $common" "$current"
+            --preset --priority --strict --overwrite --dry-run --follow $common" "$current"
         ;;
     submit:*) compopt -o default ;;
+    profile:-*)
+        _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
+        ;;
+    profile:*)
+        _vrtctl_words "$(_vrtctl_ask models)" "$current"
+        compopt -o default
+        ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
     show:* | watch:* | wait:* | cancel:*) _vrtctl_words "$(_vrtctl_ask list)" "$current" ;;
     esac

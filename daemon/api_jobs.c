@@ -10,7 +10,10 @@
 #include "api.h"
 #include "base/log.h"
 #include "daemon/job.h"
+#include "daemon/plan-report.h"
 #include "daemon/queue.h"
+#include "msg_plan.h"
+#include "workers/device-request.h"
 
 #define VRT_LOG_TOPIC "api"
 
@@ -18,6 +21,7 @@
 struct creation {
     struct vrt_queue *queue;
     struct vrt_job *job;
+    bool is_dry_run;
     struct vrt_conn_watch watch;
 };
 
@@ -50,6 +54,18 @@ static void reply_new_job(struct vrt_conn *conn, const struct vrt_job *job)
     vrt_buf_done(&body);
 }
 
+/* What would be done for a job that isn't made. */
+static void reply_plan(struct vrt_conn *conn, const struct vrt_job *job)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct vrt_plan_device devices[VRT_DEVICES_MAX];
+    struct vrt_plan_report report;
+
+    vrt_plan_report_fill(job, devices, &report);
+    vrt_api_reply(conn, vrt_fields_print(vrt_plan_fields, &report, &body), &body,
+                  "printing the plan");
+}
+
 static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *error)
 {
     struct creation *creation = ctx;
@@ -57,6 +73,8 @@ static void on_admitted(void *ctx, struct vrt_job *job, const struct vrt_error *
 
     if (conn && error)
         vrt_conn_refuse(conn, error);
+    else if (conn && creation->is_dry_run)
+        reply_plan(conn, job);
     else if (conn)
         reply_new_job(conn, job);
     free(creation);
@@ -98,6 +116,7 @@ void vrt_api_job_create(const struct vrt_call *call)
         return;
     }
     creation->queue = call->api->queue;
+    creation->is_dry_run = wanted.dry_run;
     creation->watch.gone = on_gone;
     vrt_conn_watch(call->conn, &creation->watch);
 }

@@ -26,8 +26,7 @@ enum vrt_precision vrt_job_precision_of(int precision)
            VRT_PRECISION_AUTO;
 }
 
-/* The inverse of vrt_job_precision_of(). */
-static int precision_told(enum vrt_precision precision)
+int vrt_job_precision_told(enum vrt_precision precision)
 {
     for (int i = 0; i < VRT_JOB_PRECISION_COUNT; i++)
         if (precisions[i] == precision)
@@ -107,7 +106,7 @@ static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
             told->peak_bytes = device.peak_bytes;
         }
         if (share->precision != VRT_PRECISION_AUTO)
-            job->info.recipe.precision = precision_told(share->precision);
+            job->info.recipe.precision = vrt_job_precision_told(share->precision);
     }
 }
 

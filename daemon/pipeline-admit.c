@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "daemon/pipeline-impl.h"
+#include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "pipeline"
 
@@ -128,13 +129,21 @@ static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_sur
                                       vrt_network_checksum(pipeline->work->network), d);
 
     memcpy(known, survey->fidelity_db, sizeof(survey->fidelity_db));
+    /* What shards told meanwhile is better founded. */
+    double *speed = vrt_pool_speed(pipeline->pool, vrt_network_checksum(pipeline->work->network),
+                                   d);
+    if (isnan(speed[survey->dtype]))
+        speed[survey->dtype] = survey->flops_per_s[survey->dtype];
     pipeline->parts[d].is_surveyed = true;
     pipeline->parts[d].dtype = survey->dtype;
     pipeline->parts[d].planned_bytes = survey->planned_bytes;
+    pipeline->parts[d].replica_bytes = survey->replica_bytes;
+    pipeline->parts[d].allowed_bytes = survey->allowed_bytes;
     pipeline->devices |= UINT64_C(1) << d;
-    pipeline->job.tile_flops = VRT_MAX(pipeline->job.tile_flops, survey->tile_flops);
-    if (is_finer(&survey->grid, &pipeline->grid))
+    if (!pipeline->job.tile_flops || is_finer(&survey->grid, &pipeline->grid)) {
+        pipeline->job.tile_flops = survey->tile_flops;
         pipeline->grid = survey->grid;
+    }
 }
 
 static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
@@ -162,6 +171,7 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
 static void ask_device(struct vrt_pipeline *pipeline, size_t d)
 {
     struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_SURVEY, NULL, NULL);
+    uint64_t checksum = vrt_network_checksum(pipeline->work->network);
     int r = -ENOMEM;
 
     pipeline->asked &= ~(UINT64_C(1) << d);
@@ -170,9 +180,11 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
         task->survey.work = pipeline->work;
         task->survey.exact_grid = pipeline->admission.tile > 0;
         task->survey.precision = pipeline->admission.precision;
-        memcpy(task->survey.fidelity_db,
-               vrt_pool_fidelity(pipeline->pool, vrt_network_checksum(pipeline->work->network), d),
+        task->survey.wants_speed = pipeline->wants_speed;
+        memcpy(task->survey.fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
                sizeof(task->survey.fidelity_db));
+        memcpy(task->survey.flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
+               sizeof(task->survey.flops_per_s));
         r = vrt_pool_submit(pipeline->pool, d, task, surveyed, pipeline);
     }
     if (!r) {
@@ -219,6 +231,9 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
         .frames_total = input->n_frames_estimate,
+        .n_shards = -1,
+        .n_tiles = (int64_t)pipeline->grid.x.n * pipeline->grid.y.n,
+        .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
         .devices = pipeline->devices,
         .reproducible = true,
     };
@@ -227,6 +242,8 @@ static void fill_info(struct vrt_pipeline *pipeline)
     snprintf(info->codec, sizeof(info->codec), "%s", input->codec);
     snprintf(info->pixel_format, sizeof(info->pixel_format), "%s", input->pixel_format);
     pipeline->frames_total = input->n_frames_estimate;
+    if (info->frames_total >= 0)
+        info->n_shards = vrt_clip_n_shards(info->frames_total, info->recipe.clip_frames);
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         if (!(pipeline->devices >> d & 1))
             continue;

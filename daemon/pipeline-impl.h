@@ -41,6 +41,7 @@ struct vrt_part {
     int in_flight, n_nomem;
     int64_t shards_done, shards_failed, frames_done;
     int64_t planned_bytes;              /* -1: unknown */
+    int64_t replica_bytes, allowed_bytes;       /* as surveyed; -1: unknown */
     int64_t work_bytes;                 /* that the device gave to it; -1: it got nothing yet */
     struct vrt_kit_times times;
 };
@@ -58,7 +59,7 @@ struct vrt_pipeline {
     char *job_id, *input_name, *output_name, *model_name, *request, *codec, *preset;
     int input_fd, output_fd, spool_fd, model_fd;
     enum vrt_fallback fallback;
-    bool strict;
+    bool strict, wants_speed;
     void (*admitted)(void *ctx, const struct vrt_error *error);
     void (*done)(void *ctx, const struct vrt_error *error);
     void *ctx;

@@ -81,6 +81,14 @@ static enum vrt_precision precision_of(enum vrt_dtype dtype)
     return dtype == VRT_DTYPE_BF16 ? VRT_PRECISION_BF16 : VRT_PRECISION_F32;
 }
 
+/* The pool may be asked, because that changes nothing in it but a memory of measurements. */
+static double speed_of(const struct vrt_pipeline *pipeline, size_t d)
+{
+    uint64_t checksum = vrt_network_checksum(pipeline->work->network);
+
+    return vrt_pool_speed(pipeline->pool, checksum, d)[pipeline->parts[d].dtype];
+}
+
 static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipeline_snapshot *to)
 {
     size_t n_infos;
@@ -98,6 +106,9 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
             .shards_failed = part->shards_failed,
             .frames_done = part->frames_done,
             .planned_bytes = part->work_bytes > 0 ? part->work_bytes : part->planned_bytes,
+            .replica_bytes = part->replica_bytes,
+            .allowed_bytes = part->allowed_bytes,
+            .flops_per_s = speed_of(pipeline, d),
         };
     }
 }

@@ -118,6 +118,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
         r = copy_fd(fds[i].fd, fds[i].copy);
     pipeline->fallback = params->fallback;
     pipeline->strict = params->strict;
+    pipeline->wants_speed = params->wants_speed;
     pipeline->admitted = params->admitted;
     pipeline->done = params->done;
     pipeline->ctx = params->ctx;
@@ -203,7 +204,7 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
-    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED);
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->started_ns = vrt_clock_now_ns();
     r = vrt_pipeline_flow_start(pipeline);

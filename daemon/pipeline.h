@@ -58,7 +58,8 @@ struct vrt_pipeline_params {
 
     int input_fd;
     const char *input_name;         /* what messages call it */
-    int output_fd;                  /* open for writing; truncated when the job starts */
+    int output_fd;                  /* open for writing; truncated when the job starts;
+                                     * -1: none, it will not be started */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
     int spool_fd;                   /* a folder for what must wait on disk */
 
@@ -75,6 +76,7 @@ struct vrt_pipeline_params {
     const char *codec;              /* "h264", "hevc", "ffv1"; NULL: by the container */
     const char *preset;             /* the encoder's own name for it; NULL: its default */
     int quality;                    /* the encoder's constant rate factor; -1: its default */
+    bool wants_speed;               /* find out how fast the devices are, where nobody knows */
     bool strict;                    /* damaged frames fail the job instead of being concealed */
 
     /* Called once, on the loop: `error` is NULL where the job can run. */
@@ -97,6 +99,9 @@ struct vrt_pipeline_info {
     double fps;                     /* average; 0: unknown */
     double duration_s;              /* -1: unknown */
     int64_t frames_total;           /* by the container; -1: unknown */
+    int64_t n_shards;               /* -1: unknown, as frames_total */
+    int64_t n_tiles;                /* of a frame */
+    int64_t frame_flops;            /* of the network, by vrt_op_flops() */
     uint64_t devices;               /* bit i: the pool's device i */
     bool reproducible;              /* one class of devices */
 };
@@ -107,6 +112,9 @@ struct vrt_pipeline_device {
     int in_flight;
     int64_t shards_done, shards_failed, frames_done;
     int64_t planned_bytes;          /* its share of the device's memory; -1: not known yet */
+    int64_t replica_bytes;          /* of that the network's; as the rest, as surveyed */
+    int64_t allowed_bytes;          /* what jobs may take of the device; -1: unknown */
+    double flops_per_s;             /* of whole shards, lately; NAN: never measured */
 };
 
 /* A job's progress. Numbers are -1 where nobody can tell yet. */

@@ -44,6 +44,8 @@ static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_
         device->shard_s = vrt_sched_measure(device->shard_s, shard_s);
         double *estimate = &job->shard_s[device - device->pool->devices];
         *estimate = vrt_sched_measure(*estimate, shard_s);
+        vrt_pool_note_speed(device->pool, (size_t)(device - device->pool->devices), task,
+                            job->tile_flops);
     } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {
         device->shards_failed++;
     }
@@ -135,6 +137,7 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
         ticket->returned = returned;
         ticket->ctx = ctx;
         task->task.done = on_done;
+        ticket->device->tile_flops = VRT_MAX(ticket->device->tile_flops, task->tile_flops);
         r = post(ticket->device, task, ticket);
     }
     if (r)

@@ -7,8 +7,8 @@
 
 #include "daemon/pool-job.h"
 
-/* Measurements of fidelity that are remembered. */
-#define VRT_POOL_FIDELITIES_MAX 64
+/* Networks, each on a class of devices, whose measurements are remembered. */
+#define VRT_POOL_MEASURED_MAX 64
 
 struct vrt_pool_device {
     struct vrt_pool *pool;
@@ -38,11 +38,12 @@ struct vrt_pool_device {
     int64_t used_at_ns;                 /* when it was last given anything */
 };
 
-/* What a network loses on a class of devices. */
-struct vrt_pool_fidelity {
+/* What was measured of a network on a class of devices, in each precision; NAN: nothing yet. */
+struct vrt_pool_measured {
     uint64_t network_checksum;
     int speed_class;
-    double db[VRT_DTYPE_COUNT];
+    double fidelity_db[VRT_DTYPE_COUNT];
+    double flops_per_s[VRT_DTYPE_COUNT];
 };
 
 struct vrt_pool {
@@ -55,8 +56,8 @@ struct vrt_pool {
     struct vrt_pool_device *devices;
     struct vrt_list jobs;               /* of struct vrt_pool_job.link */
     uint64_t n_orders, n_turns, n_tellings;
-    struct vrt_pool_fidelity fidelities[VRT_POOL_FIDELITIES_MAX];     /* a ring */
-    size_t n_fidelities;                /* ever measured */
+    struct vrt_pool_measured measured[VRT_POOL_MEASURED_MAX];     /* a ring */
+    size_t n_measured;                  /* ever begun */
     bool is_dispatching, dispatch_again;
 
     bool is_stopping;

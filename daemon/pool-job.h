@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The pool, for those whose work it hands out: pipelines
+ * The pool, for those whose work it hands out: pipelines, and profiles, which have tasks only
  *
  * A pipeline embeds a vrt_pool_job and says in it how many shards it has ready, and where the next
  * may go. The pool asks sched after each event, takes a shard for the device chosen, and brings
@@ -78,8 +78,10 @@ void vrt_pool_wake(struct vrt_pool *pool);
 void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task);
 
 /*
- * Posts a task other than RUN to device `d`. `returned` is called once, on the loop, never from
- * within; the task is freed after it. A device that has no thread now returns it as LOST.
+ * Posts a task to device `d`, one of RUN behind the shards that it holds: what belongs to a job
+ * goes by take() instead, so that it counts among the job's. `returned` is called once, on the
+ * loop, never from within; the task is freed after it. A device that has no thread now returns it
+ * as LOST.
  * Return: 0; -errno: the task is freed, `returned` won't be called.
  */
 int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *task,
@@ -109,6 +111,15 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
 /* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT], to be
  * read and filled in; NAN where nobody measured it. It may move with the next call. */
 double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+
+/* How fast such devices run a network in each precision, in operations of vrt_op_flops() a second
+ * of whole shards: likewise. */
+double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+
+/* Takes the time of a shard that device `d` returned into account there; `tile_flops` of one run
+ * of the network. */
+void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
+                         int64_t tile_flops);
 
 /* For the pipelines' own threads. */
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool);

@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "daemon/pool-impl.h"
 #include "daemon/sched.h"
+#include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "pool"
 
@@ -320,23 +321,49 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
     return network;
 }
 
-double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
+static struct vrt_pool_measured *find_measured(struct vrt_pool *pool, uint64_t network_checksum,
+                                               size_t d)
 {
-    size_t n = VRT_MIN(pool->n_fidelities, VRT_POOL_FIDELITIES_MAX);
+    size_t n = VRT_MIN(pool->n_measured, VRT_POOL_MEASURED_MAX);
     int speed_class = pool->devices[d].speed_class;
+    struct vrt_pool_measured *measured;
 
     for (size_t i = 0; i < n; i++)
-        if (pool->fidelities[i].network_checksum == network_checksum &&
-            pool->fidelities[i].speed_class == speed_class)
-            return pool->fidelities[i].db;
-
-    struct vrt_pool_fidelity *fidelity =
-        &pool->fidelities[pool->n_fidelities++ % VRT_POOL_FIDELITIES_MAX];
-    fidelity->network_checksum = network_checksum;
-    fidelity->speed_class = speed_class;
+        if (pool->measured[i].network_checksum == network_checksum &&
+            pool->measured[i].speed_class == speed_class)
+            return &pool->measured[i];
+    measured = &pool->measured[pool->n_measured++ % VRT_POOL_MEASURED_MAX];
+    measured->network_checksum = network_checksum;
+    measured->speed_class = speed_class;
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
-        fidelity->db[i] = NAN;
-    return fidelity->db;
+        measured->fidelity_db[i] = measured->flops_per_s[i] = NAN;
+    return measured;
+}
+
+double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
+{
+    return find_measured(pool, network_checksum, d)->fidelity_db;
+}
+
+double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
+{
+    return find_measured(pool, network_checksum, d)->flops_per_s;
+}
+
+void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
+                         int64_t tile_flops)
+{
+    const struct vrt_kit_times *times = &task->times;
+    int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
+    double flops = (double)(vrt_speed_frame_flops(task->work, tile_flops) * task->frames.n);
+    double *known;
+
+    /* Op by op it is slower, and what was cut short says nothing. */
+    if (task->request != VRT_WORKER_RUN || task->task.outcome != VRT_TASK_DONE || task->by_ops ||
+        ns <= 0 || tile_flops <= 0)
+        return;
+    known = &vrt_pool_speed(pool, vrt_network_checksum(task->work->network), d)[task->dtype];
+    *known = vrt_sched_measure(*known > 0 ? *known : 0, flops * VRT_NS_PER_S / (double)ns);
 }
 
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool)

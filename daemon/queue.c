@@ -195,30 +195,40 @@ static struct vrt_queue_admission *admission_free(struct vrt_queue_admission *ad
     return NULL;
 }
 
-/* The admission is over: the job is listed, or it is gone. Whoever submitted it is told before
- * start_jobs(), so that he learns of it as queued, as everybody does. */
+/* The job is known to everybody from now on. */
+static void list_job(struct vrt_queue *queue, struct vrt_job *job)
+{
+    char shown[VRT_API_NAME_BYTES];
+
+    vrt_jobs_add(&queue->jobs, job);
+    vrt_log_info("job %" PRId64 " of uid %d is queued: %s", job->info.id, (int)job->uid,
+                 vrt_printable(job->info.input_name, shown, sizeof(shown)));
+    tell(queue, job);
+}
+
+/* The admission is over: the job is listed, or it is gone, as it is where only its plan was wanted.
+ * Whoever submitted it is told before start_jobs(), so that he learns of it as queued, as everybody
+ * does. */
 static void end_admission(struct vrt_queue_admission *admission, const struct vrt_error *error)
 {
+    bool is_listed = !error && !admission->request.dry_run;
     struct vrt_queue *queue = admission->queue;
     struct vrt_job *job = admission->job;
-    char shown[VRT_API_NAME_BYTES];
+    enum vrt_pipeline_phase phase;
 
     job->admission = NULL;
     if (!error) {
-        enum vrt_pipeline_phase phase;
         vrt_job_report_admitted(job);
         vrt_job_report_progress(job, queue->params.pool, &phase);
-        vrt_jobs_add(&queue->jobs, job);
-        vrt_log_info("job %" PRId64 " of uid %d is queued: %s", job->info.id, (int)job->uid,
-                     vrt_printable(job->info.input_name, shown, sizeof(shown)));
-        tell(queue, job);
     } else {
         vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
                      error->message);
     }
+    if (is_listed)
+        list_job(queue, job);
     admission->admitted(admission->ctx, job, error);
-    if (error) {
-        /* Only now: the error may be the pipeline's own. */
+    if (!is_listed) {
+        /* Only now: the error, or what the plan says, may be the pipeline's own. */
         job->pipeline = vrt_pipeline_free(job->pipeline);
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_job_free(job);
@@ -250,6 +260,9 @@ static int check_output(const struct vrt_queue_admission *admission, struct vrt_
     bool has_model = admission->model_fd >= 0;
     char shown[VRT_API_NAME_BYTES];
 
+    /* A plan needs none. */
+    if (admission->output_fd < 0)
+        return 0;
     if (fstat(admission->input_fd, &input) < 0 || fstat(admission->output_fd, &output) < 0 ||
         (has_model && fstat(admission->model_fd, &model) < 0))
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
@@ -312,6 +325,7 @@ static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error
         .codec = vrt_job_codec_names[job->info.recipe.codec],
         .preset = job->info.recipe.preset,
         .quality = (int)job->info.recipe.quality,
+        .wants_speed = request->dry_run,
         .strict = request->strict,
         .admitted = on_admitted,
         .done = on_done,

@@ -53,7 +53,8 @@ struct vrt_queue_submission {
     uid_t uid;
     struct vrt_peer_files *files;       /* those that the request names are taken out */
     /* Told once how the admission ended, never from within vrt_queue_submit(): with the job, or
-     * with why there is none. */
+     * with why there is none. After a dry run the job is as it would be listed, but it isn't, and
+     * is gone afterwards. */
     void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
     void *ctx;
 };

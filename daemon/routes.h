@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 #include "daemon/conn.h"
+#include "workers/device-request.h"
 
 struct uv_loop_s;
 struct vrt_events;
 struct vrt_listener;
 struct vrt_models;
 struct vrt_pool;
+struct vrt_profiling;
 struct vrt_queue;
 
 struct vrt_api {
@@ -26,6 +28,8 @@ struct vrt_api {
     struct vrt_models *models;
     struct vrt_events *events;
     struct vrt_listener *listener;
+    enum vrt_fallback fallback;     /* of profiles; the queue has its own */
+    struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     int64_t started_ns, n_requests;
 };
 
@@ -54,5 +58,6 @@ void vrt_api_job_cancel(const struct vrt_call *call);
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
+void vrt_api_profile(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);

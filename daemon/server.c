@@ -323,6 +323,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
     }
     server->api.loop = &server->loop;
+    server->api.fallback = fallback_of(params->conf->devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
     r = start(server, error);
     if (r < 0) {

@@ -25,6 +25,7 @@
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
+    X(PROFILE,      "POST",     "/v1/profile")          \
     X(EVENTS,       "GET",      "/v1/events")           \
     X(HEALTH,       "GET",      "/healthz")
 
@@ -55,6 +56,7 @@ enum vrt_api_route_id {
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
+    X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
     X(JOB_OUTPUT,           "job.output",           422, "the output cannot be written")        \
     X(JOB_SAME_FILE,        "job.same_file",        422, "input and output are one file")       \
@@ -131,6 +133,14 @@ enum vrt_api_error_index {
 #define VRT_API_TILE_MIN 32             /* pixels of the input */
 #define VRT_API_TILE_MAX 16384
 #define VRT_API_OVERLAP_MAX 512
+
+/* Profiles: frames of the size of a small video, unless another is asked for. */
+#define VRT_API_PROFILE_WIDTH 640
+#define VRT_API_PROFILE_HEIGHT 360
+#define VRT_API_PROFILE_SIDE_MIN 8
+#define VRT_API_PROFILE_SIDE_MAX 16384
+#define VRT_API_PROFILE_FRAMES_MAX 10000
+#define VRT_API_OPS_MAX 64              /* kinds of ops that are told of */
 
 struct vrt_api_route {
     const char *method, *path;

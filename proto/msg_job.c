@@ -55,7 +55,14 @@ static const struct vrt_field file_fields[] = {
     VRT_FIELDS_END,
 };
 
-static const struct vrt_field model_ref_fields[] = {
+/* A plan needs none to write to: see check_request(). */
+static const struct vrt_field output_fields[] = {
+    VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
+    VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELDS_END,
+};
+
+const struct vrt_field vrt_job_model_ref_fields[] = {
     VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
     VRT_FIELDS_END,
@@ -65,8 +72,8 @@ static const struct vrt_field model_ref_fields[] = {
 #define T struct vrt_job_request
 const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, REQUIRED, file_fields),
-    VRT_FIELD_OBJECT(T, output, REQUIRED, file_fields),
-    VRT_FIELD_OBJECT(T, model, 0, model_ref_fields),
+    VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
+    VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
     VRT_FIELD_TEXT(T, device, 0),
     VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
     VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
@@ -77,6 +84,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_BOOL(T, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
+    VRT_FIELD_BOOL(T, dry_run, 0),
     VRT_FIELDS_END,
 };
 #undef T
@@ -99,7 +107,7 @@ static const struct vrt_field device_fields[] = {
 #undef T
 
 #define T struct vrt_job_model
-static const struct vrt_field model_fields[] = {
+const struct vrt_field vrt_job_model_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
     VRT_FIELD_TEXT(T, architecture, NULLABLE),
     COUNT(T, scale, NULLABLE),
@@ -120,7 +128,7 @@ static const struct vrt_field stage_fields[] = {
 #undef T
 
 #define T struct vrt_job_recipe
-static const struct vrt_field recipe_fields[] = {
+const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, clip_frames, NULLABLE),
     COUNT(T, tile_width, NULLABLE),
     COUNT(T, tile_height, NULLABLE),
@@ -135,7 +143,7 @@ static const struct vrt_field recipe_fields[] = {
 #undef T
 
 #define T struct vrt_job_video
-static const struct vrt_field video_fields[] = {
+const struct vrt_field vrt_job_video_fields[] = {
     COUNT(T, width, NULLABLE),
     COUNT(T, height, NULLABLE),
     COUNT(T, output_width, NULLABLE),
@@ -163,7 +171,7 @@ static const struct vrt_field error_fields[] = {
     VRT_FIELD_ENUM(T, state, 0, vrt_job_state_names),                                   \
     VRT_FIELD_TEXT(T, input_name, 0),                                                   \
     VRT_FIELD_TEXT(T, output_name, 0),                                                  \
-    VRT_FIELD_OBJECT(T, model, 0, model_fields),                                        \
+    VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_fields),                                \
     VRT_FIELD_TEXT(T, device, 0),                                                       \
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),          \
     VRT_FIELD_TIME(T, created_at, 0),                                                   \
@@ -186,8 +194,8 @@ const struct vrt_field vrt_job_short_fields[] = {
 const struct vrt_field vrt_job_fields[] = {
     SHORT_FORM,
     VRT_FIELD_OBJECT(T, stages, 0, stage_fields),
-    VRT_FIELD_OPTIONAL(T, recipe, has_recipe, recipe_fields),
-    VRT_FIELD_OPTIONAL(T, video, has_video, video_fields),
+    VRT_FIELD_OPTIONAL(T, recipe, has_recipe, vrt_job_recipe_fields),
+    VRT_FIELD_OPTIONAL(T, video, has_video, vrt_job_video_fields),
     VRT_FIELD_BOOL(T, reproducible, 0),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,
@@ -203,8 +211,8 @@ void vrt_job_request_init(struct vrt_job_request *request)
 {
     *request = (struct vrt_job_request){ .device = "auto" };
     vrt_fields_reset(vrt_job_request_fields, request);
-    /* They can't be null, so that the reset left them 0, which is a descriptor. */
-    request->input.fd = request->output.fd = VRT_UNKNOWN;
+    /* It can't be null, so that the reset left it 0, which is a descriptor. */
+    request->input.fd = VRT_UNKNOWN;
 }
 
 /* What no single field tells. Two files on one descriptor would overwrite each other. */
@@ -220,6 +228,11 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
         { "model", &q->model, q->model.fd >= 0 },
     };
 
+    if (!q->dry_run && q->output.fd == VRT_UNKNOWN) {
+        vrt_error_set_field(error, "output.fd");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "output.fd: this field is required, but for a dry_run");
+    }
     for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
         if (files[i].name_needed && !files[i].file->name[0]) {
             vrt_error_set_field(error, files[i].field);

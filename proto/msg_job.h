@@ -57,6 +57,7 @@ struct vrt_job_request {
     int64_t priority;                       /* higher goes first */
     bool strict;                            /* damaged frames fail the job */
     bool overwrite;                         /* an output that isn't empty is replaced at the end */
+    bool dry_run;                           /* only tell the plan (msg_plan.h); no output.fd */
 };
 
 /* A job's share of one device. */
@@ -137,6 +138,12 @@ extern const char *const vrt_job_codec_names[];
 extern const struct vrt_field vrt_job_request_fields[];
 extern const struct vrt_field vrt_job_fields[];
 extern const struct vrt_field vrt_job_short_fields[];
+
+/* Parts of a job that other messages have too. */
+extern const struct vrt_field vrt_job_model_ref_fields[];
+extern const struct vrt_field vrt_job_model_fields[];
+extern const struct vrt_field vrt_job_recipe_fields[];
+extern const struct vrt_field vrt_job_video_fields[];
 
 /* Done, failed or cancelled: nothing will happen to it any more. */
 bool vrt_job_state_is_final(int state);

@@ -19,29 +19,23 @@
 static int look(const struct vrt_files *files, struct stat *ret_in, struct stat *ret_out,
                 struct vrt_error *error)
 {
-    if (fstat(files->input_fd, ret_in) < 0 || fstat(files->output_fd, ret_out) < 0)
+    if (fstat(files->input_fd, ret_in) < 0 ||
+        (files->output_fd >= 0 && fstat(files->output_fd, ret_out) < 0))
         return vrt_refuse_errno(error, vrt_raise(-errno), "the job's files");
     return 0;
 }
 
-int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
+/* Whether a result can be written to, and read back from, what was handed over for it. */
+static int check_output(const struct vrt_files *files, const struct stat *in,
+                        const struct stat *out, struct vrt_error *error)
 {
     char shown[SHOWN_BYTES];
-    struct stat in, out;
     int flags = fcntl(files->output_fd, F_GETFL);
-    int r = look(files, &in, &out, error);
 
-    if (r)
-        return vrt_fold(r);
-    if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+    if (in->st_dev == out->st_dev && in->st_ino == out->st_ino)
         return vrt_refuse(error, -EINVAL, "job.same_file",
                           "the output is the input's own file: name another one");
-    /* A folder or a disk: the reader has better words for those. */
-    if (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode))
-        return vrt_refuse(error, -ESPIPE, "input.not_regular",
-                          "%s cannot be read a second time for its sound: store it in a file",
-                          vrt_printable(files->input_name, shown, sizeof(shown)));
-    if (!S_ISREG(out.st_mode))
+    if (!S_ISREG(out->st_mode))
         return vrt_refuse(error, -EINVAL, "job.output", "%s is no regular file",
                           vrt_printable(files->output_name, shown, sizeof(shown)));
     if (flags < 0 || (flags & O_ACCMODE) != O_RDWR)
@@ -52,6 +46,26 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
         return vrt_refuse(error, -EINVAL, "job.output",
                           "%s must not be open for appending: its beginning is written last",
                           vrt_printable(files->output_name, shown, sizeof(shown)));
+    return 0;
+}
+
+int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
+{
+    bool has_output = files->output_fd >= 0;
+    char shown[SHOWN_BYTES];
+    struct stat in, out = { .st_nlink = 0 };
+    int r = look(files, &in, &out, error);
+
+    if (r)
+        return vrt_fold(r);
+    /* A folder or a disk: the reader has better words for those. */
+    if (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode))
+        return vrt_refuse(error, -ESPIPE, "input.not_regular",
+                          "%s cannot be read a second time for its sound: store it in a file",
+                          vrt_printable(files->input_name, shown, sizeof(shown)));
+    r = has_output ? check_output(files, &in, &out, error) : 0;
+    if (r)
+        return r;
     files->input_bytes = in.st_size;
     files->input_modified = in.st_mtim;
     files->output_has_name = out.st_nlink > 0;

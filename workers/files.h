@@ -18,7 +18,8 @@
 #include "base/error.h"
 
 struct vrt_files {
-    int input_fd, output_fd;                    /* the caller's, like the names */
+    int input_fd;                               /* the caller's, like the names */
+    int output_fd;                              /* likewise; -1: none, only a plan is made */
     const char *input_name, *output_name;
 
     /* As they were, by vrt_files_note(). */

@@ -82,6 +82,11 @@ int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *pa
     return 0;
 }
 
+struct vrt_device *vrt_runner_device(const struct vrt_runner *runner)
+{
+    return runner->device;
+}
+
 static void free_kit(struct held_kit *held)
 {
     vrt_list_remove(&held->link);
@@ -349,7 +354,7 @@ static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replic
 }
 
 /* The first grid from the wanted one on that fits, with what it takes. */
-static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey, int64_t replica_bytes,
+static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey,
                     struct vrt_error *error)
 {
     const char *device = vrt_device_info(runner->device)->name;
@@ -364,7 +369,7 @@ static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey, int64_
                               "precision, or for auto", device, vrt_dtype_name(survey->dtype));
         if (r)
             return vrt_refuse_errno(error, r, device);
-        survey->planned_bytes = replica_bytes + (int64_t)plan.bytes;
+        survey->planned_bytes = survey->replica_bytes + (int64_t)plan.bytes;
         survey->tile_flops = plan.tile_flops;
         /* Where the driver can't tell, the allocation will. */
         if (survey->allowed_bytes < 0 || survey->planned_bytes <= survey->allowed_bytes)
@@ -395,9 +400,9 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
                           vrt_dtype_name(survey->dtype));
     if (r)
         return vrt_refuse(error, r, "device.failed", "%s: %s", device, vrt_backend_strerror(r));
+    survey->replica_bytes = (int64_t)vrt_replica_bytes(runner->device, replica->replica);
     survey->allowed_bytes = allowed_bytes(runner, replica);
-    return vrt_fold(fit_grid(runner, survey,
-                             (int64_t)vrt_replica_bytes(runner->device, replica->replica), error));
+    return vrt_fold(fit_grid(runner, survey, error));
 }
 
 int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype)
@@ -450,7 +455,7 @@ int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *ord
                    struct vrt_shard_frames *frames, struct vrt_kit_times *times,
                    struct vrt_error *error)
 {
-    struct vrt_kit_report report = { .times = *times };
+    struct vrt_kit_report report = { .times = *times, .op_times = order->op_times };
     struct held_kit *held;
     int r = get_kit(runner, order->work, order->dtype, &held);
 

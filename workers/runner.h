@@ -30,6 +30,7 @@ struct vrt_runner_order {
     struct vrt_work *work;
     enum vrt_dtype dtype;
     struct vrt_kit_watch watch;
+    struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
 };
 
 /* Frames of a shard. */
@@ -45,10 +46,13 @@ struct vrt_survey {
     bool exact_grid;                /* the grid was asked for: refuse rather than refine it */
     enum vrt_precision precision;   /* as asked for */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
+    bool wants_speed;               /* measure what isn't known of it */
+    double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
 
     /* The answer. */
     struct vrt_tile_grid grid;      /* the first that fits */
     enum vrt_dtype dtype;
+    int64_t replica_bytes;
     int64_t planned_bytes;          /* replica and kit */
     int64_t tile_flops;             /* of the network on one tile */
     int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
@@ -71,6 +75,9 @@ struct vrt_runner_params {
 /* Return: 0, -ENOMEM. `device` must outlive it. */
 int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *params,
                    struct vrt_runner **ret_runner);
+
+/* The device that it was made for. */
+struct vrt_device *vrt_runner_device(const struct vrt_runner *runner);
 
 /* Gives up all it holds. Return: NULL. */
 struct vrt_runner *vrt_runner_free(struct vrt_runner *runner);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "worker"
 
@@ -151,12 +152,48 @@ static bool go_on(void *ctx)
     return !atomic_load(&worker->own.task->task.cancel);
 }
 
+/* Fills in how fast the device will be, if it can be found out: an estimate is no reason to refuse
+ * what the device could do. */
+static int measure_speed(struct worker *worker, struct vrt_survey *survey)
+{
+    struct vrt_error error = { .id = NULL };
+    const struct vrt_speed_trial trial = {
+        .network = survey->work->network,
+        .dtype = survey->dtype,
+        .width = survey->grid.x.size,
+        .height = survey->grid.y.size,
+        .watch = { go_on, worker },
+    };
+    double *flops_per_s = &survey->flops_per_s[survey->dtype];
+    int r = vrt_speed_measure(worker->own.runner, &trial, flops_per_s, &error);
+
+    if (!r)
+        vrt_log_info("%s in %s on %s: %.1f GFLOP/s",
+                     vrt_network_info(survey->work->network)->description,
+                     vrt_dtype_name(survey->dtype), worker->info->name, *flops_per_s / 1e9);
+    else
+        vrt_log_info("%s: its speed could not be measured: %s", worker->info->name,
+                     error.message);
+    return r == VRT_BACKEND_E_LOST || r == -ECANCELED ? r : 0;
+}
+
+static int do_survey(struct worker *worker, struct vrt_worker_task *task)
+{
+    struct vrt_survey *survey = &task->survey;
+    int r = vrt_runner_survey(worker->own.runner, survey, &task->error);
+
+    if (!r && survey->wants_speed && !(survey->flops_per_s[survey->dtype] > 0))
+        r = measure_speed(worker, survey);
+    return r;
+}
+
 static int do_run(struct worker *worker, struct vrt_worker_task *task)
 {
     const struct vrt_runner_order order = {
         .work = task->work,
         .dtype = task->dtype,
         .watch = { go_on, worker },
+        .op_times = task->by_ops ? &task->op_times : NULL,
     };
 
     return vrt_runner_run(worker->own.runner, &order, &task->frames, &task->times, &task->error);
@@ -172,7 +209,7 @@ static int perform(struct worker *worker, struct vrt_worker_task *task)
         return VRT_BACKEND_E_LOST;
     switch (task->request) {
     case VRT_WORKER_SURVEY:
-        return vrt_runner_survey(runner, &task->survey, &task->error);
+        return do_survey(worker, task);
     case VRT_WORKER_PREPARE:
         return vrt_runner_prepare(runner, task->work, task->dtype);
     case VRT_WORKER_RUN:

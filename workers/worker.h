@@ -41,14 +41,17 @@ struct vrt_worker_task {
     struct vrt_work *work;          /* a reference: SURVEY, PREPARE, RUN, RELEASE */
     enum vrt_dtype dtype;           /* PREPARE, RUN */
     struct vrt_shard_frames frames; /* RUN: references */
+    bool by_ops;                    /* RUN: op by op, to fill `op_times` */
     struct vrt_survey survey;       /* SURVEY */
     int64_t idle_ns;                /* TRIM */
+    int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     void *ctx;                      /* the loop's */
 
     /* The answer. */
     int result;                     /* what the runner or backend returned */
     struct vrt_error error;         /* filled where it isn't 0 */
     struct vrt_kit_times times;     /* RUN */
+    struct vrt_op_times op_times;   /* RUN `by_ops` */
     int64_t busy_ns;                /* from taking the task to returning it */
     int64_t work_bytes;             /* what `work` takes of the device, -1: nothing */
     struct vrt_runner_usage usage;

@@ -78,8 +78,8 @@ def main():
     ids = schemas['Error']['properties']['id']['examples']
     if ids != [e[0] for e in tables['errors']]:
         problems.append('error ids: not those of api.h, in its order')
-    for name in ('JobRequest', 'JobShort', 'Job', 'Device', 'Model', 'Status'):
-        compare(document, name, tables[name], schemas[name], name == 'JobRequest')
+    for name in tables.keys() - {'routes', 'errors'}:
+        compare(document, name, tables[name], schemas[name], name.endswith('Request'))
 
     for method, route in tables['routes']:
         if f'*{method} {route}*' not in manual:
@@ -87,7 +87,7 @@ def main():
     for error, status in tables['errors']:
         if f'|  {error}\n:  {status}\n' not in manual:
             problems.append(f'the manual lacks {error} with status {status}')
-    for line in tables['JobRequest']:
+    for line in tables['JobRequest'] + tables['ProfileRequest']:
         if f'*{line["key"]}*' not in manual:
             problems.append(f'the manual lacks the field {line["key"]}')
     print('\n'.join(problems) or f'{len(routes)} routes, {len(ids)} errors and every field agree')

@@ -13,6 +13,7 @@
 #include "api.h"
 #include "daemon/pipeline.h"
 #include "daemon/pool.h"
+#include "daemon/profile.h"
 
 struct fake_flow fake_flow;
 
@@ -163,7 +164,12 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
         .recipe = { .clip_frames = 4, .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
         .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
         .duration_s = -1, .frames_total = -1, .reproducible = true,
+        .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000,
     };
+    if (is(pipeline, "run-")) {
+        pipeline->info.frames_total = pipeline->frames_total;
+        pipeline->info.n_shards = (pipeline->frames_total + 3) / 4;
+    }
     uv_timer_init(pool->loop, &pipeline->timer);
     uv_timer_start(&pipeline->timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
     fake_flow.n_alive++;
@@ -220,7 +226,8 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
         .bottleneck = VRT_STAGE_COMPUTE,
         .n_devices = 1,
         .devices[0] = { .info = &device_infos[0], .precision = VRT_PRECISION_F32,
-                        .frames_done = pipeline->frames_done, .planned_bytes = -1 },
+                        .frames_done = pipeline->frames_done, .planned_bytes = -1,
+                        .flops_per_s = pipeline->params.wants_speed ? 1e9 : NAN },
         .n_warnings = is(pipeline, "run-") ? 1 : 0,
     };
 }
@@ -230,6 +237,66 @@ const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
     (void)pipeline;
     (void)i;
     return "this is a fake";
+}
+
+struct vrt_profile {
+    void (*done)(void *ctx, const struct vrt_profile_report *report,
+                 const struct vrt_error *error);
+    void *ctx;
+    uv_timer_t timer;
+    int width, n_ticks;
+    bool cancelled;
+};
+
+static void on_profile_closed(uv_handle_t *handle)
+{
+    free(vrt_container_of(handle, struct vrt_profile, timer));
+}
+
+static void on_profile_tick(uv_timer_t *timer)
+{
+    struct vrt_profile *profile = vrt_container_of(timer, struct vrt_profile, timer);
+    struct vrt_profile_report report;
+    struct vrt_error error = { .id = NULL };
+
+    /* As many ticks as frames are wide. */
+    if (!profile->cancelled && ++profile->n_ticks < profile->width)
+        return;
+    vrt_profile_report_init(&report);
+    report.width = profile->width;
+    if (profile->cancelled)
+        vrt_refuse(&error, -ECANCELED, "job.cancelled", "the fake was cancelled");
+    profile->done(profile->ctx, profile->cancelled ? NULL : &report,
+                  profile->cancelled ? &error : NULL);
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_profile_closed);
+}
+
+int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *params,
+                    struct vrt_profile **ret_profile, struct vrt_error *error)
+{
+    struct vrt_profile *profile = calloc(1, sizeof(*profile));
+
+    if (!profile)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake profile");
+    if (strcmp(params->devices, "cpu:7") == 0) {
+        free(profile);
+        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
+    }
+    profile->done = params->done;
+    profile->ctx = params->ctx;
+    profile->width = params->width;
+    uv_timer_init(pool->loop, &profile->timer);
+    uv_timer_start(&profile->timer, on_profile_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    *ret_profile = profile;
+    return 0;
+}
+
+void vrt_profile_cancel(struct vrt_profile *profile)
+{
+    profile->cancelled = true;
+    fake_flow.n_profiles_cancelled++;
 }
 
 const char *vrt_stage_name(enum vrt_stage stage)

@@ -4,7 +4,8 @@
 /*
  * A pool and pipelines that compute nothing: for tests of what stands above them
  *
- * They implement daemon/pool.h and daemon/pipeline.h. A job does what its input's name says:
+ * They implement daemon/pool.h, pipeline.h and profile.h; a profile takes as many ticks as its
+ * frames are wide. A job does what its input's name says:
  *
  *     run-N      takes N ticks, a frame each, then is done
  *     hang       goes on until it is cancelled
@@ -22,7 +23,8 @@
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */
 struct fake_flow {
-    int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed */
+    int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed, profiles too */
+    int n_profiles_cancelled;
     int n_starts;
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
     atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */

@@ -8,6 +8,7 @@
 #include "fields.h"
 #include "msg_device.h"
 #include "msg_job.h"
+#include "msg_plan.h"
 
 static const char *const type_names[VRT_FIELD_TYPE_COUNT] = {
     [VRT_FIELD_BOOL] = "boolean",
@@ -57,12 +58,23 @@ int main(void)
     for (int i = 0; i < VRT_API_ERROR_COUNT; i++)
         json_array_append_new(errors, json_pack("[s,i]", vrt_api_errors[i].id,
                                                 vrt_api_errors[i].status));
-    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "routes", routes,
-                            "errors", errors, "JobRequest", fields_json(vrt_job_request_fields),
-                            "JobShort", fields_json(vrt_job_short_fields), "Job",
-                            fields_json(vrt_job_fields), "Device", fields_json(vrt_device_fields),
-                            "Model", fields_json(vrt_model_fields), "Status",
-                            fields_json(vrt_status_fields));
+    json_t *all = json_pack("{s:o, s:o}", "routes", routes, "errors", errors);
+    static const struct {
+        const char *name;
+        const struct vrt_field *fields;
+    } schemas[] = {
+        { "JobRequest", vrt_job_request_fields },
+        { "JobShort", vrt_job_short_fields },
+        { "Job", vrt_job_fields },
+        { "Plan", vrt_plan_fields },
+        { "ProfileRequest", vrt_profile_request_fields },
+        { "Profile", vrt_profile_fields },
+        { "Device", vrt_device_fields },
+        { "Model", vrt_model_fields },
+        { "Status", vrt_status_fields },
+    };
+    for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++)
+        json_object_set_new(all, schemas[i].name, fields_json(schemas[i].fields));
     if (!all || json_dumpf(all, stdout, JSON_INDENT(1)) < 0)
         return 1;
     json_decref(all);

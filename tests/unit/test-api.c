@@ -10,6 +10,7 @@
 
 #include "base/macro.h"
 #include "msg_event.h"
+#include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"
 #include "tests/unit/server-play.h"
 
@@ -116,6 +117,71 @@ static void test_routes(void)
     play_stop(&play);
 }
 
+/* Sends POST /v1/profile. Return: the connection. */
+static int profile_begin(struct play *play, const char *body)
+{
+    char request[1024];
+    int fd = http_client_connect(play->socket);
+    int n = snprintf(request, sizeof(request), "POST /v1/profile HTTP/1.1\r\nHost: x\r\n"
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                     strlen(body), body);
+
+    http_client_send(fd, request, (size_t)n);
+    return fd;
+}
+
+/* The same, to the end. Return: the status. */
+static int profile(struct play *play, const char *body)
+{
+    int fd = profile_begin(play, body);
+    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+
+    close(fd);
+    return status;
+}
+
+static void test_profile(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "{}", 200, "\"width\":640" },
+        { "{\"width\":8,\"height\":16384,\"frames\":10000}", 200, "\"fps\":null" },
+        { "{\"width\":9,\"device\":\"cpu:7\"}", 422, "the fake has no cpu:7" },
+        { "{\"model\":{\"name\":\"nothing\"}}", 404, "\"field\":\"model\"" },
+        { "{\"model\":{\"name\":\"x.pth\",\"fd\":0}}", 400, "request.descriptors" },
+        { "{\"model\":{\"name\":\"\",\"fd\":0}}", 400, "model.name: a name is needed" },
+        { "{\"width\":7}", 400, "from 8 to 16384, got 7" },
+        { "{\"frames\":0}", 400, "frames" },
+        { "{\"frames\":10001}", 400, "frames" },
+        { "{\"colour\":1}", 400, "no such field; there are model" },
+        { "[]", 400, "request.field" },
+        { "", 400, "request.json" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        int status = profile(&play, cases[i].body);
+        if (status != cases[i].status || !strstr(play_answer, cases[i].says))
+            test_fail("case %zu: %s", i, play_answer);
+    }
+    /* One at a time; who goes away makes room. */
+    int fd = profile_begin(&play, "{\"width\":16000}");
+    while (profile(&play, "{\"width\":8}") == 200)
+        ;
+    expect_contains(play_answer, "profile.busy");
+    close(fd);
+    for (int i = 0; profile(&play, "{\"width\":8}") != 200; i++) {
+        expect_true(i < 10000);
+        usleep(1000);
+    }
+    play_stop(&play);
+    expect_int(fake_flow.n_profiles_cancelled, 1);
+}
+
 static void copy_file(const char *from, const char *to)
 {
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
@@ -165,6 +231,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "events", test_events },
+        { "profile", test_profile },
         { "routes", test_routes },
         { "models", test_models },
     };

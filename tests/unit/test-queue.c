@@ -86,6 +86,49 @@ static void test_refused(void)
     play_stop(&play);
 }
 
+/* A dry run is answered like a job and leaves nothing, however often it is asked for. */
+static void test_dry_run(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_queued = 1\nmax_running = 1\n");
+    for (int i = 0; i < 5; i++) {
+        expect_int(play_submit(&play, "run-10", ",\"dry_run\":true"), -200);
+        expect_contains(play_answer, "\"input_name\":\"run-10\",\"output_name\":\"out.mkv\"");
+        expect_contains(play_answer, "\"frames_total\":10,\"shards\":3,\"tiles\":6,");
+        expect_contains(play_answer, "\"gflop\":20.0,");
+        /* 3 shards of 4 frames of 2 GFLOP, at 1 GFLOP/s. */
+        expect_contains(play_answer, "\"estimated_s\":24.0,");
+        expect_contains(play_answer, "\"peak_bytes\":null");
+        expect_contains(play_answer, "\"seconds_per_shard\":8.0");
+        expect_contains(play_answer, "\"warnings\":[\"this is a fake\"]");
+    }
+    expect_int(play_submit(&play, "hang", ",\"dry_run\":true"), -200);
+    expect_contains(play_answer, "\"frames_total\":null,\"shards\":null");
+    expect_contains(play_answer, "\"estimated_s\":null");
+    expect_int(play_submit(&play, "refuse", ",\"dry_run\":true"), -422);
+    expect_contains(play_answer, "the fake was refused");
+    /* One whose client goes away before it is answered. */
+    for (int i = 0; i < 3; i++)
+        close(play_submit_begin(&play, i ? "never" : "run-1", ",\"dry_run\":true"));
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_str(body, "{\"jobs\":[]}");
+
+    /* A job that really runs isn't disturbed by one that doesn't. */
+    long long id;
+    while ((id = play_submit(&play, "run-50", "")) == -503)
+        ;
+    expect_true(id > 0);
+    expect_int(play_submit(&play, "run-4", ",\"dry_run\":true"), -200);
+    play_wait_for(&play, id, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    vrt_job_info_done(&info);
+    close(play_submit_begin(&play, "never", ",\"dry_run\":true"));
+    play_stop(&play);
+}
+
 static void test_overwrite(void)
 {
     static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"run-1\"},"
@@ -332,6 +375,7 @@ int main(int argc, char **argv)
         { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
         { "life", test_life },
         { "refused", test_refused },
+        { "dry-run", test_dry_run },
         { "overwrite", test_overwrite },
         { "order", test_order },
         { "cancel", test_cancel },

@@ -286,7 +286,7 @@ class Submit(Case):
             'output': {'fd': 1, 'name': 'video.restored.mp4'},
             'model': {'fd': None, 'name': ''}, 'device': 'cpu:0,cpu:1', 'precision': 'auto',
             'tile': 64, 'overlap': None, 'codec': 'hevc', 'quality': None, 'preset': None,
-            'priority': -3, 'strict': True, 'overwrite': False})
+            'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False})
         with open(self.path('video.restored.mp4'), 'rb') as f:
             self.assertEqual(f.read(), b'result')
 

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Dry runs tell what a job would be, profiles what a device can do, and neither leaves a trace."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import harness
+from harness import clip
+
+MIB = 1 << 20
+
+
+class Plan(harness.Case):
+    config = {'devices': {'memory_limit': '8G'}}
+    few_jobs = True
+
+    def plan(self, source, *options, **more):
+        done = self.vrtctl('submit', '--dry-run', '--json', *options, source, **more)
+        return json.loads(done.stdout)
+
+    def test_large_video_on_8_gb(self):
+        source = clip(self.path('hd.mp4'), frames=3, size='1920x1080')
+        before = sorted(os.listdir(self.folder))
+        plan = self.plan(source)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], {'jobs': []})
+        self.assertEqual(plan['frames_total'], 3)
+        self.assertEqual(plan['shards'] * plan['recipe']['clip_frames'], 3)
+        self.assertEqual((plan['video']['output_width'], plan['video']['output_height']),
+                         (3840, 2160))
+        device, = plan['devices']
+        self.assertNotEqual(device['precision'], 'auto')
+        self.assertLessEqual(device['allowed_bytes'], 0.9 * 8192 * MIB)
+        self.assertLessEqual(device['peak_bytes'], device['allowed_bytes'])
+        self.assertEqual(device['peak_bytes'],
+                         device['replica_bytes'] + device['workspace_bytes'])
+        self.assertGreater(device['gflop_per_s'], 0)
+        self.assertAlmostEqual(plan['estimated_s'], plan['shards'] * device['seconds_per_shard'],
+                               delta=1e-6 * plan['estimated_s'])
+        self.assertAlmostEqual(plan['gflop'] / device['gflop_per_s'], plan['estimated_s'],
+                               delta=1e-6 * plan['estimated_s'])
+
+    def test_the_job_is_as_planned(self):
+        source = clip(self.path('as.mkv'), frames=9, size='96x64')
+        options = ('--precision', 'f32', '--tile', 64, '--codec', 'ffv1')
+        plan = self.plan(source, *options)
+        self.assertFalse(os.path.exists(self.path('as.restored.mkv')))
+        job = self.follow(source, self.path('as-it-is.mkv'), *options)
+        for key in ('recipe', 'video', 'model', 'reproducible', 'frames_total'):
+            self.assertEqual(plan[key], job[key], key)
+        self.assertGreater(plan['tiles'], 1)
+        self.assertEqual(plan['devices'][0]['peak_bytes'], job['devices'][0]['workspace_bytes'])
+        self.assertEqual(plan['devices'][0]['precision'], 'f32')
+
+    def test_refused_like_a_job(self):
+        source = clip(self.path('r.mp4'))
+        self.refused('submit', '--dry-run', '--tile', 32, '--overlap', 400, source, says='tile')
+        self.refused('submit', '--dry-run', '-m', 'none', source, says='no model is called none')
+        self.refused('submit', '--dry-run', '-d', 'cpu:9', source, says='cpu:9')
+        with open(self.path('text.mp4'), 'w', encoding='utf-8') as f:
+            f.write('not a video')
+        self.refused('submit', '--dry-run', self.path('text.mp4'), says='text.mp4')
+        with open(self.path('there.mp4'), 'w', encoding='utf-8') as f:
+            f.write('precious')
+        self.refused('submit', '--dry-run', '-o', self.path('there.mp4'), source,
+                     says='--overwrite')
+
+    def test_table(self):
+        source = clip(self.path('table.mp4'), frames=4)
+        lines = self.vrtctl('submit', '--dry-run', source).stdout.splitlines()
+        self.assertEqual(lines[0], 'table.mp4 -> table.restored.mp4')
+        self.assertTrue(any(line.startswith('  Time       about 0:0') for line in lines), lines)
+        self.assertTrue(lines[-1].startswith('cpu:0'), lines)
+
+
+class SmallDevice(harness.Case):
+    """A device of which only so much may be used is planned, and held, as small as that."""
+
+    config = {'devices': {'memory_limit': '48M', 'memory_fraction': '0.5'},
+              'cpu': {'devices': 2, 'threads': 1}}
+    few_jobs = True
+
+    def test_tiled_until_it_fits(self):
+        source = clip(self.path('t.mp4'), frames=2, size='640x480')
+        done = self.vrtctl('submit', '--dry-run', '--json', '-d', 'all', source)
+        plan = json.loads(done.stdout)
+        self.assertGreater(plan['tiles'], 1)
+        self.assertEqual(len(plan['devices']), 2)
+        for device in plan['devices']:
+            self.assertLessEqual(device['allowed_bytes'], 24 * MIB)
+            self.assertLessEqual(device['peak_bytes'], device['allowed_bytes'])
+        job = self.follow(source, self.path('t.out.mp4'), '-d', 'all')
+        self.assertEqual(job['state'], 'done')
+        self.assertEqual(job['recipe'], plan['recipe'])
+        for device in self.daemon.request('GET', '/v1/devices')[1]['devices']:
+            self.assertEqual(device['memory']['total_bytes'], 48 * MIB)
+            self.assertLessEqual(device['memory']['peak_bytes'], 48 * MIB)
+
+    def test_too_large(self):
+        source = clip(self.path('l.mp4'), frames=1, size='1920x1080')
+        self.refused('submit', '--dry-run', source, says='MiB to give')
+        self.refused('profile', '--size', '1920x1080', 'compact-x2', says='MiB to give')
+
+
+class Profile(harness.Case):
+    config = {'cpu': {'devices': 1, 'threads': 2}}
+    few_jobs = True
+
+    def profile(self, *options):
+        return json.loads(self.vrtctl('profile', '--json', *options, 'compact-x2').stdout)
+
+    def test_numbers(self):
+        jobs = self.daemon.request('GET', '/v1/jobs')
+        p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32')
+        self.assertEqual((p['frames'], p['device'], p['precision']), (6, 'cpu:0', 'f32'))
+        self.assertEqual((p['output_width'], p['output_height']), (320, 192))
+        self.assertLessEqual(0, p['frame_p50_s'])
+        self.assertLessEqual(p['frame_p50_s'], p['frame_p95_s'])
+        self.assertAlmostEqual(p['fps'], 1 / p['frame_mean_s'], delta=1e-3 * p['fps'])
+        self.assertAlmostEqual(p['upload_s'] + p['compute_s'] + p['download_s'],
+                               p['frame_mean_s'], delta=1e-3 * p['frame_mean_s'])
+        self.assertAlmostEqual(p['gflop_per_s'], p['gflop_per_frame'] * p['fps'],
+                               delta=1e-3 * p['gflop_per_s'])
+        self.assertEqual(p['peak_bytes'], p['replica_bytes'] + p['workspace_bytes'])
+        self.assertAlmostEqual(sum(op['share'] for op in p['ops']), 1, delta=1e-6)
+        times = [op['seconds'] for op in p['ops']]
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertEqual({op['kind']: op['count'] for op in p['ops']}['conv2d'], 10)
+        self.assertEqual(self.daemon.request('GET', '/v1/jobs'), jobs)
+        # What it held is given up again, but for the model.
+        memory = self.daemon.request('GET', '/v1/devices')[1]['devices'][0]['memory']
+        self.assertEqual(memory['workspace_bytes'], 0)
+
+    def test_tiles_and_table(self):
+        p = self.profile('-n', 1, '--size', '200x100', '--tile', 64)
+        self.assertGreater(p['tiles'], 4)
+        self.assertEqual({op['kind']: op['count'] for op in p['ops']}['conv2d'], 10 * p['tiles'])
+        text = self.vrtctl('profile', '-n', 2, '--size', '64x64', 'compact-x2').stdout
+        self.assertIn('compact-x2 on cpu:0', text)
+        self.assertIn('64x64 to 128x128, 2 timed', text)
+
+    def test_refused(self):
+        self.refused('profile', 'none', says='no model is called none')
+        self.refused('profile', '-d', 'cpu:3', 'compact-x2', says='cpu:3')
+        self.refused('profile', '--tile', 32, '--overlap', 100, 'compact-x2', says='tile')
+
+    def test_beside_a_job(self):
+        """Both get on; the job isn't told, the profile is."""
+        source = clip(self.path('beside.mkv'), '-c:v', 'ffv1', frames=60, size='160x96')
+        self.vrtctl('submit', '--precision', 'f32', '-o', self.path('beside.out.mkv'), source)
+        p = self.profile('-n', 3, '--size', '64x64', '--precision', 'f32')
+        self.assertEqual(p['frames'], 3)
+        job = json.loads(self.vrtctl('wait', '--json', 1).stdout.splitlines()[-1])
+        self.assertEqual(job['state'], 'done')
+        self.assertEqual(job['frames_done'], 60)
+        self.assertEqual(job['warnings'], [])
+
+    def test_who_goes_away_stops_it(self):
+        environment = dict(os.environ, VRTD_SOCKET=self.daemon.socket)
+        long = subprocess.Popen([harness.VRTCTL, 'profile', '-n', '10000', '--size', '640x480',
+                                 'compact-x2'], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while 'another model' not in self.vrtctl('profile', '-n', 1, '--size', '32x32',
+                                                 'compact-x2', status=None).stderr:
+            self.assertLess(time.monotonic(), deadline)
+        long.send_signal(signal.SIGINT)
+        long.communicate(timeout=harness.PATIENCE_S)
+        while self.vrtctl('profile', '-n', 1, '--size', '32x32', 'compact-x2',
+                          status=None).returncode != 0:
+            self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
+            time.sleep(0.05)
+        self.assertIn('its client went away', self.daemon.log_text())
+
+    def test_the_daemon_ends_meanwhile(self):
+        folder = self.path('ends')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, self.config)
+        environment = dict(os.environ, VRTD_SOCKET=daemon.socket)
+        long = subprocess.Popen([harness.VRTCTL, 'profile', '-n', '10000', '--size', '640x480',
+                                 'compact-x2'], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while 'another model' not in self.vrtctl('profile', '-n', 1, '--size', '32x32',
+                                                 'compact-x2', status=None, daemon=daemon).stderr:
+            self.assertLess(time.monotonic(), deadline)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        _, said = long.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(long.returncode, 1)
+        self.assertIn('stopped before the profile', said)
+
+
+if __name__ == '__main__':
+    harness.main()
