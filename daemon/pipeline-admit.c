@@ -217,6 +217,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
     const struct vrt_admission *admission = &pipeline->admission;
     const struct vrt_reader_info *input = &admission->input;
     struct vrt_pipeline_info *info = &pipeline->info;
+    const struct vrt_clip_rule rule = vrt_clip_runs(admission->recipe.clip_frames);
     int first = -1;
 
     pipeline->work->grid = pipeline->grid;
@@ -243,7 +244,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
     snprintf(info->pixel_format, sizeof(info->pixel_format), "%s", input->pixel_format);
     pipeline->frames_total = input->n_frames_estimate;
     if (info->frames_total >= 0)
-        info->n_shards = vrt_clip_n_shards(info->frames_total, info->recipe.clip_frames);
+        info->n_shards = vrt_clip_count(&rule, info->frames_total);
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         if (!(pipeline->devices >> d & 1))
             continue;
