@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * How the weights of a deform_conv2d are kept: [9 * I/groups, row], tap by tap, each row the O
- * outputs, and behind them zeros, so that whole vectors may be read from any output on
+ * How the weights of a deform_conv2d are kept: [units of 9 * I/groups, row], units of 4 bytes
+ * ("backend/cpu/product.h"), tap by tap; each row the O outputs, and behind them zeros, so that
+ * whole vectors may be read from any output on
  */
 
 #include <stddef.h>
@@ -11,7 +12,7 @@
 /* More than any kernel multiplies at once. */
 #define VRT_CPU_DEFORM_SPARE 64
 
-/* Floats of a row. */
+/* Units of a row. */
 static inline size_t vrt_cpu_deform_row(int outputs)
 {
     return ((size_t)outputs + VRT_CPU_DEFORM_SPARE + 15) / 16 * 16;

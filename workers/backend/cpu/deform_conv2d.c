@@ -5,16 +5,17 @@
  * multiplied with the weights
  *
  * A panel holds the samples of some places in the order of the output's, whatever rows they are
- * of; a row of it is [groups, 9, I/groups]. The sums of an output are those of its place alone, in
- * the order of the panel's row: neither the panel's length nor what else is in it matters.
+ * of; a row of it is [groups, 9, I/groups], in the units of the weights. The sums of an output are
+ * those of its place alone, in the order of the panel's row: neither the panel's length nor what
+ * else is in it matters.
  */
 
 #include <string.h>
 
 #include "backend/cpu/deform.h"
-#include "backend/cpu/kernels.h"
+#include "backend/cpu/product.h"
 #include "backend/cpu/rows.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/tokens.h"
 #include "backend/half.h"
 
 /* What is multiplied at once: sums of so many places, in so many vectors, stay in registers. */
@@ -41,7 +42,8 @@ struct axis {
 /* What a thread needs. Each part is aligned to 64 bytes. */
 struct scratch {
     struct axis y, x;
-    float *panel;                   /* [places, 9*I] */
+    float *samples;                 /* [groups, 9, I/groups], each group up to group_samples() */
+    vrt_unit *panel;                /* [places, groups, group_units()] */
     float *sums;                    /* [places, O and to the end of a tile] */
     float *out;                     /* [O] */
     size_t size_bytes;
@@ -66,9 +68,24 @@ static struct axis place_axis(char *base, size_t *size_bytes, size_t n)
     };
 }
 
+/* Samples of a group at one place, and zeros up to what units are made of at once. */
+static size_t group_samples(const struct vrt_op *op)
+{
+    const size_t n = 9 * (size_t)(op->in[0].shape.c / op->deform_conv2d.groups);
+
+    return VRT_UNIT_ELEMENTS == 1 ? n : (n + 15) / 16 * 16;
+}
+
+/* A row of the panel, in units. */
+static size_t row_units(const struct vrt_op *op)
+{
+    return (size_t)op->deform_conv2d.groups * group_samples(op) / VRT_UNIT_ELEMENTS;
+}
+
 /* How many places a panel holds: a multiple of a tile's. */
 static int panel_places(const struct vrt_op *op)
 {
+    /* The same for each kind of unit. */
     const size_t bytes = 9 * (size_t)op->in[0].shape.c * sizeof(float);
     const int n = (int)(PANEL_BYTES / bytes) / TILE_PLACES * TILE_PLACES;
 
@@ -84,7 +101,8 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
 
     s.y = place_axis(base, &s.size_bytes, n);
     s.x = place_axis(base, &s.size_bytes, n);
-    s.panel = place(base, &s.size_bytes, places * 9 * (size_t)op->in[0].shape.c);
+    s.samples = place(base, &s.size_bytes, row_units(op) * VRT_UNIT_ELEMENTS);
+    s.panel = place(base, &s.size_bytes, places * row_units(op));
     s.sums = place(base, &s.size_bytes, places * vrt_cpu_deform_row(op->out.shape.c));
     s.out = place(base, &s.size_bytes, (size_t)op->out.shape.c);
     return s;
@@ -191,9 +209,8 @@ static ALWAYS_INLINE void blend(const struct corners *c, int n, bool is_bf16, fl
 }
 
 /*
- * A place's samples, to row [groups, 9, I/groups] of the panel. `frame`: where the frame's first
- * element is; n: the channels of an offset group. That and the type are constants where this is
- * inlined.
+ * A place's samples, to `row`. `frame`: where the frame's first element is; n: the channels of an
+ * offset group. That and the type are constants where this is inlined.
  */
 static ALWAYS_INLINE void gather(const struct vrt_op *op, const char *frame,
                                  const struct scratch *s, float *row, const int n,
@@ -203,10 +220,11 @@ static ALWAYS_INLINE void gather(const struct vrt_op *op, const char *frame,
     const ptrdiff_t size = is_bf16 ? 2 : 4;
     const ptrdiff_t down = x->stride_h * size, across = x->stride_w * size;
     const int in_each = x->shape.c / op->deform_conv2d.groups;
+    const size_t group = group_samples(op);
     const struct axis v = s->y, h = s->x;
 
     for (int c = 0, i = 0; c < x->shape.c; c += n, frame += n * size) {
-        float *to = row + (size_t)(c / in_each * 9 * in_each + c % in_each);
+        float *to = row + (size_t)(c / in_each) * group + c % in_each;
 
         for (int t = 0; t < 9; t++, i++, to += in_each) {
             const char *above = frame + v.first[i] * down, *below = frame + v.second[i] * down;
@@ -244,22 +262,11 @@ static void gather_any(const struct vrt_op *op, const char *frame, const struct 
     }
 }
 
-/* v [n], as bf16 has it. */
-static void round_bf16(float *v, int n)
-{
-    for (int i = 0; i < n; i++) {
-        const uint32_t bits = vrt_f32_bits(v[i]);
-        const uint32_t up = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-
-        v[i] = vrt_f32_from_bits((bits & 0x7fffffff) > 0x7f800000 ? bits : up);
-    }
-}
-
-/* One product: sums [places, sums_row] = panel [places, depth] * weights [depth, row]. */
+/* One product: sums [places, row] = panel [places, depth] * weights [depth, row]. */
 struct product {
-    const float *panel, *weights;
+    const vrt_unit *panel, *weights;
     float *sums;
-    size_t panel_row, weights_row, sums_row;
+    size_t panel_row, row;
     int depth;
 };
 
@@ -267,26 +274,27 @@ struct product {
  * inlined. */
 static ALWAYS_INLINE void multiply_tile(const struct product *p, int place, int o, const int n)
 {
-    const float *a = p->panel + (size_t)place * p->panel_row, *b = p->weights + o;
+    const vrt_unit *a = p->panel + (size_t)place * p->panel_row, *b = p->weights + o;
     vrt_cpu_vector sums[TILE_PLACES][TILE_VECTORS] = { 0 };
 
-    for (int k = 0; k < p->depth; k++, b += p->weights_row) {
-        vrt_cpu_vector w[TILE_VECTORS];
+    for (int k = 0; k < p->depth; k++, b += p->row) {
+        vrt_unit_vec w[TILE_VECTORS];
 
 #pragma GCC unroll 4
         for (int v = 0; v < n; v++)
-            w[v] = *(const vrt_cpu_vector_at *)(b + v * VRT_CPU_VECTOR_FLOATS);
+            w[v] = vrt_unit_load(b + v * VRT_CPU_VECTOR_FLOATS);
 #pragma GCC unroll 8
         for (int i = 0; i < TILE_PLACES; i++)
 #pragma GCC unroll 4
             for (int v = 0; v < n; v++)
-                sums[i][v] += w[v] * a[(size_t)i * p->panel_row + (size_t)k];
+                sums[i][v] = vrt_unit_multiply_add(
+                    sums[i][v], a[(size_t)i * p->panel_row + (size_t)k], w[v]);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < TILE_PLACES; i++)
 #pragma GCC unroll 4
         for (int v = 0; v < n; v++)
-            *(vrt_cpu_vector_at *)(p->sums + (size_t)(place + i) * p->sums_row + o +
+            *(vrt_cpu_vector_at *)(p->sums + (size_t)(place + i) * p->row + o +
                                    v * VRT_CPU_VECTOR_FLOATS) = sums[i][v];
 }
 
@@ -315,16 +323,16 @@ static void multiply_groups(const struct vrt_cpu_call *call, const struct scratc
     const struct vrt_op *op = call->op;
     const int groups = op->deform_conv2d.groups;
     const int in_each = op->in[0].shape.c / groups, out_each = op->out.shape.c / groups;
+    const vrt_unit *weights = call->params[op->deform_conv2d.weight].matrix;
 
     for (int g = 0; g < groups; g++) {
         const struct product p = {
-            .panel = s->panel + (size_t)g * 9 * (size_t)in_each,
-            .weights = call->params[op->deform_conv2d.weight].values + (size_t)g * (size_t)out_each,
+            .panel = s->panel + (size_t)g * (row_units(op) / (size_t)groups),
+            .weights = weights + (size_t)g * (size_t)out_each,
             .sums = s->sums + (size_t)g * (size_t)out_each,
-            .panel_row = 9 * (size_t)op->in[0].shape.c,
-            .weights_row = vrt_cpu_deform_row(op->out.shape.c),
-            .sums_row = vrt_cpu_deform_row(op->out.shape.c),
-            .depth = 9 * in_each,
+            .panel_row = row_units(op),
+            .row = vrt_cpu_deform_row(op->out.shape.c),
+            .depth = vrt_unit_count(9 * in_each),
         };
 
         multiply(&p, places, out_each);
@@ -343,21 +351,20 @@ static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s,
                        int64_t first, int n)
 {
     const struct vrt_op *op = call->op;
-    const size_t row = 9 * (size_t)op->in[0].shape.c;
+    const size_t row = row_units(op);
     const char *frame = vrt_cpu_at(&op->in[0], call->in[0], d, 0, 0);
-    const bool is_rounded = call->params[op->deform_conv2d.weight].dtype == VRT_DTYPE_BF16;
 
     for (int i = 0; i < n; i++) {
         int at[2];
 
         locate(op, first + i, at);
         find_taps(op, (float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at, s);
-        gather_any(op, frame, s, s->panel + (size_t)i * row);
-        if (is_rounded)
-            round_bf16(s->panel + (size_t)i * row, (int)row);
+        gather_any(op, frame, s, s->samples);
+        vrt_unit_put_row(s->panel + (size_t)i * row, s->samples,
+                         (int)row * VRT_UNIT_ELEMENTS);
     }
     for (int i = n; i % TILE_PLACES; i++)
-        memset(s->panel + (size_t)i * row, 0, row * sizeof(float));
+        memset(s->panel + (size_t)i * row, 0, row * sizeof(vrt_unit));
 }
 
 /* sums, bias (NULL: none), out [n] */
@@ -378,6 +385,7 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
     const int bias_index = op->deform_conv2d.bias;
     const float *bias = bias_index >= 0 ? call->params[bias_index].values : NULL;
 
+    memset(s.samples, 0, row_units(op) * VRT_UNIT_ELEMENTS * sizeof(float));
     for (int i = 0; i < 9 * op->deform_conv2d.offset_groups; i++) {
         s.y.steps[i] = i % 9 / 3 - 1;
         s.x.steps[i] = i % 3 - 1;
@@ -404,7 +412,7 @@ static size_t deform_conv2d_row_bytes(const struct vrt_op *op)
     return (size_t)op->out.shape.w * 9 * (size_t)op->in[0].shape.c * sizeof(float);
 }
 
-const struct vrt_cpu_kernel vrt_cpu_op_deform_conv2d = {
+const struct vrt_cpu_kernel vrt_cpu_op_deform_units = {
     .rows = deform_conv2d_rows,
     .scratch_bytes = deform_conv2d_scratch_bytes,
     .row_bytes = deform_conv2d_row_bytes,

@@ -18,6 +18,7 @@ extern const struct vrt_cpu_isa vrt_cpu_avx512_isa_table;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_linear;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_window_attention;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_deform_conv2d;
 
 const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)
 {
@@ -25,6 +26,7 @@ const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)
         [VRT_OP_LINEAR] = &vrt_cpu_avx512_bf16_op_linear,
         [VRT_OP_GEGLU] = &vrt_cpu_avx512_bf16_op_geglu,
         [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_avx512_bf16_op_window_attention,
+        [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_avx512_bf16_op_deform_conv2d,
     };
     const int isa = (int)dnnl_get_effective_cpu_isa();
 

@@ -25,16 +25,16 @@
 struct vrt_conv_weights;
 struct vrt_narrow_weights;
 
-/* A param: the weights of a convolution, packed for oneDNN or our own loops; a matrix; or any other
- * array. */
+/* A param: the weights of a convolution, packed for oneDNN or our own loops; those that are read in
+ * units of 4 bytes (product.h); or any other array. */
 struct vrt_cpu_param {
     struct vrt_conv_weights *weights;
     struct vrt_narrow_weights *narrow;
-    float *values;              /* of a deform_conv2d: packed, see deform.h */
+    float *values;
     size_t n_values;
     enum vrt_dtype dtype;       /* to which the values are rounded, and what they multiply, too */
-    void *matrix;               /* [O][row_units], 4 bytes each (product.h): its own, or `values` */
-    size_t row_units, n_halves; /* n_halves: of its own, in bf16 */
+    void *matrix;               /* [O][row_units], or as deform.h says: its own, or `values` */
+    size_t row_units, n_halves; /* n_halves: what it takes of its own, 2 bytes each */
 };
 
 /* One run of one op: the op, where its tensors are (element (0,0,0,0) of each), and scratch. */

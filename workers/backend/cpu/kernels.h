@@ -8,7 +8,7 @@
 
 #define vrt_cpu_isa_table VRT_CPU_NAME(isa_table)
 #define vrt_cpu_op_layernorm VRT_CPU_NAME(op_layernorm)
-#define vrt_cpu_op_deform_conv2d VRT_CPU_NAME(op_deform_conv2d)
+#define vrt_cpu_op_deform_conv2d VRT_CPU_NAME(f32_op_deform_conv2d)
 #define vrt_cpu_op_flow_offsets VRT_CPU_NAME(op_flow_offsets)
 #define vrt_cpu_op_warp VRT_CPU_NAME(op_warp)
 #define vrt_cpu_op_linear VRT_CPU_NAME(f32_op_linear)

@@ -256,6 +256,8 @@ static bool has_bf16_weights(const struct vrt_cpu_replica *replica, const struct
     case VRT_OP_GEGLU: return replica->params[op->geglu.fc2].dtype == VRT_DTYPE_BF16;
     case VRT_OP_WINDOW_ATTENTION:
         return replica->params[op->window_attention.qkv].dtype == VRT_DTYPE_BF16;
+    case VRT_OP_DEFORM_CONV2D:
+        return replica->params[op->deform_conv2d.weight].dtype == VRT_DTYPE_BF16;
     default: return false;
     }
 }

@@ -37,20 +37,29 @@ static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_
 static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
                        struct vrt_cpu_param *ret_param)
 {
-    const int n_out = param->dims[0], n_in = param->dims[1];
-    const size_t row = vrt_cpu_deform_row(n_out);
-    const float *from = param->data;
+    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1];
+    const size_t row = vrt_cpu_deform_row(param->dims[0]);
+    const bool in_pairs = dtype != VRT_DTYPE_F32;
+    const size_t n_units = in_pairs ? (9 * I + 1) / 2 : 9 * I;
+    uint32_t *units = calloc(n_units * row, sizeof(*units));
 
-    ret_param->n_values = 9 * (size_t)n_in * row;
-    ret_param->values = calloc(ret_param->n_values, sizeof(float));
-    if (!ret_param->values)
+    if (!units)
         return vrt_raise(-ENOMEM);
     ret_param->dtype = dtype;
-    for (int o = 0; o < n_out; o++)
-    for (int i = 0; i < n_in; i++)
-    for (int t = 0; t < 9; t++, from++)
-        ret_param->values[((size_t)t * (size_t)n_in + (size_t)i) * row + (size_t)o] =
-            dtype == VRT_DTYPE_BF16 ? vrt_f32_from_bf16(vrt_bf16_from_f32(*from)) : *from;
+    ret_param->matrix = units;
+    ret_param->row_units = row;
+    ret_param->n_halves = n_units * row * 2;
+    for (size_t o = 0; o < O; o++)
+    for (size_t i = 0; i < I; i++)
+    for (size_t t = 0; t < 9; t++) {
+        const float weight = param->data[(o * I + i) * 9 + t];
+        const size_t k = t * I + i;
+
+        if (in_pairs)
+            units[k / 2 * row + o] |= (uint32_t)vrt_bf16_from_f32(weight) << k % 2 * 16;
+        else
+            units[k * row + o] = vrt_f32_bits(weight);
+    }
     return 0;
 }
 
@@ -60,8 +69,6 @@ static int keep_matrix(const struct vrt_param *param, enum vrt_dtype dtype,
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], pairs = (I + 1) / 2;
 
-    if (dtype != VRT_DTYPE_F32 && !vrt_cpu_bf16_kernel(VRT_OP_LINEAR))
-        return vrt_raise(-EINVAL);
     if (dtype == VRT_DTYPE_F32) {
         int r = keep_values(param, ret_param);
         ret_param->matrix = ret_param->values;
@@ -92,14 +99,14 @@ static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
 {
     if (param->use == VRT_PARAM_WEIGHT_F32)
         dtype = VRT_DTYPE_F32;
-    if (is_matrix(param))
-        return keep_matrix(param, dtype, ret_param);
-    if (param->use == VRT_PARAM_WEIGHT_DEFORM)
-        return keep_deform(param, dtype, ret_param);
+    if (is_matrix(param) || param->use == VRT_PARAM_WEIGHT_DEFORM) {
+        if (dtype != VRT_DTYPE_F32 && !vrt_cpu_bf16_kernel(VRT_OP_LINEAR))
+            return vrt_raise(-EINVAL);
+        return is_matrix(param) ? keep_matrix(param, dtype, ret_param)
+                                : keep_deform(param, dtype, ret_param);
+    }
     if (!is_convolution(param))
         return keep_values(param, ret_param);
-    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
-        return vrt_raise(-EINVAL);
     if (vrt_narrow_fits(param->dims, dtype))
         return vrt_narrow_weights_new(param, dtype, &ret_param->narrow);
     return vrt_conv_weights_new(cpu->dnnl, param, dtype, &ret_param->weights);
@@ -112,7 +119,7 @@ int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *param
     struct vrt_cpu_replica *replica;
     int r = 0;
 
-    if (dtype == VRT_DTYPE_F16)
+    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
         return vrt_raise(-EINVAL);
     replica = calloc(1, sizeof(*replica));
     if (!replica)

@@ -21,11 +21,13 @@
 #define vrt_cpu_op_linear_tokens VRT_UNIT_NAME(op_linear)
 #define vrt_cpu_op_geglu_tokens VRT_UNIT_NAME(op_geglu)
 #define vrt_cpu_op_attention_tokens VRT_UNIT_NAME(op_window_attention)
+#define vrt_cpu_op_deform_units VRT_UNIT_NAME(op_deform_conv2d)
 
 /* The kernels made of all this. */
 extern const struct vrt_cpu_kernel vrt_cpu_op_linear_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_geglu_tokens;
 extern const struct vrt_cpu_kernel vrt_cpu_op_attention_tokens;
+extern const struct vrt_cpu_kernel vrt_cpu_op_deform_units;
 
 /* Rows of C floats that gather and scatter need as scratch. */
 #define VRT_TOKEN_ROWS 8
