@@ -100,6 +100,87 @@ static void test_overlap(void)
     expect_int(vrt_tile_needs(1, 10, 0).overlap, 0);
 }
 
+/* Blended tiles of one side: of a size that the network likes, sharing what they should, and with
+ * weights that add up to their total everywhere. */
+static void check_blended(const struct vrt_tile_axis *axis, int frame, struct vrt_tile_needs needs,
+                          int scale)
+{
+    struct vrt_lap lap = vrt_tile_lap(axis, needs.joint, scale);
+    int length = frame * scale;
+
+    expect_int(vrt_lap_count(&lap, length), axis->n);
+    expect_int(axis->size == frame, axis->n == 1);
+    if (axis->n > 1) {
+        expect_int(axis->size % needs.multiple, 0);
+        expect_int(axis->size - axis->step, needs.overlap);
+        expect_true(axis->size >= vrt_tile_min_size(needs));
+    }
+    for (int i = 0; i < axis->n; i++) {
+        expect_int(vrt_lap_start(&lap, length, i), vrt_tile_origin(axis, i) * scale);
+        expect_int(vrt_tile_cut(axis, i), 0);
+    }
+    for (int at = 0; at < length; at++) {
+        double sum = 0;
+        float total = 0;
+        for (int i = 0; i < axis->n; i++) {
+            int64_t start = vrt_lap_start(&lap, length, i);
+            if (at < start || at >= start + lap.size)
+                continue;
+            struct vrt_share share = vrt_lap_share(&lap, length, i, at);
+            sum += (double)share.weight;
+            total = share.total;
+        }
+        expect_near(sum, total, 1e-5);
+        expect_true(total >= 1);
+    }
+}
+
+static void test_blended(void)
+{
+    for (int joint = VRT_TILES_FEATHERED; joint <= VRT_TILES_AVERAGED; joint++) {
+        for (int overlap = 0; overlap <= 27; overlap += 9) {
+            struct vrt_tile_needs needs = vrt_tile_needs_blended((enum vrt_tile_joint)joint, 8,
+                                                                 64, overlap);
+            struct vrt_tile_grid grid = vrt_tile_whole(322, 181);
+            int n = 0;
+            do {
+                int area = grid.x.size * grid.y.size;
+                struct vrt_tile_grid again = vrt_tile_restore(322, 181, grid.x.size, grid.y.size,
+                                                              needs);
+                expect_int(memcmp(&again, &grid, sizeof(grid)), 0);
+                check_blended(&grid.x, 322, needs, n % 4 + 1);
+                check_blended(&grid.y, 181, needs, n % 4 + 1);
+                expect_true(joint == VRT_TILES_FEATHERED || grid.x.n == 1 || grid.y.n == 1 ||
+                            grid.x.size == grid.y.size);
+                n++;
+                if (!vrt_tile_refine(&grid, needs))
+                    break;
+                expect_true(grid.x.size * grid.y.size < area);
+            } while (n < 100);
+            expect_true(n > 3 && n < 100);
+            expect_true(grid.x.size <= 2 * vrt_tile_min_size(needs));
+        }
+    }
+}
+
+/* The authors' sizes are taken as they are, ours are evened out. */
+static void test_blended_size(void)
+{
+    struct vrt_tile_needs averaged = vrt_tile_needs_blended(VRT_TILES_AVERAGED, 8, 64, 20);
+    struct vrt_tile_needs feathered = vrt_tile_needs_blended(VRT_TILES_FEATHERED, 8, 64, 20);
+    struct vrt_tile_grid grid = vrt_tile_grid_of_size(320, 120, 128, averaged);
+
+    expect_int(grid.x.size, 128);
+    expect_int(grid.x.step, 108);
+    expect_int(grid.x.n, 3);
+    expect_int(grid.y.n, 1);
+    grid = vrt_tile_grid_of_size(320, 120, 131, feathered);
+    expect_int(grid.x.n, 3);
+    expect_int(grid.x.size, 120);
+    expect_int(vrt_tile_min_size(feathered), 64);
+    expect_int(vrt_tile_min_size(vrt_tile_needs_blended(VRT_TILES_FEATHERED, 8, 64, 30)), 96);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -107,6 +188,8 @@ int main(int argc, char **argv)
         { "refine", test_refine },
         { "restore", test_restore },
         { "overlap", test_overlap },
+        { "blended", test_blended },
+        { "blended-size", test_blended_size },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -8,6 +8,8 @@
 
 #include "frames/tile.h"
 
+#include "base/macro.h"
+
 /* Up to this radius the overlap is the radius, and tiles change nothing. */
 #define RADIUS_EXACT_MAX 64
 
@@ -16,6 +18,9 @@
 
 /* A tile keeps at least so many pixels between its overlaps. */
 #define KEPT_MIN 16
+
+/* A blended tile is at least so many overlaps wide: both its sides', and as much between them. */
+#define OVERLAPS_IN_TILE 3
 
 static int round_up(int value, int multiple)
 {
@@ -29,13 +34,27 @@ struct vrt_tile_needs vrt_tile_needs(int multiple, int radius, int asked)
     if (overlap < 0)
         overlap = radius <= RADIUS_EXACT_MAX ? radius : OVERLAP_DEFAULT;
     return (struct vrt_tile_needs){
+        .joint = VRT_TILES_CUT,
         .multiple = multiple,
         .overlap = round_up(overlap, multiple),
     };
 }
 
+struct vrt_tile_needs vrt_tile_needs_blended(enum vrt_tile_joint joint, int multiple, int min_size,
+                                             int overlap)
+{
+    return (struct vrt_tile_needs){
+        .joint = joint,
+        .multiple = multiple,
+        .overlap = overlap,
+        .least = round_up(VRT_MAX(min_size, OVERLAPS_IN_TILE * overlap), multiple),
+    };
+}
+
 int vrt_tile_min_size(struct vrt_tile_needs needs)
 {
+    if (needs.joint != VRT_TILES_CUT)
+        return needs.least;
     return 2 * needs.overlap + round_up(KEPT_MIN, needs.multiple) + needs.multiple;
 }
 
@@ -49,6 +68,10 @@ static struct vrt_tile_axis axis_of_size(int frame, int size, struct vrt_tile_ne
 {
     int step = (size - 2 * needs.overlap) / needs.multiple * needs.multiple;
 
+    if (needs.joint != VRT_TILES_CUT) {
+        step = size - needs.overlap;
+        needs.overlap = 0;
+    }
     return (struct vrt_tile_axis){
         .frame = frame,
         .size = size,
@@ -61,8 +84,10 @@ static struct vrt_tile_axis axis_of_size(int frame, int size, struct vrt_tile_ne
 /* The smallest size with which n tiles cover the frame. */
 static struct vrt_tile_axis axis_of_count(int frame, int n, struct vrt_tile_needs needs)
 {
-    int remainder = frame % needs.multiple;
-    int size = (frame + (n - 1) * 2 * needs.overlap + n - 1) / n;
+    bool is_cut = needs.joint == VRT_TILES_CUT;
+    int shared = is_cut ? 2 * needs.overlap : needs.overlap;
+    int remainder = is_cut ? frame % needs.multiple : 0;
+    int size = (frame + (n - 1) * shared + n - 1) / n;
 
     /* The frame's remainder, so that the last tile's origin is on the grid as well. */
     size += (remainder - size % needs.multiple + needs.multiple) % needs.multiple;
@@ -76,7 +101,12 @@ static struct vrt_tile_axis axis_of_limit(int frame, int limit, struct vrt_tile_
 {
     if (frame <= limit)
         return whole_axis(frame);
-    limit -= (limit - frame % needs.multiple) % needs.multiple;
+    if (needs.joint != VRT_TILES_CUT)
+        limit -= limit % needs.multiple;
+    else
+        limit -= (limit - frame % needs.multiple) % needs.multiple;
+    if (needs.joint == VRT_TILES_AVERAGED)
+        return axis_of_size(frame, limit, needs);
     return axis_of_count(frame, axis_of_size(frame, limit, needs).n, needs);
 }
 
@@ -107,11 +137,25 @@ static bool refine_axis(struct vrt_tile_axis *axis, struct vrt_tile_needs needs)
     return true;
 }
 
+/* Square tiles, smaller by one step than the larger side of what is there. */
+static bool refine_square(struct vrt_tile_grid *grid, struct vrt_tile_needs needs)
+{
+    int side = VRT_MAX(grid->x.size, grid->y.size);
+    int size = (side - 1) / needs.multiple * needs.multiple;
+
+    if (size < vrt_tile_min_size(needs))
+        return false;
+    *grid = vrt_tile_grid_of_size(grid->x.frame, grid->y.frame, size, needs);
+    return true;
+}
+
 bool vrt_tile_refine(struct vrt_tile_grid *grid, struct vrt_tile_needs needs)
 {
     struct vrt_tile_axis *longer = grid->x.size >= grid->y.size ? &grid->x : &grid->y;
     struct vrt_tile_axis *other = longer == &grid->x ? &grid->y : &grid->x;
 
+    if (needs.joint == VRT_TILES_AVERAGED)
+        return refine_square(grid, needs);
     return refine_axis(longer, needs) || refine_axis(other, needs);
 }
 
@@ -132,4 +176,18 @@ int vrt_tile_origin(const struct vrt_tile_axis *axis, int i)
 int vrt_tile_cut(const struct vrt_tile_axis *axis, int i)
 {
     return i ? axis->cut : 0;
+}
+
+struct vrt_lap vrt_tile_lap(const struct vrt_tile_axis *axis, enum vrt_tile_joint joint, int scale)
+{
+    int overlap = axis->size - axis->step;
+
+    /* The authors' rule counts what it drops in pixels of the output, whatever the scale. */
+    return (struct vrt_lap){
+        .size = axis->size * scale,
+        .overlap = overlap * scale,
+        .averaged = joint == VRT_TILES_AVERAGED,
+        .drop_first = overlap / 2,
+        .drop_last = overlap - overlap / 2,
+    };
 }
