@@ -63,6 +63,7 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
 
     const struct vrt_network_info *network = vrt_network_info(admission->network);
     pipeline->work->needs = vrt_recipe_tile_needs(&admission->recipe, network);
+    pipeline->work->rule = vrt_clip_runs(admission->recipe.clip_frames);
     pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,
                                            pipeline->work->in.height);
     pipeline->grid = pipeline->work->grid;
@@ -217,7 +218,6 @@ static void fill_info(struct vrt_pipeline *pipeline)
     const struct vrt_admission *admission = &pipeline->admission;
     const struct vrt_reader_info *input = &admission->input;
     struct vrt_pipeline_info *info = &pipeline->info;
-    const struct vrt_clip_rule rule = vrt_clip_runs(admission->recipe.clip_frames);
     int first = -1;
 
     pipeline->work->grid = pipeline->grid;
@@ -244,7 +244,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
     snprintf(info->pixel_format, sizeof(info->pixel_format), "%s", input->pixel_format);
     pipeline->frames_total = input->n_frames_estimate;
     if (info->frames_total >= 0)
-        info->n_shards = vrt_clip_count(&rule, info->frames_total);
+        info->n_shards = vrt_clip_count(&pipeline->work->rule, info->frames_total);
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         if (!(pipeline->devices >> d & 1))
             continue;

@@ -97,6 +97,7 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
+        .cutter = { .rule = pipeline->work->rule },
         .cancel = &pipeline->cancel,
         .ended = intake_ended,
         .ctx = pipeline,
@@ -142,7 +143,7 @@ static void decoded(struct vrt_task *base)
         pipeline->frames_concealed = VRT_MAX(pipeline->frames_concealed, task->n_concealed);
         if (task->at_end && !pipeline->at_end) {
             pipeline->at_end = true;
-            pipeline->frames_total = pipeline->frames_decoded + task->frames.n;
+            pipeline->frames_total = pipeline->frames_decoded + task->frames.n_new;
             pipeline->span_ns = task->span_ns;
             vrt_pipeline_warn_all(pipeline, &task->info->warnings);
         }
@@ -164,10 +165,8 @@ static void feed_decoder(struct vrt_pipeline *pipeline)
            pipeline->n_live < pipeline->live_max) {
         struct vrt_intake_task *task = vrt_intake_task_new(VRT_INTAKE_DECODE, decoded, pipeline);
         int r = task ? 0 : vrt_raise(-ENOMEM);
-        if (!r) {
-            task->clip_frames = pipeline->info.recipe.clip_frames;
+        if (!r)
             r = vrt_mailbox_post(pipeline->intake, &task->task);
-        }
         if (r) {
             vrt_intake_task_free(task);
             fail_by(pipeline, r, &(struct vrt_error){ 0 });
@@ -190,7 +189,7 @@ static void encoded(struct vrt_task *base)
         fail_by(pipeline, task->result, &task->error);
     } else if (base->outcome == VRT_TASK_DONE && task->request == VRT_OUTLET_ENCODE) {
         pipeline->n_live--;
-        vrt_pipeline_note_frames(pipeline, task->frames.n);
+        vrt_pipeline_note_frames(pipeline, task->n_encoded);
     } else if (base->outcome == VRT_TASK_DONE) {
         if (task->warnings)
             vrt_pipeline_warn_all(pipeline, task->warnings);

@@ -31,10 +31,7 @@
 
 static struct vrt_shard *shard_free(struct vrt_shard *shard)
 {
-    for (int i = 0; i < shard->frames.n; i++) {
-        vrt_frame_unref(shard->frames.in[i]);
-        vrt_frame_unref(shard->frames.out[i]);
-    }
+    vrt_shard_frames_done(&shard->frames);
     free(shard);
     return NULL;
 }
@@ -77,7 +74,7 @@ int vrt_pipeline_add_shard(struct vrt_pipeline *pipeline, struct vrt_shard_frame
     shard->last_failed = -1;
     shard->frames = *frames;
     frames->n = 0;
-    pipeline->frames_decoded += shard->frames.n;
+    pipeline->frames_decoded += shard->frames.n_new;
     pipeline->n_live++;
     pipeline->n_ready++;
     insert_sorted(&pipeline->ready, shard);
@@ -121,15 +118,16 @@ static uint64_t devices_for(const struct vrt_pipeline *pipeline, const struct vr
 void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
 {
     const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
-    struct vrt_clip_rule rule = vrt_clip_runs(pipeline->info.recipe.clip_frames);
-    int64_t n_left = INT_MAX;
+    int64_t n_left = INT_MAX, n_clips;
 
-    /* The container's count may be a few off: while frames come, there is one more. */
-    if (pipeline->at_end)
+    /* The container's count may be a few off, and scenes add clips: while frames come, there is
+     * one more. */
+    if (pipeline->at_end) {
         n_left = pipeline->n_ready;
-    else if (pipeline->frames_total >= 0)
-        n_left = VRT_MAX(vrt_clip_count(&rule, pipeline->frames_total) - pipeline->n_handed,
-                         pipeline->n_ready + 1);
+    } else if (pipeline->frames_total >= 0) {
+        n_clips = vrt_clip_count(&pipeline->work->rule, pipeline->frames_total);
+        n_left = VRT_MAX(n_clips - pipeline->n_handed, pipeline->n_ready + 1);
+    }
     pipeline->job.n_ready = pipeline->n_ready;
     pipeline->job.n_left = (int)VRT_MIN(n_left, INT_MAX);
     pipeline->job.n_window = pipeline->live_max;
@@ -180,9 +178,7 @@ static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct v
         return NULL;
     task->work = vrt_work_ref(pipeline->work);
     task->dtype = part->dtype;
-    task->frames.n = shard->frames.n;
-    for (int i = 0; i < shard->frames.n; i++)
-        task->frames.in[i] = vrt_frame_ref(shard->frames.in[i]);
+    vrt_shard_frames_copy(&shard->frames, &task->frames);
     shard->tries[shard->n_tries++] = (struct vrt_try){ .task = task, .device = d };
     pipeline->n_running++;
     part->in_flight++;
@@ -268,9 +264,10 @@ static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_
     for (int i = 0; i < shard->frames.n; i++) {
         shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
         shard->frames.out[i] = VRT_STEAL(task->frames.out[i]);
+        shard->frames.shared[i] = VRT_STEAL(task->frames.shared[i]);
     }
     part->shards_done++;
-    part->frames_done += shard->frames.n;
+    part->frames_done += shard->frames.n_new;
     part->n_nomem = 0;
     insert_sorted(&pipeline->restored, shard);
     /* This device shows that the shard can be done: those whose results were wrong are at fault. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
@@ -22,11 +23,13 @@ struct intake {
     const struct vrt_files *files;
     const struct vrt_reader_info *expected;
     bool strict;
+    struct vrt_cutter_params cutter_params;
     const atomic_bool *cancel;
 
     struct {                            /* the intake's thread */
         struct vrt_reader *reader;      /* NULL: not open */
-        bool at_end;
+        struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
+        bool at_end;                    /* of what the reader has */
         int64_t first_pts, last_pts;
     } own;
 };
@@ -35,8 +38,7 @@ struct vrt_intake_task *vrt_intake_task_free(struct vrt_intake_task *task)
 {
     if (!task)
         return NULL;
-    for (int i = 0; i < task->frames.n; i++)
-        vrt_frame_unref(task->frames.in[i]);
+    vrt_shard_frames_done(&task->frames);
     free(task->info);
     free(task);
     return NULL;
@@ -65,10 +67,9 @@ static int64_t span_ns(const struct intake *intake)
                      VRT_NS_PER_S + 0.5);
 }
 
-/* The video is over: tells all that is known of it. */
+/* No shards are left: tells all that is known of the video. */
 static int finish(struct intake *intake, struct vrt_intake_task *task)
 {
-    intake->own.at_end = true;
     task->at_end = true;
     task->info = malloc(sizeof(*task->info));
     if (!task->info)
@@ -100,10 +101,14 @@ static int open_reader(struct intake *intake, struct vrt_error *error)
         .name = intake->files->input_name,
         .cancel = intake->cancel,
     };
-    int r;
+    int r = 0;
 
     if (intake->own.reader)
         return 0;
+    if (!intake->own.cutter)
+        r = vrt_cutter_new(&intake->cutter_params, &intake->own.cutter);
+    if (r)
+        return vrt_refuse_errno(error, r, intake->files->input_name);
     r = vrt_files_check(intake->files, error);
     if (!r)
         r = vrt_reader_open(intake->files->input_fd, &params, &intake->own.reader, error);
@@ -112,29 +117,53 @@ static int open_reader(struct intake *intake, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/* Gives the cutter one frame more, or tells it that there is none. */
+static int read_frame(struct intake *intake, struct vrt_error *error)
+{
+    struct vrt_frame *frame;
+    int r = vrt_reader_next(intake->own.reader, &frame, error);
+
+    if (r == VRT_READER_END) {
+        intake->own.at_end = true;
+        vrt_cutter_end(intake->own.cutter);
+        return 0;
+    }
+    if (r)
+        return vrt_fold(r);
+    if (frame->index == 0)
+        intake->own.first_pts = frame->pts;
+    intake->own.last_pts = frame->pts;
+    vrt_cutter_push(intake->own.cutter, frame);
+    return 0;
+}
+
+/* The clip as a shard's frames. */
+static void take_clip(const struct vrt_cut *cut, struct vrt_shard_frames *ret_frames)
+{
+    ret_frames->n = cut->clip.n;
+    ret_frames->n_new = cut->clip.n_new;
+    ret_frames->depth = cut->clip.depth;
+    memcpy(ret_frames->in, cut->frames, sizeof(ret_frames->in));
+    memcpy(ret_frames->shares, cut->shares, sizeof(ret_frames->shares));
+}
+
 static int decode(struct intake *intake, struct vrt_intake_task *task)
 {
+    struct vrt_cut cut = { 0 };
+    bool is_cut;
     int r = open_reader(intake, &task->error);
 
     if (r)
         return vrt_fold(r);
-    while (!intake->own.at_end && task->frames.n < task->clip_frames) {
-        struct vrt_frame *frame;
-        r = vrt_reader_next(intake->own.reader, &frame, &task->error);
-        if (r == VRT_READER_END)
-            r = finish(intake, task);
-        else if (!r) {
-            if (frame->index == 0)
-                intake->own.first_pts = frame->pts;
-            intake->own.last_pts = frame->pts;
-            task->frames.in[task->frames.n++] = frame;
-        }
+    while (!(is_cut = vrt_cutter_next(intake->own.cutter, &cut)) && !intake->own.at_end) {
+        r = read_frame(intake, &task->error);
         if (r)
             return vrt_fold(r);
     }
-    task->at_end = intake->own.at_end;
+    if (is_cut)
+        take_clip(&cut, &task->frames);
     task->n_concealed = vrt_reader_info(intake->own.reader)->n_concealed;
-    return 0;
+    return vrt_cutter_is_done(intake->own.cutter) ? vrt_fold(finish(intake, task)) : 0;
 }
 
 static void run(struct vrt_mailbox *mailbox, void *ctx)
@@ -152,6 +181,7 @@ static void run(struct vrt_mailbox *mailbox, void *ctx)
         task->busy_ns = vrt_clock_now_ns() - start_ns;
         vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
     }
+    vrt_cutter_free(intake->own.cutter);
     vrt_reader_close(intake->own.reader);
     free(intake);
 }
@@ -167,6 +197,7 @@ int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **
     intake->files = params->files;
     intake->expected = params->expected;
     intake->strict = params->strict;
+    intake->cutter_params = params->cutter;
     intake->cancel = params->cancel;
     const struct vrt_mailbox_params mailbox = {
         .name = "vrt-decode",

@@ -7,6 +7,7 @@
  * Thread: vrt_intake_new() and the tasks' done: the loop's.
  */
 
+#include "frames/cutter.h"
 #include "workers/admit.h"
 #include "workers/mailbox.h"
 #include "workers/runner.h"
@@ -16,7 +17,7 @@
 
 enum vrt_intake_request {
     VRT_INTAKE_ADMIT,               /* runs `admission` */
-    VRT_INTAKE_DECODE,              /* reads the next shard's frames */
+    VRT_INTAKE_DECODE,              /* reads as far as the next shard's frames are known */
 };
 
 /* Made by vrt_intake_task_new(). */
@@ -24,13 +25,12 @@ struct vrt_intake_task {
     struct vrt_task task;
     enum vrt_intake_request request;
     struct vrt_admission *admission;    /* ADMIT: the caller's */
-    int clip_frames;                /* DECODE: how many are wanted */
     void *ctx;                      /* the loop's */
 
     /* The answer. */
     int result;                     /* 0, -errno with `error` */
     struct vrt_error error;
-    struct vrt_shard_frames frames; /* DECODE: references; fewer than wanted only at the end */
+    struct vrt_shard_frames frames; /* DECODE: a clip; n is 0 only where there was none left */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
     int64_t span_ns;                /* at the end: from the first frame to the last */
@@ -43,6 +43,7 @@ struct vrt_intake_params {
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     bool strict;
+    struct vrt_cutter_params cutter;    /* DECODE: how the video is cut into clips */
     const atomic_bool *cancel;      /* likewise */
     void (*ended)(void *ctx, bool abandoned);
     void *ctx;

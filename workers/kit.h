@@ -3,8 +3,8 @@
 
 /*
  * A kit: everything one device needs to restore frames of one job: recorded programs for planes to
- * RGB, for a tile of the network and for RGB to planes, the arena they share, and the frame's
- * buffers. One frame goes through it at a time.
+ * RGB, for a tile of the network and for RGB to planes, the arena they share, and the frames'
+ * buffers. One frame goes through it at a time, or one clip where the network sees clips.
  *
  * Thread: that of the device.
  */
@@ -15,9 +15,11 @@
 #include "engine/executor.h"
 #include "workers/work.h"
 
+struct vrt_frame;
 struct vrt_kit;
+struct vrt_picture;
 
-/* How long a frame's way through a kit took, in nanoseconds of the device's thread. */
+/* How long frames' way through a kit took, in nanoseconds of the device's thread. */
 struct vrt_kit_times {
     int64_t upload_ns, compute_ns, download_ns;
 };
@@ -30,31 +32,33 @@ struct vrt_kit_evidence {
     bool in_is_blank, out_is_blank;
 };
 
-/* What became of one frame. */
-struct vrt_kit_report {
-    struct vrt_kit_times times;     /* added to what is there, whatever the outcome */
+/* Who looks on. */
+struct vrt_kit_watch {
+    bool (*go_on)(void *ctx);       /* asked between tiles: whether to go on */
+    void *ctx;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
-    struct vrt_kit_evidence evidence;
 };
 
-/* Asked between tiles: whether to go on. */
-struct vrt_kit_watch {
-    bool (*go_on)(void *ctx);
-    void *ctx;
+/* Frames on their way through a kit: all of a clip, or one. */
+struct vrt_kit_clip {
+    int n, depth;                   /* frames; those that the network sees (frames/clip.h) */
+    struct vrt_frame *const *in;    /* [n], of work->in */
+    struct vrt_frame *const *out;   /* [n], of work->out, writable: samples are filled in; NULL: */
+    struct vrt_picture *const *shared;  /* [n]: this one's pixels are; both NULL: nothing is */
 };
 
 /* What a kit will be. */
 struct vrt_kit_plan {
     size_t bytes;                   /* of device memory, beside the replica */
-    int64_t tile_flops;             /* of one tile's network */
+    int64_t tile_flops;             /* of one tile's network, all frames of a clip */
 };
 
 /*
- * Plans a kit for `work`, tiled by `grid`. Nothing is allocated on the device.
+ * Plans a kit for `work`, cut to `size`. Nothing is allocated on the device.
  * Return: 0; -EINVAL: the device can't run the network; -ENOMEM.
  */
 int vrt_kit_plan(struct vrt_device *device, const struct vrt_work *work,
-                 const struct vrt_tile_grid *grid, enum vrt_dtype dtype,
+                 const struct vrt_work_size *size, enum vrt_dtype dtype,
                  struct vrt_kit_plan *ret_plan);
 
 /*
@@ -73,11 +77,11 @@ size_t vrt_kit_bytes(const struct vrt_kit *kit);
 /* The part of it that is the arena: intermediates and workspaces. */
 size_t vrt_kit_arena_bytes(const struct vrt_kit *kit);
 
-struct vrt_frame;
-
 /*
- * Restores `in` (of work->in) into `out` (of work->out, writable): samples only.
+ * Restores a clip: samples and pixels only. evidence[0..n-1] is filled in: zeros for a frame of
+ * which nothing is wanted.
  * Return: 0; outcome; -ECANCELED: the watch said so; -errno.
  */
-int vrt_kit_run(struct vrt_kit *kit, const struct vrt_frame *in, struct vrt_frame *out,
-                const struct vrt_kit_watch *watch, struct vrt_kit_report *report);
+int vrt_kit_run(struct vrt_kit *kit, const struct vrt_kit_clip *clip,
+                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                struct vrt_kit_evidence *evidence);

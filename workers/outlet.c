@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "workers/blender.h"
 
 #define VRT_LOG_TOPIC "outlet"
 
@@ -36,6 +37,7 @@ struct outlet {
         int *segment_fds;               /* in order */
         int n_segments;
         struct vrt_encoder *encoder;    /* of the last segment; NULL: that is complete */
+        struct vrt_blender *blender;    /* NULL: no shards shared a frame yet */
         int64_t segment_frames;         /* in it */
         bool is_written;                /* the output holds the result, as far as we know */
         bool is_finished;               /* and that is what it should be */
@@ -46,8 +48,7 @@ struct vrt_outlet_task *vrt_outlet_task_free(struct vrt_outlet_task *task)
 {
     if (!task)
         return NULL;
-    for (int i = 0; i < task->frames.n; i++)
-        vrt_frame_unref(task->frames.out[i]);
+    vrt_shard_frames_done(&task->frames);
     free(task->warnings);
     free(task);
     return NULL;
@@ -100,27 +101,53 @@ static int end_segment(struct outlet *outlet, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/* Takes over the frame and sends it to the encoder. */
+static int encode_frame(struct outlet *outlet, struct vrt_frame *frame,
+                        struct vrt_outlet_task *task)
+{
+    int r = outlet->own.encoder ? 0 : begin_segment(outlet, &task->error);
+
+    if (!r)
+        r = vrt_encoder_send(outlet->own.encoder, frame, &task->error);
+    /* At once: the encoder may hold many, and this thread's share should not add to them. */
+    vrt_frame_unref(frame);
+    if (!r && ++outlet->own.segment_frames == outlet->params.segment_frames)
+        r = end_segment(outlet, &task->error);
+    task->n_encoded += !r;
+    return vrt_fold(r);
+}
+
+/* Takes over one of a frame's pictures. With the last one *ret_frame is the frame. */
+static int blend(struct outlet *outlet, struct vrt_picture *picture, struct vrt_frame **ret_frame,
+                 struct vrt_error *error)
+{
+    int r = outlet->own.blender ? 0 : vrt_blender_new(&outlet->params.encoder->format,
+                                                      &outlet->own.blender, error);
+
+    if (r) {
+        vrt_picture_unref(picture);
+        return vrt_fold(r);
+    }
+    return vrt_fold(vrt_blender_add(outlet->own.blender, picture, ret_frame, error));
+}
+
 static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
 {
+    struct vrt_shard_frames *frames = &task->frames;
     int r = vrt_files_check(outlet->params.files, &task->error);
 
-    if (r)
-        return vrt_fold(r);
-    for (int i = 0; i < task->frames.n; i++) {
-        if (atomic_load(outlet->params.cancel))
+    for (int i = 0; !r && i < frames->n; i++) {
+        struct vrt_frame *frame = VRT_STEAL(frames->out[i]);
+        if (atomic_load(outlet->params.cancel)) {
+            vrt_frame_unref(frame);
             return vrt_raise(-ECANCELED);
-        if (!outlet->own.encoder)
-            r = begin_segment(outlet, &task->error);
-        if (!r)
-            r = vrt_encoder_send(outlet->own.encoder, task->frames.out[i], &task->error);
-        /* At once: the encoder may hold many, and this thread's share should not add to them. */
-        task->frames.out[i] = vrt_frame_unref(task->frames.out[i]);
-        if (!r && ++outlet->own.segment_frames == outlet->params.segment_frames)
-            r = end_segment(outlet, &task->error);
-        if (r)
-            return vrt_fold(r);
+        }
+        if (frames->shared[i])
+            r = blend(outlet, VRT_STEAL(frames->shared[i]), &frame, &task->error);
+        if (!r && frame)
+            r = encode_frame(outlet, frame, task);
     }
-    return 0;
+    return vrt_fold(r);
 }
 
 /*
@@ -199,6 +226,7 @@ static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
 static void clean_up(struct outlet *outlet)
 {
     vrt_encoder_free(outlet->own.encoder);
+    vrt_blender_free(outlet->own.blender);
     for (int i = 0; i < outlet->own.n_segments; i++) {
         char name[NAME_BYTES];
         segment_name(outlet, i, name);

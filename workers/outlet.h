@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The thread of a job that writes: encodes restored frames in order into segments, then joins them
- * into the output and reads that back
+ * The thread of a job that writes: blends what several shards made of a frame, encodes frames in
+ * order into segments, then joins them into the output and reads that back
  *
  * Segments are files "JOB-00000.seg" in the spool folder, removed when the outlet ends.
  *
@@ -21,7 +21,7 @@
 #define VRT_OUTLET_CAPACITY 4
 
 enum vrt_outlet_request {
-    VRT_OUTLET_ENCODE,                /* appends `frames` to the video */
+    VRT_OUTLET_ENCODE,                /* appends what a shard became to the video */
     VRT_OUTLET_FINISH,                /* makes the file of what was encoded, and verifies it */
 };
 
@@ -29,7 +29,7 @@ enum vrt_outlet_request {
 struct vrt_outlet_task {
     struct vrt_task task;
     enum vrt_outlet_request request;
-    struct vrt_shard_frames frames; /* ENCODE: out[], references */
+    struct vrt_shard_frames frames; /* ENCODE: restored, references */
     int64_t n_frames, span_ns;      /* FINISH: what the result must have */
     void *ctx;                      /* the loop's */
 
@@ -37,6 +37,7 @@ struct vrt_outlet_task {
     int result;                     /* 0, -errno with `error` */
     struct vrt_error error;
     struct vrt_warnings *warnings;  /* FINISH: streams that were left out; NULL: none */
+    int n_encoded;                  /* ENCODE: frames; those shared with the next shard wait */
     int64_t busy_ns;
 };
 

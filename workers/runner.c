@@ -10,9 +10,6 @@
  * A kit is found by its work, a replica by the weights' checksum and the precision: jobs with one
  * model share the replica, each with a kit of its own. A kit refers to its replica, so that one in
  * use is never given up, and of the work at hand neither is.
- *
- * Results are checked frame by frame: a device or driver that has gone wrong often returns black or
- * NaN instead of an error, and a film of 100,000 such frames is worse than none.
  */
 
 #include "workers/runner.h"
@@ -27,14 +24,11 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "workers/fidelity.h"
+#include "workers/restore.h"
 
 #define VRT_LOG_TOPIC "runner"
 
 #define MEMORY_FRACTION_DEFAULT 0.8
-
-/* Values of RGB beyond these are no picture any more: 0 to 1 is what can be shown. */
-#define WILD_MIN (-16.0f)
-#define WILD_MAX 17.0f
 
 struct held_replica {
     struct vrt_list link;
@@ -362,7 +356,8 @@ static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey,
     survey->grid = survey->work->grid;
     for (;;) {
         struct vrt_kit_plan plan;
-        int r = vrt_kit_plan(runner->device, survey->work, &survey->grid, survey->dtype, &plan);
+        struct vrt_work_size size = { survey->grid, vrt_work_size(survey->work).frames };
+        int r = vrt_kit_plan(runner->device, survey->work, &size, survey->dtype, &plan);
         if (r == -EINVAL)
             return vrt_refuse(error, r, "device.unsupported",
                               "%s can't compute this network in %s: ask for another "
@@ -412,66 +407,20 @@ int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vr
     return vrt_fold(get_kit(runner, work, dtype, &held));
 }
 
-/* Whether the frame can be right. Return: 0; VRT_RUNNER_E_OUTPUT, with what is wrong. */
-static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
-{
-    const int r = VRT_RUNNER_E_OUTPUT;
-
-    /* Written so that a NaN fails each of them. */
-    if (!(seen->n_not_finite == 0))
-        return vrt_refuse(error, r, "device.failed", "%.0f values of the result are not finite",
-                          (double)seen->n_not_finite);
-    if (!(seen->min >= WILD_MIN && seen->max <= WILD_MAX))
-        return vrt_refuse(error, r, "device.failed",
-                          "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
-                          (double)seen->min, (double)seen->max);
-    if (seen->out_is_blank && !seen->in_is_blank)
-        return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
-    return 0;
-}
-
-/* Restores frame `i` of the shard. */
-static int run_frame(struct held_kit *held, const struct vrt_kit_watch *watch,
-                     struct vrt_shard_frames *frames, int i, struct vrt_kit_report *report)
-{
-    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *out = NULL;
-    const struct vrt_frame *in = frames->in[i];
-    int r = vrt_frame_pool_get(held->work->results, &out);
-
-    if (!r)
-        r = vrt_kit_run(held->kit, in, out, watch, report);
-    if (r)
-        return vrt_fold(r);
-    /* The kit writes samples only. */
-    out->pts = in->pts;
-    out->duration = in->duration;
-    out->index = in->index;
-    out->concealed = in->concealed;
-    frames->out[i] = VRT_STEAL(out);
-    return 0;
-}
-
 int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *order,
                    struct vrt_shard_frames *frames, struct vrt_kit_times *times,
                    struct vrt_error *error)
 {
-    struct vrt_kit_report report = { .times = *times, .op_times = order->op_times };
+    struct vrt_kit_watch watch = order->watch;
     struct held_kit *held;
     int r = get_kit(runner, order->work, order->dtype, &held);
 
-    for (int i = 0; !r && i < frames->n; i++) {
-        r = run_frame(held, &order->watch, frames, i, &report);
-        if (!r)
-            r = check(&report.evidence, error);
-    }
-    *times = report.times;
+    watch.op_times = order->op_times;
     if (!r)
-        return 0;
-    /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
-     * failing device made a moment earlier is no better founded. */
-    for (int i = 0; i < frames->n; i++)
-        frames->out[i] = vrt_frame_unref(frames->out[i]);
-    return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
+        r = vrt_restore_shard(held->kit, order->work, &watch, frames, times, error);
+    if (r)
+        return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
+    return 0;
 }
 
 int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work)

@@ -12,10 +12,9 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "frames/clip.h"
-#include "frames/frame.h"
 #include "workers/kit.h"
 #include "workers/recipe.h"
+#include "workers/shard.h"
 #include "workers/work.h"
 
 struct vrt_runner;
@@ -31,13 +30,6 @@ struct vrt_runner_order {
     enum vrt_dtype dtype;
     struct vrt_kit_watch watch;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
-};
-
-/* Frames of a shard. */
-struct vrt_shard_frames {
-    int n;
-    struct vrt_frame *in[VRT_CLIP_FRAMES_MAX];
-    struct vrt_frame *out[VRT_CLIP_FRAMES_MAX];     /* NULL until restored */
 };
 
 /* What a device is asked before a job may use it. */
@@ -95,9 +87,10 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
 int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype);
 
 /*
- * Restores the shard's frames: out[0..n-1] are new frames with the timestamps of in[0..n-1].
+ * Restores the shard's frames: out[0..n-1] and shared[0..n-1] are new, with the timestamps of
+ * in[0..n-1].
  * Return: 0; VRT_RUNNER_E_OUTPUT or an outcome: `error` says what happened; -ECANCELED; -errno.
- * Where it isn't 0, every out[] is NULL. *times is added to in any case.
+ * Where it isn't 0, nothing is restored. *times is added to in any case.
  */
 int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *order,
                    struct vrt_shard_frames *frames, struct vrt_kit_times *times,

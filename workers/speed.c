@@ -40,13 +40,20 @@ static struct vrt_frame_format format_of(int width, int height)
 int vrt_speed_work_new(struct vrt_network *network, int width, int height,
                        struct vrt_work **ret_work)
 {
-    int scale = vrt_network_info(network)->scale;
+    const struct vrt_network_info *info = vrt_network_info(network);
     struct vrt_frame_format in = format_of(width, height);
-    struct vrt_frame_format out = format_of(width * scale, height * scale);
+    struct vrt_frame_format out = format_of(width * info->scale, height * info->scale);
 
     if (!vrt_frame_format_is_valid(&in))
         return vrt_raise(-EINVAL);
-    return vrt_fold(vrt_work_new(network, &in, &out, ret_work));
+    int r = vrt_work_new(network, &in, &out, ret_work);
+    if (r)
+        return vrt_fold(r);
+    if (info->window_frames > 1) {
+        (*ret_work)->rule.temporal = true;
+        (*ret_work)->rule.lap.size = VRT_MAX(info->window_frames, info->min_frames);
+    }
+    return 0;
 }
 
 /* Limited range, between black and white. */
@@ -73,30 +80,32 @@ int vrt_speed_shard_init(const struct vrt_work *work, int n, struct vrt_shard_fr
                 plane->data[(size_t)y * plane->stride_bytes + (size_t)x] =
                     sample(p, x, y, &noise);
     }
-    *ret_frames = (struct vrt_shard_frames){ .n = n };
-    for (int i = 0; i < n; i++)
+    *ret_frames = (struct vrt_shard_frames){
+        .n = n, .n_new = n, .depth = vrt_clip_depth(&work->rule, n),
+    };
+    for (int i = 0; i < n; i++) {
         ret_frames->in[i] = vrt_frame_ref(frame);
+        ret_frames->shares[i] = (struct vrt_share){ 1, 1, 1 };
+    }
     return 0;
 }
 
 void vrt_speed_shard_done(struct vrt_shard_frames *frames)
 {
-    for (int i = 0; i < frames->n; i++) {
-        frames->in[i] = vrt_frame_unref(frames->in[i]);
-        frames->out[i] = vrt_frame_unref(frames->out[i]);
-    }
-    frames->n = 0;
+    vrt_shard_frames_done(frames);
 }
 
 int64_t vrt_speed_frame_flops(const struct vrt_work *work, int64_t tile_flops)
 {
     /* A gray network restores red, green and blue one after the other. */
     int n_runs = 3 / vrt_network_info(work->network)->in_channels;
+    /* What clips share is computed more than once. */
+    int n_frames = vrt_work_size(work).frames - work->rule.lap.overlap;
 
-    return tile_flops * work->grid.x.n * work->grid.y.n * n_runs;
+    return tile_flops * work->grid.x.n * work->grid.y.n * n_runs / n_frames;
 }
 
-/* One frame, untiled: its time, and its operations. */
+/* One frame or clip, untiled: its time, and its operations. */
 static int run_once(struct vrt_runner *runner, const struct vrt_speed_trial *trial,
                     struct vrt_work *work, int64_t *ret_ns, struct vrt_error *error)
 {
@@ -107,7 +116,7 @@ static int run_once(struct vrt_runner *runner, const struct vrt_speed_trial *tri
     };
     struct vrt_shard_frames frames;
     struct vrt_kit_times times = { 0 };
-    int r = vrt_speed_shard_init(work, 1, &frames);
+    int r = vrt_speed_shard_init(work, vrt_work_size(work).frames, &frames);
 
     if (r)
         return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
@@ -144,16 +153,18 @@ int vrt_speed_measure(struct vrt_runner *runner, const struct vrt_speed_trial *t
 
     for (int side = SIDE_FIRST; !is_last; side *= 2) {
         struct vrt_work *work;
+        struct vrt_work_size size;
         struct vrt_kit_plan plan;
         int width = VRT_MIN(side, trial->width), height = VRT_MIN(side, trial->height);
         int r = vrt_speed_work_new(trial->network, width, height, &work);
         if (r)
             return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
         r = measure_size(runner, trial, work, &ns, error);
+        size = vrt_work_size(work);
         if (!r)
-            r = vrt_kit_plan(vrt_runner_device(runner), work, &work->grid, trial->dtype, &plan);
+            r = vrt_kit_plan(vrt_runner_device(runner), work, &size, trial->dtype, &plan);
         if (!r && ns > 0)
-            *ret_flops_per_s = (double)vrt_speed_frame_flops(work, plan.tile_flops) *
+            *ret_flops_per_s = (double)vrt_speed_frame_flops(work, plan.tile_flops) * size.frames *
                                VRT_NS_PER_S / (double)ns;
         vrt_runner_release(runner, work);
         vrt_work_unref(work);

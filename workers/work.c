@@ -23,11 +23,20 @@ int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
     work->network = vrt_network_ref(network);
     work->in = *in;
     work->out = *out;
+    work->rule = vrt_clip_runs(1);
     work->grid = vrt_tile_whole(in->width, in->height);
     work->needs = vrt_tile_needs(vrt_network_info(network)->multiple,
                                  vrt_network_info(network)->radius, -1);
     *ret_work = work;
     return 0;
+}
+
+struct vrt_work_size vrt_work_size(const struct vrt_work *work)
+{
+    return (struct vrt_work_size){
+        .grid = work->grid,
+        .frames = work->rule.temporal ? work->rule.lap.size : 1,
+    };
 }
 
 struct vrt_work *vrt_work_ref(struct vrt_work *work)

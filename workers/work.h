@@ -10,23 +10,35 @@
 #include <stdatomic.h>
 
 #include "base/cleanup.h"
+#include "frames/clip.h"
 #include "frames/format.h"
 #include "frames/frame.h"
 #include "frames/tile.h"
 #include "model/network.h"
+
+/* How much of a video a device computes at once. */
+struct vrt_work_size {
+    struct vrt_tile_grid grid;
+    int frames;                     /* of a clip; 1 where each is computed by itself */
+};
 
 struct vrt_work {
     atomic_int n_refs;
     struct vrt_network *network;
     struct vrt_frame_format in, out;
     struct vrt_frame_pool *results; /* of `out` */
+    struct vrt_clip_rule rule;
     struct vrt_tile_grid grid;
     struct vrt_tile_needs needs;
+    float noise;                    /* as of struct vrt_network_use */
 };
 
 /* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
 int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_work **ret_work);
+
+/* The size that the work's grid and rule say. */
+struct vrt_work_size vrt_work_size(const struct vrt_work *work);
 
 /* Return: work. */
 struct vrt_work *vrt_work_ref(struct vrt_work *work);

@@ -72,10 +72,7 @@ struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
 {
     if (!task)
         return NULL;
-    for (int i = 0; i < task->frames.n; i++) {
-        vrt_frame_unref(task->frames.in[i]);
-        vrt_frame_unref(task->frames.out[i]);
-    }
+    vrt_shard_frames_done(&task->frames);
     vrt_work_unref(task->work);
     free(task);
     return NULL;

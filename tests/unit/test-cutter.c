@@ -190,8 +190,11 @@ static void cut_up(struct vrt_clip_rule rule, double threshold, const struct sho
         }
     }
     expect_true(n_held_max <= vrt_cutter_capacity(&rule));
+    expect_true(!vrt_cutter_is_done(cutter));
     vrt_cutter_end(cutter);
+    expect_int(vrt_cutter_is_done(cutter), ret_seen->n_frames == n);
     take(cutter, ret_seen);
+    expect_true(vrt_cutter_is_done(cutter));
     expect_int(ret_seen->n_frames, n);
     for (int i = 0; i < n; i++)
         expect_near(ret_seen->sums[i], 1, 1e-6);

@@ -65,11 +65,13 @@ static struct vrt_speed_trial trial_of(struct bench *bench, int width, int heigh
 /* Of one frame, by the graph that a kit of it has. */
 static double frame_flops(struct bench *bench, int width, int height)
 {
+    struct vrt_work_size size;
     struct vrt_kit_plan plan;
     struct vrt_work *work;
 
     expect_int(vrt_speed_work_new(bench->network, width, height, &work), 0);
-    expect_int(vrt_kit_plan(bench->device, work, &work->grid, VRT_DTYPE_F32, &plan), 0);
+    size = vrt_work_size(work);
+    expect_int(vrt_kit_plan(bench->device, work, &size, VRT_DTYPE_F32, &plan), 0);
     expect_int(vrt_speed_frame_flops(work, plan.tile_flops), plan.tile_flops);
     work->grid = vrt_tile_grid_of_size(width, height, width / 2 + 20, work->needs);
     expect_int(vrt_speed_frame_flops(work, 10), 10 * work->grid.x.n * work->grid.y.n);
@@ -201,8 +203,9 @@ static void check_by_ops(const char *device)
         expect_int(op_times.ns[kind] > 0, op_times.n_ops[kind] > 0);
     }
     expect_true(sum_ns <= times.compute_ns && sum_ns > times.compute_ns / 4);
+    const struct vrt_work_size size = vrt_work_size(work);
     struct vrt_kit_plan plan;
-    expect_int(vrt_kit_plan(bench.device, work, &work->grid, VRT_DTYPE_F32, &plan), 0);
+    expect_int(vrt_kit_plan(bench.device, work, &size, VRT_DTYPE_F32, &plan), 0);
     expect_true(flops >= n * vrt_speed_frame_flops(work, plan.tile_flops));
     for (int i = 0; i < 2; i++)
         vrt_speed_shard_done(&shards[i]);

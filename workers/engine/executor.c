@@ -116,6 +116,20 @@ int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
     return r < 0 ? vrt_fold(r) : r;
 }
 
+int vrt_executor_new_in(struct vrt_device *device, struct vrt_replica *replica,
+                        const struct vrt_graph *graph, const struct vrt_arena *arena,
+                        struct vrt_executor **ret_executor)
+{
+    VRT_CLEANUP(vrt_plan_freep) struct vrt_plan *plan = NULL;
+    int r = vrt_plan_new(graph, device, &plan);
+
+    if (r)
+        return vrt_fold(r);
+    if (vrt_plan_arena_bytes(plan) > arena->size_bytes)
+        return VRT_BACKEND_E_NOMEM;
+    return new_executor(device, replica, plan, arena, ret_executor);
+}
+
 int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings)
 {
     return vrt_program_submit(executor->device, executor->program, bindings);

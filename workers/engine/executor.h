@@ -36,6 +36,14 @@ int vrt_executor_new_all(struct vrt_device *device, struct vrt_replica *replica,
                          struct vrt_graph *const *graphs, size_t n, struct vrt_arena *ret_arena,
                          struct vrt_executor **ret_executors);
 
+/*
+ * One more executor in an arena that others have, which must outlive it.
+ * Return: 0; VRT_BACKEND_E_NOMEM: the arena is too small for it; outcome; -errno.
+ */
+int vrt_executor_new_in(struct vrt_device *device, struct vrt_replica *replica,
+                        const struct vrt_graph *graph, const struct vrt_arena *arena,
+                        struct vrt_executor **ret_executor);
+
 /* Return: NULL. */
 struct vrt_executor *vrt_executor_free(struct vrt_executor *executor);
 

@@ -138,13 +138,27 @@ static void fill(struct vrt_cutter *cutter, const struct vrt_clip *clip, bool op
     cutter->index++;
 }
 
+/* Whether frames may still be added to the scene at hand. */
+static bool is_open(const struct vrt_cutter *cutter)
+{
+    return cutter->next_cut < 0 && !(cutter->at_end && cutter->n_decided == n_pushed(cutter));
+}
+
+bool vrt_cutter_is_done(const struct vrt_cutter *cutter)
+{
+    struct vrt_clip clip;
+
+    return cutter->next_cut < 0 && !is_open(cutter) &&
+           !vrt_clip_find(&cutter->params.rule, cutter->index,
+                          cutter->n_decided - cutter->scene_start, false, &clip);
+}
+
 bool vrt_cutter_next(struct vrt_cutter *cutter, struct vrt_cut *ret_cut)
 {
     struct vrt_clip clip;
 
     for (;;) {
-        bool open = cutter->next_cut < 0 &&
-                    !(cutter->at_end && cutter->n_decided == n_pushed(cutter));
+        bool open = is_open(cutter);
         int64_t n_known = cutter->n_decided - cutter->scene_start;
         if (vrt_clip_find(&cutter->params.rule, cutter->index, n_known, open, &clip)) {
             fill(cutter, &clip, open, ret_cut);

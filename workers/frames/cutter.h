@@ -47,6 +47,9 @@ void vrt_cutter_end(struct vrt_cutter *cutter);
  * are the caller's references then. */
 bool vrt_cutter_next(struct vrt_cutter *cutter, struct vrt_cut *ret_cut) VRT_MUST_CHECK;
 
+/* Whether the end is known, and vrt_cutter_next() has given out all there is. */
+bool vrt_cutter_is_done(const struct vrt_cutter *cutter);
+
 /* Frames that it holds at most. */
 int vrt_cutter_capacity(const struct vrt_clip_rule *rule);
 

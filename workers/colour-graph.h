@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The colour ops for frames of a format: between their planes, in order, and RGB in f32. */
+
+#include "engine/graph.h"
+#include "frames/format.h"
+
+/* Inputs: the planes; output: RGB [1,H,W,3]. Return: 0; -EINVAL; -ENOMEM. */
+int vrt_colour_graph_to_rgb(struct vrt_graph *graph, const struct vrt_frame_format *format);
+
+/* Outputs: the planes of `rgb`, [1,H,W,3]. Return: 0; -EINVAL; -ENOMEM. */
+int vrt_colour_graph_to_planes(struct vrt_graph *graph, const struct vrt_frame_format *format,
+                               const struct vrt_tensor *rgb);
