@@ -117,6 +117,12 @@ static void add_real(int with)
                             .window = { 1, 8, 8 }, .is_shifted = true });
 }
 
+/* A place seen from another. */
+struct pair {
+    int place, row;             /* row: of the bias table */
+    bool apart;                 /* in one window only as the roll brought round one of them */
+};
+
 /* The clip with its padding: P places, row-major. */
 struct clip {
     const struct attention *attr;
@@ -124,6 +130,8 @@ struct clip {
     int n_places;
     double *self, *mutual;          /* [P,3C]; what each place's query, key and value are */
     const float *table;             /* [rows,heads] */
+    struct pair *pairs;             /* the places around one: n_pairs of [P] */
+    int n_pairs;
 };
 
 /* Place `p` as (d,h,w). */
@@ -140,9 +148,9 @@ static int rolled(const struct clip *clip, int k, int i)
     return (i + clip->padded[k] - clip->shift[k]) % clip->padded[k];
 }
 
-/* The bias of place b to query a: by where both stand in a window of the full size, into which
- * those of a smaller one are put in their order. */
-static double bias(const struct clip *clip, const int a[3], const int b[3], int head)
+/* The bias table's row for query a and key b: by where both stand in a window of the full size,
+ * into which those of a smaller one are put in their order. */
+static int row_of(const struct clip *clip, const int a[3], const int b[3])
 {
     const int *full = clip->attr->window, *window = clip->window;
     int numbers[2], index = 0, in_full[2][3];
@@ -157,7 +165,7 @@ static double bias(const struct clip *clip, const int a[3], const int b[3], int 
     }
     for (int k = 0; k < 3; k++)
         index = index * (2 * full[k] - 1) + in_full[0][k] - in_full[1][k] + full[k] - 1;
-    return (double)clip->table[index * clip->attr->heads + head];
+    return index;
 }
 
 /* Whether both are in a window. *ret_apart: but only as the roll brought round one of them. */
@@ -172,32 +180,40 @@ static bool meet(const struct clip *clip, const int a[3], const int b[3], bool *
     return true;
 }
 
-/* out [head's channels] of the query that place `from` has, among the keys around place `p`. */
+/* Fills in the pairs of place p. Mutually the query is one frame's and the keys are the other's. */
+static void find_pairs(struct clip *clip, int p, bool is_mutual)
+{
+    int a[3], b[3];
+
+    clip->n_pairs = 0;
+    split(clip, p, a);
+    for (int k = 0; k < clip->n_places; k++) {
+        bool apart;
+        split(clip, k, b);
+        if (meet(clip, a, b, &apart) && (!is_mutual || a[0] == b[0]))
+            clip->pairs[clip->n_pairs++] = (struct pair){ k, row_of(clip, a, b), apart };
+    }
+}
+
+/* out [head's channels] of the query that place `from` has, among the keys around place `p`, whose
+ * pairs these are. */
 static void attend(const struct clip *clip, int p, int from, int head, double *out)
 {
     const bool is_mutual = from != p;
     const double *qkv = is_mutual ? clip->mutual : clip->self;
     const int C = clip->attr->c, n = C / clip->attr->heads;
     double sum = 0;
-    int a[3], b[3];
 
     memset(out, 0, (size_t)n * sizeof(*out));
-    split(clip, p, a);
-    for (int k = 0; k < clip->n_places; k++) {
-        bool apart;
-        split(clip, k, b);
-        if (!meet(clip, a, b, &apart))
-            continue;
-        /* Mutually the query is one frame's and the keys are the other's. */
-        if (is_mutual && rolled(clip, 0, a[0]) != rolled(clip, 0, b[0]))
-            continue;
+    for (int i = 0; i < clip->n_pairs; i++) {
+        const int k = clip->pairs[i].place;
         double score = 0;
         for (int c = head * n; c < (head + 1) * n; c++)
             score += qkv[from * 3 * C + c] * qkv[k * 3 * C + C + c] / sqrt(n);
         if (!is_mutual)
-            score += bias(clip, a, b, head);
+            score += (double)clip->table[clip->pairs[i].row * clip->attr->heads + head];
         /* Scores are such that a double holds that: no need to take the largest from all. */
-        const double weight = exp(apart ? score - 100 : score);
+        const double weight = exp(clip->pairs[i].apart ? score - 100 : score);
         for (int c = 0; c < n; c++)
             out[c] += weight * qkv[k * 3 * C + 2 * C + head * n + c];
         sum += weight;
@@ -258,6 +274,8 @@ static struct clip make_clip(struct conf *t, const struct attention *attr)
     }
     clip.self = conf_array(t, (size_t)clip.n_places * 3 * (size_t)attr->c);
     clip.mutual = conf_array(t, (size_t)clip.n_places * 3 * (size_t)attr->c);
+    clip.pairs = calloc((size_t)clip.n_places, sizeof(*clip.pairs));
+    expect_true(clip.pairs != NULL);
     return clip;
 }
 
@@ -276,9 +294,11 @@ static void reference(struct conf *t, struct clip *clip, const struct layers *la
         split(clip, p, at);
         if (at[0] >= clip->size[0] || at[1] >= clip->size[1] || at[2] >= clip->size[2])
             continue;
-        for (int mutual = attr->is_mutual; mutual >= 0; mutual--)
+        for (int mutual = attr->is_mutual; mutual >= 0; mutual--) {
+            find_pairs(clip, p, mutual);
             for (int head = 0; head < attr->heads; head++, all += n)
                 attend(clip, p, mutual ? partner(clip, p) : p, head, all);
+        }
         const int k = ((at[0] * clip->size[1] + at[1]) * clip->size[2] + at[2]) * C;
         conf_layer_apply(&layers->proj, y, &want[k]);
         for (int c = 0; c < C; c++)
@@ -341,6 +361,7 @@ static void run_window_attention(struct conf *t, int i)
     op.out = conf_output(t, (struct conf_spec){ types->out, shape, attr->out_view, 0 });
     double *want = conf_array(t, (size_t)vrt_shape_count(shape));
     reference(t, &clip, &layers, x, want);
+    free(clip.pairs);
     /* A score of 100 in f32 is off by 2^-18, and by so much of itself its exponential. */
     if (attr->is_loud) {
         tolerance.norm = fmax(tolerance.norm, 0x1p-16);

@@ -248,6 +248,7 @@ static void test_replicas(void)
         { "no dims", 0, { 0 }, data },           { "five dims", 5, { 1, 1, 1, 1 }, data },
         { "no data", 1, { 1 }, NULL },           { "a zero", 2, { 2, 0 }, data },
         { "large", 3, { 1 << 20, 1 << 20, 1 << 20 }, data },
+        { "of no use", 1, { 1 }, data, VRT_PARAM_USE_COUNT },
     };
     struct told told = new_told();
     struct vrt_replica *replica = NULL;
@@ -383,6 +384,48 @@ static void test_programs(void)
     expect_int(vrt_device_used_bytes(&told.base), 0);
 }
 
+/* A param must be for what the op does with it: devices keep it accordingly. */
+static void test_uses(void)
+{
+    static const struct {
+        enum vrt_op_kind kind;
+        enum vrt_param_use use;
+        enum vrt_dtype replica;
+        int r;
+    } uses[] = {
+        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT, VRT_DTYPE_BF16, 0 },
+        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT_F32, VRT_DTYPE_BF16, 0 },
+        { VRT_OP_LINEAR, VRT_PARAM_TABLE, VRT_DTYPE_F32, -EINVAL },
+        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT_DEFORM, VRT_DTYPE_F32, -EINVAL },
+        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT, VRT_DTYPE_F32, 0 },
+        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT, VRT_DTYPE_BF16, -EINVAL },   /* x is f32 */
+        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT_F32, VRT_DTYPE_BF16, 0 },
+        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT_DEFORM, VRT_DTYPE_F32, -EINVAL },
+    };
+    const float data[180] = { 0 };
+    struct told told = new_told();
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(uses); i++) {
+        const bool is_linear = uses[i].kind == VRT_OP_LINEAR;
+        const struct vrt_param param = { "weight", is_linear ? 2 : 4, { 5, 4, 3, 3 }, data,
+                                         uses[i].use };
+        struct vrt_op op = conv_op();
+        struct vrt_program_params with = { .ops = &op, .n_ops = 1, .n_bindings = 2 };
+        struct vrt_program *program = NULL;
+        op.kind = uses[i].kind;
+        if (is_linear)
+            op.linear = (struct vrt_op_linear){ .norm = { -1, -1 }, .bias = -1 };
+        else
+            op.conv2d = (struct vrt_op_conv2d){ .kernel = 3, .bias = -1, .scale = 1 };
+        expect_int(vrt_replica_new(&told.base, &param, 1, uses[i].replica, &with.replica), 0);
+        if (vrt_program_new(&told.base, &with, &program) != uses[i].r)
+            test_fail("uses[%zu] is not judged as it should be", i);
+        vrt_program_free(&told.base, program);
+        vrt_replica_free(&told.base, with.replica);
+    }
+    expect_int(told.n_alive, 0);
+}
+
 static void test_submit(void)
 {
     const float data[180] = { 0 };
@@ -514,6 +557,7 @@ int main(int argc, char **argv)
         { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
         { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
         { "memory", test_memory },     { "registry", test_registry },
+        { "uses", test_uses },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }
