@@ -142,6 +142,23 @@ class Infer(unittest.TestCase):
         for part in ('SRVGGNetCompact, 24 features', 'ref:0', 'bf16', 'GFLOP/s', 'MiB planned'):
             self.assertIn(part, text)
 
+    def test_profile(self):
+        """Op by op the output is the same, and every op is accounted for."""
+        report = json.loads(self.infer('--json').stdout)
+        wanted = read(self.y)
+        self.assertNotIn('ops', report)
+        report = json.loads(self.infer('--json', '--profile').stdout)
+        self.assertEqual(read(self.y), wanted)
+        ops = {op['kind']: op for op in report['ops']}
+        self.assertEqual({kind: op['count'] for kind, op in ops.items()},
+                         {'conv2d': 10, 'depth_to_space': 1})
+        self.assertAlmostEqual(sum(op['share'] for op in report['ops']), 1, delta=1e-4)
+        self.assertEqual(report['ops'][0]['kind'], 'conv2d')
+        self.assertAlmostEqual(sum(op['gflop_per_s'] * op['seconds'] for op in report['ops']),
+                               report['gflop'], delta=1e-3 * report['gflop'])
+        text = self.infer('-P').stdout
+        self.assertRegex(text, r'\nOP +COUNT +TIME +SHARE +GFLOP/S\nconv2d +10 ')
+
     def test_versions_and_spelling(self):
         first = None
         texts = [header(SHAPE), header(SHAPE, version=2), header(SHAPE, version=3),

@@ -27,6 +27,7 @@ static const char help[] =
     "  -p, --precision P      f32 (the default), f16, bf16, or auto: the fastest of the device\n"
     "  -t, --threads N        threads of a CPU device; 0 (the default): every core\n"
     "  -r, --repeat N         run it N times; the default is 1\n"
+    "  -P, --profile          run it once more, op by op, and say what the time goes into\n"
     "  -j, --json             print one JSON object\n"
     "  -h, --help             print this\n"
     "  -V, --version          print the version\n"
@@ -41,6 +42,7 @@ static const struct option options[] = {
     { "precision", required_argument, NULL, 'p' },
     { "threads", required_argument, NULL, 't' },
     { "repeat", required_argument, NULL, 'r' },
+    { "profile", no_argument, NULL, 'P' },
     { "json", no_argument, NULL, 'j' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
@@ -101,6 +103,9 @@ static bool parse_option(int option, const char *value, struct command *command)
         return parse_number(value, 0, N_THREADS_MAX, &params->n_threads);
     case 'r':
         return parse_number(value, 1, N_RUNS_MAX, &params->n_runs);
+    case 'P':
+        params->wants_profile = true;
+        return true;
     case 'j':
         command->json = true;
         return true;
@@ -119,7 +124,7 @@ static bool parse_line(int argc, char **argv, struct command *command)
     const struct vrt_infer_params *params = &command->params;
     int option, index = 0;
 
-    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:r:jhV", options, &index)) >= 0) {
+    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:r:PjhV", options, &index)) >= 0) {
         if (option == '?')
             return false;
         if (!parse_option(option, optarg, command)) {

@@ -4,6 +4,7 @@
 #include "infer/report.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define MIB (1024.0 * 1024.0)
 
@@ -31,6 +32,73 @@ static double rate(const struct vrt_infer_report *report)
     return report->median_s > 0 ? report->gflop / report->median_s : 0;
 }
 
+/* A kind of ops that took any time. */
+struct op_row {
+    enum vrt_op_kind kind;
+    int64_t ns;
+};
+
+static int by_time(const void *p, const void *q)
+{
+    const struct op_row *a = p, *b = q;
+
+    return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+/* Kinds that there are, the longest first. Return: how many. */
+static int sort_ops(const struct vrt_op_times *times, struct op_row rows[VRT_OP_KIND_COUNT],
+                    int64_t *ret_total_ns)
+{
+    int n = 0;
+
+    *ret_total_ns = 0;
+    for (int kind = 0; kind < VRT_OP_KIND_COUNT; kind++) {
+        if (times->n_ops[kind])
+            rows[n++] = (struct op_row){ (enum vrt_op_kind)kind, times->ns[kind] };
+        *ret_total_ns += times->ns[kind];
+    }
+    qsort(rows, (size_t)n, sizeof(rows[0]), by_time);
+    return n;
+}
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static void print_json_ops(FILE *stream, const struct vrt_op_times *times)
+{
+    struct op_row rows[VRT_OP_KIND_COUNT];
+    int64_t total_ns;
+    int n = sort_ops(times, rows, &total_ns);
+
+    if (n == 0)
+        return;
+    fputs("\"ops\": [", stream);
+    for (int i = 0; i < n; i++)
+        fprintf(stream, "%s{\"kind\": \"%s\", \"count\": %" PRId64 ", \"seconds\": %.9g, "
+                "\"share\": %.6g, \"gflop_per_s\": %.6g}", i ? ", " : "",
+                vrt_op_kind_name(rows[i].kind), times->n_ops[rows[i].kind],
+                (double)rows[i].ns / 1e9, ratio((double)rows[i].ns, (double)total_ns),
+                ratio((double)times->flops[rows[i].kind], (double)rows[i].ns));
+    fputs("], ", stream);
+}
+
+static void print_ops(FILE *stream, const struct vrt_op_times *times)
+{
+    struct op_row rows[VRT_OP_KIND_COUNT];
+    int64_t total_ns;
+    int n = sort_ops(times, rows, &total_ns);
+
+    if (n > 0)
+        fprintf(stream, "\n%-18s %6s %12s %7s %9s\n", "OP", "COUNT", "TIME", "SHARE", "GFLOP/S");
+    for (int i = 0; i < n; i++)
+        fprintf(stream, "%-18s %6" PRId64 " %10.6f s %6.1f%% %9.1f\n",
+                vrt_op_kind_name(rows[i].kind), times->n_ops[rows[i].kind],
+                (double)rows[i].ns / 1e9, 100 * ratio((double)rows[i].ns, (double)total_ns),
+                ratio((double)times->flops[rows[i].kind], (double)rows[i].ns));
+}
+
 void vrt_infer_print_json(FILE *stream, const char *model, const struct vrt_infer_report *report)
 {
     char printable[256];
@@ -54,6 +122,7 @@ void vrt_infer_print_json(FILE *stream, const char *model, const struct vrt_infe
     fprintf(stream, "\"weights_bytes\": %" PRId64 ", \"arena_bytes\": %" PRId64
             ", \"input_output_bytes\": %" PRId64 ", ", report->weights_bytes, report->arena_bytes,
             report->io_bytes);
+    print_json_ops(stream, &report->op_times);
     if (report->measured_bytes >= 0)
         fprintf(stream, "\"measured_peak_bytes\": %" PRId64 "}\n", report->measured_bytes);
     else
@@ -79,4 +148,5 @@ void vrt_infer_print(FILE *stream, const struct vrt_infer_report *report)
     if (report->measured_bytes >= 0)
         fprintf(stream, ", %.1f MiB measured", (double)report->measured_bytes / MIB);
     fputc('\n', stream);
+    print_ops(stream, &report->op_times);
 }

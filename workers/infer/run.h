@@ -4,6 +4,7 @@
 /* One run of vrt-infer: a model, an array, a device, and what came of it. */
 
 #include "backend/backend.h"
+#include "engine/executor.h"
 #include "infer/npy.h"
 
 struct vrt_infer_params {
@@ -13,6 +14,7 @@ struct vrt_infer_params {
     enum vrt_precision precision;
     int n_threads;                  /* of a CPU device; 0: all cores */
     int n_runs;                     /* at least 1 */
+    bool wants_profile;             /* one run more, op by op */
 };
 
 struct vrt_infer_report {
@@ -28,6 +30,7 @@ struct vrt_infer_report {
     int64_t planned_bytes;          /* the next three, known before the first run */
     int64_t weights_bytes, arena_bytes, io_bytes;
     int64_t measured_bytes;         /* the process grew by, or the device counts; -1: unknown */
+    struct vrt_op_times op_times;   /* of one run; all 0 where no profile was wanted */
 };
 
 /*
