@@ -5,9 +5,9 @@
  * The operations a device can be asked for
  *
  * Few and coarse, so that a backend is free to fuse inside one. What each computes is defined by
- * its plain version in backend/ref/; this page gives the shapes. Types: activations are f32, f16
- * or bf16, sums are f32 at least, and the result is rounded once, when it is stored. Inputs and
- * output never overlap, except where an op says so.
+ * its plain version in backend/ref/, and docs/ops.md has the formulas; this page gives the shapes.
+ * Types: activations are f32, f16 or bf16, sums are f32 at least, and the result is rounded once,
+ * when it is stored. Inputs and output never overlap, except where an op says so.
  *
  * Weights have the replica's type, or f32 (backend.h: enum vrt_param_use). What is multiplied with
  * them is rounded to that type first, and inside an op what is multiplied with each other likewise;
