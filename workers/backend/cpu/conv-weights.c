@@ -36,57 +36,103 @@ static int reorder(struct vrt_dnnl *dnnl, dnnl_memory_t from, dnnl_memory_t to)
     return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "reorder of weights");
 }
 
-/* A copy of `from` in another layout. */
-static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_desc_t *layout,
-                   dnnl_memory_t *ret_memory)
+static struct vrt_conv_layout *layout_free(struct vrt_conv_layout *layout)
 {
-    VRT_CLEANUP(memoryp) dnnl_memory_t to = NULL;
+    if (!layout)
+        return NULL;
+    if (layout->memory)
+        dnnl_memory_destroy(layout->memory);
+    free(layout);
+    return NULL;
+}
+
+VRT_DEFINE_CLEANUP(struct vrt_conv_layout, layout_free)
+
+/* A copy of `from` in another layout. */
+static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_desc_t *desc,
+                   struct vrt_conv_layout **ret_layout)
+{
+    VRT_CLEANUP(layout_freep) struct vrt_conv_layout *layout = calloc(1, sizeof(*layout));
     dnnl_status_t status;
     int r;
 
-    status = dnnl_memory_create(&to, layout, dnnl->engine, DNNL_MEMORY_ALLOCATE);
+    if (!layout)
+        return vrt_raise(-ENOMEM);
+    status = dnnl_memory_create(&layout->memory, desc, dnnl->engine, DNNL_MEMORY_ALLOCATE);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
-    r = reorder(dnnl, from, to);
+    r = reorder(dnnl, from, layout->memory);
     if (r)
         return vrt_fold(r);
-    *ret_memory = VRT_STEAL(to);
+    *ret_layout = VRT_STEAL(layout);
     return 0;
 }
 
 /* From plain f32 [O,I,K,K]. */
 static int pack(struct vrt_dnnl *dnnl, const struct vrt_param *param,
-                const dnnl_memory_desc_t *layout, dnnl_memory_t *ret_memory)
+                const dnnl_memory_desc_t *desc, struct vrt_conv_layout **ret_layout)
 {
     VRT_CLEANUP(memoryp) dnnl_memory_t plain = NULL;
     const dnnl_dims_t dims = { param->dims[0], param->dims[1], param->dims[2], param->dims[3] };
-    dnnl_memory_desc_t desc;
+    dnnl_memory_desc_t plain_desc;
     dnnl_status_t status;
     int r;
 
-    dnnl_memory_desc_init_by_tag(&desc, 4, dims, dnnl_f32, dnnl_oihw);
-    status = dnnl_memory_create(&plain, &desc, dnnl->engine, (void *)param->data);
+    dnnl_memory_desc_init_by_tag(&plain_desc, 4, dims, dnnl_f32, dnnl_oihw);
+    status = dnnl_memory_create(&plain, &plain_desc, dnnl->engine, (void *)param->data);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
-    r = convert(dnnl, plain, layout, ret_memory);
+    r = convert(dnnl, plain, desc, ret_layout);
     return r ? vrt_fold(r) : 0;
 }
 
-int vrt_conv_weights_fit(const struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
+/* Return: the one that equals `desc`, or NULL. */
+static struct vrt_conv_layout *find_layout(const struct vrt_conv_weights *weights,
+                                           const dnnl_memory_desc_t *desc)
+{
+    const dnnl_memory_desc_t *have;
+
+    for (struct vrt_conv_layout *layout = weights->layouts; layout; layout = layout->next) {
+        dnnl_memory_get_memory_desc(layout->memory, &have);
+        if (dnnl_memory_desc_equal(desc, have))
+            return layout;
+    }
+    return NULL;
+}
+
+static int add_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t *desc,
+                      struct vrt_conv_layout **ret_layout)
+{
+    struct vrt_conv_layout *layout;
+    int r = convert(weights->dnnl, weights->layouts->memory, desc, &layout);
+
+    if (r)
+        return vrt_fold(r);
+    if (!weights->used)
+        weights->layouts = layout_free(weights->layouts);
+    layout->next = weights->layouts;
+    weights->layouts = layout;
+    *ret_layout = layout;
+    return 0;
+}
+
+int vrt_conv_weights_fit(struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
                          dnnl_memory_t *ret_memory)
 {
     const dnnl_memory_desc_t *want = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    const dnnl_memory_desc_t *have;
+    struct vrt_conv_layout *layout = find_layout(weights, want);
     void *data = NULL;
     dnnl_status_t status;
+    int r = layout ? 0 : add_layout(weights, want, &layout);
 
-    dnnl_memory_get_memory_desc(weights->memory, &have);
-    if (!dnnl_memory_desc_equal(want, have))
-        return convert(weights->dnnl, weights->memory, want, ret_memory);
-
-    dnnl_memory_get_data_handle(weights->memory, &data);
-    status = dnnl_memory_create(ret_memory, have, weights->dnnl->engine, data);
-    return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "handle on weights");
+    if (r)
+        return vrt_fold(r);
+    dnnl_memory_get_data_handle(layout->memory, &data);
+    status = dnnl_memory_create(ret_memory, want, weights->dnnl->engine, data);
+    if (status != dnnl_success)
+        return vrt_dnnl_raise(status, "handle on weights");
+    weights->used = true;
+    return 0;
 }
 
 int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
@@ -96,16 +142,16 @@ int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
     const struct vrt_dnnl_shape shape = {
         .in_c = param->dims[1], .out_c = param->dims[0], .k = param->dims[2], .dtype = dtype,
     };
-    dnnl_memory_desc_t layout;
+    dnnl_memory_desc_t desc;
     int r;
 
     weights = calloc(1, sizeof(*weights));
     if (!weights)
         return vrt_raise(-ENOMEM);
     weights->dnnl = dnnl;
-    r = vrt_dnnl_weights_layout(dnnl, &shape, &layout);
+    r = vrt_dnnl_weights_layout(dnnl, &shape, &desc);
     if (!r)
-        r = pack(dnnl, param, &layout, &weights->memory);
+        r = pack(dnnl, param, &desc, &weights->layouts);
     if (r)
         return vrt_fold(r);
 
@@ -117,7 +163,12 @@ struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights)
 {
     if (!weights)
         return NULL;
-    memoryp(&weights->memory);
+    while (weights->layouts) {
+        struct vrt_conv_layout *layout = weights->layouts;
+
+        weights->layouts = layout->next;
+        layout_free(layout);
+    }
     free(weights);
     return NULL;
 }
@@ -125,7 +176,11 @@ struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights)
 size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights)
 {
     const dnnl_memory_desc_t *desc;
+    size_t n_bytes = 0;
 
-    dnnl_memory_get_memory_desc(weights->memory, &desc);
-    return dnnl_memory_desc_get_size(desc);
+    for (const struct vrt_conv_layout *layout = weights->layouts; layout; layout = layout->next) {
+        dnnl_memory_get_memory_desc(layout->memory, &desc);
+        n_bytes += dnnl_memory_desc_get_size(desc);
+    }
+    return n_bytes;
 }

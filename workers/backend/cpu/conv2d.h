@@ -41,14 +41,14 @@ int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
 /* Return: NULL. */
 struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights);
 
-/* Bytes that they take. */
+/* Bytes that they take, all layouts that convolutions have asked for together. */
 size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights);
 
 /* What a convolution is recorded from. The vectors and weights must outlive it. */
 struct vrt_conv_params {
     const struct vrt_op *op;
     const struct vrt_cpu_isa *isa;
-    const struct vrt_conv_weights *weights;
+    struct vrt_conv_weights *weights;
     const float *bias;              /* [O], or NULL */
     const float *slopes;            /* [O]: PReLU */
 };

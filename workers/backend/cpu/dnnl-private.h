@@ -24,9 +24,17 @@ struct vrt_dnnl_shape {
     float slope;
 };
 
+struct vrt_conv_layout {
+    dnnl_memory_t memory;           /* oneDNN owns the bytes */
+    struct vrt_conv_layout *next;
+};
+
+/* The same weights once for each layout that somebody wants; those first packed go as soon as only
+ * another one is wanted. */
 struct vrt_conv_weights {
     struct vrt_dnnl *dnnl;
-    dnnl_memory_t memory;           /* oneDNN owns the bytes */
+    struct vrt_conv_layout *layouts;        /* one at least */
+    bool used;                      /* somebody has a handle */
 };
 
 
@@ -52,10 +60,11 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
 void vrt_dnnl_descp(dnnl_primitive_desc_t *desc);
 
 /*
- * The weights as the implementation `desc` wants them: a handle on them, or, where a rare shape
- * wants another layout, a copy. The caller destroys *ret_memory. Return: 0; -ENOMEM, -EIO.
+ * A handle on the weights as the implementation `desc` wants them; where a rare shape wants another
+ * layout, they have that one too from then on. The caller destroys *ret_memory, before the weights.
+ * Return: 0; -ENOMEM, -EIO.
  */
-int vrt_conv_weights_fit(const struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
+int vrt_conv_weights_fit(struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
                          dnnl_memory_t *ret_memory);
 
 /*

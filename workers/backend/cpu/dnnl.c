@@ -25,7 +25,7 @@
 #define VRT_LOG_TOPIC "cpu"
 
 /* What weights are packed for before the sizes of the frames are known: a replica serves jobs of
- * all sizes. The layout hardly depends on them, and where it does vrt_conv_weights_fit() copies. */
+ * all sizes. Where the layout depends on them, vrt_conv_weights_fit() converts. */
 #define TYPICAL_WIDTH 640
 #define TYPICAL_ROWS 8
 
