@@ -210,7 +210,8 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
     return 0;
 }
 
-/* Asked of oneDNN rather than of the CPU: what counts is whether it has fast code for it. */
+/* Asked of oneDNN rather than of the CPU: what counts is whether it has fast code for it. It makes
+ * do without the instructions, too, but our own loops don't, and a network needs both. */
 static bool has_bf16(struct vrt_dnnl *dnnl)
 {
     const struct vrt_dnnl_shape shape = {
@@ -218,7 +219,8 @@ static bool has_bf16(struct vrt_dnnl *dnnl)
     };
     dnnl_memory_desc_t layout;
 
-    return vrt_dnnl_weights_layout(dnnl, &shape, &layout) == 0;
+    return vrt_cpu_bf16_kernel(VRT_OP_LINEAR) &&
+           vrt_dnnl_weights_layout(dnnl, &shape, &layout) == 0;
 }
 
 int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl)

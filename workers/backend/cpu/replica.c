@@ -93,18 +93,16 @@ static bool is_matrix(const struct vrt_param *param)
     return param->n_dims == 2 && param->use != VRT_PARAM_TABLE;
 }
 
-/* As its use says. Return: 0; -EINVAL: the device has no loops for that type; -errno. */
+/* As its use says. */
 static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
                 enum vrt_dtype dtype, struct vrt_cpu_param *ret_param)
 {
     if (param->use == VRT_PARAM_WEIGHT_F32)
         dtype = VRT_DTYPE_F32;
-    if (is_matrix(param) || param->use == VRT_PARAM_WEIGHT_DEFORM) {
-        if (dtype != VRT_DTYPE_F32 && !vrt_cpu_bf16_kernel(VRT_OP_LINEAR))
-            return vrt_raise(-EINVAL);
-        return is_matrix(param) ? keep_matrix(param, dtype, ret_param)
-                                : keep_deform(param, dtype, ret_param);
-    }
+    if (is_matrix(param))
+        return keep_matrix(param, dtype, ret_param);
+    if (param->use == VRT_PARAM_WEIGHT_DEFORM)
+        return keep_deform(param, dtype, ret_param);
     if (!is_convolution(param))
         return keep_values(param, ret_param);
     if (vrt_narrow_fits(param->dims, dtype))
