@@ -5,9 +5,8 @@
  *
  * usage: bench-cpu-tokens [THREADS [ROUNDS [CASE]]]
  *
- * A case is one op on 6 frames of 64 by 64, f32 and bf16; medians are printed, in GFLOP/s of what
- * the op's definition asks for. The first line is the rate of a product whose operands stay in the
- * first-level cache, on all threads at once: what nothing can exceed.
+ * A case is one op on 6 frames of 64 by 64, f32 and bf16; medians are printed, and GFLOP/s of what
+ * the op's definition asks for. What the machine's best products reach, bench-gemm prints.
  */
 
 #include <errno.h>

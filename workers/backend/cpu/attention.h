@@ -25,11 +25,11 @@ struct vrt_attention_bias {
 };
 
 struct vrt_attention_head {
-    /* Panels: q and k [units of head_dim][step]; v rows [head_dim][v_step], keys side by side. */
+    /* Panels: q, times log2 e and the scale of scores, and k [units of head_dim][step]; v rows
+     * [head_dim][v_step], keys side by side. */
     const vrt_unit *q, *k, *v;
     size_t step, v_step;
     int n_queries, n_keys, head_dim;
-    float scale;                    /* of the scores, before the bias is added; times log2 e */
     struct vrt_attention_bias bias;
 
     /* Parts of a window that don't see each other; NULL: all do. */

@@ -136,9 +136,11 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
         .n_units = (int)rows->row_units,
     };
 
-    for (int i = 0; i < n; i += VRT_BLOCK_ROWS) {
+    const int step = vrt_block_rows(n);
+
+    for (int i = 0; i < n; i += step) {
         float(*sums)[VRT_BLOCK_TOKENS] = (void *)(block + (size_t)i * VRT_BLOCK_TOKENS);
-        const int n_rows = VRT_MIN(VRT_BLOCK_ROWS, n - i);
+        const int n_rows = VRT_MIN(step, n - i);
 
         product.w = rows->w + (size_t)i * rows->row_units;
         vrt_product_by_rows(&product, n_rows, sums);

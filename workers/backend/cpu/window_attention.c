@@ -260,10 +260,13 @@ static void project_part(const struct work *work, const int params[2], int part,
     const struct vrt_weight_rows rows = vrt_tokens_weight_rows(
         work->call, params[0], params[1], part * work->C + h * work->head_dim);
     const vrt_unit *panel = params[0] == work->op->mutual ? work->mutual : work->panel;
+    const float scale = VRT_ATTENTION_LOG2E / sqrtf((float)work->head_dim);
     const size_t step = (size_t)work->window.step;
 
     for (size_t first = 0; first < step; first += VRT_BLOCK_TOKENS) {
         vrt_tokens_multiply(&rows, work->head_dim, panel + first, step, sums);
+        for (int i = 0; part == 0 && i < work->head_dim * VRT_BLOCK_TOKENS; i++)
+            sums[i] *= scale;
         if (part < 2) {
             vrt_tokens_put(sums, work->head_dim, (part ? work->k : work->q) + first, step);
             continue;
@@ -285,7 +288,6 @@ static struct vrt_attention_head head_of(const struct work *work)
         .n_queries = work->window.n_tokens,
         .n_keys = work->window.n_tokens,
         .head_dim = work->head_dim,
-        .scale = VRT_ATTENTION_LOG2E / sqrtf((float)work->head_dim),
         .query_labels = work->is_masked ? work->labels : NULL,
         .key_labels = work->labels,
         .out_step = step,
