@@ -43,7 +43,7 @@ struct axis {
 struct scratch {
     struct axis y, x;
     float *samples;                 /* [groups, 9, I/groups], each group up to group_samples() */
-    vrt_unit *panel;                /* [places, groups, group_units()] */
+    vrt_unit *panel;                /* [places, row_units()]: the same, in units */
     float *sums;                    /* [places, O and to the end of a tile] */
     float *out;                     /* [O] */
     size_t size_bytes;
@@ -406,7 +406,8 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
     }
 }
 
-/* The samples, and the products: some 64 of these in the time of a float. */
+/* Gathering and multiplying take as long as writing all of the panel would, or longer: units are
+ * as small as leaves the weights, read for each, a panel's worth of places. */
 static size_t deform_conv2d_row_bytes(const struct vrt_op *op)
 {
     return (size_t)op->out.shape.w * 9 * (size_t)op->in[0].shape.c * sizeof(float);
