@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "daemon/pipeline-impl.h"
+#include "workers/fit.h"
 #include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "pipeline"
@@ -62,11 +63,12 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     vrt_pipeline_warn_all(pipeline, &admission->warnings);
 
     const struct vrt_network_info *network = vrt_network_info(admission->network);
+    pipeline->work->noise = admission->recipe.noise;
     pipeline->work->needs = vrt_recipe_tile_needs(&admission->recipe, network);
-    pipeline->work->rule = vrt_clip_runs(admission->recipe.clip_frames);
+    pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
     pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,
                                            pipeline->work->in.height);
-    pipeline->grid = pipeline->work->grid;
+    pipeline->size = vrt_work_size(pipeline->work);
     pipeline->asked = choice.devices;
     pipeline->is_surveying = true;
     return 0;
@@ -117,13 +119,9 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
     return vrt_fold(r);
 }
 
-static bool is_finer(const struct vrt_tile_grid *a, const struct vrt_tile_grid *b)
-{
-    return (int64_t)a->x.n * a->y.n > (int64_t)b->x.n * b->y.n;
-}
-
-/* A device takes part as it said. All devices of a job use one grid, the finest that any of them
- * needs: which of them restored a shard must not show where the tiles meet. */
+/* A device takes part as it said. All devices of a job use one size of clips and tiles, the
+ * smallest that any of them needs: which of them restored a shard must not show where those
+ * meet. */
 static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_survey *survey)
 {
     double *known = vrt_pool_fidelity(pipeline->pool,
@@ -141,9 +139,9 @@ static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_sur
     pipeline->parts[d].replica_bytes = survey->replica_bytes;
     pipeline->parts[d].allowed_bytes = survey->allowed_bytes;
     pipeline->devices |= UINT64_C(1) << d;
-    if (!pipeline->job.tile_flops || is_finer(&survey->grid, &pipeline->grid)) {
+    if (!pipeline->job.tile_flops || vrt_fit_is_smaller(&survey->size, &pipeline->size)) {
         pipeline->job.tile_flops = survey->tile_flops;
-        pipeline->grid = survey->grid;
+        pipeline->size = survey->size;
     }
 }
 
@@ -180,6 +178,7 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
         task->work = vrt_work_ref(pipeline->work);
         task->survey.work = pipeline->work;
         task->survey.exact_grid = pipeline->admission.tile > 0;
+        task->survey.exact_clip = pipeline->admission.clip.frames > 0;
         task->survey.precision = pipeline->admission.precision;
         task->survey.wants_speed = pipeline->wants_speed;
         memcpy(task->survey.fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
@@ -215,14 +214,18 @@ static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d)
 /* The device's frame rate, the recipe, and whatever else is told of an admitted job. */
 static void fill_info(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_admission *admission = &pipeline->admission;
+    struct vrt_admission *admission = &pipeline->admission;
     const struct vrt_reader_info *input = &admission->input;
     struct vrt_pipeline_info *info = &pipeline->info;
+    const struct vrt_network_info *network = vrt_network_info(pipeline->work->network);
     int first = -1;
 
-    pipeline->work->grid = pipeline->grid;
+    pipeline->work->grid = pipeline->size.grid;
+    if (vrt_recipe_is_temporal(network))
+        vrt_recipe_shorten(&admission->recipe, pipeline->size.frames);
+    pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
     *info = (struct vrt_pipeline_info){
-        .network = vrt_network_info(pipeline->work->network),
+        .network = network,
         .network_checksum = vrt_network_checksum(pipeline->work->network),
         .recipe = admission->recipe,
         .width = pipeline->work->in.width,
@@ -233,7 +236,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
         .frames_total = input->n_frames_estimate,
         .n_shards = -1,
-        .n_tiles = (int64_t)pipeline->grid.x.n * pipeline->grid.y.n,
+        .n_tiles = (int64_t)pipeline->size.grid.x.n * pipeline->size.grid.y.n,
         .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
         .devices = pipeline->devices,
         .reproducible = true,

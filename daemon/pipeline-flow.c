@@ -97,7 +97,10 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
-        .cutter = { .rule = pipeline->work->rule },
+        .cutter = {
+            .rule = pipeline->work->rule,
+            .scene_threshold = pipeline->info.recipe.scene_threshold,
+        },
         .cancel = &pipeline->cancel,
         .ended = intake_ended,
         .ctx = pipeline,

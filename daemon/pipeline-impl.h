@@ -68,7 +68,7 @@ struct vrt_pipeline {
     struct vrt_admission admission;
     struct vrt_work *work;
     struct vrt_pipeline_info info;
-    struct vrt_tile_grid grid;     /* the finest that a device needs */
+    struct vrt_work_size size;          /* the smallest that a device needs */
     uint64_t asked;                     /* devices whose survey is to come */
     uint64_t surveying;                 /* devices that are at it */
     struct vrt_error survey_error;      /* of the last device that refused */

@@ -144,6 +144,7 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         .quality = params->quality,
         .tile = params->tile,
         .overlap = params->overlap,
+        .clip = params->clip,
         .precision = params->precision,
         .strict = params->strict,
         .cancel = &pipeline->cancel,

@@ -72,6 +72,7 @@ struct vrt_pipeline_params {
     enum vrt_precision precision;
     int tile;                       /* input pixels; 0: as large as memory allows */
     int overlap;                    /* input pixels; -1: by the network's radius */
+    struct vrt_clip_wishes clip;
 
     const char *codec;              /* "h264", "hevc", "ffv1"; NULL: by the container */
     const char *preset;             /* the encoder's own name for it; NULL: its default */

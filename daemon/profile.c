@@ -28,6 +28,9 @@
 
 #define VRT_LOG_TOPIC "profile"
 
+/* For networks that are told how strong the noise is. */
+#define PROFILE_SIGMA 25
+
 /* Where nobody says how many frames: until so much time was measured, within these bounds. */
 #define MEASURE_NS (5 * VRT_NS_PER_S)
 #define FRAMES_MIN 5
@@ -142,7 +145,11 @@ static bool is_timed(const struct vrt_worker_task *task)
 static void take_survey(struct vrt_profile *profile, const struct vrt_worker_task *task)
 {
     profile->found.survey = task->survey;
-    profile->work->grid = task->survey.grid;
+    profile->work->grid = task->survey.size.grid;
+    vrt_recipe_shorten(&profile->found.recipe, task->survey.size.frames);
+    if (profile->work->rule.temporal)
+        profile->work->rule = vrt_recipe_rule(&profile->found.recipe,
+                                              vrt_network_info(profile->work->network));
     profile->phase = WARM_UP;
 }
 
@@ -249,7 +256,8 @@ static void submit(struct vrt_profile *profile, enum vrt_worker_request request)
         for (int i = 0; i < VRT_DTYPE_COUNT; i++)
             task->survey.fidelity_db[i] = db[i];
     } else if (!r) {
-        r = vrt_speed_shard_init(profile->work, 1, &task->frames);
+        r = vrt_speed_shard_init(profile->work, vrt_work_size(profile->work).frames,
+                                 &task->frames);
         if (r)
             task = vrt_worker_task_free(task);
     }
@@ -331,6 +339,8 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
         .n_frames = -1,
         .tile = params->tile,
         .overlap = params->overlap,
+        /* How strong the noise is makes no difference to the time. */
+        .clip = { .has_sigma = network->takes_noise, .sigma = PROFILE_SIGMA },
         .precision = params->precision,
     };
     struct vrt_recipe *recipe = &profile->found.recipe;
@@ -349,6 +359,8 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
         return vrt_refuse(error, vrt_fold(r), "request.field",
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
+    profile->work->rule = vrt_recipe_rule(recipe, network);
+    profile->work->noise = recipe->noise;
     profile->work->needs = vrt_recipe_tile_needs(recipe, network);
     profile->work->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
     profile->exact_grid = params->tile > 0;

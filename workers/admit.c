@@ -63,6 +63,11 @@ static int check_network(const struct vrt_admission *admission, struct vrt_error
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
                           "can restore a video", info->description, channels, info->out_channels);
+    if (info->out_frames)
+        return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
+                          "%s makes %d of %d frames: a job restores the frames that there are; "
+                          "vrt-infer runs such a network", info->description, info->out_frames,
+                          info->min_frames);
     if (format->width > SIDE_MAX / info->scale || format->height > SIDE_MAX / info->scale)
         return vrt_refuse(error, -EINVAL, "job.input",
                           "%d x %d pixels enlarged %d times are more than %d a side",
@@ -143,6 +148,7 @@ int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
             .n_frames = admission->input.n_frames_estimate,
             .tile = admission->tile,
             .overlap = admission->overlap,
+            .clip = admission->clip,
             .precision = admission->precision,
         };
         r = vrt_recipe_choose(&recipe, &admission->recipe, error);

@@ -27,6 +27,7 @@ struct vrt_admission {
     const char *codec, *preset;     /* NULL: the default */
     int quality;                    /* -1: the default */
     int tile, overlap;              /* 0, -1: to be chosen */
+    struct vrt_clip_wishes clip;
     enum vrt_precision precision;
     bool strict;
     const atomic_bool *cancel;

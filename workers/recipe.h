@@ -6,17 +6,42 @@
  * admission, stored with the job, changed by nothing afterwards. Pure.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "frames/clip.h"
 #include "frames/tile.h"
 #include "model/network.h"
 
+/* How a network that sees clips is applied to a video. */
+enum vrt_tiling {
+    VRT_TILING_BLEND,               /* feathered in time and space */
+    VRT_TILING_OFFICIAL,            /* as VRT's authors do it */
+};
+
+/* What is asked of such a network. Zeros: the defaults. */
+struct vrt_clip_wishes {
+    int frames;                     /* of a clip; 0: as its authors cut, as far as memory allows */
+    bool has_overlap;
+    int overlap;                    /* frames that clips share */
+    enum vrt_tiling tiling;
+    double scene_threshold;         /* frames/scene.h; 0: the default, negative: no cuts */
+    bool has_sigma;
+    double sigma;                   /* of the noise that it shall remove, where white is 255 */
+};
+
 struct vrt_recipe {
-    int clip_frames;                /* frames of a shard; by the frame's size alone */
+    int clip_frames;                /* frames of a shard; of one that the network doesn't see as a
+                                     * clip, by the frame's size alone */
+    int clip_overlap;               /* frames that clips share */
+    enum vrt_tiling tiling;
+    double scene_threshold;         /* 0: no cuts */
+    float noise;                    /* as of struct vrt_network_use */
     int64_t segment_frames;         /* frames of a segment: whole shards */
     int tile_w, tile_h;             /* in input pixels; the frame's size where it isn't cut */
-    int overlap;                    /* input pixels of context on a tile's inner sides */
+    int overlap;                    /* input pixels of context on a tile's inner sides; of tiles
+                                     * that are blended: what neighbours share */
     enum vrt_precision precision;   /* as asked for: AUTO is resolved for each class of device */
     int encoder_threads;
 };
@@ -28,15 +53,26 @@ struct vrt_recipe_params {
     int64_t n_frames;               /* -1: unknown */
     int tile;                       /* asked for; 0: the whole frame, refined until it fits */
     int overlap;                    /* asked for; -1: by the network's radius */
+    struct vrt_clip_wishes clip;
     enum vrt_precision precision;
 };
 
 /*
- * Chooses everything but the final tile, which the devices' memory may still refine.
- * Return: 0; -EINVAL: the tile asked for is too small; `error` names the smallest.
+ * Chooses everything but the final clip and tile, which the devices' memory may still make smaller.
+ * Return: 0; -EINVAL: what is asked for doesn't suit the network: `error` says what does.
  */
 int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
                       struct vrt_error *error);
+
+/* Whether the network sees whole clips. */
+bool vrt_recipe_is_temporal(const struct vrt_network_info *network);
+
+/* How the recipe cuts a video into clips. */
+struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
+                                     const struct vrt_network_info *network);
+
+/* Makes clips shorter, for devices that hold no longer ones: what they share with them. */
+void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames);
 
 /* What tiles of this recipe need of their grid. */
 struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,

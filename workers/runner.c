@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "workers/fidelity.h"
+#include "workers/fit.h"
 #include "workers/restore.h"
 
 #define VRT_LOG_TOPIC "runner"
@@ -347,35 +348,41 @@ static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replic
     return (int64_t)(runner->params.memory_fraction * (double)(memory.free_bytes + idle_bytes));
 }
 
-/* The first grid from the wanted one on that fits, with what it takes. */
-static int fit_grid(struct vrt_runner *runner, struct vrt_survey *survey,
-                    struct vrt_error *error)
+/* The largest clip and tile from the wanted ones on that fit, with what they take. */
+static int fit(struct vrt_runner *runner, struct vrt_survey *survey, struct vrt_error *error)
 {
     const char *device = vrt_device_info(runner->device)->name;
+    const struct vrt_fit_params params = {
+        .work = survey->work,
+        .dtype = survey->dtype,
+        .allowed_bytes = survey->allowed_bytes < 0 ? -1 :
+                         VRT_MAX(survey->allowed_bytes - survey->replica_bytes, 0),
+        .exact_grid = survey->exact_grid,
+        .exact_clip = survey->exact_clip,
+    };
+    const char *cure = "";
+    struct vrt_fit found;
+    int r = vrt_fit_find(runner->device, &params, &found);
 
-    survey->grid = survey->work->grid;
-    for (;;) {
-        struct vrt_kit_plan plan;
-        struct vrt_work_size size = { survey->grid, vrt_work_size(survey->work).frames };
-        int r = vrt_kit_plan(runner->device, survey->work, &size, survey->dtype, &plan);
-        if (r == -EINVAL)
-            return vrt_refuse(error, r, "device.unsupported",
-                              "%s can't compute this network in %s: ask for another "
-                              "precision, or for auto", device, vrt_dtype_name(survey->dtype));
-        if (r)
-            return vrt_refuse_errno(error, r, device);
-        survey->planned_bytes = survey->replica_bytes + (int64_t)plan.bytes;
-        survey->tile_flops = plan.tile_flops;
-        /* Where the driver can't tell, the allocation will. */
-        if (survey->allowed_bytes < 0 || survey->planned_bytes <= survey->allowed_bytes)
-            return 0;
-        if (survey->exact_grid || !vrt_tile_refine(&survey->grid, survey->work->needs))
-            return vrt_refuse(error, -ENOSPC, "device.memory",
-                              "the job needs %" PRId64 " MiB of %s, which has %" PRId64
-                              " MiB to give%s", survey->planned_bytes >> 20, device,
-                              survey->allowed_bytes >> 20,
-                              survey->exact_grid ? ": ask for a smaller tile, or for none" : "");
-    }
+    if (r == -EINVAL)
+        return vrt_refuse(error, r, "device.unsupported",
+                          "%s can't compute this network in %s: ask for another "
+                          "precision, or for auto", device, vrt_dtype_name(survey->dtype));
+    if (r && r != -ENOSPC)
+        return vrt_refuse_errno(error, r, device);
+    survey->size = found.size;
+    survey->planned_bytes = survey->replica_bytes + (int64_t)found.plan.bytes;
+    survey->tile_flops = found.plan.tile_flops;
+    if (!r)
+        return 0;
+    if (survey->exact_grid)
+        cure = ": ask for a smaller tile, or for none";
+    else if (survey->exact_clip)
+        cure = ": ask for shorter clips, or for none";
+    return vrt_refuse(error, r, "device.memory",
+                      "the job needs %" PRId64 " MiB of %s, which has %" PRId64
+                      " MiB to give%s", survey->planned_bytes >> 20, device,
+                      survey->allowed_bytes >> 20, cure);
 }
 
 int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
@@ -397,7 +404,7 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
         return vrt_refuse(error, r, "device.failed", "%s: %s", device, vrt_backend_strerror(r));
     survey->replica_bytes = (int64_t)vrt_replica_bytes(runner->device, replica->replica);
     survey->allowed_bytes = allowed_bytes(runner, replica);
-    return vrt_fold(fit_grid(runner, survey, error));
+    return vrt_fold(fit(runner, survey, error));
 }
 
 int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype)

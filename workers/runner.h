@@ -34,19 +34,19 @@ struct vrt_runner_order {
 
 /* What a device is asked before a job may use it. */
 struct vrt_survey {
-    struct vrt_work *work;          /* its grid: the coarsest that is wanted */
-    bool exact_grid;                /* the grid was asked for: refuse rather than refine it */
+    struct vrt_work *work;          /* its grid and clips: the largest that are wanted */
+    bool exact_grid, exact_clip;    /* asked for: refuse rather than make smaller */
     enum vrt_precision precision;   /* as asked for */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     bool wants_speed;               /* measure what isn't known of it */
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
 
     /* The answer. */
-    struct vrt_tile_grid grid;      /* the first that fits */
+    struct vrt_work_size size;      /* the first that fits */
     enum vrt_dtype dtype;
     int64_t replica_bytes;
     int64_t planned_bytes;          /* replica and kit */
-    int64_t tile_flops;             /* of the network on one tile */
+    int64_t tile_flops;             /* of the network on one tile of a clip */
     int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
 };
 
@@ -76,7 +76,7 @@ struct vrt_runner *vrt_runner_free(struct vrt_runner *runner);
 
 /*
  * Finds out how the device would do the work: resolves the precision (measuring what a reduced
- * one costs in fidelity, where nobody knows) and the grid. The replica stays warm.
+ * one costs in fidelity, where nobody knows) and the size. The replica stays warm.
  * Return: 0; -EINVAL: it can't run the network, or not so: `error` says why; -ENOSPC: not with its
  * memory: likewise; outcome; -errno.
  */

@@ -157,8 +157,8 @@ static int measure_speed(struct worker *worker, struct vrt_survey *survey)
     const struct vrt_speed_trial trial = {
         .network = survey->work->network,
         .dtype = survey->dtype,
-        .width = survey->grid.x.size,
-        .height = survey->grid.y.size,
+        .width = survey->size.grid.x.size,
+        .height = survey->size.grid.y.size,
         .watch = { go_on, worker },
     };
     double *flops_per_s = &survey->flops_per_s[survey->dtype];

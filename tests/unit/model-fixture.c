@@ -112,7 +112,7 @@ struct vrt_network *fixture_network(struct fixture *f)
     return network;
 }
 
-struct vrt_network *fixture_open(const char *path)
+struct vrt_network *fixture_open_network(const char *path)
 {
     struct vrt_checkpoint *checkpoint;
     struct vrt_network *network;
@@ -249,8 +249,8 @@ static void run_graph(struct vrt_device *device, const struct vrt_network *netwo
     vrt_replica_free(device, replica);
 }
 
-float *fixture_run(const struct vrt_network *network, const char *name, enum vrt_dtype dtype,
-                   struct vrt_shape shape, const float *x)
+float *fixture_run_network(const struct vrt_network *network, const char *name,
+                           enum vrt_dtype dtype, struct vrt_shape shape, const float *x)
 {
     struct vrt_shape out = vrt_network_out_shape(network, shape);
     size_t n_in = (size_t)vrt_shape_count(shape), n_out = (size_t)vrt_shape_count(out);

@@ -47,7 +47,7 @@ int fixture_load(struct fixture *f, struct vrt_network **ret_network, struct vrt
 struct vrt_network *fixture_network(struct fixture *f);
 
 /* The network in a file of tests/data, which must be one. */
-struct vrt_network *fixture_open(const char *path);
+struct vrt_network *fixture_open_network(const char *path);
 
 /* Sizes of an SRVGGNetCompact; act: 'p' PReLU, 'l' none with params. */
 struct fixture_compact {
@@ -83,8 +83,8 @@ int fixture_esrgan_n_convs(const struct fixture_esrgan *e);
  * Runs the network over x, [D,C,H,W] of the shape's d, c, h and w, on the device, which must be
  * present. Return: y, [D,C,H*scale,W*scale], to be freed.
  */
-float *fixture_run(const struct vrt_network *network, const char *device, enum vrt_dtype dtype,
-                   struct vrt_shape shape, const float *x);
+float *fixture_run_network(const struct vrt_network *network, const char *device,
+                           enum vrt_dtype dtype, struct vrt_shape shape, const float *x);
 
 /* Whether the machine has that device. */
 bool fixture_has_device(const char *device);

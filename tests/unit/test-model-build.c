@@ -298,7 +298,7 @@ static void test_compact_variants(void)
             if (!fixture_has_device(devices[k]))
                 continue;
             fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
-            float *y = fixture_run(network, devices[k], VRT_DTYPE_F32,
+            float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
                                    (struct vrt_shape){ 1, h, w, c->channels }, x);
             expect_equal(y, &wanted);
             free(y);
@@ -338,7 +338,7 @@ static void test_esrgan_variants(void)
             if (!fixture_has_device(devices[k]))
                 continue;
             fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
-            float *y = fixture_run(network, devices[k], VRT_DTYPE_F32,
+            float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
                                    (struct vrt_shape){ 1, h, w, e->out }, x);
             expect_equal(y, &wanted);
             free(y);
@@ -373,9 +373,9 @@ static void test_padding(void)
             fold_z = fold_z < w ? fold_z : 2 * w - 2 - fold_z;
             padded[(c * hp + y) * wp + z] = x[(c * h + fold_y) * w + fold_z];
         }
-        float *y = fixture_run(network, "ref:0", VRT_DTYPE_F32,
+        float *y = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
                                (struct vrt_shape){ 1, h, w, 3 }, x);
-        float *whole = fixture_run(network, "ref:0", VRT_DTYPE_F32,
+        float *whole = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
                                    (struct vrt_shape){ 1, hp, wp, 3 }, padded);
         for (int c = 0; c < 3; c++)
         for (int a = 0; a < h; a++)
@@ -405,7 +405,7 @@ static int measure_reach(const struct vrt_network *network, int size)
 
         expect_true(x);
         x[at_y * size + at_x] = 1;
-        float *y = fixture_run(network, "ref:0", VRT_DTYPE_F32,
+        float *y = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
                                (struct vrt_shape){ 1, size, size, info->in_channels }, x);
         for (int i = 0; i < out * out; i++) {
             int dy = abs(i / out / info->scale - at_y), dx = abs(i % out / info->scale - at_x);
@@ -486,10 +486,10 @@ static void test_frames(void)
     for (size_t k = 0; k < N_DEVICES; k++) {
         if (!fixture_has_device(devices[k]))
             continue;
-        float *all = fixture_run(network, devices[k], VRT_DTYPE_F32,
+        float *all = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
                                  (struct vrt_shape){ 3, h, w, 3 }, x);
         for (int d = 0; d < 3; d++) {
-            float *one = fixture_run(network, devices[k], VRT_DTYPE_F32,
+            float *one = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
                                      (struct vrt_shape){ 1, h, w, 3 }, x + d * n_in);
             expect_true(memcmp(one, all + d * n_out, (size_t)n_out * sizeof(float)) == 0);
             free(one);

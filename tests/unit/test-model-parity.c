@@ -81,7 +81,7 @@ static struct golden open_golden(const char *name)
     fclose(file);
 
     snprintf(path, sizeof(path), "%s/image/%s.pth", VRT_TEST_DATA, name);
-    g.network = fixture_open(path);
+    g.network = fixture_open_network(path);
     check_params(g.network, (uint64_t)get_int(json, "seed"));
 
     struct vrt_shape out = get_shape(json, "output_shape_NCHW");
@@ -98,7 +98,7 @@ static struct golden open_golden(const char *name)
 static double compare(const struct golden *g, const char *device, enum vrt_dtype dtype,
                       double *ret_relative)
 {
-    float *y = fixture_run(g->network, device, dtype, g->shape, g->x);
+    float *y = fixture_run_network(g->network, device, dtype, g->shape, g->x);
     double worst = 0, largest = 0, sum = 0;
 
     for (int k = 0; k < g->count; k++) {

@@ -331,7 +331,7 @@ static void test_limited(void)
     bench_init(&bench, "cpu:0", builtin());
     survey.work = bench.work;
     expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
-    expect_int(survey.grid.x.n * survey.grid.y.n, 1);
+    expect_int(survey.size.grid.x.n * survey.size.grid.y.n, 1);
     int64_t whole_bytes = survey.planned_bytes;
     vrt_runner_free(bench.runner);
 
@@ -339,13 +339,13 @@ static void test_limited(void)
     params.memory_limit_bytes = whole_bytes * 3 / 2;
     expect_int(vrt_runner_new(bench.device, &params, &bench.runner), 0);
     expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
-    expect_true(survey.grid.x.n * survey.grid.y.n > 1);
+    expect_true(survey.size.grid.x.n * survey.size.grid.y.n > 1);
     expect_true(survey.allowed_bytes <= params.memory_limit_bytes / 2);
     expect_true(survey.planned_bytes <= survey.allowed_bytes);
     vrt_runner_usage(bench.runner, &usage);
     expect_int(usage.total_bytes, params.memory_limit_bytes);
     expect_int(usage.free_bytes, params.memory_limit_bytes - usage.used_bytes);
-    bench.work->grid = survey.grid;
+    bench.work->grid = survey.size.grid;
     expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), 0);
     vrt_frame_unref(out);
     expect_int(vrt_device_used_bytes(bench.device), survey.planned_bytes);

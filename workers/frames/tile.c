@@ -91,6 +91,7 @@ static struct vrt_tile_axis axis_of_count(int frame, int n, struct vrt_tile_need
 
     /* The frame's remainder, so that the last tile's origin is on the grid as well. */
     size += (remainder - size % needs.multiple + needs.multiple) % needs.multiple;
+    size = VRT_MAX(size, needs.least);
     while (size < frame && axis_of_size(frame, size, needs).n > n)
         size += needs.multiple;
     return size < frame ? axis_of_size(frame, size, needs) : whole_axis(frame);
