@@ -176,7 +176,7 @@ enum vrt_warp_mode {
 };
 
 /* Each place (h,w) is taken from (h + flow[1], w + flow[0]) of its frame; nearest4 rounds that
- * position down and up. */
+ * position down and up, the others take it by way of "backend/position.h". */
 struct vrt_op_warp {
     enum vrt_warp_mode mode;
 };
@@ -204,12 +204,13 @@ struct vrt_op_space_to_depth {
 
 enum vrt_resize_mode {
     VRT_RESIZE_NEAREST,             /* source index = floor(i * in / out) */
-    VRT_RESIZE_BILINEAR,            /* source = (i + 0.5) * in / out - 0.5, clamped:
+    VRT_RESIZE_BILINEAR,            /* source = (in / out) * (i + 0.5) - 0.5, clamped:
                                      * "align_corners false" */
     VRT_RESIZE_BILINEAR_CORNERS,    /* source = i * (in - 1) / (out - 1), 0 where
                                      * there is one output: "align_corners true" */
 };
 
+/* "backend/position.h" has the source's exact place. */
 struct vrt_op_resize {
     enum vrt_resize_mode mode;
 };

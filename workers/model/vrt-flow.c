@@ -25,9 +25,12 @@
 static void make_pictures(const struct vrt_vrt_builder *b, const struct vrt_tensor *rgb,
                           struct vrt_tensor pictures[VRT_VRT_FLOW_LEVELS])
 {
-    static const struct vrt_op_affine normalise = {
+    /* One after the other: what is near the mean keeps all its digits. */
+    static const struct vrt_op_affine center = {
+        .scale = { 1, 1, 1 }, .shift = { -0.485f, -0.456f, -0.406f },
+    };
+    static const struct vrt_op_affine stretch = {
         .scale = { 1 / 0.229f, 1 / 0.224f, 1 / 0.225f },
-        .shift = { -0.485f / 0.229f, -0.456f / 0.224f, -0.406f / 0.225f },
     };
     struct vrt_shape shape = rgb->shape;
     struct vrt_tensor x = *rgb;
@@ -38,10 +41,12 @@ static void make_pictures(const struct vrt_vrt_builder *b, const struct vrt_tens
         x = vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
         vrt_layer_resize(b->graph, rgb, VRT_RESIZE_BILINEAR, &x);
     }
+    struct vrt_tensor centered = vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
+    vrt_layer_affine(b->graph, &x, &center, &centered);
     for (int l = VRT_VRT_FLOW_LEVELS - 1; l >= 0; l--) {
         pictures[l] = vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
         if (l == VRT_VRT_FLOW_LEVELS - 1)
-            vrt_layer_affine(b->graph, &x, &normalise, &pictures[l]);
+            vrt_layer_affine(b->graph, &centered, &stretch, &pictures[l]);
         else
             vrt_layer_halve(b->graph, &pictures[l + 1], &pictures[l]);
         shape.h /= 2;

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rows.h"
+#include "backend/position.h"
 
 /* Where an output index looks: samples `first` and `second`, and the weight of the latter. */
 struct tap {
@@ -64,13 +65,10 @@ static struct tap find_tap(enum vrt_resize_mode mode, int i, int n_in, int n_out
         return tap;
     }
 
-    double at = (i + 0.5) * n_in / n_out - 0.5;
-    if (mode == VRT_RESIZE_BILINEAR_CORNERS)
-        at = n_out > 1 ? (double)i * (n_in - 1) / (n_out - 1) : 0;
-    at = at > 0 ? at : 0;
-    tap.first = VRT_MIN((int)at, n_in - 1);
+    const float at = vrt_position_resized(mode, i, n_out, n_in);
+    tap.first = (int)at;
     tap.second = VRT_MIN(tap.first + 1, n_in - 1);
-    tap.weight = (float)(at - tap.first);
+    tap.weight = at - (float)tap.first;
     return tap;
 }
 

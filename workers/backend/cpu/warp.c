@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rows.h"
 #include "backend/half.h"
+#include "backend/position.h"
 
 /* Between which places of one dimension a position lies, and how much each counts. */
 struct axis {
@@ -134,7 +135,8 @@ static void warp_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
             if (op->warp.mode == VRT_WARP_NEAREST4)
                 take_four(call, d, from_y, from_x, out);
             else
-                sample(call, d, from_y, from_x, out);
+                sample(call, d, vrt_position_warped(from_y, op->in[0].shape.h),
+                       vrt_position_warped(from_x, op->in[0].shape.w), out);
         }
         vrt_cpu_row_put(&op->out, call->out, at, n, target);
     }

@@ -21,10 +21,11 @@ static void sample_taps(const struct vrt_ref_run *run, const int at[3], double *
     for (int g = 0; g < n_runs; g++) {
         const int pair = 9 * g + t;
         const struct vrt_ref_view *offsets = &run->in[1];
-        const double dy = vrt_ref_get(offsets, at[0], at[1], at[2], 2 * pair);
-        const double dx = vrt_ref_get(offsets, at[0], at[1], at[2], 2 * pair + 1);
+        const float dy = (float)vrt_ref_get(offsets, at[0], at[1], at[2], 2 * pair);
+        const float dx = (float)vrt_ref_get(offsets, at[0], at[1], at[2], 2 * pair + 1);
         const double mask = vrt_ref_get(offsets, at[0], at[1], at[2], 18 * n_runs + pair);
-        const double from[3] = { at[0], at[1] + t / 3 - 1 + dy, at[2] + t % 3 - 1 + dx };
+        const double from[3] = { at[0], (double)((float)(at[1] + t / 3 - 1) + dy),
+                                 (double)((float)(at[2] + t % 3 - 1) + dx) };
         double *sample = &samples[t * n_in + g * n];
         vrt_ref_interpolate(&run->in[0], from, g * n, n, sample);
         for (int c = 0; c < n; c++)

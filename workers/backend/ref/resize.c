@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
+#include "backend/position.h"
 #include "backend/ref/ops.h"
 #include "backend/ref/run.h"
 
@@ -11,10 +12,7 @@ struct between {
 
 static struct between between(enum vrt_resize_mode mode, int i, int m, int n)
 {
-    double position = fmin(fmax((i + 0.5) * n / m - 0.5, 0), n - 1);
-
-    if (mode == VRT_RESIZE_BILINEAR_CORNERS)
-        position = m > 1 ? (double)i * (n - 1) / (m - 1) : 0;
+    const double position = (double)vrt_position_resized(mode, i, m, n);
     const int first = (int)position;
 
     return (struct between){

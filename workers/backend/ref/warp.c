@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
+#include "backend/position.h"
 #include "backend/ref/ops.h"
 #include "backend/ref/parts.h"
 #include "backend/ref/run.h"
@@ -36,6 +37,10 @@ void vrt_ref_warp(const struct vrt_ref_run *run)
         const float dx = (float)vrt_ref_get(flow, at[0], at[1], at[2], 0);
         const float dy = (float)vrt_ref_get(flow, at[0], at[1], at[2], 1);
         double from[3] = { at[0], (double)((float)at[1] + dy), (double)((float)at[2] + dx) };
+        if (run->op->warp.mode != VRT_WARP_NEAREST4) {
+            from[1] = (double)vrt_position_warped((float)from[1], in.h);
+            from[2] = (double)vrt_position_warped((float)from[2], in.w);
+        }
         if (run->op->warp.mode == VRT_WARP_BILINEAR_BORDER) {
             from[1] = fmin(fmax(from[1], 0), in.h - 1);
             from[2] = fmin(fmax(from[2], 0), in.w - 1);
