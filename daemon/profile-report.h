@@ -32,7 +32,7 @@ struct vrt_profile_found {
     char warnings[3][VRT_API_TEXT_BYTES];
 };
 
-/* Adds a shard of n frames that took `times`. Return: 0, -ENOMEM. */
+/* Adds a shard that took `times`, of n frames that no other has. Return: 0, -ENOMEM. */
 int vrt_profile_found_add(struct vrt_profile_found *found, const struct vrt_kit_times *times,
                           int n);
 

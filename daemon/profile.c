@@ -188,7 +188,7 @@ static void take_run(struct vrt_profile *profile, const struct vrt_worker_task *
     } else if (profile->phase == FRAMES) {
         vrt_pool_note_speed(profile->pool, profile->d, task, found->survey.tile_flops);
         found->work_bytes = task->work_bytes;
-        r = vrt_profile_found_add(found, &task->times, task->frames.n);
+        r = vrt_profile_found_add(found, &task->times, task->frames.n_new);
         if (has_enough_frames(profile))
             profile->phase = BY_OPS;
     } else {
@@ -258,6 +258,9 @@ static void submit(struct vrt_profile *profile, enum vrt_worker_request request)
     } else if (!r) {
         r = vrt_speed_shard_init(profile->work, vrt_work_size(profile->work).frames,
                                  &task->frames);
+        /* As one in the middle of a video: what clips share is computed more than once. */
+        if (!r)
+            task->frames.n_new = task->frames.n - profile->work->rule.lap.overlap;
         if (r)
             task = vrt_worker_task_free(task);
     }
