@@ -54,6 +54,10 @@ class Plan(harness.Case):
         self.assertGreater(plan['tiles'], 1)
         self.assertEqual(plan['devices'][0]['peak_bytes'], job['devices'][0]['workspace_bytes'])
         self.assertEqual(plan['devices'][0]['precision'], 'f32')
+        # Now there is something better to go by than a trial.
+        again = self.plan(source, *options)
+        self.assertNotEqual(again['devices'][0]['gflop_per_s'], plan['devices'][0]['gflop_per_s'])
+        self.assertAlmostEqual(again['gflop'], plan['gflop'])
 
     def test_refused_like_a_job(self):
         source = clip(self.path('r.mp4'))
