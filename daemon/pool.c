@@ -355,7 +355,7 @@ void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worke
 {
     const struct vrt_kit_times *times = &task->times;
     int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
-    double flops = (double)(vrt_speed_frame_flops(task->work, tile_flops) * task->frames.n_new);
+    double flops = vrt_speed_shard_flops(task->work, tile_flops, &task->frames);
     double *known;
 
     /* Op by op it is slower, and what was cut short says nothing. */

@@ -95,14 +95,28 @@ void vrt_speed_shard_done(struct vrt_shard_frames *frames)
     vrt_shard_frames_done(frames);
 }
 
+/* Of everything that a frame, or a whole clip, is cut into. A gray network restores red, green and
+ * blue one after the other. */
+static int64_t all_tiles(const struct vrt_work *work, int64_t tile_flops)
+{
+    return tile_flops * work->grid.x.n * work->grid.y.n *
+           (3 / vrt_network_info(work->network)->in_channels);
+}
+
 int64_t vrt_speed_frame_flops(const struct vrt_work *work, int64_t tile_flops)
 {
-    /* A gray network restores red, green and blue one after the other. */
-    int n_runs = 3 / vrt_network_info(work->network)->in_channels;
     /* What clips share is computed more than once. */
     int n_frames = vrt_work_size(work).frames - work->rule.lap.overlap;
 
-    return tile_flops * work->grid.x.n * work->grid.y.n * n_runs / n_frames;
+    return all_tiles(work, tile_flops) / n_frames;
+}
+
+double vrt_speed_shard_flops(const struct vrt_work *work, int64_t tile_flops,
+                             const struct vrt_shard_frames *frames)
+{
+    double flops = (double)all_tiles(work, tile_flops);
+
+    return work->rule.temporal ? flops * frames->depth / work->rule.lap.size : flops * frames->n;
 }
 
 /* One frame or clip, untiled: its time, and its operations. */

@@ -27,6 +27,10 @@ void vrt_speed_shard_done(struct vrt_shard_frames *frames);
 /* Of a frame that is cut as work->grid says, where one run of the network has `tile_flops`. */
 int64_t vrt_speed_frame_flops(const struct vrt_work *work, int64_t tile_flops);
 
+/* Of a shard of such frames; a clip that is shorter than others has as much less. */
+double vrt_speed_shard_flops(const struct vrt_work *work, int64_t tile_flops,
+                             const struct vrt_shard_frames *frames);
+
 struct vrt_speed_trial {
     struct vrt_network *network;
     enum vrt_dtype dtype;

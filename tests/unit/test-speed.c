@@ -214,6 +214,31 @@ static void check_by_ops(const char *device)
     bench_done(&bench);
 }
 
+/* What clips share is computed twice; a short one has less of it. Only numbers: the network would
+ * see a clip's frames one by one. */
+static void test_flops(void)
+{
+    struct vrt_shard_frames frames = { .n = 3, .n_new = 3, .depth = 1 };
+    struct bench bench;
+    struct vrt_work *work;
+
+    bench_init(&bench, "ref:0", NULL);
+    expect_int(vrt_speed_work_new(bench.network, 96, 64, &work), 0);
+    expect_int(vrt_speed_frame_flops(work, 100), 100);
+    expect_near(vrt_speed_shard_flops(work, 100, &frames), 300, 0);
+    work->rule = (struct vrt_clip_rule){ .temporal = true, .lap = { .size = 6, .overlap = 2 } };
+    frames = (struct vrt_shard_frames){ .n = 6, .n_new = 4, .depth = 6 };
+    expect_int(vrt_speed_frame_flops(work, 100), 25);
+    expect_near(vrt_speed_shard_flops(work, 100, &frames), 100, 0);
+    frames = (struct vrt_shard_frames){ .n = 2, .n_new = 2, .depth = 3 };
+    expect_near(vrt_speed_shard_flops(work, 100, &frames), 50, 0);
+    work->grid = vrt_tile_grid_of_size(96, 64, 64, work->needs);
+    expect_near(vrt_speed_shard_flops(work, 100, &frames), 50 * work->grid.x.n * work->grid.y.n, 0);
+    expect_true(work->grid.x.n > 1);
+    vrt_work_unref(work);
+    bench_done(&bench);
+}
+
 static void test_by_ops_ref(void)
 {
     check_by_ops("ref:0");
@@ -252,6 +277,7 @@ int main(int argc, char **argv)
         { "small", test_small },
         { "no-number", test_no_number },
         { "wrong-results", test_wrong_results },
+        { "flops", test_flops },
         { "by-ops-ref", test_by_ops_ref },
         { "by-ops-cpu", test_by_ops_cpu },
         { "sizes", test_sizes },
