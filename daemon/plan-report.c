@@ -18,7 +18,9 @@ static double fill_devices(const struct vrt_pipeline_info *info,
                            const struct vrt_pipeline_snapshot *now,
                            struct vrt_plan_device *devices)
 {
-    double flops = (double)info->frame_flops * info->recipe.clip_frames, rate = 0;
+    /* A frame's share of the clips that it is in: a shard is worth what no other has of it. */
+    int n_new = info->recipe.clip_frames - info->recipe.clip_overlap;
+    double flops = (double)info->frame_flops * n_new, rate = 0;
 
     for (size_t i = 0; i < now->n_devices; i++) {
         const struct vrt_pipeline_device *share = &now->devices[i];
