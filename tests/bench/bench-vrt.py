@@ -245,24 +245,27 @@ class Bench:
 
     # growth
 
+    def square(self, side, precision):
+        """What vrt-infer reports of a clip of this size."""
+        clip = self.path('square.npy')
+        write_clip(clip, self.options.frames, self.channels, side, side)
+        return self.infer(clip, self.path('y.npy'), precision, 1)[0]
+
     def growth(self):
-        """At a size that needs more than 1 GB, estimated from what the small clip needs."""
-        options = self.options
-        for precision in options.precision:
-            small, _ = self.infer(self.clip, self.path('y.npy'), precision, 1)
-            per_pixel = ((small['arena_bytes'] + small['input_output_bytes'])
-                         / (options.size[0] * options.size[1]))
-            side = math.sqrt((GROWTH_PLAN_BYTES - small['weights_bytes']) / per_pixel)
-            side = math.ceil(side / 8) * 8
-            clip = self.path('large.npy')
-            write_clip(clip, options.frames, self.channels, side, side)
-            large, _ = self.infer(clip, self.path('y.npy'), precision, 1)
+        """At a size that needs more than 1 GB, by the line through the plans of two small ones."""
+        for precision in self.options.precision:
+            low, high = self.square(64, precision), self.square(96, precision)
+            slope = ((high['planned_peak_bytes'] - low['planned_peak_bytes'])
+                     / (96 * 96 - 64 * 64))
+            pixels = 64 * 64 + (GROWTH_PLAN_BYTES - low['planned_peak_bytes']) / slope
+            side = math.ceil(math.sqrt(pixels) / 8) * 8
+            large = self.square(side, precision)
             planned, measured = large['planned_peak_bytes'], large['measured_peak_bytes']
             if measured is None:
                 print('growth: nobody knows the memory of a process here')
                 return
             print(f'growth {precision}: {measured / 2**20:.1f} MiB, planned {planned / 2**20:.1f} '
-                  f'MiB, {options.frames} frames of {side}x{side}: {measured / planned:.3f} '
+                  f'MiB, {self.options.frames} frames of {side}x{side}: {measured / planned:.3f} '
                   f'(wanted 0.95 to 1.05); {large["median_s"]:.1f} s, '
                   f'{large["gflop_per_s"]:.0f} GFLOP/s')
 
