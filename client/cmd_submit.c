@@ -168,6 +168,8 @@ static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const stru
         .body = body.data,
         .fds = fds,
         .n_fds = n_fds,
+        /* Trying a large network on a slow device may take minutes. */
+        .takes_long = q->dry_run,
     };
     r = vrt_conn_request(cli->conn, &request, ret_json, error);
     vrt_buf_done(&body);
