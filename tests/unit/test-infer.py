@@ -229,6 +229,12 @@ class Infer(unittest.TestCase):
         done = self.infer(status=1)
         self.assertIn('No space left', done.stderr)
 
+    def test_sigma(self):
+        self.refuse("isn't told how strong noise is", '--sigma', '20')
+        self.infer('--sigma', '0')
+        for value in ('51', '-1', '2.5'):
+            self.assertIn(f'"{value}"', self.infer('--sigma', value, status=2).stderr)
+
     def test_device(self):
         self.refuse('no device "cuda:7"', '--device', 'cuda:7')
         self.refuse('ref:0', '--device', 'cuda:7')

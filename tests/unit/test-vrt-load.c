@@ -170,6 +170,13 @@ static void list(struct vrt_sizes_visitor *visitor, enum vrt_sizes_kind kind, co
     snprintf(lister->names[lister->n_names++], sizeof(lister->names[0]), "%s", name);
 }
 
+/* Whether stages like this one, and levels of the flow, are tried by another tensor's name. */
+static bool is_repeated(const char *name)
+{
+    return (strncmp(name, "stage", 5) == 0 && !strchr("158", name[5])) ||
+           (strncmp(name, "spynet.basic_module.", 20) == 0 && name[20] != '5');
+}
+
 /* Whatever single tensor is missing or of another shape: the sentence says which, or, where sizes
  * are read from it, at least of which layer. */
 static void test_every_tensor(void)
@@ -187,7 +194,7 @@ static void test_every_tensor(void)
         for (int k = 0; k < lister.n_names; k++) {
             const char *name = lister.names[k];
 
-            if (i > 0 && strstr(name, ".blocks."))
+            if (is_repeated(name) || (i > 0 && strstr(name, ".blocks.")))
                 continue;
             vrt.left_out = name;
             expect_refused(&vrt, name);

@@ -13,6 +13,7 @@
 #define EXIT_USAGE 2
 #define N_RUNS_MAX 1000000
 #define N_THREADS_MAX 4096
+#define SIGMA_MAX 50
 
 static const char usage[] =
     "usage: vrt-infer --model MODEL --input X.npy --output Y.npy [OPTION]...\n";
@@ -26,6 +27,8 @@ static const char help[] =
     "  -d, --device DEVICE    cpu:0, ref:0, ...; a kind such as cpu; auto (the default)\n"
     "  -p, --precision P      f32 (the default), f16, bf16, or auto: the fastest of the device\n"
     "  -t, --threads N        threads of a CPU device; 0 (the default): every core\n"
+    "  -s, --sigma N          how strong the noise is, 0 (the default) to 50 of 255, for networks\n"
+    "                         that are told\n"
     "  -r, --repeat N         run it N times; the default is 1\n"
     "  -P, --profile          run it once more, op by op, and say what the time goes into\n"
     "  -j, --json             print one JSON object\n"
@@ -42,6 +45,7 @@ static const struct option options[] = {
     { "precision", required_argument, NULL, 'p' },
     { "threads", required_argument, NULL, 't' },
     { "repeat", required_argument, NULL, 'r' },
+    { "sigma", required_argument, NULL, 's' },
     { "profile", no_argument, NULL, 'P' },
     { "json", no_argument, NULL, 'j' },
     { "help", no_argument, NULL, 'h' },
@@ -101,6 +105,8 @@ static bool parse_option(int option, const char *value, struct command *command)
         return parse_precision(value, &params->precision);
     case 't':
         return parse_number(value, 0, N_THREADS_MAX, &params->n_threads);
+    case 's':
+        return parse_number(value, 0, SIGMA_MAX, &params->sigma);
     case 'r':
         return parse_number(value, 1, N_RUNS_MAX, &params->n_runs);
     case 'P':
@@ -124,7 +130,7 @@ static bool parse_line(int argc, char **argv, struct command *command)
     const struct vrt_infer_params *params = &command->params;
     int option, index = 0;
 
-    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:r:PjhV", options, &index)) >= 0) {
+    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:s:r:PjhV", options, &index)) >= 0) {
         if (option == '?')
             return false;
         if (!parse_option(option, optarg, command)) {

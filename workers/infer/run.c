@@ -42,6 +42,7 @@ struct run {
     struct vrt_arena arena;
     struct vrt_executor *executor;
     struct vrt_buffer *in, *out;
+    int n_frames;                   /* that are computed: those given, extended if too few */
 };
 
 /* What lies on the device goes before it, and the graph after the executor that was made of it. */
@@ -167,7 +168,11 @@ static int check_input(const struct run *run, const struct vrt_npy *x)
         return vrt_refuse(run->error, -EINVAL, E_INVALID,
                           "%s has %lld channels ([D,C,H,W]), where the network takes %d", path,
                           (long long)x->dims[1], info->in_channels);
-    report->out_dims[0] = report->in_dims[0];
+    if (info->max_frames && report->in_dims[0] != info->max_frames)
+        return vrt_refuse(run->error, -EINVAL, E_INVALID,
+                          "%s has %d frames, where the network takes %d at a time", path,
+                          report->in_dims[0], info->max_frames);
+    report->out_dims[0] = info->out_frames ? info->out_frames : report->in_dims[0];
     report->out_dims[1] = info->out_channels;
     report->out_dims[2] = report->in_dims[2] * info->scale;
     report->out_dims[3] = report->in_dims[3] * info->scale;
@@ -178,19 +183,21 @@ static int check_input(const struct run *run, const struct vrt_npy *x)
 static int prepare(struct run *run)
 {
     struct vrt_infer_report *report = run->report;
-    const int *in = report->in_dims, *out = report->out_dims;
+    const int *in = report->in_dims;
+    const struct vrt_shape shape = { run->n_frames, in[2], in[3], in[1] };
+    const struct vrt_network_use use = {
+        .dtype = report->dtype, .noise = (float)run->params->sigma / 255,
+    };
     size_t n_params;
     const struct vrt_param *params = vrt_network_params(run->network, &n_params);
 
     int r = vrt_graph_new(&run->graph);
     if (r < 0)
         return vrt_refuse_errno(run->error, r, "graph");
-    struct vrt_tensor x = vrt_graph_input(run->graph, VRT_DTYPE_F32,
-                                          (struct vrt_shape){ in[0], in[2], in[3], in[1] });
+    struct vrt_tensor x = vrt_graph_input(run->graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor y = vrt_graph_output(run->graph, VRT_DTYPE_F32,
-                                           (struct vrt_shape){ out[0], out[2], out[3], out[1] });
-    r = vrt_network_build(run->network, run->graph, &x, &y,
-                          &(struct vrt_network_use){ .dtype = report->dtype });
+                                           vrt_network_out_shape(run->network, shape));
+    r = vrt_network_build(run->network, run->graph, &x, &y, &use);
     if (r < 0)
         return vrt_refuse_errno(run->error, r, "graph");
 
@@ -307,25 +314,50 @@ static float *transpose(const float *src, int n, int64_t rows, int64_t columns)
     return result;
 }
 
+/* The input, channels last, played back and forth for as many frames as are computed: the last
+ * one twice. Return: a new array; NULL: no memory. */
+static float *extend(const struct run *run, const float *values)
+{
+    const int *in = run->report->in_dims, n = in[0];
+    const int64_t places = (int64_t)in[2] * in[3];
+    const size_t frame = (size_t)places * (size_t)in[1];
+    VRT_CLEANUP(vrt_freep) float *given = transpose(values, n, in[1], places);
+    float *all = malloc((size_t)run->n_frames * frame * sizeof(*all));
+
+    for (int i = 0; i < run->n_frames && given && all; i++) {
+        const int k = i % (2 * n);
+
+        memcpy(all + (size_t)i * frame, given + (size_t)(k < n ? k : 2 * n - 1 - k) * frame,
+               frame * sizeof(*all));
+    }
+    if (!given)
+        vrt_freep(&all);
+    return given ? all : NULL;
+}
+
 /* From the array read to the array to be written. */
 static int transform(struct run *run, const struct vrt_npy *x, struct vrt_npy *ret_y)
 {
     const int *in = run->report->in_dims, *out = run->report->out_dims;
+    const struct vrt_network_info *info = vrt_network_info(run->network);
     struct vrt_npy y = { .n_dims = 4, .n_elements = 1 };
 
     for (int i = 0; i < 4; i++) {
         y.dims[i] = out[i];
         y.n_elements *= out[i];
     }
-    VRT_CLEANUP(vrt_freep) float *x_last = transpose(x->data, in[0], in[1],
-                                                     (int64_t)in[2] * in[3]);
-    VRT_CLEANUP(vrt_freep) float *y_last = malloc((size_t)y.n_elements * sizeof(*y_last));
+    run->n_frames = VRT_MAX(in[0], info->min_frames);
+    const size_t n_x = (size_t)x->n_elements / (size_t)in[0] * (size_t)run->n_frames;
+    const size_t n_y = (size_t)y.n_elements / (size_t)out[0] *
+                       (size_t)(info->out_frames ? info->out_frames : run->n_frames);
+    VRT_CLEANUP(vrt_freep) float *x_last = extend(run, x->data);
+    VRT_CLEANUP(vrt_freep) float *y_last = malloc(n_y * sizeof(*y_last));
     if (!x_last || !y_last)
         return vrt_refuse_errno(run->error, vrt_raise(-ENOMEM), run->params->input);
 
     /* Touched now, the pages don't count as the network's. */
-    memset(y_last, 0, (size_t)y.n_elements * sizeof(*y_last));
-    int r = compute(run, x_last, (size_t)x->n_elements, y_last, (size_t)y.n_elements);
+    memset(y_last, 0, n_y * sizeof(*y_last));
+    int r = compute(run, x_last, n_x, y_last, n_y);
     if (r)
         return r;
     y.data = transpose(y_last, out[0], (int64_t)out[2] * out[3], out[1]);
@@ -348,7 +380,11 @@ static int run_between(struct run *run, const struct vrt_npy *x, struct vrt_npy_
         snprintf(run->report->description, sizeof(run->report->description), "%s",
                  info->description);
         run->report->n_parameters = info->n_parameters;
-        r = check_input(run, x);
+        if (run->params->sigma && !info->takes_noise)
+            r = vrt_refuse(run->error, -EINVAL, E_INVALID,
+                           "the network isn't told how strong noise is: leave --sigma out");
+        if (r == 0)
+            r = check_input(run, x);
     }
     if (r == 0)
         r = open_device(run);
