@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,9 @@ void vrt_args_init(struct vrt_args *args)
         .timeout_s = TIMEOUT_DEFAULT_S,
         .precision = VRT_JOB_PRECISION_AUTO,
         .codec = VRT_UNKNOWN,
+        .sigma = NAN,
+        .clip = VRT_UNKNOWN,
+        .clip_overlap = VRT_UNKNOWN,
         .tile = VRT_UNKNOWN,
         .overlap = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
@@ -95,6 +99,21 @@ static int set_int(const struct parsing *p, const struct vrt_option *o, const ch
     return 0;
 }
 
+static int set_number(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    char *end, printable[80];
+
+    double x = strtod(value, &end);
+    /* Written so that NaN, which strtod() knows, fails it. */
+    if (end == value || *end || !(x >= (double)o->min && x <= (double)o->max))
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID,
+                          "--%s: expected a number from %" PRId64 " to %" PRId64 ", got \"%s\"",
+                          o->name, o->min, o->max,
+                          vrt_printable(value, printable, sizeof(printable)));
+    *(double *)(void *)((char *)p->args + o->offset) = x;
+    return 0;
+}
+
 static int set_word(const struct parsing *p, const struct vrt_option *o, const char *value)
 {
     char known[120] = "", printable[80];
@@ -130,6 +149,8 @@ static int set(struct parsing *p, const struct vrt_option *o, const char *value)
         value = p->argv[p->next++];
     if (o->type == VRT_OPTION_INT)
         return set_int(p, o, value);
+    if (o->type == VRT_OPTION_NUMBER)
+        return set_number(p, o, value);
     if (o->type == VRT_OPTION_WORD)
         return set_word(p, o, value);
     *(const char **)member = value;

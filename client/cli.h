@@ -31,6 +31,7 @@ enum vrt_option_type {
     VRT_OPTION_FLAG,            /* bool */
     VRT_OPTION_TEXT,            /* const char * */
     VRT_OPTION_INT,             /* int64_t from min to max */
+    VRT_OPTION_NUMBER,          /* double from min to max */
     VRT_OPTION_WORD,            /* int: index into names */
 };
 
@@ -52,7 +53,10 @@ struct vrt_args {
     bool json, help, version;
 
     const char *model, *output, *device, *preset;
-    int precision, codec;
+    int precision, codec, tiling;
+    const char *scene_cuts;
+    double sigma;                               /* NAN: not given */
+    int64_t clip, clip_overlap;                 /* VRT_UNKNOWN: not given */
     int64_t tile, overlap, quality, priority;   /* VRT_UNKNOWN: not given, save priority */
     bool strict, overwrite, follow, dry_run;
     const char *size;

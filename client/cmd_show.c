@@ -136,12 +136,21 @@ static void show_recipe(const struct vrt_job_info *job)
 
     if (!job->has_recipe)
         return;
-    printf("  Recipe     clips of %" PRId64 " frames, ", recipe->clip_frames);
+    printf("  Recipe     clips of %" PRId64 " frames", recipe->clip_frames);
+    if (recipe->clip_overlap > 0)
+        printf(" sharing %" PRId64, recipe->clip_overlap);
+    printf(", ");
     if (tiled)
         printf("tiles of %" PRId64 "x%" PRId64 " overlapping by %" PRId64, recipe->tile_width,
                recipe->tile_height, recipe->overlap);
     else
         printf("not tiled");
+    if (recipe->tiling == VRT_JOB_TILING_OFFICIAL)
+        printf(", official");
+    if (recipe->scene_cuts > 0)
+        printf(", scene cuts from %g", recipe->scene_cuts);
+    if (recipe->sigma >= 0)
+        printf(", sigma %g", recipe->sigma);
     printf(", %s\n             %s", vrt_name_of(vrt_job_precision_names, recipe->precision),
            vrt_name_of(vrt_job_codec_names, recipe->codec));
     if (recipe->quality >= 0)

@@ -35,6 +35,16 @@ static const struct vrt_option options[] = {
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
     { "overlap", 0, VRT_OPTION_INT, offsetof(A, overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
+    { "clip", 0, VRT_OPTION_INT, offsetof(A, clip), 1, VRT_API_CLIP_MAX, .argument = "FRAMES",
+      .help = "length of a clip (default: by the network, as memory allows)" },
+    { "clip-overlap", 0, VRT_OPTION_INT, offsetof(A, clip_overlap), 0, VRT_API_CLIP_MAX / 2,
+      .argument = "FRAMES", .help = "frames that clips share (default: by the network)" },
+    { "tiling", 0, VRT_OPTION_WORD, offsetof(A, tiling), .names = vrt_job_tiling_names,
+      .argument = "RULE", .help = "blend, or official: as VRT's authors do (default: blend)" },
+    { "scene-cuts", 0, VRT_OPTION_TEXT, offsetof(A, scene_cuts), .argument = "HOW",
+      .help = "off, on, or a threshold up to 1: scenes end clips" },
+    { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, sigma), 0, VRT_API_SIGMA_MAX,
+      .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
     { "codec", 0, VRT_OPTION_WORD, offsetof(A, codec), .names = vrt_job_codec_names,
       .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
     { "quality", 0, VRT_OPTION_INT, offsetof(A, quality), 0, 51, .argument = "CRF",
@@ -113,6 +123,27 @@ static int open_files(const struct vrt_args *args, const char *input, const char
     return vrt_fold(r);
 }
 
+/* "off", "on" or a threshold; NULL: as configured. */
+static int take_scene_cuts(const char *text, double *ret_threshold, struct vrt_error *error)
+{
+    char *end, printable[80];
+    double x;
+
+    if (!text)
+        return 0;
+    x = strtod(text, &end);
+    if (strcmp(text, "on") == 0)
+        x = VRT_API_SCENE_CUTS;
+    else if (strcmp(text, "off") == 0)
+        x = 0;
+    else if (end == text || *end || !(x > 0 && x <= 1))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--scene-cuts: expected off, on or a "
+                          "number over 0, at most 1, got \"%s\"",
+                          vrt_printable(text, printable, sizeof(printable)));
+    *ret_threshold = x;
+    return 0;
+}
+
 /* The request's body, and the descriptors in its order. */
 static int make_request(const struct vrt_args *args, const char *input, const char *output,
                         const struct opened *o, struct vrt_job_request *q,
@@ -136,6 +167,12 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
         r = take_text(args->device, "device", q->device, sizeof(q->device), error);
     if (r == 0 && args->preset)
         r = take_text(args->preset, "preset", q->preset, sizeof(q->preset), error);
+    if (r == 0)
+        r = take_scene_cuts(args->scene_cuts, &q->scene_cuts, error);
+    q->clip = args->clip;
+    q->clip_overlap = args->clip_overlap;
+    q->tiling = args->tiling;
+    q->sigma = args->sigma;
     q->precision = args->precision;
     q->codec = args->codec;
     q->tile = args->tile;

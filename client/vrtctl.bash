@@ -74,6 +74,9 @@ _vrtctl() {
         return
         ;;
     -s | --socket | -o | --output) compopt -o default; return ;;
+    --tiling) _vrtctl_words 'blend official' "$current"; return ;;
+    --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
+    --clip | --clip-overlap | --sigma) return ;;
     --tile | --overlap | --quality | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
@@ -84,8 +87,8 @@ _vrtctl() {
             version' "$current"
         ;;
     submit:-*)
-        _vrtctl_words "--model --output --device --precision --tile --overlap --codec --quality
-            --preset --priority --strict --overwrite --dry-run --follow $common" "$current"
+        _vrtctl_words "--model --output --device --precision --tile --overlap --clip
+            --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset --priority --strict --overwrite --dry-run --follow $common" "$current"
         ;;
     submit:*) compopt -o default ;;
     profile:-*)

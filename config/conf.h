@@ -35,6 +35,7 @@ struct vrt_conf {
         int codec;                              /* enum vrt_job_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
+        bool scene_cuts;                        /* where a scene ends, a clip does */
         int64_t max_running;                    /* jobs at a time */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */

@@ -44,6 +44,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, quality_h264, 0, 51, "18"),
     INT(jobs, quality_hevc, 0, 51, "20"),
     TEXT(jobs, preset, "medium"),
+    BOOL(jobs, scene_cuts, "on"),
     INT(jobs, max_running, 1, 64, "2"),
     INT(jobs, max_queued, 1, 100000, "1000"),
     INT(jobs, history, 0, 100000, "1000"),

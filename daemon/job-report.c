@@ -54,6 +54,11 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->reproducible = found->reproducible;
     info->has_recipe = true;
     info->recipe.clip_frames = found->recipe.clip_frames;
+    info->recipe.clip_overlap = found->recipe.clip_overlap;
+    info->recipe.tiling = found->recipe.tiling == VRT_TILING_OFFICIAL ? VRT_JOB_TILING_OFFICIAL :
+                                                                        VRT_JOB_TILING_BLEND;
+    info->recipe.scene_cuts = found->recipe.scene_threshold;
+    info->recipe.sigma = found->network->takes_noise ? found->recipe.sigma : NAN;
     info->recipe.tile_width = found->recipe.tile_w;
     info->recipe.tile_height = found->recipe.tile_h;
     info->recipe.overlap = found->recipe.overlap;

@@ -63,7 +63,7 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     vrt_pipeline_warn_all(pipeline, &admission->warnings);
 
     const struct vrt_network_info *network = vrt_network_info(admission->network);
-    pipeline->work->noise = admission->recipe.noise;
+    pipeline->work->noise = vrt_recipe_noise(&admission->recipe);
     pipeline->work->needs = vrt_recipe_tile_needs(&admission->recipe, network);
     pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
     pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,

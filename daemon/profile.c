@@ -363,7 +363,7 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
     profile->work->rule = vrt_recipe_rule(recipe, network);
-    profile->work->noise = recipe->noise;
+    profile->work->noise = vrt_recipe_noise(recipe);
     profile->work->needs = vrt_recipe_tile_needs(recipe, network);
     profile->work->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
     profile->exact_grid = params->tile > 0;

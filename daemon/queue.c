@@ -18,6 +18,7 @@
 #include "daemon/queue.h"
 
 #include <errno.h>
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,6 +298,27 @@ static void look(uv_work_t *work)
         vrt_error_set_field(&admission->error, "model");
 }
 
+/* What is asked of a network that sees clips. */
+static struct vrt_clip_wishes clip_wishes(const struct vrt_queue *queue,
+                                          const struct vrt_job_request *request)
+{
+    struct vrt_clip_wishes wishes = {
+        .frames = request->clip == VRT_UNKNOWN ? 0 : (int)request->clip,
+        .has_overlap = request->clip_overlap != VRT_UNKNOWN,
+        .overlap = (int)request->clip_overlap,
+        .tiling = request->tiling == VRT_JOB_TILING_OFFICIAL ? VRT_TILING_OFFICIAL :
+                                                               VRT_TILING_BLEND,
+        .has_sigma = !isnan(request->sigma),
+        .sigma = request->sigma,
+    };
+
+    if (!isnan(request->scene_cuts))
+        wishes.scene_threshold = request->scene_cuts > 0 ? request->scene_cuts : -1;
+    else if (!queue->params.scene_cuts)
+        wishes.scene_threshold = -1;
+    return wishes;
+}
+
 /* The pipeline of a job whose files and model were looked at. Return: 0, -errno. */
 static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error *error)
 {
@@ -322,6 +344,7 @@ static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error
         .precision = vrt_job_precision_of(request->precision),
         .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,
         .overlap = request->overlap == VRT_UNKNOWN ? -1 : (int)request->overlap,
+        .clip = clip_wishes(admission->queue, request),
         .codec = vrt_job_codec_names[job->info.recipe.codec],
         .preset = job->info.recipe.preset,
         .quality = (int)job->info.recipe.quality,

@@ -32,6 +32,7 @@ struct vrt_queue_params {
     int max_running, history;
     int fallback;                       /* enum vrt_fallback */
     /* What a request may leave open. */
+    bool scene_cuts;
     int codec;                          /* enum vrt_job_codec */
     int64_t quality[VRT_JOB_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
     const char *preset;                 /* lives as long as the queue */

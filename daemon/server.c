@@ -143,6 +143,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
         .fallback = fallback_of(conf->devices.fallback),
+        .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
         .quality = {
             [VRT_JOB_CODEC_H264] = conf->jobs.quality_h264,

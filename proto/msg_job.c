@@ -37,6 +37,12 @@ const char *const vrt_job_precision_names[] = {
     [VRT_JOB_PRECISION_COUNT] = NULL,
 };
 
+const char *const vrt_job_tiling_names[] = {
+    [VRT_JOB_TILING_BLEND] = "blend",
+    [VRT_JOB_TILING_OFFICIAL] = "official",
+    [VRT_JOB_TILING_COUNT] = NULL,
+};
+
 const char *const vrt_job_codec_names[] = {
     [VRT_JOB_CODEC_H264] = "h264",
     [VRT_JOB_CODEC_HEVC] = "hevc",
@@ -78,6 +84,11 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
     VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
     VRT_FIELD_INT(T, overlap, NULLABLE, 0, VRT_API_OVERLAP_MAX),
+    VRT_FIELD_INT(T, clip, NULLABLE, 1, VRT_API_CLIP_MAX),
+    VRT_FIELD_INT(T, clip_overlap, NULLABLE, 0, VRT_API_CLIP_MAX / 2),
+    VRT_FIELD_ENUM(T, tiling, 0, vrt_job_tiling_names),
+    VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
+    VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
     VRT_FIELD_ENUM(T, codec, NULLABLE, vrt_job_codec_names),
     VRT_FIELD_INT(T, quality, NULLABLE, 0, 51),     /* the scale of H.264 and HEVC */
     VRT_FIELD_TEXT(T, preset, NULLABLE),
@@ -130,9 +141,13 @@ static const struct vrt_field stage_fields[] = {
 #define T struct vrt_job_recipe
 const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, clip_frames, NULLABLE),
+    COUNT(T, clip_overlap, NULLABLE),
     COUNT(T, tile_width, NULLABLE),
     COUNT(T, tile_height, NULLABLE),
     COUNT(T, overlap, NULLABLE),
+    VRT_FIELD_ENUM(T, tiling, 0, vrt_job_tiling_names),
+    VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
+    VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
     VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
     VRT_FIELD_ENUM(T, codec, 0, vrt_job_codec_names),
     COUNT(T, quality, NULLABLE),

@@ -37,6 +37,12 @@ enum vrt_job_codec {
     VRT_JOB_CODEC_COUNT,
 };
 
+enum vrt_job_tiling {
+    VRT_JOB_TILING_BLEND,
+    VRT_JOB_TILING_OFFICIAL,
+    VRT_JOB_TILING_COUNT,
+};
+
 /* A file of the submitter's: a descriptor that came with the request, and what to call it. */
 struct vrt_file_ref {
     int64_t fd;                             /* 0: the first that was sent; VRT_UNKNOWN: none */
@@ -51,6 +57,10 @@ struct vrt_job_request {
     int precision;                          /* enum vrt_job_precision */
     int64_t tile;                           /* pixels of the input; unknown: as memory allows */
     int64_t overlap;                        /* likewise; unknown: from the network */
+    int64_t clip, clip_overlap;             /* frames; unknown: by the network and memory */
+    int tiling;                             /* enum vrt_job_tiling */
+    double scene_cuts;                      /* threshold; 0: off; NAN: as configured */
+    double sigma;                           /* of the noise, where white is 255; NAN: not said */
     int codec;                              /* enum vrt_job_codec; unknown: as configured */
     int64_t quality;                        /* the codec's CRF; unknown: as configured */
     char preset[VRT_API_WORD_BYTES];        /* "": as configured */
@@ -81,7 +91,10 @@ struct vrt_job_stages {
 
 /* Chosen once, when the job is admitted. */
 struct vrt_job_recipe {
-    int64_t clip_frames, tile_width, tile_height, overlap;
+    int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
+    int tiling;                             /* enum vrt_job_tiling */
+    double scene_cuts;                      /* threshold; 0: off */
+    double sigma;                           /* NAN: the network isn't told */
     int precision;                          /* never auto */
     int codec;
     int64_t quality;
@@ -133,6 +146,7 @@ struct vrt_job_info {
 /* Each ended by NULL, by the enums above. */
 extern const char *const vrt_job_state_names[];
 extern const char *const vrt_job_precision_names[];
+extern const char *const vrt_job_tiling_names[];
 extern const char *const vrt_job_codec_names[];
 
 extern const struct vrt_field vrt_job_request_fields[];

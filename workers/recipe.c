@@ -55,6 +55,11 @@ void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames)
     recipe->clip_overlap = VRT_MIN(recipe->clip_overlap, clip_frames / 2);
 }
 
+float vrt_recipe_noise(const struct vrt_recipe *recipe)
+{
+    return (float)(recipe->sigma / 255);
+}
+
 /* `overlap`: of tiles; -1: the default. */
 static struct vrt_tile_needs tile_needs(const struct vrt_network_info *network,
                                         enum vrt_tiling tiling, int overlap)
@@ -147,7 +152,7 @@ static int choose_noise(const struct vrt_recipe_params *params, struct vrt_recip
     const struct vrt_clip_wishes *clip = &params->clip;
 
     if (network->takes_noise == clip->has_sigma) {
-        recipe->noise = clip->has_sigma ? (float)(clip->sigma / 255) : 0;
+        recipe->sigma = clip->has_sigma ? clip->sigma : 0;
         return 0;
     }
     vrt_error_set_field(error, "sigma");

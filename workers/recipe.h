@@ -37,7 +37,8 @@ struct vrt_recipe {
     int clip_overlap;               /* frames that clips share */
     enum vrt_tiling tiling;
     double scene_threshold;         /* 0: no cuts */
-    float noise;                    /* as of struct vrt_network_use */
+    double sigma;                   /* of the noise, where white is 255; 0 where the network isn't
+                                     * told */
     int64_t segment_frames;         /* frames of a segment: whole shards */
     int tile_w, tile_h;             /* in input pixels; the frame's size where it isn't cut */
     int overlap;                    /* input pixels of context on a tile's inner sides; of tiles
@@ -73,6 +74,9 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
 
 /* Makes clips shorter, for devices that hold no longer ones: what they share with them. */
 void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames);
+
+/* The same noise, as of struct vrt_network_use. */
+float vrt_recipe_noise(const struct vrt_recipe *recipe);
 
 /* What tiles of this recipe need of their grid. */
 struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,

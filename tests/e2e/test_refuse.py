@@ -136,10 +136,20 @@ class RefusedOutput(harness.Case):
     def test_unknown_options(self):
         for arguments, says in [(['--frobnicate'], '--frobnicate'), (['--codec', 'vp3'], 'codec'),
                                 (['--precision', 'f31'], 'precision'), (['--tile', '-4'], 'tile'),
-                                (['--quality', 'best'], 'quality')]:
+                                (['--quality', 'best'], 'quality'), (['--sigma', 'much'], 'sigma'),
+                                (['--scene-cuts', '1.5'], 'scene-cuts'),
+                                (['--clip', '0'], 'clip'), (['--tiling', 'round'], 'tiling')]:
             done = self.vrtctl('submit', *arguments, self.source, status=None)
             self.assertIn(done.returncode, (1, 2))
             self.assertIn(says, done.stderr)
+
+    def test_clips(self):
+        """Of a network that restores frame by frame nothing can be asked of clips."""
+        for arguments, says in [(['--clip', '8'], 'leave clip out'), (['--sigma', '9'], 'sigma'),
+                                (['--clip-overlap', '2'], 'leave clip_overlap out'),
+                                (['--tiling', 'official'], 'leave tiling out')]:
+            self.refused('submit', *arguments, '--output', self.path('x.mkv'), self.source,
+                         says=says)
 
     def test_precision(self):
         """No CPU computes in f16."""

@@ -32,7 +32,7 @@ static json_t *fields_json(const struct vrt_field *fields)
                                  "nullable", f->flags & VRT_FIELD_NULLABLE);
         if (f->fields)
             json_object_set_new(line, "fields", fields_json(f->fields));
-        if (f->type == VRT_FIELD_INT && f->max != INT64_MAX) {
+        if ((f->type == VRT_FIELD_INT || f->type == VRT_FIELD_DOUBLE) && f->max != INT64_MAX) {
             json_object_set_new(line, "minimum", json_integer(f->min));
             json_object_set_new(line, "maximum", json_integer(f->max));
         }

@@ -75,6 +75,10 @@ static void test_request(void)
     expect_int(q.precision, VRT_JOB_PRECISION_AUTO);
     expect_int(q.tile, VRT_UNKNOWN);
     expect_int(q.overlap, VRT_UNKNOWN);
+    expect_int(q.clip, VRT_UNKNOWN);
+    expect_int(q.clip_overlap, VRT_UNKNOWN);
+    expect_int(q.tiling, VRT_JOB_TILING_BLEND);
+    expect_true(isnan(q.scene_cuts) && isnan(q.sigma));
     expect_int(q.codec, VRT_UNKNOWN);
     expect_int(q.quality, VRT_UNKNOWN);
     expect_str(q.preset, "");
@@ -82,11 +86,18 @@ static void test_request(void)
     expect_true(!q.strict && !q.overwrite);
 
     expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
-                     "\"precision\":\"bf16\",\"tile\":256,\"overlap\":0,\"codec\":\"ffv1\","
+                     "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
+                     "\"sigma\":12.5,\"precision\":\"bf16\",\"tile\":256,"
+                     "\"overlap\":0,\"codec\":\"ffv1\","
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
     expect_int(q.tile, 256);
+    expect_int(q.clip, 16);
+    expect_int(q.clip_overlap, 0);
+    expect_int(q.tiling, VRT_JOB_TILING_OFFICIAL);
+    expect_near(q.scene_cuts, 0.25, 0);
+    expect_near(q.sigma, 12.5, 0);
     expect_int(q.codec, VRT_JOB_CODEC_FFV1);
     expect_int(q.priority, -100);
     expect_true(q.strict && q.overwrite);
@@ -113,6 +124,11 @@ static void test_request_refusals(void)
         { "{" FILES ",\"priority\":\"high\"}", "priority",
           "priority: expected an integer from -100 to 100, got a string" },
         { "{" FILES ",\"tile\":31}", "tile", "from 32 to 16384, got 31" },
+        { "{" FILES ",\"clip\":129}", "clip", "from 1 to 128, got 129" },
+        { "{" FILES ",\"clip_overlap\":-1}", "clip_overlap", "from 0 to 64" },
+        { "{" FILES ",\"tiling\":\"hard\"}", "tiling", "blend" },
+        { "{" FILES ",\"scene_cuts\":1.5}", "scene_cuts", "from 0 to 1" },
+        { "{" FILES ",\"sigma\":51}", "sigma", "from 0 to 50" },
         { "{" FILES ",\"quality\":true}", "quality", "from 0 to 51, got true" },
         { "{" FILES ",\"codec\":\"vp3\"}", "codec", "\"h264\", \"hevc\" or \"ffv1\"" },
         { "{" FILES ",\"strict\":\"yes\"}", "strict", "expected true or false" },

@@ -299,7 +299,7 @@ static void test_compact_variants(void)
                 continue;
             fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
             float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                   (struct vrt_shape){ 1, h, w, c->channels }, x);
+                                           (struct vrt_shape){ 1, h, w, c->channels }, x);
             expect_equal(y, &wanted);
             free(y);
         }
@@ -339,7 +339,7 @@ static void test_esrgan_variants(void)
                 continue;
             fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
             float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                   (struct vrt_shape){ 1, h, w, e->out }, x);
+                                           (struct vrt_shape){ 1, h, w, e->out }, x);
             expect_equal(y, &wanted);
             free(y);
         }
@@ -374,9 +374,9 @@ static void test_padding(void)
             padded[(c * hp + y) * wp + z] = x[(c * h + fold_y) * w + fold_z];
         }
         float *y = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
-                               (struct vrt_shape){ 1, h, w, 3 }, x);
+                                       (struct vrt_shape){ 1, h, w, 3 }, x);
         float *whole = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
-                                   (struct vrt_shape){ 1, hp, wp, 3 }, padded);
+                                           (struct vrt_shape){ 1, hp, wp, 3 }, padded);
         for (int c = 0; c < 3; c++)
         for (int a = 0; a < h; a++)
         for (int b = 0; b < w; b++)
@@ -406,7 +406,7 @@ static int measure_reach(const struct vrt_network *network, int size)
         expect_true(x);
         x[at_y * size + at_x] = 1;
         float *y = fixture_run_network(network, "ref:0", VRT_DTYPE_F32,
-                               (struct vrt_shape){ 1, size, size, info->in_channels }, x);
+                                       (struct vrt_shape){ 1, size, size, info->in_channels }, x);
         for (int i = 0; i < out * out; i++) {
             int dy = abs(i / out / info->scale - at_y), dx = abs(i % out / info->scale - at_x);
 
@@ -487,10 +487,10 @@ static void test_frames(void)
         if (!fixture_has_device(devices[k]))
             continue;
         float *all = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                 (struct vrt_shape){ 3, h, w, 3 }, x);
+                                         (struct vrt_shape){ 3, h, w, 3 }, x);
         for (int d = 0; d < 3; d++) {
             float *one = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                     (struct vrt_shape){ 1, h, w, 3 }, x + d * n_in);
+                                             (struct vrt_shape){ 1, h, w, 3 }, x + d * n_in);
             expect_true(memcmp(one, all + d * n_out, (size_t)n_out * sizeof(float)) == 0);
             free(one);
         }

@@ -89,7 +89,7 @@ static void compare(const struct trial *trial, const char *input, struct vrt_net
         .tile_h = recipe->tile_h,
         .tile_overlap = recipe->overlap,
         .official = recipe->tiling == VRT_TILING_OFFICIAL,
-        .noise = recipe->noise,
+        .noise = vrt_recipe_noise(recipe),
         .cuts = trial->cuts,
     };
     struct vrt_frame *in[N_MAX], *out[N_MAX], *wanted[N_MAX];

@@ -285,10 +285,20 @@ class Submit(Case):
             'input': {'fd': 0, 'name': 'video.mp4'},
             'output': {'fd': 1, 'name': 'video.restored.mp4'},
             'model': {'fd': None, 'name': ''}, 'device': 'cpu:0,cpu:1', 'precision': 'auto',
-            'tile': 64, 'overlap': None, 'codec': 'hevc', 'quality': None, 'preset': None,
+            'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
+            'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False})
         with open(self.path('video.restored.mp4'), 'rb') as f:
             self.assertEqual(f.read(), b'result')
+
+    def test_clips(self):
+        self.serve(self.accepts)
+        for cuts, wanted in (('off', 0), ('on', 0.08), ('0.3', 0.3)):
+            self.run_it('submit', '--clip', 16, '--clip-overlap', 0, '--tiling', 'official',
+                        '--sigma', 12.5, '--scene-cuts', cuts, '--overwrite', 'video.mp4')
+            seen = self.seen.json()
+            self.assertEqual([seen['clip'], seen['clip_overlap'], seen['tiling'], seen['sigma'],
+                              seen['scene_cuts']], [16, 0, 'official', 12.5, wanted])
 
     def test_warnings(self):
         """Who leaves after submitting is told what was found so far."""
