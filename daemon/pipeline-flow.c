@@ -63,10 +63,13 @@ static int live_max(const struct vrt_pipeline *pipeline)
 {
     int places = VRT_SCHED_IN_FLIGHT * n_devices_in(pipeline->devices);
     int64_t live = 3 * places + READY_SPARE + DECODING_MAX;
-    int64_t shard_bytes = (int64_t)(vrt_frame_format_size_bytes(&pipeline->work->in) +
-                                    vrt_frame_format_size_bytes(&pipeline->work->out)) *
-                          pipeline->info.recipe.clip_frames;
+    const struct vrt_recipe *recipe = &pipeline->info.recipe;
+    const struct vrt_frame_format *in = &pipeline->work->in, *out = &pipeline->work->out;
+    int64_t shard_bytes = (int64_t)(vrt_frame_format_size_bytes(in) +
+                                    vrt_frame_format_size_bytes(out)) * recipe->clip_frames;
 
+    /* What it shares with both neighbours is kept as pictures until those are there. */
+    shard_bytes += (int64_t)vrt_picture_bytes(out->width, out->height) * 2 * recipe->clip_overlap;
     if (!pipeline->info.reproducible)
         live = VRT_MAX(live, VRT_MIN(AHEAD_BYTES / shard_bytes, AHEAD_MAX));
     return (int)VRT_MAX(places + READY_SPARE, VRT_MIN(live, LIVE_BYTES / shard_bytes));

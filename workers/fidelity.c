@@ -17,6 +17,13 @@
 #include "engine/graph.h"
 
 #define SIDE 64
+
+/* Pixels from one frame to the next, for networks that look at several. */
+#define MOTION 2
+
+/* For networks that are told how much noise there is. */
+#define NOISE 0.1f
+
 #define EQUAL_DB 200.0
 
 /* One network on one picture in one precision. */
@@ -27,12 +34,24 @@ struct trial {
     size_t n_in, n_out;                 /* floats */
 };
 
-static void draw(float *picture, int channels)
+/* What the network is shown: as many frames as it looks at together. */
+static struct vrt_shape shape_of(const struct vrt_network *network)
 {
-    uint32_t noise = 1;
+    const struct vrt_network_info *info = vrt_network_info(network);
+    int frames = VRT_MAX(VRT_MAX(info->window_frames, info->min_frames), 1);
+
+    if (info->max_frames)
+        frames = VRT_MIN(frames, info->max_frames);
+    return (struct vrt_shape){ frames, SIDE, SIDE, info->in_channels };
+}
+
+/* One frame: it moves by a few pixels from one to the next. */
+static void draw(float *picture, int channels, int frame)
+{
+    uint32_t noise = (uint32_t)frame + 1;
 
     for (int y = 0; y < SIDE; y++) {
-        for (int x = 0; x < SIDE; x++) {
+        for (int x = MOTION * frame; x < SIDE + MOTION * frame; x++) {
             for (int c = 0; c < channels; c++) {
                 double v = 0.45 + 0.25 * sin(0.11 * x + 0.6 * c) * cos(0.07 * y - 0.4 * c);
                 v += x + y > SIDE ? 0.15 : 0;
@@ -86,19 +105,17 @@ static int run_graph(const struct trial *trial, struct vrt_graph *graph,
 static int run_network(const struct trial *trial, struct vrt_replica *replica,
                        enum vrt_dtype dtype, float *out)
 {
-    const struct vrt_network_info *info = vrt_network_info(trial->network);
+    const struct vrt_network_use use = { .dtype = dtype, .noise = NOISE };
+    struct vrt_shape shape = shape_of(trial->network);
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
-    int side = SIDE * info->scale;
     int r = vrt_graph_new(&graph);
 
     if (r)
         return vrt_fold(r);
-    struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32,
-                                          (struct vrt_shape){ 1, SIDE, SIDE, info->in_channels });
+    struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32,
-                                           (struct vrt_shape){ 1, side, side, info->out_channels });
-    r = vrt_network_build(trial->network, graph, &x, &y,
-                          &(struct vrt_network_use){ .dtype = dtype });
+                                           vrt_network_out_shape(trial->network, shape));
+    r = vrt_network_build(trial->network, graph, &x, &y, &use);
     return r ? vrt_fold(r) : run_graph(trial, graph, replica, out);
 }
 
@@ -119,9 +136,9 @@ static double psnr(const float *a, const float *b, size_t n)
 int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_params *params,
                          double *ret_db)
 {
-    const struct vrt_network_info *info = vrt_network_info(params->network);
-    size_t n_in = (size_t)SIDE * SIDE * (size_t)info->in_channels;
-    size_t n_out = (size_t)SIDE * SIDE * (size_t)(info->scale * info->scale * info->out_channels);
+    struct vrt_shape shape = shape_of(params->network);
+    size_t n_in = (size_t)vrt_shape_count(shape);
+    size_t n_out = (size_t)vrt_shape_count(vrt_network_out_shape(params->network, shape));
     VRT_CLEANUP(vrt_freep) float *picture = malloc(n_in * sizeof(float));
     VRT_CLEANUP(vrt_freep) float *a = malloc(n_out * sizeof(float));
     VRT_CLEANUP(vrt_freep) float *b = malloc(n_out * sizeof(float));
@@ -130,7 +147,8 @@ int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_pa
 
     if (!picture || !a || !b)
         return vrt_raise(-ENOMEM);
-    draw(picture, info->in_channels);
+    for (int i = 0; i < shape.d; i++)
+        draw(picture + n_in / (size_t)shape.d * (size_t)i, shape.c, i);
     r = run_network(&trial, params->full, VRT_DTYPE_F32, a);
     if (!r)
         r = run_network(&trial, params->reduced, params->dtype, b);

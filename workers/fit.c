@@ -69,25 +69,23 @@ static bool fits(const struct search *search, const struct vrt_fit *fit)
 /* The coarsest of the grids that fits clips of so many frames. Return: as vrt_fit_find(). */
 static int find_grid(struct search *search, int frames, struct vrt_fit *ret_fit)
 {
+    /* What is below `low` doesn't fit, what is from `high` on does. */
     int low = 0, high = search->n_grids - 1;
-    int r = plan(search, 0, frames, ret_fit);
+    int r = plan(search, high, frames, ret_fit);
 
-    if (r || fits(search, ret_fit) || high == 0)
-        return r ? vrt_fold(r) : fits(search, ret_fit) ? 0 : -ENOSPC;
-    r = plan(search, high, frames, ret_fit);
     if (r || !fits(search, ret_fit))
         return r ? vrt_fold(r) : -ENOSPC;
-    while (high - low > 1) {
+    /* Mostly the first one does; it is tried before those between. */
+    for (int at = 0; low < high; at = (low + high) / 2) {
         struct vrt_fit fit;
-        int middle = (low + high) / 2;
-        r = plan(search, middle, frames, &fit);
+        r = plan(search, at, frames, &fit);
         if (r)
             return vrt_fold(r);
         if (fits(search, &fit)) {
-            high = middle;
+            high = at;
             *ret_fit = fit;
         } else {
-            low = middle;
+            low = at + 1;
         }
     }
     return 0;

@@ -256,6 +256,25 @@ static void test_refusals(void)
     }
 }
 
+/* A network that makes one frame of several restores none. */
+static void test_interpolation(void)
+{
+    struct vrt_fixture vrt = { .sizes = vrt_fixture_small(), .seed = 7,
+                               .flow_gain = RULE_FLOW_STEADY };
+    const struct trial trial = { .n = 6 };
+    struct fixture f = { .seed = 7 };
+    struct flow_job job;
+
+    vrt.sizes.n_up = vrt.sizes.distances = vrt.sizes.offset_groups = vrt.sizes.n_single = 0;
+    vrt.sizes.frames = 4;
+    fixture_add_vrt(&f, &vrt);
+    struct vrt_network *network = fixture_network(&f);
+    restore(&trial, video(6, 64, 64), network, 1, &job);
+    expect_true(!job.was_admitted);
+    expect_contains(job.error.message, "vrt-infer runs such a network");
+    vrt_network_unref(network);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -266,6 +285,7 @@ int main(int argc, char **argv)
         { "scenes", test_scenes },
         { "devices-agree", test_devices_agree },
         { "refusals", test_refusals },
+        { "interpolation", test_interpolation },
     };
 
     fixture_init();
