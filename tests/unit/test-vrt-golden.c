@@ -369,31 +369,8 @@ static void check_f32(struct play *p, const char *device)
     }
 }
 
-/*
- * What bf16 keeps of each case, in dB: what was measured, less one. Attention alone loses 0.7 % in
- * the first stage; with weights by rule, every later one about doubles what it is given, and the
- * gates and offsets of a network that wasn't trained are at their most sensitive. Whether a real
- * network may run in bf16 is measured before it does.
- */
-static double find_floor(const char *name)
-{
-    static const struct {
-        const char *name;
-        double psnr;
-    } floors[] = {
-        { "vrt/vfi", 54.9 }, { "vrt/sr-pa6", 51.5 }, { "vrt/sr-pa4", 48.3 },
-        { "vrt/sr-pa2", 47 }, { "vrt/sr-pa2-odd", 46.4 }, { "vrt/deblur", 40.5 },
-        { "vrt/denoise", 33.9 },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(floors); i++)
-        if (strcmp(floors[i].name, name) == 0)
-            return floors[i].psnr;
-    test_fail("%s has no floor for bf16", name);
-}
-
 /* Against the device's own f32: what the shorter type costs, and nothing else. */
-static void check_bf16(struct play *p, const char *device, const char *name)
+static void check_bf16(struct play *p, const char *device)
 {
     double worst = 0, low = 1e30, high = -1e30, sum = 0;
 
@@ -415,7 +392,8 @@ static void check_bf16(struct play *p, const char *device, const char *name)
     const double relative = worst / fmax(fabs(low), fabs(high));
     const double psnr = 20 * log10(high - low) - 10 * log10(sum / (double)n);
     fprintf(stderr, "    bf16: %.2g relative, %.1f dB\n", relative, psnr);
-    expect_true(psnr >= find_floor(name));
+    expect_true(relative < 2e-2);
+    expect_true(psnr >= 50);
 }
 
 int main(int argc, char **argv)
@@ -430,7 +408,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", argv[i]);
         open_case(&p, argv[i]);
         if (strcmp(argv[2], "bf16") == 0)
-            check_bf16(&p, argv[1], argv[i]);
+            check_bf16(&p, argv[1]);
         else
             check_f32(&p, argv[1]);
         close_case(&p);

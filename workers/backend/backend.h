@@ -83,6 +83,7 @@ enum vrt_param_use {
     VRT_PARAM_WEIGHT,               /* of a conv2d [O,I,K,K] or a linear layer [O,I] */
     VRT_PARAM_WEIGHT_F32,           /* the same, f32 whatever the replica's type */
     VRT_PARAM_WEIGHT_DEFORM,        /* of a deform_conv2d [O,I/groups,3,3] */
+    VRT_PARAM_WEIGHT_DEFORM_F32,    /* the same, f32 whatever the replica's type */
     VRT_PARAM_TABLE,                /* numbers that are added: f32 */
     VRT_PARAM_USE_COUNT,
 };
@@ -101,6 +102,23 @@ struct vrt_binding {
     struct vrt_buffer *buffer;
     size_t offset_bytes;            /* added to the tensors' own offsets */
 };
+
+/* Whether a device keeps a param of this use as f32 whatever the replica's type. */
+static inline bool vrt_param_use_is_f32(enum vrt_param_use use)
+{
+    return use == VRT_PARAM_WEIGHT_F32 || use == VRT_PARAM_WEIGHT_DEFORM_F32 ||
+           use == VRT_PARAM_TABLE;
+}
+
+/* The use of which `use` is the variant in f32, or itself. */
+static inline enum vrt_param_use vrt_param_use_plain(enum vrt_param_use use)
+{
+    switch (use) {
+    case VRT_PARAM_WEIGHT_F32: return VRT_PARAM_WEIGHT;
+    case VRT_PARAM_WEIGHT_DEFORM_F32: return VRT_PARAM_WEIGHT_DEFORM;
+    default: return use;
+    }
+}
 
 #define VRT_SLOT_ARENA 0            /* bindings[k] is slot 1 + k */
 

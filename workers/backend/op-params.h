@@ -10,7 +10,7 @@
 struct vrt_op_param {
     const char *name;               /* "weight", "qkv bias": as messages call it */
     int index;                      /* in the replica */
-    enum vrt_param_use use;         /* WEIGHT stands for WEIGHT_F32 as well */
+    enum vrt_param_use use;         /* WEIGHT and WEIGHT_DEFORM stand for their _F32 */
     int n_dims;
     int dims[4];
 };

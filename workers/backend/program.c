@@ -29,10 +29,8 @@ static bool param_fits(const struct vrt_replica *replica, const struct vrt_op_pa
     if (!replica || want->index < 0 || (size_t)want->index >= replica->n_params)
         return false;
     const struct vrt_param *param = &replica->params[want->index];
-    const bool is_weight = param->use == VRT_PARAM_WEIGHT || param->use == VRT_PARAM_WEIGHT_F32;
     return param->n_dims == want->n_dims &&
-           (param->n_dims == 1 || param->use == want->use ||
-            (is_weight && want->use == VRT_PARAM_WEIGHT)) &&
+           (param->n_dims == 1 || vrt_param_use_plain(param->use) == want->use) &&
            memcmp(param->dims, want->dims, (size_t)want->n_dims * sizeof(want->dims[0])) == 0;
 }
 
@@ -51,7 +49,7 @@ static int check_params(const struct vrt_op *op, const struct vrt_replica *repli
         return 0;
     const struct vrt_param *weight = &replica->params[op->conv2d.weight];
     const enum vrt_dtype dtype =
-        weight->use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : replica->dtype;
+        vrt_param_use_is_f32(weight->use) ? VRT_DTYPE_F32 : replica->dtype;
     if (op->in[0].dtype != dtype)
         return refuse_op(op, "the input's type is not the weight's");
     return 0;

@@ -27,9 +27,9 @@ struct run {
     struct vrt_tensor flows;        /* of these pairs: [n,h,w,2*distances] */
 };
 
-static struct vrt_tensor new_tensor(const struct run *run, enum vrt_dtype dtype, int channels)
+static struct vrt_tensor new_tensor(const struct run *run, int channels)
 {
-    return vrt_graph_tensor(run->b->graph, dtype, (struct vrt_shape){
+    return vrt_graph_tensor(run->b->graph, VRT_DTYPE_F32, (struct vrt_shape){
         run->n, run->x->shape.h, run->x->shape.w, channels });
 }
 
@@ -71,7 +71,7 @@ static struct vrt_tensor gather(const struct run *run)
 
     if (distances == 1)
         return vrt_tensor_frames(run->x, found.frame, found.n);
-    struct vrt_tensor all = new_tensor(run, run->b->use->dtype, distances * c);
+    struct vrt_tensor all = new_tensor(run, distances * c);
     for (int k = 0; k < distances; k++) {
         struct vrt_tensor to = vrt_tensor_channels(&all, k * c, c);
 
@@ -91,7 +91,7 @@ static struct vrt_tensor make_evidence(const struct run *run)
 {
     const int c = run->x->shape.c, distances = run->b->vrt->distances;
     struct vrt_graph *graph = run->b->graph;
-    struct vrt_tensor all = new_tensor(run, run->b->use->dtype, c + distances * (c + 2));
+    struct vrt_tensor all = new_tensor(run, c + distances * (c + 2));
 
     for (int k = 0; k < distances; k++) {
         struct neighbours found = find_neighbours(run, k);
@@ -141,9 +141,7 @@ static struct vrt_tensor estimate_offsets(const struct run *run)
             .slope = LEAKY_SLOPE,
             .scale = 1,
         };
-        struct vrt_tensor y = is_last
-            ? new_tensor(run, VRT_DTYPE_F32, 27 * vrt->offset_groups)
-            : new_tensor(run, run->b->use->dtype, vrt->features);
+        struct vrt_tensor y = new_tensor(run, is_last ? 27 * vrt->offset_groups : vrt->features);
 
         vrt_layer_conv(run->b->graph, &x, &conv, NULL, &y);
         x = y;
@@ -151,7 +149,7 @@ static struct vrt_tensor estimate_offsets(const struct run *run)
     op.in[0] = x;
     for (int k = 0; k < vrt->distances; k++)
         op.in[1 + k] = vrt_tensor_channels(&run->flows, 2 * k, 2);
-    op.out = new_tensor(run, VRT_DTYPE_F32, 27 * vrt->offset_groups);
+    op.out = new_tensor(run, 27 * vrt->offset_groups);
     vrt_graph_append(run->b->graph, &op);
     return op.out;
 }

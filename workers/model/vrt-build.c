@@ -81,7 +81,7 @@ static struct vrt_tensor begin(struct vrt_vrt_builder *b, const struct vrt_tenso
     if (b->vrt->distances) {
         vrt_vrt_flows(b, rgb);
         shape.c = RGB_CHANNELS * VRT_VRT_WARPED_TIMES + (takes_noise ? 1 : 0);
-        x = vrt_graph_tensor(b->graph, b->use->dtype, shape);
+        x = vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
         struct vrt_tensor picture = vrt_tensor_channels(&x, 0, RGB_CHANNELS);
         vrt_layer_copy(b->graph, rgb, &picture);
         warp_pictures(b, rgb, &x);

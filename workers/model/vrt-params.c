@@ -28,6 +28,7 @@ struct taker {
     struct vrt_params *params;
     int r;                          /* the first failure: nothing is taken after it */
     bool has_buffers;
+    bool is_exact;                  /* weights are kept in f32 */
     float *index;                   /* relative_position_index of windows of so many frames */
     int index_frames;
 };
@@ -64,8 +65,12 @@ static int take_layer(struct taker *t, const struct vrt_params_want *weight, con
     va_start(args, format);
     vsnprintf(name, sizeof(name), format, args);
     va_end(args);
+    struct vrt_params_want want = *weight;
+    if (t->is_exact && want.n_dims > 1)
+        want.use = want.use == VRT_PARAM_WEIGHT_DEFORM ? VRT_PARAM_WEIGHT_DEFORM_F32
+                                                       : VRT_PARAM_WEIGHT_F32;
     if (t->r == 0)
-        t->r = vrt_params_take_as(t->params, weight, "%s.weight", name);
+        t->r = vrt_params_take_as(t->params, &want, "%s.weight", name);
     if (t->r == 0)
         t->r = vrt_params_take(t->params, weight->dims, 1, "%s.bias", name);
     return first;
@@ -224,7 +229,6 @@ static void take_flow(struct taker *t, struct vrt_vrt *vrt)
         for (int i = 0; i < VRT_VRT_FLOW_CONVS; i++) {
             struct vrt_params_want weight = kernel(channels[i + 1], channels[i], FLOW_KERNEL);
 
-            weight.use = VRT_PARAM_WEIGHT_F32;
             take_layer(t, &weight, "spynet.basic_module.%d.basic_module.%d", level, 2 * i);
         }
     }
@@ -333,11 +337,13 @@ int vrt_vrt_take(struct vrt_vrt *vrt, struct vrt_params *params,
                      (info->takes_noise ? 1 : 0);
     const struct vrt_params_want first = flat_kernel(vrt->features, n_in);
 
+    t.is_exact = vrt->distances > 0;
     if (vrt->distances)
         take_flow(&t, vrt);
     vrt->conv_first = take_layer(&t, &first, "conv_first");
     for (int i = 0; i < VRT_VRT_STAGES; i++)
         take_stage(&t, vrt, i);
+    t.is_exact = false;
     take_tail(&t, vrt);
     take_end(&t, vrt, info->out_channels);
     free(t.index);

@@ -153,7 +153,7 @@ struct vrt_tensor vrt_vrt_stage(const struct vrt_vrt_builder *b, int i, const st
     append_group(b, &stage->groups[0], stage->linears[0], &y, &z);
     if (b->vrt->distances) {
         shape.c = 3 * c;
-        struct vrt_tensor all = vrt_graph_tensor(b->graph, b->use->dtype, shape);
+        struct vrt_tensor all = vrt_graph_tensor(b->graph, VRT_DTYPE_F32, shape);
         out = vrt_tensor_channels(&all, 0, c);
         append_group(b, &stage->groups[1], stage->linears[1], &z, &out);
         out = fuse(b, i, &all, skip);

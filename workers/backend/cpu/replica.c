@@ -15,8 +15,8 @@ static bool is_convolution(const struct vrt_param *param)
 {
     const int k = param->n_dims == 4 ? param->dims[2] : 0;
 
-    return (param->use == VRT_PARAM_WEIGHT || param->use == VRT_PARAM_WEIGHT_F32) && k % 2 == 1 &&
-           k <= 7 && param->dims[3] == k;
+    return vrt_param_use_plain(param->use) == VRT_PARAM_WEIGHT && k % 2 == 1 && k <= 7 &&
+           param->dims[3] == k;
 }
 
 static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_param)
@@ -97,11 +97,11 @@ static bool is_matrix(const struct vrt_param *param)
 static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
                 enum vrt_dtype dtype, struct vrt_cpu_param *ret_param)
 {
-    if (param->use == VRT_PARAM_WEIGHT_F32)
+    if (vrt_param_use_is_f32(param->use))
         dtype = VRT_DTYPE_F32;
     if (is_matrix(param))
         return keep_matrix(param, dtype, ret_param);
-    if (param->use == VRT_PARAM_WEIGHT_DEFORM)
+    if (vrt_param_use_plain(param->use) == VRT_PARAM_WEIGHT_DEFORM)
         return keep_deform(param, dtype, ret_param);
     if (!is_convolution(param))
         return keep_values(param, ret_param);

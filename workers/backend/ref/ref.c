@@ -183,7 +183,7 @@ static bool is_weight(const struct vrt_param *param)
 /* What the param is rounded to. */
 static enum vrt_dtype param_dtype(const struct vrt_param *param, enum vrt_dtype dtype)
 {
-    return is_weight(param) && param->use != VRT_PARAM_WEIGHT_F32 ? dtype : VRT_DTYPE_F32;
+    return is_weight(param) && !vrt_param_use_is_f32(param->use) ? dtype : VRT_DTYPE_F32;
 }
 
 /* [O,I,..] to [..,I,O], so that the innermost loop of a layer runs over outputs. */
