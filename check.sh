@@ -76,7 +76,10 @@ export TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1:second_dea
 export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1"
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 
-one gcc "lint unit flow conformance fault e2e fuzz" -Dbuildtype=debugoptimized
+suites="lint unit flow conformance fault e2e fuzz"
+# The reference device computes the large networks for two minutes: once is enough.
+[ $quick = yes ] || suites+=" golden"
+one gcc "$suites" -Dbuildtype=debugoptimized
 if [ $quick = no ]; then
     CC=clang one clang "unit flow conformance" -Dbuildtype=debugoptimized
     one asan-ubsan "unit flow conformance fault e2e fuzz" -Db_sanitize=address,undefined

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clip-direct.h"
+#include "clip-trail.h"
 #include "flow-fixture.h"
 #include "frames-fixture.h"
 #include "test.h"
@@ -16,16 +17,20 @@
 
 #define N_MAX 64
 
-static struct vrt_network *small_network(int n_up, bool noise)
+/* A VRT to which flows alone are 5 GFLOP for each frame, or what stands for one. */
+static struct vrt_network *new_network(int n_up, bool noise, bool is_vrt)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_fixture_small(), .seed = 7,
+    struct vrt_fixture vrt = { .sizes = vrt_fixture_small(), .seed = is_vrt ? 7 : 0,
                                .flow_gain = RULE_FLOW_STEADY };
-    struct fixture f = { .seed = 7 };
+    struct fixture f = { 0 };
 
     vrt.sizes.n_up = n_up;
     vrt.sizes.noise = noise;
     fixture_add_vrt(&f, &vrt);
-    return fixture_network(&f);
+    struct vrt_network *network = fixture_network(&f);
+    if (!is_vrt)
+        trail_replace(network);
+    return network;
 }
 
 /* A moving picture. */
@@ -38,6 +43,7 @@ static const char *video(int n, int w, int h)
 struct trial {
     int n, w, h;                    /* of the video */
     int n_up, tile;
+    bool is_vrt;                    /* itself */
     struct vrt_clip_wishes clip;
     const char *input;              /* NULL: as video() makes it */
     const int *cuts;
@@ -118,7 +124,8 @@ static void compare(const struct trial *trial, const char *input, struct vrt_net
 
 static void try(const struct trial *trial)
 {
-    struct vrt_network *network = small_network(trial->n_up, trial->clip.has_sigma);
+    struct vrt_network *network = new_network(trial->n_up, trial->clip.has_sigma,
+                                              trial->is_vrt);
     const char *input = trial->input ? trial->input : video(trial->n, trial->w, trial->h);
     struct flow_job job;
 
@@ -140,6 +147,16 @@ static void test_clips(void)
                          .clip = { .frames = 3, .has_overlap = true } });
     try(&(struct trial){ .n = 9, .w = 64, .h = 64,
                          .clip = { .frames = 4, .has_overlap = true, .overlap = 2 } });
+}
+
+/* The network itself: a clip of each kind, of a size that is extended inside. */
+static void test_vrt(void)
+{
+    try(&(struct trial){ .n = 4, .w = 66, .h = 40, .n_up = 1, .is_vrt = true,
+                         .clip = { .frames = 3 } });
+    try(&(struct trial){ .n = 4, .w = 64, .h = 64, .is_vrt = true,
+                         .clip = { .frames = 3, .tiling = VRT_TILING_OFFICIAL,
+                                   .has_sigma = true, .sigma = 20 } });
 }
 
 static void test_tiles(void)
@@ -204,13 +221,14 @@ static void test_scenes(void)
 static void test_devices_agree(void)
 {
     const struct trial trials[] = {
+        { .n = 5, .w = 64, .h = 64, .is_vrt = true, .clip = { .frames = 3 } },
         { .n = 23, .w = 80, .h = 64, .tile = 64, .clip = { .frames = 6 } },
         { .n = 23, .w = 80, .h = 64, .tile = 64,
           .clip = { .frames = 6, .tiling = VRT_TILING_OFFICIAL } },
     };
 
     for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
-        struct vrt_network *network = small_network(0, false);
+        struct vrt_network *network = new_network(0, false, trials[t].is_vrt);
         const char *input = video(trials[t].n, trials[t].w, trials[t].h);
         char sums[3][64];
         for (int i = 0; i < 3; i++) {
@@ -245,7 +263,7 @@ static void test_refusals(void)
     const char *input = video(3, 64, 64);
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct vrt_network *network = small_network(0, refusals[i].takes_noise);
+        struct vrt_network *network = new_network(0, refusals[i].takes_noise, true);
         struct flow_job job;
         restore(&refusals[i].trial, input, network, 1, &job);
         fprintf(stderr, "  %s\n", job.error.message);
@@ -279,6 +297,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "clips", test_clips },
+        { "vrt", test_vrt },
         { "tiles", test_tiles },
         { "official", test_official },
         { "sizes", test_sizes },
