@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a VRT of full size whose weights follow from their names: what the published checkpoints
- * cost to run, without having one. The file is a .safetensors, whatever its name.
+ * Writes a VRT of full size, or a small one, whose weights follow from their names: what the
+ * published checkpoints cost to run, without having one. The file is a .safetensors, whatever its
+ * name.
  *
  * usage: make-vrt NUMBER FILE
- *     NUMBER  which of the published networks, 1 (001_VRT_videosr_bi_REDS_6frames) to 9
+ *     NUMBER  which of the published networks, 1 (001_VRT_videosr_bi_REDS_6frames) to 9; or 0: the
+ *             smallest network that has every part, x2
  */
 
 #include <inttypes.h>
@@ -75,13 +77,13 @@ static void write_values(struct vrt_sizes_visitor *visitor, enum vrt_sizes_kind 
 int main(int argc, char **argv)
 {
     struct writer w = { .visitor.visit = describe };
-    int number = argc == 3 && argv[1][0] && !argv[1][1] ? argv[1][0] - '0' : 0;
+    int number = argc == 3 && argv[1][0] && !argv[1][1] ? argv[1][0] - '0' : -1;
 
-    if (number < 1 || number > 9) {
-        fputs("usage: make-vrt NUMBER FILE, with a NUMBER from 1 to 9\n", stderr);
+    if (number < 0 || number > 9) {
+        fputs("usage: make-vrt NUMBER FILE, with a NUMBER from 0 to 9\n", stderr);
         return 2;
     }
-    struct vrt_sizes sizes = vrt_sizes_published(number);
+    struct vrt_sizes sizes = number ? vrt_sizes_published(number) : vrt_sizes_small();
     vrt_sizes_visit(&sizes, &w.visitor);
     uint64_t n_header = w.header.size_bytes + 2;
 

@@ -20,7 +20,7 @@
 /* A VRT to which flows alone are 5 GFLOP for each frame, or what stands for one. */
 static struct vrt_network *new_network(int n_up, bool noise, bool is_vrt)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_fixture_small(), .seed = is_vrt ? 7 : 0,
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_vrt ? 7 : 0,
                                .flow_gain = RULE_FLOW_STEADY };
     struct fixture f = { 0 };
 
@@ -277,7 +277,7 @@ static void test_refusals(void)
 /* A network that makes one frame of several restores none. */
 static void test_interpolation(void)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_fixture_small(), .seed = 7,
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = 7,
                                .flow_gain = RULE_FLOW_STEADY };
     const struct trial trial = { .n = 6 };
     struct fixture f = { .seed = 7 };

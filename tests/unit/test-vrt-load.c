@@ -74,7 +74,7 @@ static void test_published(void)
 static int small_kinds(struct vrt_sizes kinds[5])
 {
     for (int i = 0; i < 5; i++)
-        kinds[i] = vrt_fixture_small();
+        kinds[i] = vrt_sizes_small();
     for (int i = 1; i < 3; i++) {
         kinds[i].distances = i + 1;
         kinds[i].offset_groups = i + 1;
@@ -209,7 +209,7 @@ static void test_every_tensor(void)
 
 static void test_extra(void)
 {
-    const struct vrt_fixture vrt = { .sizes = vrt_fixture_small() };
+    const struct vrt_fixture vrt = { .sizes = vrt_sizes_small() };
     static const char *const names[] = {
         "stage1.residual_group1.blocks.0.attn.extra", "stage9.weight", "linear_fuse.bias",
         "stage2.pa_deform.conv_offset.8.weight",
@@ -230,7 +230,7 @@ static void test_extra(void)
 /* Buffers that aren't what the network would have computed. */
 static void test_buffers(void)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_fixture_small() };
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small() };
     static const char *const names[] = {
         "stage1.residual_group1.blocks.0.attn.relative_position_index",
         "stage3.residual_group2.blocks.0.attn.relative_position_index",
@@ -261,7 +261,7 @@ static void test_buffers(void)
 /* Shapes that agree with each other and with no network that can be run. */
 static void test_misfits(void)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_fixture_small() };
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small() };
     const struct {
         int *field, value;
         const char *part;

@@ -13,23 +13,6 @@ struct adder {
     const struct vrt_fixture *vrt;
 };
 
-struct vrt_sizes vrt_fixture_small(void)
-{
-    return (struct vrt_sizes){
-        .features = 8,
-        .tail_features = 6,
-        .heads = 2,
-        .depths = { 2, 2, 2, 2, 2, 2, 2 },
-        .n_tail = 2,
-        .tail_depth = 1,
-        .n_single = 1,
-        .window_frames = 3,
-        .distances = 1,
-        .offset_groups = 2,
-        .n_up = 1,
-    };
-}
-
 static bool is_named(const char *wanted, const char *name)
 {
     return wanted && strcmp(wanted, name) == 0;

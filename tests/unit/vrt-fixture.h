@@ -16,8 +16,5 @@ struct vrt_fixture {
     const char *changed;            /* a buffer whose last value is another */
 };
 
-/* Small ones of each kind: the flow and the stages of the smallest that is one. */
-struct vrt_sizes vrt_fixture_small(void);
-
 /* Adds its tensors. */
 void fixture_add_vrt(struct fixture *f, const struct vrt_fixture *vrt);

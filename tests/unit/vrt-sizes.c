@@ -33,6 +33,23 @@ struct vrt_sizes vrt_sizes_published(int number)
     return sizes;
 }
 
+struct vrt_sizes vrt_sizes_small(void)
+{
+    return (struct vrt_sizes){
+        .features = 8,
+        .tail_features = 6,
+        .heads = 2,
+        .depths = { 2, 2, 2, 2, 2, 2, 2 },
+        .n_tail = 2,
+        .tail_depth = 1,
+        .n_single = 1,
+        .window_frames = 3,
+        .distances = 1,
+        .offset_groups = 2,
+        .n_up = 1,
+    };
+}
+
 struct tensor {
     enum vrt_sizes_kind kind;
     int n_dims, dims[5];

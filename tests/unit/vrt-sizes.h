@@ -37,5 +37,8 @@ struct vrt_sizes_visitor {
 /* The sizes of the published network `number`, 1 to 9. */
 struct vrt_sizes vrt_sizes_published(int number);
 
+/* Those of the smallest that has every part, of which some tests make others: x2. */
+struct vrt_sizes vrt_sizes_small(void);
+
 /* Calls the visitor for every tensor, buffers included. */
 void vrt_sizes_visit(const struct vrt_sizes *sizes, struct vrt_sizes_visitor *visitor);
