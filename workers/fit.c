@@ -27,7 +27,12 @@ bool vrt_fit_is_smaller(const struct vrt_work_size *a, const struct vrt_work_siz
 {
     if (a->frames != b->frames)
         return a->frames < b->frames;
-    return (int64_t)a->grid.x.n * a->grid.y.n > (int64_t)b->grid.x.n * b->grid.y.n;
+
+    const int64_t n_a = (int64_t)a->grid.x.n * a->grid.y.n;
+    const int64_t n_b = (int64_t)b->grid.x.n * b->grid.y.n;
+    /* Averaged tiles may be as many, and smaller. */
+    return n_a != n_b ? n_a > n_b : (int64_t)a->grid.x.size * a->grid.y.size <
+                                    (int64_t)b->grid.x.size * b->grid.y.size;
 }
 
 /* The shorter side of the tiles, of those that are cut at all. */

@@ -120,6 +120,13 @@ class Profile(harness.Case):
         devices = daemon.request('GET', '/v1/devices')[1]['devices']
         return devices[0]['memory']['workspace_bytes']
 
+    def await_workspace(self, daemon, is_held):
+        """Until a profile has begun, or has given up what it held."""
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while bool(self.workspace_bytes(daemon)) != is_held:
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.01)
+
     def test_numbers(self):
         jobs = self.daemon.request('GET', '/v1/jobs')
         p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32')
@@ -139,10 +146,7 @@ class Profile(harness.Case):
         self.assertEqual({op['kind']: op['count'] for op in p['ops']}['conv2d'], 10)
         self.assertEqual(self.daemon.request('GET', '/v1/jobs'), jobs)
         # What it held is given up again, but for the model, soon after the answer.
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while self.workspace_bytes(self.daemon):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        self.await_workspace(self.daemon, False)
 
     def test_tiles_and_table(self):
         p = self.profile('-n', 1, '--size', '200x100', '--tile', 64)
@@ -170,13 +174,13 @@ class Profile(harness.Case):
 
     def test_who_goes_away_stops_it(self):
         environment = dict(os.environ, VRTD_SOCKET=self.daemon.socket)
+        self.await_workspace(self.daemon, False)
         long = subprocess.Popen([harness.VRTCTL, 'profile', '-n', '10000', '--size', '640x480',
                                  'compact-x2'], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
+        self.await_workspace(self.daemon, True)
+        self.refused('profile', '-n', 1, '--size', '32x32', 'compact-x2', says='another model')
         deadline = time.monotonic() + harness.PATIENCE_S
-        while 'another model' not in self.vrtctl('profile', '-n', 1, '--size', '32x32',
-                                                 'compact-x2', status=None).stderr:
-            self.assertLess(time.monotonic(), deadline)
         long.send_signal(signal.SIGINT)
         long.communicate(timeout=harness.PATIENCE_S)
         while self.vrtctl('profile', '-n', 1, '--size', '32x32', 'compact-x2',
@@ -193,10 +197,7 @@ class Profile(harness.Case):
         long = subprocess.Popen([harness.VRTCTL, 'profile', '-n', '10000', '--size', '640x480',
                                  'compact-x2'], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while not self.workspace_bytes(daemon):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.01)
+        self.await_workspace(daemon, True)
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         _, said = long.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(long.returncode, 1, said + daemon.log_text())
