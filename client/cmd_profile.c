@@ -146,7 +146,10 @@ static void print_subject(const struct vrt_profile_report *p)
     printf("  Device     %s\n", vrt_printable(p->device_description, text, sizeof(text)));
     printf("  Frames     %" PRId64 "x%" PRId64 " to %" PRId64 "x%" PRId64 ", %" PRId64
            " timed\n", p->width, p->height, p->output_width, p->output_height, p->frames);
-    printf("  Recipe     clips of %" PRId64 " frames, ", p->clip_frames);
+    printf("  Recipe     clips of %" PRId64 " frames", p->clip_frames);
+    if (p->clip_overlap > 0)
+        printf(" sharing %" PRId64, p->clip_overlap);
+    printf(", ");
     if (p->tiles > 1)
         printf("%" PRId64 " tiles of %" PRId64 "x%" PRId64 ", overlapping by %" PRId64 "\n",
                p->tiles, p->tile_width, p->tile_height, p->overlap);

@@ -85,11 +85,14 @@ static void print_work(const struct vrt_plan_report *plan)
     char seconds[64];
 
     if (plan->frames_total >= 0)
-        printf("  Frames     %" PRId64 " in %" PRId64 " shards of %" PRId64 "\n",
-               plan->frames_total, plan->shards, recipe->clip_frames);
+        printf("  Frames     %" PRId64 " in %" PRId64 " shards of %" PRId64, plan->frames_total,
+               plan->shards, recipe->clip_frames);
     else
-        printf("  Frames     as many as there turn out to be, in shards of %" PRId64 "\n",
+        printf("  Frames     as many as there turn out to be, in shards of %" PRId64,
                recipe->clip_frames);
+    if (recipe->clip_overlap > 0)
+        printf(", sharing %" PRId64, recipe->clip_overlap);
+    putchar('\n');
     if (plan->tiles > 1)
         printf("  Tiles      %" PRId64 " of %" PRId64 "x%" PRId64 ", overlapping by %" PRId64
                "\n", plan->tiles, recipe->tile_width, recipe->tile_height, recipe->overlap);

@@ -164,6 +164,7 @@ void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_w
     report->output_width = work->out.width;
     report->output_height = work->out.height;
     report->clip_frames = found->recipe.clip_frames;
+    report->clip_overlap = found->recipe.clip_overlap;
     report->tile_width = work->grid.x.size;
     report->tile_height = work->grid.y.size;
     report->tiles = (int64_t)work->grid.x.n * work->grid.y.n;

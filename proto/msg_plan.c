@@ -81,6 +81,7 @@ const struct vrt_field vrt_profile_fields[] = {
     COUNT(T, output_width, 0),
     COUNT(T, output_height, 0),
     COUNT(T, clip_frames, NULLABLE),
+    COUNT(T, clip_overlap, NULLABLE),
     COUNT(T, tile_width, NULLABLE),
     COUNT(T, tile_height, NULLABLE),
     COUNT(T, overlap, NULLABLE),

@@ -70,7 +70,7 @@ struct vrt_profile_report {
     int64_t width, height, output_width, output_height;
 
     /* As a job on frames of this size would do it. */
-    int64_t clip_frames, tile_width, tile_height, overlap;
+    int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
     int64_t tiles;                          /* of a frame */
 
     int64_t frames;                         /* that were timed */

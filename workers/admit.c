@@ -65,9 +65,9 @@ static int check_network(const struct vrt_admission *admission, struct vrt_error
                           "can restore a video", info->description, channels, info->out_channels);
     if (info->out_frames)
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
-                          "%s makes %d of %d frames: a job restores the frames that there are; "
-                          "vrt-infer runs such a network", info->description, info->out_frames,
-                          info->min_frames);
+                          "%s makes new frames between those of a video: a job only restores "
+                          "those that there are; vrt-infer runs such a network",
+                          info->description);
     if (format->width > SIDE_MAX / info->scale || format->height > SIDE_MAX / info->scale)
         return vrt_refuse(error, -EINVAL, "job.input",
                           "%d x %d pixels enlarged %d times are more than %d a side",

@@ -38,7 +38,7 @@ struct vrt_kit {
     struct vrt_buffer *weights;         /* NULL: not blended */
     struct vrt_buffer *range;
     uint8_t *host;                      /* a plane without gaps, of either side */
-    struct vrt_op_times *op_times;      /* of the run at hand; NULL: not wanted */
+    struct vrt_executor_watch watch;    /* of the run at hand */
 };
 
 /* The network's program for clips of so many frames, made if need be. Return: 0; outcome;

@@ -63,13 +63,11 @@ static int bind_planes(const struct vrt_kit *kit, int side, struct vrt_binding *
     return n;
 }
 
-/* Every submission's way, so that all of them can be timed. */
+/* Every submission's way, so that all of them can be timed, and stopped. */
 static int submit(struct vrt_kit *kit, struct vrt_executor *executor,
                   const struct vrt_binding *bindings)
 {
-    if (kit->op_times)
-        return vrt_executor_submit_timed(executor, bindings, kit->op_times);
-    return vrt_executor_submit(executor, bindings);
+    return vrt_executor_submit_watched(executor, bindings, &kit->watch);
 }
 
 /* Frame `d` of the clip's RGB. */
@@ -222,7 +220,7 @@ static int divide(struct vrt_kit *kit, int n)
 }
 
 static int compute(struct vrt_kit *kit, const struct vrt_kit_clip *clip,
-                   const struct vrt_kit_watch *watch)
+                   const struct vrt_executor_watch *watch)
 {
     const struct vrt_tile_grid *grid = &kit->work->grid;
     struct vrt_executor *network = NULL;
@@ -348,13 +346,13 @@ static int download_all(struct vrt_kit *kit, const struct vrt_kit_clip *clip,
 }
 
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_kit_clip *clip,
-                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                const struct vrt_executor_watch *watch, struct vrt_kit_times *times,
                 struct vrt_kit_evidence *evidence)
 {
     int64_t start_ns;
     int r;
 
-    kit->op_times = watch->op_times;
+    kit->watch = *watch;
     r = upload_all(kit, clip, times);
     start_ns = vrt_clock_now_ns();
     if (!r)

@@ -32,13 +32,6 @@ struct vrt_kit_evidence {
     bool in_is_blank, out_is_blank;
 };
 
-/* Who looks on. */
-struct vrt_kit_watch {
-    bool (*go_on)(void *ctx);       /* asked between tiles: whether to go on */
-    void *ctx;
-    struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
-};
-
 /* Frames on their way through a kit: all of a clip, or one. */
 struct vrt_kit_clip {
     int n, depth;                   /* frames; those that the network sees (frames/clip.h) */
@@ -78,10 +71,9 @@ size_t vrt_kit_bytes(const struct vrt_kit *kit);
 size_t vrt_kit_arena_bytes(const struct vrt_kit *kit);
 
 /*
- * Restores a clip: samples and pixels only. evidence[0..n-1] is filled in: zeros for a frame of
- * which nothing is wanted.
- * Return: 0; outcome; -ECANCELED: the watch said so; -errno.
+ * Restores a clip: samples and pixels only. Between tiles the go_on() of `watch` is asked, too; it
+ * is not NULL. evidence[0..n-1] is filled in: zeros for a frame of which nothing is wanted.
  */
 int vrt_kit_run(struct vrt_kit *kit, const struct vrt_kit_clip *clip,
-                const struct vrt_kit_watch *watch, struct vrt_kit_times *times,
+                const struct vrt_executor_watch *watch, struct vrt_kit_times *times,
                 struct vrt_kit_evidence *evidence);

@@ -68,7 +68,7 @@ static int make_result(const struct vrt_work *work, struct vrt_shard_frames *fra
 
 /* Restores n frames of the shard from `first` on, of which the network sees `depth`. */
 static int restore_clip(struct vrt_kit *kit, const struct vrt_work *work,
-                        const struct vrt_kit_watch *watch, struct vrt_shard_frames *frames,
+                        const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
                         struct vrt_kit_times *times, int first, struct vrt_error *error)
 {
     struct vrt_kit_evidence evidence[VRT_CLIP_FRAMES_MAX];
@@ -91,7 +91,7 @@ static int restore_clip(struct vrt_kit *kit, const struct vrt_work *work,
 }
 
 int vrt_restore_shard(struct vrt_kit *kit, const struct vrt_work *work,
-                      const struct vrt_kit_watch *watch, struct vrt_shard_frames *frames,
+                      const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
                       struct vrt_kit_times *times, struct vrt_error *error)
 {
     int step = work->rule.temporal ? frames->n : 1, r = 0;

@@ -16,5 +16,5 @@
  * -errno. Where it isn't 0, nothing is restored.
  */
 int vrt_restore_shard(struct vrt_kit *kit, const struct vrt_work *work,
-                      const struct vrt_kit_watch *watch, struct vrt_shard_frames *frames,
+                      const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
                       struct vrt_kit_times *times, struct vrt_error *error);

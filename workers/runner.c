@@ -418,7 +418,7 @@ int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *ord
                    struct vrt_shard_frames *frames, struct vrt_kit_times *times,
                    struct vrt_error *error)
 {
-    struct vrt_kit_watch watch = order->watch;
+    struct vrt_executor_watch watch = order->watch;
     struct held_kit *held;
     int r = get_kit(runner, order->work, order->dtype, &held);
 

@@ -28,7 +28,7 @@ enum vrt_runner_outcome {
 struct vrt_runner_order {
     struct vrt_work *work;
     enum vrt_dtype dtype;
-    struct vrt_kit_watch watch;
+    struct vrt_executor_watch watch;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
 };
 

@@ -35,7 +35,7 @@ struct vrt_speed_trial {
     struct vrt_network *network;
     enum vrt_dtype dtype;
     int width, height;              /* of the frames, or tiles, that it is about: try no larger */
-    struct vrt_kit_watch watch;
+    struct vrt_executor_watch watch;
 };
 
 /*

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
+/*
+ * A clip of a large network can take a device minutes. Its program is cut into parts, each a
+ * program of its own: between two of them whoever waits can be heard.
+ */
+
 #include "engine/executor.h"
 
 #include <errno.h>
@@ -8,27 +13,41 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-struct vrt_executor {
-    struct vrt_device *device;
+/* What a part computes at least, but for the last: seconds of the slowest devices, and so much that
+ * nobody sees what it costs to wait for its end. */
+#define PART_FLOPS INT64_C(50000000000)
+
+struct part {
     struct vrt_program *program;
-    struct vrt_program_params params;   /* of the program; its ops are the program's own */
-    struct vrt_program **steps;         /* params.n_ops of one op each; NULL: never needed */
+    const struct vrt_op *ops;           /* n_ops, the program's */
+    size_t n_ops;
+    struct vrt_program **steps;         /* n_ops of one op each; NULL: never needed */
 };
 
-static void free_steps(struct vrt_executor *executor)
+struct vrt_executor {
+    struct vrt_device *device;
+    struct vrt_program_params params;   /* what the programs have in common: not the ops */
+    struct part *parts;                 /* n_parts, in order */
+    size_t n_parts;
+};
+
+static void free_steps(struct vrt_executor *executor, struct part *part)
 {
-    for (size_t i = 0; executor->steps && i < executor->params.n_ops; i++)
-        vrt_program_free(executor->device, executor->steps[i]);
-    free(executor->steps);
-    executor->steps = NULL;
+    for (size_t i = 0; part->steps && i < part->n_ops; i++)
+        vrt_program_free(executor->device, part->steps[i]);
+    free(part->steps);
+    part->steps = NULL;
 }
 
 struct vrt_executor *vrt_executor_free(struct vrt_executor *executor)
 {
     if (!executor)
         return NULL;
-    free_steps(executor);
-    executor->program = vrt_program_free(executor->device, executor->program);
+    for (size_t i = 0; i < executor->n_parts; i++) {
+        free_steps(executor, &executor->parts[i]);
+        vrt_program_free(executor->device, executor->parts[i].program);
+    }
+    free(executor->parts);
     free(executor);
     return NULL;
 }
@@ -39,33 +58,64 @@ void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena)
     arena->size_bytes = 0;
 }
 
+/* How many of the ops make the next part. */
+static size_t part_length(const struct vrt_op *ops, size_t n_ops)
+{
+    int64_t flops = 0;
+    size_t n = 0;
+
+    while (n < n_ops && flops < PART_FLOPS)
+        flops += vrt_op_flops(&ops[n++]);
+    return n;
+}
+
+static int make_parts(struct vrt_executor *executor, const struct vrt_op *ops, size_t n_ops)
+{
+    struct vrt_program_params params = executor->params;
+    size_t n_parts = 0;
+    int r = 0;
+
+    for (size_t at = 0; at < n_ops; at += part_length(ops + at, n_ops - at))
+        n_parts++;
+    executor->parts = calloc(n_parts + 1, sizeof(executor->parts[0]));
+    if (!executor->parts)
+        return vrt_raise(-ENOMEM);
+    for (size_t at = 0; !r && at < n_ops; at += params.n_ops) {
+        struct part *part = &executor->parts[executor->n_parts];
+        params.ops = ops + at;
+        params.n_ops = part_length(params.ops, n_ops - at);
+        r = vrt_program_new(executor->device, &params, &part->program);
+        if (r)
+            break;
+        part->ops = vrt_program_ops(part->program, &part->n_ops);
+        executor->n_parts++;
+    }
+    return r < 0 ? vrt_fold(r) : r;
+}
+
 static int new_executor(struct vrt_device *device, struct vrt_replica *replica,
                         const struct vrt_plan *plan, const struct vrt_arena *arena,
                         struct vrt_executor **ret_executor)
 {
+    VRT_CLEANUP(vrt_executor_freep) struct vrt_executor *executor = calloc(1, sizeof(*executor));
     size_t n_ops;
     const struct vrt_op *ops = vrt_plan_ops(plan, &n_ops);
-    const struct vrt_program_params params = {
-        .ops = ops,
-        .n_ops = n_ops,
+
+    if (n_ops == 0)
+        return vrt_raise(-EINVAL);
+    if (!executor)
+        return vrt_raise(-ENOMEM);
+    executor->device = device;
+    executor->params = (struct vrt_program_params){
         .replica = replica,
         .arena = arena->buffer,
         .arena_bytes = vrt_plan_arena_bytes(plan),
         .n_bindings = vrt_plan_n_bindings(plan),
     };
-    struct vrt_executor *executor = calloc(1, sizeof(*executor));
-
-    if (!executor)
-        return vrt_raise(-ENOMEM);
-    executor->device = device;
-    int r = vrt_program_new(device, &params, &executor->program);
-    if (r) {
-        free(executor);
-        return r < 0 ? vrt_fold(r) : r;
-    }
-    executor->params = params;
-    executor->params.ops = vrt_program_ops(executor->program, &executor->params.n_ops);
-    *ret_executor = executor;
+    int r = make_parts(executor, ops, n_ops);
+    if (r)
+        return r;
+    *ret_executor = VRT_STEAL(executor);
     return 0;
 }
 
@@ -130,41 +180,36 @@ int vrt_executor_new_in(struct vrt_device *device, struct vrt_replica *replica,
     return new_executor(device, replica, plan, arena, ret_executor);
 }
 
-int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings)
-{
-    return vrt_program_submit(executor->device, executor->program, bindings);
-}
-
-static int make_steps(struct vrt_executor *executor)
+static int make_steps(struct vrt_executor *executor, struct part *part)
 {
     struct vrt_program_params params = executor->params;
     int r = 0;
 
-    executor->steps = calloc(params.n_ops + 1, sizeof(executor->steps[0]));
-    if (!executor->steps)
+    part->steps = calloc(part->n_ops + 1, sizeof(part->steps[0]));
+    if (!part->steps)
         return vrt_raise(-ENOMEM);
     params.n_ops = 1;
-    for (size_t i = 0; !r && i < executor->params.n_ops; i++) {
-        params.ops = &executor->params.ops[i];
-        r = vrt_program_new(executor->device, &params, &executor->steps[i]);
+    for (size_t i = 0; !r && i < part->n_ops; i++) {
+        params.ops = &part->ops[i];
+        r = vrt_program_new(executor->device, &params, &part->steps[i]);
     }
     if (r)
-        free_steps(executor);
+        free_steps(executor, part);
     return r < 0 ? vrt_fold(r) : r;
 }
 
-int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_binding *bindings,
-                              struct vrt_op_times *times)
+static int submit_steps(struct vrt_executor *executor, struct part *part,
+                        const struct vrt_binding *bindings, struct vrt_op_times *times)
 {
-    int r = executor->steps ? 0 : make_steps(executor);
+    int r = part->steps ? 0 : make_steps(executor, part);
 
     /* What was submitted before isn't the first op's. */
     if (!r)
         r = vrt_device_finish(executor->device);
-    for (size_t i = 0; !r && i < executor->params.n_ops; i++) {
-        const struct vrt_op *op = &executor->params.ops[i];
+    for (size_t i = 0; !r && i < part->n_ops; i++) {
+        const struct vrt_op *op = &part->ops[i];
         int64_t start_ns = vrt_clock_now_ns();
-        r = vrt_program_submit(executor->device, executor->steps[i], bindings);
+        r = vrt_program_submit(executor->device, part->steps[i], bindings);
         if (!r)
             r = vrt_device_finish(executor->device);
         times->ns[op->kind] += vrt_clock_now_ns() - start_ns;
@@ -172,4 +217,34 @@ int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_bi
         times->n_ops[op->kind]++;
     }
     return r < 0 ? vrt_fold(r) : r;
+}
+
+int vrt_executor_submit_watched(struct vrt_executor *executor, const struct vrt_binding *bindings,
+                                const struct vrt_executor_watch *watch)
+{
+    int r = 0;
+
+    for (size_t i = 0; !r && i < executor->n_parts; i++) {
+        struct part *part = &executor->parts[i];
+        if (i > 0 && watch->go_on && !watch->go_on(watch->ctx))
+            return vrt_raise(-ECANCELED);
+        if (watch->op_times)
+            r = submit_steps(executor, part, bindings, watch->op_times);
+        else
+            r = vrt_program_submit(executor->device, part->program, bindings);
+    }
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding *bindings)
+{
+    return vrt_executor_submit_watched(executor, bindings, &(struct vrt_executor_watch){ 0 });
+}
+
+int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_binding *bindings,
+                              struct vrt_op_times *times)
+{
+    const struct vrt_executor_watch watch = { .op_times = times };
+
+    return vrt_executor_submit_watched(executor, bindings, &watch);
 }

@@ -8,7 +8,10 @@
  * Thread: that of the device.
  */
 
+#include <stdbool.h>
+
 #include "backend/backend.h"
+#include "base/cleanup.h"
 #include "engine/plan.h"
 
 struct vrt_executor;
@@ -18,6 +21,14 @@ struct vrt_op_times {
     int64_t ns[VRT_OP_KIND_COUNT];
     int64_t flops[VRT_OP_KIND_COUNT];       /* by vrt_op_flops() */
     int64_t n_ops[VRT_OP_KIND_COUNT];
+};
+
+/* Who looks on while a graph runs. */
+struct vrt_executor_watch {
+    bool (*go_on)(void *ctx);       /* asked between parts of a long one: whether to go on; NULL:
+                                     * nobody is asked */
+    void *ctx;
+    struct vrt_op_times *op_times;  /* NULL, or added to: vrt_executor_submit_timed() */
 };
 
 /* One arena for several executors; embedded, zero-initialised. */
@@ -46,6 +57,7 @@ int vrt_executor_new_in(struct vrt_device *device, struct vrt_replica *replica,
 
 /* Return: NULL. */
 struct vrt_executor *vrt_executor_free(struct vrt_executor *executor);
+VRT_DEFINE_CLEANUP(struct vrt_executor, vrt_executor_free)
 
 /* Frees the buffer, after the executors that use it. */
 void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena);
@@ -61,3 +73,11 @@ int vrt_executor_submit(struct vrt_executor *executor, const struct vrt_binding 
  */
 int vrt_executor_submit_timed(struct vrt_executor *executor, const struct vrt_binding *bindings,
                               struct vrt_op_times *times);
+
+/*
+ * Either of both, and stops where it is told to: a part takes seconds of a slow device, unless one
+ * op takes longer. On a device that computes beside the host, parts are asked about ahead of it.
+ * Return: as those; -ECANCELED: the watch said so, and what it has submitted may be under way.
+ */
+int vrt_executor_submit_watched(struct vrt_executor *executor, const struct vrt_binding *bindings,
+                                const struct vrt_executor_watch *watch);

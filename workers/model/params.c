@@ -56,14 +56,15 @@ void vrt_params_done(struct vrt_params *params)
 
 int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
 {
+    const char *article = params->network[0] && strchr("AEIO", params->network[0]) ? "an" : "a";
     char why[384];
     va_list args;
 
     va_start(args, format);
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
-    return vrt_refuse(params->error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "%s is an %s %s",
-                      params->source, params->network, why);
+    return vrt_refuse(params->error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "%s is %s %s %s",
+                      params->source, article, params->network, why);
 }
 
 static bool is_shaped(const struct vrt_checkpoint_tensor *tensor,
