@@ -2,38 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Jobs with VRT: a small one of every part, from a file, through the daemon."""
 import json
-import math
 import os
-import struct
 import subprocess
 
+import checkpoints
 import harness
 from harness import clip, digest, video_stream
 
 MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
-
-
-def change(source, target, changes):
-    """Writes the .safetensors file `source` again with other shapes; None: without that tensor."""
-    with open(source, 'rb') as f:
-        header = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
-        data = f.read()
-    shapes = {name: tensor['shape'] for name, tensor in header.items()}
-    shapes.update(changes)
-    entries, values = {}, []
-    at = 0
-    for name, shape in shapes.items():
-        if shape is None:
-            continue
-        size = 4 * math.prod(shape)
-        first, last = header[name]['data_offsets'] if name in header else (0, 0)
-        values.append(data[first:last][:size].ljust(size, b'\0'))
-        entries[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [at, at + size]}
-        at += size
-    text = json.dumps(entries).encode()
-    with open(target, 'wb') as f:
-        f.write(struct.pack('<Q', len(text)) + text + b''.join(values))
-    return target
 
 
 class Vrt(harness.Case):
@@ -90,16 +66,35 @@ class Vrt(harness.Case):
 
     def test_damaged_checkpoints(self):
         source = clip(self.path('r.mkv'), frames=3)
-        cases = (('missing', {'stage3.pa_deform.weight': None}, 'stage3.pa_deform.weight'),
-                 ('extra', {'stage9.weight': [7, 2]}, 'stage9.weight'),
-                 ('misshapen', {'conv_last.weight': [3, 63, 1, 3, 3]}, 'conv_last.weight'))
-        for name, changes, says in cases:
-            model = change(self.model, self.path(name + '.safetensors'), changes)
+        last = 'conv_last.weight'
+        for name, tensor, shape in (('missing', 'stage3.pa_deform.weight', None),
+                                    ('extra', 'stage9.weight', [7, 2]),
+                                    ('misshapen', last, [3, 63, 1, 3, 3])):
+            tensors = checkpoints.read_safetensors(self.model)
+            tensors.pop(tensor, None)
+            if shape:
+                tensors[tensor] = checkpoints.zeros(shape)
+            model = checkpoints.write_safetensors(self.path(name + '.safetensors'), tensors)
             for options in ((), ('--dry-run',)):
-                line = self.refused('submit', *options, '-m', model, source, says=says)
+                line = self.refused('submit', *options, '-m', model, source, says=tensor)
                 self.assertIn(name + '.safetensors', line)
-        same = change(self.model, self.path('same.safetensors'), {})
-        self.vrtctl('submit', '--dry-run', '-m', same, source)
+
+    def test_pth_as_published(self):
+        """Buffers and all: the same network; with another's buffer, refused."""
+        source = clip(self.path('p.mkv'), frames=3)
+        tensors = checkpoints.read_safetensors(self.model)
+        tensors.update(checkpoints.vrt_buffers(tensors))
+        self.assertIn('stage1.residual_group1.blocks.0.attn.position_bias', tensors)
+        pth = checkpoints.write_pth(self.path('small.pth'), tensors)
+        plans = [json.loads(self.vrtctl('submit', '--dry-run', '--json', '-m', model,
+                                        '--precision', 'f32', source).stdout)
+                 for model in (self.model, pth)]
+        self.assertEqual(plans[0]['model']['checksum'], plans[1]['model']['checksum'])
+        name = 'stage1.residual_group2.blocks.0.attn.relative_position_index'
+        shape, data = tensors[name]
+        tensors[name] = (shape, data[:-8] + bytes(8))
+        self.refused('submit', '-m', checkpoints.write_pth(self.path('other.pth'), tensors),
+                     source, says=name)
 
     def test_not_for_this_network(self):
         source = clip(self.path('n.mkv'), frames=3)

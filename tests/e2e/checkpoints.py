@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Checkpoints read, changed and written again: .safetensors, and .pth as PyTorch writes it."""
+import collections
+import json
+import math
+import pickle
+import struct
+import types
+import zipfile
+
+
+def read_safetensors(path):
+    """Each tensor's shape and bytes, all of f32, by name."""
+    with open(path, 'rb') as f:
+        header = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
+        data = f.read()
+    return {name: (tensor['shape'], data[slice(*tensor['data_offsets'])])
+            for name, tensor in header.items()}
+
+
+def write_safetensors(path, tensors):
+    entries, at = {}, 0
+    for name, (shape, data) in tensors.items():
+        entries[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [at, at + len(data)]}
+        at += len(data)
+    text = json.dumps(entries).encode()
+    with open(path, 'wb') as f:
+        f.write(struct.pack('<Q', len(text)) + text)
+        f.writelines(data for _, data in tensors.values())
+    return path
+
+
+def zeros(shape):
+    return shape, bytes(4 * math.prod(shape))
+
+
+def relative_position_index(frames):
+    """Which row of the bias table each pair of a window's places uses, counted from its corner."""
+    places = [(d, y, x) for d in range(frames) for y in range(8) for x in range(8)]
+    rows = [(a[0] - b[0] + frames - 1) * 225 + (a[1] - b[1] + 7) * 15 + a[2] - b[2] + 7
+            for a in places for b in places]
+    return [len(places)] * 2, struct.pack(f'<{len(rows)}q', *rows)
+
+
+def position_bias(features):
+    """Sines of the rows' positions, then of the columns'."""
+    half, values = features // 2, []
+    for y in range(1, 9):
+        for x in range(1, 9):
+            for place in (y, x):
+                angle = place / (8 + 1e-6) * 2 * math.pi
+                for i in range(half):
+                    wave = math.cos if i % 2 else math.sin
+                    values.append(wave(angle / 10000 ** (2 * (i // 2) / half)))
+    return [1, 64, features], struct.pack(f'<{len(values)}f', *values)
+
+
+def vrt_buffers(tensors):
+    """What the published files of VRT hold beside the parameters."""
+    buffers = {'spynet.mean': ([1, 3, 1, 1], struct.pack('<3f', 0.485, 0.456, 0.406)),
+               'spynet.std': ([1, 3, 1, 1], struct.pack('<3f', 0.229, 0.224, 0.225))}
+    indices = {}
+    for name, (shape, _) in tensors.items():
+        layer, _, last = name.rpartition('.')
+        if last == 'relative_position_bias_table':
+            frames = (shape[0] // 225 + 1) // 2
+            if frames not in indices:
+                indices[frames] = relative_position_index(frames)
+            buffers[layer + '.relative_position_index'] = indices[frames]
+        elif name.endswith('.attn.qkv_mut.weight'):
+            layer = layer.removesuffix('.qkv_mut')
+            buffers[layer + '.position_bias'] = position_bias(shape[1])
+    return buffers
+
+
+def _global(module, name):
+    """A class that is pickled as that name."""
+    return type(name, (), {'__module__': module, '__qualname__': name})
+
+
+class _Tensor:
+    """Pickled as PyTorch pickles one: a call that takes a storage, a place, and a shape."""
+
+    rebuild = _global('torch._utils', '_rebuild_tensor_v2')
+    storages = {4: _global('torch', 'FloatStorage'), 8: _global('torch', 'LongStorage')}
+
+    def __init__(self, key, shape, size):
+        count = math.prod(shape)
+        self.storage = types.SimpleNamespace(
+            id=('storage', self.storages[size // count], str(key), 'cpu', count))
+        self.shape = tuple(shape)
+        self.strides = tuple(math.prod(shape[i + 1:]) for i in range(len(shape)))
+
+    def __reduce__(self):
+        return self.rebuild, (self.storage, 0, self.shape, self.strides, False,
+                              collections.OrderedDict())
+
+
+class _Pickler(pickle._Pickler):                # pylint: disable=protected-access
+    """Names classes of modules that aren't here, without looking for them."""
+
+    def persistent_id(self, obj):
+        return obj.id if isinstance(obj, types.SimpleNamespace) else None
+
+    def save_type(self, obj):
+        if obj.__module__.startswith('torch'):
+            self.write(pickle.GLOBAL + f'{obj.__module__}\n{obj.__qualname__}\n'.encode())
+            self.memoize(obj)
+        else:
+            pickle._Pickler.save_type(self, obj)    # pylint: disable=protected-access
+
+    dispatch = dict(pickle._Pickler.dispatch)   # pylint: disable=protected-access
+    dispatch[type] = save_type
+
+
+def write_pth(path, tensors):
+    """As the published files are: a dictionary of 'params' in a zip archive."""
+    params = collections.OrderedDict(
+        (name, _Tensor(key, shape, len(data))) for key, (name, (shape, data))
+        in enumerate(tensors.items()))
+    with zipfile.ZipFile(path, 'w') as archive:
+        with archive.open('archive/data.pkl', 'w') as f:
+            _Pickler(f, 2).dump({'params': params})
+        for key, (_, data) in enumerate(tensors.values()):
+            archive.writestr(f'archive/data/{key}', data)
+        archive.writestr('archive/version', b'3\n')
+    return path
