@@ -8,6 +8,8 @@
  * A device that was asked for is in one of these sets, in this order, or it was refused:
  *
  *     asked -> surveying -> devices
+ *       ^                      |
+ *       +----------------------+ where another device needs smaller clips or tiles
  *
  * It stays in `asked` while it starts, is lost or quarantined. The admission is over when the first
  * two are empty and the intake's thread has ended. It succeeds if there is one device at least: to
@@ -135,6 +137,7 @@ static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_sur
         speed[survey->dtype] = survey->flops_per_s[survey->dtype];
     pipeline->parts[d].is_surveyed = true;
     pipeline->parts[d].dtype = survey->dtype;
+    pipeline->parts[d].size = survey->size;
     pipeline->parts[d].planned_bytes = survey->planned_bytes;
     pipeline->parts[d].replica_bytes = survey->replica_bytes;
     pipeline->parts[d].allowed_bytes = survey->allowed_bytes;
@@ -211,6 +214,37 @@ static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d)
     return busy;
 }
 
+/* Makes the work what all devices can do. Nobody else looks at it. */
+static void settle_work(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_network_info *network = vrt_network_info(pipeline->work->network);
+
+    pipeline->work->grid = pipeline->size.grid;
+    if (vrt_recipe_is_temporal(network))
+        vrt_recipe_shorten(&pipeline->admission.recipe, pipeline->size.frames);
+    pipeline->work->rule = vrt_recipe_rule(&pipeline->admission.recipe, network);
+}
+
+/* Devices that have room for larger clips or tiles than the others are asked what these take of
+ * them. It ends: sizes only become smaller. */
+static void ask_again(struct vrt_pipeline *pipeline)
+{
+    uint64_t roomy = 0;
+
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
+        if (!(pipeline->devices >> d & 1) ||
+            !vrt_fit_is_smaller(&pipeline->size, &pipeline->parts[d].size))
+            continue;
+        roomy |= UINT64_C(1) << d;
+        pipeline->parts[d].is_surveyed = false;
+    }
+    if (!roomy)
+        return;
+    settle_work(pipeline);
+    pipeline->devices &= ~roomy;
+    pipeline->asked |= roomy;
+}
+
 /* The device's frame rate, the recipe, and whatever else is told of an admitted job. */
 static void fill_info(struct vrt_pipeline *pipeline)
 {
@@ -220,10 +254,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
     const struct vrt_network_info *network = vrt_network_info(pipeline->work->network);
     int first = -1;
 
-    pipeline->work->grid = pipeline->size.grid;
-    if (vrt_recipe_is_temporal(network))
-        vrt_recipe_shorten(&admission->recipe, pipeline->size.frames);
-    pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
+    settle_work(pipeline);
     *info = (struct vrt_pipeline_info){
         .network = network,
         .network_checksum = vrt_network_checksum(pipeline->work->network),
@@ -300,6 +331,15 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
     pipeline->asked = 0;
 }
 
+static void ask_ready(struct vrt_pipeline *pipeline)
+{
+    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
+        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
+            ask_device(pipeline, d);
+}
+
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
 {
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
@@ -307,13 +347,14 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
 
     if (!pipeline->is_surveying)
         return;
-    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
-        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
-            ask_device(pipeline, d);
+    ask_ready(pipeline);
     if (pipeline->surveying || pipeline->asked & (ready | starting))
         return;
     give_up_absent(pipeline);
+    if (!pipeline->asked)
+        ask_again(pipeline);
+    ask_ready(pipeline);
     /* `admitted` may free the pipeline, which a thread that is still ending would come back to. */
-    if (!pipeline->asked && !pipeline->intake)
+    if (!pipeline->asked && !pipeline->surveying && !pipeline->intake)
         conclude(pipeline);
 }

@@ -40,6 +40,7 @@ struct vrt_part {
     bool is_surveyed;
     int in_flight, n_nomem;
     int64_t shards_done, shards_failed, frames_done;
+    struct vrt_work_size size;          /* that it was surveyed for */
     int64_t planned_bytes;              /* -1: unknown */
     int64_t replica_bytes, allowed_bytes;       /* as surveyed; -1: unknown */
     int64_t work_bytes;                 /* that the device gave to it; -1: it got nothing yet */

@@ -56,7 +56,8 @@ void vrt_params_done(struct vrt_params *params)
 
 int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
 {
-    const char *article = params->network[0] && strchr("AEIO", params->network[0]) ? "an" : "a";
+    /* Names of networks are spelled: an RRDBNet, a VRT. */
+    bool is_an = params->network[0] && strchr("AEFHILMNORSX", params->network[0]);
     char why[384];
     va_list args;
 
@@ -64,7 +65,7 @@ int vrt_params_refuse(struct vrt_params *params, const char *format, ...)
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     return vrt_refuse(params->error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "%s is %s %s %s",
-                      params->source, article, params->network, why);
+                      params->source, is_an ? "an" : "a", params->network, why);
 }
 
 static bool is_shaped(const struct vrt_checkpoint_tensor *tensor,
