@@ -2,7 +2,10 @@
 
 /*
  * To plan a size takes a graph of hundreds of ops: among the grids for one length of clip, each of
- * which needs less than the one before, the first that fits is found by halving.
+ * which needs less than the one before, the first that fits is found by halving. (Of a network so
+ * small that its flows outweigh the rest, a finer grid may need some MiB more: they are computed
+ * in chunks of as many frames as are worth it. It then gets a smaller size than it might have, or
+ * none.)
  */
 
 #include "workers/fit.h"
