@@ -299,11 +299,12 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
     return params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
 }
 
-/* The paths of the outputs, before anything is made. */
+/* The paths of the outputs, and what the command line gets wrong, before anything is made. */
 static int prepare(const struct vrt_cli *cli, struct submissions *s)
 {
     const struct vrt_args *args = &cli->args;
     struct vrt_error error = { 0 };
+    double ignored;
 
     if (args->output && args->n_operands > 1) {
         vrt_refuse(&error, -EINVAL, "usage", "--output names one file, and there are %d inputs: "
@@ -313,6 +314,10 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     }
     if (args->dry_run && args->follow) {
         vrt_refuse(&error, -EINVAL, "usage", "--dry-run makes no job that --follow could show");
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    if (take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
         vrt_cli_complain(NULL, &error);
         return VRT_EXIT_USAGE;
     }

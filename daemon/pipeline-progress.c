@@ -9,8 +9,10 @@
 #include "base/thread.h"
 #include "daemon/pipeline-impl.h"
 
-/* The rate is that of so long a time. */
+/* The rate is that of so long a time, but of so many shards at least: a clip may take minutes, and
+ * its frames come at once. */
 #define RATE_WINDOW_NS (10 * VRT_NS_PER_S)
+#define RATE_SHARDS_MIN 2
 
 /* Before so many frames nobody can say how fast it goes. */
 #define RATE_FRAMES_MIN 2
@@ -29,13 +31,17 @@ static double rate(const struct vrt_pipeline *pipeline, int64_t now_ns)
 {
     struct vrt_sample from = { .at_ns = pipeline->started_ns };
     size_t n = VRT_MIN(pipeline->n_samples, VRT_PIPELINE_SAMPLES);
+    int64_t frames_min = VRT_MAX(RATE_FRAMES_MIN,
+                                 RATE_SHARDS_MIN * pipeline->info.recipe.clip_frames);
 
-    /* The youngest sample that is older than the window, else the oldest that is kept. */
+    /* The youngest sample that is old enough, else the oldest that is kept. */
     for (size_t age = n; age > 0; age--) {
         const struct vrt_sample *sample =
             &pipeline->samples[(pipeline->n_samples - age) % VRT_PIPELINE_SAMPLES];
         bool is_oldest_kept = age == n && pipeline->n_samples > VRT_PIPELINE_SAMPLES;
-        if (is_oldest_kept || now_ns - sample->at_ns > RATE_WINDOW_NS)
+        bool is_old = now_ns - sample->at_ns > RATE_WINDOW_NS &&
+                      pipeline->frames_done - sample->frames >= frames_min;
+        if (is_oldest_kept || is_old)
             from = *sample;
     }
     if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->phase == VRT_PIPELINE_FINISHING)

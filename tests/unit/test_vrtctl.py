@@ -330,6 +330,9 @@ class Submit(Case):
         self.assertEqual([json.loads(line)['output_name'] for line in out.splitlines()],
                          ['video.restored.mp4', 'b.restored.mkv'])
         self.assertIn('missing.mp4: No such file', err)
+        for cuts in ('0', '1.5', 'nan', 'often'):
+            self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
+                           says='--scene-cuts: expected off, on or a number')
         self.complaint('submit', '-o', 'x.mkv', 'video.mp4', 'b.avi', status=2,
                        says='--output names one file, and there are 2 inputs')
 
