@@ -8,6 +8,7 @@
 
 #include "backend/cpu/isa.h"
 #include "backend/cpu/exp.h"
+#include "backend/cpu/vector.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 
@@ -36,8 +37,8 @@ static void run_exp(const float *x, float *out)
 
 static void run_exp2(const float *x, float *out)
 {
-    for (int i = 0; i < RUN; i++)
-        out[i] = vrt_cpu_exp2(x[i]);
+    for (int i = 0; i < RUN; i += VRT_CPU_VECTOR_FLOATS)
+        vrt_cpu_vector_store(out + i, vrt_cpu_vector_exp2(vrt_cpu_vector_load(x + i)));
 }
 
 static void run_sigmoid(const float *x, float *out)

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu/exp.h"
 
 typedef float(*rows_of_block)[VRT_BLOCK_TOKENS];
 
@@ -24,31 +23,13 @@ struct block {
     float largest[VRT_BLOCK_TOKENS], sums[VRT_BLOCK_TOKENS];
 };
 
-static inline vrt_cpu_vector load(const float *from)
-{
-    return *(const vrt_cpu_vector_at *)from;
-}
-
-static inline void store(float *to, vrt_cpu_vector v)
-{
-    *(vrt_cpu_vector_at *)to = v;
-}
-
-/* The larger of each pair of elements; NaN where b is. */
-static inline vrt_cpu_vector larger(vrt_cpu_vector a, vrt_cpu_vector b)
-{
-    const vrt_cpu_integers is_a = a > b;
-
-    return (vrt_cpu_vector)((is_a & (vrt_cpu_integers)a) | (~is_a & (vrt_cpu_integers)b));
-}
-
 /* The bias of key k for a vector of queries, from `query` on. */
 static inline vrt_cpu_vector bias_at(const struct vrt_attention_bias *bias, int k, int query)
 {
     if (!bias->values)
         return (vrt_cpu_vector){ 0 };
     if (bias->step)
-        return load(bias->values + (size_t)k * bias->step + query);
+        return vrt_cpu_vector_load(bias->values + (size_t)k * bias->step + query);
 
     const float *values = bias->values - bias->key_at[k] + query % RUN;
     union {
@@ -56,7 +37,7 @@ static inline vrt_cpu_vector bias_at(const struct vrt_attention_bias *bias, int 
         run_vector runs[VECTOR_RUNS > 0 ? VECTOR_RUNS : 1];
     } u;
     if (VECTOR_RUNS <= 1)
-        return load(values + bias->query_at[query / RUN]);
+        return vrt_cpu_vector_load(values + bias->query_at[query / RUN]);
     for (int i = 0; i < VECTOR_RUNS; i++)
         u.runs[i] = *(const run_vector *)(values + bias->query_at[query / RUN + i]);
     return u.v;
@@ -85,14 +66,15 @@ static inline __attribute__((always_inline)) void score_keys(struct block *block
         vrt_product_tile(&g, N, 1, g.w_step, acc);
         for (int v = 0; v < VRT_TILE_VECTORS; v++) {
             float *largest = block->largest + t + v * VRT_CPU_VECTOR_FLOATS;
-            vrt_cpu_vector most = load(largest);
+            vrt_cpu_vector most = vrt_cpu_vector_load(largest);
 
             for (int i = 0; i < N; i++) {
                 acc[i][v] += bias_at(&bias, k + i, block->first + t + v * VRT_CPU_VECTOR_FLOATS);
-                store(scores + i * VRT_BLOCK_TOKENS + t + v * VRT_CPU_VECTOR_FLOATS, acc[i][v]);
-                most = larger(acc[i][v], most);
+                float *row = scores + i * VRT_BLOCK_TOKENS + t + v * VRT_CPU_VECTOR_FLOATS;
+                vrt_cpu_vector_store(row, acc[i][v]);
+                most = vrt_cpu_vector_larger(acc[i][v], most);
             }
-            store(largest, most);
+            vrt_cpu_vector_store(largest, most);
         }
     }
 }
@@ -141,21 +123,6 @@ static void find_scores(struct block *block, rows_of_block scores)
         mask_scores(block, scores);
 }
 
-/* vrt_cpu_exp2() of each element, in vectors: an array may not stay in registers. */
-static inline vrt_cpu_vector power_of_2(vrt_cpu_vector x)
-{
-    const float rounder = 0x1.8p23f + 127;
-
-    x = larger((vrt_cpu_vector){ 0 } - 126, x);
-    const vrt_cpu_vector shifted = x + rounder, r = x - (shifted - rounder);
-    vrt_cpu_vector p = r * 1.326472675e-3f + 9.671512672e-3f;
-    p = p * r + 5.550733745e-2f;
-    p = p * r + 2.402224208e-1f;
-    p = p * r + 6.931469776e-1f;
-    p = p * r + 1;
-    return p * (vrt_cpu_vector)((vrt_cpu_integers)shifted << 23);
-}
-
 /* Scores become exponentials, in units, where they were: a unit's row takes the place of its
  * first element's, or an earlier one's. The sums are of what was not yet rounded. */
 static void find_exponentials(struct block *block, rows_of_block scores)
@@ -163,19 +130,19 @@ static void find_exponentials(struct block *block, rows_of_block scores)
     const int n_keys = block->head->n_keys;
 
     for (int strip = 0; strip < VRT_BLOCK_TOKENS; strip += VRT_CPU_VECTOR_FLOATS) {
-        const vrt_cpu_vector largest = load(block->largest + strip);
+        const vrt_cpu_vector largest = vrt_cpu_vector_load(block->largest + strip);
         vrt_cpu_vector sums = { 0 };
 
         for (int k = 0; k < n_keys; k += VRT_UNIT_ELEMENTS) {
-            const vrt_cpu_vector even = power_of_2(load(scores[k] + strip) - largest);
-            vrt_cpu_vector odd = { 0 };
+            vrt_cpu_vector even = vrt_cpu_vector_load(scores[k] + strip), odd = { 0 };
 
+            even = vrt_cpu_vector_exp2(even - largest);
             if (VRT_UNIT_ELEMENTS == 2 && k + 1 < n_keys)
-                odd = power_of_2(load(scores[k + 1] + strip) - largest);
+                odd = vrt_cpu_vector_exp2(vrt_cpu_vector_load(scores[k + 1] + strip) - largest);
             sums += even + odd;
             vrt_unit_store((vrt_unit *)scores[k / VRT_UNIT_ELEMENTS] + strip, even, odd);
         }
-        store(block->sums + strip, sums);
+        vrt_cpu_vector_store(block->sums + strip, sums);
     }
 }
 

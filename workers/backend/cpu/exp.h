@@ -36,24 +36,6 @@ static inline float vrt_cpu_exp(float x)
     return p * vrt_f32_from_bits(vrt_f32_bits(shifted) << 23);
 }
 
-/* 2^x for x <= 0, relative error below 3e-7 for x >= -126; below that, 1.2e-38. It costs less than
- * vrt_cpu_exp(). */
-static inline float vrt_cpu_exp2(float x)
-{
-    const float rounder = 0x1.8p23f + 127;
-
-    x = x < -126 ? -126 : x;
-    const float shifted = x + rounder, r = x - (shifted - rounder);
-    /* [-1/2, 1/2] */
-    float p = 1.326472675e-3f;
-    p = p * r + 9.671512672e-3f;
-    p = p * r + 5.550733745e-2f;
-    p = p * r + 2.402224208e-1f;
-    p = p * r + 6.931469776e-1f;
-    p = p * r + 1;
-    return p * vrt_f32_from_bits(vrt_f32_bits(shifted) << 23);
-}
-
 /* 1 / (1 + e^-x), relative error below 4e-7 for x >= -87.3. */
 static inline float vrt_cpu_sigmoid(float x)
 {
