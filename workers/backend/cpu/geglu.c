@@ -75,9 +75,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
     const struct vrt_weight_rows fc2 = vrt_tokens_weight_rows(call, geglu->fc2, geglu->fc2_bias, 0);
 
     vrt_tokens_gather(&in, s.in, s.rows);
-    if (geglu->norm.weight >= 0)
-        vrt_tokens_norm(&in, s.in, call->params[geglu->norm.weight].values,
-                        call->params[geglu->norm.bias].values);
+    vrt_tokens_norm(call, &geglu->norm, &in, s.in);
     vrt_tokens_put(s.in, in.t->shape.c, s.panel, VRT_BLOCK_TOKENS);
     gate(call, &s);
     vrt_tokens_multiply(&fc2, out.t->shape.c, s.hidden, VRT_BLOCK_TOKENS, s.out);

@@ -46,9 +46,7 @@ static void run_block(const struct vrt_cpu_call *call, const struct vrt_place *p
         vrt_tokens_weight_rows(call, linear->weight, linear->bias, 0);
 
     vrt_tokens_gather(&in, s.in, s.rows);
-    if (linear->norm.weight >= 0)
-        vrt_tokens_norm(&in, s.in, call->params[linear->norm.weight].values,
-                        call->params[linear->norm.bias].values);
+    vrt_tokens_norm(call, &linear->norm, &in, s.in);
     vrt_tokens_put(s.in, I, s.panel, VRT_BLOCK_TOKENS);
     vrt_tokens_multiply(&rows, O, s.panel, VRT_BLOCK_TOKENS, s.out);
     if (linear->activation == VRT_ACTIVATION_GELU)

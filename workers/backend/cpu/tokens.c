@@ -85,8 +85,8 @@ void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row
     }
 }
 
-void vrt_tokens_norm(const struct vrt_token_run *run, float *block, const float *weight,
-                     const float *bias)
+static void norm_block(const struct vrt_token_run *run, float *block, const float *weight,
+                       const float *bias)
 {
     const int C = run->t->shape.c;
     float mean[VRT_BLOCK_TOKENS] = { 0 }, scale[VRT_BLOCK_TOKENS] = { 0 };
@@ -112,6 +112,13 @@ void vrt_tokens_norm(const struct vrt_token_run *run, float *block, const float 
     for (int t = 0; t < VRT_BLOCK_TOKENS; t++)
         for (int c = 0; c < C && (t >= run->n || run->places[t].d < 0); c++)
             block[c * VRT_BLOCK_TOKENS + t] = 0;
+}
+
+void vrt_tokens_norm(const struct vrt_cpu_call *call, const struct vrt_op_norm *norm,
+                     const struct vrt_token_run *run, float *block)
+{
+    if (norm->weight >= 0)
+        norm_block(run, block, call->params[norm->weight].values, call->params[norm->bias].values);
 }
 
 void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld)

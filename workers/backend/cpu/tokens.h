@@ -56,9 +56,10 @@ struct vrt_weight_rows {
  * VRT_TOKEN_ROWS * C floats. */
 void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *rows);
 
-/* LayerNorm of each token over C channels, in place; padding stays zero. */
-void vrt_tokens_norm(const struct vrt_token_run *run, float *block, const float *weight,
-                     const float *bias);
+/* LayerNorm of each token over C channels by the call's params, in place, where there is a norm;
+ * padding stays zero. */
+void vrt_tokens_norm(const struct vrt_cpu_call *call, const struct vrt_op_norm *norm,
+                     const struct vrt_token_run *run, float *block);
 
 /* Copies C rows of a block to units: panel [units of C][ld]. */
 void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld);

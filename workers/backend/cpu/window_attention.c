@@ -239,9 +239,7 @@ static void gather(const struct work *work)
             vrt_tokens_run(call, 0, work->places + first, VRT_BLOCK_TOKENS);
 
         vrt_tokens_gather(&run, work->block, work->rows);
-        if (op->norm.weight >= 0)
-            vrt_tokens_norm(&run, work->block, call->params[op->norm.weight].values,
-                            call->params[op->norm.bias].values);
+        vrt_tokens_norm(call, &op->norm, &run, work->block);
         vrt_tokens_put(work->block, C, work->panel + first, (size_t)work->window.step);
         if (op->mutual < 0)
             continue;
