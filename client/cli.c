@@ -18,16 +18,17 @@ void vrt_cli_complain(const char *what, const struct vrt_error *error)
     fprintf(stderr, "vrtctl: %s%s%s\n", named ? "" : what, named ? "" : ": ", error->message);
 }
 
-void vrt_cli_warn(const struct vrt_job_info *job)
+void vrt_cli_warn(const char *what, char (*warnings)[VRT_API_TEXT_BYTES], size_t n_warnings)
 {
     char name[VRT_API_NAME_BYTES], text[VRT_API_TEXT_BYTES];
 
-    vrt_printable(job->input_name, name, sizeof(name));
-    for (size_t i = 0; i < job->n_warnings; i++) {
+    if (what)
+        what = vrt_printable(what, name, sizeof(name));
+    for (size_t i = 0; i < n_warnings; i++) {
         struct vrt_error warning = { 0 };
         vrt_refuse(&warning, -EINVAL, "job", "warning: %s",
-                   vrt_printable(job->warnings[i], text, sizeof(text)));
-        vrt_cli_complain(name, &warning);
+                   vrt_printable(warnings[i], text, sizeof(text)));
+        vrt_cli_complain(what, &warning);
     }
 }
 

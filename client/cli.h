@@ -85,8 +85,8 @@ extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_comm
 /* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
 void vrt_cli_complain(const char *what, const struct vrt_error *error);
 
-/* Says the job's warnings on standard error, a line for each. */
-void vrt_cli_warn(const struct vrt_job_info *job);
+/* Says the warnings on standard error, a line for each, of `what` (NULL: of nothing by name). */
+void vrt_cli_warn(const char *what, char (*warnings)[VRT_API_TEXT_BYTES], size_t n_warnings);
 
 /* Complains of what vrt_conn_*() returned. Return: the exit status for it. */
 int vrt_cli_fail(const char *what, int r, const struct vrt_error *error);

@@ -221,13 +221,8 @@ static int print_report(const struct vrt_cli *cli, const json_t *json, struct vr
         print_speed(&report);
         r = print_ops(&report);
     }
-    for (size_t i = 0; r == 0 && i < report.n_warnings; i++) {
-        char text[VRT_API_TEXT_BYTES];
-        struct vrt_error warning = { 0 };
-        vrt_refuse(&warning, VRT_CONN_E_REFUSED, "job", "warning: %s",
-                   vrt_printable(report.warnings[i], text, sizeof(text)));
-        vrt_cli_complain(NULL, &warning);
-    }
+    if (r == 0)
+        vrt_cli_warn(NULL, report.warnings, report.n_warnings);
     vrt_fields_done(vrt_profile_fields, &report);
     return r < 0 ? vrt_refuse_errno(error, r, "printing the profile") : 0;
 }

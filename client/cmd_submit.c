@@ -234,7 +234,7 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
         printf("job %lld: %s -> %s\n", s->id, input, output);
     /* Who follows the job is told at its end. */
     if (r == 0 && !cli->args.follow)
-        vrt_cli_warn(&job);
+        vrt_cli_warn(job.input_name, job.warnings, job.n_warnings);
     vrt_job_info_done(&job);
     return r;
 }

@@ -105,19 +105,6 @@ static void print_work(const struct vrt_plan_report *plan)
         puts("  Time       cannot be estimated");
 }
 
-static void warn(const struct vrt_plan_report *plan)
-{
-    char name[VRT_API_NAME_BYTES], text[VRT_API_TEXT_BYTES];
-
-    vrt_printable(plan->input_name, name, sizeof(name));
-    for (size_t i = 0; i < plan->n_warnings; i++) {
-        struct vrt_error warning = { 0 };
-        vrt_refuse(&warning, VRT_CONN_E_REFUSED, "job", "warning: %s",
-                   vrt_printable(plan->warnings[i], text, sizeof(text)));
-        vrt_cli_complain(name, &warning);
-    }
-}
-
 int vrt_plan_print(const struct vrt_cli *cli, const struct json_t *json, struct vrt_error *error)
 {
     struct vrt_plan_report plan;
@@ -134,7 +121,7 @@ int vrt_plan_print(const struct vrt_cli *cli, const struct json_t *json, struct 
         r = print_devices(&plan);
     }
     if (r == 0)
-        warn(&plan);
+        vrt_cli_warn(plan.input_name, plan.warnings, plan.n_warnings);
     vrt_fields_done(vrt_plan_fields, &plan);
     return r < 0 ? vrt_refuse_errno(error, r, "printing the plan") : 0;
 }

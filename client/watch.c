@@ -189,7 +189,7 @@ static void say_result(struct watch *w, const struct vrt_job_info *job)
         if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
             puts(buf.data);
         fflush(stdout);
-        vrt_cli_warn(job);
+        vrt_cli_warn(job->input_name, job->warnings, job->n_warnings);
     } else if (job->state == VRT_JOB_FAILED) {
         say_failure(job, job->has_error && job->error.message[0]
                              ? vrt_printable(job->error.message, text, sizeof(text))
