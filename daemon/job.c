@@ -8,31 +8,62 @@
 
 #include "base/error.h"
 
-/* An entry left out stands for "cannot happen": 0 is queued, which nothing leads back to. */
+#define TO(state) (VRT_JOB_##state + 1)     /* so that an entry left out, 0, is none */
+
+#define MAY_END [VRT_JOB_FAIL] = TO(FAILED), [VRT_JOB_CANCEL] = TO(CANCELLED)
+
 static const int next_states[VRT_JOB_STATE_COUNT][VRT_JOB_EVENT_COUNT] = {
     [VRT_JOB_QUEUED] = {
-        [VRT_JOB_START] = VRT_JOB_RUNNING,
-        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
-        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+        [VRT_JOB_FETCH] = TO(FETCHING),
+        [VRT_JOB_START] = TO(RUNNING),
+        [VRT_JOB_PAUSE] = TO(PAUSED),
+        [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
+        [VRT_JOB_FILL] = TO(DISK_FULL),
+        MAY_END,
+    },
+    [VRT_JOB_FETCHING] = {
+        [VRT_JOB_PAUSE] = TO(PAUSED),
+        [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
+        [VRT_JOB_FILL] = TO(DISK_FULL),
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
     },
     [VRT_JOB_RUNNING] = {
-        [VRT_JOB_FINISH] = VRT_JOB_FINISHING,
-        [VRT_JOB_SUCCEED] = VRT_JOB_DONE,
-        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
-        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+        [VRT_JOB_FINISH] = TO(FINISHING),
+        [VRT_JOB_SUCCEED] = TO(DONE),
+        [VRT_JOB_PAUSE] = TO(PAUSED),
+        [VRT_JOB_FILL] = TO(DISK_FULL),
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
     },
     [VRT_JOB_FINISHING] = {
-        [VRT_JOB_SUCCEED] = VRT_JOB_DONE,
-        [VRT_JOB_FAIL] = VRT_JOB_FAILED,
-        [VRT_JOB_CANCEL] = VRT_JOB_CANCELLED,
+        [VRT_JOB_SUCCEED] = TO(DONE),
+        [VRT_JOB_FILL] = TO(DISK_FULL),
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
     },
+    [VRT_JOB_PAUSED] = {
+        [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
+    },
+    [VRT_JOB_NEEDS_INPUT] = {
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
+    },
+    [VRT_JOB_DISK_FULL] = {
+        [VRT_JOB_PAUSE] = TO(PAUSED),
+        [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
+        [VRT_JOB_REQUEUE] = TO(QUEUED),
+        MAY_END,
+    },
+    [VRT_JOB_FAILED] = { [VRT_JOB_RETRY] = TO(QUEUED) },
+    [VRT_JOB_CANCELLED] = { [VRT_JOB_RETRY] = TO(QUEUED) },
 };
 
 int vrt_job_state_after(int state, enum vrt_job_event event)
 {
-    int next = next_states[state][event];
-
-    return next ? next : VRT_UNKNOWN;
+    return next_states[state][event] - 1;
 }
 
 int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)

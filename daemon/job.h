@@ -4,12 +4,21 @@
 /*
  * The life of a job, and the list of all jobs
  *
- *     event     queued      running     finishing   done, failed, cancelled
- *     START     running     -           -           -
- *     FINISH    -           finishing   -           -
- *     SUCCEED   -           done        done        -
- *     FAIL      failed      failed      failed      -
- *     CANCEL    cancelled   cancelled   cancelled   -
+ *     event      queued       running     finishing   waiting     over
+ *     FETCH      fetching     -           -           -           -
+ *     START      running      -           -           -           -
+ *     FINISH     -            finishing   -           -           -
+ *     SUCCEED    -            done        done        -           -
+ *     FAIL       failed       failed      failed      failed      -
+ *     CANCEL     cancelled    cancelled   cancelled   cancelled   -
+ *     PAUSE      paused       paused      -           paused *    -
+ *     LOSE       needs_input  -           -           needs_input -
+ *     FILL       disk_full    disk_full   disk_full   -           -
+ *     REQUEUE    -            queued      queued      queued      -
+ *     RETRY      -            -           -           -           queued **
+ *
+ * waiting: fetching, paused, needs_input, disk_full; over: done, failed, cancelled.
+ *  * not from paused, nor from needs_input, which a pause would hide;  ** not from done
  *
  * A job is in the list, and known to users, from the moment it was admitted: before that nobody
  * but its submitter waits for it, and a refusal leaves no trace. Pure: what a job does is in
@@ -31,11 +40,17 @@ struct vrt_queue;
 struct vrt_queue_admission;
 
 enum vrt_job_event {
+    VRT_JOB_FETCH,                      /* its input must come from elsewhere first */
     VRT_JOB_START,
     VRT_JOB_FINISH,
     VRT_JOB_SUCCEED,
     VRT_JOB_FAIL,
     VRT_JOB_CANCEL,
+    VRT_JOB_PAUSE,
+    VRT_JOB_LOSE,                       /* the daemon has its files no more */
+    VRT_JOB_FILL,                       /* a disk is full */
+    VRT_JOB_REQUEUE,                    /* whatever held it up is over */
+    VRT_JOB_RETRY,
     VRT_JOB_EVENT_COUNT,
 };
 

@@ -379,6 +379,11 @@ static void on_looked(uv_work_t *work, int status)
 static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *file,
                      const char *field, int *ret_fd, struct vrt_error *error)
 {
+    if (file->fd == VRT_UNKNOWN && (file->path[0] || file->url[0])) {
+        vrt_error_set_field(error, field);
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_DESCRIPTORS),
+                          "a descriptor is needed for %s: vrtd opens no file by its name", field);
+    }
     if (file->fd == VRT_UNKNOWN)
         return 0;
     if (file->fd >= files->n || files->fds[file->fd] < 0) {

@@ -121,6 +121,9 @@ enum vrt_api_error_index {
 
 /* Sizes of texts in messages, each with its NUL byte. */
 #define VRT_API_NAME_BYTES 256          /* of a file or model */
+#define VRT_API_PATH_BYTES 1024         /* of a file */
+#define VRT_API_LINK_BYTES 1024         /* a URL */
+#define VRT_API_OWNER_BYTES 64          /* a user's name */
 #define VRT_API_DEVICE_BYTES 32         /* "cuda:0" */
 #define VRT_API_REQUEST_DEVICE_BYTES 256    /* "cuda:0,xpu:1" */
 #define VRT_API_WORD_BYTES 32           /* codec, preset, pixel format, architecture */

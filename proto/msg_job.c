@@ -21,8 +21,12 @@
 
 const char *const vrt_job_state_names[] = {
     [VRT_JOB_QUEUED] = "queued",
+    [VRT_JOB_FETCHING] = "fetching",
     [VRT_JOB_RUNNING] = "running",
     [VRT_JOB_FINISHING] = "finishing",
+    [VRT_JOB_PAUSED] = "paused",
+    [VRT_JOB_NEEDS_INPUT] = "needs_input",
+    [VRT_JOB_DISK_FULL] = "disk_full",
     [VRT_JOB_DONE] = "done",
     [VRT_JOB_FAILED] = "failed",
     [VRT_JOB_CANCELLED] = "cancelled",
@@ -55,29 +59,33 @@ const char *const vrt_job_codec_names[] = {
 #define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)    /* an index into those that came along */
 
 #define T struct vrt_file_ref
-static const struct vrt_field file_fields[] = {
-    VRT_FIELD_INT(T, fd, REQUIRED, 0, FD_MAX),
+/* Which of fd, path and url must be there depends on the others: see check_request(). */
+static const struct vrt_field input_fields[] = {
+    VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELD_TEXT(T, path, NULLABLE),
+    VRT_FIELD_TEXT(T, url, NULLABLE),
     VRT_FIELDS_END,
 };
 
-/* A plan needs none to write to: see check_request(). */
 static const struct vrt_field output_fields[] = {
     VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELD_TEXT(T, path, NULLABLE),
     VRT_FIELDS_END,
 };
 
 const struct vrt_field vrt_job_model_ref_fields[] = {
     VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
+    VRT_FIELD_TEXT(T, path, NULLABLE),
     VRT_FIELDS_END,
 };
 #undef T
 
 #define T struct vrt_job_request
 const struct vrt_field vrt_job_request_fields[] = {
-    VRT_FIELD_OBJECT(T, input, REQUIRED, file_fields),
+    VRT_FIELD_OBJECT(T, input, REQUIRED, input_fields),
     VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
     VRT_FIELD_TEXT(T, device, 0),
@@ -96,6 +104,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_BOOL(T, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
     VRT_FIELD_BOOL(T, dry_run, 0),
+    VRT_FIELD_TEXT(T, webhook, NULLABLE),
     VRT_FIELDS_END,
 };
 #undef T
@@ -119,7 +128,7 @@ static const struct vrt_field device_fields[] = {
 
 #define T struct vrt_job_model
 const struct vrt_field vrt_job_model_fields[] = {
-    VRT_FIELD_TEXT(T, name, 0),
+    VRT_FIELD_TEXT(T, name, NULLABLE),
     VRT_FIELD_TEXT(T, architecture, NULLABLE),
     COUNT(T, scale, NULLABLE),
     VRT_FIELD_TEXT(T, checksum, NULLABLE),
@@ -184,8 +193,9 @@ static const struct vrt_field error_fields[] = {
 #define SHORT_FORM                                                                      \
     COUNT(T, id, 0),                                                                    \
     VRT_FIELD_ENUM(T, state, 0, vrt_job_state_names),                                   \
-    VRT_FIELD_TEXT(T, input_name, 0),                                                   \
-    VRT_FIELD_TEXT(T, output_name, 0),                                                  \
+    VRT_FIELD_TEXT(T, owner, NULLABLE),                                                 \
+    VRT_FIELD_TEXT(T, input_name, NULLABLE),                                            \
+    VRT_FIELD_TEXT(T, output_name, NULLABLE),                                           \
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_fields),                                \
     VRT_FIELD_TEXT(T, device, 0),                                                       \
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),          \
@@ -195,6 +205,7 @@ static const struct vrt_field error_fields[] = {
     SECONDS(T, elapsed_s),                                                              \
     COUNT(T, frames_total, NULLABLE),                                                   \
     COUNT(T, frames_done, 0),                                                           \
+    COUNT(T, segments_done, 0),                                                         \
     SECONDS(T, fps),                                                                    \
     SECONDS(T, eta_s),                                                                  \
     VRT_FIELD_TEXT(T, bottleneck, NULLABLE),                                            \
@@ -212,6 +223,10 @@ const struct vrt_field vrt_job_fields[] = {
     VRT_FIELD_OPTIONAL(T, recipe, has_recipe, vrt_job_recipe_fields),
     VRT_FIELD_OPTIONAL(T, video, has_video, vrt_job_video_fields),
     VRT_FIELD_BOOL(T, reproducible, 0),
+    COUNT(T, n_starts, 0),
+    VRT_FIELD_TEXT(T, input_path, NULLABLE),
+    VRT_FIELD_TEXT(T, output_path, NULLABLE),
+    VRT_FIELD_TEXT(T, model_path, NULLABLE),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,
 };
@@ -226,8 +241,34 @@ void vrt_job_request_init(struct vrt_job_request *request)
 {
     *request = (struct vrt_job_request){ .device = "auto" };
     vrt_fields_reset(vrt_job_request_fields, request);
-    /* It can't be null, so that the reset left it 0, which is a descriptor. */
-    request->input.fd = VRT_UNKNOWN;
+}
+
+/* A path without its beginning has none here: the daemon stands in another folder. */
+static int check_path(const char *field, const struct vrt_file_ref *file, struct vrt_error *error)
+{
+    if (!file->path[0] || file->path[0] == '/')
+        return 0;
+    vrt_error_set_field(error, field);
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                      "%s.path: a path must begin with /", field);
+}
+
+/* Whether it is said where the input and the output are. */
+static int check_places(const struct vrt_job_request *q, struct vrt_error *error)
+{
+    bool has_fd = q->input.fd != VRT_UNKNOWN, has_url = q->input.url[0];
+
+    if (has_url ? has_fd || q->input.path[0] : !has_fd && !q->input.path[0]) {
+        vrt_error_set_field(error, "input.fd");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "input.fd: an input is a descriptor, or else a path, or else a url");
+    }
+    if (!q->dry_run && q->output.fd == VRT_UNKNOWN && !q->output.path[0]) {
+        vrt_error_set_field(error, "output.fd");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "output.fd: this field (or a path) is required, but for a dry_run");
+    }
+    return 0;
 }
 
 /* What no single field tells. Two files on one descriptor would overwrite each other. */
@@ -243,17 +284,19 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
         { "model", &q->model, q->model.fd >= 0 },
     };
 
-    if (!q->dry_run && q->output.fd == VRT_UNKNOWN) {
-        vrt_error_set_field(error, "output.fd");
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                          "output.fd: this field is required, but for a dry_run");
-    }
+    int r = check_places(q, error);
+
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
         if (files[i].name_needed && !files[i].file->name[0]) {
             vrt_error_set_field(error, files[i].field);
             return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                               "%s.name: a name is needed, it is empty", files[i].field);
         }
+        r = check_path(files[i].field, files[i].file, error);
+        if (r < 0)
+            return r;
         for (size_t k = 0; k < i; k++) {
             if (files[i].file->fd < 0 || files[i].file->fd != files[k].file->fd)
                 continue;

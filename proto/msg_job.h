@@ -14,8 +14,12 @@
 
 enum vrt_job_state {
     VRT_JOB_QUEUED,
+    VRT_JOB_FETCHING,       /* its input is being downloaded */
     VRT_JOB_RUNNING,
     VRT_JOB_FINISHING,      /* all frames computed; the file is joined and checked */
+    VRT_JOB_PAUSED,         /* by a user */
+    VRT_JOB_NEEDS_INPUT,    /* the daemon lost its files in a restart: they must be given again */
+    VRT_JOB_DISK_FULL,      /* goes on when there is room; its error says where */
     VRT_JOB_DONE,
     VRT_JOB_FAILED,
     VRT_JOB_CANCELLED,
@@ -43,10 +47,16 @@ enum vrt_job_tiling {
     VRT_JOB_TILING_COUNT,
 };
 
-/* A file of the submitter's: a descriptor that came with the request, and what to call it. */
+/*
+ * A file of the submitter's: a descriptor that came with the request, and what to call it. Its path
+ * is then only told to whoever gives the file again. Without a descriptor the daemon opens the path
+ * itself, where it is allowed to, or fetches the URL.
+ */
 struct vrt_file_ref {
     int64_t fd;                             /* 0: the first that was sent; VRT_UNKNOWN: none */
     char name[VRT_API_NAME_BYTES];          /* without folders; its ending names the container */
+    char path[VRT_API_PATH_BYTES];          /* absolute; "": not said */
+    char url[VRT_API_LINK_BYTES];           /* of an input; "": none */
 };
 
 /* POST /v1/jobs. Only input and output must be given. */
@@ -68,6 +78,7 @@ struct vrt_job_request {
     bool strict;                            /* damaged frames fail the job */
     bool overwrite;                         /* an output that isn't empty is replaced at the end */
     bool dry_run;                           /* only tell the plan (msg_plan.h); no output.fd */
+    char webhook[VRT_API_LINK_BYTES];       /* told of the job's end; "": nobody is */
 };
 
 /* A job's share of one device. */
@@ -118,6 +129,8 @@ struct vrt_job_error {
 struct vrt_job_info {
     int64_t id;
     int state;                              /* enum vrt_job_state */
+    char owner[VRT_API_OWNER_BYTES];        /* a user's name, or number */
+    /* "" where whoever asks may not know. */
     char input_name[VRT_API_NAME_BYTES], output_name[VRT_API_NAME_BYTES];
     struct vrt_job_model model;
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as requested */
@@ -125,6 +138,7 @@ struct vrt_job_info {
     int64_t created_at, started_at, finished_at;    /* wall clock, ns */
     double elapsed_s;                       /* since started_at, until finished_at */
     int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
+    int64_t segments_done;                  /* of the result: what survives anything */
     double fps, eta_s;
     char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
     struct vrt_job_device *devices;
@@ -139,6 +153,9 @@ struct vrt_job_info {
     bool has_video;
     struct vrt_job_video video;
     bool reproducible;
+    int64_t n_starts;                       /* how often it was begun or gone on with */
+    char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];   /* as submitted */
+    char model_path[VRT_API_PATH_BYTES];
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
 };

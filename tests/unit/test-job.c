@@ -5,27 +5,39 @@
 
 #include "base/macro.h"
 #include "daemon/job.h"
-
-#define NO VRT_UNKNOWN
+#include "fields.h"
 
 static void test_table(void)
 {
+    /* FETCH, START, FINISH, SUCCEED, FAIL, CANCEL, PAUSE, LOSE, FILL, REQUEUE, RETRY */
     static const struct {
-        int state, after[VRT_JOB_EVENT_COUNT];      /* START, FINISH, SUCCEED, FAIL, CANCEL */
+        int state;
+        const char *after[VRT_JOB_EVENT_COUNT];     /* "": cannot happen */
     } rows[] = {
-        { VRT_JOB_QUEUED, { VRT_JOB_RUNNING, NO, NO, VRT_JOB_FAILED, VRT_JOB_CANCELLED } },
-        { VRT_JOB_RUNNING, { NO, VRT_JOB_FINISHING, VRT_JOB_DONE, VRT_JOB_FAILED,
-                             VRT_JOB_CANCELLED } },
-        { VRT_JOB_FINISHING, { NO, NO, VRT_JOB_DONE, VRT_JOB_FAILED, VRT_JOB_CANCELLED } },
-        { VRT_JOB_DONE, { NO, NO, NO, NO, NO } },
-        { VRT_JOB_FAILED, { NO, NO, NO, NO, NO } },
-        { VRT_JOB_CANCELLED, { NO, NO, NO, NO, NO } },
+        { VRT_JOB_QUEUED, { "fetching", "running", "", "", "failed", "cancelled", "paused",
+                            "needs_input", "disk_full", "", "" } },
+        { VRT_JOB_FETCHING, { "", "", "", "", "failed", "cancelled", "paused", "needs_input",
+                              "disk_full", "queued", "" } },
+        { VRT_JOB_RUNNING, { "", "", "finishing", "done", "failed", "cancelled", "paused", "",
+                             "disk_full", "queued", "" } },
+        { VRT_JOB_FINISHING, { "", "", "", "done", "failed", "cancelled", "", "", "disk_full",
+                               "queued", "" } },
+        { VRT_JOB_PAUSED, { "", "", "", "", "failed", "cancelled", "", "needs_input", "",
+                            "queued", "" } },
+        { VRT_JOB_NEEDS_INPUT, { "", "", "", "", "failed", "cancelled", "", "", "", "queued",
+                                 "" } },
+        { VRT_JOB_DISK_FULL, { "", "", "", "", "failed", "cancelled", "paused", "needs_input", "",
+                               "queued", "" } },
+        { VRT_JOB_DONE, { "", "", "", "", "", "", "", "", "", "", "" } },
+        { VRT_JOB_FAILED, { "", "", "", "", "", "", "", "", "", "", "queued" } },
+        { VRT_JOB_CANCELLED, { "", "", "", "", "", "", "", "", "", "", "queued" } },
     };
 
     expect_int(VRT_ARRAY_SIZE(rows), VRT_JOB_STATE_COUNT);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(rows); i++)
         for (int event = 0; event < VRT_JOB_EVENT_COUNT; event++)
-            expect_int(vrt_job_state_after(rows[i].state, event), rows[i].after[event]);
+            expect_int(vrt_job_state_after(rows[i].state, event),
+                       vrt_name_find(vrt_job_state_names, rows[i].after[event]));
 }
 
 static struct vrt_job *add(struct vrt_jobs *jobs, int64_t id, int64_t priority)

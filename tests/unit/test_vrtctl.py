@@ -282,12 +282,14 @@ class Submit(Case):
         self.assertEqual(self.seen.leading, b'\r\n')
         self.assertEqual(self.read, [b'moving pictures'])
         self.assertEqual(self.seen.json(), {
-            'input': {'fd': 0, 'name': 'video.mp4'},
-            'output': {'fd': 1, 'name': 'video.restored.mp4'},
-            'model': {'fd': None, 'name': ''}, 'device': 'cpu:0,cpu:1', 'precision': 'auto',
+            'input': {'fd': 0, 'name': 'video.mp4', 'path': None, 'url': None},
+            'output': {'fd': 1, 'name': 'video.restored.mp4', 'path': None},
+            'model': {'fd': None, 'name': '', 'path': None},
+            'device': 'cpu:0,cpu:1', 'precision': 'auto',
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
-            'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False})
+            'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
+            'webhook': None})
         with open(self.path('video.restored.mp4'), 'rb') as f:
             self.assertEqual(f.read(), b'result')
 
@@ -316,9 +318,10 @@ class Submit(Case):
             f.write('weights')
         self.run_it('submit', '-m', 'x4.pth', '-o', 'a.mkv', 'video.mp4')
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
-        self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth'})
+        self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth', 'path': None})
         self.run_it('submit', '-m', 'compact-x2', '-o', 'b.mkv', 'video.mp4')
-        self.assertEqual(self.seen.json()['model'], {'fd': None, 'name': 'compact-x2'})
+        self.assertEqual(self.seen.json()['model'], {'fd': None, 'name': 'compact-x2',
+                                                     'path': None})
         self.complaint('submit', '-m', './none.pth', '-o', 'c.mkv', 'video.mp4', status=1,
                        says='./none.pth: No such file')
         self.assertFalse(os.path.exists(self.path('c.mkv')))

@@ -39,7 +39,8 @@ class DryRun(Case):
         self.assertEqual(self.read, [b'moving pictures'])
         body = self.seen.json()
         self.assertTrue(body['dry_run'])
-        self.assertEqual(body['output'], {'fd': None, 'name': 'video.restored.mp4'})
+        self.assertEqual(body['output'], {'fd': None, 'name': 'video.restored.mp4',
+                                          'path': None})
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.assertEqual(err, 'vrtctl: video.mp4: warning: no seat for the sound\n')
         self.assertIn('video.mp4 -> video.restored.mp4\n', out)
@@ -60,7 +61,7 @@ class DryRun(Case):
         out, _ = self.run_it('submit', '--dry-run', '--json', '-m', 'x4.pth', 'video.mp4')
         self.assertEqual(json.loads(out), PLAN)
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
-        self.assertEqual(self.seen.json()['model'], {'fd': 1, 'name': 'x4.pth'})
+        self.assertEqual(self.seen.json()['model'], {'fd': 1, 'name': 'x4.pth', 'path': None})
 
     def test_unknown(self):
         self.serve(lambda _: answer(dict(PLAN, frames_total=None, shards=None, tiles=1,
@@ -114,7 +115,8 @@ class Profile(Case):
         self.serve(self.profiles)
         out, err = self.run_it('profile', 'compact-x2')
         self.assertEqual(self.seen.json(), {
-            'model': {'fd': None, 'name': 'compact-x2'}, 'device': 'auto', 'precision': 'auto',
+            'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': 'auto',
+            'precision': 'auto',
             'width': 640, 'height': 360, 'tile': None, 'overlap': None, 'frames': None})
         self.assertEqual(err, 'vrtctl: warning: jobs ran meanwhile\n')
         for text in ('compact-x2 on cpu:0, bf16\n', '640x360 to 1280x720, 26 timed',
@@ -138,7 +140,8 @@ class Profile(Case):
         self.assertEqual(json.loads(out), PROFILE)
         self.assertEqual(self.read, [b'weights'])
         self.assertEqual(self.seen.json(), {
-            'model': {'fd': 0, 'name': 'x4.pth'}, 'device': 'cuda:1', 'precision': 'f16',
+            'model': {'fd': 0, 'name': 'x4.pth', 'path': None}, 'device': 'cuda:1',
+            'precision': 'f16',
             'width': 1920, 'height': 1080, 'tile': 512, 'overlap': 0, 'frames': 7})
 
     def test_wrong_usage(self):
