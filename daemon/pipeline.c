@@ -123,6 +123,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     pipeline->done = params->done;
     pipeline->ctx = params->ctx;
     pipeline->job.priority = params->priority;
+    pipeline->job.uid = params->uid;
     return r;
 }
 

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "backend/backend.h"
 #include "base/error.h"
@@ -55,6 +56,7 @@ enum vrt_stage {
 struct vrt_pipeline_params {
     const char *job_id;             /* for logs, and the names of its files in the spool folder */
     int priority;                   /* higher goes first */
+    uid_t uid;                      /* whose it is: users of equal priority share by turns */
 
     int input_fd;
     const char *input_name;         /* what messages call it */

@@ -11,6 +11,8 @@
  * Thread: the loop's, all of it.
  */
 
+#include <sys/types.h>
+
 #include "base/list.h"
 #include "daemon/pool.h"
 #include "workers/device-request.h"
@@ -47,6 +49,7 @@ struct vrt_pool_job {
 
     /* Kept by the pipeline. */
     int priority;
+    uid_t uid;                      /* whose it is: users of equal priority share by turns */
     int n_ready;                    /* shards that can be handed out now */
     int n_left;                     /* shards not handed out yet; INT_MAX: nobody knows */
     int n_window;                   /* shards that may run ahead of an unfinished one */

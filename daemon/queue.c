@@ -331,6 +331,7 @@ static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error
     return vrt_pipeline_new(params->pool, &(struct vrt_pipeline_params){
         .job_id = id,
         .priority = (int)request->priority,
+        .uid = job->uid,
         .input_fd = admission->input_fd,
         .input_name = request->input.name,
         .output_fd = admission->output_fd,
