@@ -11,8 +11,8 @@
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config python3
-       libuv1-dev libjansson-dev libcurl4-openssl-dev libinih-dev libzip-dev libdnnl-dev
-       libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
+       libuv1-dev libjansson-dev libcurl4-openssl-dev libinih-dev libsqlite3-dev libzip-dev
+       libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
        libsystemd-dev scdoc node-llhttp)
 demo=(ffmpeg dpkg)
 test=(clang libclang-rt-dev llvm python3-yaml systemd tmux)

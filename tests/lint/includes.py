@@ -39,6 +39,7 @@ VENDOR = {
     r'jansson\.h': ('proto/', 'daemon/', 'client/'),
     r'curl/.*': ('client/', 'daemon/'),
     r'ini\.h': ('config/',),
+    r'sqlite3\.h': ('daemon/store',),
     r'libav.*|libsw.*': ('workers/frames/',),
     r'(oneapi/)?dnnl.*': ('workers/backend/cpu/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
