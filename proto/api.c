@@ -27,12 +27,15 @@ int vrt_api_error_status(const char *id)
     return 500;
 }
 
-/* A job's number is 1 to 18 digits without sign or leading zero: it has one spelling only. */
-static long long job_id(const char *text)
+/*
+ * A job's number at the start of `text`, up to `rest`: 1 to 18 digits without sign or leading zero,
+ * so that it has one spelling only. Return: -1: it isn't one.
+ */
+static long long job_id(const char *text, const char *rest)
 {
     size_t n = strspn(text, "0123456789");
 
-    if (n == 0 || n > 18 || text[n] || text[0] == '0')
+    if (n == 0 || n > 18 || strcmp(text + n, rest) != 0 || text[0] == '0')
         return -1;
     return strtoll(text, NULL, 10);
 }
@@ -47,7 +50,7 @@ static bool path_matches(const char *pattern, const char *path, long long *ret_j
     }
     if (strncmp(pattern, path, (size_t)(hole - pattern)) != 0)
         return false;
-    long long id = job_id(path + (hole - pattern));
+    long long id = job_id(path + (hole - pattern), strchr(hole, '}') + 1);
     if (id < 0)
         return false;
     *ret_job_id = id;

@@ -68,6 +68,7 @@ static const struct vrt_field input_fields[] = {
     VRT_FIELDS_END,
 };
 
+/* Also every file that a job is given again: a URL is known for good. */
 static const struct vrt_field output_fields[] = {
     VRT_FIELD_INT(T, fd, NULLABLE, 0, FD_MAX),
     VRT_FIELD_TEXT(T, name, REQUIRED),
@@ -105,6 +106,22 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_BOOL(T, overwrite, 0),
     VRT_FIELD_BOOL(T, dry_run, 0),
     VRT_FIELD_TEXT(T, webhook, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_files_request
+const struct vrt_field vrt_job_files_request_fields[] = {
+    VRT_FIELD_OBJECT(T, input, 0, output_fields),
+    VRT_FIELD_OBJECT(T, output, 0, output_fields),
+    VRT_FIELD_OBJECT(T, model, 0, output_fields),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_job_change
+const struct vrt_field vrt_job_change_fields[] = {
+    VRT_FIELD_INT(T, priority, REQUIRED, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELDS_END,
 };
 #undef T
@@ -271,30 +288,22 @@ static int check_places(const struct vrt_job_request *q, struct vrt_error *error
     return 0;
 }
 
+struct named_file {
+    const char *field;
+    const struct vrt_file_ref *file;
+    bool name_needed;
+};
+
 /* What no single field tells. Two files on one descriptor would overwrite each other. */
-static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
+static int check_files(const struct named_file *files, size_t n, struct vrt_error *error)
 {
-    const struct {
-        const char *field;
-        const struct vrt_file_ref *file;
-        bool name_needed;
-    } files[] = {
-        { "input", &q->input, true },
-        { "output", &q->output, true },
-        { "model", &q->model, q->model.fd >= 0 },
-    };
-
-    int r = check_places(q, error);
-
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+    for (size_t i = 0; i < n; i++) {
         if (files[i].name_needed && !files[i].file->name[0]) {
             vrt_error_set_field(error, files[i].field);
             return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                               "%s.name: a name is needed, it is empty", files[i].field);
         }
-        r = check_path(files[i].field, files[i].file, error);
+        int r = check_path(files[i].field, files[i].file, error);
         if (r < 0)
             return r;
         for (size_t k = 0; k < i; k++) {
@@ -306,31 +315,111 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
                               files[i].field, (int)files[i].file->fd, files[k].field);
         }
     }
-    if (!q->device[0]) {
+    return 0;
+}
+
+static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
+{
+    const struct named_file files[] = {
+        { "input", &q->input, true },
+        { "output", &q->output, true },
+        { "model", &q->model, q->model.fd >= 0 },
+    };
+
+    int r = check_places(q, error);
+    if (r == 0)
+        r = check_files(files, VRT_ARRAY_SIZE(files), error);
+    if (r == 0 && !q->device[0]) {
         vrt_error_set_field(error, "device");
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                           "device: a device is needed, such as \"auto\", \"cpu\" or \"cpu:0\"");
     }
-    return 0;
+    return r;
+}
+
+/* A body, strictly by its table, into what its caller filled with what is absent. */
+static int parse_body(const void *text, size_t size, const struct vrt_field *fields, void *object,
+                      struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(text, size, &json, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
+    json_decref(json);
+    return vrt_fold(r);
 }
 
 int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request *ret_request,
                           struct vrt_error *error)
 {
     struct vrt_job_request request;
-    json_t *json = NULL;
 
-    int r = vrt_json_parse(text, size, &json, error);
-    if (r < 0)
-        return vrt_fold(r);
     vrt_job_request_init(&request);
-    r = vrt_fields_decode(vrt_job_request_fields, json, VRT_FIELDS_STRICT, &request, error);
-    json_decref(json);
+    int r = parse_body(text, size, vrt_job_request_fields, &request, error);
     if (r == 0)
         r = check_request(&request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;
+    return 0;
+}
+
+void vrt_job_files_request_init(struct vrt_job_files_request *request)
+{
+    *request = (struct vrt_job_files_request){ .input.fd = VRT_UNKNOWN };
+    vrt_fields_reset(vrt_job_files_request_fields, request);
+}
+
+static int check_files_request(const struct vrt_job_files_request *q, struct vrt_error *error)
+{
+    struct named_file files[] = {
+        { "input", &q->input, false },
+        { "output", &q->output, false },
+        { "model", &q->model, false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
+        const struct vrt_file_ref *file = files[i].file;
+        files[i].name_needed = file->fd != VRT_UNKNOWN || file->path[0];
+        if (files[i].name_needed || !file->name[0])
+            continue;
+        vrt_error_set_field(error, files[i].field);
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "%s.fd: a file that is given again is a descriptor or a path",
+                          files[i].field);
+    }
+    return check_files(files, VRT_ARRAY_SIZE(files), error);
+}
+
+int vrt_job_files_request_parse(const void *text, size_t size,
+                                struct vrt_job_files_request *ret_request,
+                                struct vrt_error *error)
+{
+    struct vrt_job_files_request request;
+    int r = 0;
+
+    vrt_job_files_request_init(&request);
+    if (size > 0)
+        r = parse_body(text, size, vrt_job_files_request_fields, &request, error);
+    if (r == 0)
+        r = check_files_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_request = request;
+    return 0;
+}
+
+int vrt_job_change_parse(const void *text, size_t size, struct vrt_job_change *ret_change,
+                         struct vrt_error *error)
+{
+    struct vrt_job_change change = { 0 };
+
+    int r = parse_body(text, size, vrt_job_change_fields, &change, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_change = change;
     return 0;
 }
 

@@ -81,6 +81,19 @@ struct vrt_job_request {
     char webhook[VRT_API_LINK_BYTES];       /* told of the job's end; "": nobody is */
 };
 
+/*
+ * POST /v1/jobs/{id}/resume and /retry: files that a job is given again. Those that are not given
+ * have no name; a URL is never given again.
+ */
+struct vrt_job_files_request {
+    struct vrt_file_ref input, output, model;
+};
+
+/* PATCH /v1/jobs/{id}. */
+struct vrt_job_change {
+    int64_t priority;
+};
+
 /* A job's share of one device. */
 struct vrt_job_device {
     char name[VRT_API_DEVICE_BYTES];
@@ -167,6 +180,8 @@ extern const char *const vrt_job_tiling_names[];
 extern const char *const vrt_job_codec_names[];
 
 extern const struct vrt_field vrt_job_request_fields[];
+extern const struct vrt_field vrt_job_files_request_fields[];
+extern const struct vrt_field vrt_job_change_fields[];
 extern const struct vrt_field vrt_job_fields[];
 extern const struct vrt_field vrt_job_short_fields[];
 
@@ -188,6 +203,18 @@ void vrt_job_request_init(struct vrt_job_request *request);
  */
 int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request *ret_request,
                           struct vrt_error *error) VRT_MUST_CHECK;
+
+/* No file given. */
+void vrt_job_files_request_init(struct vrt_job_files_request *request);
+
+/* Likewise, of POST /v1/jobs/{id}/resume and /retry. An empty body gives no file. */
+int vrt_job_files_request_parse(const void *text, size_t size,
+                                struct vrt_job_files_request *ret_request,
+                                struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Likewise, of PATCH /v1/jobs/{id}. */
+int vrt_job_change_parse(const void *text, size_t size, struct vrt_job_change *ret_change,
+                         struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Everything unknown; nothing allocated. */
 void vrt_job_info_init(struct vrt_job_info *info);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The body of POST /v1/jobs: what is taken is printed, and must be taken again as the same. */
+/* Bodies of requests about jobs: what is taken is printed, and must be taken again as the same. */
 
 #include "tests/fuzz/fuzz.h"
 
@@ -7,23 +7,61 @@
 
 #include "msg_job.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+struct message {
+    int (*parse)(const void *text, size_t size, void *message, struct vrt_error *error);
+    const struct vrt_field *fields;
+};
+
+union any {
+    struct vrt_job_request job;
+    struct vrt_job_files_request files;
+    struct vrt_job_change change;
+};
+
+static int parse_job(const void *text, size_t size, void *message, struct vrt_error *error)
 {
-    struct vrt_job_request first = { 0 }, second = { 0 };
+    return vrt_job_request_parse(text, size, message, error);
+}
+
+static int parse_files(const void *text, size_t size, void *message, struct vrt_error *error)
+{
+    return vrt_job_files_request_parse(text, size, message, error);
+}
+
+static int parse_change(const void *text, size_t size, void *message, struct vrt_error *error)
+{
+    return vrt_job_change_parse(text, size, message, error);
+}
+
+static const struct message messages[] = {
+    { parse_job, vrt_job_request_fields },
+    { parse_files, vrt_job_files_request_fields },
+    { parse_change, vrt_job_change_fields },
+};
+
+static void try(const struct message *message, const uint8_t *data, size_t size)
+{
+    union any first = { 0 }, second = { 0 };
     struct vrt_error error = { 0 };
     struct vrt_buf text = { 0 }, again = { 0 };
 
-    int r = vrt_job_request_parse(data, size, &first, &error);
+    int r = message->parse(data, size, &first, &error);
     vrt_assert(!r == !error.message[0]);
     if (!r) {
-        r = vrt_fields_print(vrt_job_request_fields, &first, &text);
+        r = vrt_fields_print(message->fields, &first, &text);
         vrt_assert(!r);
-        r = vrt_job_request_parse(text.data, text.size_bytes, &second, &error);
+        r = message->parse(text.data, text.size_bytes, &second, &error);
         vrt_assert(!r);
-        r = vrt_fields_print(vrt_job_request_fields, &second, &again);
+        r = vrt_fields_print(message->fields, &second, &again);
         vrt_assert(!r && strcmp(text.data, again.data) == 0);
     }
     vrt_buf_done(&text);
     vrt_buf_done(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+        try(&messages[i], data, size);
     return 0;
 }

@@ -64,6 +64,8 @@ int main(void)
         const struct vrt_field *fields;
     } schemas[] = {
         { "JobRequest", vrt_job_request_fields },
+        { "JobFilesRequest", vrt_job_files_request_fields },
+        { "JobChangeRequest", vrt_job_change_fields },
         { "JobShort", vrt_job_short_fields },
         { "Job", vrt_job_fields },
         { "Plan", vrt_plan_fields },

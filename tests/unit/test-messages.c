@@ -145,6 +145,87 @@ static void test_request_refusals(void)
     }
 }
 
+static void test_files_request(void)
+{
+    static const struct {
+        const char *text, *field, *sentence;
+    } refused[] = {
+        { " ", "", "line 1" },
+        { "[]", "the body", "expected an object" },
+        { "{\"input\":{\"fd\":4,\"name\":\"a\"}}", "input.fd", "from 0 to 3, got 4" },
+        { "{\"input\":{\"fd\":0}}", "input.name", "this field is required" },
+        { "{\"input\":{\"fd\":0,\"name\":\"\"}}", "input", "a name is needed" },
+        { "{\"input\":{\"name\":\"a\"}}", "input", "is a descriptor or a path" },
+        { "{\"model\":{\"name\":\"compact-x2\"}}", "model", "is a descriptor or a path" },
+        { "{\"output\":{\"name\":\"a\",\"path\":\"a\"}}", "output", "must begin with /" },
+        { "{\"input\":{\"url\":\"https://x/y\",\"name\":\"y\"}}", "input.url", "no such field" },
+        { "{\"input\":{\"fd\":1,\"name\":\"a\"},\"output\":{\"fd\":1,\"name\":\"b\"}}", "output",
+          "descriptor 1 is input already" },
+        { "{\"priority\":1}", "priority", "no such field; there are input, output" },
+    };
+    struct vrt_job_files_request q;
+    struct vrt_error error;
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        error = (struct vrt_error){ 0 };
+        q.input.fd = 77;
+        expect_int(vrt_job_files_request_parse(refused[i].text, strlen(refused[i].text), &q,
+                                               &error), -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_int(q.input.fd, 77);
+    }
+    /* Nothing at all, in each way to say that; what a client prints reads back. */
+    struct vrt_job_files_request none;
+    struct vrt_buf printed = { 0 };
+    vrt_job_files_request_init(&none);
+    expect_int(vrt_fields_print(vrt_job_files_request_fields, &none, &printed), 0);
+    const char *const empty[] = { "", "{}", "{\"input\":{\"fd\":null,\"name\":\"\"}}",
+                                  printed.data };
+    for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        expect_int(vrt_job_files_request_parse(empty[i], strlen(empty[i]), &q, &error), 0);
+        expect_int(q.input.fd, VRT_UNKNOWN);
+        expect_int(q.output.fd, VRT_UNKNOWN);
+        expect_int(q.model.fd, VRT_UNKNOWN);
+        expect_str(q.input.path, "");
+    }
+    vrt_buf_done(&printed);
+    static const char both[] = "{\"input\":{\"name\":\"a.mp4\",\"path\":\"/v/a.mp4\"},"
+                               "\"output\":{\"fd\":0,\"name\":\"b.mp4\",\"path\":null}}";
+    expect_int(vrt_job_files_request_parse(both, sizeof(both) - 1, &q, &error), 0);
+    expect_str(q.input.path, "/v/a.mp4");
+    expect_int(q.output.fd, 0);
+    expect_str(q.output.name, "b.mp4");
+}
+
+static void test_change(void)
+{
+    static const struct {
+        const char *text, *field, *sentence;
+    } refused[] = {
+        { "", "", "" },
+        { "{}", "priority", "this field is required" },
+        { "{\"priority\":null}", "priority", "an integer from -100 to 100" },
+        { "{\"priority\":101}", "priority", "from -100 to 100, got 101" },
+        { "{\"priority\":1.5}", "priority", "an integer" },
+        { "[7]", "the body", "expected an object" },
+        { "{\"priority\":1,\"state\":\"done\"}", "state", "no such field; there are priority" },
+    };
+    struct vrt_job_change change = { .priority = 77 };
+    struct vrt_error error;
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_job_change_parse(refused[i].text, strlen(refused[i].text), &change, &error),
+                   -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_int(change.priority, 77);
+    }
+    expect_int(vrt_job_change_parse("{\"priority\":-100}", 17, &change, &error), 0);
+    expect_int(change.priority, -100);
+}
+
 static struct vrt_job_info *example_job(struct vrt_job_info *job)
 {
     static struct vrt_job_device devices[] = {
@@ -325,6 +406,8 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "routes", test_routes },
+        { "files given again", test_files_request },
+        { "change", test_change },
         { "request", test_request },
         { "request-refusals", test_request_refusals },
         { "job-round-trip", test_job_round_trip },
