@@ -18,6 +18,7 @@
 #include "base/macro.h"
 #include "config/conf.h"
 #include "daemon/claim.h"
+#include "daemon/keep.h"
 #include "daemon/notify.h"
 #include "daemon/options.h"
 #include "daemon/paths.h"
@@ -35,6 +36,7 @@ struct setup {
     int listen_fd, state_fd, spool_fd;
     bool socket_is_ours;            /* made here: to be removed at the end */
     struct vrt_claim state_claim, socket_claim;
+    struct vrt_keep *keep;
 };
 
 /* The devices would find out too, but only after --check-config had said that all is right. */
@@ -116,7 +118,10 @@ static int claim_socket(const struct vrt_options *options, struct setup *setup,
 {
     char path[320], what[340];
 
-    int r = vrt_notify_take_socket(&setup->listen_fd, error);
+    int r = vrt_keep_new(&setup->keep);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "starting");
+    r = vrt_notify_take(vrt_keep_adopt, setup->keep, &setup->listen_fd, error);
     if (r < 0 || setup->listen_fd >= 0)
         return vrt_fold(r);
     r = settle_path(options->socket, setup->conf.daemon.socket, setup->socket,
@@ -159,6 +164,7 @@ static int serve(const struct vrt_options *options, struct setup *setup, struct 
         .models_dir = setup->models_dir,
         .listen_fd = VRT_STEAL_FD(setup->listen_fd),
         .spool_fd = setup->spool_fd,
+        .keep = setup->keep,
     }, error);
     vrt_log_info("vrtd ends");
     return vrt_fold(r);
@@ -168,6 +174,7 @@ static void give_up(struct setup *setup)
 {
     if (setup->socket_is_ours)
         unlink(setup->socket);
+    setup->keep = vrt_keep_free(setup->keep);
     vrt_claim_release(&setup->socket_claim);
     vrt_claim_release(&setup->state_claim);
     vrt_closep(&setup->listen_fd);

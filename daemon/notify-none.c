@@ -3,11 +3,32 @@
 
 #include "daemon/notify.h"
 
-int vrt_notify_take_socket(int *ret_fd, struct vrt_error *error)
+int vrt_notify_take(void (*file)(void *ctx, const char *name, int fd), void *ctx,
+                    int *ret_listen_fd, struct vrt_error *error)
 {
+    (void)file;
+    (void)ctx;
     (void)error;
-    *ret_fd = -1;
+    *ret_listen_fd = -1;
     return 0;
+}
+
+int vrt_notify_store_max(void)
+{
+    return -1;
+}
+
+int vrt_notify_store(const char *name, int fd)
+{
+    (void)name;
+    (void)fd;
+    return VRT_NOTIFY_E_NOBODY;
+}
+
+int vrt_notify_unstore(const char *name)
+{
+    (void)name;
+    return VRT_NOTIFY_E_NOBODY;
 }
 
 void vrt_notify_ready(void)

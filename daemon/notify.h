@@ -2,19 +2,43 @@
 #pragma once
 
 /*
- * The service manager: what it hands over, and what it is told. Without one, nothing happens;
- * notify-none.c is for builds that know none.
+ * The service manager: what it hands over, what it is told, and what it keeps. Without one,
+ * nothing happens; notify-none.c is for builds that know none.
  *
  * Thread: the loop's.
  */
 
 #include "base/error.h"
+#include "base/macro.h"
+
+/* A descriptor's name has from 1 to so many bytes, printable ones, and no colon. */
+#define VRT_NOTIFY_NAME_MAX 255
+
+enum vrt_notify_outcome {
+    VRT_NOTIFY_OK = 0,
+    VRT_NOTIFY_E_NOBODY,        /* no service manager listens */
+};
 
 /*
- * A listening socket that the service manager handed over, non-blocking; -1: none.
- * Return: 0; -errno: something was handed over that is no such socket, see error.
+ * Takes what the service manager handed over, once. *ret_listen_fd is the listening socket,
+ * non-blocking; -1: none. Every other named descriptor goes to `file`, which takes it over; they
+ * are what vrt_notify_store() gave away in a former life of the daemon.
+ * Return: 0; -errno: sockets were handed over that cannot be used, see error.
  */
-int vrt_notify_take_socket(int *ret_fd, struct vrt_error *error);
+int vrt_notify_take(void (*file)(void *ctx, const char *name, int fd), void *ctx,
+                    int *ret_listen_fd, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* How many descriptors it says to keep; -1: it doesn't say. */
+int vrt_notify_store_max(void);
+
+/*
+ * Lets the service manager keep a duplicate of `fd` under `name`, past the end of this process.
+ * Whether it has room it doesn't tell. Return: 0; an outcome; -errno.
+ */
+int vrt_notify_store(const char *name, int fd) VRT_MUST_CHECK;
+
+/* It shall close what it keeps under `name`. Return: 0; an outcome; -errno. */
+int vrt_notify_unstore(const char *name) VRT_MUST_CHECK;
 
 /* Everything works: clients are answered from now on. */
 void vrt_notify_ready(void);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 struct vrt_conf;
+struct vrt_keep;
 
 enum vrt_server_outcome {
     VRT_SERVER_OK = 0,
@@ -21,6 +22,7 @@ struct vrt_server_params {
     const char *models_dir;
     int listen_fd;              /* taken over, also on failure */
     int spool_fd;               /* an empty folder; stays the caller's */
+    struct vrt_keep *keep;      /* with what was handed over; stays the caller's */
 };
 
 /*
