@@ -45,6 +45,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, quality_hevc, 0, 51, "20"),
     TEXT(jobs, preset, "medium"),
     BOOL(jobs, scene_cuts, "on"),
+    INT(jobs, segment_frames, 1, 1000000, "96"),
     INT(jobs, max_running, 1, 64, "2"),
     INT(jobs, max_queued, 1, 100000, "1000"),
     INT(jobs, history, 0, 100000, "1000"),

@@ -180,8 +180,9 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
     if (task) {
         task->work = vrt_work_ref(pipeline->work);
         task->survey.work = pipeline->work;
-        task->survey.exact_grid = pipeline->admission.tile > 0;
-        task->survey.exact_clip = pipeline->admission.clip.frames > 0;
+        task->survey.exact_grid = pipeline->admission.tile > 0 || pipeline->admission.has_recipe;
+        task->survey.exact_clip = pipeline->admission.clip.frames > 0 ||
+                                  pipeline->admission.has_recipe;
         task->survey.precision = pipeline->admission.precision;
         task->survey.wants_speed = pipeline->wants_speed;
         memcpy(task->survey.fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
@@ -259,6 +260,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .network = network,
         .network_checksum = vrt_network_checksum(pipeline->work->network),
         .recipe = admission->recipe,
+        .fingerprint = admission->fingerprint,
         .width = pipeline->work->in.width,
         .height = pipeline->work->in.height,
         .out_width = pipeline->work->out.width,
@@ -268,6 +270,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .frames_total = input->n_frames_estimate,
         .n_shards = -1,
         .n_tiles = (int64_t)pipeline->size.grid.x.n * pipeline->size.grid.y.n,
+        .output_bytes_estimate = -1,
         .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
         .devices = pipeline->devices,
         .reproducible = true,
@@ -289,6 +292,8 @@ static void fill_info(struct vrt_pipeline *pipeline)
                                   vrt_pool_device_class(pipeline->pool, (size_t)first) &&
                               pipeline->parts[d].dtype == pipeline->parts[first].dtype;
     }
+    if (info->reproducible)
+        info->recipe.precision = vrt_pipeline_precision(pipeline->parts[first].dtype);
 }
 
 /* Every device has answered. */

@@ -63,6 +63,8 @@ struct vrt_pipeline {
     bool strict, wants_speed;
     void (*admitted)(void *ctx, const struct vrt_error *error);
     void (*done)(void *ctx, const struct vrt_error *error);
+    void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
+    void (*segments_cut)(void *ctx, int64_t first_number);
     void *ctx;
 
     /* Admission. */
@@ -80,6 +82,7 @@ struct vrt_pipeline {
     atomic_bool cancel;                 /* read by both */
 
     /* Shards between decoder and encoder, by index. */
+    size_t n_segments;                  /* that were given */
     struct vrt_list ready;              /* of struct vrt_shard.link: for the devices */
     struct vrt_list restored;           /* of struct vrt_shard.link: for the encoder */
     struct vrt_list running;            /* of struct vrt_shard.link: with a device */
@@ -92,6 +95,8 @@ struct vrt_pipeline {
     int n_decoding, n_encoding;         /* tasks with intake and outlet */
     bool at_end;                        /* every frame is decoded */
     bool is_finishing;                  /* the FINISH task was posted */
+    bool is_held;                       /* nothing is given to devices */
+    int64_t committed;                  /* the last segment whose record is safe; -1: none */
 
     /* The end. */
     bool is_closing;                    /* nothing new is begun */
@@ -171,6 +176,9 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline);
 
 /* Whether there has been no device for longer than a job waits. `any`: there is one now. */
 bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any);
+
+/* What computes in this type. */
+enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype);
 
 /* Notes that `n` more frames are encoded. */
 void vrt_pipeline_note_frames(struct vrt_pipeline *pipeline, int n);

@@ -80,7 +80,7 @@ static enum vrt_stage find_bottleneck(const double *busy)
     return busiest;
 }
 
-static enum vrt_precision precision_of(enum vrt_dtype dtype)
+enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype)
 {
     if (dtype == VRT_DTYPE_F16)
         return VRT_PRECISION_F16;
@@ -106,7 +106,7 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
             continue;
         to->devices[to->n_devices++] = (struct vrt_pipeline_device){
             .info = infos[d],
-            .precision = precision_of(part->dtype),
+            .precision = vrt_pipeline_precision(part->dtype),
             .in_flight = part->in_flight,
             .shards_done = part->shards_done,
             .shards_failed = part->shards_failed,

@@ -209,7 +209,8 @@ struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
     struct vrt_shard *shard = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
     struct vrt_worker_task *task;
 
-    if (!shard || pipeline->is_closing || !(devices_for(pipeline, shard) >> d & 1))
+    if (!shard || pipeline->is_closing || pipeline->is_held ||
+        !(devices_for(pipeline, shard) >> d & 1))
         return NULL;
     task = begin_try(pipeline, shard, d);
     if (!task)

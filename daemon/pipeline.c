@@ -121,6 +121,9 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     pipeline->wants_speed = params->wants_speed;
     pipeline->admitted = params->admitted;
     pipeline->done = params->done;
+    pipeline->segment_done = params->segment_done;
+    pipeline->segments_cut = params->segments_cut;
+    pipeline->n_segments = params->n_segments;
     pipeline->ctx = params->ctx;
     pipeline->job.priority = params->priority;
     pipeline->job.uid = params->uid;
@@ -130,14 +133,12 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
 static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
     pipeline->admission = (struct vrt_admission){
-        .job_id = pipeline->job_id,
         .files = {
             .input_fd = pipeline->input_fd,
             .output_fd = pipeline->output_fd,
             .input_name = pipeline->input_name,
             .output_name = pipeline->output_name,
         },
-        .spool_fd = pipeline->spool_fd,
         .model_fd = pipeline->model_fd,
         .model_name = pipeline->model_name,
         .codec = pipeline->codec,
@@ -146,11 +147,19 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         .tile = params->tile,
         .overlap = params->overlap,
         .clip = params->clip,
-        .precision = params->precision,
+        .segment_frames = params->segment_frames,
+        .precision = params->recipe ? params->recipe->precision : params->precision,
+        .has_recipe = params->recipe,
+        .has_fingerprint = params->fingerprint,
+        .network_checksum = params->network_checksum,
         .strict = params->strict,
         .cancel = &pipeline->cancel,
         .network = params->network ? vrt_network_ref(params->network) : NULL,
     };
+    if (params->recipe)
+        pipeline->admission.recipe = *params->recipe;
+    if (params->fingerprint)
+        pipeline->admission.fingerprint = *params->fingerprint;
 }
 
 static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
@@ -168,6 +177,7 @@ static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
     vrt_list_init(&pipeline->running);
     atomic_init(&pipeline->cancel, false);
     pipeline->frames_total = -1;
+    pipeline->committed = -1;
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
         pipeline->parts[d].planned_bytes = pipeline->parts[d].work_bytes = -1;
     return pipeline;
@@ -207,6 +217,8 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
+    if (pipeline->n_segments > 0 && pipeline->segments_cut)
+        pipeline->segments_cut(pipeline->ctx, 0);
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->started_ns = vrt_clock_now_ns();
     r = vrt_pipeline_flow_start(pipeline);
@@ -302,12 +314,38 @@ void vrt_pipeline_step(struct vrt_pipeline *pipeline)
         end(pipeline);
 }
 
+void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_pipeline_fail(pipeline, reason);
+}
+
 void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
 {
     const struct vrt_error error = { .id = "job.cancelled", .message = "the job was cancelled" };
 
+    vrt_pipeline_stop(pipeline, &error);
+}
+
+void vrt_pipeline_park(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error error = { .id = "job.parked", .message = "the job was parked" };
+
+    if (pipeline->phase != VRT_PIPELINE_FINISHING)
+        vrt_pipeline_stop(pipeline, &error);
+}
+
+void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
+{
     vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_pipeline_fail(pipeline, &error);
+    pipeline->is_held = held;
+    vrt_pipeline_step(pipeline);
+}
+
+void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pipeline->committed = VRT_MAX(pipeline->committed, number);
 }
 
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)

@@ -25,7 +25,9 @@
 #include "base/error.h"
 #include "model/network.h"
 #include "workers/device-request.h"
+#include "workers/fingerprint.h"
 #include "workers/recipe.h"
+#include "workers/segment-record.h"
 
 struct vrt_pipeline;
 struct vrt_pool;
@@ -63,7 +65,8 @@ struct vrt_pipeline_params {
     int output_fd;                  /* open for writing; truncated when the job starts;
                                      * -1: none, it will not be started */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
-    int spool_fd;                   /* a folder for what must wait on disk */
+    int spool_fd;                   /* the job's own folder, for what must wait on disk; while it
+                                     * is only admitted, one on the same disk, or -1 */
 
     struct vrt_network *network;    /* a reference is taken; NULL: read it from model_fd */
     int model_fd;
@@ -75,6 +78,15 @@ struct vrt_pipeline_params {
     int tile;                       /* input pixels; 0: as large as memory allows */
     int overlap;                    /* input pixels; -1: by the network's radius */
     struct vrt_clip_wishes clip;
+    int64_t segment_frames;         /* a segment has at least so many; 0: the default */
+
+    /* Of an earlier admission: copied. With a recipe nothing of the above is chosen anew. */
+    const struct vrt_recipe *recipe;            /* NULL: it is chosen */
+    const struct vrt_fingerprint *fingerprint;  /* another input is refused: "input.other";
+                                                 * NULL: any is good */
+    uint64_t network_checksum;                  /* likewise: "model.other"; 0: any is good */
+    const struct vrt_segment_record *segments;  /* that are committed: not computed again */
+    size_t n_segments;
 
     const char *codec;              /* "h264", "hevc", "ffv1"; NULL: by the container */
     const char *preset;             /* the encoder's own name for it; NULL: its default */
@@ -86,8 +98,17 @@ struct vrt_pipeline_params {
     void (*admitted)(void *ctx, const struct vrt_error *error);
     /* Called exactly once after vrt_pipeline_start(), on the loop, when nothing of the pipeline
      * runs any more: `error` is NULL where the output is complete and verified; its id is
-     * "job.cancelled" after vrt_pipeline_cancel(). */
+     * "job.cancelled" after vrt_pipeline_cancel(), "job.parked" after vrt_pipeline_park(),
+     * "spool.full" or "output.full" where there is no room for working files or the result.
+     * Whatever it says, the files of complete segments stay, and another pipeline goes on from
+     * them; the folder and all that is in it are the caller's. */
     void (*done)(void *ctx, const struct vrt_error *error);
+    /* On the loop, after vrt_pipeline_start(); both may be NULL. A segment is complete and on the
+     * disk for good; the pipeline goes on meanwhile. */
+    void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
+    /* Of the segments given, this one and those after it are damaged or missing: they are made
+     * anew. It comes once at most, before the first segment_done. */
+    void (*segments_cut)(void *ctx, int64_t first_number);
     void *ctx;
 };
 
@@ -95,7 +116,8 @@ struct vrt_pipeline_params {
 struct vrt_pipeline_info {
     const struct vrt_network_info *network;     /* lives as long as the pipeline */
     uint64_t network_checksum;
-    struct vrt_recipe recipe;
+    struct vrt_recipe recipe;       /* a pipeline made from it gives the same bits */
+    struct vrt_fingerprint fingerprint;         /* of the input */
     char codec[32], pixel_format[32];   /* of the input, FFmpeg's names */
     int width, height;              /* of the input, as decoded */
     int out_width, out_height;
@@ -105,6 +127,7 @@ struct vrt_pipeline_info {
     int64_t n_shards;               /* -1: unknown, as frames_total */
     int64_t n_tiles;                /* of a frame */
     int64_t frame_flops;            /* of the network, by vrt_op_flops() */
+    int64_t output_bytes_estimate;  /* size of the result; -1: nobody can tell */
     uint64_t devices;               /* bit i: the pool's device i */
     bool reproducible;              /* one class of devices */
 };
@@ -123,7 +146,8 @@ struct vrt_pipeline_device {
 /* A job's progress. Numbers are -1 where nobody can tell yet. */
 struct vrt_pipeline_snapshot {
     enum vrt_pipeline_phase phase;
-    int64_t frames_total, frames_done;      /* done: encoded */
+    int64_t frames_total, frames_done;      /* done: encoded, by earlier pipelines too */
+    int64_t n_segments_done;                /* likewise */
     int64_t frames_concealed;
     double fps;                     /* of the last seconds */
     double eta_s;
@@ -153,6 +177,25 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline);
  * without a callback.
  */
 void vrt_pipeline_cancel(struct vrt_pipeline *pipeline);
+
+/* As vrt_pipeline_cancel(), with `reason` in the place of "job.cancelled". It is copied. */
+void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason);
+
+/*
+ * Ends it with "job.parked" where the least is lost: as soon as the segment in work is complete
+ * and was told, at once where none is begun or the pipeline is held. One that is finishing
+ * finishes. As for cancelling, before `admitted` that is called with the error, and between it and
+ * vrt_pipeline_start() nothing is.
+ */
+void vrt_pipeline_park(struct vrt_pipeline *pipeline);
+
+/* Held, it gives nothing more to devices, and they forget the job when its last shard has come
+ * back. What is decoded stays. A pipeline that is finishing finishes. */
+void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held);
+
+/* The records of the segments up to this number are safe: what only a restart from an earlier one
+ * would need is removed. Without it such files take more and more of the disk. */
+void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number);
 
 /* A higher priority is heard at the next shard. */
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority);

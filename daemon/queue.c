@@ -346,6 +346,7 @@ static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error
         .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,
         .overlap = request->overlap == VRT_UNKNOWN ? -1 : (int)request->overlap,
         .clip = clip_wishes(admission->queue, request),
+        .segment_frames = params->segment_frames,
         .codec = vrt_job_codec_names[job->info.recipe.codec],
         .preset = job->info.recipe.preset,
         .quality = (int)job->info.recipe.quality,

@@ -33,6 +33,7 @@ struct vrt_queue_params {
     int fallback;                       /* enum vrt_fallback */
     /* What a request may leave open. */
     bool scene_cuts;
+    int64_t segment_frames;
     int codec;                          /* enum vrt_job_codec */
     int64_t quality[VRT_JOB_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
     const char *preset;                 /* lives as long as the queue */

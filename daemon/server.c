@@ -140,6 +140,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
         .models = server->models,
         .quota = server->quota,
         .spool_fd = server->params->spool_fd,
+        .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
         .fallback = fallback_of(conf->devices.fallback),

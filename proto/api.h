@@ -71,6 +71,7 @@ enum vrt_api_route_id {
     X(INPUT_TRUNCATED,      "input.truncated",      422, "the input's end is missing")          \
     X(INPUT_DAMAGED,        "input.damaged",        422, "damaged frames, and `strict`")        \
     X(INPUT_CHANGED,        "input.changed",        422, "frames change their size or format")  \
+    X(INPUT_OTHER,          "input.other",          422, "not the file that the job began with") \
     X(INPUT_READ,           "input.read",           422, "the input cannot be read")            \
     X(OUTPUT_CONTAINER,     "output.container",     422, "the output's name has no known ending") \
     X(OUTPUT_CODEC,         "output.codec",         422, "no such encoder for this container") \
@@ -81,10 +82,12 @@ enum vrt_api_route_id {
     X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
     X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
+    X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(MODEL_NOT_FOUND,      "model.not_found",      404, "no model has this name")              \
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
+    X(MODEL_OTHER,          "model.other",          422, "not the model that the job began with") \
     X(DEVICE_UNKNOWN,       "device.unknown",       422, "no device has this name or kind")     \
     X(DEVICE_UNSUPPORTED,   "device.unsupported",   422, "no device computes in this precision") \
     X(DEVICE_MEMORY,        "device.memory",        503, "no device has enough memory")         \

@@ -10,9 +10,7 @@
 #include "workers/admit.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include <inttypes.h>
 
 #include "engine/checkpoint.h"
 #include "frames/joiner.h"
@@ -40,6 +38,25 @@ static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
     return 0;
 }
 
+/* The input must be the one that it was when the job was admitted for the first time. */
+static int check_input(struct vrt_admission *admission, struct vrt_error *error)
+{
+    const struct vrt_files *files = &admission->files;
+    struct vrt_fingerprint found;
+    char shown[160];
+    int r = vrt_fingerprint_take(files->input_fd, &found);
+
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), files->input_name);
+    if (admission->has_fingerprint && !vrt_fingerprint_is_same(&found, &admission->fingerprint))
+        return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
+                          "%s is not the file that this job was submitted for: it has other "
+                          "bytes; hand that one over, or submit a new job",
+                          vrt_printable(files->input_name, shown, sizeof(shown)));
+    admission->fingerprint = found;
+    return 0;
+}
+
 static int load_network(struct vrt_admission *admission, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
@@ -57,8 +74,15 @@ static int check_network(const struct vrt_admission *admission, struct vrt_error
 {
     const struct vrt_network_info *info = vrt_network_info(admission->network);
     const struct vrt_frame_format *format = &admission->input.format;
+    uint64_t checksum = vrt_network_checksum(admission->network);
     int channels = info->in_channels;
 
+    if (admission->network_checksum && checksum != admission->network_checksum)
+        return vrt_refuse(error, vrt_raise(-ESTALE), "model.other",
+                          "%s is not the model that this job was begun with: its checksum is "
+                          "%016" PRIx64 " where it was %016" PRIx64 "; bring that one back, or "
+                          "submit a new job", admission->model_name, checksum,
+                          admission->network_checksum);
     if (channels != info->out_channels || (channels != 1 && channels != 3))
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
@@ -115,19 +139,23 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     return 0;
 }
 
-static int try_encoder(const struct vrt_admission *admission, struct vrt_error *error)
+static int choose_recipe(struct vrt_admission *admission, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
-    VRT_CLEANUP(vrt_closep) int fd = -1;
-    char name[96];
+    const struct vrt_recipe_params params = {
+        .network = vrt_network_info(admission->network),
+        .width = admission->input.format.width,
+        .height = admission->input.format.height,
+        .n_frames = admission->input.n_frames_estimate,
+        .tile = admission->tile,
+        .overlap = admission->overlap,
+        .clip = admission->clip,
+        .segment_frames = admission->segment_frames,
+        .precision = admission->precision,
+    };
 
-    snprintf(name, sizeof(name), "%s.try", admission->job_id);
-    fd = openat(admission->spool_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "the spool folder");
-    /* The open descriptor is enough; nothing is left whatever happens next. */
-    unlinkat(admission->spool_fd, name, 0);
-    return vrt_fold(vrt_encoder_new(&admission->encoder, fd, &encoder, error));
+    if (admission->has_recipe)
+        return 0;
+    return vrt_fold(vrt_recipe_choose(&params, &admission->recipe, error));
 }
 
 int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
@@ -135,28 +163,19 @@ int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
     int r = vrt_files_note(&admission->files, error);
 
     if (!r)
+        r = check_input(admission, error);
+    if (!r)
         r = probe_input(admission, error);
     if (!r)
         r = load_network(admission, error);
     if (!r)
         r = check_network(admission, error);
-    if (!r) {
-        const struct vrt_recipe_params recipe = {
-            .network = vrt_network_info(admission->network),
-            .width = admission->input.format.width,
-            .height = admission->input.format.height,
-            .n_frames = admission->input.n_frames_estimate,
-            .tile = admission->tile,
-            .overlap = admission->overlap,
-            .clip = admission->clip,
-            .precision = admission->precision,
-        };
-        r = vrt_recipe_choose(&recipe, &admission->recipe, error);
-    }
+    if (!r)
+        r = choose_recipe(admission, error);
     if (!r)
         r = choose_encoder(admission, error);
     if (!r)
-        r = try_encoder(admission, error);
+        r = vrt_encoder_try(&admission->encoder, error);
     if (!r)
         vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
     return vrt_fold(r);

@@ -16,21 +16,27 @@
 #include "frames/reader.h"
 #include "model/network.h"
 #include "workers/files.h"
+#include "workers/fingerprint.h"
 #include "workers/recipe.h"
 
 struct vrt_admission {
     /* What is asked. The strings and descriptors outlive the admission. */
-    const char *job_id;
     struct vrt_files files;         /* its descriptors and names; the rest is found out */
-    int spool_fd, model_fd;
+    int model_fd;
     const char *model_name;
     const char *codec, *preset;     /* NULL: the default */
     int quality;                    /* -1: the default */
     int tile, overlap;              /* 0, -1: to be chosen */
     struct vrt_clip_wishes clip;
+    int64_t segment_frames;         /* 0: to be chosen */
     enum vrt_precision precision;
     bool strict;
     const atomic_bool *cancel;
+
+    /* Of an earlier admission. */
+    bool has_recipe;                /* `recipe` is given: nothing of it is chosen */
+    bool has_fingerprint;           /* `fingerprint` is given: the input must have it */
+    uint64_t network_checksum;      /* the network must have it; 0: any will do */
 
     /* Given where the network is known already: a reference; else filled from model_fd. */
     struct vrt_network *network;
@@ -39,7 +45,8 @@ struct vrt_admission {
     struct vrt_reader_info input;
     enum vrt_container container;
     struct vrt_encoder_params encoder;
-    struct vrt_recipe recipe;       /* its tile: the coarsest wanted */
+    struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
+    struct vrt_fingerprint fingerprint;
     struct vrt_warnings warnings;
 };
 

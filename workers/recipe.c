@@ -20,6 +20,10 @@
 #define ENCODER_THREADS_MAX 16
 #define ENCODER_PIXELS_PER_THREAD 300000
 
+/* Frames of a segment where none are asked for: what a restart may have to compute again, a few
+ * seconds of video, against the cost of a key frame and of an encoder's start. */
+#define SEGMENT_FRAMES 96
+
 /* What VRT's authors test with where a network needs tiles. */
 #define TILE_OFFICIAL 128
 #define TILE_OVERLAP_BLENDED 20
@@ -217,6 +221,7 @@ int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe 
         .clip_frames = vrt_clip_frames(params->width, params->height),
         .tiling = params->clip.tiling,
         .scene_threshold = scene_threshold(params),
+        .segment_frames = params->segment_frames > 0 ? params->segment_frames : SEGMENT_FRAMES,
         .precision = params->precision,
         .encoder_threads = encoder_threads(params),
     };
@@ -229,7 +234,6 @@ int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe 
         r = choose_tiles(params, &recipe, error);
     if (r)
         return vrt_fold(r);
-    recipe.segment_frames = vrt_clip_segment_frames(params->n_frames, recipe.clip_frames);
     *ret_recipe = recipe;
     return 0;
 }

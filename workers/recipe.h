@@ -39,7 +39,7 @@ struct vrt_recipe {
     double scene_threshold;         /* 0: no cuts */
     double sigma;                   /* of the noise, where white is 255; 0 where the network isn't
                                      * told */
-    int64_t segment_frames;         /* frames of a segment: whole shards */
+    int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
     int tile_w, tile_h;             /* in input pixels; the frame's size where it isn't cut */
     int overlap;                    /* input pixels of context on a tile's inner sides; of tiles
                                      * that are blended: what neighbours share */
@@ -55,6 +55,7 @@ struct vrt_recipe_params {
     int tile;                       /* asked for; 0: the whole frame, refined until it fits */
     int overlap;                    /* asked for; -1: by the network's radius */
     struct vrt_clip_wishes clip;
+    int64_t segment_frames;         /* asked for; 0: the default */
     enum vrt_precision precision;
 };
 

@@ -32,7 +32,8 @@ struct vrt_pipeline {
     uv_timer_t timer;
     enum vrt_pipeline_phase phase;
     int frames_done, frames_total;
-    bool cancelled, freed;
+    bool cancelled, freed, held;
+    struct vrt_error reason;            /* of its end */
 };
 
 static const struct vrt_device_info device_infos[2] = {
@@ -127,7 +128,7 @@ static void on_tick(uv_timer_t *timer)
     struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
 
     if (pipeline->cancelled && !is(pipeline, "stuck")) {
-        end(pipeline, "job.cancelled", "the fake was cancelled");
+        end(pipeline, pipeline->reason.id, pipeline->reason.message);
     } else if (pipeline->phase == VRT_PIPELINE_ADMITTING) {
         if (is(pipeline, "refuse")) {
             end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
@@ -142,7 +143,7 @@ static void on_tick(uv_timer_t *timer)
         end(pipeline, NULL, NULL);
     } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
         pipeline->phase = VRT_PIPELINE_FINISHING;
-    } else {
+    } else if (!pipeline->held) {
         pipeline->frames_done++;
     }
 }
@@ -189,11 +190,39 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     fake_flow.n_running_max = VRT_MAX(fake_flow.n_running_max, fake_flow.n_running);
 }
 
-void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
+void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
 {
     if (pipeline->phase == VRT_PIPELINE_ADMITTED)
         pipeline->phase = VRT_PIPELINE_ENDED;
+    if (!pipeline->cancelled)
+        pipeline->reason = *reason;
     pipeline->cancelled = true;
+}
+
+void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error reason = { .id = "job.cancelled", .message = "the fake was cancelled" };
+
+    vrt_pipeline_stop(pipeline, &reason);
+}
+
+void vrt_pipeline_park(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error reason = { .id = "job.parked", .message = "the fake was parked" };
+
+    if (pipeline->phase != VRT_PIPELINE_FINISHING)
+        vrt_pipeline_stop(pipeline, &reason);
+}
+
+void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
+{
+    pipeline->held = held;
+}
+
+void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number)
+{
+    (void)pipeline;
+    (void)number;
 }
 
 struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)

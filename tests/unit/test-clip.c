@@ -261,20 +261,6 @@ static void test_frames(void)
     expect_int(vrt_clip_frames(32768, 32768), 1);
 }
 
-static void test_segments(void)
-{
-    static const int64_t lengths[] = { -1, 0, 1, 200, 100000, 1000000, 100000000 };
-
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        for (int frames = 1; frames <= 40; frames++) {
-            int64_t segment = vrt_clip_segment_frames(lengths[i], frames);
-            expect_int(segment % frames, 0);
-            expect_true(segment >= 1024);
-            expect_true(lengths[i] < 0 || (lengths[i] + segment - 1) / segment <= 128);
-        }
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -287,7 +273,6 @@ int main(int argc, char **argv)
         { "runs", test_runs },
         { "depth", test_depth },
         { "frames", test_frames },
-        { "segments", test_segments },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -450,7 +450,7 @@ static void test_no_room(void)
     expect_int(r, -EFBIG);
     expect_contains(error.message, "the output grew too large");
 
-    const struct vrt_sink full = { .what = "output", .write_error = -ENOSPC };
+    const struct vrt_sink full = { .kind = VRT_SINK_OUTPUT, .write_error = -ENOSPC };
     error = (struct vrt_error){ 0 };
     expect_int(vrt_sink_check(&full, 0, &error), -ENOSPC);
     expect_str(error.id, "output.full");

@@ -15,13 +15,6 @@
 #define RUN_PIXELS (1 << 20)
 #define RUN_FRAMES_MAX 8
 
-/* A segment is about 40 s long; a file of a segment stays open until the end. */
-#define SEGMENT_FRAMES_MIN 1024
-#define SEGMENTS_MAX 128
-
-/* Where nobody knows how many frames are to come. */
-#define SEGMENT_FRAMES_UNKNOWN 8192
-
 int vrt_clip_frames(int width, int height)
 {
     int64_t pixels = (int64_t)width * height;
@@ -112,11 +105,4 @@ int vrt_clip_source(int n, int at)
     int place = at % (2 * n);
 
     return place < n ? place : 2 * n - 1 - place;
-}
-
-int64_t vrt_clip_segment_frames(int64_t n_frames, int frames)
-{
-    int64_t wanted = n_frames < 0 ? SEGMENT_FRAMES_UNKNOWN : n_frames / SEGMENTS_MAX + 1;
-
-    return round_up(VRT_MAX(wanted, SEGMENT_FRAMES_MIN), frames);
 }

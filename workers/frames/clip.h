@@ -66,9 +66,3 @@ int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames);
 
 /* Which of a clip's n frames stands at place `at` of what the network sees. */
 int vrt_clip_source(int n, int at);
-
-/*
- * Frames of a segment, the piece of output that is encoded by itself: a multiple of `frames`, and
- * so many that a video of n_frames (-1: unknown) has a bounded number of segments.
- */
-int64_t vrt_clip_segment_frames(int64_t n_frames, int frames);

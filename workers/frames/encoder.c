@@ -140,8 +140,9 @@ static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_para
                                            codec->extradata_size, error));
 }
 
-int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
-                    struct vrt_encoder **ret_encoder, struct vrt_error *error)
+/* An encoder that writes nowhere yet. */
+static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder **ret_encoder,
+                   struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
 
@@ -158,8 +159,27 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
     if (!encoder->packet)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     r = open_codec(encoder, params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_encoder = VRT_STEAL(encoder);
+    return 0;
+}
+
+int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    return vrt_fold(prepare(params, &encoder, error));
+}
+
+int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
+                    struct vrt_encoder **ret_encoder, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    int r = prepare(params, &encoder, error);
     if (r == 0)
-        r = vrt_sink_open(fd, "temporary file", &encoder->sink, error);
+        r = vrt_sink_open(fd, VRT_SINK_WORKING, &encoder->sink, error);
     if (r == 0)
         r = write_head(encoder, params, error);
     if (r < 0)

@@ -8,7 +8,7 @@
  * and frames its bytes are equal: the thread count is part of the parameters because the output
  * of libx264 depends on it. An encoder belongs to one thread at a time.
  *
- * Ids of what it refuses: output.codec, output.format, output.quality, output.preset, output.full,
+ * Ids of what it refuses: output.codec, output.format, output.quality, output.preset, spool.full,
  * output.write, encode.failed, out_of_memory.
  */
 
@@ -65,6 +65,10 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
 int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
                             struct vrt_frame_format *ret_format, struct vrt_warnings *warnings,
                             struct vrt_error *error);
+
+/* Whether an encoder can be made with these. Return: 0; as vrt_encoder_new(). */
+int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
+    VRT_MUST_CHECK;
 
 /*
  * Starts a segment in `fd`: seekable, opened for writing, the caller's, truncated here.

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Whether a file is the one that it was, when nothing is left of it but a few bytes
+ *
+ * Its size, and a checksum of blocks spread over it with both ends: another video, or the same one
+ * edited, has another fingerprint. It is no protection against somebody who makes a file to have
+ * it: he has only his own job to spoil.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vrt_fingerprint {
+    int64_t size_bytes;
+    uint64_t checksum;
+};
+
+/*
+ * Reads up to 4 MiB of the regular file `fd`, by position. Return: 0, -errno. Thread: any; it
+ * waits for the disk.
+ */
+int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint);
+
+bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_fingerprint *b);
