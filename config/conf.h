@@ -29,6 +29,7 @@ struct vrt_conf {
         char state_dir[VRT_CONF_PATH_BYTES];
         char models_dir[VRT_CONF_PATH_BYTES];
         int log_level;                          /* enum vrt_log_level */
+        int64_t stop_timeout;                   /* seconds for jobs to come to a good place */
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
@@ -65,6 +66,11 @@ enum vrt_conf_type {
     VRT_CONF_TYPE_COUNT,
 };
 
+/* Of an option. */
+enum vrt_conf_flag {
+    VRT_CONF_LIVE = 1 << 0,     /* it changes while the daemon runs; others with its next start */
+};
+
 struct vrt_conf_option {
     const char *section, *key;
     enum vrt_conf_type type;
@@ -72,6 +78,7 @@ struct vrt_conf_option {
     int64_t min, max;
     const char *const *names;   /* ended by NULL */
     const char *fallback;       /* the default, as it would be written */
+    unsigned flags;             /* enum vrt_conf_flag */
 };
 
 /* Every option; the last has a NULL section. */
@@ -94,3 +101,10 @@ int vrt_conf_read(const char *path, struct vrt_conf *ret_conf,
 /* The same for a text ended by NUL; `name` is what messages call it. */
 int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf,
                    struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Takes over what `next` says of the options that are live. `told` is called for each option, live
+ * or not, of which both say unlike things. Return: how many there are.
+ */
+size_t vrt_conf_apply(struct vrt_conf *conf, const struct vrt_conf *next,
+                      void (*told)(void *ctx, const struct vrt_conf_option *option), void *ctx);

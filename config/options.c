@@ -3,6 +3,9 @@
 
 #include "config/conf.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "base/log.h"
 #include "msg_job.h"
 
@@ -21,36 +24,39 @@ static const char *const log_level_names[] = {
     [VRT_LOG_LEVEL_COUNT] = NULL,
 };
 
+/* A row ends with the default, perhaps followed by flags. */
 #define OPTION(t, section, member, ...)                                                 \
     { #section, #member, VRT_CONF_##t, offsetof(struct vrt_conf, section.member),       \
       sizeof(((struct vrt_conf *)0)->section.member), __VA_ARGS__ }
-#define TEXT(section, member, fallback) OPTION(TEXT, section, member, 0, 0, NULL, fallback)
-#define INT(section, member, min, max, fallback) \
-    OPTION(INT, section, member, min, max, NULL, fallback)
-#define FRACTION(section, member, fallback) OPTION(FRACTION, section, member, 0, 0, NULL, fallback)
-#define BYTES(section, member, fallback) OPTION(BYTES, section, member, 0, 0, NULL, fallback)
-#define BOOL(section, member, fallback) OPTION(BOOL, section, member, 0, 0, NULL, fallback)
-#define WORD(section, member, names, fallback) \
-    OPTION(WORD, section, member, 0, 0, names, fallback)
+#define TEXT(section, member, ...) OPTION(TEXT, section, member, 0, 0, NULL, __VA_ARGS__)
+#define INT(section, member, min, max, ...) \
+    OPTION(INT, section, member, min, max, NULL, __VA_ARGS__)
+#define FRACTION(section, member, ...) OPTION(FRACTION, section, member, 0, 0, NULL, __VA_ARGS__)
+#define BYTES(section, member, ...) OPTION(BYTES, section, member, 0, 0, NULL, __VA_ARGS__)
+#define BOOL(section, member, ...) OPTION(BOOL, section, member, 0, 0, NULL, __VA_ARGS__)
+#define WORD(section, member, names, ...) \
+    OPTION(WORD, section, member, 0, 0, names, __VA_ARGS__)
+#define LIVE VRT_CONF_LIVE
 
 const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, socket, ""),
     TEXT(daemon, state_dir, ""),
     TEXT(daemon, models_dir, ""),
-    WORD(daemon, log_level, log_level_names, "info"),
+    WORD(daemon, log_level, log_level_names, "info", LIVE),
+    INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
 
-    TEXT(jobs, model, ""),
-    WORD(jobs, codec, vrt_job_codec_names, "h264"),
-    INT(jobs, quality_h264, 0, 51, "18"),
-    INT(jobs, quality_hevc, 0, 51, "20"),
-    TEXT(jobs, preset, "medium"),
-    BOOL(jobs, scene_cuts, "on"),
-    INT(jobs, segment_frames, 1, 1000000, "96"),
-    INT(jobs, max_running, 1, 64, "2"),
-    INT(jobs, max_queued, 1, 100000, "1000"),
-    INT(jobs, history, 0, 100000, "1000"),
+    TEXT(jobs, model, "", LIVE),
+    WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
+    INT(jobs, quality_h264, 0, 51, "18", LIVE),
+    INT(jobs, quality_hevc, 0, 51, "20", LIVE),
+    TEXT(jobs, preset, "medium", LIVE),
+    BOOL(jobs, scene_cuts, "on", LIVE),
+    INT(jobs, segment_frames, 1, 1000000, "96", LIVE),
+    INT(jobs, max_running, 1, 64, "2", LIVE),
+    INT(jobs, max_queued, 1, 100000, "1000", LIVE),
+    INT(jobs, history, 0, 100000, "1000", LIVE),
 
-    WORD(devices, fallback, vrt_conf_fallback_names, "warn"),
+    WORD(devices, fallback, vrt_conf_fallback_names, "warn", LIVE),
     FRACTION(devices, memory_fraction, "0.9"),
     BYTES(devices, memory_limit, "0"),
     INT(devices, backoff_s, 1, 86400, "30"),
@@ -62,3 +68,26 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     { .section = NULL },
 };
+
+static bool is_same(const struct vrt_conf_option *o, const void *a, const void *b)
+{
+    return o->type == VRT_CONF_TEXT ? strcmp(a, b) == 0 : memcmp(a, b, o->size) == 0;
+}
+
+size_t vrt_conf_apply(struct vrt_conf *conf, const struct vrt_conf *next,
+                      void (*told)(void *ctx, const struct vrt_conf_option *option), void *ctx)
+{
+    size_t n = 0;
+
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+        char *member = (char *)conf + o->offset;
+        const char *wanted = (const char *)next + o->offset;
+        if (is_same(o, member, wanted))
+            continue;
+        if (o->flags & VRT_CONF_LIVE)
+            memcpy(member, wanted, o->size);
+        told(ctx, o);
+        n++;
+    }
+    return n;
+}

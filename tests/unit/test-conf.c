@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,6 +67,75 @@ static void test_example(void)
         snprintf(entry, sizeof(entry), "[%s]", o->section);
         expect_contains(manual, entry);
     }
+}
+
+/* The manual's list of what changes at once is the table's. */
+static void test_live_in_manual(void)
+{
+    VRT_CLEANUP(vrt_freep) char *manual = read_all(MANUAL_PATH);
+    char *list = strstr(manual, "These options then\nchange at once");
+    char *end = list ? strstr(list, "\nOf any other") : NULL;
+
+    expect_true(list && end);
+    *end = '\0';
+    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+        char section[60], key[60];
+        snprintf(section, sizeof(section), "\n- of _%s_:", o->section);
+        snprintf(key, sizeof(key), "*%s*", o->key);
+        char *part = strstr(list, section);
+        char *next = part ? strstr(part + 1, "\n- ") : NULL;
+        char *found = part ? strstr(part, key) : NULL;
+        bool is_listed = found && (!next || found < next);
+        if (is_listed != ((o->flags & VRT_CONF_LIVE) != 0))
+            test_fail("[%s] %s is%s in the manual's list of what changes at once", o->section,
+                      o->key, is_listed ? "" : " not");
+    }
+}
+
+struct told_options {
+    char text[300];
+};
+
+static void tell_option(void *ctx, const struct vrt_conf_option *option)
+{
+    struct told_options *told = ctx;
+    size_t n = strlen(told->text);
+
+    snprintf(told->text + n, sizeof(told->text) - n, "%s.%s%s ", option->section, option->key,
+             option->flags & VRT_CONF_LIVE ? "" : "(waits)");
+}
+
+static void test_apply(void)
+{
+    struct vrt_conf conf, next, before;
+    struct vrt_error error = { 0 };
+    struct told_options told = { .text = "" };
+
+    vrt_conf_init(&conf);
+    vrt_conf_init(&next);
+    expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 0);
+    expect_str(told.text, "");
+    /* What lies behind a text's end is no difference. */
+    memset(next.jobs.model + 1, 'x', sizeof(next.jobs.model) - 2);
+    expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 0);
+
+    expect_int(vrt_conf_parse("[daemon]\nsocket = /tmp/s\nlog_level = debug\n[jobs]\n"
+                              "preset = fast\nscene_cuts = off\n[cpu]\nthreads = 3\n",
+                              "t.conf", &next, &error), 0);
+    expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 5);
+    expect_str(told.text, "daemon.socket(waits) daemon.log_level jobs.preset jobs.scene_cuts "
+                          "cpu.threads(waits) ");
+    expect_str(conf.daemon.socket, "");
+    expect_int(conf.cpu.threads, 0);
+    expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
+    expect_str(conf.jobs.preset, "fast");
+    expect_true(!conf.jobs.scene_cuts);
+    /* What waits is told each time, the rest is done. */
+    before = conf;
+    told.text[0] = '\0';
+    expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 2);
+    expect_str(told.text, "daemon.socket(waits) cpu.threads(waits) ");
+    expect_int(memcmp(&before, &conf, sizeof(conf)), 0);
 }
 
 static void test_values(void)
@@ -195,6 +265,8 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "defaults", test_defaults },
         { "example", test_example },
+        { "live-in-manual", test_live_in_manual },
+        { "apply", test_apply },
         { "values", test_values },
         { "bytes", test_bytes },
         { "refusals", test_refusals },
