@@ -58,7 +58,7 @@ struct vrt_args {
     double sigma;                               /* NAN: not given */
     int64_t clip, clip_overlap;                 /* VRT_UNKNOWN: not given */
     int64_t tile, overlap, quality, priority;   /* VRT_UNKNOWN: not given, save priority */
-    bool strict, overwrite, follow, dry_run;
+    bool strict, overwrite, follow, dry_run, all;
     const char *size;
     int64_t frames;                             /* VRT_UNKNOWN: not given */
 

@@ -53,7 +53,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
     return 0;
 }
 
-/* Every job of the answer, as JSON or as a row. Return: 0; VRT_CONN_E_*; -errno. */
+/* Jobs of the answer, as JSON or as rows. Return: 0; VRT_CONN_E_*; -errno. */
 static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_table *table,
                      struct vrt_error *error)
 {
@@ -78,22 +78,54 @@ static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_t
     return 0;
 }
 
+/* Behind which job the next page begins; 0: this was the last one. */
+static int take_next(const json_t *json, long long *after, struct vrt_error *error)
+{
+    const json_t *next = json_object_get(json, "next");
+    long long id = json_integer_value(next);
+
+    /* One that doesn't lead on would be asked for again and again. */
+    if (next && !json_is_null(next) && id <= *after)
+        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
+                          "vrtd's answer doesn't say where its list goes on");
+    *after = id;
+    return 0;
+}
+
+/* Page by page: a history may be long. */
 static int run_list(struct vrt_cli *cli)
 {
     struct vrt_table table;
     struct vrt_error error = { 0 };
-    json_t *json = NULL;
+    long long after = 0;
+    int r;
 
     vrt_table_init(&table, columns);
-    int r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs");
-    if (r == 0)
-        r = take_jobs(cli, json, &table, &error);
-    json_decref(json);
-    if (r == 0 && !cli->args.json)
+    do {
+        json_t *json = NULL;
+        r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs?active=%s&after=%lld",
+                         cli->args.all ? "false" : "true", after);
+        if (r == 0)
+            r = take_jobs(cli, json, &table, &error);
+        if (r == 0)
+            r = take_next(json, &after, &error);
+        json_decref(json);
+    } while (r == 0 && after > 0);
+    if (r == 0 && !cli->args.json && !cli->args.all && table.n_cells == 0)
+        puts("no job is waiting or running; vrtctl list --all shows those that are over");
+    else if (r == 0 && !cli->args.json)
         r = vrt_screen_print_table(&table);
     vrt_table_done(&table);
     return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
 }
+
+#define A struct vrt_args
+static const struct vrt_option list_options[] = {
+    { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all),
+      .help = "also jobs that are over, as far as they are remembered" },
+    { .name = NULL },
+};
+#undef A
 
 /* The operands' numbers. Return: VRT_EXIT_OK, *ret_ids is the caller's (NULL without operands). */
 static int read_ids(const struct vrt_cli *cli, long long **ret_ids)
@@ -172,7 +204,8 @@ static int run_cancel(struct vrt_cli *cli)
 const struct vrt_command vrt_command_list = {
     .name = "list",
     .operands = "",
-    .summary = "list the jobs",
+    .summary = "list the jobs that wait or run",
+    .options = list_options,
     .run = run_list,
 };
 

@@ -98,8 +98,9 @@ _vrtctl() {
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default
         ;;
+    list:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
-    show:* | watch:* | wait:* | cancel:*) _vrtctl_words "$(_vrtctl_ask list)" "$current" ;;
+    show:* | watch:* | wait:* | cancel:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
     esac
 }
 

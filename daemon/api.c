@@ -23,7 +23,7 @@ static const struct {
     bool reads_query;
 } routes[VRT_API_ROUTE_COUNT] = {
     [VRT_API_JOB_CREATE] = { vrt_api_job_create, .reads_body = true },
-    [VRT_API_JOB_LIST] = { vrt_api_job_list },
+    [VRT_API_JOB_LIST] = { vrt_api_job_list, .reads_query = true },
     [VRT_API_JOB_SHOW] = { vrt_api_job_show },
     [VRT_API_JOB_CANCEL] = { vrt_api_job_cancel },
     [VRT_API_STATUS] = { vrt_api_status },

@@ -121,23 +121,66 @@ void vrt_api_job_create(const struct vrt_call *call)
     vrt_conn_watch(call->conn, &creation->watch);
 }
 
-void vrt_api_job_list(const struct vrt_call *call)
+/* What the query of a list may ask for. */
+struct list_query {
+    int64_t after, limit;
+    bool active;                    /* only jobs that aren't over */
+};
+
+#define T struct list_query
+static const struct vrt_field list_query_fields[] = {
+    VRT_FIELD_INT(T, after, 0, 0, INT64_MAX),
+    VRT_FIELD_INT(T, limit, 0, 1, VRT_API_LIST_MAX),
+    VRT_FIELD_BOOL(T, active, 0),
+    VRT_FIELDS_END,
+};
+#undef T
+
+/* Appends what is listed of one job. */
+static int list_one(struct vrt_job *job, bool is_first, struct vrt_buf *body)
 {
-    static const char head[] = "{\"jobs\":[", tail[] = "]}";
-    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    const struct vrt_buf *text = vrt_job_short_text(job);
+
+    int r = text ? vrt_buf_append(body, ",", !is_first) : vrt_raise(-ENOMEM);
+    return r < 0 ? vrt_fold(r) : vrt_buf_append(body, text->data, text->size_bytes);
+}
+
+/* A page of the jobs, and behind which of them the next one begins. */
+static int list_jobs(const struct vrt_jobs *jobs, const struct list_query *query,
+                     struct vrt_buf *body)
+{
+    int64_t n = 0, last_id = 0;
+    bool more = false;
     struct vrt_job *job;
 
-    int r = vrt_buf_append(&body, head, sizeof(head) - 1);
-    VRT_LIST_FOREACH(job, &vrt_queue_jobs(call->api->queue)->all, link) {
-        const struct vrt_buf *text = vrt_job_short_text(job);
-        if (r == 0)
-            r = vrt_buf_append(&body, ",", body.size_bytes > sizeof(head) - 1);
-        if (r == 0)
-            r = text ? vrt_buf_append(&body, text->data, text->size_bytes) : -ENOMEM;
+    int r = vrt_buf_printf(body, "{\"jobs\":[");
+    VRT_LIST_FOREACH(job, &jobs->all, link) {
+        if (job->info.id <= query->after ||
+            (query->active && vrt_job_state_is_final(job->info.state)))
+            continue;
+        more = n == query->limit;
+        if (r < 0 || more)
+            break;
+        r = list_one(job, n++ == 0, body);
+        last_id = job->info.id;
     }
     if (r == 0)
-        r = vrt_buf_append(&body, tail, sizeof(tail) - 1);
-    vrt_api_reply(call->conn, r, &body, "listing the jobs");
+        r = more ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
+                 : vrt_buf_printf(body, "],\"next\":null}");
+    return vrt_fold(r);
+}
+
+void vrt_api_job_list(const struct vrt_call *call)
+{
+    struct list_query query = { .limit = VRT_API_LIST_MAX };
+    struct vrt_error error = { .id = NULL };
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+
+    if (vrt_query_parse(call->request->query, list_query_fields, &query, &error) < 0)
+        vrt_conn_refuse(call->conn, &error);
+    else
+        vrt_api_reply(call->conn, list_jobs(vrt_queue_jobs(call->api->queue), &query, &body),
+                      &body, "listing the jobs");
 }
 
 /* The job that the path names; NULL: there is none, and the client was told. */

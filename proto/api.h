@@ -119,6 +119,7 @@ enum vrt_api_error_index {
 #define VRT_API_CONNECTIONS_PER_UID_MAX 64
 #define VRT_API_RESPONSE_MAX_BYTES (16 * 1024 * 1024)   /* that wait for a reader; then: cut off */
 #define VRT_API_EVENT_QUEUE_MAX_BYTES (256 * 1024)      /* likewise, of a stream of events */
+#define VRT_API_LIST_MAX 500            /* jobs in one answer of GET /v1/jobs */
 #define VRT_API_EVENT_PERIOD_MS 200     /* a job's progress is told no more often */
 #define VRT_API_HEARTBEAT_S 15          /* a comment on streams where nothing else was sent */
 

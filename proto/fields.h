@@ -128,6 +128,14 @@ struct json_t *vrt_fields_encode(const struct vrt_field *fields, const void *obj
 int vrt_fields_print(const struct vrt_field *fields, const void *object,
                      struct vrt_buf *buf) VRT_MUST_CHECK;
 
+/*
+ * Decodes a URL's query, "after=12&active=true", into members of type INT and BOOL; others are not
+ * for it. What isn't in the table, is named twice or needs an escape is refused.
+ * Return: 0; -EINVAL, with sentence and field in error.
+ */
+int vrt_query_parse(const char *query, const struct vrt_field *fields, void *object,
+                    struct vrt_error *error) VRT_MUST_CHECK;
+
 /* Makes every nullable field null; the others are left alone. */
 void vrt_fields_reset(const struct vrt_field *fields, void *object);
 

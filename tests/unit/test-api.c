@@ -227,12 +227,52 @@ static void test_models(void)
     play_stop(&play);
 }
 
+/* The list comes in pages, and what is over may be left out. */
+static void test_pages(void)
+{
+    static const struct {
+        const char *query, *says;
+        int status;
+    } cases[] = {
+        { "", "\"next\":null}", 200 },
+        { "?limit=2", "\"next\":2}", 200 },
+        { "?limit=2&after=2", "{\"jobs\":[{\"id\":3,", 200 },
+        { "?limit=2&after=2", "\"next\":null}", 200 },
+        { "?after=4", "{\"jobs\":[],\"next\":null}", 200 },
+        { "?after=9223372036854775807", "{\"jobs\":[],\"next\":null}", 200 },
+        { "?active=true", "{\"jobs\":[{\"id\":2,", 200 },
+        { "?active=true&limit=1", "\"next\":2}", 200 },
+        { "?active=false&limit=1", "\"next\":1}", 200 },
+        { "?limit=0", "limit: expected an integer from 1 to 500", 400 },
+        { "?limit=501", "request.query", 400 },
+        { "?after=x", "\"field\":\"after\"", 400 },
+        { "?state=done", "may hold after, limit or active", 400 },
+    };
+    struct play play;
+    struct vrt_job_info info;
+    char path[80], *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= 4; i++)
+        expect_int(play_submit(&play, i == 1 ? "run-1" : "run-100000", ""), i);
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    vrt_job_info_done(&info);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        snprintf(path, sizeof(path), "/v1/jobs%s", cases[i].query);
+        int status = play_ask(&play, "GET", path, "", &body);
+        if (status != cases[i].status || !strstr(body, cases[i].says))
+            test_fail("%s: %s", cases[i].query, body);
+    }
+    play_stop(&play);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "events", test_events },
         { "profile", test_profile },
         { "routes", test_routes },
+        { "pages", test_pages },
         { "models", test_models },
     };
 

@@ -277,6 +277,64 @@ static void test_times(void)
         expect_int(vrt_time_parse(bad[i], &ns), -EINVAL);
 }
 
+struct query {
+    int64_t after, limit;
+    bool active;
+};
+
+static void test_queries(void)
+{
+    static const struct vrt_field known[] = {
+        VRT_FIELD_INT(struct query, after, 0, 0, INT64_MAX),
+        VRT_FIELD_INT(struct query, limit, 0, -5, 500),
+        VRT_FIELD_BOOL(struct query, active, 0),
+        VRT_FIELDS_END,
+    };
+    static const struct {
+        const char *text, *field, *sentence;
+    } refused[] = {
+        { "after", "after", "a value behind an equals sign" },
+        { "after=", "after", "an integer from 0 to 9223372036854775807" },
+        { "after=-1", "after", "an integer from 0" },
+        { "after=--1", "after", "an integer" },
+        { "after=-", "after", "an integer" },
+        { "after=+1", "after", "an integer" },
+        { "after=1%30", "after", "an integer" },
+        { "after=1 ", "after", "an integer" },
+        { "after=9223372036854775808", "after", "an integer" },
+        { "after=00000000000000000000000000000000000001", "after", "an integer" },
+        { "after=1&after=1", "after", "one value, got two" },
+        { "limit=501", "limit", "from -5 to 500" },
+        { "active=1", "active", "true or false" },
+        { "active=truest", "active", "true or false" },
+        { "active=", "active", "true or false" },
+        { "&active=true", "", "may hold after, limit or active, not \"\"" },
+        { "active=true&&limit=1", "", "not \"\"" },
+        { "=3", "", "not \"\"" },
+        { "?after=3", "", "not \"?after\"" },
+        { "Active=true", "", "not \"Active\"" },
+        { "aft\x1b[31m\xff=3", "", "not \"aft" },
+        { "this_name_is_longer_than_any_that_there_may_ever_be=3", "", "not \"this_name" },
+    };
+    struct query q = { .after = 7, .limit = 8 };
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_query_parse("", known, &q, &error), 0);
+    expect_int(q.after, 7);
+    expect_int(vrt_query_parse("active=true&limit=-5&after=9223372036854775807", known, &q,
+                               &error), 0);
+    expect_true(q.active && q.limit == -5 && q.after == INT64_MAX);
+    expect_int(vrt_query_parse("active=false&", known, &q, &error), 0);
+    expect_true(!q.active);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_query_parse(refused[i].text, known, &q, &error), -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_true(!strchr(error.message, 0x1b));
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -289,6 +347,7 @@ int main(int argc, char **argv)
         { "bad-bytes-are-printed", test_bad_bytes_are_printed },
         { "print-limit", test_print_limit },
         { "times", test_times },
+        { "queries", test_queries },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

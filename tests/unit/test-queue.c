@@ -81,7 +81,7 @@ static void test_refused(void)
     expect_int(play_submit(&play, "run-1", ",\"frobnicate\":1"), -400);
     expect_int(play_submit(&play, "run-1", ",\"priority\":1000"), -400);
     expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
-    expect_str(body, "{\"jobs\":[]}");
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
     expect_int(play_show(&play, 1, &info), 404);
     play_stop(&play);
 }
@@ -114,7 +114,7 @@ static void test_dry_run(void)
     for (int i = 0; i < 3; i++)
         close(play_submit_begin(&play, i ? "never" : "run-1", ",\"dry_run\":true"));
     expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
-    expect_str(body, "{\"jobs\":[]}");
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
 
     /* A job that really runs isn't disturbed by one that doesn't. */
     long long id;

@@ -56,7 +56,7 @@ class Completion(unittest.TestCase):
         server = FakeVrtd(self.folder, lambda r: answer({
             '/v1/jobs': {'jobs': [{'id': 7, 'state': 'done'}, {'id': 71, 'state': 'done'}]},
             '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
-            '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path]))
+            '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
         self.addCleanup(server.close)
         self.start = f'{VRTCTL} --socket {server.path}'
 

@@ -10,7 +10,7 @@ import shutil
 import unittest
 
 from fake_vrtd import answer, refusal
-from test_vrtctl import Case, job
+from vrtctl_case import Case, job
 
 PLAN = {
     'input_name': 'video.mp4', 'output_name': 'video.restored.mp4',

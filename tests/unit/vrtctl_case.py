@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of vrtctl share: what a daemon would answer, and how the program is run."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from fake_vrtd import FakeVrtd
+
+VRTCTL = os.path.abspath(sys.argv.pop(1))
+PATIENCE_S = 60
+
+
+def job(number=12, state='running', **more):
+    """A job's JSON as the daemon has it."""
+    base = {
+        'id': number, 'state': state, 'input_name': 'video.mp4',
+        'output_name': 'video.restored.mp4',
+        'model': {'name': 'compact-x2', 'architecture': 'compact', 'scale': 2,
+                  'checksum': '0123456789abcdef'},
+        'device': 'auto', 'priority': 0, 'created_at': '2026-01-02T03:04:05.678Z',
+        'started_at': '2026-01-02T03:04:06.000Z', 'finished_at': None, 'elapsed_s': 7.0,
+        'frames_total': 200, 'frames_done': 84, 'fps': 12.34, 'eta_s': 9.4,
+        'bottleneck': 'compute',
+        'devices': [{'name': 'cpu:0', 'shards_done': 4, 'shards_running': 2, 'frames_done': 84,
+                     'replica_bytes': 2500000, 'workspace_bytes': None, 'peak_bytes': 99000000}],
+        'error': None,
+        'stages': {'decode': 0.03, 'upload': None, 'compute': 0.99, 'download': None,
+                   'encode': 0.2},
+        'recipe': {'clip_frames': 8, 'tile_width': 640, 'tile_height': 360, 'overlap': 16,
+                   'precision': 'f32', 'codec': 'h264', 'quality': 18, 'preset': 'medium',
+                   'encoder_threads': 2},
+        'video': {'width': 640, 'height': 360, 'output_width': 1280, 'output_height': 720,
+                  'fps': 25, 'duration_s': 8, 'codec': 'h264', 'pixel_format': 'yuv420p'},
+        'reproducible': True, 'warnings': [],
+    }
+    base.update(more)
+    return base
+
+
+DEVICE = {'name': 'cpu:0', 'kind': 'cpu', 'description': 'Two cores', 'state': 'ready',
+          'threads': 2, 'memory': {'total_bytes': 8 << 30, 'free_bytes': None,
+                                   'replica_bytes': 1 << 20, 'workspace_bytes': 1 << 20,
+                                   'peak_bytes': 3 << 20},
+          'shards_done': 40, 'shards_failed': 1, 'seconds_per_shard': 0.25, 'last_error': None}
+MODEL = {'name': 'compact-x2', 'architecture': 'compact', 'scale': 2, 'parameters': 65000,
+         'source': 'built-in', 'checksum': '0123456789abcdef', 'is_default': True}
+STATUS = {'version': '9.9', 'pid': 42, 'uptime_s': 3661.4,
+          'jobs': {'queued': 1, 'running': 2, 'done': 3, 'failed': 4, 'cancelled': 5},
+          'devices': [{'name': 'cpu:0', 'state': 'busy'}, {'name': 'cpu:1', 'state': 'ready'}],
+          'requests': 7, 'connections': 1}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtctl-')
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.server = None
+        with open(self.path('video.mp4'), 'w', encoding='utf-8') as f:
+            f.write('moving pictures')
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def serve(self, respond):
+        self.server = FakeVrtd(self.folder, respond)
+        self.addCleanup(self.server.close)
+        return self.server
+
+    def command(self, *arguments):
+        return [VRTCTL, '--socket', self.path('fake.sock'), *map(str, arguments)]
+
+    def run_it(self, *arguments, status=0, **options):
+        done = subprocess.run(self.command(*arguments), capture_output=True, cwd=self.folder,
+                              timeout=PATIENCE_S, stdin=subprocess.DEVNULL, **options)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        self.assertEqual(done.returncode, status, f'{arguments}\n{out}{err}')
+        return out, err
+
+    def complaint(self, *arguments, status, says):
+        """One line on standard error, nothing else."""
+        out, err = self.run_it(*arguments, status=status)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertTrue(err.startswith('vrtctl: '), err)
+        self.assertIn(says, err)
+        return err
