@@ -122,10 +122,10 @@ static bool parse_word(const struct vrt_conf_option *o, const char *value, void 
     return false;
 }
 
-/* "" leaves an option to the daemon; one that has a default must say something. */
+/* "" leaves an option to the daemon, where it may. */
 static bool parse_text(const struct vrt_conf_option *o, const char *value, void *member)
 {
-    if (strlen(value) >= o->size || (!value[0] && o->fallback[0]))
+    if (strlen(value) >= o->size || strlen(value) < (size_t)o->min)
         return false;
     memcpy(member, value, strlen(value) + 1);
     return true;
@@ -162,8 +162,8 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
                                   i == 0 ? "" : o->names[i + 1] ? ", " : " or ", o->names[i]);
         break;
     case VRT_CONF_TEXT:
-        snprintf(buffer, size, "a text of at %s %zu bytes", o->fallback[0] ? "least 1 and at most"
-                                                                           : "most", o->size - 1);
+        snprintf(buffer, size, "a text of at %s %zu bytes", o->min > 0 ? "least 1 and at most"
+                                                                       : "most", o->size - 1);
         break;
     case VRT_CONF_BYTES:
         snprintf(buffer, size, "a number of bytes, such as 8G, 512M or 0");

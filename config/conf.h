@@ -51,13 +51,16 @@ struct vrt_conf {
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;
     struct {
+        char admin_group[VRT_CONF_PATH_BYTES];  /* its members see and control every job */
+    } access;
+    struct {
         int64_t devices;
         int64_t threads;                        /* of each */
     } cpu;
 };
 
 enum vrt_conf_type {
-    VRT_CONF_TEXT,          /* char[size] */
+    VRT_CONF_TEXT,          /* char[size], of at least min bytes */
     VRT_CONF_INT,           /* int64_t from min to max */
     VRT_CONF_BYTES,         /* int64_t: a number, perhaps with K, M, G or T (of 1024) behind it */
     VRT_CONF_BOOL,          /* bool: on or off */

@@ -29,6 +29,7 @@ static const char *const log_level_names[] = {
     { #section, #member, VRT_CONF_##t, offsetof(struct vrt_conf, section.member),       \
       sizeof(((struct vrt_conf *)0)->section.member), __VA_ARGS__ }
 #define TEXT(section, member, ...) OPTION(TEXT, section, member, 0, 0, NULL, __VA_ARGS__)
+#define NEEDED_TEXT(section, member, ...) OPTION(TEXT, section, member, 1, 0, NULL, __VA_ARGS__)
 #define INT(section, member, min, max, ...) \
     OPTION(INT, section, member, min, max, NULL, __VA_ARGS__)
 #define FRACTION(section, member, ...) OPTION(FRACTION, section, member, 0, 0, NULL, __VA_ARGS__)
@@ -49,7 +50,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
     INT(jobs, quality_h264, 0, 51, "18", LIVE),
     INT(jobs, quality_hevc, 0, 51, "20", LIVE),
-    TEXT(jobs, preset, "medium", LIVE),
+    NEEDED_TEXT(jobs, preset, "medium", LIVE),
     BOOL(jobs, scene_cuts, "on", LIVE),
     INT(jobs, segment_frames, 1, 1000000, "96", LIVE),
     INT(jobs, max_running, 1, 64, "2", LIVE),
@@ -62,6 +63,8 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(devices, backoff_s, 1, 86400, "30"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),
+
+    TEXT(access, admin_group, "vrtd-admin", LIVE),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

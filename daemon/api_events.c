@@ -6,7 +6,8 @@
  * A reader begins with how things are, and is then told what changes: whoever was cut off asks
  * again and has missed nothing that still matters. Jobs report themselves (the queue calls
  * vrt_events_job()). Devices don't: their states are compared, twice a second and only while
- * anybody reads. Each event is printed once, however many readers there are.
+ * anybody reads. Each event is printed once, or for a job once with its names and once without,
+ * however many readers there are.
  *
  * A reader lives as long as its watch. One that is too slow is cut off by its connection, which
  * says so later, from the loop: a reader that was just written to is still there, and the lists
@@ -52,6 +53,8 @@ struct reader {
     struct vrt_conn_watch watch;
     struct vrt_list link;
     int64_t job_id;                     /* the only job it wants to know of; 0: everything */
+    uid_t uid;
+    bool is_admin;                      /* as it was when he began to read */
     uint64_t told_ms;                   /* when it was last sent something */
 };
 
@@ -115,23 +118,33 @@ static void print(enum vrt_event_kind kind, const struct vrt_buf *json, struct v
     vrt_log_warning("no memory for an event, ignoring");
 }
 
+/* How much of the job a reader may see. */
+static enum vrt_job_view view_of(const struct reader *reader, const struct vrt_job *job)
+{
+    return reader->is_admin || reader->uid == job->uid ? VRT_JOB_VIEW_FULL :
+                                                         VRT_JOB_VIEW_REDACTED;
+}
+
 void vrt_events_job(struct vrt_events *events, struct vrt_job *job)
 {
-    struct vrt_buf text = { .limit_bytes = 0 };
+    struct vrt_buf texts[VRT_JOB_VIEW_COUNT] = { { .limit_bytes = 0 } };
+    bool printed[VRT_JOB_VIEW_COUNT] = { false };
     struct reader *reader;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
-    if (vrt_list_is_empty(&events->readers))
-        return;
-    print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
     VRT_LIST_FOREACH(reader, &events->readers, link) {
+        enum vrt_job_view view = view_of(reader, job);
         if (reader->job_id && reader->job_id != job->info.id)
             continue;
-        send_text(reader, &text);
+        if (!printed[view])
+            print(VRT_EVENT_JOB, vrt_job_short_text(job, view), &texts[view]);
+        printed[view] = true;
+        send_text(reader, &texts[view]);
         if (reader->job_id && vrt_job_state_is_final(job->info.state))
             end_reader(reader);
     }
-    vrt_buf_done(&text);
+    for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
+        vrt_buf_done(&texts[i]);
 }
 
 /* An event about a device. */
@@ -183,7 +196,8 @@ static void on_tick(uv_timer_t *timer)
 }
 
 /* What a reader of everything begins with: the jobs that aren't over, and the devices. */
-static void print_all(const struct vrt_api *api, struct vrt_buf *text)
+static void print_all(const struct vrt_api *api, const struct reader *reader,
+                      struct vrt_buf *text)
 {
     struct vrt_device_snapshot device;
     struct vrt_job *job;
@@ -194,7 +208,7 @@ static void print_all(const struct vrt_api *api, struct vrt_buf *text)
     }
     VRT_LIST_FOREACH(job, &vrt_queue_jobs(api->queue)->all, link)
         if (!vrt_job_state_is_final(job->info.state))
-            print(VRT_EVENT_JOB, vrt_job_short_text(job), text);
+            print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), text);
 }
 
 /* The job that "job=12" asks for, NULL for "". Return: 0; -errno, and error says why. */
@@ -246,15 +260,17 @@ void vrt_api_events(const struct vrt_call *call)
     reader->events = events;
     reader->watch.gone = on_gone;
     reader->job_id = job ? job->info.id : 0;
+    reader->uid = call->request->peer->uid;
+    reader->is_admin = vrt_access_is_admin(call->api->access, call->request->peer);
     vrt_list_init(&reader->link);
     vrt_list_append(&events->readers, &reader->link);
     if (events->n_readers++ == 0)
         uv_timer_start(&events->tick, on_tick, TICK_MS, TICK_MS);
     reader->told_ms = uv_now(events->tick.loop);
     if (job)
-        print(VRT_EVENT_JOB, vrt_job_short_text(job), &text);
+        print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), &text);
     else
-        print_all(call->api, &text);
+        print_all(call->api, reader, &text);
     vrt_conn_stream_start(call->conn, &reader->watch, text.data, text.size_bytes);
     vrt_buf_done(&text);
     if (!reader->watch.conn)        /* HEAD */

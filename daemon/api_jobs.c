@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "base/log.h"
+#include "daemon/access.h"
 #include "daemon/job.h"
 #include "daemon/plan-report.h"
 #include "daemon/queue.h"
@@ -25,11 +26,18 @@ struct creation {
     struct vrt_conn_watch watch;
 };
 
-static void reply_job(struct vrt_conn *conn, const struct vrt_job *job)
+/* How much of the job whoever asks may see. */
+static enum vrt_job_view view_of(const struct vrt_call *call, const struct vrt_job *job)
+{
+    return vrt_access_may_control(call->api->access, call->request->peer, job->uid) ?
+           VRT_JOB_VIEW_FULL : VRT_JOB_VIEW_REDACTED;
+}
+
+static void reply_job(const struct vrt_call *call, const struct vrt_job *job)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
 
-    vrt_api_reply(conn, vrt_fields_print(vrt_job_fields, &job->info, &body), &body,
+    vrt_api_reply(call->conn, vrt_job_print(job, view_of(call, job), &body), &body,
                   "printing the job");
 }
 
@@ -39,7 +47,7 @@ static void reply_new_job(struct vrt_conn *conn, const struct vrt_job *job)
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
     char header[64];
 
-    int r = vrt_fields_print(vrt_job_fields, &job->info, &body);
+    int r = vrt_job_print(job, VRT_JOB_VIEW_FULL, &body);
     if (r < 0) {
         vrt_api_reply(conn, r, &body, "printing the job");
         return;
@@ -104,7 +112,7 @@ void vrt_api_job_create(const struct vrt_call *call)
     if (r == 0)
         r = vrt_queue_submit(call->api->queue, &(struct vrt_queue_submission){
             .request = &wanted,
-            .uid = request->uid,
+            .peer = request->peer,
             .files = request->files,
             .admitted = on_admitted,
             .ctx = creation,
@@ -137,18 +145,20 @@ static const struct vrt_field list_query_fields[] = {
 #undef T
 
 /* Appends what is listed of one job. */
-static int list_one(struct vrt_job *job, bool is_first, struct vrt_buf *body)
+static int list_one(struct vrt_job *job, enum vrt_job_view view, bool is_first,
+                    struct vrt_buf *body)
 {
-    const struct vrt_buf *text = vrt_job_short_text(job);
+    const struct vrt_buf *text = vrt_job_short_text(job, view);
 
     int r = text ? vrt_buf_append(body, ",", !is_first) : vrt_raise(-ENOMEM);
     return r < 0 ? vrt_fold(r) : vrt_buf_append(body, text->data, text->size_bytes);
 }
 
 /* A page of the jobs, and behind which of them the next one begins. */
-static int list_jobs(const struct vrt_jobs *jobs, const struct list_query *query,
+static int list_jobs(const struct vrt_call *call, const struct list_query *query,
                      struct vrt_buf *body)
 {
+    const struct vrt_jobs *jobs = vrt_queue_jobs(call->api->queue);
     int64_t n = 0, last_id = 0;
     bool more = false;
     struct vrt_job *job;
@@ -161,7 +171,7 @@ static int list_jobs(const struct vrt_jobs *jobs, const struct list_query *query
         more = n == query->limit;
         if (r < 0 || more)
             break;
-        r = list_one(job, n++ == 0, body);
+        r = list_one(job, view_of(call, job), n++ == 0, body);
         last_id = job->info.id;
     }
     if (r == 0)
@@ -179,8 +189,7 @@ void vrt_api_job_list(const struct vrt_call *call)
     if (vrt_query_parse(call->request->query, list_query_fields, &query, &error) < 0)
         vrt_conn_refuse(call->conn, &error);
     else
-        vrt_api_reply(call->conn, list_jobs(vrt_queue_jobs(call->api->queue), &query, &body),
-                      &body, "listing the jobs");
+        vrt_api_reply(call->conn, list_jobs(call, &query, &body), &body, "listing the jobs");
 }
 
 /* The job that the path names; NULL: there is none, and the client was told. */
@@ -204,12 +213,26 @@ void vrt_api_job_show(const struct vrt_call *call)
     if (!job)
         return;
     vrt_queue_refresh(call->api->queue, job);
-    reply_job(call->conn, job);
+    reply_job(call, job);
+}
+
+/* The same, where he may also do something about it. */
+static struct vrt_job *find_controlled_job(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (!job || vrt_access_may_control(call->api->access, call->request->peer, job->uid))
+        return job;
+    vrt_refuse(&error, -EPERM, VRT_E(JOB_FORBIDDEN), "job %" PRId64 " is another user's: only he, "
+               "root or a member of vrtd's admin group may do that", job->info.id);
+    vrt_conn_refuse(call->conn, &error);
+    return NULL;
 }
 
 void vrt_api_job_cancel(const struct vrt_call *call)
 {
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = find_controlled_job(call);
     struct vrt_error error = { .id = NULL };
 
     if (!job)
@@ -220,7 +243,8 @@ void vrt_api_job_cancel(const struct vrt_call *call)
         vrt_conn_refuse(call->conn, &error);
         return;
     }
-    vrt_log_info("job %" PRId64 ": cancelled by uid %d", job->info.id, (int)call->request->uid);
+    vrt_log_info("job %" PRId64 ": cancelled by uid %d", job->info.id,
+                 (int)call->request->peer->uid);
     vrt_queue_cancel(call->api->queue, job);
-    reply_job(call->conn, job);
+    reply_job(call, job);
 }

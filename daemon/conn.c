@@ -180,7 +180,7 @@ static void dispatch(struct vrt_conn *conn)
         .body = conn->http.body.data ? conn->http.body.data : "",
         .body_bytes = conn->http.body.size_bytes,
         .is_json = vrt_http_is_json(&conn->http),
-        .uid = conn->params.uid,
+        .peer = conn->params.peer,
         .files = &conn->files,
     };
 
@@ -189,7 +189,7 @@ static void dispatch(struct vrt_conn *conn)
     if (conn->head_only)
         request.method = "GET";
     vrt_http_target(&conn->http, &request.path, &request.query);
-    vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.uid);
+    vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.peer->uid);
     conn->params.request(conn->params.ctx, conn, &request);
     /* A route that did neither would leave its client without an answer for ever. */
     vrt_assert(conn->state != ANSWERING || conn->watch);

@@ -48,7 +48,7 @@ struct vrt_request {
     const char *body;               /* never NULL */
     size_t body_bytes;
     bool is_json;                   /* its Content-Type says so, or nothing */
-    uid_t uid;                      /* who sent it */
+    const struct vrt_peer *peer;    /* who sent it */
     struct vrt_peer_files *files;   /* VRT_STEAL_FD() what is kept */
 };
 
@@ -61,8 +61,9 @@ struct vrt_conn_watch {
 
 struct vrt_conn_params {
     struct uv_loop_s *loop;
-    uid_t uid;
-    const struct vrt_conn_limits *limits;           /* lives longer than the connection */
+    /* Both live longer than the connection. */
+    const struct vrt_peer *peer;
+    const struct vrt_conn_limits *limits;
     /* A request is complete: it must be answered, watched or made a stream before it returns. */
     void (*request)(void *ctx, struct vrt_conn *conn, const struct vrt_request *request);
     /* Nothing of the connection is left; called once, not from within vrt_conn_new(). */

@@ -88,24 +88,54 @@ struct vrt_job *vrt_job_free(struct vrt_job *job)
     vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline);
     free(job->info.devices);
     free(job->info.warnings);
-    vrt_buf_done(&job->short_text);
+    vrt_job_touch(job);
     free(job);
     return NULL;
 }
 
 void vrt_job_touch(struct vrt_job *job)
 {
-    vrt_buf_done(&job->short_text);
+    for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
+        vrt_buf_done(&job->short_texts[i]);
 }
 
-const struct vrt_buf *vrt_job_short_text(struct vrt_job *job)
+/* A sentence may name a file; what it is about in general, its id says. */
+static void redact(const struct vrt_job *job, struct vrt_job_info *info)
 {
-    if (!job->short_text.size_bytes &&
-        vrt_fields_print(vrt_job_short_fields, &job->info, &job->short_text) < 0) {
-        vrt_buf_done(&job->short_text);
+    info->input_name[0] = info->output_name[0] = '\0';
+    info->input_path[0] = info->output_path[0] = info->model_path[0] = '\0';
+    if (!job->shows_model)
+        info->model.name[0] = '\0';
+    if (info->has_error)
+        snprintf(info->error.message, sizeof(info->error.message), "%s",
+                 vrt_api_error_meaning(info->error.id));
+    info->n_warnings = 0;
+}
+
+static int print(const struct vrt_job *job, enum vrt_job_view view,
+                 const struct vrt_field *fields, struct vrt_buf *buf)
+{
+    if (view == VRT_JOB_VIEW_FULL)
+        return vrt_fold(vrt_fields_print(fields, &job->info, buf));
+    struct vrt_job_info told = job->info;
+    redact(job, &told);
+    return vrt_fold(vrt_fields_print(fields, &told, buf));
+}
+
+const struct vrt_buf *vrt_job_short_text(struct vrt_job *job, enum vrt_job_view view)
+{
+    struct vrt_buf *text = &job->short_texts[view];
+
+    if (!text->size_bytes && print(job, view, vrt_job_short_fields, text) < 0) {
+        vrt_buf_done(text);
         return NULL;
     }
-    return &job->short_text;
+    return text;
+}
+
+int vrt_job_print(const struct vrt_job *job, enum vrt_job_view view, struct vrt_buf *buf)
+{
+    return print(job, view, vrt_job_fields, buf);
 }
 
 int vrt_job_set_warnings(struct vrt_job *job, size_t n,

@@ -54,6 +54,13 @@ enum vrt_job_event {
     VRT_JOB_EVENT_COUNT,
 };
 
+/* What of a job is told to whom. */
+enum vrt_job_view {
+    VRT_JOB_VIEW_FULL,                  /* its owner, and administrators: see daemon/access.h */
+    VRT_JOB_VIEW_REDACTED,              /* others: without names, paths, and texts with names */
+    VRT_JOB_VIEW_COUNT,
+};
+
 struct vrt_job {
     struct vrt_list link;               /* in vrt_jobs.all, once admitted */
     uid_t uid;                          /* who submitted it */
@@ -65,7 +72,8 @@ struct vrt_job {
     bool cancelling;                    /* its pipeline was told to stop */
     struct vrt_error stop_reason;       /* why, where that was not the user's wish */
     uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
-    struct vrt_buf short_text;          /* the short form as JSON; empty: to be printed again */
+    bool shows_model;                   /* everybody may know its model's name */
+    struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */
 };
 
 /* All jobs that are remembered. */
@@ -92,7 +100,11 @@ void vrt_job_touch(struct vrt_job *job);
  * Its short form as JSON, for lists and events; printed once and kept, so that a long list costs
  * no more than copying. It lives until the job changes. NULL: no memory.
  */
-const struct vrt_buf *vrt_job_short_text(struct vrt_job *job);
+const struct vrt_buf *vrt_job_short_text(struct vrt_job *job, enum vrt_job_view view);
+
+/* Appends its long form as JSON. Return: 0, -ENOMEM, -EMSGSIZE. */
+int vrt_job_print(const struct vrt_job *job, enum vrt_job_view view,
+                  struct vrt_buf *buf) VRT_MUST_CHECK;
 
 /* Sets its warnings to n texts; `get` returns the i-th. Return: 0, -ENOMEM. */
 int vrt_job_set_warnings(struct vrt_job *job, size_t n,

@@ -26,7 +26,7 @@
 struct client {
     struct vrt_listener *listener;
     struct vrt_conn *conn;
-    uid_t uid;
+    struct vrt_peer peer;
     struct vrt_list link;
 };
 
@@ -42,6 +42,17 @@ struct vrt_listener {
     void (*stopped)(void *ctx); /* not NULL: it is stopping */
     void *stopped_ctx;
 };
+
+static struct client *client_free(struct client *client)
+{
+    if (!client)
+        return NULL;
+    vrt_peer_done(&client->peer);
+    free(client);
+    return NULL;
+}
+
+VRT_DEFINE_CLEANUP(struct client, client_free)
 
 static void free_if_stopped(struct vrt_listener *listener)
 {
@@ -59,9 +70,9 @@ static void on_conn_closed(void *ctx)
     struct vrt_listener *listener = client->listener;
 
     vrt_list_remove(&client->link);
-    vrt_quota_give(listener->params.quota, VRT_QUOTA_CONNECTIONS, client->uid);
+    vrt_quota_give(listener->params.quota, VRT_QUOTA_CONNECTIONS, client->peer.uid);
     listener->n_clients--;
-    free(client);
+    client_free(client);
     free_if_stopped(listener);
 }
 
@@ -99,23 +110,23 @@ static void turn_away(struct vrt_listener *listener, int fd, uid_t uid, int outc
 static int admit(struct vrt_listener *listener, int fd)
 {
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
-    VRT_CLEANUP(vrt_freep) struct client *client = calloc(1, sizeof(*client));
-    uid_t uid;
+    VRT_CLEANUP(client_freep) struct client *client = calloc(1, sizeof(*client));
 
     if (!client)
         return vrt_raise(-ENOMEM);
-    int r = vrt_peer_uid(socket_fd, &uid);
+    int r = vrt_peer_init(socket_fd, &client->peer);
     if (r < 0)
         return vrt_fold(r);
+    uid_t uid = client->peer.uid;
     r = vrt_quota_take(listener->params.quota, VRT_QUOTA_CONNECTIONS, uid);
     if (r > 0)
         turn_away(listener, VRT_STEAL_FD(socket_fd), uid, r);
     if (r != 0)
         return r < 0 ? vrt_fold(r) : 0;
-    *client = (struct client){ .listener = listener, .uid = uid };
+    client->listener = listener;
     r = vrt_conn_new(VRT_STEAL_FD(socket_fd), &(struct vrt_conn_params){
         .loop = listener->params.loop,
-        .uid = uid,
+        .peer = &client->peer,
         .limits = &listener->params.limits,
         .request = on_request,
         .closed = on_conn_closed,

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ucred.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -21,13 +23,22 @@ int vrt_peer_accept(int listening_fd)
     return fd;
 }
 
-int vrt_peer_uid(int fd, uid_t *ret_uid)
+/* The system tells the first 16 groups: a peer in more of them is denied what the others allow. */
+int vrt_peer_init(int fd, struct vrt_peer *ret_peer)
 {
-    gid_t gid;
+    struct xucred credentials;
+    socklen_t size = sizeof(credentials);
 
-    if (getpeereid(fd, ret_uid, &gid) < 0)
+    if (getsockopt(fd, 0, LOCAL_PEERCRED, &credentials, &size) < 0)
         return vrt_raise(-errno);
-    return 0;
+    if (credentials.cr_version != XUCRED_VERSION || credentials.cr_ngroups < 0)
+        return vrt_raise(-EPROTO);
+    struct vrt_peer peer = {
+        .uid = credentials.cr_uid,
+        .gids = credentials.cr_groups,
+        .n_gids = (size_t)credentials.cr_ngroups,
+    };
+    return vrt_fold(vrt_peer_copy(&peer, ret_peer));
 }
 
 ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message)

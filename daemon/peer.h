@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "api.h"
+#include "daemon/access.h"
 
 /* Open files that came over a connection; embedded, zero-initialised is empty. */
 struct vrt_peer_files {
@@ -22,8 +23,11 @@ struct vrt_peer_files {
 /* Accepts a connection; it is non-blocking and closed on exec. Return: its fd, -errno. */
 int vrt_peer_accept(int listening_fd);
 
-/* The uid of the process that connected to `fd`. Return: 0, -errno. */
-int vrt_peer_uid(int fd, uid_t *ret_uid);
+/*
+ * The user and the groups of the process that connected to `fd`, as they were then.
+ * Return: 0, and `ret_peer` needs vrt_peer_done(); -errno.
+ */
+int vrt_peer_init(int fd, struct vrt_peer *ret_peer) VRT_MUST_CHECK;
 
 /* recvmsg() that doesn't wait; descriptors are closed on exec. Return: as recvmsg(). */
 ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message);

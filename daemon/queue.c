@@ -30,6 +30,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/accounts.h"
 #include "daemon/job-report.h"
 #include "daemon/models.h"
 #include "daemon/peer.h"
@@ -117,7 +118,8 @@ static void end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_e
     vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
     tell(queue, job);
     /* For good: a list of a thousand such jobs shall not be printed all at once. */
-    vrt_job_short_text(job);
+    for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
+        vrt_job_short_text(job, i);
     /* At the end somebody goes through the list, who ends jobs: he forgets them all. */
     while (!queue->stopping && (job = vrt_jobs_expired(&queue->jobs, queue->params.history)))
         forget(queue, job);
@@ -438,6 +440,9 @@ static void settle(const struct vrt_queue *queue, const struct vrt_job_request *
                         vrt_models_default(params->models);
 
     info->created_at = vrt_clock_wall_ns();
+    vrt_accounts_name(params->users, job->uid, info->owner, sizeof(info->owner));
+    /* One without a descriptor is of the daemon's folder, which GET /v1/models lists. */
+    job->shows_model = request->model.fd == VRT_UNKNOWN && !request->model.path[0];
     info->priority = request->priority;
     snprintf(info->input_name, sizeof(info->input_name), "%s", request->input.name);
     snprintf(info->output_name, sizeof(info->output_name), "%s", request->output.name);
@@ -458,11 +463,11 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
     VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
-    int r = charge(queue, submission->uid, error);
+    int r = charge(queue, submission->peer->uid, error);
     if (r < 0)
         return vrt_fold(r);
     admission = calloc(1, sizeof(*admission));
-    r = admission ? vrt_job_new(queue->jobs.last_id + 1, submission->uid, &job) :
+    r = admission ? vrt_job_new(queue->jobs.last_id + 1, submission->peer->uid, &job) :
         vrt_raise(-ENOMEM);
     if (admission) {
         vrt_list_init(&admission->link);
@@ -480,7 +485,7 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
     if (r == 0)
         r = uv_queue_work(queue->params.loop, &admission->work, look, on_looked);
     if (r < 0) {
-        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->uid);
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
         if (admission)
             admission_free(admission);
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");

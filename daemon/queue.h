@@ -17,7 +17,9 @@
 #include "daemon/job.h"
 
 struct uv_loop_s;
+struct vrt_accounts;
 struct vrt_models;
+struct vrt_peer;
 struct vrt_peer_files;
 struct vrt_pool;
 struct vrt_queue;
@@ -28,6 +30,7 @@ struct vrt_queue_params {
     struct vrt_pool *pool;
     struct vrt_models *models;
     struct vrt_quota *quota;            /* charged for each job that isn't over */
+    struct vrt_accounts *users;         /* for the names of owners */
     int spool_fd;                       /* a folder for working files; stays the caller's */
     int max_running, history;
     int fallback;                       /* enum vrt_fallback */
@@ -52,7 +55,7 @@ const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue);
 /* A submission; it needs to live only until vrt_queue_submit() returns. */
 struct vrt_queue_submission {
     const struct vrt_job_request *request;
-    uid_t uid;
+    const struct vrt_peer *peer;
     struct vrt_peer_files *files;       /* those that the request names are taken out */
     /* Told once how the admission ended, never from within vrt_queue_submit(): with the job, or
      * with why there is none. After a dry run the job is as it would be listed, but it isn't, and

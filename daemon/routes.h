@@ -14,6 +14,7 @@
 #include "workers/device-request.h"
 
 struct uv_loop_s;
+struct vrt_access;
 struct vrt_events;
 struct vrt_listener;
 struct vrt_models;
@@ -28,6 +29,7 @@ struct vrt_api {
     struct vrt_models *models;
     struct vrt_events *events;
     struct vrt_listener *listener;
+    struct vrt_access *access;
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     int64_t started_ns, n_requests;

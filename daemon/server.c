@@ -29,6 +29,8 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "config/conf.h"
+#include "daemon/access.h"
+#include "daemon/accounts.h"
 #include "daemon/events.h"
 #include "daemon/job.h"
 #include "daemon/listener.h"
@@ -51,6 +53,7 @@ struct server {
     int n_signals;                  /* that are being listened for */
     struct vrt_quota *quota;
     struct vrt_models *models;
+    struct vrt_accounts *users, *groups;
     struct vrt_api api;             /* with the pool, the queue, the events, the listener */
     bool stopping, hurried;
     int step;                       /* of stop_steps, that goes on */
@@ -103,6 +106,20 @@ static int start_quota(struct server *server, struct vrt_error *error)
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
 }
 
+static int start_access(struct server *server, struct vrt_error *error)
+{
+    int r = vrt_accounts_new(VRT_ACCOUNTS_USERS, &server->users);
+
+    if (r == 0)
+        r = vrt_accounts_new(VRT_ACCOUNTS_GROUPS, &server->groups);
+    if (r == 0)
+        r = vrt_access_new(server->groups, &server->api.access);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "starting");
+    vrt_access_set_admin_group(server->api.access, server->params->conf->access.admin_group);
+    return 0;
+}
+
 static int start_models(struct server *server, struct vrt_error *error)
 {
     int r = vrt_models_new(server->params->models_dir, server->params->conf->jobs.model,
@@ -139,6 +156,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
         .pool = server->api.pool,
         .models = server->models,
         .quota = server->quota,
+        .users = server->users,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,
@@ -218,7 +236,8 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_quota, start_models, start_pool, start_queue, start_events, start_signals,
+        start_quota, start_access, start_models, start_pool, start_queue, start_events,
+        start_signals,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -307,6 +326,9 @@ static int end(struct server *server, struct vrt_error *error)
     vrt_pool_free(server->api.pool);
     vrt_models_free(server->models);
     vrt_quota_free(server->quota);
+    vrt_access_free(server->api.access);
+    vrt_accounts_free(server->groups);
+    vrt_accounts_free(server->users);
     free(server);
     return r;
 }

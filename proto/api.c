@@ -27,6 +27,14 @@ int vrt_api_error_status(const char *id)
     return 500;
 }
 
+const char *vrt_api_error_meaning(const char *id)
+{
+    for (size_t i = 0; id && i < VRT_API_ERROR_COUNT; i++)
+        if (strcmp(vrt_api_errors[i].id, id) == 0)
+            return vrt_api_errors[i].meaning;
+    return "it failed";
+}
+
 /*
  * A job's number at the start of `text`, up to `rest`: 1 to 18 digits without sign or leading zero,
  * so that it has one spelling only. Return: -1: it isn't one.

@@ -54,6 +54,7 @@ enum vrt_api_route_id {
     X(REQUEST_QUERY,        "request.query",        400, "the query of the URL isn't understood") \
     X(REQUEST_DESCRIPTORS,  "request.descriptors",  400, "descriptors are missing or unfit")    \
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
+    X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
     X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
@@ -168,6 +169,9 @@ extern const struct vrt_api_error vrt_api_errors[VRT_API_ERROR_COUNT];
 
 /* The HTTP status that goes with an error's id; 500 for one that isn't in the table, or NULL. */
 int vrt_api_error_status(const char *id);
+
+/* What an error's id means; "it failed" for one that isn't in the table, or NULL. */
+const char *vrt_api_error_meaning(const char *id);
 
 /*
  * The route for a method and path ("/v1/jobs/12", without a query).

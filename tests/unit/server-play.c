@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,6 +82,23 @@ void play_stop(struct play *play)
     close(fd);
     kill(getpid(), SIGTERM);
     play_wait_stopped(play);
+}
+
+void play_open_to_all(struct play *play)
+{
+    expect_int(chmod(play->folder, 0711), 0);
+    expect_int(chmod(play->socket, 0666), 0);
+}
+
+/* By the system's own calls: those of the C library change every thread. */
+void play_become(unsigned uid, unsigned gid)
+{
+    const gid_t groups[] = { gid };
+
+    expect_int(syscall(SYS_setresuid, -1, 0, -1), 0);
+    expect_int(syscall(SYS_setgroups, 1, groups), 0);
+    expect_int(syscall(SYS_setresgid, -1, gid, -1), 0);
+    expect_int(syscall(SYS_setresuid, -1, uid, -1), 0);
 }
 
 /* One request on a connection of its own; the answer's body is at *ret_body. */

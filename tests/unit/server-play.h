@@ -36,6 +36,15 @@ void play_wait_stopped(struct play *play);
 /* Removes its folder. Return: 0. */
 int play_remove(const struct play *play);
 
+/* Lets every user connect. */
+void play_open_to_all(struct play *play);
+
+/*
+ * The calling thread, which must be root's, is another user's from now on, with this one group;
+ * uid 0 makes it root's again. The server's thread stays as it is.
+ */
+void play_become(unsigned uid, unsigned gid);
+
 /* One request on a connection of its own; the answer's body is at *ret_body. Return: status. */
 int play_ask(struct play *play, const char *method, const char *path, const char *more,
              char **ret_body);

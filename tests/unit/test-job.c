@@ -153,20 +153,64 @@ static void test_text(void)
     VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
 
     expect_int(vrt_job_new(7, 0, &job), 0);
-    const struct vrt_buf *text = vrt_job_short_text(job);
+    const struct vrt_buf *text = vrt_job_short_text(job, VRT_JOB_VIEW_FULL);
     expect_contains(text->data, "\"id\":7,\"state\":\"queued\"");
-    expect_true(vrt_job_short_text(job)->data == text->data);
+    expect_true(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data == text->data);
     job->info.frames_done = 12;
     expect_int(vrt_job_set_n_devices(job, 2), 0);
     vrt_job_touch(job);
-    expect_contains(vrt_job_short_text(job)->data, "\"frames_done\":12");
-    expect_contains(vrt_job_short_text(job)->data, "\"replica_bytes\":null");
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data, "\"frames_done\":12");
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data, "\"replica_bytes\":null");
     expect_int(vrt_job_set_warnings(job, 2, warning), 0);
     expect_str(job->info.warnings[1], "the second");
     expect_int(vrt_job_set_warnings(job, 10000, warning), 0);
     expect_int(job->info.n_warnings, VRT_API_WARNINGS_MAX);
     expect_int(vrt_job_set_warnings(job, 0, warning), 0);
     expect_int(job->info.n_warnings, 0);
+}
+
+/* Every text of the job holds the word: it must be in what its owner is told, and nowhere else. */
+static void test_redaction(void)
+{
+    static const char word[] = "holiday";
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    struct vrt_buf full = { .limit_bytes = 0 }, redacted = { .limit_bytes = 0 };
+    const struct vrt_buf *text;
+
+    expect_int(vrt_job_new(7, 1000, &job), 0);
+    struct vrt_job_info *info = &job->info;
+    snprintf(info->input_name, sizeof(info->input_name), "%s.mp4", word);
+    snprintf(info->output_name, sizeof(info->output_name), "%s.mkv", word);
+    snprintf(info->model.name, sizeof(info->model.name), "%s.pth", word);
+    snprintf(info->input_path, sizeof(info->input_path), "/home/a/%s.mp4", word);
+    snprintf(info->output_path, sizeof(info->output_path), "/home/a/%s.mkv", word);
+    snprintf(info->model_path, sizeof(info->model_path), "/home/a/%s.pth", word);
+    snprintf(info->owner, sizeof(info->owner), "anna");
+    info->has_error = true;
+    snprintf(info->error.id, sizeof(info->error.id), "input.empty");
+    snprintf(info->error.message, sizeof(info->error.message), "%s.mp4 is empty", word);
+    expect_int(vrt_job_set_warnings(job, 2, warning), 0);
+    snprintf(info->warnings[0], sizeof(info->warnings[0]), "%s.mp4 is odd", word);
+
+    expect_int(vrt_job_print(job, VRT_JOB_VIEW_FULL, &full), 0);
+    expect_contains(full.data, "holiday.mp4 is odd");
+    expect_contains(full.data, "/home/a/holiday.pth");
+    expect_int(vrt_job_print(job, VRT_JOB_VIEW_REDACTED, &redacted), 0);
+    expect_true(!strstr(redacted.data, word) && !strstr(redacted.data, "the second"));
+    expect_contains(redacted.data, "\"owner\":\"anna\"");
+    expect_contains(redacted.data, "\"input_name\":null");
+    expect_contains(redacted.data, "\"message\":\"the input is empty\"");
+    text = vrt_job_short_text(job, VRT_JOB_VIEW_REDACTED);
+    expect_true(!strstr(text->data, word));
+    expect_contains(text->data, "\"id\":\"input.empty\"");
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_FULL)->data, "holiday.pth");
+
+    /* A model that everybody may use has a name for everybody. */
+    job->shows_model = true;
+    vrt_job_touch(job);
+    expect_contains(vrt_job_short_text(job, VRT_JOB_VIEW_REDACTED)->data, "holiday.pth");
+    vrt_buf_done(&full);
+    vrt_buf_done(&redacted);
 }
 
 int main(int argc, char **argv)
@@ -177,6 +221,7 @@ int main(int argc, char **argv)
         { "counts", test_counts },
         { "history", test_history },
         { "text", test_text },
+        { "redaction", test_redaction },
     };
 
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
