@@ -187,10 +187,11 @@ static void watch(struct vrt_pool_device *device)
 static void trim(struct vrt_pool_device *device)
 {
     struct vrt_pool *pool = device->pool;
+    size_t d = (size_t)(device - pool->devices);
     struct vrt_worker_task *task;
     int r;
 
-    if (!vrt_pool_device_takes_shards(device) || device->n_in_flight ||
+    if (!vrt_pool_device_takes_shards(device) || vrt_sched_n_in_flight(pool->sched, d) > 0 ||
         device->usage.n_replicas == 0 ||
         seconds_since(device->used_at_ns) < pool->params.keep_alive_s)
         return;
@@ -198,7 +199,7 @@ static void trim(struct vrt_pool_device *device)
     if (!task)
         return;
     task->idle_ns = (int64_t)(pool->params.keep_alive_s * VRT_NS_PER_S);
-    r = vrt_pool_submit(pool, (size_t)(device - pool->devices), task, NULL, NULL);
+    r = vrt_pool_submit(pool, d, task, NULL, NULL);
     if (r)
         vrt_log_debug("%s keeps its idle replicas, ignoring", device->info->name);
 }

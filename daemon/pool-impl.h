@@ -17,11 +17,7 @@ struct vrt_pool_device {
     enum vrt_device_state state;        /* READY also where it is busy */
     int speed_class;
 
-    /* Shards it holds. */
-    int n_in_flight, n_in_flight_max;
-    struct vrt_list shards;             /* of struct vrt_pool_ticket.link, the oldest first */
-    double expected_s;                  /* of those */
-    int64_t began_ns;                   /* the oldest of them */
+    int n_in_flight_max;                /* shards it may hold */
     int64_t tile_flops;                 /* the largest of those it ever got */
 
     /* What went wrong. */
@@ -55,7 +51,8 @@ struct vrt_pool {
     size_t n_devices;
     struct vrt_pool_device *devices;
     struct vrt_list jobs;               /* of struct vrt_pool_job.link */
-    uint64_t n_orders, n_turns, n_tellings;
+    struct vrt_sched *sched;            /* knows what the devices hold */
+    uint64_t n_tellings;
     struct vrt_pool_measured measured[VRT_POOL_MEASURED_MAX];     /* a ring */
     size_t n_measured;                  /* ever begun */
     bool is_dispatching, dispatch_again;
@@ -69,10 +66,10 @@ struct vrt_pool {
 /* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
 struct vrt_pool_ticket {
     struct vrt_pool_device *device;
-    struct vrt_list link;               /* RUN: of device->shards */
-    struct vrt_pool_job *job;           /* RUN; NULL: it was dropped */
-    void *job_ctx;                      /* RUN: what task->ctx was */
-    double expected_s;                  /* RUN */
+    bool is_shard;                      /* of a job; else it was submitted, as all others are */
+    struct vrt_sched_run run;           /* shards only, as the next two */
+    struct vrt_pool_job *job;           /* NULL: it was dropped */
+    void *job_ctx;                      /* what task->ctx was */
     void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task);    /* others */
     void *ctx;
 };

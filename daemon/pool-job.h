@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "daemon/pool.h"
+#include "daemon/sched.h"
 #include "workers/device-request.h"
 #include "workers/mailbox.h"
 #include "workers/worker.h"
@@ -60,9 +61,8 @@ struct vrt_pool_job {
 
     /* Kept by the pool. */
     struct vrt_list link;
-    uint64_t order, turn;
-    uint64_t n_told;                        /* of pool->n_tellings */
-    double shard_s[VRT_DEVICES_MAX];        /* measured; 0: not yet */
+    uint64_t n_told;                /* of pool->n_tellings */
+    struct vrt_sched_job sched;     /* its kind is NULL: it never had anything to be handed out */
 };
 
 /* Lists `job`, which has nothing ready yet. Until it is removed, the pool doesn't end. */

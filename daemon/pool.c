@@ -79,6 +79,7 @@ static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
 
 static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
 {
+    int speed_classes[VRT_DEVICES_MAX];
     const struct vrt_device_info *const *infos =
         vrt_registry_devices(vrt_shared_registry_get(pool->registry), &pool->n_devices);
 
@@ -93,12 +94,14 @@ static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
         device->pool = pool;
         device->info = infos[d];
         device->state = VRT_DEVICE_STARTING;
-        vrt_list_init(&device->shards);
         device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
         device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
         while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)
             device->speed_class++;
+        speed_classes[d] = device->speed_class;
     }
+    if (vrt_sched_new(pool->n_devices, speed_classes, &pool->sched) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
     return 0;
 }
 
@@ -200,6 +203,7 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
     if (!pool)
         return NULL;
     vrt_shared_registry_unref(pool->registry);
+    vrt_sched_free(pool->sched);
     free(pool->devices);
     free(pool);
     return NULL;
@@ -208,8 +212,6 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
 void vrt_pool_job_add(struct vrt_pool *pool, struct vrt_pool_job *job)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    job->order = ++pool->n_orders;
-    job->turn = 0;
     job->n_told = pool->n_tellings;
     vrt_list_append(&pool->jobs, &job->link);
 }
@@ -218,6 +220,10 @@ void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     vrt_list_remove(&job->link);
+    if (job->sched.kind) {
+        vrt_sched_job_remove(pool->sched, &job->sched);
+        job->sched.kind = vrt_sched_kind_free(job->sched.kind);
+    }
     if (pool->is_stopping && vrt_list_is_empty(&pool->jobs))
         stop_threads(pool);
 }
@@ -230,14 +236,15 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
 {
     const struct vrt_pool_device *device = &pool->devices[i];
-    bool is_busy = vrt_pool_device_takes_shards(device) && device->n_in_flight > 0;
+    bool is_busy = vrt_pool_device_takes_shards(device) &&
+                   vrt_sched_n_in_flight(pool->sched, i) > 0;
     double retry_s = (double)(device->retry_ns - vrt_clock_now_ns()) / VRT_NS_PER_S;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     *ret_device = (struct vrt_device_snapshot){
         .info = device->info,
         .state = is_busy ? VRT_DEVICE_BUSY : device->state,
-        .in_flight = device->n_in_flight,
+        .in_flight = vrt_sched_n_in_flight(pool->sched, i),
         .shards_done = device->shards_done,
         .shards_failed = device->shards_failed,
         .frames_done = device->frames_done,

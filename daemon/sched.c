@@ -1,181 +1,163 @@
 /* SPDX-License-Identifier: MIT */
 
+/* The scheduler's devices, what they hold, and how long shards take there. */
+
 #include "daemon/sched.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/sched-impl.h"
 
 /* Weight of the newest sample: three shards bring the estimate two thirds of the way. */
 #define SAMPLE_WEIGHT 0.3
 
-/* Sums of doubles that should be equal differ by less than this, relatively. */
-#define ROUNDING 1e-9
-
-/* A shard is run twice where that should take less than the rest of the first run, divided by so
- * much, and where so many seconds are to be won: estimates vary, and a copy that loses was for
- * nothing. */
-#define CLEARLY 1.5
-#define CLEARLY_S 0.1
-
-/* Whether the device takes part in the job at all, now or as soon as it has room. */
-static bool takes_part(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
+int vrt_sched_new(size_t n_devices, const int *speed_classes, struct vrt_sched **ret_sched)
 {
-    return now->devices[d].ready && job->shard_s[d] >= 0;
-}
+    VRT_CLEANUP(vrt_sched_freep) struct vrt_sched *sched = calloc(1, sizeof(*sched));
 
-/*
- * Expected seconds of the job's next shard on device `d`. One that was not measured is taken to
- * be as fast as the fastest of its class that was, else as the fastest of all, so that it gets a
- * shard and is measured.
- */
-static double shard_s(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
-{
-    double of_class = INFINITY, of_all = INFINITY;
-
-    if (job->shard_s[d] > 0)
-        return job->shard_s[d];
-    for (size_t e = 0; e < now->n_devices; e++) {
-        if (!(job->shard_s[e] > 0))
-            continue;
-        of_all = fmin(of_all, job->shard_s[e]);
-        if (now->devices[e].speed_class == now->devices[d].speed_class)
-            of_class = fmin(of_class, job->shard_s[e]);
+    vrt_assert(n_devices <= VRT_SCHED_DEVICES_MAX);
+    if (!sched)
+        return vrt_raise(-ENOMEM);
+    sched->n_devices = n_devices;
+    vrt_list_init(&sched->spare_users);
+    vrt_list_init(&sched->spare_lanes);
+    for (size_t i = 0; i < VRT_SCHED_LEVELS; i++) {
+        vrt_list_init(&sched->levels[i].users);
+        vrt_list_init(&sched->levels[i].idle_users);
+        vrt_list_init(&sched->levels[i].held_up);
     }
-    if (isfinite(of_class))
-        return of_class;
-    return isfinite(of_all) ? of_all : 1.0;
-}
-
-/* Whether device `d` was measured with this job, or one of its class was. */
-static bool is_measured(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
-{
-    for (size_t e = 0; e < now->n_devices; e++)
-        if (job->shard_s[e] > 0 && now->devices[e].speed_class == now->devices[d].speed_class)
-            return true;
-    return false;
-}
-
-/* Whether devices of different classes take part: an unmeasured one may be far slower. */
-static bool is_mixed(const struct vrt_sched *now, const struct vrt_sched_job *job)
-{
-    size_t first = now->n_devices;
-
-    for (size_t d = 0; d < now->n_devices; d++) {
-        if (!takes_part(now, job, d))
-            continue;
-        if (first == now->n_devices)
-            first = d;
-        else if (now->devices[d].speed_class != now->devices[first].speed_class)
-            return true;
+    sched->devices = calloc(n_devices + 1, sizeof(*sched->devices));
+    sched->free_in_s = calloc(n_devices + 1, sizeof(*sched->free_in_s));
+    sched->of_class_s = calloc(n_devices + 1, sizeof(*sched->of_class_s));
+    if (!sched->devices || !sched->free_in_s || !sched->of_class_s)
+        return vrt_raise(-ENOMEM);
+    for (size_t d = 0; d < n_devices; d++) {
+        vrt_assert(speed_classes[d] >= 0 && (size_t)speed_classes[d] < n_devices);
+        sched->devices[d].speed_class = speed_classes[d];
+        vrt_list_init(&sched->devices[d].runs);
     }
-    return false;
+    *ret_sched = VRT_STEAL(sched);
+    return 0;
 }
 
-/* Whether `d` has room for a shard of the job: among unlike devices, one until it is measured. */
-static bool has_room(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d)
+struct vrt_sched *vrt_sched_free(struct vrt_sched *sched)
 {
-    int room = VRT_SCHED_IN_FLIGHT;
-
-    if (now->devices[d].n_in_flight > 0 && is_mixed(now, job) && !is_measured(now, job, d))
-        room = 1;
-    return now->devices[d].n_in_flight < room;
+    if (!sched)
+        return NULL;
+    vrt_assert(vrt_list_is_empty(&sched->spare_users) && vrt_list_is_empty(&sched->spare_lanes));
+    free(sched->devices);
+    free(sched->free_in_s);
+    free(sched->of_class_s);
+    free(sched);
+    return NULL;
 }
 
-/* Whether the devices other than `d` would finish `n_shards` more before `done_s`. */
-static bool others_finish(const struct vrt_sched *now, const struct vrt_sched_job *job, size_t d,
-                          double done_s, int n_shards)
+static void note_room(struct vrt_sched *sched, size_t d)
 {
-    double n_done = 0;
+    const struct vrt_sched_device *device = &sched->devices[d];
 
-    for (size_t e = 0; e < now->n_devices && n_done < n_shards; e++) {
-        if (e == d || !takes_part(now, job, e))
-            continue;
-        double time_s = done_s * (1 - ROUNDING) - now->devices[e].free_in_s;
-        if (time_s > 0)
-            n_done += floor(time_s / shard_s(now, job, e));
-    }
-    return n_done >= n_shards;
+    vrt_sched_set_put(&sched->room, d,
+                      device->ready && device->n_in_flight < device->n_in_flight_max);
+    vrt_sched_set_put(&sched->idle, d, device->ready && device->n_in_flight == 0);
 }
 
-/* The device that should take the job's next shard, or n_devices. */
-static size_t pick_device(const struct vrt_sched *now, const struct vrt_sched_job *job)
+void vrt_sched_set_device(struct vrt_sched *sched, size_t d, bool ready, int n_in_flight_max)
 {
-    size_t best = now->n_devices;
-    double best_s = INFINITY;
-
-    for (size_t d = 0; d < now->n_devices; d++) {
-        if (!takes_part(now, job, d) || !has_room(now, job, d))
-            continue;
-        double done_s = now->devices[d].free_in_s + shard_s(now, job, d);
-        if (done_s < best_s) {
-            best = d;
-            best_s = done_s;
-        }
-    }
-    int n_shards = job->n_left < job->n_window ? job->n_left : job->n_window;
-    if (best < now->n_devices && others_finish(now, job, best, best_s, n_shards))
-        return now->n_devices;
-    return best;
+    sched->n_changes += sched->devices[d].ready != ready;
+    sched->devices[d].ready = ready;
+    sched->devices[d].n_in_flight_max = VRT_MIN(n_in_flight_max, VRT_SCHED_IN_FLIGHT);
+    note_room(sched, d);
 }
 
-/* The device that should run the job's straggler once more, or n_devices. */
-static size_t pick_copier(const struct vrt_sched *now, const struct vrt_sched_job *job)
+int vrt_sched_n_in_flight(const struct vrt_sched *sched, size_t d)
 {
-    size_t best = now->n_devices;
-    double best_s = fmin(job->straggler_s / CLEARLY, job->straggler_s - CLEARLY_S);
-
-    for (size_t d = 0; d < now->n_devices; d++) {
-        if (!takes_part(now, job, d) || now->devices[d].n_in_flight > 0 ||
-            !is_measured(now, job, d))
-            continue;
-        double done_s = shard_s(now, job, d);
-        if (done_s < best_s) {
-            best = d;
-            best_s = done_s;
-        }
-    }
-    return best;
+    return sched->devices[d].n_in_flight;
 }
 
-/* Whether all of the job is with the devices, or waits for what is: then one may be run twice. */
-static bool is_held_up(const struct vrt_sched_job *job)
+void vrt_sched_run_begin(struct vrt_sched *sched, struct vrt_sched_run *run,
+                         const struct vrt_sched_choice *choice, double now_s)
 {
-    return job->n_ready <= 0 && job->straggler_s > 0;
+    struct vrt_sched_device *device = &sched->devices[choice->device];
+
+    run->job = choice->job;
+    run->device = choice->device;
+    run->expected_s = choice->expected_s;
+    if (choice->straggler)
+        run->copiers = choice->straggler->copiers = (struct vrt_sched_set){ { 0 } };
+    vrt_list_append(&run->job->runs, &run->job_link);
+    vrt_list_append(&device->runs, &run->device_link);
+    if (device->n_in_flight++ == 0)
+        device->began_s = now_s;
+    device->expected_s += run->expected_s;
+    note_room(sched, run->device);
+    vrt_sched_job_end_turn(sched, run->job);
 }
 
-/* Whether `a` goes before `b`. */
-static bool goes_first(const struct vrt_sched_job *a, const struct vrt_sched_job *b)
+void vrt_sched_run_drop(struct vrt_sched_run *run)
 {
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
-    if (is_held_up(a) != is_held_up(b))
-        return is_held_up(b);
-    if (a->turn != b->turn)
-        return a->turn < b->turn;
-    return a->order < b->order;
+    vrt_list_remove(&run->job_link);
+    run->job = NULL;
 }
 
-bool vrt_sched_pick(const struct vrt_sched *now, struct vrt_sched_choice *ret_choice)
+void vrt_sched_run_end(struct vrt_sched *sched, struct vrt_sched_run *run, double now_s)
 {
-    bool found = false;
+    struct vrt_sched_device *device = &sched->devices[run->device];
 
-    for (size_t j = 0; j < now->n_jobs; j++) {
-        const struct vrt_sched_job *job = &now->jobs[j];
-        bool is_copy = is_held_up(job);
-        if ((job->n_ready <= 0 && !is_copy) ||
-            (found && !goes_first(job, &now->jobs[ret_choice->job])))
-            continue;
-        size_t d = is_copy ? pick_copier(now, job) : pick_device(now, job);
-        if (d == now->n_devices)
-            continue;
-        *ret_choice = (struct vrt_sched_choice){
-            .job = j,
-            .device = d,
-            .is_copy = is_copy,
-            .expected_s = shard_s(now, job, d),
-        };
-        found = true;
-    }
-    return found;
+    /* What is oldest from now on begins now. */
+    if (device->runs.next == &run->device_link)
+        device->began_s = now_s;
+    vrt_list_remove(&run->job_link);
+    vrt_list_remove(&run->device_link);
+    device->n_in_flight--;
+    /* Not a difference that rounding has made. */
+    device->expected_s = device->n_in_flight ? device->expected_s - run->expected_s : 0;
+    note_room(sched, run->device);
+}
+
+int vrt_sched_kind_new(const struct vrt_sched *sched, struct vrt_sched_kind **ret_kind)
+{
+    VRT_CLEANUP(vrt_sched_kind_freep) struct vrt_sched_kind *kind = calloc(1, sizeof(*kind));
+    size_t n = sched->n_devices;
+
+    if (!kind)
+        return vrt_raise(-ENOMEM);
+    kind->sched = sched;
+    kind->is_stale = true;
+    kind->measured_s = calloc(3 * n + 1, sizeof(*kind->measured_s));
+    if (!kind->measured_s)
+        return vrt_raise(-ENOMEM);
+    kind->expected_s = kind->measured_s + n;
+    kind->cost_s = kind->expected_s + n;
+    for (size_t d = 0; d < n; d++)
+        vrt_sched_set_put(&kind->devices, d, true);
+    *ret_kind = VRT_STEAL(kind);
+    return 0;
+}
+
+struct vrt_sched_kind *vrt_sched_kind_free(struct vrt_sched_kind *kind)
+{
+    if (!kind)
+        return NULL;
+    free(kind->measured_s);
+    free(kind);
+    return NULL;
+}
+
+void vrt_sched_kind_set_devices(struct vrt_sched_kind *kind, const struct vrt_sched_set *devices)
+{
+    if (memcmp(&kind->devices, devices, sizeof(*devices)) == 0)
+        return;
+    kind->devices = *devices;
+    kind->is_stale = true;
+}
+
+void vrt_sched_kind_measure(struct vrt_sched_kind *kind, size_t d, double sample_s)
+{
+    kind->measured_s[d] = vrt_sched_measure(kind->measured_s[d], sample_s);
+    kind->is_stale = true;
 }
 
 double vrt_sched_free_in_s(double expected_s, double elapsed_s)

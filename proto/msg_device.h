@@ -44,9 +44,7 @@ struct vrt_model_report {
 };
 
 struct vrt_status_jobs {
-    int64_t queued, fetching, running;          /* running: finishing included */
-    int64_t paused, needs_input, disk_full;
-    int64_t done, failed, cancelled;
+    int64_t queued, running, done, failed, cancelled;   /* running: finishing included */
 };
 
 struct vrt_status_device {

@@ -1,98 +1,228 @@
 /* SPDX-License-Identifier: MIT */
-/* daemon/sched: each rule by itself, then whole plays against the best that brute force finds. */
+/* daemon/sched: each rule by itself. Whole plays are in test-sched-play.c. */
 
 #include "tests/unit/test.h"
 
 #include <limits.h>
 
+#include "api.h"
 #include "base/macro.h"
 #include "daemon/sched.h"
-#include "tests/bench/sched-play.h"
 
 #define ALWAYS 1000
+#define N_DEVICES_MAX 3
+#define N_JOBS_MAX 3
+
+/* A device as a case describes it. */
+struct device {
+    bool ready;
+    int n_in_flight;
+    double free_in_s;
+    int speed_class;
+};
+
+/* A scheduler whose devices hold shards of a job that has nothing else. */
+struct setting {
+    struct vrt_sched *sched;
+    struct vrt_sched_kind *kind;
+    struct vrt_sched_job other;
+    struct vrt_sched_run runs[N_DEVICES_MAX * VRT_SCHED_IN_FLIGHT];
+    size_t n_runs, n_jobs;
+    struct vrt_sched_job jobs[N_JOBS_MAX];
+};
+
+static void set_up(struct setting *s, const struct device *devices, size_t n_devices)
+{
+    int classes[N_DEVICES_MAX];
+
+    *s = (struct setting){ .n_jobs = 0 };
+    for (size_t d = 0; d < n_devices; d++)
+        classes[d] = devices[d].speed_class;
+    expect_int(vrt_sched_new(n_devices, classes, &s->sched), 0);
+    expect_int(vrt_sched_kind_new(s->sched, &s->kind), 0);
+    s->other.kind = s->kind;
+    expect_int(vrt_sched_job_add(s->sched, &s->other), 0);
+    for (size_t d = 0; d < n_devices; d++) {
+        vrt_sched_set_device(s->sched, d, devices[d].ready, VRT_SCHED_IN_FLIGHT);
+        for (int i = 0; i < devices[d].n_in_flight; i++)
+            vrt_sched_run_begin(s->sched, &s->runs[s->n_runs++], &(struct vrt_sched_choice){
+                .job = &s->other, .device = d,
+                .expected_s = devices[d].free_in_s / devices[d].n_in_flight,
+            }, 0);
+    }
+}
+
+/* A job with a kind of its own: `shard_s` is 0 where it wasn't measured, negative where it may not
+ * run. */
+static struct vrt_sched_job *add_job(struct setting *s, const struct vrt_sched_job *like,
+                                     const double *shard_s, size_t n_devices)
+{
+    struct vrt_sched_job *job = &s->jobs[s->n_jobs++];
+    struct vrt_sched_set devices = { { 0 } };
+
+    *job = *like;
+    expect_int(vrt_sched_kind_new(s->sched, &job->kind), 0);
+    for (size_t d = 0; d < n_devices; d++) {
+        vrt_sched_set_put(&devices, d, shard_s[d] >= 0);
+        if (shard_s[d] > 0)
+            vrt_sched_kind_measure(job->kind, d, shard_s[d]);
+    }
+    vrt_sched_kind_set_devices(job->kind, &devices);
+    expect_int(vrt_sched_job_add(s->sched, job), 0);
+    return job;
+}
+
+static void tear_down(struct setting *s)
+{
+    for (size_t i = 0; i < s->n_runs; i++)
+        vrt_sched_run_end(s->sched, &s->runs[i], 0);
+    for (size_t j = 0; j < s->n_jobs; j++) {
+        vrt_sched_job_remove(s->sched, &s->jobs[j]);
+        vrt_sched_kind_free(s->jobs[j].kind);
+    }
+    vrt_sched_job_remove(s->sched, &s->other);
+    vrt_sched_kind_free(s->kind);
+    vrt_sched_free(s->sched);
+}
 
 static void test_nothing(void)
 {
-    struct vrt_sched_device device = { .ready = true };
-    struct vrt_sched_job job = { .n_left = 5, .n_window = ALWAYS, .shard_s = (double[]){ 1 } };
+    static const double second = 1, never = -1;
+    static const struct device device = { .ready = true };
     struct vrt_sched_choice choice;
+    struct setting s;
 
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ &device, 1, NULL, 0 }, &choice));
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ NULL, 0, &job, 1 }, &choice));
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ &device, 1, &job, 1 }, &choice));
-    job.n_ready = 1;
-    expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, &job, 1 }, &choice));
-    device.ready = false;
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ &device, 1, &job, 1 }, &choice));
-    device = (struct vrt_sched_device){ .ready = true, .n_in_flight = VRT_SCHED_IN_FLIGHT };
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ &device, 1, &job, 1 }, &choice));
-    device.n_in_flight = 0;
-    job.shard_s = (double[]){ -1 };
-    expect_true(!vrt_sched_pick(&(struct vrt_sched){ &device, 1, &job, 1 }, &choice));
+    set_up(&s, NULL, 0);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    tear_down(&s);
+    set_up(&s, &device, 1);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
+        .n_left = 5, .n_window = ALWAYS }, &second, 1);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    job->n_ready = 1;
+    vrt_sched_job_update(s.sched, job);
+    expect_true(vrt_sched_pick(s.sched, 0, &choice) && choice.job == job && choice.device == 0);
+    vrt_sched_set_device(s.sched, 0, false, VRT_SCHED_IN_FLIGHT);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    vrt_sched_set_device(s.sched, 0, true, 1);
+    expect_true(vrt_sched_pick(s.sched, 0, &choice));
+    /* One that was told to hold one shard holds one. */
+    vrt_sched_run_begin(s.sched, &s.runs[s.n_runs++], &choice, 0);
+    expect_int(vrt_sched_n_in_flight(s.sched, 0), 1);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    vrt_sched_set_device(s.sched, 0, true, 99);
+    expect_true(vrt_sched_pick(s.sched, 0, &choice));
+    vrt_sched_run_begin(s.sched, &s.runs[s.n_runs++], &choice, 0);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    tear_down(&s);
+    /* The job may not use what there is. */
+    set_up(&s, &device, 1);
+    add_job(&s, &(struct vrt_sched_job){ .n_ready = 1, .n_left = 5, .n_window = ALWAYS },
+            &never, 1);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    tear_down(&s);
 }
 
-static void test_job_order(void)
+/* Gives the device a shard and takes it back. Return: which job's it was. */
+static int take_turn(struct setting *s)
 {
-    static const struct {
-        struct vrt_sched_job a, b;
-        size_t first;
-    } cases[] = {
-        { { .priority = 1 }, { .priority = 2 }, 1 },
-        { { .priority = -5 }, { .priority = -6 }, 0 },
-        { { .priority = 1, .turn = 9 }, { .priority = 0 }, 0 },
-        { { .turn = 2 }, { .turn = 1 }, 1 },
-        { { .turn = 2, .order = 1 }, { .turn = 0, .order = 2 }, 1 },
-        { { .order = 7 }, { .order = 3 }, 1 },
-        { { .order = 3 }, { .order = 7 }, 0 },
-    };
-    static const double second = 1;
-    const struct vrt_sched_device device = { .ready = true };
+    struct vrt_sched_run run = { .job = NULL };
     struct vrt_sched_choice choice;
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_sched_job jobs[2] = { cases[i].a, cases[i].b };
-        for (int j = 0; j < 2; j++) {
-            jobs[j].n_ready = jobs[j].n_left = 1;
-            jobs[j].n_window = ALWAYS;
-            jobs[j].shard_s = &second;
-        }
-        expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 2 }, &choice));
-        expect_int(choice.job, cases[i].first);
-        /* Without a shard ready the first one does not keep the device from the other. */
-        jobs[cases[i].first].n_ready = 0;
-        expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 2 }, &choice));
-        expect_int(choice.job, 1 - cases[i].first);
-    }
+    if (!vrt_sched_pick(s->sched, 0, &choice))
+        return -1;
+    vrt_sched_run_begin(s->sched, &run, &choice, 0);
+    vrt_sched_run_end(s->sched, &run, 0);
+    return (int)(choice.job - s->jobs);
 }
 
-/* Two jobs of equal priority get shards by turns, whatever came first. */
+/* Who gets what when nothing ever ends. */
 static void test_turns(void)
 {
-    const struct vrt_sched_device device = { .ready = true };
+    static const struct {
+        struct vrt_sched_job jobs[3];
+        const char *order;
+    } cases[] = {
+        /* The highest priority, and nobody else. */
+        { { { .priority = 1 }, { .priority = 2 }, { .priority = 0 } }, "111111" },
+        { { { .priority = -5 }, { .priority = -6 }, { .priority = VRT_API_PRIORITY_MIN } },
+          "000000" },
+        { { { .priority = 99 }, { .priority = VRT_API_PRIORITY_MAX }, { .priority = 100 } },
+          "121212" },
+        /* Equals by turns, who came first to begin with. */
+        { { { .uid = 1 }, { .uid = 1 }, { .uid = 1 } }, "012012" },
+        { { { .uid = 1 }, { .uid = 2 }, { .uid = 3 } }, "012012" },
+        /* Who has two jobs gets no more than who has one. */
+        { { { .uid = 1 }, { .uid = 1 }, { .uid = 2 } }, "021202120212" },
+        { { { .uid = 2 }, { .uid = 1 }, { .uid = 1 } }, "010201020102" },
+        /* His others, of another priority, count for nothing. */
+        { { { .uid = 1 }, { .uid = 1, .priority = -1 }, { .uid = 2 } }, "020202" },
+    };
     static const double second = 1;
-    struct vrt_sched_job jobs[3];
-    struct vrt_sched_choice choice;
-    int counts[3] = { 0 };
+    static const struct device device = { .ready = true };
 
-    for (int j = 0; j < 3; j++)
-        jobs[j] = (struct vrt_sched_job){
-            .order = (uint64_t)j, .n_ready = 50, .n_left = 50, .n_window = ALWAYS,
-            .shard_s = &second,
-        };
-    for (uint64_t turn = 1; turn <= 30; turn++) {
-        expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 3 }, &choice));
-        jobs[choice.job].turn = turn;
-        counts[choice.job]++;
-        expect_true(counts[choice.job] <= counts[(choice.job + 1) % 3] + 1);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct setting s;
+        set_up(&s, &device, 1);
+        for (int j = 0; j < 3; j++) {
+            struct vrt_sched_job like = cases[i].jobs[j];
+            like.n_ready = like.n_left = like.n_window = ALWAYS;
+            add_job(&s, &like, &second, 1);
+        }
+        for (const char *c = cases[i].order; *c; c++) {
+            int j = take_turn(&s);
+            if (j != *c - '0')
+                test_fail("case %zu, turn %d: job %d", i, (int)(c - cases[i].order), j);
+        }
+        tear_down(&s);
     }
-    for (int j = 0; j < 3; j++)
-        expect_int(counts[j], 10);
+}
+
+/* Who comes is last at first; who has nothing ready costs nobody a turn, and keeps his place. */
+static void test_coming_and_going(void)
+{
+    static const double second = 1;
+    static const struct device device = { .ready = true };
+    struct setting s;
+
+    set_up(&s, &device, 1);
+    for (int j = 0; j < 2; j++)
+        add_job(&s, &(struct vrt_sched_job){
+            .uid = (uid_t)j, .n_ready = 1, .n_left = 9, .n_window = ALWAYS }, &second, 1);
+    expect_int(take_turn(&s), 0);
+    struct vrt_sched_job *late = add_job(&s, &(struct vrt_sched_job){
+        .uid = 7, .n_ready = 1, .n_left = 9, .n_window = ALWAYS }, &second, 1);
+    expect_int(take_turn(&s), 1);
+    s.jobs[0].n_ready = 0;
+    vrt_sched_job_update(s.sched, &s.jobs[0]);
+    expect_int(take_turn(&s), 2);
+    expect_int(take_turn(&s), 1);
+    expect_int(take_turn(&s), 2);
+    s.jobs[0].n_ready = 1;
+    vrt_sched_job_update(s.sched, &s.jobs[0]);
+    expect_int(take_turn(&s), 0);
+    /* A change of priority is heard at once, upwards and downwards. */
+    late->priority = 1;
+    vrt_sched_job_update(s.sched, late);
+    expect_int(take_turn(&s), 2);
+    expect_int(take_turn(&s), 2);
+    late->priority = -1;
+    vrt_sched_job_update(s.sched, late);
+    for (int i = 0; i < 6; i++)
+        expect_true(take_turn(&s) < 2);
+    for (int j = 0; j < 2; j++) {
+        s.jobs[j].n_ready = 0;
+        vrt_sched_job_update(s.sched, &s.jobs[j]);
+    }
+    expect_int(take_turn(&s), 2);
+    tear_down(&s);
 }
 
 static void test_device_choice(void)
 {
     static const struct {
-        struct vrt_sched_device a, b;
+        struct device a, b;
         double a_s, b_s;
         int n_left, n_window;
         int device;                     /* -1: nobody takes it */
@@ -119,45 +249,86 @@ static void test_device_choice(void)
         { { true, 2, 2, 0 }, { true, 1, 1, 0 }, 1, 0, 9, ALWAYS, 1 },
         { { false, 2, 2, 0 }, { true, 1, 1, 1 }, 0, 0, 9, ALWAYS, 1 },
     };
-    struct vrt_sched_choice choice;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        const struct vrt_sched_device devices[2] = { cases[i].a, cases[i].b };
-        const struct vrt_sched_job job = {
+        struct vrt_sched_choice choice;
+        struct setting s;
+        set_up(&s, (struct device[]){ cases[i].a, cases[i].b }, 2);
+        add_job(&s, &(struct vrt_sched_job){
             .n_ready = 1, .n_left = cases[i].n_left, .n_window = cases[i].n_window,
-            .shard_s = (double[]){ cases[i].a_s, cases[i].b_s },
-        };
-        bool found = vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice);
+        }, (double[]){ cases[i].a_s, cases[i].b_s }, 2);
+        bool found = vrt_sched_pick(s.sched, 0, &choice);
         if ((found ? (int)choice.device : -1) != cases[i].device)
             test_fail("case %zu: device %d", i, found ? (int)choice.device : -1);
+        tear_down(&s);
+    }
+}
+
+/* What goes before it, of whatever priority, keeps the others busy too: then the slow one helps. */
+static void test_jobs_before(void)
+{
+    static const struct {
+        struct vrt_sched_job jobs[3];
+        int job;                        /* -1: the slow device takes nothing */
+    } cases[] = {
+        /* The fast one does seven in that time. */
+        { { { .n_left = 2 }, { .n_left = 2 }, { .n_left = 3 } }, -1 },
+        { { { .n_left = 2 }, { .n_left = 2 }, { .n_left = 4 } }, 2 },
+        { { { .n_left = 7 }, { .n_left = 1 }, { .n_left = 1 } }, 1 },
+        { { { .n_left = 8 }, { .n_left = 1 }, { .n_left = 1 } }, 0 },
+        { { { .n_left = 4 }, { .n_left = 3, .priority = 1 }, { .n_left = 1, .priority = -1 } },
+          2 },
+        { { { .n_left = 3 }, { .n_left = 3, .priority = 1 }, { .n_left = 1, .priority = -1 } },
+          -1 },
+        /* One of each user, and again: his second comes last. */
+        { { { .n_left = 4 }, { .n_left = 1 }, { .n_left = 3, .uid = 2 } }, 1 },
+    };
+    static const struct device devices[2] = { { true, 2, 2, 0 }, { true, 0, 0, 1 } };
+    static const double shard_s[2] = { 1, 10 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_sched_choice choice;
+        struct setting s;
+        set_up(&s, devices, 2);
+        for (int j = 0; j < 3; j++) {
+            struct vrt_sched_job like = cases[i].jobs[j];
+            like.n_ready = 1;
+            like.n_window = ALWAYS;
+            add_job(&s, &like, shard_s, 2);
+        }
+        bool found = vrt_sched_pick(s.sched, 0, &choice);
+        int job = found ? (int)(choice.job - s.jobs) : -1;
+        if (job != cases[i].job || (found && choice.device != 1))
+            test_fail("case %zu: job %d", i, job);
+        tear_down(&s);
     }
 }
 
 /* A device that hangs is waited for less and less, so that another takes the last shard. */
 static void test_late_device(void)
 {
-    const struct vrt_sched_job job = {
-        .n_ready = 1, .n_left = 1, .n_window = ALWAYS, .shard_s = (double[]){ 1, 10 },
-    };
-    struct vrt_sched_device devices[2] = { { true, 2, 0, 0 }, { true, 0, 0, 1 } };
+    static const struct device devices[2] = { { true, 2, 2, 0 }, { true, 0, 0, 1 } };
     struct vrt_sched_choice choice;
+    struct setting s;
     int waited_s = 0;
 
-    for (;; waited_s++) {
-        devices[0].free_in_s = vrt_sched_free_in_s(2, waited_s);
-        if (vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice))
-            break;
+    set_up(&s, devices, 2);
+    add_job(&s, &(struct vrt_sched_job){ .n_ready = 1, .n_left = 1, .n_window = ALWAYS },
+            (double[]){ 1, 10 }, 2);
+    while (!vrt_sched_pick(s.sched, waited_s, &choice)) {
+        waited_s++;
         expect_true(waited_s < 100);
     }
     expect_int(choice.device, 1);
     expect_int(waited_s, 11);
+    tear_down(&s);
 }
 
 /* A shard is run twice by an idle device that was measured, and only where that clearly helps. */
 static void test_straggler(void)
 {
     static const struct {
-        struct vrt_sched_device a, b;
+        struct device a, b;
         double a_s, b_s, straggler_s;
         int device;                     /* -1: it is waited for */
     } cases[] = {
@@ -180,41 +351,86 @@ static void test_straggler(void)
         { { true, 0, 0, 0 }, { true, 0, 0, 1 }, 3, 2, 9, 1 },
         { { true, 0, 0, 0 }, { true, 0, 0, 1 }, 2, 3, 9, 0 },
     };
-    struct vrt_sched_choice choice;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        const struct vrt_sched_device devices[2] = { cases[i].a, cases[i].b };
-        struct vrt_sched_job job = {
-            .n_window = ALWAYS, .straggler_s = cases[i].straggler_s,
-            .shard_s = (double[]){ cases[i].a_s, cases[i].b_s },
-        };
-        bool found = vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice);
+        const double shard_s[3] = { cases[i].a_s, cases[i].b_s, cases[i].straggler_s };
+        struct vrt_sched_choice choice;
+        struct setting s;
+        set_up(&s, (struct device[]){ cases[i].a, cases[i].b, { true, 0, 0, 2 } }, 3);
+        struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
+            .n_window = ALWAYS, .is_held_up = true }, shard_s, 3);
+        if (cases[i].straggler_s > 0) {
+            struct vrt_sched_run *run = &s.runs[s.n_runs++];
+            for (size_t d = 0; d < 2; d++)
+                vrt_sched_set_put(&run->copiers, d, shard_s[d] >= 0);
+            vrt_sched_run_begin(s.sched, run, &(struct vrt_sched_choice){
+                .job = job, .device = 2, .expected_s = cases[i].straggler_s }, 0);
+        }
+        bool found = vrt_sched_pick(s.sched, 0, &choice);
         if ((found ? (int)choice.device : -1) != cases[i].device)
             test_fail("case %zu: device %d", i, found ? (int)choice.device : -1);
-        expect_true(!found || choice.is_copy);
+        expect_true(!found || choice.straggler == &s.runs[s.n_runs - 1]);
+        if (found) {
+            /* Only once. */
+            vrt_sched_run_begin(s.sched, &s.runs[s.n_runs++], &choice, 0);
+            expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+        }
         /* A shard that is ready is what the device gets, if it gets anything. */
-        job.n_ready = job.n_left = 1;
-        found = vrt_sched_pick(&(struct vrt_sched){ devices, 2, &job, 1 }, &choice);
-        expect_true(!found || !choice.is_copy);
+        job->n_ready = job->n_left = 1;
+        vrt_sched_job_update(s.sched, job);
+        found = vrt_sched_pick(s.sched, 0, &choice);
+        expect_true(!found || !choice.straggler);
+        tear_down(&s);
     }
+}
+
+/* A run that was dropped counts for the device, and no longer for the job, which may be gone. */
+static void test_dropped(void)
+{
+    static const struct device devices[2] = { { true, 1, 50, 0 }, { true, 0, 0, 1 } };
+    struct vrt_sched_choice choice;
+    struct setting s;
+
+    set_up(&s, devices, 2);
+    struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
+        .n_window = ALWAYS, .is_held_up = true }, (double[]){ 50, 1 }, 2);
+    struct vrt_sched_run *run = &s.runs[s.n_runs++];
+    vrt_sched_set_put(&run->copiers, 1, true);
+    vrt_sched_run_begin(s.sched, run, &(struct vrt_sched_choice){
+        .job = job, .device = 0, .expected_s = 50 }, 0);
+    expect_true(vrt_sched_pick(s.sched, 0, &choice) && choice.straggler == run);
+    vrt_sched_run_drop(run);
+    expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+    expect_int(vrt_sched_n_in_flight(s.sched, 0), 2);
+    vrt_sched_job_remove(s.sched, job);
+    vrt_sched_kind_free(job->kind);
+    s.n_jobs--;
+    expect_true(!vrt_sched_pick(s.sched, 7, &choice));
+    tear_down(&s);
 }
 
 /* A copy goes before the shards of jobs of lower priority, and after those of all others. */
 static void test_straggler_order(void)
 {
-    static const double second = 1;
-    const struct vrt_sched_device device = { .ready = true };
+    static const struct device devices[2] = { { true, 0, 0, 0 }, { true, 0, 0, 1 } };
+    static const double shard_s[2] = { 1, 9 };
     struct vrt_sched_choice choice;
 
     for (int priority = -1; priority <= 1; priority++) {
-        const struct vrt_sched_job jobs[2] = {
-            { .n_window = ALWAYS, .shard_s = &second, .straggler_s = 9 },
-            { .priority = priority, .order = 1, .turn = 5, .n_ready = 1, .n_left = 1,
-              .n_window = ALWAYS, .shard_s = &second },
-        };
-        expect_true(vrt_sched_pick(&(struct vrt_sched){ &device, 1, jobs, 2 }, &choice));
-        expect_int(choice.job, priority < 0 ? 0 : 1);
-        expect_int(choice.is_copy, priority < 0);
+        struct setting s;
+        set_up(&s, devices, 2);
+        struct vrt_sched_job *job = add_job(&s, &(struct vrt_sched_job){
+            .n_window = ALWAYS, .is_held_up = true }, shard_s, 2);
+        struct vrt_sched_run *run = &s.runs[s.n_runs++];
+        vrt_sched_set_put(&run->copiers, 0, true);
+        vrt_sched_run_begin(s.sched, run, &(struct vrt_sched_choice){
+            .job = job, .device = 1, .expected_s = 9 }, 0);
+        add_job(&s, &(struct vrt_sched_job){
+            .priority = priority, .n_ready = 1, .n_left = 1, .n_window = ALWAYS }, shard_s, 2);
+        expect_true(vrt_sched_pick(s.sched, 0, &choice));
+        expect_int(choice.job - s.jobs, priority < 0 ? 0 : 1);
+        expect_int(choice.straggler != NULL, priority < 0);
+        tear_down(&s);
     }
 }
 
@@ -239,166 +455,41 @@ static void test_measure(void)
     expect_near(vrt_sched_free_in_s(3, 1), 2, 1e-12);
 }
 
-/* Shortest time for n_shards whole shards: tries every division among the devices. */
-static double brute_force_s(const double *shard_s, size_t n_devices, int n_shards)
+static void test_set(void)
 {
-    double best_s = INFINITY;
+    struct vrt_sched_set a = { { 0 } }, b = { { 0 } };
+    size_t n = 0;
 
-    if (n_devices == 1)
-        return shard_s[0] * n_shards;
-    for (int n = 0; n <= n_shards; n++) {
-        double rest_s = brute_force_s(shard_s + 1, n_devices - 1, n_shards - n);
-        best_s = fmin(best_s, fmax(shard_s[0] * n, rest_s));
+    expect_int(vrt_sched_set_next(&a, &a, 0), VRT_SCHED_DEVICES_MAX);
+    for (size_t i = 0; i < VRT_SCHED_DEVICES_MAX; i += 3)
+        vrt_sched_set_put(&a, i, true);
+    for (size_t i = 0; i < VRT_SCHED_DEVICES_MAX; i += 7)
+        vrt_sched_set_put(&b, i, true);
+    VRT_SCHED_SET_FOREACH(i, &a, &b) {
+        expect_int(i, 21 * n);
+        n++;
     }
-    return best_s;
-}
-
-/* With right estimates the schedule is the best there is, in every small case. */
-static void test_best(void)
-{
-    static const double speeds_s[] = { 1, 1.5, 2, 3.7, 10 };
-    const size_t n = VRT_ARRAY_SIZE(speeds_s);
-
-    for (size_t code = 0; code < n * n * n * 3; code++) {
-        size_t n_devices = 1 + code / (n * n * n);
-        const double shard_s[3] = { speeds_s[code % n], speeds_s[code / n % n],
-                                    speeds_s[code / (n * n) % n] };
-        for (int n_shards = 1; n_shards <= 14; n_shards++) {
-            const struct sched_play play = {
-                .shard_s = shard_s, .n_devices = n_devices, .n_shards = n_shards,
-                .n_window = n_shards, .known = true, .unlike = true,
-            };
-            expect_near(sched_play(&play, NULL), brute_force_s(shard_s, n_devices, n_shards),
-                        1e-6);
-        }
-    }
-}
-
-/* Measured estimates, shards that vary: close to the bound all the same, and all is done. */
-static void test_measured(void)
-{
-    static const size_t sizes[] = { 1, 2, 5, 16, 64 };
-    double shard_s[64];
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++) {
-        for (size_t d = 0; d < sizes[i]; d++)
-            shard_s[d] = 1 + (double)(d * 7 % 11) * 0.3;
-        const struct sched_play play = {
-            .shard_s = shard_s, .n_devices = sizes[i], .n_shards = 30 * (int)sizes[i],
-            .n_window = 30 * (int)sizes[i], .unlike = true, .noise = 0.1, .seed = 7,
-        };
-        double ratio = sched_play(&play, NULL) / sched_play_fluid_s(&play);
-        if (!(ratio < 1.08))
-            test_fail("%zu devices: %.3f times the bound", sizes[i], ratio);
-    }
-}
-
-/* With a small window a very slow device may not hold the others up. */
-static void test_window(void)
-{
-    const double shard_s[2] = { 1, 100 };
-    int counts[2];
-    const struct sched_play play = {
-        .shard_s = shard_s, .n_devices = 2, .n_shards = 300, .n_window = 8, .known = true,
-        .unlike = true,
-    };
-
-    expect_near(sched_play(&play, counts), 300, 1e-6);
-    expect_int(counts[0], 300);
-    /* With a large one it helps. */
-    struct sched_play wide = play;
-    wide.n_window = 300;
-    expect_near(sched_play(&wide, counts), 298, 1e-6);
-    expect_int(counts[1], 2);
-}
-
-/* A device gets ten times slower near the end: the others do over what it holds. */
-static void test_suddenly_slow(void)
-{
-    static const size_t sizes[] = { 2, 3, 8, 64 };
-    double shard_s[64], slow_at_s[64];
-
-    for (size_t i = 0; i < 2 * VRT_ARRAY_SIZE(sizes); i++) {
-        size_t n = sizes[i / 2];
-        int sum = 0, counts[64];
-        for (size_t d = 0; d < n; d++) {
-            shard_s[d] = i % 2 ? 1 + (double)(d * 7 % 11) * 0.1 : 1;
-            slow_at_s[d] = d == 0 ? 17.9 : INFINITY;
-        }
-        struct sched_play play = {
-            .shard_s = shard_s, .n_devices = n, .n_shards = 20 * (int)n,
-            .n_window = 20 * (int)n, .unlike = true, .noise = 0.05, .seed = 3,
-            .slow_at_s = slow_at_s, .tick_s = 0.5,
-        };
-        double copied = sched_play(&play, counts) / sched_play_fluid_s(&play);
-        for (size_t d = 0; d < n; d++)
-            sum += counts[d];
-        expect_int(sum, play.n_shards);
-        play.no_copies = true;
-        double waited = sched_play(&play, NULL) / sched_play_fluid_s(&play);
-        fprintf(stderr, "  %zu devices: %.3f times the bound, %.3f without copies\n", n, copied,
-                waited);
-        expect_true(copied < (i % 2 ? 1.45 : 1.15));
-        expect_true(waited > copied + 0.1);
-    }
-}
-
-/* The same in the middle of a job with a small window: it goes on without the slow device. */
-static void test_held_up(void)
-{
-    const double shard_s[3] = { 1, 1, 1 }, slow_at_s[3] = { 10, INFINITY, INFINITY };
-    struct sched_play play = {
-        .shard_s = shard_s, .n_devices = 3, .n_shards = 60, .n_window = 6, .known = true,
-        .slow_at_s = slow_at_s, .tick_s = 0.5,
-    };
-
-    double copied_s = sched_play(&play, NULL);
-    play.no_copies = true;
-    double waited_s = sched_play(&play, NULL);
-    fprintf(stderr, "  %.1f s, %.1f s without copies\n", copied_s, waited_s);
-    expect_true(copied_s < 0.6 * waited_s);
-}
-
-/* Devices that are lost, one after the other: what they held is done by those that remain. */
-static void test_lost(void)
-{
-    const double shard_s[4] = { 1, 1, 2, 3 };
-
-    for (int lost = 0; lost < 16; lost++) {
-        double lost_at_s[4];
-        int counts[4], sum = 0;
-        for (int d = 0; d < 4; d++)
-            lost_at_s[d] = lost & (1 << d) ? 5.5 + d : INFINITY;
-        const struct sched_play play = {
-            .shard_s = shard_s, .n_devices = 4, .n_shards = 60, .n_window = 12, .unlike = true,
-            .lost_at_s = lost_at_s,
-        };
-        double end_s = sched_play(&play, counts);
-        expect_int(isfinite(end_s), lost != 15);
-        for (int d = 0; d < 4; d++)
-            sum += counts[d];
-        expect_true(lost == 15 || sum == 60);
-    }
+    expect_int(n, (VRT_SCHED_DEVICES_MAX + 20) / 21);
+    vrt_sched_set_put(&a, 504, false);
+    expect_true(!vrt_sched_set_has(&a, 504) && vrt_sched_set_has(&a, 507));
+    expect_int(vrt_sched_set_next(&a, &b, 484), VRT_SCHED_DEVICES_MAX);
 }
 
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "nothing", test_nothing },
-        { "job-order", test_job_order },
         { "turns", test_turns },
+        { "coming-and-going", test_coming_and_going },
         { "device-choice", test_device_choice },
+        { "jobs-before", test_jobs_before },
         { "late-device", test_late_device },
         { "straggler", test_straggler },
+        { "dropped", test_dropped },
         { "straggler-order", test_straggler_order },
         { "left", test_left },
         { "measure", test_measure },
-        { "best", test_best },
-        { "measured", test_measured },
-        { "window", test_window },
-        { "suddenly-slow", test_suddenly_slow },
-        { "held-up", test_held_up },
-        { "lost", test_lost },
+        { "set", test_set },
     };
 
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
