@@ -52,6 +52,7 @@ struct vrt_conf {
     } devices;
     struct {
         char admin_group[VRT_CONF_PATH_BYTES];  /* its members see and control every job */
+        char media_roots[VRT_CONF_PATH_BYTES];  /* below which paths are opened; ':' between */
     } access;
     struct {
         int64_t devices;

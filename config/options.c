@@ -65,6 +65,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(devices, fault, ""),
 
     TEXT(access, admin_group, "vrtd-admin", LIVE),
+    TEXT(access, media_roots, ""),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

@@ -53,6 +53,8 @@ enum vrt_api_route_id {
     X(REQUEST_FIELD,        "request.field",        400, "a field is unknown or has no meaning") \
     X(REQUEST_QUERY,        "request.query",        400, "the query of the URL isn't understood") \
     X(REQUEST_DESCRIPTORS,  "request.descriptors",  400, "descriptors are missing or unfit")    \
+    X(PATH_FORBIDDEN,       "path.forbidden",       403, "the path may not be opened")            \
+    X(PATH_NOT_FOUND,       "path.not_found",       404, "no file is at this path")             \
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
