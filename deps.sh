@@ -11,7 +11,7 @@
 set -euo pipefail
 
 build=(gcc libc6-dev meson ninja-build pkg-config python3
-       libuv1-dev libjansson-dev libcurl4-openssl-dev libinih-dev libsqlite3-dev libzip-dev
+       libuv1-dev libjansson-dev libcurl4-openssl-dev nettle-dev libinih-dev libsqlite3-dev libzip-dev
        libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
        libsystemd-dev scdoc node-llhttp)
 demo=(ffmpeg dpkg)

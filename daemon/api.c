@@ -153,7 +153,11 @@ void vrt_api_status(const struct vrt_call *call)
     report.uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S;
     report.jobs = (struct vrt_status_jobs){
         .queued = jobs->counts[VRT_JOB_QUEUED],
+        .fetching = jobs->counts[VRT_JOB_FETCHING],
         .running = vrt_jobs_n_running(jobs),
+        .paused = jobs->counts[VRT_JOB_PAUSED],
+        .needs_input = jobs->counts[VRT_JOB_NEEDS_INPUT],
+        .disk_full = jobs->counts[VRT_JOB_DISK_FULL],
         .done = jobs->counts[VRT_JOB_DONE],
         .failed = jobs->counts[VRT_JOB_FAILED],
         .cancelled = jobs->counts[VRT_JOB_CANCELLED],

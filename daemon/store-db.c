@@ -66,6 +66,21 @@ static const char *const migrations[] = {
 
 #define VERSION ((int)VRT_ARRAY_SIZE(migrations))
 
+/* Why the system refused to write to the log, or else to the file: an errno, 0 if it never did.
+ * What SQLite itself remembers of it is lost by the time a transaction is rolled back. */
+static int write_errno(const struct vrt_store_db *db)
+{
+    sqlite3_file *log = NULL;
+    int number = 0;
+
+    sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (log && log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+    if (!number)
+        sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+    return number;
+}
+
 int vrt_store_db_errno(const struct vrt_store_db *db, int rc)
 {
     static const struct {
@@ -73,6 +88,7 @@ int vrt_store_db_errno(const struct vrt_store_db *db, int rc)
     } known[] = {
         { SQLITE_OK, 0 },
         { SQLITE_FULL, -ENOSPC },
+        { SQLITE_IOERR_SHMSIZE, -ENOSPC },
         { SQLITE_NOMEM, -ENOMEM },
         { SQLITE_IOERR_NOMEM, -ENOMEM },
         { SQLITE_BUSY, -EBUSY },
@@ -84,15 +100,16 @@ int vrt_store_db_errno(const struct vrt_store_db *db, int rc)
         { SQLITE_CORRUPT, -EBADMSG },
         { SQLITE_NOTADB, -EBADMSG },
     };
-    int system = sqlite3_system_errno(db->sqlite);
+    int system;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(known); i++)
         if (rc == known[i].rc || (rc & 0xff) == known[i].rc)
             return known[i].result;
+    if ((rc & 0xff) != SQLITE_IOERR)
+        return -EIO;
     /* A quota, or a limit on the size of files, is a full disk too. */
-    if (system == ENOSPC || system == EDQUOT || system == EFBIG)
-        return -ENOSPC;
-    return -EIO;
+    system = write_errno(db);
+    return system == ENOSPC || system == EDQUOT || system == EFBIG ? -ENOSPC : -EIO;
 }
 
 static int refuse_damage(const struct vrt_store_db *db, const char *why, struct vrt_error *error)

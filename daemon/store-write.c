@@ -211,19 +211,19 @@ static void report(struct vrt_store_db *db, int r)
 int vrt_store_db_write(struct vrt_store_db *db, struct vrt_list *ops)
 {
     struct vrt_store_op *op;
-    int n_commits = 0, r = write_range(db, ops->next, ops);
+    int n_commits = 0, failed = 0;
 
-    if (!r) {
+    if (write_range(db, ops->next, ops) == 0) {
         report(db, 0);
         return 1;
     }
     VRT_LIST_FOREACH(op, ops, link) {
-        r = write_range(db, &op->link, op->link.next);
+        int r = write_range(db, &op->link, op->link.next);
         if (r)
-            op->result = r;
+            failed = op->result = r;
         else
             n_commits++;
-        report(db, r);
     }
+    report(db, failed);
     return n_commits;
 }

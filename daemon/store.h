@@ -10,8 +10,8 @@
  *
  * Writes wait on the loop until the store's thread is idle, and then all that wait become one
  * transaction. Its commit is on the disk when a write's `done` is called: whatever happens to
- * process or machine after that, the next start finds it. What was not told as done may be found
- * or not, but never in part, and never without the writes that were made before it.
+ * process or machine after that, the next start finds it. What was not told yet may be found or
+ * not, but never in part, and never without the writes before it, but those told to have failed.
  *
  * On a full disk only the writes that find no room fail; the store goes on, and works again as
  * soon as there is room. It keeps nothing of a write that failed.

@@ -87,6 +87,12 @@ enum vrt_api_route_id {
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
     X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
+    X(REMOTE_OFF,           "remote.off",           403, "vrtd isn't configured to do this")     \
+    X(REMOTE_URL,           "remote.url",           422, "not an address that is fetched from")  \
+    X(REMOTE_ADDRESS,       "remote.address",       422, "it leads to a private address")        \
+    X(REMOTE_FAILED,        "remote.failed",        502, "the other machine failed or refused")  \
+    X(REMOTE_TOO_LARGE,     "remote.too_large",     422, "it is larger than is allowed")         \
+    X(REMOTE_CHECKSUM,      "remote.checksum",      422, "not the file that was expected")       \
     X(MODEL_NOT_FOUND,      "model.not_found",      404, "no model has this name")              \
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \

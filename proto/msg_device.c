@@ -57,7 +57,11 @@ const struct vrt_field vrt_model_fields[] = {
 #define T struct vrt_status_jobs
 static const struct vrt_field job_count_fields[] = {
     COUNT(T, queued, 0),
+    COUNT(T, fetching, 0),
     COUNT(T, running, 0),
+    COUNT(T, paused, 0),
+    COUNT(T, needs_input, 0),
+    COUNT(T, disk_full, 0),
     COUNT(T, done, 0),
     COUNT(T, failed, 0),
     COUNT(T, cancelled, 0),

@@ -44,7 +44,9 @@ struct vrt_model_report {
 };
 
 struct vrt_status_jobs {
-    int64_t queued, running, done, failed, cancelled;   /* running: finishing included */
+    int64_t queued, fetching, running;          /* running: finishing included */
+    int64_t paused, needs_input, disk_full;
+    int64_t done, failed, cancelled;
 };
 
 struct vrt_status_device {

@@ -220,6 +220,8 @@ static const struct vrt_field error_fields[] = {
     VRT_FIELD_TIME(T, started_at, NULLABLE),                                            \
     VRT_FIELD_TIME(T, finished_at, NULLABLE),                                           \
     SECONDS(T, elapsed_s),                                                              \
+    COUNT(T, fetched_bytes, NULLABLE),                                                  \
+    COUNT(T, fetch_bytes, NULLABLE),                                                    \
     COUNT(T, frames_total, NULLABLE),                                                   \
     COUNT(T, frames_done, 0),                                                           \
     COUNT(T, segments_done, 0),                                                         \

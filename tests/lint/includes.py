@@ -38,6 +38,7 @@ VENDOR = {
     r'llhttp\.h': ('daemon/',),
     r'jansson\.h': ('proto/', 'daemon/', 'client/'),
     r'curl/.*': ('client/', 'daemon/'),
+    r'nettle/.*': ('daemon/',),
     r'ini\.h': ('config/',),
     r'sqlite3\.h': ('daemon/store',),
     r'libav.*|libsw.*': ('workers/frames/',),
@@ -47,7 +48,7 @@ VENDOR = {
 }
 
 # The pure modules: no loop, no I/O.
-PURE = ('daemon/job.', 'daemon/sched.', 'daemon/sched-', 'daemon/quota.')
+PURE = ('daemon/job.', 'daemon/sched.', 'daemon/sched-', 'daemon/quota.', 'daemon/address.')
 
 # The other vendors of the tree; each folder holds one, and none looks into another's.
 BACKENDS = re.compile(r'^workers/backend/([a-z]+)/')
