@@ -56,8 +56,16 @@ struct entry {
     unsigned used;                  /* when it last was, in turns */
 };
 
+/* A model's name; those that were the default's before it live on, for whoever still reads one. */
+struct name {
+    struct name *former;
+    char text[];
+};
+
 struct vrt_models {
-    char *folder, *default_name;    /* immutable */
+    char *folder;                   /* immutable */
+    pthread_mutex_t name_lock;      /* never held while anything is waited for */
+    struct name *default_name;      /* under name_lock */
     pthread_mutex_t lock;           /* held while a file is read: reading two would help nobody */
     struct entry *entries;          /* under lock, like all that follows */
     size_t n_entries, capacity;
@@ -70,15 +78,15 @@ static const char *const endings[] = { ".safetensors", ".pth" };
 int vrt_models_new(const char *folder, const char *default_name, struct vrt_models **ret_models)
 {
     VRT_CLEANUP(vrt_models_freep) struct vrt_models *models = calloc(1, sizeof(*models));
-    const struct vrt_builtin_model *first = vrt_builtin_model_at(0);
 
     if (!models)
         return vrt_raise(-ENOMEM);
     pthread_mutex_init(&models->lock, NULL);
+    pthread_mutex_init(&models->name_lock, NULL);
     models->folder = strdup(folder);
-    models->default_name = strdup(default_name[0] ? default_name : first ? first->name : "");
-    if (!models->folder || !models->default_name)
-        return vrt_raise(-ENOMEM);
+    int r = models->folder ? vrt_models_set_default(models, default_name) : vrt_raise(-ENOMEM);
+    if (r < 0)
+        return vrt_fold(r);
     *ret_models = VRT_STEAL(models);
     return 0;
 }
@@ -91,15 +99,40 @@ struct vrt_models *vrt_models_free(struct vrt_models *models)
         vrt_network_unref(models->entries[i].network);
     free(models->entries);
     free(models->folder);
-    free(models->default_name);
+    for (struct name *name = models->default_name, *former; name; name = former) {
+        former = name->former;
+        free(name);
+    }
+    pthread_mutex_destroy(&models->name_lock);
     pthread_mutex_destroy(&models->lock);
     free(models);
     return NULL;
 }
 
-const char *vrt_models_default(const struct vrt_models *models)
+int vrt_models_set_default(struct vrt_models *models, const char *name)
 {
-    return models->default_name;
+    const struct vrt_builtin_model *first = vrt_builtin_model_at(0);
+    const char *text = name[0] ? name : first ? first->name : "";
+
+    if (models->default_name && strcmp(vrt_models_default(models), text) == 0)
+        return 0;
+    struct name *made = malloc(sizeof(*made) + strlen(text) + 1);
+    if (!made)
+        return vrt_raise(-ENOMEM);
+    memcpy(made->text, text, strlen(text) + 1);
+    pthread_mutex_lock(&models->name_lock);
+    made->former = models->default_name;
+    models->default_name = made;
+    pthread_mutex_unlock(&models->name_lock);
+    return 0;
+}
+
+const char *vrt_models_default(struct vrt_models *models)
+{
+    pthread_mutex_lock(&models->name_lock);
+    const char *text = models->default_name->text;
+    pthread_mutex_unlock(&models->name_lock);
+    return text;
 }
 
 static bool is_same_time(const struct timespec *a, const struct timespec *b)
@@ -415,7 +448,7 @@ int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_rep
     }
     n = report_folder(models, reports, n);
     for (size_t i = 0; i < n; i++)
-        reports[i].is_default = strcmp(reports[i].name, models->default_name) == 0;
+        reports[i].is_default = strcmp(reports[i].name, vrt_models_default(models)) == 0;
     *ret_reports = VRT_STEAL(reports);
     *ret_n_reports = n;
     return 0;

@@ -36,8 +36,12 @@ int vrt_models_new(const char *folder, const char *default_name, struct vrt_mode
 /* Nobody may be asking it any more. Return: NULL. */
 struct vrt_models *vrt_models_free(struct vrt_models *models);
 
-/* What a job that names no model gets. It lives as long as `models`. */
-const char *vrt_models_default(const struct vrt_models *models);
+/* From now on this is the model of jobs that name none, as for vrt_models_new(). Thread: any.
+ * Return: 0; -ENOMEM, it stays as it was. */
+int vrt_models_set_default(struct vrt_models *models, const char *name) VRT_MUST_CHECK;
+
+/* What a job that names no model gets. It lives as long as `models`. Thread: any. */
+const char *vrt_models_default(struct vrt_models *models);
 
 /*
  * The network called `name`: the name as GET /v1/models has it, or that of a file with its

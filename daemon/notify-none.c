@@ -35,11 +35,29 @@ void vrt_notify_ready(void)
 {
 }
 
+void vrt_notify_reloading(void)
+{
+}
+
 void vrt_notify_stopping(void)
 {
+}
+
+void vrt_notify_extend(int seconds)
+{
+    (void)seconds;
 }
 
 void vrt_notify_status(const char *text)
 {
     (void)text;
+}
+
+int64_t vrt_notify_watchdog_ms(void)
+{
+    return 0;
+}
+
+void vrt_notify_alive(void)
+{
 }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "notify"
@@ -99,7 +101,13 @@ int vrt_notify_unstore(const char *name)
 
 void vrt_notify_ready(void)
 {
-    tell(sd_notify(0, "READY=1"));
+    tell(sd_notify(0, "READY=1\nSTATUS=Ready"));
+}
+
+void vrt_notify_reloading(void)
+{
+    /* With the time of it, which systemd 253 and later want. */
+    tell(sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, vrt_clock_now_ns() / 1000));
 }
 
 void vrt_notify_stopping(void)
@@ -107,7 +115,26 @@ void vrt_notify_stopping(void)
     tell(sd_notify(0, "STOPPING=1"));
 }
 
+void vrt_notify_extend(int seconds)
+{
+    tell(sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d000000", seconds));
+}
+
 void vrt_notify_status(const char *text)
 {
     tell(sd_notifyf(0, "STATUS=%s", text));
+}
+
+int64_t vrt_notify_watchdog_ms(void)
+{
+    uint64_t us = 0;
+    int r = sd_watchdog_enabled(0, &us);
+
+    tell(r);
+    return r > 0 ? (int64_t)VRT_MIN(us / 1000, (uint64_t)INT32_MAX) : 0;
+}
+
+void vrt_notify_alive(void)
+{
+    tell(sd_notify(0, "WATCHDOG=1"));
 }

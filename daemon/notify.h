@@ -8,6 +8,8 @@
  * Thread: the loop's.
  */
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "base/macro.h"
 
@@ -40,11 +42,23 @@ int vrt_notify_store(const char *name, int fd) VRT_MUST_CHECK;
 /* It shall close what it keeps under `name`. Return: 0; an outcome; -errno. */
 int vrt_notify_unstore(const char *name) VRT_MUST_CHECK;
 
-/* Everything works: clients are answered from now on. */
+/* Everything works: clients are answered from now on, by the configuration as it stands. */
 void vrt_notify_ready(void);
+
+/* The configuration is being read again: vrt_notify_ready() ends that. */
+void vrt_notify_reloading(void);
 
 /* The end has begun. */
 void vrt_notify_stopping(void);
 
+/* The end takes so many seconds more from now. */
+void vrt_notify_extend(int seconds);
+
 /* One line for people who ask for the service's status. */
 void vrt_notify_status(const char *text);
+
+/* How often it must be told that all is well, or it ends the daemon; 0: it needn't be told. */
+int64_t vrt_notify_watchdog_ms(void);
+
+/* All is well. */
+void vrt_notify_alive(void);

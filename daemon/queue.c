@@ -535,6 +535,25 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     return 0;
 }
 
+void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params *params)
+{
+    struct vrt_queue_params *own = &queue->params;
+    struct vrt_job *job;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    own->max_running = params->max_running;
+    own->history = VRT_MAX(params->history, 1);
+    own->fallback = params->fallback;
+    own->scene_cuts = params->scene_cuts;
+    own->segment_frames = params->segment_frames;
+    own->codec = params->codec;
+    memcpy(own->quality, params->quality, sizeof(own->quality));
+    own->preset = params->preset;
+    while (!queue->stopping && (job = vrt_jobs_expired(&queue->jobs, own->history)))
+        forget(queue, job);
+    start_jobs(queue);
+}
+
 const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue)
 {
     return &queue->jobs;

@@ -49,6 +49,10 @@ struct vrt_queue_params {
 int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_queue)
     VRT_MUST_CHECK;
 
+/* From now on that is what `params` says about the numbers of jobs, the devices that may replace
+ * others, and what a request may leave open; the rest of it is as it was. */
+void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params *params);
+
 /* Every job that is listed; not to be changed from outside. */
 const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue);
 

@@ -27,10 +27,16 @@ int vrt_quota_new(const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT],
 
     if (!quota)
         return vrt_raise(-ENOMEM);
-    for (int i = 0; i < VRT_QUOTA_KIND_COUNT; i++)
-        quota->limits[i] = limits[i];
+    vrt_quota_configure(quota, limits);
     *ret_quota = quota;
     return 0;
+}
+
+void vrt_quota_configure(struct vrt_quota *quota,
+                         const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT])
+{
+    for (int i = 0; i < VRT_QUOTA_KIND_COUNT; i++)
+        quota->limits[i] = limits[i];
 }
 
 struct vrt_quota *vrt_quota_free(struct vrt_quota *quota)

@@ -38,6 +38,10 @@ struct vrt_quota_limit {
 int vrt_quota_new(const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT],
                   struct vrt_quota **ret_quota);
 
+/* From now on these are the limits. Who holds more keeps it, and gets no more. */
+void vrt_quota_configure(struct vrt_quota *quota,
+                         const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT]);
+
 /* Return: NULL. */
 struct vrt_quota *vrt_quota_free(struct vrt_quota *quota);
 

@@ -9,7 +9,8 @@
  *     events     after the last job's last event; each stream gets its rest, then its end
  *     pool       its threads may still be in a driver's call: this can take a while
  *     listener   stays so long, because a client is better off with "about to end" than with none
- *     signals    until the end, so that a second one is heard whatever the first one waits for
+ *     signals    until the end, so that a second one is heard whatever the first one waits for,
+ *                and so that the service manager is kept patient
  *
  * With the last handle closed uv_run() returns; that the loop then closes clean is checked at each
  * end of the daemon, not only by tests. A start that failed half way goes down the same steps,
@@ -39,18 +40,23 @@
 #include "daemon/pool.h"
 #include "daemon/queue.h"
 #include "daemon/quota.h"
+#include "daemon/reload.h"
 #include "daemon/routes.h"
+#include "daemon/service.h"
 #include "workers/device-request.h"
 
 #define VRT_LOG_TOPIC "server"
 
-#define N_SIGNALS 2
+#define N_SIGNALS 3
 
 struct server {
     const struct vrt_server_params *params;
+    struct vrt_conf conf;           /* as it is in force: everybody's texts point into this one */
     uv_loop_t loop;
     uv_signal_t signals[N_SIGNALS];
     int n_signals;                  /* that are being listened for */
+    struct vrt_service *service;
+    struct vrt_reload *reload;
     struct vrt_quota *quota;
     struct vrt_models *models;
     struct vrt_accounts *users, *groups;
@@ -91,17 +97,30 @@ static struct vrt_quota_limit shared(int all)
     return (struct vrt_quota_limit){ .per_uid = VRT_MAX(all - all / 4, 1), .all = all };
 }
 
+static void fill_limits(const struct server *server,
+                        struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT])
+{
+    const struct vrt_conf *conf = &server->conf;
+
+    limits[VRT_QUOTA_CONNECTIONS] = (struct vrt_quota_limit){
+        .per_uid = VRT_API_CONNECTIONS_PER_UID_MAX,
+        .all = VRT_API_CONNECTIONS_MAX,
+    };
+    limits[VRT_QUOTA_JOBS] = shared((int)(conf->jobs.max_queued + conf->jobs.max_running));
+}
+
+static int start_service(struct server *server, struct vrt_error *error)
+{
+    int r = vrt_service_new(&server->loop, &server->service);
+
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
+}
+
 static int start_quota(struct server *server, struct vrt_error *error)
 {
-    const struct vrt_conf *conf = server->params->conf;
-    const struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT] = {
-        [VRT_QUOTA_CONNECTIONS] = {
-            .per_uid = VRT_API_CONNECTIONS_PER_UID_MAX,
-            .all = VRT_API_CONNECTIONS_MAX,
-        },
-        [VRT_QUOTA_JOBS] = shared((int)(conf->jobs.max_queued + conf->jobs.max_running)),
-    };
+    struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
 
+    fill_limits(server, limits);
     int r = vrt_quota_new(limits, &server->quota);
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
 }
@@ -116,13 +135,13 @@ static int start_access(struct server *server, struct vrt_error *error)
         r = vrt_access_new(server->groups, &server->api.access);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "starting");
-    vrt_access_set_admin_group(server->api.access, server->params->conf->access.admin_group);
+    vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
     return 0;
 }
 
 static int start_models(struct server *server, struct vrt_error *error)
 {
-    int r = vrt_models_new(server->params->models_dir, server->params->conf->jobs.model,
+    int r = vrt_models_new(server->params->models_dir, server->conf.jobs.model,
                            &server->models);
 
     server->api.models = server->models;
@@ -131,7 +150,7 @@ static int start_models(struct server *server, struct vrt_error *error)
 
 static int start_pool(struct server *server, struct vrt_error *error)
 {
-    const struct vrt_conf *conf = server->params->conf;
+    const struct vrt_conf *conf = &server->conf;
 
     return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
@@ -147,11 +166,11 @@ static int start_pool(struct server *server, struct vrt_error *error)
     }, &server->api.pool, error));
 }
 
-static int start_queue(struct server *server, struct vrt_error *error)
+static struct vrt_queue_params queue_params(struct server *server)
 {
-    const struct vrt_conf *conf = server->params->conf;
+    const struct vrt_conf *conf = &server->conf;
 
-    int r = vrt_queue_new(&(struct vrt_queue_params){
+    return (struct vrt_queue_params){
         .loop = &server->loop,
         .pool = server->api.pool,
         .models = server->models,
@@ -172,7 +191,14 @@ static int start_queue(struct server *server, struct vrt_error *error)
         .preset = conf->jobs.preset,
         .changed = on_job_changed,
         .ctx = server,
-    }, &server->api.queue);
+    };
+}
+
+static int start_queue(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_queue_params params = queue_params(server);
+
+    int r = vrt_queue_new(&params, &server->api.queue);
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the queue") : 0;
 }
 
@@ -197,8 +223,72 @@ static int start_listener(struct server *server, int fd, struct vrt_error *error
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "listening") : 0;
 }
 
-/* The first signal stops the jobs and waits for the devices; the second doesn't wait. */
-static void on_signal(uv_signal_t *handle, int number)
+/* Each part takes what it follows of the configuration. Nothing can fail here: what may be wrong
+ * with it was found when it was checked. */
+
+static void configure_log(struct server *server)
+{
+    vrt_log_set_level((enum vrt_log_level)server->conf.daemon.log_level);
+}
+
+static void configure_quota(struct server *server)
+{
+    struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
+
+    fill_limits(server, limits);
+    vrt_quota_configure(server->quota, limits);
+}
+
+static void configure_access(struct server *server)
+{
+    vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
+}
+
+static void configure_models(struct server *server)
+{
+    if (vrt_models_set_default(server->models, server->conf.jobs.model) < 0)
+        vrt_log_warning("the model of jobs that name none stays as it was: no memory");
+}
+
+static void configure_queue(struct server *server)
+{
+    const struct vrt_queue_params params = queue_params(server);
+
+    vrt_queue_configure(server->api.queue, &params);
+}
+
+static void configure_api(struct server *server)
+{
+    server->api.fallback = fallback_of(server->conf.devices.fallback);
+}
+
+static void on_configured(void *ctx)
+{
+    static void (*const configure_steps[])(struct server *server) = {
+        configure_log, configure_quota, configure_access, configure_models, configure_queue,
+        configure_api,
+    };
+    struct server *server = ctx;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(configure_steps); i++)
+        configure_steps[i](server);
+}
+
+static int start_reload(struct server *server, struct vrt_error *error)
+{
+    int r = vrt_reload_new(&(struct vrt_reload_params){
+        .loop = &server->loop,
+        .conf = &server->conf,
+        .read = server->params->reread,
+        .read_ctx = server->params->reread_ctx,
+        .changed = on_configured,
+        .ctx = server,
+    }, &server->reload);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
+}
+
+/* The first of them stops the jobs and waits for the devices; the second doesn't wait. */
+static void on_stop_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
 
@@ -213,19 +303,35 @@ static void on_signal(uv_signal_t *handle, int number)
                  vrt_jobs_n_running(vrt_queue_jobs(server->api.queue)) +
                  vrt_queue_jobs(server->api.queue)->counts[VRT_JOB_QUEUED]);
     server->stopping = true;
-    vrt_notify_stopping();
+    vrt_reload_stop(server->reload);
+    vrt_service_stopping(server->service, server->conf.daemon.stop_timeout);
+    vrt_notify_status("Stopping: running jobs come to a good place");
     stop_next(server);
+}
+
+static void on_reload_signal(uv_signal_t *handle, int number)
+{
+    struct server *server = handle->data;
+
+    vrt_log_info("signal %d: reading the configuration again", number);
+    vrt_reload_begin(server->reload);
 }
 
 static int start_signals(struct server *server, struct vrt_error *error)
 {
-    static const int numbers[N_SIGNALS] = { SIGTERM, SIGINT };
+    static const struct {
+        int number;
+        void (*came)(uv_signal_t *handle, int number);
+    } signals[N_SIGNALS] = {
+        { SIGTERM, on_stop_signal }, { SIGINT, on_stop_signal }, { SIGHUP, on_reload_signal },
+    };
+    int n = server->params->reread ? N_SIGNALS : N_SIGNALS - 1;
 
-    for (int i = 0; i < N_SIGNALS; i++) {
+    for (int i = 0; i < n; i++) {
         uv_signal_init(&server->loop, &server->signals[i]);
         server->signals[i].data = server;
         server->n_signals++;
-        int r = uv_signal_start(&server->signals[i], on_signal, numbers[i]);
+        int r = uv_signal_start(&server->signals[i], signals[i].came, signals[i].number);
         if (r < 0)
             return vrt_refuse_errno(error, vrt_raise(r), "waiting for signals");
     }
@@ -236,8 +342,8 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_quota, start_access, start_models, start_pool, start_queue, start_events,
-        start_signals,
+        start_service, start_quota, start_access, start_models, start_pool, start_queue,
+        start_events, start_reload, start_signals,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -274,6 +380,7 @@ static void stop_events(struct server *server)
 
 static void stop_pool(struct server *server)
 {
+    vrt_notify_status("Stopping: devices finish what they are at");
     if (server->api.pool)
         vrt_pool_stop(server->api.pool, stop_next, server);
     else
@@ -294,6 +401,8 @@ static void stop_signals(struct server *server)
 {
     for (int i = 0; i < server->n_signals; i++)
         uv_close((uv_handle_t *)&server->signals[i], NULL);
+    if (server->service)
+        vrt_service_close(server->service);
 }
 
 static void stop_next(void *ctx)
@@ -329,6 +438,7 @@ static int end(struct server *server, struct vrt_error *error)
     vrt_access_free(server->api.access);
     vrt_accounts_free(server->groups);
     vrt_accounts_free(server->users);
+    vrt_reload_free(server->reload);
     free(server);
     return r;
 }
@@ -341,20 +451,21 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         return vrt_refuse_errno(error, -ENOMEM, "starting the daemon");
     vrt_thread_set_role(VRT_THREAD_LOOP, "vrtd");
     server->params = params;
+    server->conf = *params->conf;
     int r = uv_loop_init(&server->loop);
     if (r < 0) {
         free(server);
         return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
     }
     server->api.loop = &server->loop;
-    server->api.fallback = fallback_of(params->conf->devices.fallback);
+    server->api.fallback = fallback_of(server->conf.devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
     r = start(server, error);
     if (r < 0) {
         server->stopping = true;
         stop_next(server);
     } else {
-        vrt_notify_ready();
+        vrt_service_ready(server->service);
     }
     uv_run(&server->loop, UV_RUN_DEFAULT);
     /* Threads and signals still come to the loop of one that is hurried: it stays. */

@@ -18,7 +18,11 @@ enum vrt_server_outcome {
 };
 
 struct vrt_server_params {
-    const struct vrt_conf *conf;
+    const struct vrt_conf *conf;        /* what it begins with */
+    /* Reads and checks the configuration again, on a thread, when SIGHUP comes; may be NULL.
+     * Return: 0; -errno, and `error` says why. */
+    int (*reread)(void *ctx, struct vrt_conf *ret_conf, struct vrt_error *error);
+    void *reread_ctx;
     const char *models_dir;
     int listen_fd;              /* taken over, also on failure */
     int spool_fd;               /* an empty folder; stays the caller's */
@@ -26,7 +30,8 @@ struct vrt_server_params {
 };
 
 /*
- * Serves until SIGTERM or SIGINT, then stops the jobs and ends.
+ * Serves until SIGTERM or SIGINT, then stops the jobs and ends. SIGHUP has it read its
+ * configuration again.
  * Return: 0; an outcome; -errno where it could not start, and `error` says why.
  */
 int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *error);

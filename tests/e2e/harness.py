@@ -47,7 +47,7 @@ class UnixConnection(http.client.HTTPConnection):
 class Daemon:
     """A running vrtd. Ended by stop(), which returns its exit status."""
 
-    def __init__(self, folder, config=None, arguments=(), fault=FAULT, **options):
+    def __init__(self, folder, config=None, arguments=(), fault=FAULT, prefix=(), **options):
         self.folder = folder
         self.socket = os.path.join(folder, 'vrtd.sock')
         self.log_path = os.path.join(folder, 'vrtd.log')
@@ -65,7 +65,7 @@ class Daemon:
                     f.writelines(f'{k} = {v}\n' for k, v in keys.items())
             command += ['--config', path]
         self.log = open(self.log_path, 'ab')
-        self.process = subprocess.Popen(command + list(arguments), stderr=self.log,
+        self.process = subprocess.Popen([*prefix, *command, *arguments], stderr=self.log,
                                         stdout=self.log, stdin=subprocess.DEVNULL,
                                         **options)
         deadline = time.monotonic() + PATIENCE_S

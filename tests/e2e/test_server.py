@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The daemon as a service: its configuration read again, and what the service manager hears."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import clip
+from manager import Manager
+
+
+class Server(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def manager(self):
+        manager = Manager(self.folder)
+        self.addCleanup(manager.close)
+        return manager
+
+    def watch(self, daemon):
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def start(self, config):
+        return self.watch(harness.Daemon(self.folder, config))
+
+    def configure(self, text):
+        with open(self.path('vrtd.conf'), 'w', encoding='utf-8') as f:
+            f.write(text)
+
+    def vrtctl(self, daemon, *arguments):
+        return subprocess.run([harness.VRTCTL, '--socket', daemon.socket, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=harness.PATIENCE_S)
+
+    def check_config(self):
+        return subprocess.run([harness.VRTD, '--check-config', '--config', self.path('vrtd.conf'),
+                               '--state-dir', self.path('state')], capture_output=True, text=True,
+                              timeout=harness.PATIENCE_S)
+
+    def reload(self, daemon, text, says):
+        """Has it read `text`; returns what it logs from then on, up to what it `says` last."""
+        self.configure(text)
+        before = len(daemon.log_text())
+        daemon.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while says not in daemon.log_text()[before:]:
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.01)
+        return daemon.log_text()[before:]
+
+    def plan(self, daemon, source):
+        done = self.vrtctl(daemon, 'submit', '--dry-run', '--json', source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_reload_changes_what_is_live(self):
+        daemon = self.start({'jobs': {'codec': 'h264', 'max_running': 1}})
+        source = clip(self.path('s.mkv'), frames=2)
+        self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'h264')
+        log = self.reload(daemon, '[jobs]\ncodec = ffv1\nmax_running = 1\n[cpu]\nthreads = 1\n',
+                          'read again: 2 options')
+        self.assertIn('[jobs] codec has changed', log)
+        self.assertIn('[cpu] threads has changed, which waits for the next start', log)
+        self.assertNotIn('max_running', log)
+        self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'ffv1')
+        # What isn't set any more is at its default again.
+        log = self.reload(daemon, '', 'read again: 2 options')
+        self.assertIn('[jobs] codec has changed', log)
+        self.assertIn('[jobs] max_running has changed', log)
+        self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'h264')
+        self.reload(daemon, '[daemon]\nlog_level = error\n', 'log_level has changed')
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_reload_refuses_whole(self):
+        daemon = self.start({'jobs': {'codec': 'h264'}})
+        source = clip(self.path('s.mkv'), frames=2)
+        for text, says in [
+                ('[jobs]\ncodec = ffv1\nmax_running = 0\n', 'vrtd.conf:3: max_running: "0"'),
+                ('[jobs]\ncodec = ffv1\n[devices]\nfault = nonsense\n', 'fault schedule'),
+                ('[jobs]\ncodec = ffv1\nmodel = nosuch\n', '[jobs] model: there is no nosuch in ')]:
+            log = self.reload(daemon, text, 'stays as it was')
+            self.assertIn(says, log)
+            self.assertEqual(log.count('stays as it was'), 1)
+            self.assertNotIn('codec has changed', log)
+        os.unlink(self.path('vrtd.conf'))
+        daemon.process.send_signal(signal.SIGHUP)
+        while 'No such file' not in daemon.log_text():
+            time.sleep(0.01)
+        self.assertEqual(self.plan(daemon, source)['recipe']['codec'], 'h264')
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_reload_lets_more_jobs_run(self):
+        daemon = self.start({'cpu': {'threads': 1}, 'jobs': {'max_running': 1}})
+        source = clip(self.path('long.mp4'), frames=1000, size='160x120')
+        for i in (1, 2):
+            done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mp4'), source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        state = lambda i: json.loads(self.vrtctl(daemon, 'show', '--json', i).stdout)['state']
+        self.assertEqual(state(2), 'queued')
+        self.reload(daemon, '[cpu]\nthreads = 1\n[jobs]\nmax_running = 2\n', 'read again: 1')
+        self.assertEqual((state(1), state(2)), ('running', 'running'))
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_many_reloads(self):
+        """However they come, the last configuration is the one in force."""
+        daemon = self.start({'jobs': {'codec': 'h264'}})
+        source = clip(self.path('s.mkv'), frames=2)
+        for i in range(50):
+            self.configure(f'[jobs]\nhistory = {i + 1}\n' + ('codec = ffv1\n' if i == 49 else ''))
+            daemon.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.plan(daemon, source)['recipe']['codec'] != 'ffv1':
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+        daemon.process.send_signal(signal.SIGHUP)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_default_model_is_checked(self):
+        self.configure('[jobs]\nmodel = nosuch\n')
+        done = self.check_config()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f'there is no nosuch in {self.path("state")}/models', done.stderr)
+        with self.assertRaises(RuntimeError) as refused:
+            harness.Daemon(self.folder, {'jobs': {'model': 'nosuch'}})
+        self.assertIn('there is no nosuch', str(refused.exception))
+        os.makedirs(self.path('state/models'))
+        with open(self.path('state/models/nosuch.pth'), 'wb') as f:
+            f.write(b'not a checkpoint')
+        done = self.check_config()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('[jobs] model: ', done.stderr)
+        built_in = next(f for f in os.listdir(os.path.join(os.path.dirname(__file__), '..', '..',
+                                                           'models')) if 'safetensors' in f)
+        self.configure(f'[jobs]\nmodel = {built_in.split(".")[0]}\n')
+        self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
+
+    def test_notices(self):
+        """Ready, reloading, ready again, stopping: and time to stop is asked for."""
+        manager = self.manager()
+        daemon = self.watch(manager.start(self.folder, {'jobs': {'history': 5}}))
+        n = manager.wait_for(lambda n: n.get('READY') == '1')
+        self.reload(daemon, '[jobs]\nhistory = 6\n', 'read again: 1')
+        n = manager.wait_for(lambda n: n.get('RELOADING') == '1' and 'MONOTONIC_USEC' in n, n)
+        n = manager.wait_for(lambda n: n.get('READY') == '1', n)
+        self.reload(daemon, '[jobs]\nhistory = x\n', 'stays as it was')
+        n = manager.wait_for(lambda n: n.get('RELOADING') == '1', n)
+        n = manager.wait_for(lambda n: n.get('READY') == '1', n)
+        n = manager.wait_for(lambda n: 'is wrong' in n.get('STATUS', ''), n)
+        self.assertEqual(daemon.stop(), 0)
+        n = manager.wait_for(lambda n: n.get('STOPPING') == '1', n)
+        self.assertFalse([x for x in manager.notices if 'WATCHDOG' in x])
+
+    def test_watchdog(self):
+        manager = self.manager()
+        daemon = self.watch(manager.start(self.folder, WATCHDOG_USEC='200000'))
+        began, n = time.monotonic(), 0
+        for _ in range(10):
+            n = manager.wait_for(lambda n: n.get('WATCHDOG') == '1', n)
+        self.assertGreater(time.monotonic() - began, 0.5)
+        # A daemon that hangs says nothing any more.
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        n = len(manager.notices)
+        time.sleep(0.5)
+        self.assertEqual(len(manager.notices), n)
+        daemon.process.send_signal(signal.SIGCONT)
+        manager.wait_for(lambda n: n.get('WATCHDOG') == '1', n)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_stale_files_are_given_up(self):
+        manager = self.manager()
+        with open(self.path('kept'), 'w+b') as f:
+            for name in ('7i', '7o', 'nonsense'):
+                manager.store[name] = os.dup(f.fileno())
+        daemon = self.watch(manager.start(self.folder))
+        manager.wait_for_store(['7i', '7o'])
+        fds = f'/proc/{daemon.process.pid}/fd'
+        files = [os.readlink(f'{fds}/{n}') for n in os.listdir(fds)]
+        self.assertEqual(files.count(self.path('kept')), 2)
+        self.assertEqual(daemon.stop(), 0)
+
+
+if __name__ == '__main__':
+    harness.main()
