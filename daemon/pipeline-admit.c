@@ -19,7 +19,6 @@
  */
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -126,15 +125,11 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
  * meet. */
 static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_survey *survey)
 {
-    double *known = vrt_pool_fidelity(pipeline->pool,
-                                      vrt_network_checksum(pipeline->work->network), d);
+    const uint64_t checksum = vrt_network_checksum(pipeline->work->network);
 
-    memcpy(known, survey->fidelity_db, sizeof(survey->fidelity_db));
-    /* What shards told meanwhile is better founded. */
-    double *speed = vrt_pool_speed(pipeline->pool, vrt_network_checksum(pipeline->work->network),
-                                   d);
-    if (isnan(speed[survey->dtype]))
-        speed[survey->dtype] = survey->flops_per_s[survey->dtype];
+    vrt_pool_note_fidelity(pipeline->pool, checksum, d, survey->fidelity_db);
+    vrt_pool_note_trial(pipeline->pool, checksum, d, survey->dtype,
+                        survey->flops_per_s[survey->dtype]);
     pipeline->parts[d].is_surveyed = true;
     pipeline->parts[d].dtype = survey->dtype;
     pipeline->parts[d].size = survey->size;

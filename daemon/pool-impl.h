@@ -40,6 +40,7 @@ struct vrt_pool_measured {
     int speed_class;
     double fidelity_db[VRT_DTYPE_COUNT];
     double flops_per_s[VRT_DTYPE_COUNT];
+    double kept_flops_per_s[VRT_DTYPE_COUNT];       /* as the store has it */
 };
 
 struct vrt_pool {
@@ -89,6 +90,10 @@ void vrt_pool_device_ask(struct vrt_pool_device *device);
 /* What is due every tick: gives up one that hangs, asks one whose quarantine is over, frees what
  * it kept warm for too long. */
 void vrt_pool_device_tick(struct vrt_pool_device *device);
+
+/* Takes over what earlier starts measured of the devices there are. Return: 0; -errno, and `error`
+ * says why. */
+int vrt_pool_recall(struct vrt_pool *pool, struct vrt_error *error);
 
 /* Tells every job that a device came or went, or that time passed; or to stop. */
 void vrt_pool_tell_jobs(struct vrt_pool *pool, bool stop);

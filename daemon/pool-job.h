@@ -111,13 +111,21 @@ const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
 struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
                                            struct vrt_network *network);
 
-/* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT], to be
- * read and filled in; NAN where nobody measured it. It may move with the next call. */
-double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+/* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT]; NAN
+ * where nobody measured it. It may move with the next call. */
+const double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
 
 /* How fast such devices run a network in each precision, in operations of vrt_op_flops() a second
  * of whole shards: likewise. */
-double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+const double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+
+/* What is no NAN is known from now on, and at the next start. */
+void vrt_pool_note_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
+                            const double fidelity_db[VRT_DTYPE_COUNT]);
+
+/* What a trial found counts until shards tell more. */
+void vrt_pool_note_trial(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
+                         enum vrt_dtype dtype, double flops_per_s);
 
 /* Takes the time of a shard that device `d` returned into account there; `tile_flops` of one run
  * of the network. */

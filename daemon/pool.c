@@ -8,7 +8,6 @@
 #include "daemon/pool.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 #include "base/thread.h"
 #include "daemon/pool-impl.h"
 #include "daemon/sched.h"
-#include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "pool"
 
@@ -128,6 +126,8 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     r = open_registry(pool, error);
     if (!r)
         r = list_devices(pool, error);
+    if (!r)
+        r = vrt_pool_recall(pool, error);
     if (r)
         return vrt_fold(r);
     r = vrt_outbox_new(params->loop, &pool->outbox);
@@ -326,51 +326,6 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
         }
     }
     return network;
-}
-
-static struct vrt_pool_measured *find_measured(struct vrt_pool *pool, uint64_t network_checksum,
-                                               size_t d)
-{
-    size_t n = VRT_MIN(pool->n_measured, VRT_POOL_MEASURED_MAX);
-    int speed_class = pool->devices[d].speed_class;
-    struct vrt_pool_measured *measured;
-
-    for (size_t i = 0; i < n; i++)
-        if (pool->measured[i].network_checksum == network_checksum &&
-            pool->measured[i].speed_class == speed_class)
-            return &pool->measured[i];
-    measured = &pool->measured[pool->n_measured++ % VRT_POOL_MEASURED_MAX];
-    measured->network_checksum = network_checksum;
-    measured->speed_class = speed_class;
-    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
-        measured->fidelity_db[i] = measured->flops_per_s[i] = NAN;
-    return measured;
-}
-
-double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
-{
-    return find_measured(pool, network_checksum, d)->fidelity_db;
-}
-
-double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d)
-{
-    return find_measured(pool, network_checksum, d)->flops_per_s;
-}
-
-void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
-                         int64_t tile_flops)
-{
-    const struct vrt_kit_times *times = &task->times;
-    int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
-    double flops = vrt_speed_shard_flops(task->work, tile_flops, &task->frames);
-    double *known;
-
-    /* Op by op it is slower, and what was cut short says nothing. */
-    if (task->request != VRT_WORKER_RUN || task->task.outcome != VRT_TASK_DONE || task->by_ops ||
-        ns <= 0 || tile_flops <= 0)
-        return;
-    known = &vrt_pool_speed(pool, vrt_network_checksum(task->work->network), d)[task->dtype];
-    *known = vrt_sched_measure(*known > 0 ? *known : 0, flops * VRT_NS_PER_S / (double)ns);
 }
 
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool)

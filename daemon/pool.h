@@ -21,11 +21,13 @@
 
 struct uv_loop_s;
 struct vrt_pool;
+struct vrt_store;
 
 /* Zeros: defaults. What it points to needs to live only until vrt_pool_new() returns. */
 struct vrt_pool_params {
     struct uv_loop_s *loop;
     struct vrt_registry_params registry;
+    struct vrt_store *store;        /* of what was measured; goes after the pool; NULL: none */
     double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
     int64_t memory_limit_bytes;     /* that are ever held of a device; 0: no such limit */
     double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */

@@ -145,6 +145,8 @@ static bool is_timed(const struct vrt_worker_task *task)
 static void take_survey(struct vrt_profile *profile, const struct vrt_worker_task *task)
 {
     profile->found.survey = task->survey;
+    vrt_pool_note_fidelity(profile->pool, vrt_network_checksum(profile->work->network), profile->d,
+                           task->survey.fidelity_db);
     profile->work->grid = task->survey.size.grid;
     vrt_recipe_shorten(&profile->found.recipe, task->survey.size.frames);
     if (profile->work->rule.temporal)

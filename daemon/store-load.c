@@ -16,7 +16,7 @@
     "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed " \
     "FROM segments ORDER BY job, number"
 #define LAST_ID "SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'"
-#define MEASURES "SELECT network, device_class, what, value FROM measured"
+#define MEASURES "SELECT network, device_class, what, value FROM measured ORDER BY at"
 
 struct load {
     struct vrt_store_db *db;

@@ -51,7 +51,7 @@ struct vrt_store_measure {
     const char *network;            /* its checksum, as text */
     const char *device_class;       /* a text that is the same at the next start */
     const char *what;               /* "fidelity_db.f16", "flops_per_s.bf16", ... */
-    double value;
+    double value;                   /* not NAN */
 };
 
 /* What becomes of a write: `call` (NULL: nobody asks) is called on the loop exactly once, with 0 or
@@ -92,7 +92,7 @@ int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret
 int vrt_store_load(struct vrt_store *store, const struct vrt_store_reader *reader,
                    int64_t *ret_last_id, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Reads all that was measured, in no order. Before the first write. Return: 0; -errno, see
+/* Reads all that was measured, the oldest first. Before the first write. Return: 0; -errno, see
  * `error`. */
 int vrt_store_load_measures(struct vrt_store *store,
                             void (*measure)(void *ctx, const struct vrt_store_measure *measure),
