@@ -30,6 +30,7 @@ struct vrt_conf {
         char models_dir[VRT_CONF_PATH_BYTES];
         int log_level;                          /* enum vrt_log_level */
         int64_t stop_timeout;                   /* seconds for jobs to come to a good place */
+        char wall_clock[64];                    /* for tests: how wrong it is, base/clock.h */
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */

@@ -45,6 +45,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, models_dir, ""),
     WORD(daemon, log_level, log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
+    TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
     WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
