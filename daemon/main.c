@@ -83,7 +83,7 @@ static int claim_state(struct start *start, struct vrt_error *error)
     snprintf(what, sizeof(what), "the state folder %s", state_dir);
     r = vrt_claim_take(path, what, &start->state_claim, error);
     if (r == 0)
-        r = vrt_claim_empty_folder(start->state_fd, "spool", &start->spool_fd, error);
+        r = vrt_claim_folder_in(start->state_fd, "spool", &start->spool_fd, error);
     return vrt_fold(r);
 }
 
@@ -138,6 +138,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .reread_ctx = start,
         .models_dir = start->setup.models_dir,
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
+        .state_dir = start->setup.state_dir,
         .spool_fd = start->spool_fd,
         .keep = start->keep,
     }, error);
