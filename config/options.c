@@ -45,7 +45,6 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, models_dir, ""),
     WORD(daemon, log_level, log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
-    TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
     WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
@@ -57,7 +56,6 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, max_running, 1, 64, "2", LIVE),
     INT(jobs, max_queued, 1, 100000, "1000", LIVE),
     INT(jobs, history, 0, 100000, "1000", LIVE),
-    INT(jobs, history_days, 0, 36500, "90", LIVE),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn", LIVE),
     FRACTION(devices, memory_fraction, "0.9"),
@@ -67,6 +65,8 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(devices, fault, ""),
 
     TEXT(access, admin_group, "vrtd-admin", LIVE),
+    INT(access, max_jobs_per_user, 0, 100000, "0", LIVE),
+    BYTES(access, spool_per_user, "0", LIVE),
     TEXT(access, media_roots, ""),
 
     INT(cpu, devices, 1, 64, "1"),

@@ -10,12 +10,12 @@
 /* One user who holds something: there are few, so that a plain array serves. */
 struct user {
     uid_t uid;
-    int held[VRT_QUOTA_KIND_COUNT];
+    int64_t held[VRT_QUOTA_KIND_COUNT];
 };
 
 struct vrt_quota {
     struct vrt_quota_limit limits[VRT_QUOTA_KIND_COUNT];
-    int held[VRT_QUOTA_KIND_COUNT];         /* by all */
+    int64_t held[VRT_QUOTA_KIND_COUNT];     /* by all */
     struct user *users;
     size_t n_users, capacity;
 };
@@ -72,37 +72,59 @@ static struct user *add(struct vrt_quota *quota, uid_t uid)
     return &quota->users[quota->n_users++];
 }
 
-int vrt_quota_take(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+int vrt_quota_charge(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                     int64_t amount)
 {
     struct user *user = find(quota, uid);
 
-    if (user && user->held[kind] >= quota->limits[kind].per_uid)
-        return VRT_QUOTA_E_USER;
-    if (quota->held[kind] >= quota->limits[kind].all)
-        return VRT_QUOTA_E_ALL;
+    vrt_assert(amount > 0);
     if (!user)
         user = add(quota, uid);
     if (!user)
         return vrt_raise(-ENOMEM);
-    user->held[kind]++;
-    quota->held[kind]++;
+    user->held[kind] += amount;
+    quota->held[kind] += amount;
     return 0;
 }
 
-void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+int vrt_quota_take_amount(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                          int64_t amount)
+{
+    const struct vrt_quota_limit *limit = &quota->limits[kind];
+
+    /* What is held may be over a limit, and subtracting can't overflow. */
+    if (amount > limit->per_uid - vrt_quota_held(quota, kind, uid))
+        return VRT_QUOTA_E_USER;
+    if (amount > limit->all - quota->held[kind])
+        return VRT_QUOTA_E_ALL;
+    return vrt_fold(vrt_quota_charge(quota, kind, uid, amount));
+}
+
+int vrt_quota_take(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+{
+    return vrt_quota_take_amount(quota, kind, uid, 1);
+}
+
+void vrt_quota_give_amount(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                           int64_t amount)
 {
     struct user *user = find(quota, uid);
 
-    vrt_assert(user && user->held[kind] > 0);
-    user->held[kind]--;
-    quota->held[kind]--;
+    vrt_assert(user && amount > 0 && user->held[kind] >= amount);
+    user->held[kind] -= amount;
+    quota->held[kind] -= amount;
     for (int i = 0; i < VRT_QUOTA_KIND_COUNT; i++)
         if (user->held[i] > 0)
             return;
     *user = quota->users[--quota->n_users];
 }
 
-int vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
+{
+    vrt_quota_give_amount(quota, kind, uid, 1);
+}
+
+int64_t vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
 {
     const struct user *user = find(quota, uid);
 

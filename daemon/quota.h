@@ -11,6 +11,7 @@
  * Thread: the loop's.
  */
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -20,7 +21,10 @@ struct vrt_quota;
 
 enum vrt_quota_kind {
     VRT_QUOTA_CONNECTIONS,
+    VRT_QUOTA_STREAMS,          /* of events; each is a connection too */
+    VRT_QUOTA_UNREAD_BYTES,     /* of answers and streams, that their readers leave waiting */
     VRT_QUOTA_JOBS,             /* that wait or run; those that are over are limited by age */
+    VRT_QUOTA_SPOOL_BYTES,      /* of working files on the disk */
     VRT_QUOTA_KIND_COUNT,
 };
 
@@ -31,7 +35,7 @@ enum vrt_quota_outcome {
 };
 
 struct vrt_quota_limit {
-    int per_uid, all;           /* at least 1 */
+    int64_t per_uid, all;       /* at least 1; INT64_MAX: none */
 };
 
 /* Nobody holds anything. Return: 0, -ENOMEM. It is freed by vrt_quota_free(). */
@@ -51,7 +55,22 @@ int vrt_quota_take(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
 /* Gives back what vrt_quota_take() charged. */
 void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
 
+/* vrt_quota_take() of so many at a time, at least 1: all of them or none. */
+int vrt_quota_take_amount(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                          int64_t amount) VRT_MUST_CHECK;
+
+/* Gives back so many of those that were charged, however they were. */
+void vrt_quota_give_amount(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                           int64_t amount);
+
+/*
+ * Charges what is there already, such as the jobs of an earlier run of the daemon: it may pass the
+ * limits, and then nothing more is granted until enough was given back. Return: 0, -ENOMEM.
+ */
+int vrt_quota_charge(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
+                     int64_t amount) VRT_MUST_CHECK;
+
 /* How many `uid` holds. */
-int vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
+int64_t vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
 
 VRT_DEFINE_CLEANUP(struct vrt_quota, vrt_quota_free)

@@ -21,6 +21,7 @@ struct vrt_models;
 struct vrt_pool;
 struct vrt_profiling;
 struct vrt_queue;
+struct vrt_quota;
 
 struct vrt_api {
     struct uv_loop_s *loop;
@@ -30,6 +31,7 @@ struct vrt_api {
     struct vrt_events *events;
     struct vrt_listener *listener;
     struct vrt_access *access;
+    struct vrt_quota *quota;
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     int64_t started_ns, n_requests;

@@ -47,6 +47,7 @@ enum vrt_api_route_id {
     X(HTTP_URL_TOO_LONG,    "http.url_too_long",    414, "the URL is over the limit")           \
     X(HTTP_NOT_JSON,        "http.not_json",        415, "Content-Type isn't application/json") \
     X(HTTP_HEADER_TOO_LARGE, "http.header_too_large", 431, "the header is over the limit")      \
+    X(HTTP_TOO_MANY,        "http.too_many",        503, "too many connections or streams")     \
     X(ROUTE_NOT_FOUND,      "route.not_found",      404, "nothing is at this path")             \
     X(ROUTE_METHOD,         "route.method",         405, "this path has other methods")         \
     X(REQUEST_JSON,         "request.json",         400, "the body isn't well-formed JSON")     \
@@ -58,9 +59,6 @@ enum vrt_api_route_id {
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
-    X(JOB_NEEDS_INPUT,      "job.needs_input",      409, "the job's files must be given again") \
-    X(JOB_PARKED,           "job.parked",           503, "the job was put back into the queue") \
-    X(JOB_CRASH_LOOP,       "job.crash_loop",       500, "vrtd ended whenever it began the job") \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
     X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
@@ -88,8 +86,6 @@ enum vrt_api_route_id {
     X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
     X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
-    X(STORE_FULL,           "store.full",           507, "the disk of the daemon's state is full") \
-    X(STORE_FAILED,         "store.failed",         500, "the daemon's state can't be written") \
     X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(REMOTE_OFF,           "remote.off",           403, "vrtd isn't configured to do this")     \
@@ -129,8 +125,11 @@ enum vrt_api_error_index {
 #define VRT_API_IDLE_MAX_S 60           /* a connection between requests */
 
 /* Limits of what clients may make the daemon hold. */
-#define VRT_API_CONNECTIONS_MAX 256
-#define VRT_API_CONNECTIONS_PER_UID_MAX 64
+#define VRT_API_CONNECTIONS_MAX 1024
+#define VRT_API_CONNECTIONS_PER_UID_MAX 256
+#define VRT_API_STREAMS_PER_UID_MAX 64          /* of events, out of these */
+#define VRT_API_UNREAD_MAX_BYTES (128 * 1024 * 1024)    /* of answers and streams, of everybody */
+#define VRT_API_UNREAD_PER_UID_MAX_BYTES (32 * 1024 * 1024)
 #define VRT_API_RESPONSE_MAX_BYTES (16 * 1024 * 1024)   /* that wait for a reader; then: cut off */
 #define VRT_API_EVENT_QUEUE_MAX_BYTES (256 * 1024)      /* likewise, of a stream of events */
 #define VRT_API_LIST_MAX 500            /* jobs in one answer of GET /v1/jobs */
