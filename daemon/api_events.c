@@ -9,6 +9,10 @@
  * anybody reads. Each event is printed once, or for a job once with its names and once without,
  * however many readers there are.
  *
+ * What there is is told in pieces, in the order of the jobs' numbers, each when the one before is
+ * written: a thousand jobs for each of fifty readers who don't read would be much memory. A change
+ * of a job that a reader wasn't told of yet is not told: its turn comes.
+ *
  * A reader lives as long as its watch. One that is too slow is cut off by its connection, which
  * says so later, from the loop: a reader that was just written to is still there, and the lists
  * below can be walked. It ends here only where the job it asked for is over, with the daemon, or
@@ -30,12 +34,15 @@
 #include "daemon/job.h"
 #include "daemon/pool.h"
 #include "daemon/queue.h"
+#include "daemon/quota.h"
 #include "daemon/routes.h"
 #include "msg_event.h"
 #include "workers/device-request.h"
 
 #define VRT_LOG_TOPIC "events"
 
+#define JOBS_PER_PIECE 500          /* of which few may be worth telling */
+#define PIECE_BYTES (32 * 1024)
 #define TICK_MS 500     /* how often devices are looked at, and who needs a heartbeat */
 
 struct vrt_events {
@@ -53,6 +60,8 @@ struct reader {
     struct vrt_conn_watch watch;
     struct vrt_list link;
     int64_t job_id;                     /* the only job it wants to know of; 0: everything */
+    int64_t told_id;                    /* of everything: it was told of the jobs up to this one */
+    struct vrt_api *api;
     uid_t uid;
     bool is_admin;                      /* as it was when he began to read */
     uint64_t told_ms;                   /* when it was last sent something */
@@ -84,6 +93,7 @@ int vrt_events_new(struct uv_loop_s *loop, struct vrt_pool *pool, struct vrt_eve
 
 static void forget_reader(struct reader *reader)
 {
+    vrt_quota_give(reader->api->quota, VRT_QUOTA_STREAMS, reader->uid);
     vrt_list_remove(&reader->link);
     if (--reader->events->n_readers == 0)
         uv_timer_stop(&reader->events->tick);
@@ -134,7 +144,7 @@ void vrt_events_job(struct vrt_events *events, struct vrt_job *job)
     vrt_assert_thread(VRT_THREAD_LOOP);
     VRT_LIST_FOREACH(reader, &events->readers, link) {
         enum vrt_job_view view = view_of(reader, job);
-        if (reader->job_id && reader->job_id != job->info.id)
+        if (reader->job_id ? reader->job_id != job->info.id : reader->told_id < job->info.id)
             continue;
         if (!printed[view])
             print(VRT_EVENT_JOB, vrt_job_short_text(job, view), &texts[view]);
@@ -195,20 +205,37 @@ static void on_tick(uv_timer_t *timer)
     vrt_buf_done(&text);
 }
 
-/* What a reader of everything begins with: the jobs that aren't over, and the devices. */
-static void print_all(const struct vrt_api *api, const struct reader *reader,
-                      struct vrt_buf *text)
+static void print_devices(const struct vrt_api *api, struct vrt_buf *text)
 {
     struct vrt_device_snapshot device;
-    struct vrt_job *job;
 
     for (size_t i = 0; i < vrt_pool_n_devices(api->pool); i++) {
         vrt_pool_device(api->pool, i, &device);
         print_device(&device, text);
     }
-    VRT_LIST_FOREACH(job, &vrt_queue_jobs(api->queue)->all, link)
+}
+
+/* The next piece of what a reader of everything begins with: jobs that aren't over. */
+static void tell_more_jobs(struct vrt_conn_watch *watch)
+{
+    struct reader *reader = vrt_container_of(watch, struct reader, watch);
+    struct vrt_buf text = { .limit_bytes = 0 };
+    struct vrt_job *job = NULL;
+
+    if (reader->api->queue)
+        job = vrt_jobs_after(vrt_queue_jobs(reader->api->queue), reader->told_id);
+    for (int n = 0; job && n < JOBS_PER_PIECE && text.size_bytes < PIECE_BYTES; n++) {
         if (!vrt_job_state_is_final(job->info.state))
-            print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), text);
+            print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), &text);
+        reader->told_id = job->info.id;
+        job = vrt_jobs_behind(vrt_queue_jobs(reader->api->queue), job);
+    }
+    if (!job) {
+        reader->told_id = INT64_MAX;
+        watch->more = NULL;
+    }
+    send_text(reader, &text);
+    vrt_buf_done(&text);
 }
 
 /* The job that "job=12" asks for, NULL for "". Return: 0; -errno, and error says why. */
@@ -239,6 +266,35 @@ static int parse_query(const struct vrt_call *call, struct vrt_job **ret_job,
     return 0;
 }
 
+/* Return: 0; -errno, and error says why. */
+static int make_reader(const struct vrt_call *call, struct reader **ret_reader,
+                       struct vrt_error *error)
+{
+    const struct vrt_peer *peer = call->request->peer;
+    struct reader *reader = calloc(1, sizeof(*reader));
+
+    int r = reader ? vrt_quota_take(call->api->quota, VRT_QUOTA_STREAMS, peer->uid) :
+            vrt_raise(-ENOMEM);
+    if (r != 0)
+        free(reader);
+    if (r > 0)
+        return vrt_refuse(error, vrt_raise(-EDQUOT), VRT_E(HTTP_TOO_MANY),
+                          "as many streams of events are open as are allowed%s: close some",
+                          r == VRT_QUOTA_E_USER ? " to one user" : "");
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "subscribing");
+    *reader = (struct reader){
+        .events = call->api->events,
+        .api = call->api,
+        .watch.gone = on_gone,
+        .uid = peer->uid,
+        .is_admin = vrt_access_is_admin(call->api->access, peer),
+    };
+    vrt_list_init(&reader->link);
+    *ret_reader = reader;
+    return 0;
+}
+
 void vrt_api_events(const struct vrt_call *call)
 {
     struct vrt_events *events = call->api->events;
@@ -248,8 +304,8 @@ void vrt_api_events(const struct vrt_call *call)
     struct vrt_job *job;
 
     int r = parse_query(call, &job, &error);
-    if (r == 0 && !(reader = calloc(1, sizeof(*reader))))
-        r = vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "subscribing");
+    if (r == 0)
+        r = make_reader(call, &reader, &error);
     if (r < 0) {
         vrt_conn_refuse(call->conn, &error);
         return;
@@ -257,12 +313,7 @@ void vrt_api_events(const struct vrt_call *call)
     /* What the new reader begins with, the others are told now: there is one record of what is
      * known, for all of them. */
     tell_devices(events);
-    reader->events = events;
-    reader->watch.gone = on_gone;
     reader->job_id = job ? job->info.id : 0;
-    reader->uid = call->request->peer->uid;
-    reader->is_admin = vrt_access_is_admin(call->api->access, call->request->peer);
-    vrt_list_init(&reader->link);
     vrt_list_append(&events->readers, &reader->link);
     if (events->n_readers++ == 0)
         uv_timer_start(&events->tick, on_tick, TICK_MS, TICK_MS);
@@ -270,7 +321,8 @@ void vrt_api_events(const struct vrt_call *call)
     if (job)
         print(VRT_EVENT_JOB, vrt_job_short_text(job, view_of(reader, job)), &text);
     else
-        print_all(call->api, reader, &text);
+        print_devices(call->api, &text);
+    reader->watch.more = job ? NULL : tell_more_jobs;
     vrt_conn_stream_start(call->conn, &reader->watch, text.data, text.size_bytes);
     vrt_buf_done(&text);
     if (!reader->watch.conn)        /* HEAD */

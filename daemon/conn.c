@@ -1,80 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * The loop has two entries, on_poll() and on_timer(). on_poll() runs work(), which reads, parses
- * and writes until it would have to wait. What routes and events do only changes the state, appends
- * to `out` and calls arm(), which tells the loop what is waited for now; writing is left to work().
- * So a client that vanishes is never noticed under a route's feet, and a route may answer from
- * within work() or hours later, by the same functions.
- *
- *     READING --request--> ANSWERING --reply--> READING, or FLUSHING where it was the last
- *     ANSWERING --stream--> STREAMING --end--> FLUSHING --all written--> DRAINING --> CLOSED
- *     STREAMING --a reader too slow--> DOOMED --timer--> CLOSED
- *     anything --vanished, or doesn't read--> CLOSED; a request out of time is refused first
- *
- * One timer is enough, because a connection waits for one thing at a time: see arm_timer().
- * The memory goes when both libuv handles are closed, a while after vrt_conn_close(): whoever is
- * on the stack may still look at the state, and finds CLOSED.
- */
+/* The connection's life on the loop: reading, writing, time. Its answers: conn-answer.c. */
 
-#include "daemon/conn.h"
+#include "daemon/conn-impl.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "api.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "msg_job.h"
 
 #define VRT_LOG_TOPIC "conn"
 
-#define READ_BYTES 4096
-#define READS_PER_TURN 4                    /* then it is the other connections' turn */
+#define READS_PER_TURN 4                    /* then it is the other connections' turn; */
+#define REQUESTS_PER_TURN 1                 /* so it is after so many requests */
 #define DRAIN_MAX_BYTES (4 * 1024 * 1024)   /* far more than a body may have, refused or not */
 #define FINISH_MS 500                       /* how long one who doesn't read delays the end */
-
-enum state {
-    READING,        /* a request is arriving, or none is */
-    ANSWERING,      /* its route will answer */
-    STREAMING,
-    FLUSHING,       /* the last answer is being written */
-    DRAINING,       /* it is out; what still comes is thrown away, so that the client reads it */
-    DOOMED,         /* to be closed by the timer, from the loop */
-    CLOSED,
-};
-
-/* What the timer is for. */
-enum wait { NOTHING, IDLE, REQUEST, STALL, DRAIN };
-
-struct vrt_conn {
-    struct vrt_conn_params params;
-    uv_poll_t poll;
-    uv_timer_t timer;
-    int n_handles;                          /* not closed yet */
-    int fd;
-    int events;                             /* that poll was started for */
-    enum state state;
-    enum wait wait;
-    struct vrt_http http;
-    struct vrt_peer_files files;
-    char in[READ_BYTES];                    /* in_used to in_size is not parsed yet */
-    size_t in_used, in_size;
-    struct vrt_buf out;
-    size_t out_sent;
-    size_t start_bytes;                     /* of `out`, what a stream began with */
-    size_t drained_bytes;
-    struct vrt_conn_watch *watch;
-    bool working;                           /* in work(): not to be entered again */
-    bool half_closed;                       /* the client will send no more */
-    bool head_only;                         /* the request was HEAD */
-    bool finishing;                         /* the timer closes it, whatever it waits for */
-    bool progress;                          /* something was written since the timer started */
-};
 
 void vrt_conn_limits_init(struct vrt_conn_limits *limits)
 {
@@ -106,8 +52,7 @@ static void on_handle_closed(uv_handle_t *handle)
     params.closed(params.ctx);
 }
 
-/* The watch is over. Return: it, or NULL. */
-static struct vrt_conn_watch *take_watch(struct vrt_conn *conn)
+struct vrt_conn_watch *vrt_conn_take_watch(struct vrt_conn *conn)
 {
     struct vrt_conn_watch *watch = VRT_STEAL(conn->watch);
 
@@ -116,25 +61,34 @@ static struct vrt_conn_watch *take_watch(struct vrt_conn *conn)
     return watch;
 }
 
+bool vrt_conn_charge(struct vrt_conn *conn)
+{
+    int64_t waiting = (int64_t)vrt_conn_waiting(conn);
+    int64_t more = waiting - conn->charged_bytes;
+
+    if (more != 0 && !conn->params.charge(conn->params.ctx, more))
+        return false;
+    conn->charged_bytes = waiting;
+    return true;
+}
+
 void vrt_conn_close(struct vrt_conn *conn)
 {
-    if (conn->state == CLOSED)
+    if (conn->state == VRT_CONN_CLOSED)
         return;
-    conn->state = CLOSED;
+    conn->state = VRT_CONN_CLOSED;
     /* Before close(fd): the number may be another file's at once, and epoll must not know it. */
     uv_close((uv_handle_t *)&conn->poll, on_handle_closed);
     uv_close((uv_handle_t *)&conn->timer, on_handle_closed);
     vrt_peer_files_done(&conn->files);
     close(conn->fd);
+    vrt_buf_consume(&conn->out, conn->out.size_bytes);
+    conn->out_sent = 0;
+    vrt_conn_charge(conn);
     /* Last: it may free what the watch is part of. */
-    struct vrt_conn_watch *watch = take_watch(conn);
+    struct vrt_conn_watch *watch = vrt_conn_take_watch(conn);
     if (watch)
         watch->gone(watch);
-}
-
-static size_t out_waiting(const struct vrt_conn *conn)
-{
-    return conn->out.size_bytes - conn->out_sent;
 }
 
 static void consume_sent(struct vrt_conn *conn)
@@ -146,12 +100,13 @@ static void consume_sent(struct vrt_conn *conn)
 /* Writes what waits, as far as the socket takes it. Return: whether nothing waits any more. */
 static bool flush(struct vrt_conn *conn)
 {
-    while (out_waiting(conn) > 0) {
-        ssize_t n = send(conn->fd, conn->out.data + conn->out_sent, out_waiting(conn),
+    while (vrt_conn_waiting(conn) > 0) {
+        ssize_t n = send(conn->fd, conn->out.data + conn->out_sent, vrt_conn_waiting(conn),
                          MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN && errno != EINTR) {
             vrt_log_debug("client vanished before it had its answer: %s", strerror(errno));
             vrt_conn_close(conn);
+            return false;
         }
         if (n < 0 && errno == EINTR)
             continue;
@@ -160,10 +115,10 @@ static bool flush(struct vrt_conn *conn)
         conn->out_sent += (size_t)n;
         conn->progress = true;
     }
-    if (out_waiting(conn) > 0) {
+    if (vrt_conn_waiting(conn) > 0) {
         /* A stream may never be read to its end: what was sent goes, now and then. What stays is
          * moved, but it is less than what went: a byte's share of that is bounded. */
-        if (conn->out_sent > out_waiting(conn))
+        if (conn->out_sent > vrt_conn_waiting(conn))
             consume_sent(conn);
         return false;
     }
@@ -184,7 +139,7 @@ static void dispatch(struct vrt_conn *conn)
         .files = &conn->files,
     };
 
-    conn->state = ANSWERING;
+    conn->state = VRT_CONN_ANSWERING;
     conn->head_only = strcmp(method, "HEAD") == 0;
     if (conn->head_only)
         request.method = "GET";
@@ -192,10 +147,11 @@ static void dispatch(struct vrt_conn *conn)
     vrt_log_debug("%s %s from uid %d", method, request.path, (int)request.peer->uid);
     conn->params.request(conn->params.ctx, conn, &request);
     /* A route that did neither would leave its client without an answer for ever. */
-    vrt_assert(conn->state != ANSWERING || conn->watch);
+    vrt_assert(conn->state != VRT_CONN_ANSWERING || conn->watch);
 }
 
-static void parse(struct vrt_conn *conn)
+/* Return: whether that was a whole request. */
+static bool parse(struct vrt_conn *conn)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     size_t used = 0;
@@ -212,6 +168,7 @@ static void parse(struct vrt_conn *conn)
         if (vrt_buf_append(&conn->out, go_on, sizeof(go_on) - 1) < 0)
             vrt_conn_close(conn);
     }
+    return outcome == VRT_HTTP_REQUEST;
 }
 
 /* Refuses what was just read because of the open files that came with it, or should have not. */
@@ -271,7 +228,7 @@ static bool receive_rest(struct vrt_conn *conn)
     struct vrt_peer_files files = { .n = 0 };
 
     /* It came in one piece with the subscription. */
-    if (conn->state == STREAMING && conn->in_used < conn->in_size) {
+    if (conn->state == VRT_CONN_STREAMING && conn->in_used < conn->in_size) {
         vrt_conn_close(conn);
         return false;
     }
@@ -280,12 +237,12 @@ static bool receive_rest(struct vrt_conn *conn)
     vrt_peer_files_done(&files);
     if (n == -EAGAIN || n == -EINTR)
         return false;
-    if (n == 0 && conn->state == STREAMING) {
+    if (n == 0 && conn->state == VRT_CONN_STREAMING) {
         notice_end(conn);
         return false;
     }
     conn->drained_bytes += n > 0 ? (size_t)n : 0;
-    if (n > 0 && conn->state == DRAINING && conn->drained_bytes <= DRAIN_MAX_BYTES)
+    if (n > 0 && conn->state == VRT_CONN_DRAINING && conn->drained_bytes <= DRAIN_MAX_BYTES)
         return true;
     vrt_conn_close(conn);
     return false;
@@ -293,18 +250,39 @@ static bool receive_rest(struct vrt_conn *conn)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
+/* Whether there is more of a request that was read already. */
+static bool is_postponed(const struct vrt_conn *conn)
+{
+    return conn->state == VRT_CONN_READING && conn->in_used < conn->in_size;
+}
+
+/* Whether a stream has more to say than was to be written at a time. */
+static bool wants_more(const struct vrt_conn *conn)
+{
+    return conn->state == VRT_CONN_STREAMING && conn->watch && conn->watch->more;
+}
+
+/* Return: true. */
+static bool say_more(struct vrt_conn *conn)
+{
+    conn->watch->more(conn->watch);
+    return true;
+}
+
 /* While something waits to be written nothing is read: that is what bounds a connection's memory,
  * and what slows a client down that asks without listening. */
 static void arm_poll(struct vrt_conn *conn)
 {
-    bool blocked = out_waiting(conn) > 0;
-    int events = blocked ? UV_WRITABLE : 0;
+    bool blocked = vrt_conn_waiting(conn) > 0;
+    /* Of what was read already the kernel tells nothing more: that it could write, it does, as
+     * soon as the others had their turn. */
+    int events = blocked || is_postponed(conn) || wants_more(conn) ? UV_WRITABLE : 0;
 
-    if ((conn->state == READING || conn->state == DRAINING) && !blocked)
+    if ((conn->state == VRT_CONN_READING || conn->state == VRT_CONN_DRAINING) && !blocked)
         events |= UV_READABLE;
-    if (conn->state == ANSWERING && !conn->half_closed)
+    if (conn->state == VRT_CONN_ANSWERING && !conn->half_closed)
         events |= UV_DISCONNECT;
-    if (conn->state == STREAMING && !conn->half_closed)
+    if (conn->state == VRT_CONN_STREAMING && !conn->half_closed)
         events |= UV_READABLE | UV_DISCONNECT;
     if (events == conn->events)
         return;
@@ -321,7 +299,7 @@ static void on_timer(uv_timer_t *timer)
     struct vrt_conn *conn = timer->data;
     struct vrt_error error = { .id = NULL };
 
-    if (conn->wait != REQUEST) {
+    if (conn->wait != VRT_WAIT_REQUEST) {
         vrt_conn_close(conn);
         return;
     }
@@ -331,39 +309,38 @@ static void on_timer(uv_timer_t *timer)
 }
 
 /* A deadline runs from when the wait began, and goes on over whatever arrives meanwhile: a request
- * must be complete in time, however busily it trickles. Only STALL begins anew with each byte that
- * the client takes: a large answer may be read slowly, but not held. */
+ * must be complete in time, however busily it trickles. Only the wait for a reader begins anew with
+ * each byte that he takes: a large answer may be read slowly, but not held. */
 static void arm_timer(struct vrt_conn *conn)
 {
     const struct vrt_conn_limits *limits = conn->params.limits;
     const int limits_ms[] = {
-        [IDLE] = limits->idle_ms,
-        [REQUEST] = limits->request_ms,
-        [STALL] = limits->stall_ms,
-        [DRAIN] = limits->drain_ms,
+        [VRT_WAIT_IDLE] = limits->idle_ms,
+        [VRT_WAIT_REQUEST] = limits->request_ms,
+        [VRT_WAIT_STALL] = limits->stall_ms,
+        [VRT_WAIT_DRAIN] = limits->drain_ms,
     };
-    enum wait wait = NOTHING;
+    enum vrt_conn_wait wait = VRT_WAIT_NOTHING;
 
-    if (out_waiting(conn) > 0)
-        wait = STALL;
-    else if (conn->state == DRAINING)
-        wait = DRAIN;
-    else if (conn->state == READING)
-        wait = conn->http.begun || conn->files.n > 0 ? REQUEST : IDLE;
-    if (wait == conn->wait && !(wait == STALL && conn->progress))
+    if (vrt_conn_waiting(conn) > 0)
+        wait = VRT_WAIT_STALL;
+    else if (conn->state == VRT_CONN_DRAINING)
+        wait = VRT_WAIT_DRAIN;
+    else if (conn->state == VRT_CONN_READING)
+        wait = conn->http.begun || conn->files.n > 0 ? VRT_WAIT_REQUEST : VRT_WAIT_IDLE;
+    if (wait == conn->wait && !(wait == VRT_WAIT_STALL && conn->progress))
         return;
     conn->wait = wait;
     conn->progress = false;
-    if (wait == NOTHING)
+    if (wait == VRT_WAIT_NOTHING)
         uv_timer_stop(&conn->timer);
     else
         uv_timer_start(&conn->timer, on_timer, (uint64_t)limits_ms[wait], 0);
 }
 
-/* Tells the loop what the connection waits for now. */
-static void arm(struct vrt_conn *conn)
+void vrt_conn_arm(struct vrt_conn *conn)
 {
-    if (conn->working || conn->state == DOOMED || conn->state == CLOSED)
+    if (conn->working || conn->state == VRT_CONN_DOOMED || conn->state == VRT_CONN_CLOSED)
         return;
     arm_poll(conn);
     if (!conn->finishing)
@@ -378,41 +355,62 @@ static void begin_draining(struct vrt_conn *conn)
         vrt_conn_close(conn);
         return;
     }
-    conn->state = DRAINING;
+    conn->state = VRT_CONN_DRAINING;
 }
 
 /* Goes on as far as it can without waiting. Only the loop calls it, no route and no answer. */
 static void work(struct vrt_conn *conn)
 {
-    int n_reads = 0;
+    const struct vrt_conn_params *params = &conn->params;
+    int64_t start_ns = vrt_clock_now_ns();
+    int n_reads = 0, n_requests = 0;
 
     conn->working = true;
-    while (conn->state < DOOMED && flush(conn)) {
-        if (conn->state == FLUSHING)
-            begin_draining(conn);
-        else if (conn->state == READING && conn->in_used < conn->in_size)
-            parse(conn);
-        else if (conn->state == ANSWERING || n_reads++ == READS_PER_TURN)
+    while (conn->state < VRT_CONN_DOOMED && flush(conn)) {
+        bool has_work = is_postponed(conn) || wants_more(conn);
+        if (has_work && (n_requests == REQUESTS_PER_TURN || !params->may_go_on(params->ctx)))
             break;
-        else if (conn->state == READING ? !receive_request(conn) : !receive_rest(conn))
+        if (conn->state == VRT_CONN_FLUSHING)
+            begin_draining(conn);
+        else if (is_postponed(conn))
+            n_requests += parse(conn);
+        else if (wants_more(conn))
+            n_requests += say_more(conn);
+        else if (conn->state == VRT_CONN_ANSWERING || n_reads++ == READS_PER_TURN)
+            break;
+        else if (conn->state == VRT_CONN_READING ? !receive_request(conn) : !receive_rest(conn))
             break;
     }
     conn->working = false;
-    arm(conn);
+    if (conn->state < VRT_CONN_DOOMED && !vrt_conn_charge(conn)) {
+        vrt_log_info("uid %d leaves too much unread: a connection of his is closed",
+                     (int)params->peer->uid);
+        vrt_conn_close(conn);
+    }
+    params->spent(params->ctx, vrt_clock_now_ns() - start_ns);
+    vrt_conn_arm(conn);
+}
+
+void vrt_conn_doom(struct vrt_conn *conn)
+{
+    conn->state = VRT_CONN_DOOMED;
+    uv_poll_stop(&conn->poll);
+    conn->wait = VRT_WAIT_STALL;
+    uv_timer_start(&conn->timer, on_timer, 0, 0);
 }
 
 void vrt_conn_finish(struct vrt_conn *conn)
 {
-    if (conn->state >= DOOMED || out_waiting(conn) == 0) {
+    if (conn->state >= VRT_CONN_DOOMED || vrt_conn_waiting(conn) == 0) {
         vrt_conn_close(conn);
         return;
     }
     conn->finishing = true;
-    conn->state = FLUSHING;
-    conn->wait = STALL;
+    conn->state = VRT_CONN_FLUSHING;
+    conn->wait = VRT_WAIT_STALL;
     uv_timer_start(&conn->timer, on_timer, FINISH_MS, 0);
-    arm(conn);
-    struct vrt_conn_watch *watch = take_watch(conn);
+    vrt_conn_arm(conn);
+    struct vrt_conn_watch *watch = vrt_conn_take_watch(conn);
     if (watch)
         watch->gone(watch);
 }
@@ -427,7 +425,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     }
     if (events & UV_DISCONNECT)
         notice_end(conn);
-    if (conn->state != CLOSED)
+    if (conn->state != VRT_CONN_CLOSED)
         work(conn);
 }
 
@@ -448,111 +446,7 @@ int vrt_conn_new(int fd, const struct vrt_conn_params *params, struct vrt_conn *
     conn->fd = VRT_STEAL_FD(socket_fd);
     conn->out.limit_bytes = params->limits->response_bytes + VRT_RESPONSE_HEAD_MAX_BYTES;
     vrt_http_init(&conn->http, &params->limits->http);
-    arm(conn);
+    vrt_conn_arm(conn);
     *ret_conn = VRT_STEAL(conn);
     return 0;
-}
-
-/* Answers what is arriving or was dispatched; afterwards comes the next request, or the end. */
-static void answer(struct vrt_conn *conn, const struct vrt_response *response, bool keep_alive)
-{
-    if (conn->state == CLOSED)
-        return;
-    take_watch(conn);
-    vrt_peer_files_done(&conn->files);
-    int r = vrt_response_print(response, keep_alive, !conn->head_only, &conn->out);
-    if (r < 0) {
-        vrt_log_warning("an answer of %zu bytes could not be sent: %s", response->body_bytes,
-                        strerror(-r));
-        vrt_conn_close(conn);
-        return;
-    }
-    conn->head_only = false;
-    /* The next request has a time of its own, even where it waits for the same thing. */
-    conn->wait = NOTHING;
-    conn->state = keep_alive ? READING : FLUSHING;
-    if (keep_alive)
-        vrt_http_next(&conn->http);
-    arm(conn);
-}
-
-void vrt_conn_reply(struct vrt_conn *conn, const struct vrt_response *response)
-{
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_assert(conn->state == ANSWERING);
-    answer(conn, response, conn->http.keep_alive);
-}
-
-void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error)
-{
-    struct vrt_buf body = { .limit_bytes = 0 };
-
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    /* Refused while it was still arriving, nobody knows where the next request begins: then this
-     * answer is the last. */
-    if (vrt_error_print(error, &body) < 0)
-        vrt_conn_close(conn);
-    else
-        answer(conn, &(struct vrt_response){
-            .status = vrt_api_error_status(error->id),
-            .body = body.data,
-            .body_bytes = body.size_bytes,
-        }, conn->state == ANSWERING && conn->http.keep_alive);
-    vrt_buf_done(&body);
-}
-
-void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
-{
-    vrt_assert(conn->state == ANSWERING && !conn->watch);
-    conn->watch = watch;
-    watch->conn = conn;
-}
-
-void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
-                           size_t size)
-{
-    static const char head[] =
-        "HTTP/1.1 200 OK\r\n"
-        "Cache-Control: no-store\r\n"
-        "Connection: close\r\n"
-        "Content-Type: text/event-stream\r\n"
-        "\r\n";
-
-    vrt_conn_watch(conn, watch);
-    vrt_peer_files_done(&conn->files);
-    conn->state = STREAMING;
-    conn->start_bytes = sizeof(head) - 1 + (conn->head_only ? 0 : size);
-    vrt_conn_stream_write(conn, head, sizeof(head) - 1);
-    if (conn->head_only)
-        vrt_conn_stream_end(conn);
-    else
-        vrt_conn_stream_write(conn, start, size);
-}
-
-void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size)
-{
-    size_t limit = conn->params.limits->stream_bytes + conn->start_bytes;
-
-    if (conn->state != STREAMING)
-        return;
-    if (size <= limit && out_waiting(conn) <= limit - size &&
-        vrt_buf_append(&conn->out, data, size) == 0) {
-        arm(conn);
-        return;
-    }
-    vrt_log_info("a reader of events was cut off: it left %zu bytes unread", out_waiting(conn));
-    /* Not closed here: `gone` would free the reader under whoever is writing to it just now. */
-    conn->state = DOOMED;
-    uv_poll_stop(&conn->poll);
-    conn->wait = STALL;
-    uv_timer_start(&conn->timer, on_timer, 0, 0);
-}
-
-void vrt_conn_stream_end(struct vrt_conn *conn)
-{
-    if (conn->state != STREAMING)
-        return;
-    take_watch(conn);
-    conn->state = FLUSHING;
-    arm(conn);
 }

@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -57,6 +58,9 @@ struct vrt_conn_watch {
     struct vrt_conn *conn;          /* NULL: answered, or gone */
     /* The client vanished before that. Called by the loop, or from within vrt_conn_close(). */
     void (*gone)(struct vrt_conn_watch *watch);
+    /* Of a stream, may be NULL: all that it said is written, and it may say more, a piece at a
+     * time. It sets itself to NULL when it has nothing more. */
+    void (*more)(struct vrt_conn_watch *watch);
 };
 
 struct vrt_conn_params {
@@ -66,6 +70,11 @@ struct vrt_conn_params {
     const struct vrt_conn_limits *limits;
     /* A request is complete: it must be answered, watched or made a stream before it returns. */
     void (*request)(void *ctx, struct vrt_conn *conn, const struct vrt_request *request);
+    /* Whether its user may have more of the loop's time in this turn; what he was given of it. */
+    bool (*may_go_on)(void *ctx);
+    void (*spent)(void *ctx, int64_t spent_ns);
+    /* So many more bytes wait for him (negative: less). Return: whether they may. */
+    bool (*charge)(void *ctx, int64_t n_bytes);
     /* Nothing of the connection is left; called once, not from within vrt_conn_new(). */
     void (*closed)(void *ctx);
     void *ctx;

@@ -14,11 +14,13 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/fair.h"
 #include "daemon/quota.h"
 
 #define VRT_LOG_TOPIC "listener"
 
 #define ACCEPTS_PER_TURN 16
+#define USER_NS_PER_TURN (4 * 1000 * 1000)      /* of the loop's time; then the others' */
 #define RETRY_MS 200            /* when the process has no descriptor left for a connection */
 #define SAY_MS 10000            /* how often it is said that clients are turned away */
 
@@ -38,6 +40,8 @@ struct vrt_listener {
     int fd;
     struct vrt_list clients;    /* of struct client.link */
     size_t n_clients;
+    struct vrt_fair fair;       /* a turn is a millisecond of the loop's clock: it stands still
+                                   within one */
     uint64_t said_ms;           /* when it was last said that clients are turned away; 0: never */
     void (*stopped)(void *ctx); /* not NULL: it is stopping */
     void *stopped_ctx;
@@ -82,6 +86,35 @@ static void on_request(void *ctx, struct vrt_conn *conn, const struct vrt_reques
     const struct vrt_listener_params *params = &client->listener->params;
 
     params->request(params->ctx, conn, request);
+}
+
+static bool may_go_on(void *ctx)
+{
+    const struct client *client = ctx;
+    const struct vrt_listener *listener = client->listener;
+
+    return vrt_fair_may(&listener->fair, uv_now(listener->params.loop), client->peer.uid,
+                        USER_NS_PER_TURN);
+}
+
+static void on_spent(void *ctx, int64_t spent_ns)
+{
+    const struct client *client = ctx;
+    struct vrt_listener *listener = client->listener;
+
+    vrt_fair_spend(&listener->fair, uv_now(listener->params.loop), client->peer.uid, spent_ns);
+}
+
+static bool on_charge(void *ctx, int64_t n_bytes)
+{
+    const struct client *client = ctx;
+    struct vrt_quota *quota = client->listener->params.quota;
+
+    if (n_bytes > 0)
+        return vrt_quota_take_amount(quota, VRT_QUOTA_UNREAD_BYTES, client->peer.uid,
+                                     n_bytes) == 0;
+    vrt_quota_give_amount(quota, VRT_QUOTA_UNREAD_BYTES, client->peer.uid, -n_bytes);
+    return true;
 }
 
 /* Tells a client that there is no room, as far as the socket takes it, and closes. */
@@ -129,6 +162,9 @@ static int admit(struct vrt_listener *listener, int fd)
         .peer = &client->peer,
         .limits = &listener->params.limits,
         .request = on_request,
+        .may_go_on = may_go_on,
+        .spent = on_spent,
+        .charge = on_charge,
         .closed = on_conn_closed,
         .ctx = client,
     }, &client->conn);

@@ -191,7 +191,10 @@ struct http_play *http_play_start(const struct vrt_conn_limits *limits,
                                   struct vrt_quota_limit conns)
 {
     struct http_play *play = calloc(1, sizeof(*play));
-    const struct vrt_quota_limit quotas[VRT_QUOTA_KIND_COUNT] = { conns, { 1, 1 } };
+    const struct vrt_quota_limit quotas[VRT_QUOTA_KIND_COUNT] = {
+        [VRT_QUOTA_CONNECTIONS] = conns,
+        [VRT_QUOTA_UNREAD_BYTES] = { HTTP_PLAY_UNREAD_BYTES, HTTP_PLAY_UNREAD_BYTES },
+    };
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
     expect_true(play != NULL);
@@ -231,6 +234,7 @@ void http_play_stop(struct http_play *play)
     if (!play->halted)
         http_play_halt(play);
     expect_int(vrt_quota_held(play->quota, VRT_QUOTA_CONNECTIONS, getuid()), 0);
+    expect_int(vrt_quota_held(play->quota, VRT_QUOTA_UNREAD_BYTES, getuid()), 0);
     vrt_quota_free(play->quota);
     expect_int(uv_loop_close(&play->loop), 0);
     for (int i = 0; i < play->n_kept; i++)

@@ -20,6 +20,8 @@
 #include "daemon/conn.h"
 #include "daemon/quota.h"
 
+#define HTTP_PLAY_UNREAD_BYTES (4 << 20)       /* that may wait for a user */
+
 struct http_play;
 
 /* Starts the server; it ends the test if that fails. */

@@ -266,9 +266,62 @@ static void test_pages(void)
     play_stop(&play);
 }
 
+/* More jobs than are told at a time, also to one who reads late; then a change of the first. */
+static void test_long_start(void)
+{
+    enum { N = 150 };
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    char wanted[32], *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= N; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    int fd = play_subscribe(&play, "/v1/events");
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
+    for (int i = 1; i <= N; i++) {
+        expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+        snprintf(wanted, sizeof(wanted), "{\"id\":%d,", i);
+        expect_contains(play_answer, wanted);
+    }
+    snprintf(wanted, sizeof(wanted), "/v1/jobs/%d", N);
+    expect_int(play_ask(&play, "DELETE", wanted, "", &body), 200);
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+    expect_contains(play_answer, "\"state\":\"cancelled\"");
+    close(fd);
+    vrt_buf_done(&stream);
+    play_stop(&play);
+}
+
+/* One user gets so many streams, and another one's aren't fewer for it. */
+static void test_streams_limit(void)
+{
+    struct play play;
+    int fds[VRT_API_STREAMS_PER_UID_MAX];
+    char *body;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        fds[i] = play_subscribe(&play, "/v1/events");
+    expect_int(play_ask(&play, "GET", "/v1/events", "", &body), 503);
+    expect_contains(body, "http.too_many");
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    close(fds[0]);
+    /* The daemon notices the end by the loop. */
+    for (int i = 0; i < 1000 && play_ask(&play, "HEAD", "/v1/events", "", &body) == 503; i++)
+        usleep(1000);
+    fds[0] = play_subscribe(&play, "/v1/events");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    play_stop(&play);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
+        { "long-start", test_long_start },
+        { "streams-limit", test_streams_limit },
         { "events", test_events },
         { "profile", test_profile },
         { "routes", test_routes },

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -404,6 +405,89 @@ static void test_stall(void)
     http_play_stop(play);
 }
 
+/* Nor more of it than a user may leave waiting, on however many connections. */
+static void test_unread(void)
+{
+    struct http_play *play = start();
+    int fds[16], n_closed = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
+        fds[i] = http_play_connect(play);
+        send_text(fds[i], LARGE);
+    }
+    for (int i = 0; i < 500 && n_closed < 8; i++) {
+        n_closed = 0;
+        sleep_ms(10);
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++) {
+            struct pollfd end = { .fd = fds[k] };
+            n_closed += poll(&end, 1, 0) == 1 && (end.revents & POLLHUP);
+        }
+    }
+    /* Of each the socket takes a part, and the rest waits. */
+    expect_true(n_closed >= 8 && n_closed <= 12);
+    int fd = http_play_connect(play);
+    send_text(fd, ECHO);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    close(fd);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    http_play_stop(play);
+}
+
+/* Many requests at once, which are answered one in a turn of the loop, and one from elsewhere. */
+static void test_turns(void)
+{
+    enum { N = 40 };
+    struct http_play *play = start();
+    int greedy = http_play_connect(play), other = http_play_connect(play);
+    struct pollfd answers[] = { { .fd = greedy, .events = POLLIN },
+                                { .fd = other, .events = POLLIN } };
+
+    for (int i = 0; i < N; i++)
+        send_text(greedy, ECHO);
+    send_text(other, ECHO);
+    expect_int(http_client_read(other, buffer, sizeof(buffer)), 200);
+    for (int i = 0; i < N; i++)
+        expect_int(http_client_read(greedy, buffer, sizeof(buffer)), 200);
+    expect_int(poll(answers, 2, 0), 0);
+    close(greedy);
+    close(other);
+    http_play_stop(play);
+}
+
+/* Without a descriptor for it a client waits; the daemon sleeps meanwhile. */
+static void test_no_descriptors(void)
+{
+    struct http_play *play = start();
+    struct rlimit before, none;
+    struct timespec start, end;
+    int fd = http_play_connect(play);
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    send_text(fd, ECHO);
+    expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
+    expect_int(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    /* Room for this end of the connection, and none for the other. */
+    none.rlim_cur = (rlim_t)next + 1;
+    close(next);
+    expect_int(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int waiting = http_play_connect(play);
+    expect_int(waiting, next);
+    send_text(waiting, ECHO);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+    sleep_ms(500);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    expect_true((end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000 < 100);
+    struct pollfd answer = { .fd = waiting, .events = POLLIN };
+    expect_int(poll(&answer, 1, 0), 0);
+    expect_int(setrlimit(RLIMIT_NOFILE, &before), 0);
+    expect_int(http_client_read(waiting, buffer, sizeof(buffer)), 200);
+    close(waiting);
+    close(fd);
+    http_play_stop(play);
+}
+
 static void test_quota(void)
 {
     struct vrt_conn_limits limits;
@@ -494,6 +578,9 @@ int main(int argc, char **argv)
         { "parts", test_parts },
         { "pipelining", test_pipelining },
         { "limits", test_limits },
+        { "unread", test_unread },
+        { "turns", test_turns },
+        { "no-descriptors", test_no_descriptors },
         { "large-body", test_large_body },
         { "expect-continue", test_expect_continue },
         { "slow", test_slow },
