@@ -181,9 +181,10 @@ static int parse_letters(struct parsing *p, const char *word)
     return 0;
 }
 
+/* A negative number is an operand: no option is a digit. */
 static bool is_option(const char *word)
 {
-    return word[0] == '-' && word[1];
+    return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
 static int parse_option(struct parsing *p, const char *word)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "client/conn.h"
 
 void vrt_cli_complain(const char *what, const struct vrt_error *error)
@@ -73,4 +74,17 @@ long long vrt_cli_job_id(const struct vrt_cli *cli, int i)
                vrt_printable(text, printable, sizeof(printable)));
     vrt_cli_complain(NULL, &error);
     return 0;
+}
+
+int vrt_cli_job_ids(const struct vrt_cli *cli, int n, long long **ret_ids)
+{
+    VRT_CLEANUP(vrt_freep) long long *ids = calloc((size_t)n + 1, sizeof(*ids));
+
+    for (int i = 0; ids && i < n; i++) {
+        ids[i] = vrt_cli_job_id(cli, i);
+        if (!ids[i])
+            return VRT_EXIT_USAGE;
+    }
+    *ret_ids = VRT_STEAL(ids);
+    return *ret_ids ? VRT_EXIT_OK : VRT_EXIT_FAILED;
 }

@@ -79,8 +79,9 @@ struct vrt_command {
 };
 
 extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
-    vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_cancel,
-    vrt_command_devices, vrt_command_models, vrt_command_profile, vrt_command_version;
+    vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_pause, vrt_command_resume,
+    vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_devices,
+    vrt_command_models, vrt_command_profile, vrt_command_version;
 
 /* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
 void vrt_cli_complain(const char *what, const struct vrt_error *error);
@@ -96,3 +97,9 @@ int vrt_cli_print_json(const struct json_t *json);
 
 /* The job's number that operand `i` is, or complains and returns 0. */
 long long vrt_cli_job_id(const struct vrt_cli *cli, int i);
+
+/*
+ * The numbers that the first n operands are, or complains.
+ * Return: VRT_EXIT_OK, *ret_ids is the caller's (not NULL); another enum vrt_exit.
+ */
+int vrt_cli_job_ids(const struct vrt_cli *cli, int n, long long **ret_ids);

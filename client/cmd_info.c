@@ -190,6 +190,32 @@ static int get_status(struct vrt_cli *cli, json_t **ret_json, struct vrt_status_
     return 0;
 }
 
+/* The states that jobs are seldom in are named only where some are. */
+static void print_counts(const struct vrt_status_jobs *jobs)
+{
+    const struct {
+        const char *state;
+        int64_t n;
+        bool always;
+    } counts[] = {
+        { "running", jobs->running, true },
+        { "fetching", jobs->fetching },
+        { "queued", jobs->queued, true },
+        { "paused", jobs->paused },
+        { "needs_input", jobs->needs_input },
+        { "disk_full", jobs->disk_full },
+        { "done", jobs->done, true },
+        { "failed", jobs->failed, true },
+        { "cancelled", jobs->cancelled, true },
+    };
+
+    printf("jobs:");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(counts); i++)
+        if (counts[i].always || counts[i].n > 0)
+            printf("%s %" PRId64 " %s", i ? "," : "", counts[i].n, counts[i].state);
+    putchar('\n');
+}
+
 static void print_status(const struct vrt_status_report *s)
 {
     char text[VRT_API_WORD_BYTES], uptime[64];
@@ -197,9 +223,7 @@ static void print_status(const struct vrt_status_report *s)
     printf("vrtd %s, process %" PRId64 ", up for %s\n",
            vrt_printable(s->version, text, sizeof(text)), s->pid,
            vrt_format_duration(s->uptime_s, uptime, sizeof(uptime)));
-    printf("jobs: %" PRId64 " running, %" PRId64 " queued, %" PRId64 " done, %" PRId64 " failed, %"
-           PRId64 " cancelled\n", s->jobs.running, s->jobs.queued, s->jobs.done, s->jobs.failed,
-           s->jobs.cancelled);
+    print_counts(&s->jobs);
     for (size_t i = 0; i < s->n_devices; i++)
         printf("%s%s %s", i == 0 ? "devices: " : ", ",
                vrt_printable(s->devices[i].name, text, sizeof(text)),

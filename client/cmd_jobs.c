@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vrtctl list, watch, wait, cancel. */
+/* vrtctl list, watch, wait. */
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,6 +10,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/format.h"
+#include "client/progress.h"
 #include "client/screen.h"
 #include "client/table.h"
 #include "client/watch.h"
@@ -27,6 +28,15 @@ static const struct vrt_column columns[] = {
     { NULL, VRT_ALIGN_LEFT },
 };
 
+/* What is printed when all pages were read. */
+struct listing {
+    struct vrt_table table;
+    struct vrt_buf notes;
+    int n_notes;
+};
+
+#define NOTES_MAX 10            /* below a table; more are counted */
+
 static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
 {
     char id[32], done[32], fps[32], elapsed[32], left[32];
@@ -42,7 +52,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
         running ? vrt_format_duration(job->eta_s, left, sizeof(left)) : "-",
         vrt_printable(job->model.name, model, sizeof(model)),
-        vrt_printable(job->input_name, input, sizeof(input)),
+        vrt_progress_name(job, input, sizeof(input)),
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cells); i++) {
@@ -53,8 +63,22 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
     return 0;
 }
 
+/* The line for each job that doesn't go on by itself is printed below the table, where a narrow
+ * terminal doesn't cut the cure. */
+static int add_note(const struct vrt_job_info *job, struct listing *listing)
+{
+    char state[VRT_API_TEXT_BYTES];
+
+    if (job->state != VRT_JOB_NEEDS_INPUT && job->state != VRT_JOB_DISK_FULL)
+        return 0;
+    if (listing->n_notes++ >= NOTES_MAX)
+        return 0;
+    return vrt_fold(vrt_buf_printf(&listing->notes, "job %" PRId64 ": %s\n", job->id,
+                                   vrt_progress_state(job, state, sizeof(state))));
+}
+
 /* Jobs of the answer, as JSON or as rows. Return: 0; VRT_CONN_E_*; -errno. */
-static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_table *table,
+static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct listing *listing,
                      struct vrt_error *error)
 {
     const json_t *jobs = json_object_get(json, "jobs");
@@ -70,7 +94,9 @@ static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_t
         }
         if (vrt_job_info_decode(json_array_get(jobs, i), &job, error) < 0)
             return VRT_CONN_E_BROKEN;
-        int r = add_row(table, &job);
+        int r = add_row(&listing->table, &job);
+        if (r == 0)
+            r = add_note(&job, listing);
         vrt_job_info_done(&job);
         if (r < 0)
             return vrt_refuse_errno(error, r, "listing jobs");
@@ -92,30 +118,47 @@ static int take_next(const json_t *json, long long *after, struct vrt_error *err
     return 0;
 }
 
+static int print_listing(const struct vrt_cli *cli, const struct listing *listing)
+{
+    if (cli->args.json)
+        return 0;
+    if (!cli->args.all && listing->table.n_cells == 0) {
+        puts("no job is waiting or running; vrtctl list --all shows those that are over");
+        return 0;
+    }
+    int r = vrt_screen_print_table(&listing->table);
+    if (r == 0 && listing->n_notes > 0)
+        fputs(listing->notes.data, stdout);
+    if (r == 0 && listing->n_notes > NOTES_MAX)
+        printf("and %d more like these\n", listing->n_notes - NOTES_MAX);
+    return vrt_fold(r);
+}
+
 /* Page by page: a history may be long. */
 static int run_list(struct vrt_cli *cli)
 {
-    struct vrt_table table;
+    struct listing listing = { .notes = { 0 } };
     struct vrt_error error = { 0 };
     long long after = 0;
     int r;
 
-    vrt_table_init(&table, columns);
+    vrt_table_init(&listing.table, columns);
     do {
         json_t *json = NULL;
         r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs?active=%s&after=%lld",
                          cli->args.all ? "false" : "true", after);
         if (r == 0)
-            r = take_jobs(cli, json, &table, &error);
+            r = take_jobs(cli, json, &listing, &error);
         if (r == 0)
             r = take_next(json, &after, &error);
         json_decref(json);
     } while (r == 0 && after > 0);
-    if (r == 0 && !cli->args.json && !cli->args.all && table.n_cells == 0)
-        puts("no job is waiting or running; vrtctl list --all shows those that are over");
-    else if (r == 0 && !cli->args.json)
-        r = vrt_screen_print_table(&table);
-    vrt_table_done(&table);
+    if (r == 0)
+        r = print_listing(cli, &listing);
+    vrt_table_done(&listing.table);
+    vrt_buf_done(&listing.notes);
+    if (r < 0)
+        vrt_refuse_errno(&error, r, "listing jobs");
     return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
 }
 
@@ -127,29 +170,16 @@ static const struct vrt_option list_options[] = {
 };
 #undef A
 
-/* The operands' numbers. Return: VRT_EXIT_OK, *ret_ids is the caller's (NULL without operands). */
-static int read_ids(const struct vrt_cli *cli, long long **ret_ids)
-{
-    VRT_CLEANUP(vrt_freep) long long *ids = calloc((size_t)cli->args.n_operands + 1, sizeof(*ids));
-
-    for (int i = 0; ids && i < cli->args.n_operands; i++) {
-        ids[i] = vrt_cli_job_id(cli, i);
-        if (!ids[i])
-            return VRT_EXIT_USAGE;
-    }
-    *ret_ids = VRT_STEAL(ids);
-    return *ret_ids ? VRT_EXIT_OK : VRT_EXIT_FAILED;
-}
-
 static int watch(struct vrt_cli *cli, bool quiet)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = NULL;
 
-    int exit = read_ids(cli, &ids);
+    int exit = vrt_cli_job_ids(cli, cli->args.n_operands, &ids);
     const struct vrt_watch_params params = {
         .ids = ids,
         .n_ids = (size_t)cli->args.n_operands,
         .quiet = quiet,
+        .say_how_to_cancel = quiet,
     };
     return exit == VRT_EXIT_OK ? vrt_watch(cli, &params) : exit;
 }
@@ -162,43 +192,6 @@ static int run_watch(struct vrt_cli *cli)
 static int run_wait(struct vrt_cli *cli)
 {
     return watch(cli, true);
-}
-
-/* Return: enum vrt_exit; everything was said. */
-static int cancel(struct vrt_cli *cli, long long id)
-{
-    struct vrt_job_info job;
-    struct vrt_error error = { 0 };
-    char path[64], name[VRT_API_NAME_BYTES];
-    json_t *json = NULL;
-    int exit = VRT_EXIT_OK;
-
-    snprintf(path, sizeof(path), "/v1/jobs/%lld", id);
-    const struct vrt_request request = { .method = "DELETE", .path = path };
-    int r = vrt_conn_request(cli->conn, &request, &json, &error);
-    if (r == 0 && vrt_job_info_decode(json, &job, &error) < 0)
-        r = VRT_CONN_E_BROKEN;
-    if (r == 0 && cli->args.json)
-        exit = vrt_cli_print_json(json);
-    else if (r == 0)
-        printf("job %lld (%s) %s\n", id, vrt_printable(job.input_name, name, sizeof(name)),
-               job.state == VRT_JOB_CANCELLED ? "was cancelled" : "is being cancelled");
-    if (r == 0)
-        vrt_job_info_done(&job);
-    json_decref(json);
-    return r ? vrt_cli_fail(NULL, r, &error) : exit;
-}
-
-static int run_cancel(struct vrt_cli *cli)
-{
-    VRT_CLEANUP(vrt_freep) long long *ids = NULL;
-
-    int exit = read_ids(cli, &ids);
-    for (int i = 0; ids && i < cli->args.n_operands && exit != VRT_EXIT_UNREACHABLE; i++) {
-        int one = cancel(cli, ids[i]);
-        exit = one != VRT_EXIT_OK ? one : exit;
-    }
-    return exit;
 }
 
 const struct vrt_command vrt_command_list = {
@@ -224,13 +217,4 @@ const struct vrt_command vrt_command_wait = {
     .min_operands = 1,
     .max_operands = 10000,
     .run = run_wait,
-};
-
-const struct vrt_command vrt_command_cancel = {
-    .name = "cancel",
-    .operands = "ID...",
-    .summary = "cancel jobs",
-    .min_operands = 1,
-    .max_operands = 10000,
-    .run = run_cancel,
 };

@@ -18,19 +18,32 @@ struct text {
 
 #define PRINTABLE(text, buffer) vrt_printable((text), (buffer).data, sizeof((buffer).data))
 
+struct path {
+    char data[VRT_API_PATH_BYTES];
+};
+
+/* Where the file is, or else what it is called; "-" where nobody but its owner may know. */
+static const char *path_or_name(const char *path, const char *name, struct path *buffer)
+{
+    const char *text = path[0] ? path : name[0] ? name : "-";
+
+    return vrt_printable(text, buffer->data, sizeof(buffer->data));
+}
+
 static void show_files(const struct vrt_job_info *job)
 {
     const struct vrt_job_video *v = &job->video;
-    struct text name, codec, format, number[2];
+    struct text codec, format, number[2];
+    struct path path;
 
-    printf("  Input      %s", PRINTABLE(job->input_name, name));
+    printf("  Input      %s", path_or_name(job->input_path, job->input_name, &path));
     if (job->has_video)
         printf("\n             %" PRId64 "x%" PRId64 ", %s fps, %s, %s%s%s", v->width, v->height,
                vrt_format_rate(v->fps, number[0].data, sizeof(number[0].data)),
                vrt_format_duration(v->duration_s, number[1].data, sizeof(number[1].data)),
                PRINTABLE(v->codec, codec), v->pixel_format[0] ? " " : "",
                PRINTABLE(v->pixel_format, format));
-    printf("\n  Output     %s", PRINTABLE(job->output_name, name));
+    printf("\n  Output     %s", path_or_name(job->output_path, job->output_name, &path));
     if (job->has_video && v->output_width > 0)
         printf("\n             %" PRId64 "x%" PRId64, v->output_width, v->output_height);
     putchar('\n');
@@ -38,9 +51,10 @@ static void show_files(const struct vrt_job_info *job)
 
 static void show_model(const struct vrt_job_info *job)
 {
-    struct text name, architecture, checksum;
+    struct text architecture, checksum;
+    struct path path;
 
-    printf("  Model      %s", PRINTABLE(job->model.name, name));
+    printf("  Model      %s", path_or_name(job->model_path, job->model.name, &path));
     if (job->model.scale > 0)
         printf("\n             %s x%" PRId64, PRINTABLE(job->model.architecture, architecture),
                job->model.scale);
@@ -82,6 +96,10 @@ static void show_progress(const struct vrt_job_info *job)
     if (job->state == VRT_JOB_RUNNING)
         printf(", %s left", vrt_format_duration(job->eta_s, left.data, sizeof(left.data)));
     putchar('\n');
+    if (job->segments_done > 0 || job->n_starts > 1)
+        printf("  Stored     %" PRId64 " %s of the result; begun %" PRId64 " %s\n",
+               job->segments_done, job->segments_done == 1 ? "segment" : "segments",
+               job->n_starts, job->n_starts == 1 ? "time" : "times");
 }
 
 static void show_stages(const struct vrt_job_info *job)
@@ -161,6 +179,26 @@ static void show_recipe(const struct vrt_job_info *job)
            job->reproducible ? "; reproducible" : "");
 }
 
+/* What a user can do about a job that doesn't go on by itself. */
+static void show_next(const struct vrt_job_info *job)
+{
+    static const struct {
+        int state;
+        const char *verb, *what;
+    } cures[] = {
+        { VRT_JOB_PAUSED, "resume", "goes on" },
+        { VRT_JOB_NEEDS_INPUT, "resume", "gives its files again" },
+        { VRT_JOB_DISK_FULL, "resume", "tries at once whether there is room" },
+        { VRT_JOB_FAILED, "retry", "tries again, from where it got to" },
+        { VRT_JOB_CANCELLED, "retry", "tries again, from where it got to" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)
+        if (cures[i].state == job->state)
+            printf("  Next       vrtctl %s %" PRId64 " %s\n", cures[i].verb, job->id,
+                   cures[i].what);
+}
+
 static void show_job(const struct vrt_job_info *job)
 {
     struct text sentence;
@@ -168,10 +206,14 @@ static void show_job(const struct vrt_job_info *job)
     printf("Job %" PRId64 ": %s\n", job->id, vrt_name_of(vrt_job_state_names, job->state));
     if (job->has_error)
         printf("  Error      %s\n", PRINTABLE(job->error.message, sentence));
+    show_next(job);
     show_files(job);
     show_model(job);
-    printf("  Requested  device %s, priority %" PRId64 "\n", PRINTABLE(job->device, sentence),
+    printf("  Requested  device %s, priority %" PRId64, PRINTABLE(job->device, sentence),
            job->priority);
+    if (job->owner[0])
+        printf(", by %s", PRINTABLE(job->owner, sentence));
+    putchar('\n');
     show_progress(job);
     show_stages(job);
     show_devices(job);

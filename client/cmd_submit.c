@@ -3,8 +3,9 @@
  * vrtctl submit: opens the files, hands them over, and follows the jobs if asked to.
  *
  * Each FILE is a request by itself. One that is refused doesn't hold up the others, but a daemon
- * that cannot be reached ends it all. Our descriptors are closed once the request is answered:
- * the daemon has its own copies.
+ * that cannot be reached, or takes no more jobs, ends it all. Our descriptors are closed once the
+ * request is answered: the daemon has its own copies. One that was restarted without them is given
+ * them again, as long as we follow the job.
  */
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/files.h"
+#include "client/handover.h"
 #include "client/plan.h"
 #include "client/watch.h"
 
@@ -72,8 +74,10 @@ struct submission {
 };
 
 struct submissions {
+    struct vrt_cli *cli;
     struct submission *items;
     size_t n_items;
+    bool full;                  /* the daemon takes no more for now */
 };
 
 /* What is open while one request is made. */
@@ -157,9 +161,14 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
         q->output.fd = 1;
     vrt_file_name(input, q->input.name, sizeof(q->input.name));
     vrt_file_name(output, q->output.name, sizeof(q->output.name));
+    /* Not to be opened by the daemon, but to be known when the files must be given again. */
+    vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
+    if (!args->dry_run)
+        vrt_file_absolute(output, q->output.path, sizeof(q->output.path));
     if (o->model.fd >= 0) {
         q->model.fd = o->output.fd >= 0 ? 2 : 1;
         vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
+        vrt_file_absolute(args->model, q->model.path, sizeof(q->model.path));
     } else if (args->model) {
         r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
     }
@@ -239,9 +248,16 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
     return r;
 }
 
-/* Submits one file. Return: enum vrt_exit; everything was said. */
-static int submit_one(struct vrt_cli *cli, const char *input, struct submission *s)
+/* Whether what was refused would be refused for every other file just as well. */
+static bool is_full(const struct vrt_error *error)
 {
+    return strcmp(error->id, VRT_E(JOB_QUEUE_FULL)) == 0;
+}
+
+/* Submits one file. Return: enum vrt_exit; everything was said. */
+static int submit_one(struct submissions *all, const char *input, struct submission *s)
+{
+    struct vrt_cli *cli = all->cli;
     struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
     struct vrt_job_request q;
     struct vrt_error error = { 0 };
@@ -266,6 +282,7 @@ static int submit_one(struct vrt_cli *cli, const char *input, struct submission 
     if (!r)
         return VRT_EXIT_OK;
     vrt_file_remove_created(s->output, &s->file);
+    all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
     return vrt_cli_fail(about_the_file ? vrt_file_name(input, name, sizeof(name)) : NULL, r,
                         &error);
@@ -281,6 +298,35 @@ static void tidy_output(void *context, const struct vrt_job_info *job)
             vrt_file_remove_created(s->items[i].output, &s->items[i].file);
 }
 
+/* The daemon was restarted and has the job's files no more: here they are. */
+static bool give_again(void *context, const struct vrt_job_info *job)
+{
+    struct submissions *s = context;
+    const struct vrt_args *args = &s->cli->args;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    size_t i = 0;
+    int r;
+
+    while (i < s->n_items && s->items[i].id != job->id)
+        i++;
+    if (i == s->n_items)
+        return false;
+    bool model_is_file = args->model && vrt_file_is_model_path(args->model);
+    r = vrt_handover_send(s->cli, &(struct vrt_handover){
+        .id = job->id,
+        .verb = "resume",
+        .input = args->operands[i],
+        .output = s->items[i].output,
+        .model = model_is_file ? args->model : NULL,
+        .overwrite = args->overwrite,
+    }, &json, &error);
+    json_decref(json);
+    if (r)
+        vrt_cli_complain(NULL, &error);
+    return r == 0;
+}
+
 static int follow(struct vrt_cli *cli, struct submissions *s)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = calloc(s->n_items, sizeof(*ids));
@@ -288,6 +334,7 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
         .ids = ids,
         .say_how_to_cancel = true,
         .on_end = tidy_output,
+        .on_needs_input = give_again,
         .context = s,
     };
 
@@ -338,18 +385,33 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     return VRT_EXIT_FAILED;
 }
 
+/* Of many files some may find no room: which ones, so that they can be submitted later. */
+static void say_rest(const struct submissions *s, size_t n_left)
+{
+    const char *first = s->cli->args.operands[s->n_items - n_left];
+    struct vrt_error error = { 0 };
+    char name[VRT_API_NAME_BYTES];
+
+    vrt_refuse(&error, -EAGAIN, "client.rest",
+               "%zu %s not submitted, from %s on; submit them when there is room", n_left,
+               n_left == 1 ? "file was" : "files were", vrt_file_name(first, name, sizeof(name)));
+    vrt_cli_complain(NULL, &error);
+}
+
 static int run(struct vrt_cli *cli)
 {
-    struct submissions s = { 0 };
+    struct submissions s = { .cli = cli };
+    size_t n = 0;
 
     int exit = prepare(cli, &s);
-    for (size_t i = 0; exit != VRT_EXIT_USAGE && i < s.n_items; i++) {
-        int one = submit_one(cli, cli->args.operands[i], &s.items[i]);
+    while (exit != VRT_EXIT_USAGE && n < s.n_items && exit != VRT_EXIT_UNREACHABLE && !s.full) {
+        int one = submit_one(&s, cli->args.operands[n], &s.items[n]);
         if (one != VRT_EXIT_OK)
             exit = one;
-        if (one == VRT_EXIT_UNREACHABLE)
-            break;
+        n++;
     }
+    if (s.full && n < s.n_items)
+        say_rest(&s, s.n_items - n);
     if (cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
         int followed = follow(cli, &s);
         exit = followed != VRT_EXIT_OK ? followed : exit;

@@ -12,6 +12,7 @@ struct vrt_conn {
     int64_t timeout_s;
     bool curl_ready;
     CURL *easy;
+    const volatile sig_atomic_t *interrupt;     /* set by a signal; NULL: by none */
 };
 
 /* Makes `easy` anew: what every request to the daemon has in common. `path` has its query. */

@@ -93,6 +93,11 @@ struct vrt_conn *vrt_conn_free(struct vrt_conn *conn)
     return NULL;
 }
 
+void vrt_conn_set_interrupt(struct vrt_conn *conn, const volatile sig_atomic_t *flag)
+{
+    conn->interrupt = flag;
+}
+
 const char *vrt_conn_path(const struct vrt_conn *conn)
 {
     return conn->printable;
@@ -132,6 +137,8 @@ int vrt_conn_curl_failed(const struct vrt_conn *conn, CURL *easy, CURLcode code,
         return vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                           "vrtd at %s closed the connection before its answer was complete",
                           conn->printable);
+    case CURLE_ABORTED_BY_CALLBACK:
+        return vrt_refuse(error, VRT_CONN_E_INTERRUPTED, "client.interrupted", "interrupted");
     default:
         return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "what answers at %s is not vrtd: %s", conn->printable,
@@ -211,6 +218,16 @@ static size_t take_answer(char *data, size_t size, size_t n, void *context)
     return r < 0 ? 0 : size * n;
 }
 
+/* Asked by curl every now and then: not 0 ends the request. */
+static int look_up(void *context, curl_off_t total, curl_off_t now, curl_off_t upload_total,
+                   curl_off_t upload_now)
+{
+    const struct vrt_conn *conn = context;
+
+    (void)total, (void)now, (void)upload_total, (void)upload_now;
+    return conn->interrupt && *conn->interrupt;
+}
+
 /* Sends and receives. Return: curl's code. */
 static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
 {
@@ -223,6 +240,9 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
                      request->takes_long ? 0L : (long)conn->timeout_s);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
+    curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(easy, CURLOPT_XFERINFODATA, conn);
     if (request->n_fds > 0) {
         vrt_assert(request->n_fds <= VRT_API_DESCRIPTORS_MAX);
         /* A connection that is open already would not pass through open_socket(). */
@@ -248,6 +268,15 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
     return code;
 }
 
+/* The daemon's id as one that lasts; a newer daemon's may be none of ours. */
+static const char *known_id(const char *id)
+{
+    for (int i = 0; i < VRT_API_ERROR_COUNT; i++)
+        if (strcmp(vrt_api_errors[i].id, id) == 0)
+            return vrt_api_errors[i].id;
+    return VRT_CONN_REFUSED_ID;
+}
+
 int vrt_conn_refused(const struct vrt_conn *conn, long status, const struct vrt_buf *answer,
                      struct vrt_error *error)
 {
@@ -264,8 +293,9 @@ int vrt_conn_refused(const struct vrt_conn *conn, long status, const struct vrt_
                           "what answers at %s is not vrtd: status %ld without its reason",
                           conn->printable, status);
     vrt_error_set_field(error, said.field);
-    r = strcmp(said.id, VRT_E(JOB_NOT_FOUND)) == 0 ? VRT_CONN_E_NOT_FOUND : VRT_CONN_E_REFUSED;
-    return vrt_refuse(error, r, "client.refused", "%s",
+    r = strcmp(said.id, VRT_E(JOB_NOT_FOUND)) == 0 ? VRT_CONN_E_NOT_FOUND :
+        strcmp(said.id, VRT_E(SHUTTING_DOWN)) == 0 ? VRT_CONN_E_UNREACHABLE : VRT_CONN_E_REFUSED;
+    return vrt_refuse(error, r, known_id(said.id), "%s",
                       vrt_printable(said.message, message, sizeof(message)));
 }
 

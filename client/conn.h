@@ -8,6 +8,7 @@
  * it isn't 0, error holds a sentence with the cure. Nothing that the daemon answers is trusted.
  */
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,10 +25,13 @@ struct vrt_stream;
 enum vrt_conn_outcome {
     VRT_CONN_E_REFUSED = 1,     /* the daemon said no: error has its sentence */
     VRT_CONN_E_NOT_FOUND,       /* likewise: no job has this number */
-    VRT_CONN_E_UNREACHABLE,     /* nobody listens, or may not be talked to, or went away */
+    VRT_CONN_E_UNREACHABLE,     /* nobody listens, or may not be talked to, or goes away */
     VRT_CONN_E_BROKEN,          /* something answers, but not as vrtd does */
     VRT_CONN_E_INTERRUPTED,     /* by the user */
 };
+
+/* error->id of a refusal: one of api.h, or this where the daemon's is unknown. */
+#define VRT_CONN_REFUSED_ID "client.refused"
 
 /* error->id where an answer is none of vrtd's; otherwise it is that of the decoder's refusal. */
 #define VRT_CONN_BROKEN_ID "client.broken"
@@ -51,6 +55,12 @@ int vrt_conn_new(const char *socket_path, int64_t timeout_s, struct vrt_conn **r
 
 /* Return: NULL. */
 struct vrt_conn *vrt_conn_free(struct vrt_conn *conn);
+
+/*
+ * From when on *flag isn't 0, nothing is waited for any more, within about a second:
+ * VRT_CONN_E_INTERRUPTED. NULL: nothing ends a request but its time.
+ */
+void vrt_conn_set_interrupt(struct vrt_conn *conn, const volatile sig_atomic_t *flag);
 
 /* The socket's path, printable. */
 const char *vrt_conn_path(const struct vrt_conn *conn);

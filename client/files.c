@@ -22,6 +22,7 @@
 
 #define NAME_BYTES 200
 #define OUTPUT_MODE 0666        /* less the umask */
+#define UNFINISHED_BYTES 4096   /* that the daemon writes last */
 
 void vrt_file_close(struct vrt_file *file)
 {
@@ -124,6 +125,52 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
         return refuse(path, "this is the same file as the input", error);
     *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, created };
     return 0;
+}
+
+/* Whether all there is of its beginning is 0, as in a result that isn't complete. */
+static bool is_unfinished(int fd)
+{
+    char beginning[UNFINISHED_BYTES];
+
+    ssize_t n = pread(fd, beginning, sizeof(beginning), 0);
+    for (ssize_t i = 0; i < n; i++)
+        if (beginning[i])
+            return false;
+    return n >= 0;
+}
+
+int vrt_file_open_output_again(const char *path, bool overwrite, const struct vrt_file *input,
+                               struct vrt_file *ret_file, struct vrt_error *error)
+{
+    struct vrt_file file = VRT_FILE_NONE;
+
+    int r = vrt_file_open_output(path, true, input, &file, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (!overwrite && !is_unfinished(file.fd)) {
+        vrt_file_close(&file);
+        return refuse(path, "this file holds something by now; replace it with --overwrite, or "
+                            "name another with --output", error);
+    }
+    *ret_file = file;
+    return 0;
+}
+
+const char *vrt_file_absolute(const char *path, char *buffer, int size)
+{
+    VRT_CLEANUP(vrt_freep) char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    VRT_CLEANUP(vrt_freep) char *whole = NULL, *shown = NULL;
+
+    buffer[0] = '\0';
+    if ((path[0] != '/' && !folder) ||
+        asprintf(&whole, "%s%s%s", folder ? folder : "", folder ? "/" : "", path) < 0)
+        return buffer;
+    size_t n = strlen(whole) + 1;
+    shown = malloc(n + 4);
+    if (shown && n <= (size_t)size &&
+        strcmp(vrt_printable(whole, shown, (int)n + 4), whole) == 0)
+        memcpy(buffer, whole, n);
+    return buffer;
 }
 
 int vrt_file_check_output(const char *path, bool overwrite, const struct vrt_file *input,

@@ -43,6 +43,20 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
 int vrt_file_check_output(const char *path, bool overwrite, const struct vrt_file *input,
                           struct vrt_error *error);
 
+/*
+ * Opens the file for the result of a job that goes on: also where it is there already, as long as
+ * it holds nothing, or only a part of a result that was being written, whose beginning comes last.
+ * Return: 0; -errno.
+ */
+int vrt_file_open_output_again(const char *path, bool overwrite, const struct vrt_file *input,
+                               struct vrt_file *ret_file, struct vrt_error *error);
+
+/*
+ * The path from the root on, for somebody who stands in another folder. Return: buffer; "" where
+ * it doesn't fit, or cannot be said in UTF-8 without control characters.
+ */
+const char *vrt_file_absolute(const char *path, char *buffer, int size);
+
 /* Removes what `path` names if it is still the empty file that we created. */
 void vrt_file_remove_created(const char *path, const struct vrt_file *file);
 

@@ -19,6 +19,7 @@
 #define BAR_MIN 8
 #define BAR_MAX 30
 #define NAME_MIN 10
+#define NAME_LEAST 4            /* where otherwise a cure would be cut */
 #define NAME_MAX 30
 #define PART_BYTES 160
 #define DEVICES_NAMED 3         /* more of them are counted */
@@ -70,11 +71,69 @@ static void print_frames(const struct vrt_job_info *job, const char *between, ch
         snprintf(buffer, size, "%" PRId64, job->frames_done);
 }
 
+const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size)
+{
+    char owner[VRT_API_OWNER_BYTES];
+
+    if (job->input_name[0])
+        return vrt_printable(job->input_name, buffer, size);
+    if (job->owner[0])
+        snprintf(buffer, (size_t)size, "%s's", vrt_printable(job->owner, owner, sizeof(owner)));
+    else
+        snprintf(buffer, (size_t)size, "-");
+    return buffer;
+}
+
+/* "12 MiB of 2.4 GiB", as far as known. */
+static void print_fetched(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    char done[40], total[40];
+
+    vrt_format_bytes(job->fetched_bytes, done, sizeof(done));
+    if (job->fetched_bytes < 0)
+        snprintf(buffer, size, "fetching");
+    else if (job->fetch_bytes < 0)
+        snprintf(buffer, size, "fetching, %s", done);
+    else
+        snprintf(buffer, size, "fetching, %s of %s", done,
+                 vrt_format_bytes(job->fetch_bytes, total, sizeof(total)));
+}
+
+const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
+{
+    char percent[20];
+    size_t n = (size_t)size;
+    bool begun;
+
+    switch (job->state) {
+    case VRT_JOB_FETCHING:
+        print_fetched(job, buffer, n);
+        return buffer;
+    case VRT_JOB_PAUSED:
+        vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent));
+        begun = job->frames_done > 0 && job->frames_total > 0;
+        snprintf(buffer, n, "paused%s%s: vrtctl resume %" PRId64, begun ? " at " : "",
+                 begun ? percent : "", job->id);
+        return buffer;
+    case VRT_JOB_NEEDS_INPUT:
+        snprintf(buffer, n, "needs files: vrtctl resume %" PRId64, job->id);
+        return buffer;
+    case VRT_JOB_DISK_FULL:
+        if (job->has_error && job->error.message[0])
+            return vrt_printable(job->error.message, buffer, size);
+        snprintf(buffer, n, "waits for room on a disk");
+        return buffer;
+    default:
+        snprintf(buffer, n, "%s", vrt_name_of(vrt_job_state_names, job->state));
+        return buffer;
+    }
+}
+
 int vrt_progress_name_width(const struct vrt_job_info *job)
 {
     char name[PART_BYTES];
 
-    vrt_printable(job->input_name, name, sizeof(name));
+    vrt_progress_name(job, name, sizeof(name));
     return VRT_MIN(vrt_text_width(name), NAME_MAX);
 }
 
@@ -83,10 +142,9 @@ static void fill_parts(const struct vrt_job_info *job, struct line *line)
 {
     char number[40], total[40];
 
-    vrt_printable(job->input_name, line->parts[PART_NAME], PART_BYTES);
+    vrt_progress_name(job, line->parts[PART_NAME], PART_BYTES);
     if (job->state != VRT_JOB_RUNNING) {
-        snprintf(line->parts[PART_PERCENT], PART_BYTES, "%s",
-                 vrt_name_of(vrt_job_state_names, job->state));
+        vrt_progress_state(job, line->parts[PART_PERCENT], PART_BYTES);
         return;
     }
     snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
@@ -129,6 +187,22 @@ static void fit_name(struct line *line, int columns, int longest)
     }
 }
 
+/* Nothing is left to leave out: the name gives what it can, and then the state its end. */
+static void squeeze(struct line *line, int columns, int longest)
+{
+    char *part = line->parts[PART_PERCENT], state[PART_BYTES];
+    int over = line_width(line, 0) - columns;
+
+    if (over <= 0)
+        return;
+    fit_name(line, VRT_MAX(vrt_text_width(line->parts[PART_NAME]) - over, NAME_LEAST), longest);
+    over = line_width(line, 0) - columns;
+    if (over <= 0)
+        return;
+    vrt_text_cut(part, VRT_MAX(vrt_text_width(part) - over, 0), state, sizeof(state));
+    memcpy(part, state, strlen(state) + 1);
+}
+
 /* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
 static int fit(struct line *line, const struct vrt_progress_style *style)
 {
@@ -150,12 +224,16 @@ static int fit(struct line *line, const struct vrt_progress_style *style)
         if (line_width(line, 0) > columns)
             line->parts[expendable[i]][0] = '\0';
     }
+    squeeze(line, columns, style->name_width);
     return 0;
 }
 
 static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
 {
-    double share = job->frames_total > 0 ? (double)job->frames_done / (double)job->frames_total : 0;
+    bool fetching = job->state == VRT_JOB_FETCHING;
+    int64_t done = fetching ? job->fetched_bytes : job->frames_done;
+    int64_t total = fetching ? job->fetch_bytes : job->frames_total;
+    double share = total > 0 ? (double)done / (double)total : 0;
     bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
     int inner = utf8 ? columns : columns - 2;
     int filled = over ? inner : (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
@@ -192,12 +270,12 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
 int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
 {
     char name[VRT_API_NAME_BYTES], frames[60], percent[20], rate[40], eta[40];
-    char devices[PART_BYTES];
+    char devices[PART_BYTES], state[VRT_API_TEXT_BYTES];
 
-    vrt_printable(job->input_name, name, sizeof(name));
+    vrt_progress_name(job, name, sizeof(name));
     if (job->state != VRT_JOB_RUNNING)
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
-                              vrt_name_of(vrt_job_state_names, job->state));
+                              vrt_progress_state(job, state, sizeof(state)));
     print_frames(job, " of ", frames, sizeof(frames));
     print_devices(job, devices, sizeof(devices));
     return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames (%s), %s fps, %s left%s%s", job->id, name,
@@ -214,14 +292,14 @@ int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
     char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], took[40], rate[40];
     char devices[PART_BYTES];
 
-    vrt_printable(job->input_name, input, sizeof(input));
+    vrt_progress_name(job, input, sizeof(input));
     vrt_printable(job->output_name, output, sizeof(output));
     if (job->state != VRT_JOB_DONE)
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
                               vrt_name_of(vrt_job_state_names, job->state));
     print_devices(job, devices, sizeof(devices));
-    return vrt_buf_printf(buf, "%" PRId64 " %s -> %s: %" PRId64 " frames in %s (%s fps)%s%s",
-                          job->id, input, output, job->frames_done,
+    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %" PRId64 " frames in %s (%s fps)%s%s",
+                          job->id, input, output[0] ? " -> " : "", output, job->frames_done,
                           vrt_format_duration(job->elapsed_s, took, sizeof(took)),
                           vrt_format_rate((double)job->frames_done / job->elapsed_s, rate,
                                           sizeof(rate)),

@@ -15,12 +15,25 @@ struct vrt_progress_style {
     bool utf8;                  /* the terminal shows more than ASCII */
 };
 
+/*
+ * What to call the job: its input, printable; where that is nobody else's business, whose it is:
+ * "anna's". Return: buffer.
+ */
+const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size);
+
+/*
+ * What a job is at, in words, with the cure where it waits for a user: "queued", "fetching, 12 MiB
+ * of 2.4 GiB", "paused at 42%: vrtctl resume 12", "needs files: vrtctl resume 12". Return: buffer.
+ */
+const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size);
+
 /* Columns that the job's name takes in its line at most. */
 int vrt_progress_name_width(const struct vrt_job_info *job);
 
 /*
  * Appends the line with a bar, without a line break. Where the width is small, parts give
- * way in this order: devices, the bar, the name to ten columns, frames, rate, time that is left.
+ * way in this order: devices, the bar, the name to ten columns, frames, rate, time that is left,
+ * the name to four columns, the end of the rest.
  * Return: 0, -ENOMEM.
  */
 int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,

@@ -96,6 +96,8 @@ static int wait_open(struct vrt_conn *conn, struct vrt_stream *stream, struct vr
         int r = turn(stream, 200);
         if (r < 0)
             return vrt_refuse_errno(error, r, "waiting for events");
+        if (conn->interrupt && *conn->interrupt)
+            return vrt_conn_curl_failed(conn, stream->easy, CURLE_ABORTED_BY_CALLBACK, error);
         if (vrt_clock_now_ns() > deadline_ns)
             return vrt_conn_curl_failed(conn, stream->easy, CURLE_OPERATION_TIMEDOUT, error);
     }

@@ -83,8 +83,8 @@ _vrtctl() {
     case $command:$current in
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
-        _vrtctl_words 'submit status list show watch wait cancel devices models profile
-            version' "$current"
+        _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
+            devices models profile version' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -98,9 +98,15 @@ _vrtctl() {
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default
         ;;
+    resume:-* | retry:-*)
+        _vrtctl_words "--output --model --overwrite $common" "$current"
+        ;;
     list:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
-    show:* | watch:* | wait:* | cancel:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
+    show:* | retry:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
+    watch:* | wait:* | pause:* | resume:* | priority:* | cancel:*)
+        _vrtctl_words "$(_vrtctl_ask list)" "$current"
+        ;;
     esac
 }
 

@@ -3,7 +3,8 @@
  * Everything is learnt from the stream of events; what is over, or was before the stream began,
  * is then asked for once, since an event holds the short form only. A stream that ends early (the
  * daemon cuts off readers that don't keep up) is opened again: it begins with how things stand,
- * so nothing is lost but the steps between.
+ * so nothing is lost but the steps between. A daemon that goes away is waited for, as long as for
+ * any answer: jobs outlast it, and so does who follows them.
  *
  * On a terminal the block of bars is drawn at most five times a second, however many events come.
  * SIGINT sets a flag that is looked at between events; the jobs themselves don't notice.
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "client/cli.h"
@@ -30,11 +32,14 @@
 #define LINE_PERIOD_NS (5 * VRT_NS_PER_S)
 #define POLL_MS 200
 #define BARREN_STREAMS_MAX 3    /* that end in a row without an event, until we give up */
+#define NAMED_MAX 20            /* jobs in one sentence */
+#define RETURN_POLL_MS 500      /* between looks whether a daemon is back */
 
 /* One job that is followed. */
 struct followed {
     struct vrt_job_info job;
     bool over;
+    bool asked;                 /* for its files, in this state */
     int said_state;             /* of its last line, where lines follow each other */
     int64_t said_ns;
 };
@@ -47,6 +52,8 @@ struct watch {
     size_t n_jobs, capacity;
     int64_t drawn_ns;
     bool changed;               /* since it was drawn */
+    bool was_there;             /* the daemon answered once: if it goes, it may come back */
+    int64_t gone_ns;            /* since when it doesn't answer; 0: it does */
     int exit;
     struct vrt_error error;
 };
@@ -156,7 +163,7 @@ static void say_progress(struct watch *w, struct followed *f)
     struct vrt_buf buf = { 0 };
     int64_t now_ns = vrt_clock_now_ns();
 
-    if (w->screen.terminal || w->params->quiet ||
+    if (w->screen.terminal ||
         (f->job.state == f->said_state && now_ns - f->said_ns < LINE_PERIOD_NS))
         return;
     f->said_state = f->job.state;
@@ -173,7 +180,7 @@ static void say_failure(const struct vrt_job_info *job, const char *sentence)
     char name[VRT_API_NAME_BYTES];
     struct vrt_error error = { 0 };
 
-    vrt_printable(job->input_name, name, sizeof(name));
+    vrt_progress_name(job, name, sizeof(name));
     vrt_refuse(&error, -EINVAL, "job", "%s", sentence);
     vrt_cli_complain(name, &error);
 }
@@ -213,9 +220,14 @@ static int take_end(struct watch *w, struct followed *f)
         json_decref(json);
         return vrt_fold(r);
     }
-    f->over = true;
     vrt_job_info_done(&f->job);
     f->job = job;
+    /* Somebody may have had it tried again meanwhile. */
+    f->over = vrt_job_state_is_final(job.state);
+    if (!f->over) {
+        json_decref(json);
+        return 0;
+    }
     if (w->cli->args.json) {
         vrt_screen_clear(&w->screen);
         vrt_cli_print_json(json);
@@ -228,6 +240,36 @@ static int take_end(struct watch *w, struct followed *f)
         w->exit = VRT_EXIT_FAILED;
     w->changed = true;
     return 0;
+}
+
+static bool needs_somebody(int state)
+{
+    return state == VRT_JOB_PAUSED || state == VRT_JOB_NEEDS_INPUT || state == VRT_JOB_DISK_FULL;
+}
+
+/* Who only waits for the end must hear that it will not come by itself. */
+static void say_stalled(struct followed *f)
+{
+    char text[VRT_API_TEXT_BYTES];
+    int before = f->said_state;
+
+    f->said_state = f->job.state;
+    if (needs_somebody(f->job.state) && f->job.state != before)
+        say_failure(&f->job, vrt_progress_state(&f->job, text, sizeof(text)));
+}
+
+/* Gives a job its files again, if they are at hand: once each time that it needs them. */
+static bool gives_files(struct watch *w, struct followed *f)
+{
+    bool needed = f->job.state == VRT_JOB_NEEDS_INPUT && w->params->on_needs_input;
+
+    if (!needed || f->asked) {
+        f->asked = needed;
+        return false;
+    }
+    f->asked = true;
+    vrt_screen_clear(&w->screen);
+    return w->params->on_needs_input(w->params->context, &f->job);
 }
 
 /* A job as the daemon tells it, in either form. */
@@ -250,10 +292,14 @@ static int take_job(struct watch *w, const json_t *json)
     w->changed = true;
     if (final)
         return take_end(w, f);
-    if (!w->cli->args.json)
-        say_progress(w, f);
-    else if (!w->params->quiet)
+    if (gives_files(w, f))
+        return 0;
+    if (w->params->quiet)
+        say_stalled(f);
+    else if (w->cli->args.json)
         vrt_cli_print_json(json);
+    else
+        say_progress(w, f);
     return 0;
 }
 
@@ -310,6 +356,26 @@ static int catch_up(struct watch *w)
     return 0;
 }
 
+/* Says something about the daemon itself above what is drawn. */
+static void say(struct watch *w, const char *sentence)
+{
+    struct vrt_error said = { 0 };
+
+    vrt_screen_clear(&w->screen);
+    vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
+    vrt_cli_complain(NULL, &said);
+    w->changed = true;
+}
+
+/* The daemon answers, perhaps again. */
+static void take_return(struct watch *w)
+{
+    if (w->gone_ns)
+        say(w, "vrtd is back");
+    w->was_there = true;
+    w->gone_ns = 0;
+}
+
 /* One stream, until it ends. Return: 0: it ended, or all is over; VRT_CONN_E_*; -errno. */
 static int follow_stream(struct watch *w, int *ret_n_events)
 {
@@ -320,6 +386,8 @@ static int follow_stream(struct watch *w, int *ret_n_events)
 
     int r = vrt_stream_open(w->cli->conn, w->params->n_ids == 1 ? w->params->ids[0] : 0, &stream,
                             &w->error);
+    if (r == 0)
+        take_return(w);
     if (r == 0)
         r = catch_up(w);
     while (r == 0 && !all_over(w) && !interrupted) {
@@ -345,6 +413,28 @@ static int give_up(struct watch *w)
                       vrt_conn_path(w->cli->conn));
 }
 
+/*
+ * The daemon is gone, as `r` and the error say: waits a little, until it was gone for too long.
+ * Return: 0: it is to be tried again; r.
+ */
+static int wait_for_return(struct watch *w, int r)
+{
+    const struct timespec pause = { .tv_nsec = RETURN_POLL_MS * VRT_NS_PER_MS };
+    int64_t now_ns = vrt_clock_now_ns();
+
+    if (r != VRT_CONN_E_UNREACHABLE || !w->was_there)
+        return r;
+    if (!w->gone_ns) {
+        say(w, "vrtd went away; its jobs go on when it is back, and are followed then");
+        w->gone_ns = now_ns;
+    }
+    if (now_ns - w->gone_ns > w->cli->args.timeout_s * VRT_NS_PER_S)
+        return r;
+    w->error = (struct vrt_error){ 0 };
+    nanosleep(&pause, NULL);
+    return 0;
+}
+
 /* Until all is over, or the user has enough. Return: 0; VRT_CONN_E_*; -errno. */
 static int follow(struct watch *w)
 {
@@ -353,21 +443,31 @@ static int follow(struct watch *w)
     while (r == 0 && !all_over(w) && !interrupted) {
         int n_events = 0;
         r = follow_stream(w, &n_events);
-        n_barren = n_events ? 0 : n_barren + 1;
+        n_barren = n_events || r ? 0 : n_barren + 1;
         if (r == 0 && n_barren >= BARREN_STREAMS_MAX && !all_over(w) && !interrupted)
             r = give_up(w);
+        else
+            r = wait_for_return(w, r);
     }
-    return r == 0 && interrupted && !all_over(w) ? VRT_CONN_E_INTERRUPTED : r;
+    return interrupted && !all_over(w) ? VRT_CONN_E_INTERRUPTED : r;
 }
 
 /* Ctrl-C ends only this program: says what of. */
 static void say_detached(const struct watch *w)
 {
-    fprintf(stderr, "vrtctl: still running in vrtd; to cancel: vrtctl cancel");
+    size_t n = 0, n_named = 0;
+
     for (size_t i = 0; i < w->n_jobs; i++)
-        if (!w->jobs[i].over)
-            fprintf(stderr, " %" PRId64, w->jobs[i].job.id);
-    fputc('\n', stderr);
+        n += !w->jobs[i].over;
+    fprintf(stderr, "vrtctl: %s on in vrtd; to cancel: vrtctl cancel",
+            n == 1 ? "the job goes" : "the jobs go");
+    for (size_t i = 0; i < w->n_jobs && n_named < NAMED_MAX; i++) {
+        if (w->jobs[i].over)
+            continue;
+        fprintf(stderr, " %" PRId64, w->jobs[i].job.id);
+        n_named++;
+    }
+    fputs(n > n_named ? " ...\n" : "\n", stderr);
 }
 
 int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
@@ -382,8 +482,10 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
             r = vrt_refuse_errno(&w.error, vrt_raise(-ENOMEM), "following jobs");
     vrt_screen_init(&w.screen);
     sigaction(SIGINT, &action, &before);
+    vrt_conn_set_interrupt(cli->conn, &interrupted);
     if (r == 0)
         r = follow(&w);
+    vrt_conn_set_interrupt(cli->conn, NULL);
     sigaction(SIGINT, &before, NULL);
     if (r == VRT_CONN_E_INTERRUPTED) {
         if (params->say_how_to_cancel)

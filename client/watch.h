@@ -21,6 +21,9 @@ struct vrt_watch_params {
     bool say_how_to_cancel;     /* when interrupted: the user may think that the jobs end too */
     /* Told of each job that is over, in whatever state; NULL: nobody. */
     void (*on_end)(void *context, const struct vrt_job_info *job);
+    /* Told of a job that waits for its files. Return: whether they were given; NULL: nobody has
+     * them. */
+    bool (*on_needs_input)(void *context, const struct vrt_job_info *job);
     void *context;
 };
 

@@ -30,6 +30,7 @@ struct vrt_conf {
         char models_dir[VRT_CONF_PATH_BYTES];
         int log_level;                          /* enum vrt_log_level */
         int64_t stop_timeout;                   /* seconds for jobs to come to a good place */
+        char wall_clock[64];                    /* for tests: how wrong it is, base/clock.h */
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
@@ -41,6 +42,7 @@ struct vrt_conf {
         int64_t max_running;                    /* jobs at a time */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */
+        int64_t history_days;                   /* for so long; 0: no limit */
     } jobs;
     struct {
         int fallback;                           /* enum vrt_conf_fallback */

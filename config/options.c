@@ -45,6 +45,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, models_dir, ""),
     WORD(daemon, log_level, log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
+    TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
     WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
@@ -56,6 +57,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, max_running, 1, 64, "2", LIVE),
     INT(jobs, max_queued, 1, 100000, "1000", LIVE),
     INT(jobs, history, 0, 100000, "1000", LIVE),
+    INT(jobs, history_days, 0, 36500, "90", LIVE),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn", LIVE),
     FRACTION(devices, memory_fraction, "0.9"),

@@ -2,7 +2,6 @@
 
 #include "daemon/claim.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -153,26 +152,13 @@ int vrt_claim_folder(const char *path, int *ret_fd, struct vrt_error *error)
     return 0;
 }
 
-int vrt_claim_empty_folder(int folder_fd, const char *name, int *ret_fd, struct vrt_error *error)
+int vrt_claim_folder_in(int folder_fd, const char *name, int *ret_fd, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_closep) int fd = -1;
-    const struct dirent *file;
-
     if (mkdirat(folder_fd, name, 0700) < 0 && errno != EEXIST)
         return vrt_refuse_errno(error, vrt_raise(-errno), name);
-    fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    int listed = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (listed < 0)
+    int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), name);
-    DIR *files = fdopendir(listed);
-    if (!files) {
-        close(listed);
-        return vrt_refuse_errno(error, vrt_raise(-errno), name);
-    }
-    while ((file = readdir(files)))
-        if (file->d_name[0] != '.' && unlinkat(fd, file->d_name, 0) == 0)
-            vrt_log_info("%s/%s was left behind: removed", name, file->d_name);
-    closedir(files);
-    *ret_fd = VRT_STEAL_FD(fd);
+    *ret_fd = fd;
     return 0;
 }

@@ -43,6 +43,6 @@ int vrt_claim_listen(const char *path, int *ret_fd, struct vrt_error *error) VRT
  */
 int vrt_claim_folder(const char *path, int *ret_fd, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* Makes and opens the folder `name` in `folder_fd`, without the files that were in it. */
-int vrt_claim_empty_folder(int folder_fd, const char *name, int *ret_fd,
-                           struct vrt_error *error) VRT_MUST_CHECK;
+/* Makes, if need be, and opens the folder `name` in `folder_fd`. Return: 0; -errno with `error`. */
+int vrt_claim_folder_in(int folder_fd, const char *name, int *ret_fd,
+                        struct vrt_error *error) VRT_MUST_CHECK;

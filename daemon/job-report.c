@@ -116,9 +116,10 @@ static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
 }
 
 /* Times and rates, of a job that was started. */
-static void report_pace(struct vrt_job_info *info, const struct vrt_pipeline_snapshot *now)
+static void report_pace(struct vrt_job_info *info, double ran_s,
+                        const struct vrt_pipeline_snapshot *now)
 {
-    info->elapsed_s = known(now->elapsed_s);
+    info->elapsed_s = known(now->elapsed_s) + ran_s;
     info->fps = known(now->fps);
     info->eta_s = known(now->eta_s);
     info->stages = (struct vrt_job_stages){
@@ -137,7 +138,7 @@ static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapsho
     const struct vrt_job_info *info = &job->info;
 
     if (now->frames_done != info->frames_done || now->frames_total != info->frames_total ||
-        now->n_devices != info->n_devices || now->n_warnings > info->n_warnings ||
+        now->n_devices != info->n_devices || now->n_warnings > job->n_told_warnings ||
         (now->phase == VRT_PIPELINE_FINISHING && info->state != VRT_JOB_FINISHING))
         return true;
     for (size_t i = 0; i < now->n_devices; i++)
@@ -155,17 +156,40 @@ bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
 
     vrt_pipeline_snapshot(job->pipeline, &now);
     if (info->started_at)
-        report_pace(info, &now);
+        report_pace(info, job->ran_s, &now);
     bool news = is_news(job, &now);
     info->frames_done = now.frames_done < 0 ? 0 : now.frames_done;
     info->frames_total = now.frames_total;
     report_devices(job, pool, &now);
-    if (now.n_warnings > info->n_warnings &&
-        vrt_job_set_warnings(job, now.n_warnings, vrt_pipeline_warning) < 0)
-        vrt_log_warning("job %" PRId64 ": no memory to tell of its warnings, ignoring", info->id);
+    for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
+        if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
+                                                          job->n_told_warnings)) < 0)
+            vrt_log_warning("job %" PRId64 ": no memory to tell of a warning, ignoring", info->id);
     vrt_job_touch(job);
     *ret_phase = now.phase;
     return news;
+}
+
+void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error)
+{
+    struct vrt_job_error *told = &job->info.error;
+
+    job->info.has_error = true;
+    snprintf(told->id, sizeof(told->id), "%s", error->id ? error->id : VRT_E(INTERNAL));
+    snprintf(told->message, sizeof(told->message), "%s", error->message);
+    snprintf(told->field, sizeof(told->field), "%s", error->field);
+    vrt_job_touch(job);
+}
+
+void vrt_job_report_idle(struct vrt_job *job)
+{
+    struct vrt_job_info *info = &job->info;
+
+    info->eta_s = info->fps = NAN;
+    info->elapsed_s = job->ran_s;
+    for (size_t i = 0; i < info->n_devices; i++)
+        info->devices[i].shards_running = 0;
+    vrt_job_touch(job);
 }
 
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
@@ -174,15 +198,8 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 
     info->finished_at = vrt_clock_wall_ns();
     info->eta_s = NAN;
-    for (size_t i = 0; i < info->n_devices; i++)
-        info->devices[i].shards_running = 0;
     if (info->state == VRT_JOB_DONE)
         info->frames_total = info->frames_done;
-    if (!error)
-        return;
-    info->has_error = true;
-    snprintf(info->error.id, sizeof(info->error.id), "%s",
-             error->id ? error->id : VRT_E(INTERNAL));
-    snprintf(info->error.message, sizeof(info->error.message), "%s", error->message);
-    snprintf(info->error.field, sizeof(info->error.field), "%s", error->field);
+    if (error)
+        vrt_job_report_error(job, error);
 }

@@ -23,5 +23,11 @@ void vrt_job_report_admitted(struct vrt_job *job);
 bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
                              enum vrt_pipeline_phase *ret_phase);
 
+/* What went wrong. */
+void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error);
+
+/* Nothing works for it at the moment. */
+void vrt_job_report_idle(struct vrt_job *job);
+
 /* It is over; `error` is NULL where nothing went wrong. */
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error);

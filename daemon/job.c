@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -75,7 +76,10 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     vrt_list_init(&job->link);
     vrt_job_info_init(&job->info);
     job->uid = uid;
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        job->fds[i] = -1;
     job->info.id = id;
+    snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
     job->info.state = VRT_JOB_QUEUED;
     *ret_job = job;
     return 0;
@@ -85,7 +89,12 @@ struct vrt_job *vrt_job_free(struct vrt_job *job)
 {
     if (!job)
         return NULL;
-    vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline);
+    vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline && !job->run && !job->n_saving);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        vrt_closep(&job->fds[i]);
+    free(job->request);
+    free(job->work);
+    free(job->segments);
     free(job->info.devices);
     free(job->info.warnings);
     vrt_job_touch(job);
@@ -138,18 +147,22 @@ int vrt_job_print(const struct vrt_job *job, enum vrt_job_view view, struct vrt_
     return print(job, view, vrt_job_fields, buf);
 }
 
-int vrt_job_set_warnings(struct vrt_job *job, size_t n,
-                         const char *(*get)(const struct vrt_pipeline *pipeline, size_t i))
+int vrt_job_add_warning(struct vrt_job *job, const char *text)
 {
-    n = VRT_MIN(n, (size_t)VRT_API_WARNINGS_MAX);
+    size_t n = job->info.n_warnings;
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(job->info.warnings[i], text) == 0)
+            return 0;
+    if (n == VRT_API_WARNINGS_MAX)
+        return 0;
     char (*warnings)[VRT_API_TEXT_BYTES] = realloc(job->info.warnings,
-                                                   VRT_MAX(n, (size_t)1) * sizeof(*warnings));
+                                                   (n + 1) * sizeof(*warnings));
     if (!warnings)
         return vrt_raise(-ENOMEM);
     job->info.warnings = warnings;
-    job->info.n_warnings = n;
-    for (size_t i = 0; i < n; i++)
-        snprintf(warnings[i], sizeof(warnings[i]), "%s", get(job->pipeline, i));
+    snprintf(warnings[job->info.n_warnings++], sizeof(warnings[0]), "%s", text);
+    vrt_job_touch(job);
     return 0;
 }
 
@@ -176,22 +189,83 @@ void vrt_jobs_init(struct vrt_jobs *jobs)
     vrt_list_init(&jobs->all);
 }
 
-void vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job)
+void vrt_jobs_done(struct vrt_jobs *jobs)
+{
+    vrt_assert(vrt_list_is_empty(&jobs->all) && jobs->n_users == 0);
+    free(jobs->users);
+    jobs->users = NULL;
+}
+
+/* The user's entry, made where there is none; NULL: no memory. Users are few. */
+static struct vrt_job_user *find_user(struct vrt_jobs *jobs, uid_t uid)
+{
+    struct vrt_job_user **users, *user;
+
+    for (size_t i = 0; i < jobs->n_users; i++)
+        if (jobs->users[i]->uid == uid)
+            return jobs->users[i];
+    users = realloc(jobs->users, (jobs->n_users + 1) * sizeof(struct vrt_job_user *));
+    if (!users)
+        return NULL;
+    jobs->users = users;
+    user = calloc(1, sizeof(*user));
+    if (!user)
+        return NULL;
+    user->uid = uid;
+    return jobs->users[jobs->n_users++] = user;
+}
+
+static void drop_user(struct vrt_jobs *jobs, const struct vrt_job_user *user)
+{
+    size_t i = 0;
+
+    while (jobs->users[i] != user)
+        i++;
+    free(jobs->users[i]);
+    jobs->users[i] = jobs->users[--jobs->n_users];
+}
+
+static bool is_running(int state)
+{
+    return state == VRT_JOB_RUNNING || state == VRT_JOB_FINISHING;
+}
+
+/* Counts the job's state, by +1 or -1. */
+static void count(struct vrt_jobs *jobs, const struct vrt_job *job, int by)
+{
+    int state = job->info.state;
+
+    jobs->counts[state] += by;
+    if (state == VRT_JOB_QUEUED)
+        jobs->n_queued[job->info.priority - VRT_API_PRIORITY_MIN] += by;
+    if (is_running(state))
+        job->user->n_running += by;
+}
+
+int vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job)
 {
     struct vrt_list *at = &jobs->all;
 
+    job->user = find_user(jobs, job->uid);
+    if (!job->user)
+        return vrt_raise(-ENOMEM);
+    job->user->n_jobs++;
     /* Admissions end in any order: those that began later stand behind. */
     while (at->previous != &jobs->all &&
            vrt_container_of(at->previous, struct vrt_job, link)->info.id > job->info.id)
         at = at->previous;
     vrt_list_insert_before(at, &job->link);
-    jobs->counts[job->info.state]++;
+    count(jobs, job, +1);
+    return 0;
 }
 
 void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job)
 {
     vrt_list_remove(&job->link);
-    jobs->counts[job->info.state]--;
+    count(jobs, job, -1);
+    if (--job->user->n_jobs == 0)
+        drop_user(jobs, job->user);
+    job->user = NULL;
 }
 
 struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id)
@@ -202,6 +276,23 @@ struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id)
         if (job->info.id == id)
             return job;
     return NULL;
+}
+
+int vrt_jobs_top_priority(const struct vrt_jobs *jobs)
+{
+    int priority = VRT_API_PRIORITY_MAX;
+
+    while (priority >= VRT_API_PRIORITY_MIN && !jobs->n_queued[priority - VRT_API_PRIORITY_MIN])
+        priority--;
+    return priority;
+}
+
+/* Whether `a`, which is older than `b` and of the same priority, should start before it. */
+static bool goes_first(const struct vrt_job *a, const struct vrt_job *b)
+{
+    if (a->user->n_running != b->user->n_running)
+        return a->user->n_running < b->user->n_running;
+    return a->user->turn <= b->user->turn;
 }
 
 struct vrt_job *vrt_jobs_after(const struct vrt_jobs *jobs, int64_t id)
@@ -222,13 +313,24 @@ struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_jo
 
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs)
 {
+    int priority = vrt_jobs_top_priority(jobs);
     struct vrt_job *job, *best = NULL;
 
+    if (priority < VRT_API_PRIORITY_MIN)
+        return NULL;
     VRT_LIST_FOREACH(job, &jobs->all, link)
-        if (job->info.state == VRT_JOB_QUEUED &&
-            (!best || job->info.priority > best->info.priority))
+        if (job->info.state == VRT_JOB_QUEUED && job->info.priority == priority &&
+            (!best || !goes_first(best, job)))
             best = job;
     return best;
+}
+
+void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority)
+{
+    count(jobs, job, -1);
+    job->info.priority = priority;
+    count(jobs, job, +1);
+    vrt_job_touch(job);
 }
 
 struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
@@ -256,11 +358,12 @@ bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_even
 
     if (next == VRT_UNKNOWN)
         return false;
-    jobs->counts[job->info.state]--;
-    jobs->counts[next]++;
+    count(jobs, job, -1);
     job->info.state = next;
-    if (vrt_job_state_is_final(next))
-        job->ended = ++jobs->n_ended;
+    count(jobs, job, +1);
+    if (event == VRT_JOB_START)
+        job->user->turn = ++jobs->n_starts;
+    job->ended = vrt_job_state_is_final(next) ? ++jobs->n_ended : 0;
     vrt_job_touch(job);
     return true;
 }

@@ -34,10 +34,13 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "msg_job.h"
+#include "workers/segment-record.h"
 
+struct vrt_job_work;
 struct vrt_pipeline;
 struct vrt_queue;
 struct vrt_queue_admission;
+struct vrt_queue_run;
 
 enum vrt_job_event {
     VRT_JOB_FETCH,                      /* its input must come from elsewhere first */
@@ -61,27 +64,63 @@ enum vrt_job_view {
     VRT_JOB_VIEW_COUNT,
 };
 
+/* A job's files. */
+enum vrt_job_file {
+    VRT_JOB_INPUT,
+    VRT_JOB_OUTPUT,
+    VRT_JOB_MODEL,
+    VRT_JOB_FILE_COUNT,
+};
+
+/* What a user's jobs have in common. */
+struct vrt_job_user {
+    uid_t uid;
+    int n_jobs, n_running;
+    uint64_t turn;                      /* when one of his was started last, counted in starts */
+};
+
 struct vrt_job {
     struct vrt_list link;               /* in vrt_jobs.all, once admitted */
-    uid_t uid;                          /* who submitted it */
+    struct vrt_job_user *user;          /* who submitted it, while it is in the list */
+    uid_t uid;
+    char name[24];                      /* its number, as text */
     struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
-    struct vrt_queue *queue;            /* that which has it; like the next two its own */
-    struct vrt_queue_admission *admission;      /* NULL once it is listed */
-    struct vrt_pipeline *pipeline;      /* what works for it, until it is over */
-    bool untold;                        /* it changed, and `changed` was not called yet */
-    bool cancelling;                    /* its pipeline was told to stop */
-    struct vrt_error stop_reason;       /* why, where that was not the user's wish */
     uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
     bool shows_model;                   /* everybody may know its model's name */
     struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */
+
+    /* The queue's own. */
+    struct vrt_queue *queue;            /* that which has it */
+    struct vrt_queue_admission *admission;      /* NULL once it is listed */
+    struct vrt_queue_run *run;          /* what goes on for it; NULL: nothing */
+    struct vrt_pipeline *pipeline;      /* of the admission, or of the run */
+    char *request;                      /* the struct vrt_job_request as JSON */
+    struct vrt_job_work *work;          /* what every run of it shares, see job-record.h */
+    int fds[VRT_JOB_FILE_COUNT];        /* its files, while it isn't over; -1: none */
+    struct vrt_segment_record *segments;        /* of its result, that are stored, in order */
+    size_t n_segments;
+    int n_barren;                       /* starts since the last progress */
+    double ran_s;                       /* of earlier runs */
+    size_t n_told_warnings;             /* of its pipeline */
+    bool untold;                        /* it changed, and `changed` was not called yet */
+    bool unsaved;                       /* it changed, and the store could not take it */
+    bool is_charged;                    /* to its user */
+    bool is_swept;                      /* its working files are gone, or about to go */
+    bool is_forgotten;                  /* freed with its last write */
+    int n_saving;                       /* writes to the store that it must outlive */
+    int64_t room_bytes;                 /* that there was when it found a disk full */
 };
 
 /* All jobs that are remembered. */
 struct vrt_jobs {
     struct vrt_list all;                /* of struct vrt_job.link, oldest first */
     int counts[VRT_JOB_STATE_COUNT];
+    int n_queued[VRT_API_PRIORITY_MAX - VRT_API_PRIORITY_MIN + 1];     /* by priority */
+    struct vrt_job_user **users;        /* who has jobs in the list */
+    size_t n_users;
     int64_t last_id;
     uint64_t n_ended;                   /* since the start */
+    uint64_t n_starts;
 };
 
 /* What `state` becomes by `event`, or VRT_UNKNOWN where it cannot happen. */
@@ -106,9 +145,8 @@ const struct vrt_buf *vrt_job_short_text(struct vrt_job *job, enum vrt_job_view 
 int vrt_job_print(const struct vrt_job *job, enum vrt_job_view view,
                   struct vrt_buf *buf) VRT_MUST_CHECK;
 
-/* Sets its warnings to n texts; `get` returns the i-th. Return: 0, -ENOMEM. */
-int vrt_job_set_warnings(struct vrt_job *job, size_t n,
-                         const char *(*get)(const struct vrt_pipeline *pipeline, size_t i));
+/* Adds a warning, unless it is there. Return: 0, -ENOMEM. */
+int vrt_job_add_warning(struct vrt_job *job, const char *text);
 
 /* Makes room for the shares of n devices, those there are kept. Return: 0, -ENOMEM. */
 int vrt_job_set_n_devices(struct vrt_job *job, size_t n);
@@ -116,8 +154,11 @@ int vrt_job_set_n_devices(struct vrt_job *job, size_t n);
 /* No jobs, none so far. */
 void vrt_jobs_init(struct vrt_jobs *jobs);
 
-/* Adds a job that was admitted: it is queued. The list doesn't own it. */
-void vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job);
+/* Frees what the list itself holds; no job may be in it. */
+void vrt_jobs_done(struct vrt_jobs *jobs);
+
+/* Adds a job, in whatever state it is. The list doesn't own it. Return: 0, -ENOMEM. */
+int vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job) VRT_MUST_CHECK;
 
 /* Takes it out of the list. */
 void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job);
@@ -131,8 +172,18 @@ struct vrt_job *vrt_jobs_after(const struct vrt_jobs *jobs, int64_t id);
 /* The one that follows this one, or NULL. */
 struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_job *job);
 
-/* The queued job that should start next: of the highest priority the oldest; or NULL. */
+/*
+ * The queued job that should start next: one of the highest priority; of those one of the user
+ * with the fewest jobs running, of several users the one whose last start is longest ago; his
+ * oldest. NULL: none is queued.
+ */
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs);
+
+/* The highest priority of queued jobs, or VRT_API_PRIORITY_MIN - 1. */
+int vrt_jobs_top_priority(const struct vrt_jobs *jobs);
+
+/* Gives it another priority. */
+void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority);
 
 /* Of the jobs that are over, where they are more than `history`, the first that was; or NULL. */
 struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
@@ -140,7 +191,7 @@ struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
 /* How many run, or finish. */
 int vrt_jobs_n_running(const struct vrt_jobs *jobs);
 
-/* Moves it along the table. Return: whether its state allows that. */
+/* Moves it along the table; a start is its user's turn. Return: whether its state allows that. */
 bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_event event);
 
 VRT_DEFINE_CLEANUP(struct vrt_job, vrt_job_free)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/heap.h"
 #include "base/log.h"
 #include "base/macro.h"
@@ -41,13 +42,18 @@ struct start {
 /* Reads and checks what the daemon is told; nothing is made or claimed yet. Return: 0, -errno. */
 static int configure(struct start *start, struct vrt_error *error)
 {
+    struct vrt_wall_error wrong;
     int r = vrt_setup_read(&start->setup, &start->conf, start->config, error);
 
     if (r < 0)
         return vrt_fold(r);
     vrt_log_set_level((enum vrt_log_level)start->conf.daemon.log_level);
     r = vrt_setup_folders(&start->setup, &start->conf, error);
-    return vrt_fold(r < 0 ? r : vrt_setup_check(&start->setup, &start->conf, error));
+    if (r == 0)
+        r = vrt_setup_check(&start->setup, &start->conf, error);
+    if (r == 0 && vrt_clock_parse_wall_error(start->conf.daemon.wall_clock, &wrong) == 0)
+        vrt_clock_set_wall_error(&wrong);
+    return vrt_fold(r);
 }
 
 /* The same again, while it runs. The folders stay where they are. */
@@ -77,7 +83,7 @@ static int claim_state(struct start *start, struct vrt_error *error)
     snprintf(what, sizeof(what), "the state folder %s", state_dir);
     r = vrt_claim_take(path, what, &start->state_claim, error);
     if (r == 0)
-        r = vrt_claim_empty_folder(start->state_fd, "spool", &start->spool_fd, error);
+        r = vrt_claim_folder_in(start->state_fd, "spool", &start->spool_fd, error);
     return vrt_fold(r);
 }
 
@@ -132,6 +138,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .reread_ctx = start,
         .models_dir = start->setup.models_dir,
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
+        .state_dir = start->setup.state_dir,
         .spool_fd = start->spool_fd,
         .keep = start->keep,
     }, error);

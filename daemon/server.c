@@ -5,8 +5,10 @@
  * something it may ask for is missing. Going down each part says when it is gone, and only then
  * the next begins:
  *
- *     jobs       first, while there are devices to put them down and readers to tell
+ *     jobs       first, while there are devices to bring them to a good place, a store to keep it,
+ *                and readers to tell
  *     events     after the last job's last event; each stream gets its rest, then its end
+ *     store      with the last row on the disk
  *     pool       its threads may still be in a driver's call: this can take a while
  *     listener   stays so long, because a client is better off with "about to end" than with none
  *     signals    until the end, so that a second one is heard whatever the first one waits for,
@@ -44,6 +46,7 @@
 #include "daemon/reload.h"
 #include "daemon/routes.h"
 #include "daemon/service.h"
+#include "daemon/store.h"
 #include "workers/device-request.h"
 
 #define VRT_LOG_TOPIC "server"
@@ -59,6 +62,7 @@ struct server {
     struct vrt_service *service;
     struct vrt_reload *reload;
     struct vrt_quota *quota;
+    struct vrt_store *store;
     struct vrt_models *models;
     struct vrt_accounts *users, *groups;
     struct vrt_api api;             /* with the pool, the queue, the events, the listener */
@@ -121,6 +125,14 @@ static int start_access(struct server *server, struct vrt_error *error)
     return 0;
 }
 
+static int start_store(struct server *server, struct vrt_error *error)
+{
+    return vrt_fold(vrt_store_open(&(struct vrt_store_params){
+        .loop = &server->loop,
+        .folder = server->params->state_dir,
+    }, &server->store, error));
+}
+
 static int start_models(struct server *server, struct vrt_error *error)
 {
     int r = vrt_models_new(server->params->models_dir, server->conf.jobs.model,
@@ -158,10 +170,13 @@ static struct vrt_queue_params queue_params(struct server *server)
         .models = server->models,
         .quota = server->quota,
         .users = server->users,
+        .store = server->store,
+        .keep = server->params->keep,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
+        .history_s = conf->jobs.history_days * 86400,
         .fallback = fallback_of(conf->devices.fallback),
         .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
@@ -180,8 +195,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
 {
     const struct vrt_queue_params params = queue_params(server);
 
-    int r = vrt_queue_new(&params, &server->api.queue);
-    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting the queue") : 0;
+    return vrt_fold(vrt_queue_new(&params, &server->api.queue, error));
 }
 
 static int start_events(struct server *server, struct vrt_error *error)
@@ -281,9 +295,8 @@ static void on_stop_signal(uv_signal_t *handle, int number)
         uv_stop(&server->loop);
         return;
     }
-    vrt_log_info("signal %d: stopping, %d jobs are cancelled; again to stop at once", number,
-                 vrt_jobs_n_running(vrt_queue_jobs(server->api.queue)) +
-                 vrt_queue_jobs(server->api.queue)->counts[VRT_JOB_QUEUED]);
+    vrt_log_info("signal %d: stopping, %d jobs are put back; again to stop at once", number,
+                 vrt_jobs_n_running(vrt_queue_jobs(server->api.queue)));
     server->stopping = true;
     vrt_reload_stop(server->reload);
     vrt_service_stopping(server->service, server->conf.daemon.stop_timeout);
@@ -324,8 +337,8 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_service, start_quota, start_access, start_models, start_pool, start_queue,
-        start_events, start_reload, start_signals,
+        start_service, start_quota, start_access, start_store, start_models, start_pool,
+        start_queue, start_events, start_reload, start_signals,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -343,7 +356,7 @@ static void stop_jobs(struct server *server)
     struct vrt_queue *queue = server->api.queue;
 
     if (queue)
-        vrt_queue_stop(queue, stop_next, server);
+        vrt_queue_stop(queue, (int)server->conf.daemon.stop_timeout * 1000, stop_next, server);
     else
         stop_next(server);
 }
@@ -356,6 +369,14 @@ static void stop_events(struct server *server)
     server->api.queue = NULL;
     if (events)
         vrt_events_stop(events, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_store(struct server *server)
+{
+    if (server->store)
+        vrt_store_stop(VRT_STEAL(server->store), stop_next, server);
     else
         stop_next(server);
 }
@@ -390,7 +411,7 @@ static void stop_signals(struct server *server)
 static void stop_next(void *ctx)
 {
     static void (*const steps[])(struct server *server) = {
-        stop_jobs, stop_events, stop_pool, stop_listener, stop_signals,
+        stop_jobs, stop_events, stop_store, stop_pool, stop_listener, stop_signals,
     };
     struct server *server = ctx;
 

@@ -25,7 +25,8 @@ struct vrt_server_params {
     void *reread_ctx;
     const char *models_dir;
     int listen_fd;              /* taken over, also on failure */
-    int spool_fd;               /* an empty folder; stays the caller's */
+    const char *state_dir;      /* the store is in it */
+    int spool_fd;               /* the folder of working files; stays the caller's */
     struct vrt_keep *keep;      /* with what was handed over; stays the caller's */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/fault.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/models.h"
 #include "daemon/paths.h"
@@ -95,6 +96,21 @@ static int check_fault(const struct vrt_setup *setup, const struct vrt_conf *con
     return vrt_fold(r);
 }
 
+static int check_wall_clock(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                            struct vrt_error *error)
+{
+    const char *text = conf->daemon.wall_clock;
+    struct vrt_wall_error wrong;
+    char shown[80];
+
+    (void)setup;
+    if (!text[0] || vrt_clock_parse_wall_error(text, &wrong) == 0)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[daemon] wall_clock: \"%s\" is "
+                      "neither OFFSET nor OFFSET,JUMP,PERIOD in seconds, up to a thousand million",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
 /* It is read, not only looked for: the first job would be a bad moment to learn of a bad file. */
 static int check_model(const struct vrt_setup *setup, const struct vrt_conf *conf,
                        struct vrt_error *error)
@@ -126,7 +142,7 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
 {
     static int (*const checks[])(const struct vrt_setup *setup, const struct vrt_conf *conf,
                                  struct vrt_error *error) = {
-        check_fault, check_model,
+        check_fault, check_wall_clock, check_model,
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(checks); i++) {

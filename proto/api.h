@@ -59,6 +59,9 @@ enum vrt_api_route_id {
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
+    X(JOB_NEEDS_INPUT,      "job.needs_input",      409, "the job's files must be given again") \
+    X(JOB_PARKED,           "job.parked",           503, "the job was put back into the queue") \
+    X(JOB_CRASH_LOOP,       "job.crash_loop",       500, "vrtd ended whenever it began the job") \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
     X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
@@ -86,6 +89,8 @@ enum vrt_api_route_id {
     X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
     X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
+    X(STORE_FULL,           "store.full",           507, "the disk of the daemon's state is full") \
+    X(STORE_FAILED,         "store.failed",         500, "the daemon's state can't be written") \
     X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(REMOTE_OFF,           "remote.off",           403, "vrtd isn't configured to do this")     \

@@ -11,8 +11,20 @@
 /* Monotonic time: for durations and deadlines; it does not jump with the wall clock. */
 int64_t vrt_clock_now_ns(void);
 
-/* Wall time since 1970-01-01 UTC: for people only. */
+/* Wall time since 1970-01-01 UTC: for people only, because it jumps. */
 int64_t vrt_clock_wall_ns(void);
+
+/* For tests: how wrong the wall clock is. Zero-initialised is right. */
+struct vrt_wall_error {
+    int64_t offset_ns;
+    int64_t jump_ns, period_ns;     /* wrong by so much more in every other period; 0: never */
+};
+
+/* Reads "OFFSET" or "OFFSET,JUMP,PERIOD", seconds, perhaps with a fraction. Return: 0, -EINVAL. */
+int vrt_clock_parse_wall_error(const char *text, struct vrt_wall_error *ret_wrong);
+
+/* From now on the wall clock is that wrong. Thread: any, while there is no other. */
+void vrt_clock_set_wall_error(const struct vrt_wall_error *wrong);
 
 /* CPU time of the calling thread. */
 int64_t vrt_clock_thread_cpu_ns(void);

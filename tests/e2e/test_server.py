@@ -144,6 +144,30 @@ class Server(unittest.TestCase):
         self.configure(f'[jobs]\nmodel = {built_in.split(".")[0]}\n')
         self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
 
+    def test_wall_clock_jumps(self):
+        """Dates are wrong then, and nothing else."""
+        plain = self.start({'cpu': {'threads': 1}})
+        source = clip(self.path('s.mkv'), frames=40)
+        done = self.vrtctl(plain, 'submit', '--follow', '--output', self.path('plain.mkv'), source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(plain.stop(), 0)
+        daemon = self.start({'cpu': {'threads': 1},
+                             'daemon': {'wall_clock': '-500000000,900000000,0.05'}})
+        done = self.vrtctl(daemon, 'submit', '--follow', '--json', '--output',
+                           self.path('jumps.mkv'), source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(harness.digest(self.path('jumps.mkv')),
+                         harness.digest(self.path('plain.mkv')))
+        self.assertNotEqual(told[-1]['created_at'][:3], time.strftime('%Y', time.gmtime())[:3])
+        for job in told:
+            for key in ('elapsed_s', 'eta_s'):
+                self.assertTrue(job[key] is None or 0 <= job[key] < harness.PATIENCE_S, job)
+        self.assertEqual(daemon.stop(), 0)
+        for text in ('x', '1,2', '1,2,0', '1e10'):
+            self.configure(f'[daemon]\nwall_clock = {text}\n')
+            self.assertIn('[daemon] wall_clock: "', self.check_config().stderr)
+
     def test_notices(self):
         """Ready, reloading, ready again, stopping: and time to stop is asked for."""
         manager = self.manager()

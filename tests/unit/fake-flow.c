@@ -17,6 +17,8 @@
 
 struct fake_flow fake_flow;
 
+#define SEGMENT 4       /* frames */
+
 struct vrt_pool {
     uv_loop_t *loop;
     uv_timer_t timer;
@@ -123,6 +125,21 @@ static bool is(const struct vrt_pipeline *pipeline, const char *what)
     return strncmp(pipeline->name, what, strlen(what)) == 0;
 }
 
+/* A segment every SEGMENT frames. */
+static void end_segment(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_pipeline_params *params = &pipeline->params;
+    int64_t n = pipeline->frames_done / SEGMENT;
+
+    if (pipeline->frames_done % SEGMENT == 0 && params->segment_done)
+        params->segment_done(params->ctx, &(struct vrt_segment_record){
+            .number = n - 1,
+            .n_frames = SEGMENT,
+            .next_shard = n,
+            .size_bytes = 100,
+        });
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
@@ -145,6 +162,8 @@ static void on_tick(uv_timer_t *timer)
         pipeline->phase = VRT_PIPELINE_FINISHING;
     } else if (!pipeline->held) {
         pipeline->frames_done++;
+        fake_flow.n_frames++;
+        end_segment(pipeline);
     }
 }
 
@@ -162,7 +181,8 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
         pipeline->frames_total = (int)strtol(pipeline->name + 4, NULL, 10);
     pipeline->info = (struct vrt_pipeline_info){
         .network = vrt_network_info(params->network),
-        .recipe = { .clip_frames = 4, .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
+        .recipe = { .clip_frames = 4, .segment_frames = SEGMENT,
+                    .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
         .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
         .duration_s = -1, .frames_total = -1, .reproducible = true,
         .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000,
@@ -171,6 +191,8 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
         pipeline->info.frames_total = pipeline->frames_total;
         pipeline->info.n_shards = (pipeline->frames_total + 3) / 4;
     }
+    for (size_t i = 0; i < params->n_segments; i++)
+        pipeline->frames_done += (int)params->segments[i].n_frames;
     uv_timer_init(pool->loop, &pipeline->timer);
     uv_timer_start(&pipeline->timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
     fake_flow.n_alive++;
@@ -212,6 +234,11 @@ void vrt_pipeline_park(struct vrt_pipeline *pipeline)
 
     if (pipeline->phase != VRT_PIPELINE_FINISHING)
         vrt_pipeline_stop(pipeline, &reason);
+}
+
+void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
+{
+    pipeline->params.priority = priority;
 }
 
 void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)

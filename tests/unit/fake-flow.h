@@ -7,7 +7,7 @@
  * They implement daemon/pool.h, pipeline.h and profile.h; a profile takes as many ticks as its
  * frames are wide. A job does what its input's name says:
  *
- *     run-N      takes N ticks, a frame each, then is done
+ *     run-N      takes N ticks, a frame each, then is done; every 4 are a segment
  *     hang       goes on until it is cancelled
  *     stuck      goes on for ever, as if its device hung
  *     fail       fails after three frames
@@ -25,6 +25,7 @@
 struct fake_flow {
     int n_alive, n_running, n_running_max;      /* pipelines; alive: not freed, profiles too */
     int n_profiles_cancelled;
+    int n_frames;                               /* computed by all pipelines */
     int n_starts;
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
     atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */

@@ -44,7 +44,7 @@ class FakeVrtd:
 
     def __init__(self, folder, respond):
         self.path = os.path.join(folder, 'fake.sock')
-        self.respond, self.requests = respond, []
+        self.respond, self.requests, self.connections = respond, [], []
         if os.path.exists(self.path):
             os.unlink(self.path)
         self.listener = socket.socket(socket.AF_UNIX)
@@ -53,10 +53,16 @@ class FakeVrtd:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):
-        """Nobody can connect any more. Twice is fine."""
-        if self.listener.fileno() >= 0:
-            self.listener.shutdown(socket.SHUT_RDWR)
-            self.listener.close()
+        """Nobody can connect any more, nor goes on. Twice is fine."""
+        if self.listener.fileno() < 0:
+            return
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for connection in list(self.connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass            # it has ended by itself
 
     def accept(self):
         while True:
@@ -64,6 +70,7 @@ class FakeVrtd:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.connections.append(connection)
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):

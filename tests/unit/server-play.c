@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "daemon/claim.h"
+#include "daemon/keep.h"
 #include "msg_event.h"
 #include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"
@@ -30,10 +31,27 @@ static void *run(void *ctx)
     return NULL;
 }
 
-void play_start(struct play *play, const char *text)
+/* Starts the server in its folder. */
+static void begin(struct play *play)
 {
     struct vrt_error error = { .id = NULL };
     int folder_fd = -1;
+
+    expect_int(vrt_keep_new(&play->keep), 0);
+    expect_int(vrt_claim_folder(play->folder, &folder_fd, &error), 0);
+    play->params.conf = &play->conf;
+    play->params.state_dir = play->folder;
+    play->params.keep = play->keep;
+    play->params.models_dir = play->models;
+    expect_int(vrt_claim_folder_in(folder_fd, "spool", &play->params.spool_fd, &error), 0);
+    expect_int(vrt_claim_listen(play->socket, &play->params.listen_fd, &error), 0);
+    close(folder_fd);
+    expect_int(pthread_create(&play->thread, NULL, run, play), 0);
+}
+
+void play_start(struct play *play, const char *text)
+{
+    struct vrt_error error = { .id = NULL };
 
     memset(play, 0, sizeof(*play));
     vrt_log_set_level(VRT_LOG_ERROR);
@@ -43,13 +61,7 @@ void play_start(struct play *play, const char *text)
     expect_true(mkdtemp(play->folder) != NULL);
     snprintf(play->socket, sizeof(play->socket), "%s/s", play->folder);
     snprintf(play->models, sizeof(play->models), "%s/models", play->folder);
-    expect_int(vrt_claim_folder(play->folder, &folder_fd, &error), 0);
-    play->params.conf = &play->conf;
-    play->params.models_dir = play->models;
-    expect_int(vrt_claim_empty_folder(folder_fd, "spool", &play->params.spool_fd, &error), 0);
-    expect_int(vrt_claim_listen(play->socket, &play->params.listen_fd, &error), 0);
-    close(folder_fd);
-    expect_int(pthread_create(&play->thread, NULL, run, play), 0);
+    begin(play);
 }
 
 int play_remove(const struct play *play)
@@ -60,7 +72,8 @@ int play_remove(const struct play *play)
     return system(command);
 }
 
-void play_wait_stopped(struct play *play)
+/* Waits for the server's end, and leaves its folder. */
+static void wait_ended(struct play *play)
 {
     pthread_join(play->thread, NULL);
     expect_str(play->error.message, "");
@@ -68,10 +81,16 @@ void play_wait_stopped(struct play *play)
     expect_int(fake_flow.n_alive, 0);
     expect_int(fake_flow.n_running, 0);
     close(play->params.spool_fd);
+    play->keep = vrt_keep_free(play->keep);
+}
+
+void play_wait_stopped(struct play *play)
+{
+    wait_ended(play);
     expect_int(play_remove(play), 0);
 }
 
-void play_stop(struct play *play)
+static void send_signal(struct play *play)
 {
     /* One answer, so that its signals are being waited for. */
     int fd = http_client_connect(play->socket);
@@ -81,7 +100,19 @@ void play_stop(struct play *play)
     expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 200);
     close(fd);
     kill(getpid(), SIGTERM);
+}
+
+void play_stop(struct play *play)
+{
+    send_signal(play);
     play_wait_stopped(play);
+}
+
+void play_restart(struct play *play)
+{
+    send_signal(play);
+    wait_ended(play);
+    begin(play);
 }
 
 void play_open_to_all(struct play *play)

@@ -16,6 +16,7 @@ struct play {
     struct vrt_conf conf;
     char folder[64], socket[80], models[80];
     struct vrt_server_params params;
+    struct vrt_keep *keep;
     pthread_t thread;
     struct vrt_error error;
     int result;
@@ -26,6 +27,9 @@ extern char play_answer[PLAY_ANSWER_BYTES];
 
 /* Starts the server; `text` is its configuration. */
 void play_start(struct play *play, const char *text);
+
+/* Ends the server in good order, and starts another one in its folder. */
+void play_restart(struct play *play);
 
 /* Sends SIGTERM, and play_wait_stopped(). */
 void play_stop(struct play *play);

@@ -4,6 +4,7 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -135,6 +136,37 @@ static void test_clock(void)
     expect_true(vrt_clock_wall_ns() > 1700000000LL * VRT_NS_PER_S);
 }
 
+static void test_wrong_wall_clock(void)
+{
+    static const char *const refused[] = {
+        "", "x", "1,", "1,2", "1,2,", "1,2,0", "1,2,-1", "1,2,3,", "1,2,3,4", "nan", "inf",
+        "1e10", "1,1e10,1", "1 ", "1,2,1e-12",
+    };
+    int64_t wall = vrt_clock_wall_ns();
+    struct vrt_wall_error wrong = { .offset_ns = 42 };
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (vrt_clock_parse_wall_error(refused[i], &wrong) != -EINVAL || wrong.offset_ns != 42)
+            test_fail("\"%s\" is taken", refused[i]);
+    expect_int(vrt_clock_parse_wall_error("-86400.5", &wrong), 0);
+    vrt_clock_set_wall_error(&wrong);
+    expect_near(vrt_clock_wall_ns() - wall, -86400.5e9, 10e9);
+    /* Both sides of a jump are seen, and what is between is never. */
+    expect_int(vrt_clock_parse_wall_error("0,1000000,0.001", &wrong), 0);
+    vrt_clock_set_wall_error(&wrong);
+    int n_jumps = 0;
+    for (bool was_off = false; n_jumps < 6;) {
+        int64_t off = vrt_clock_wall_ns() - wall;
+        bool is_off = off > 500000 * VRT_NS_PER_S;
+        expect_near(off, is_off ? 1e15 : 0, 20e9);
+        n_jumps += is_off != was_off;
+        was_off = is_off;
+    }
+    expect_int(vrt_clock_parse_wall_error("0", &wrong), 0);
+    vrt_clock_set_wall_error(&wrong);
+    expect_near(vrt_clock_wall_ns() - wall, 0, 20e9);
+}
+
 static void test_log(void)
 {
     enum vrt_log_level level;
@@ -211,6 +243,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "buf", test_buf },         { "list", test_list },   { "error", test_error },
         { "printable", test_printable }, { "cleanup", test_cleanup }, { "clock", test_clock },
+        { "wrong-wall-clock", test_wrong_wall_clock },
         { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));

@@ -193,6 +193,58 @@ static void test_progress_states(void)
     expect_contains(strange, "unknown");
 }
 
+/* What waits says for what, and the cure is seen on a narrow terminal too. */
+static void test_progress_waiting(void)
+{
+    static const struct {
+        int state, width;
+        const char *text;
+    } cases[] = {
+        { VRT_JOB_PAUSED, 80, "video.mp4  [###########.................]  paused at 42%: vrtctl "
+                              "resume 12" },
+        { VRT_JOB_PAUSED, 40, "vid...  paused at 42%: vrtctl resume 12" },
+        { VRT_JOB_NEEDS_INPUT, 40, "video...  needs files: vrtctl resume 12" },
+        { VRT_JOB_FETCHING, 50, "video.mp4  [.......]  fetching, 12 MiB of 2.3 GiB" },
+        { VRT_JOB_DISK_FULL, 60, "vid...  the disk of /var/lib/vrtd is full: 2 GiB are needed" },
+        { VRT_JOB_DISK_FULL, 40, "v...  the disk of /var/lib/vrtd is f..." },
+    };
+    struct vrt_job_info job = example_job();
+    char state[VRT_API_TEXT_BYTES];
+
+    job.fetched_bytes = 12 << 20;
+    job.fetch_bytes = 2400LL << 20;
+    job.has_error = true;
+    snprintf(job.error.message, sizeof(job.error.message),
+             "the disk of /var/lib/vrtd is full: 2 GiB are needed");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        job.state = cases[i].state;
+        VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
+        expect_str(text, cases[i].text);
+        for (int width = 16; width < 200; width++) {
+            VRT_CLEANUP(vrt_freep) char *any = bar(&job, width, width & 1);
+            if (vrt_text_width(any) >= width)
+                test_fail("at %d columns: %s", width, any);
+        }
+    }
+    job.state = VRT_JOB_FETCHING;
+    job.fetch_bytes = VRT_UNKNOWN;
+    expect_str(vrt_progress_state(&job, state, sizeof(state)), "fetching, 12 MiB");
+    job.fetched_bytes = VRT_UNKNOWN;
+    expect_str(vrt_progress_state(&job, state, sizeof(state)), "fetching");
+    job.state = VRT_JOB_DISK_FULL;
+    snprintf(job.error.message, sizeof(job.error.message), "\x1b[2J");
+    expect_str(vrt_progress_state(&job, state, sizeof(state)), "?[2J");
+    job.has_error = false;
+    expect_str(vrt_progress_state(&job, state, sizeof(state)), "waits for room on a disk");
+    job.state = VRT_JOB_PAUSED;
+    job.frames_done = 0;
+    expect_str(vrt_progress_state(&job, state, sizeof(state)), "paused: vrtctl resume 12");
+    job.input_name[0] = '\0';
+    expect_str(vrt_progress_name(&job, state, sizeof(state)), "-");
+    snprintf(job.owner, sizeof(job.owner), "an\x07na");
+    expect_str(vrt_progress_name(&job, state, sizeof(state)), "an?na's");
+}
+
 static void test_progress_lines(void)
 {
     struct vrt_job_info job = example_job();
@@ -424,6 +476,7 @@ int main(int argc, char **argv)
         { "table", test_table },
         { "progress-bar", test_progress_bar },
         { "progress-states", test_progress_states },
+        { "progress-waiting", test_progress_waiting },
         { "progress-lines", test_progress_lines },
         { "arguments", test_arguments },
         { "argument-refusals", test_argument_refusals },

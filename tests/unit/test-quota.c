@@ -32,6 +32,28 @@ static void test_limits(void)
     expect_int(vrt_quota_held(quota, VRT_QUOTA_JOBS, 99), 0);
 }
 
+static void test_other_limits(void)
+{
+    VRT_CLEANUP(vrt_quota_freep) struct vrt_quota *quota = NULL;
+    struct vrt_quota_limit other[VRT_QUOTA_KIND_COUNT];
+
+    memcpy(other, limits, sizeof(other));
+    expect_int(vrt_quota_new(limits, &quota), 0);
+    for (int i = 0; i < 3; i++)
+        expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 7), 0);
+    other[VRT_QUOTA_CONNECTIONS].per_uid = 2;
+    vrt_quota_configure(quota, other);
+    /* Nothing is taken away, and nothing more is given until less is held. */
+    expect_int(vrt_quota_held(quota, VRT_QUOTA_CONNECTIONS, 7), 3);
+    vrt_quota_give(quota, VRT_QUOTA_CONNECTIONS, 7);
+    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 7), VRT_QUOTA_E_USER);
+    vrt_quota_give(quota, VRT_QUOTA_CONNECTIONS, 7);
+    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 7), 0);
+    other[VRT_QUOTA_CONNECTIONS].all = 2;
+    vrt_quota_configure(quota, other);
+    expect_int(vrt_quota_take(quota, VRT_QUOTA_CONNECTIONS, 8), VRT_QUOTA_E_ALL);
+}
+
 static void test_amounts(void)
 {
     const struct vrt_quota_limit bytes[VRT_QUOTA_KIND_COUNT] = {
@@ -92,6 +114,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "limits", test_limits },
+        { "other-limits", test_other_limits },
         { "amounts", test_amounts },
         { "random", test_random },
     };

@@ -223,16 +223,18 @@ static void test_folders(void)
     expect_int(vrt_claim_folder(in_folder("a/b/state"), &fd, &error), 0);
     expect_int(stat(in_folder("a/b/state"), &st), 0);
     expect_int(st.st_mode & 0777, 0700);
-    expect_int(vrt_claim_empty_folder(fd, "spool", &spool, &error), 0);
+    expect_int(vrt_claim_folder_in(fd, "spool", &spool, &error), 0);
     close(spool);
-    write_file(in_folder("a/b/state/spool/left-over"));
-    expect_int(vrt_claim_empty_folder(fd, "spool", &spool, &error), 0);
-    expect_int(access(in_folder("a/b/state/spool/left-over"), F_OK), -1);
+    /* What is in it stays: jobs go on with it. */
+    write_file(in_folder("a/b/state/spool/file"));
+    expect_int(vrt_claim_folder_in(fd, "spool", &spool, &error), 0);
+    expect_int(access(in_folder("a/b/state/spool/file"), F_OK), 0);
     close(spool);
+    unlink(in_folder("a/b/state/spool/file"));
     rmdir(in_folder("a/b/state/spool"));
     /* What lies there may be somebody's trap: it is not followed. */
     expect_int(symlink("/", in_folder("a/b/state/spool")), 0);
-    expect_true(vrt_claim_empty_folder(fd, "spool", &spool, &error) < 0);
+    expect_true(vrt_claim_folder_in(fd, "spool", &spool, &error) < 0);
     unlink(in_folder("a/b/state/spool"));
     close(fd);
     rmdir(in_folder("a/b/state"));

@@ -116,6 +116,11 @@ class Shown(Case):
                               'jobs: 2 running, 1 queued, 3 done, 4 failed, 5 cancelled\n'
                               'devices: cpu:0 busy, cpu:1 ready\n')
         self.assertEqual(json.loads(self.run_it('status', '--json')[0]), STATUS)
+        waiting = dict(STATUS, jobs=dict(STATUS['jobs'], paused=1, needs_input=3, fetching=0))
+        self.server.close()
+        self.serve(lambda _: answer(waiting))
+        self.assertIn('jobs: 2 running, 1 queued, 1 paused, 3 needs_input, 3 done,',
+                      self.run_it('status')[0])
 
     def test_devices(self):
         out, _ = self.run_it('devices')
@@ -216,8 +221,9 @@ class Submit(Case):
         self.assertEqual(self.seen.leading, b'\r\n')
         self.assertEqual(self.read, [b'moving pictures'])
         self.assertEqual(self.seen.json(), {
-            'input': {'fd': 0, 'name': 'video.mp4', 'path': None, 'url': None},
-            'output': {'fd': 1, 'name': 'video.restored.mp4', 'path': None},
+            'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4'), 'url': None},
+            'output': {'fd': 1, 'name': 'video.restored.mp4',
+                       'path': self.path('video.restored.mp4')},
             'model': {'fd': None, 'name': '', 'path': None},
             'device': 'cpu:0,cpu:1', 'precision': 'auto',
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
@@ -252,7 +258,8 @@ class Submit(Case):
             f.write('weights')
         self.run_it('submit', '-m', 'x4.pth', '-o', 'a.mkv', 'video.mp4')
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
-        self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth', 'path': None})
+        self.assertEqual(self.seen.json()['model'], {'fd': 2, 'name': 'x4.pth',
+                                                     'path': self.path('x4.pth')})
         self.run_it('submit', '-m', 'compact-x2', '-o', 'b.mkv', 'video.mp4')
         self.assertEqual(self.seen.json()['model'], {'fd': None, 'name': 'compact-x2',
                                                      'path': None})
@@ -302,6 +309,27 @@ class Submit(Case):
                 self.complaint('submit', 'video.mp4', status=status, says='vrtctl: ')
                 self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
                 server.close()
+
+    def test_no_more_room(self):
+        """Of many files the first that finds no room ends it: the others would find none either."""
+        taken = []
+
+        def respond(request):
+            if len(taken) == 2:
+                return refusal(503, 'job.queue_full', 'as many jobs wait as are allowed')
+            taken.append(request)
+            return answer(job(len(taken), 'queued'), 201)
+        self.serve(respond)
+        names = [f'{i}.mp4' for i in range(300)]
+        for name in names:
+            shutil.copy(self.path('video.mp4'), self.path(name))
+        out, err = self.run_it('submit', *names, status=1)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertEqual(err, 'vrtctl: 2.mp4: as many jobs wait as are allowed\n'
+                              'vrtctl: 297 files were not submitted, from 3.mp4 on; submit them '
+                              'when there is room\n')
+        self.assertEqual(len(self.server.requests), 3)
+        self.assertFalse(os.path.exists(self.path('2.restored.mp4')))
 
     def test_unprintable_names(self):
         self.serve(self.accepts)

@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import struct
 import subprocess
 import termios
@@ -130,6 +131,100 @@ class Follow(FollowCase):
         self.serve(lambda r: None)
         self.complaint('wait', 7, status=3, says='closed')
 
+    def restarted(self, state, gap_s=0.6):
+        """A daemon that goes away in the middle, and comes back with the job in `state`."""
+        first = self.serve(lambda r: answer(job(7, 'queued'), 201) if r.method == 'POST' else
+                           iter([STREAM + event('job', job(7))]) if '/events' in r.path else
+                           answer(job(7)))
+        posted = []
+
+        def second(request):
+            if request.method == 'POST':
+                posted.append((request.path, [os.pread(fd, 99, 0) for fd in request.files]))
+                return answer(job(7, 'queued'))
+            if request.path.startswith('/v1/events'):
+                return iter([STREAM + event('job', job(7, state)), event('job', self.final)])
+            return answer(self.final)
+
+        def swap():
+            while not any('/events' in r.path for r in first.requests):
+                time.sleep(0.01)
+            first.close()
+            time.sleep(gap_s)
+            self.serve(second)
+        threading.Thread(target=swap, daemon=True).start()
+        return posted
+
+    def test_restart(self):
+        """Jobs outlast the daemon; so does who follows them."""
+        for command in (['wait', 7], ['watch', 7], ['submit', '-f', '--overwrite', 'video.mp4']):
+            with self.subTest(command=command):
+                self.restarted('running')
+                out, err = self.run_it(*command)
+                self.assertEqual(err.splitlines()[:2], [
+                    'vrtctl: vrtd went away; its jobs go on when it is back, and are followed then',
+                    'vrtctl: vrtd is back'])
+                self.assertIn('200 frames in 0:07', out)
+
+    def test_restart_without_files(self):
+        """Who follows what he submitted has the files at hand."""
+        posted = self.restarted('needs_input')
+        out, err = self.run_it('submit', '--follow', 'video.mp4')
+        self.assertEqual(posted, [('/v1/jobs/7/resume', [b'moving pictures', b''])])
+        self.assertNotIn('resume', out + err)
+        posted = self.restarted('needs_input')
+        out, err = self.run_it('wait', 7)
+        self.assertEqual(posted, [])
+        self.assertIn('vrtctl: video.mp4: needs files: vrtctl resume 7\n', err)
+
+    def test_no_return(self):
+        self.restarted('running', gap_s=3)
+        out, err = self.run_it('wait', '--timeout', 1, 7, status=3)
+        self.assertEqual(out, '')
+        self.assertIn('went away', err)
+        self.assertIn('not running: nothing listens', err)
+        time.sleep(3)           # the other half of it ends, too
+
+    def test_interrupted_while_it_is_away(self):
+        """Also where systemd holds the socket, and takes connections that nobody answers."""
+        for held in (False, True):
+            server = self.serve(lambda r: iter([STREAM + event('job', job(7))]))
+            process = self.start('wait', 7)
+            while not server.requests:
+                time.sleep(0.01)
+            server.close()
+            if held:
+                os.unlink(server.path)
+                listener = socket.socket(socket.AF_UNIX)
+                self.addCleanup(listener.close)
+                listener.bind(server.path)
+                listener.listen(8)
+            while 'went away' not in process.stderr.readline() and not held:
+                self.assertIsNone(process.poll())
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=10)
+            self.assertEqual(process.returncode, 130)
+            self.assertIn('the job goes on in vrtd; to cancel: vrtctl cancel 7\n', err)
+            os.unlink(server.path)
+
+    def test_stalled(self):
+        """What doesn't go on by itself is told even to who only waits, once."""
+        full = {'id': 'output.full', 'message': 'the disk of /v is full: 2 GiB are needed',
+                'field': None}
+
+        def stream():
+            yield STREAM + event('job', job(7, 'paused')) + event('job', job(7, 'paused'))
+            yield event('job', job(7, 'disk_full', error=full)) + event('job', job(7))
+            yield event('job', job(7, 'paused', frames_done=0)) + event('job', self.final)
+        self.serve(lambda r: stream() if 'events' in r.path else answer(self.final))
+        _, err = self.run_it('wait', 7)
+        self.assertEqual(err.splitlines(), [
+            'vrtctl: video.mp4: paused at 42%: vrtctl resume 7',
+            'vrtctl: video.mp4: the disk of /v is full: 2 GiB are needed',
+            'vrtctl: video.mp4: paused: vrtctl resume 7',
+            'vrtctl: video.mp4: warning: frame 3 was concealed'])
+
     def start(self, *arguments, **options):
         process = subprocess.Popen(self.command(*arguments), cwd=self.folder, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
@@ -150,7 +245,7 @@ class Follow(FollowCase):
 
     def test_interrupted(self):
         err = self.interrupt('submit', '--follow', 'video.mp4')
-        self.assertEqual(err, 'vrtctl: still running in vrtd; to cancel: vrtctl cancel 7\n')
+        self.assertEqual(err, 'vrtctl: the job goes on in vrtd; to cancel: vrtctl cancel 7\n')
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
         self.server.close()
         self.assertEqual(self.interrupt('watch', 7), '')

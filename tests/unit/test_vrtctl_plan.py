@@ -61,7 +61,8 @@ class DryRun(Case):
         out, _ = self.run_it('submit', '--dry-run', '--json', '-m', 'x4.pth', 'video.mp4')
         self.assertEqual(json.loads(out), PLAN)
         self.assertEqual(self.read, [b'moving pictures', b'weights'])
-        self.assertEqual(self.seen.json()['model'], {'fd': 1, 'name': 'x4.pth', 'path': None})
+        self.assertEqual(self.seen.json()['model'], {'fd': 1, 'name': 'x4.pth',
+                                                     'path': self.path('x4.pth')})
 
     def test_unknown(self):
         self.serve(lambda _: answer(dict(PLAN, frames_total=None, shards=None, tiles=1,

@@ -55,7 +55,7 @@ STATUS = {'version': '9.9', 'pid': 42, 'uptime_s': 3661.4,
 
 class Case(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtctl-')
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix='vrtctl-'))
         self.addCleanup(shutil.rmtree, self.folder)
         self.server = None
         with open(self.path('video.mp4'), 'w', encoding='utf-8') as f:

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * From a request to a listed job: its files are looked at on a thread, a pipeline finds out how it
+ * would be done, and is freed again; the job's row is stored; only then it is listed, and its
+ * submitter told. Whoever was told that his job is queued finds it again, whatever happens.
+ *
+ * Each job is charged to its user once, in charge(), and given back where the submission fails, in
+ * end_admission() where it was refused, or by vrt_queue_end_job().
+ */
+
+#include "daemon/queue-impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/accounts.h"
+#include "daemon/job-report.h"
+#include "daemon/models.h"
+#include "daemon/peer.h"
+#include "daemon/pipeline.h"
+#include "daemon/quota.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+static void admission_free(struct vrt_queue_admission *admission)
+{
+    vrt_list_remove(&admission->link);
+    vrt_network_unref(admission->network);
+    free(admission);
+}
+
+/* The admission is over: the job is listed, or it is gone, as it is where only its plan was wanted.
+ * Whoever submitted it is told before jobs are started, so that he learns of it as queued, as
+ * everybody does. */
+static void end_admission(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    struct vrt_queue *queue = admission->queue;
+    struct vrt_job *job = admission->job;
+    char shown[VRT_API_NAME_BYTES];
+
+    job->admission = NULL;
+    if (!job->user) {
+        admission->admitted(admission->ctx, job, error);
+        /* Only now: the error, or what the plan says, may be the pipeline's own. */
+        vrt_queue_free_pipeline(job);
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
+        vrt_job_free(job);
+    } else {
+        vrt_log_info("job %" PRId64 " of uid %d is queued: %s", job->info.id, (int)job->uid,
+                     vrt_printable(job->info.input_name, shown, sizeof(shown)));
+        vrt_queue_keep_files(job);
+        vrt_queue_tell(queue, job);
+        admission->admitted(admission->ctx, job, NULL);
+    }
+    admission_free(admission);
+    vrt_queue_start_jobs(queue);
+    vrt_queue_check_stopped(queue);
+}
+
+static void refuse(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    const struct vrt_job *job = admission->job;
+
+    vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
+                 error->message);
+    end_admission(admission, error);
+}
+
+/* Why nobody waits for it any more. */
+static void fill_unwanted(const struct vrt_queue_admission *admission, struct vrt_error *error)
+{
+    *error = (struct vrt_error){ .id = NULL };
+    if (admission->is_stopping)
+        vrt_refuse(error, -ESHUTDOWN, VRT_E(SHUTTING_DOWN),
+                   "vrtd is about to stop and takes no more jobs");
+    else
+        vrt_refuse(error, -ECANCELED, VRT_E(INTERNAL), "it was cancelled");
+}
+
+/* The job's row is stored, or not. */
+static void on_saved(struct vrt_job *job, int r)
+{
+    struct vrt_queue_admission *admission = job->admission;
+    struct vrt_queue *queue = job->queue;
+    struct vrt_error error = { .id = NULL };
+
+    if (r < 0)
+        vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
+                   "the job can't be stored: %s%s", strerror(-r),
+                   r == -ENOSPC ? ": make room on the disk of the state folder" : "");
+    else if (admission->is_unwanted)
+        fill_unwanted(admission, &error);
+    else if (vrt_jobs_add(&queue->jobs, job) < 0)
+        vrt_refuse_errno(&error, -ENOMEM, "making a job");
+    /* A stop keeps what is stored; its submitter is told that it was too late all the same, and
+     * must not find it done later. */
+    if (r == 0 && error.message[0])
+        vrt_store_remove_job(queue->params.store, job->info.id,
+                             (struct vrt_store_done){ .call = NULL });
+    job->unsaved = false;
+    if (error.message[0])
+        refuse(admission, &error);
+    else
+        end_admission(admission, NULL);
+}
+
+/* What every run of the job shares. */
+static void fill_work(struct vrt_job *job)
+{
+    const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
+    struct vrt_job_work *work = job->work;
+    struct stat output;
+
+    work->is_admitted = true;
+    work->recipe = found->recipe;
+    work->fingerprint = found->fingerprint;
+    work->network_checksum = found->network_checksum;
+    if (job->fds[VRT_JOB_OUTPUT] >= 0 && fstat(job->fds[VRT_JOB_OUTPUT], &output) == 0) {
+        work->output_dev = (uint64_t)output.st_dev;
+        work->output_ino = (uint64_t)output.st_ino;
+    }
+}
+
+static void on_admitted(void *ctx, const struct vrt_error *error)
+{
+    struct vrt_job *job = ctx;
+    struct vrt_queue_admission *admission = job->admission;
+    struct vrt_error unwanted;
+    enum vrt_pipeline_phase phase;
+
+    if (admission->is_unwanted) {
+        fill_unwanted(admission, &unwanted);
+        error = &unwanted;
+    }
+    if (error) {
+        refuse(admission, error);
+        return;
+    }
+    vrt_job_report_admitted(job);
+    vrt_job_report_progress(job, job->queue->params.pool, &phase);
+    if (admission->request.dry_run) {
+        end_admission(admission, NULL);
+        return;
+    }
+    fill_work(job);
+    vrt_queue_free_pipeline(job);
+    vrt_queue_save(job->queue, job, on_saved);
+}
+
+static void look(uv_work_t *work)
+{
+    struct vrt_queue_admission *admission = work->data;
+
+    (void)!vrt_queue_look(admission->queue, admission->job, &admission->request,
+                          &admission->network, &admission->error);
+}
+
+/* The pipeline of a job whose files and model were looked at. Return: 0, -errno. */
+static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error *error)
+{
+    struct vrt_job *job = admission->job;
+    struct vrt_pipeline_params params;
+
+    vrt_queue_fill_params(job, &admission->request, admission->network, &params);
+    params.wants_speed = admission->request.dry_run;
+    params.admitted = on_admitted;
+    return vrt_pipeline_new(job->queue->params.pool, &params, &job->pipeline, error);
+}
+
+static void on_looked(uv_work_t *work, int status)
+{
+    struct vrt_queue_admission *admission = work->data;
+    struct vrt_error error = { .id = NULL };
+
+    /* There was no pipeline to be told of it until now. */
+    if (admission->is_unwanted)
+        fill_unwanted(admission, &error);
+    else if (status < 0)
+        vrt_refuse_errno(&error, status, "looking at the files");
+    else if (admission->error.message[0])
+        error = admission->error;
+    else if (make_pipeline(admission, &error) == 0)
+        return;
+    refuse(admission, &error);
+}
+
+/* The sum of both limits is one quota: a job is charged from its submission to its end, so that
+ * starting it can't fail for its user's other jobs. */
+int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error)
+{
+    if (queue->stopping)
+        return vrt_refuse(error, vrt_raise(-ESHUTDOWN), VRT_E(SHUTTING_DOWN),
+                          "vrtd is about to stop and takes no more jobs");
+    int r = vrt_quota_take(queue->params.quota, VRT_QUOTA_JOBS, uid);
+    if (r > 0)
+        return vrt_refuse(error, vrt_raise(-EDQUOT), VRT_E(JOB_QUEUE_FULL),
+                          "as many jobs wait as are allowed%s: try again when some are done",
+                          r == VRT_QUOTA_E_USER ? " to one user" : "");
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "making a job") : 0;
+}
+
+/* Fills in what was asked for, and what the configuration says where nothing was. */
+static void settle(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                   struct vrt_job *job)
+{
+    const struct vrt_queue_params *params = &queue->params;
+    struct vrt_job_info *info = &job->info;
+    struct vrt_job_recipe *recipe = &info->recipe;
+    const char *model = request->model.name[0] ? request->model.name :
+                        vrt_models_default(params->models);
+
+    info->created_at = vrt_clock_wall_ns();
+    vrt_accounts_name(params->users, job->uid, info->owner, sizeof(info->owner));
+    /* One without a descriptor is of the daemon's folder, which GET /v1/models lists. */
+    job->shows_model = request->model.fd == VRT_UNKNOWN && !request->model.path[0];
+    info->priority = request->priority;
+    snprintf(info->input_name, sizeof(info->input_name), "%s", request->input.name);
+    snprintf(info->output_name, sizeof(info->output_name), "%s", request->output.name);
+    snprintf(info->input_path, sizeof(info->input_path), "%s", request->input.path);
+    snprintf(info->output_path, sizeof(info->output_path), "%s", request->output.path);
+    snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
+    snprintf(info->model.name, sizeof(info->model.name), "%s", model);
+    snprintf(info->device, sizeof(info->device), "%s", request->device);
+    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
+    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
+                      request->quality;
+    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
+             request->preset[0] ? request->preset : params->preset);
+    recipe->precision = request->precision;
+}
+
+/* Makes the job of a request, with all that later runs need. Return: 0; -errno with `error`. */
+static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+                    struct vrt_job **ret_job, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    int r = vrt_job_new(queue->jobs.last_id + 1, submission->peer->uid, &job);
+    if (r == 0)
+        r = vrt_fields_print(vrt_job_request_fields, submission->request, &text);
+    if (r == 0) {
+        job->work = calloc(1, sizeof(*job->work));
+        job->request = vrt_buf_steal(&text);
+        r = job->work && job->request ? 0 : vrt_raise(-ENOMEM);
+    }
+    vrt_buf_done(&text);
+    if (r == 0)
+        r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
+            [VRT_JOB_INPUT] = &submission->request->input,
+            [VRT_JOB_OUTPUT] = &submission->request->output,
+            [VRT_JOB_MODEL] = &submission->request->model,
+        }, submission->files, error);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "making a job");
+    settle(queue, submission->request, job);
+    job->queue = queue;
+    job->is_charged = true;
+    *ret_job = VRT_STEAL(job);
+    return 0;
+}
+
+int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+                     struct vrt_job **ret_job, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_queue_admission *admission = NULL;
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    int r = vrt_queue_charge(queue, submission->peer->uid, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = make_job(queue, submission, &job, error);
+    if (r == 0 && !(admission = calloc(1, sizeof(*admission))))
+        r = vrt_raise(-ENOMEM);
+    if (r == 0) {
+        vrt_list_init(&admission->link);
+        admission->queue = queue;
+        admission->job = job;
+        admission->request = *submission->request;
+        admission->admitted = submission->admitted;
+        admission->ctx = submission->ctx;
+        admission->work.data = admission;
+        /* Last: once look() may be running nothing can fail here. */
+        r = uv_queue_work(queue->params.loop, &admission->work, look, on_looked);
+    }
+    if (r < 0) {
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
+        return vrt_refuse_errno(error, vrt_fold(r), "making a job");
+    }
+    /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
+     * refused later leave gaps. */
+    queue->jobs.last_id++;
+    vrt_list_append(&queue->admissions, &admission->link);
+    job->admission = VRT_STEAL(admission);
+    *ret_job = VRT_STEAL(job);
+    return 0;
+}
+
+void vrt_queue_give_up_admission(struct vrt_queue_admission *admission, bool is_stopping)
+{
+    admission->is_unwanted = true;
+    admission->is_stopping |= is_stopping;
+    if (admission->job->pipeline)
+        vrt_pipeline_cancel(admission->job->pipeline);
+}

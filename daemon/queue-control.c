@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What users do to jobs that are listed. Each checks first, and then takes effect whole.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/pipeline.h"
+#include "daemon/quota.h"
+#include "daemon/queue-impl.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_error *error)
+{
+    return vrt_refuse(error, -EINVAL, VRT_E(JOB_STATE), "job %" PRId64 " is %s%s", job->info.id,
+                      vrt_job_state_names[job->info.state], cure);
+}
+
+int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!vrt_jobs_move(&queue->jobs, job, VRT_JOB_PAUSE))
+        return refuse_state(job, job->info.state == VRT_JOB_FINISHING ?
+                            ": it is about to be done" : ": there is nothing to pause", error);
+    /* One that is only beginning holds nothing yet: it begins anew. */
+    if (!vrt_queue_run_hold(job, true))
+        vrt_queue_run_end(job, VRT_RUN_STOP, NULL);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
+    vrt_queue_limit_held(queue);
+    vrt_queue_start_jobs(queue);
+    return 0;
+}
+
+/* Whether the job has all its files, or will have with those that were handed over. */
+static int check_files(const struct vrt_job *job, const struct vrt_queue_handover *handover,
+                       struct vrt_error *error)
+{
+    static const char *const names[VRT_JOB_FILE_COUNT] = { "input", "output", "model" };
+    struct vrt_job_request request;
+    int r = vrt_job_record_request(job, &request, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_file_ref *given[VRT_JOB_FILE_COUNT] = { NULL };
+    if (handover) {
+        given[VRT_JOB_INPUT] = &handover->request->input;
+        given[VRT_JOB_OUTPUT] = &handover->request->output;
+        given[VRT_JOB_MODEL] = &handover->request->model;
+    }
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        if (job->fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) ||
+            (i == VRT_JOB_MODEL && request.model.fd == VRT_UNKNOWN))
+            continue;
+        return vrt_refuse(error, -ENOENT, VRT_E(JOB_NEEDS_INPUT),
+                          "vrtd has the %s of job %" PRId64 " no more: give its files again",
+                          names[i], job->info.id);
+    }
+    return 0;
+}
+
+/* Takes the files that were handed over in the place of those there are. */
+static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *handover,
+                         struct vrt_error *error)
+{
+    int r = check_files(job, handover, error);
+
+    if (r == 0 && handover)
+        r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
+            [VRT_JOB_INPUT] = &handover->request->input,
+            [VRT_JOB_OUTPUT] = &handover->request->output,
+            [VRT_JOB_MODEL] = &handover->request->model,
+        }, handover->files, error);
+    if (r == 0 && handover)
+        vrt_queue_keep_files(job);
+    return vrt_fold(r);
+}
+
+/* The job waits in the queue as if it had never been away. */
+static void requeue(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_event event)
+{
+    vrt_assert(vrt_jobs_move(&queue->jobs, job, event));
+    job->info.has_error = false;
+    job->info.finished_at = 0;
+    vrt_job_touch(job);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
+    vrt_queue_start_jobs(queue);
+}
+
+int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
+                     const struct vrt_queue_handover *handover, struct vrt_error *error)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    int state = job->info.state;
+
+    if (state != VRT_JOB_PAUSED && state != VRT_JOB_NEEDS_INPUT && state != VRT_JOB_DISK_FULL)
+        return refuse_state(job, vrt_job_state_is_final(state) ? ": to do it once more, retry it" :
+                            ": it goes on by itself", error);
+    /* What a pipeline works with stays: it knows the old ones. */
+    int r = job->run ? 0 : take_handover(job, handover, error);
+    if (r == 0)
+        requeue(queue, job, VRT_JOB_REQUEUE);
+    return vrt_fold(r);
+}
+
+int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
+                    const struct vrt_queue_handover *handover, struct vrt_error *error)
+{
+    int state = job->info.state;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_job_state_after(state, VRT_JOB_RETRY) == VRT_UNKNOWN)
+        return refuse_state(job, vrt_job_state_is_final(state) ? ": there is nothing to retry" :
+                            ": it isn't over", error);
+    int r = vrt_queue_charge(queue, job->uid, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = take_handover(job, handover, error);
+    if (r < 0) {
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
+        return vrt_fold(r);
+    }
+    job->is_charged = true;
+    job->n_barren = 0;
+    /* Its working files are gone, or are about to go. */
+    if (job->is_swept)
+        vrt_queue_cut_segments(queue, job, 0);
+    job->is_swept = false;
+    job->info.frames_done = 0;
+    requeue(queue, job, VRT_JOB_RETRY);
+    return 0;
+}
+
+int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int priority,
+                           struct vrt_error *error)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_job_state_is_final(job->info.state))
+        return refuse_state(job, ": its priority is of no use any more", error);
+    vrt_jobs_set_priority(&queue->jobs, job, priority);
+    if (job->pipeline)
+        vrt_pipeline_set_priority(job->pipeline, priority);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
+    vrt_queue_start_jobs(queue);
+    return 0;
+}
+
+int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_job_state_is_final(job->info.state))
+        return -EALREADY;
+    if (job->admission)
+        vrt_queue_give_up_admission(job->admission, false);
+    else if (job->run)
+        vrt_queue_run_end(job, VRT_RUN_CANCEL, NULL);
+    else
+        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
+    return 0;
+}

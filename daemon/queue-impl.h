@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What the queue is made of: private to daemon/queue*.c. Everything here is the loop's.
+ *
+ *     queue-admit.c       from a request to a listed job
+ *     queue-run.c         from a start to its end, whatever end
+ *     queue-files.c       the descriptors of a job, and what is made of them
+ *     queue-control.c     what users do to jobs meanwhile
+ *     queue-store.c       what outlives the daemon, and what a start finds
+ *     queue.c             which job is started, the timers, the end
+ */
+
+#include <uv.h>
+
+#include "daemon/job-record.h"
+#include "daemon/queue.h"
+#include "daemon/store.h"
+
+struct vrt_pipeline_params;
+
+struct vrt_queue {
+    struct vrt_queue_params params;
+    struct vrt_jobs jobs;
+    uv_timer_t progress;                    /* runs while jobs do */
+    uv_timer_t house;                       /* looks after what waits for time to go by */
+    uv_timer_t patience;                    /* runs while the queue stops */
+    int n_handles;                          /* of those three, not closed yet */
+    struct vrt_list admissions;             /* of struct vrt_queue_admission.link */
+    int n_runs;                             /* struct vrt_queue_run that there are */
+    int n_saving;                           /* writes and removals that aren't done */
+    bool is_loaded;                         /* the store was read: jobs may start */
+    bool stopping;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
+
+/* A job on its way into the list. */
+struct vrt_queue_admission {
+    struct vrt_queue *queue;
+    struct vrt_list link;
+    struct vrt_job *job;
+    struct vrt_job_request request;
+    void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
+    void *ctx;
+    bool is_unwanted;                       /* nobody waits for it any more, or the queue stops */
+    bool is_stopping;
+    uv_work_t work;
+    /* by the work's thread, then the loop's */
+    struct vrt_network *network;
+    struct vrt_error error;                 /* with a message: the job is refused */
+};
+
+/* How far a start has come. */
+enum vrt_run_phase {
+    VRT_RUN_SAVING,                         /* the store learns of it, before anything can crash */
+    VRT_RUN_LOOKING,                        /* a thread opens its files and reads the model */
+    VRT_RUN_ADMITTING,                      /* its pipeline asks the devices */
+    VRT_RUN_GOING,                          /* its pipeline was started */
+};
+
+/* What shall become of a run before its own end. */
+enum vrt_run_wish {
+    VRT_RUN_GO,
+    VRT_RUN_PARK,                           /* end it at a good moment; it will be gone on with */
+    VRT_RUN_STOP,                           /* end it now; likewise */
+    VRT_RUN_CANCEL,                         /* end it now, and the job */
+};
+
+/* What goes on for a job between its start and the end of what works for it. */
+struct vrt_queue_run {
+    struct vrt_job *job;
+    enum vrt_run_phase phase;
+    enum vrt_run_wish wish;
+    bool is_held;                           /* its pipeline was told to hold */
+    bool again;                             /* once it has ended, begin anew */
+    struct vrt_error failure;               /* with a message: why it was stopped */
+    uv_work_t work;
+    /* by the work's thread, then the loop's */
+    struct vrt_job_request request;
+    int spool_fd;                           /* the job's own folder; -1: not open yet */
+    struct vrt_network *network;
+    struct vrt_error error;                 /* with a message: it can't go on */
+};
+
+/* Tells of the job what changed. */
+void vrt_queue_tell(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Starts what may be started, and the timers that are needed. */
+void vrt_queue_start_jobs(struct vrt_queue *queue);
+
+/* To be called wherever something went that the end may have waited for. Frees the queue, but
+ * never within the call. */
+void vrt_queue_check_stopped(struct vrt_queue *queue);
+
+/* Looks after what waits for time to go by; `house` calls it. */
+void vrt_queue_on_house(uv_timer_t *timer);
+
+/* Lets no more held pipelines stay than may run: each holds frames in memory. */
+void vrt_queue_limit_held(struct vrt_queue *queue);
+
+/* Bytes that are free on the disk that the job's error is about. */
+int64_t vrt_queue_room_bytes(const struct vrt_queue *queue, const struct vrt_job *job);
+
+/* Has the job's descriptors kept past the end of the daemon, where anybody does that. */
+void vrt_queue_keep_files(struct vrt_job *job);
+
+/* Closes the job's descriptors. */
+void vrt_queue_close_files(struct vrt_job *job);
+
+/* The job is over: told, saved, given back to its user's quota. `error` may be NULL. */
+void vrt_queue_end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_event event,
+                       const struct vrt_error *error);
+
+/* The files and the store. */
+
+/*
+ * Writes the job's row; `then` (or NULL) is called on the loop when it is on the disk for good
+ * (r = 0) or couldn't be written; a job that couldn't is written later again.
+ */
+void vrt_queue_save(struct vrt_queue *queue, struct vrt_job *job,
+                    void (*then)(struct vrt_job *job, int r));
+
+/* Writes a segment's row, and takes it into the job's list when that is done. */
+void vrt_queue_save_segment(struct vrt_queue *queue, struct vrt_job *job,
+                            const struct vrt_segment_record *segment);
+
+/* Forgets the job's segments from this one on, everywhere. */
+void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t first);
+
+/* Forgets the job, which is over or was never listed, and its files. It frees it: soon. */
+void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Reads the store, and takes up the jobs that weren't over. Return: 0; -errno with `error`. */
+int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error);
+
+/* Finds the files of a job that was read from the store; without them it needs its input. */
+void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Tries again what the store couldn't take. Return: whether there is still something. */
+bool vrt_queue_save_rest(struct vrt_queue *queue);
+
+/* Takes the descriptors that a request names, by enum vrt_job_file, out of `files` into the job.
+ * Return: 0; -EBADF with `error`. */
+int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+                         struct vrt_peer_files *files, struct vrt_error *error);
+
+/* Charges a job to its user. Return: 0; -EDQUOT, -ESHUTDOWN, -ENOMEM with `error`. */
+int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error);
+
+/* Nobody wants the job any more, or the queue stops: it ends as soon as it can. */
+void vrt_queue_give_up_admission(struct vrt_queue_admission *admission, bool is_stopping);
+
+/* What a request's files are found to be, on a thread: the model, and whether the output may be
+ * written. Return: 0; -errno with `error`. */
+int vrt_queue_look(struct vrt_queue *queue, const struct vrt_job *job,
+                   const struct vrt_job_request *request, struct vrt_network **ret_network,
+                   struct vrt_error *error);
+
+/* What a pipeline is asked for by a request; the rest is filled in by the caller. */
+void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *request,
+                           struct vrt_network *network, struct vrt_pipeline_params *ret_params);
+
+/* Runs. */
+
+/* Begins one; the job was moved by START already. */
+void vrt_queue_run_start(struct vrt_job *job);
+
+/* Ends the job's run, if there is one, as `wish` says; a weaker wish than one before is nothing.
+ * `failure` (or NULL) is what it then failed of. */
+void vrt_queue_run_end(struct vrt_job *job, enum vrt_run_wish wish,
+                       const struct vrt_error *failure);
+
+/* Frees the job's pipeline, which has ended or was never started. */
+void vrt_queue_free_pipeline(struct vrt_job *job);
+
+/* Whether its pipeline works for the job, or could. */
+bool vrt_queue_run_is_going(const struct vrt_job *job);
+
+/* Holds the run, or lets it go on. Return: whether there was one to be held. */
+bool vrt_queue_run_hold(struct vrt_job *job, bool held);

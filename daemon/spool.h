@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The spool folder: a folder of working files for each job that was started, named by its number
+ *
+ * Thread: any; it is the queue that says when.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macro.h"
+
+/* The job's folder, made if need be. Return: 0; -errno. *ret_fd is the caller's. */
+int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
+
+/*
+ * Takes the job's folder away from under its name, so that another can be made, and says what it is
+ * called now. Return: 0; -ENOENT: there is none; -errno. It is quick; vrt_spool_remove() need not
+ * be.
+ */
+int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size) VRT_MUST_CHECK;
+
+/* Removes a folder with what is in it, if there is one. What can't go is logged. */
+void vrt_spool_remove(int spool_fd, const char *name);
+
+/* Removes whatever belongs to no job: `is_wanted` says which numbers stay. Return: 0; -errno. */
+int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), void *ctx);
+
+/* Bytes that are free for vrtd on the disk that `fd` is on; INT64_MAX where nobody can tell. */
+int64_t vrt_spool_room_bytes(int fd);

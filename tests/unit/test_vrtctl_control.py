@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl pause, resume, retry, priority and cancel against a server of the test's own.
+
+usage: test_vrtctl_control.py VRTCTL [unittest arguments]
+"""
+import json
+import os
+import unittest
+
+from fake_vrtd import answer, refusal
+from vrtctl_case import Case, job
+
+
+class Simple(Case):
+    """Requests without files."""
+
+    def answers(self, *bodies):
+        queue = list(bodies)
+        self.serve(lambda _: queue.pop(0))
+
+    def asked(self):
+        return [(r.method, r.path, r.body.decode()) for r in self.server.requests]
+
+    def test_pause(self):
+        self.answers(answer(job(7, 'paused')), answer(job(8, 'running')))
+        out, _ = self.run_it('pause', 7, 8)
+        self.assertEqual(out, 'job 7 (video.mp4) is paused\njob 8 (video.mp4) is being paused\n')
+        self.assertEqual(self.asked(), [('POST', '/v1/jobs/7/pause', ''),
+                                        ('POST', '/v1/jobs/8/pause', '')])
+
+    def test_cancel(self):
+        self.answers(answer(job(7, 'cancelled')), answer(job(8, 'running')))
+        out, _ = self.run_it('cancel', 7, 8)
+        self.assertEqual(out, 'job 7 (video.mp4) was cancelled\n'
+                              'job 8 (video.mp4) is being cancelled\n')
+        self.assertEqual(self.asked()[0], ('DELETE', '/v1/jobs/7', ''))
+
+    def test_priority(self):
+        self.answers(answer(job(7, priority=-3)), answer(job(7, priority=100)))
+        out, _ = self.run_it('priority', 7, -3)
+        self.assertEqual(out, 'job 7 (video.mp4) has priority -3 now\n')
+        self.assertEqual(self.asked(), [('PATCH', '/v1/jobs/7', '{"priority":-3}')])
+        out, _ = self.run_it('priority', '--json', 7, 100)
+        self.assertEqual(json.loads(out)['priority'], 100)
+        for value in ('101', '-101', 'high', '', '1.5', '99999999999999999999'):
+            self.complaint('priority', 7, value, status=2, says='an integer from -100 to 100')
+        self.complaint('priority', 7, status=2, says='needs ID N')
+
+    def test_refused(self):
+        """One that is refused doesn't hold up the others; the last that went wrong decides."""
+        said = 'job 7 is done: there is nothing left to pause'
+        self.answers(refusal(409, 'job.state', said), answer(job(8, 'paused')),
+                     refusal(404, 'job.not_found', 'no job has the number 9'))
+        out, err = self.run_it('pause', 7, 8, 9, status=4)
+        self.assertEqual(out, 'job 8 (video.mp4) is paused\n')
+        self.assertEqual(err, f'vrtctl: {said}\nvrtctl: no job has the number 9\n')
+
+    def test_going_away(self):
+        self.answers(refusal(503, 'shutting_down', 'vrtd is about to end'))
+        self.complaint('pause', 7, 8, status=3, says='about to end')
+        self.assertEqual(len(self.asked()), 1)
+
+    def test_names_of_others(self):
+        """Another user's job has no names: whose it is stands for them."""
+        hidden = job(7, 'paused', input_name=None, output_name=None, owner='anna')
+        self.answers(answer(hidden), answer({'jobs': [hidden], 'next': None}), answer(hidden))
+        self.assertEqual(self.run_it('pause', 7)[0], "job 7 (anna's) is paused\n")
+        self.assertIn("  anna's\n", self.run_it('list')[0])
+        out, _ = self.run_it('show', 7)
+        self.assertIn('  Input      -\n', out)
+        self.assertIn(', by anna\n', out)
+
+
+class Revive(Case):
+    """Resume and retry: which files are opened and sent."""
+
+    shown = None
+
+    def setUp(self):
+        super().setUp()
+        self.posted, self.contents = None, []
+        self.refuse = None
+        for name, text in (('x4.pth', 'weights'), ('moved.mp4', 'moving pictures')):
+            with open(self.path(name), 'w', encoding='utf-8') as f:
+                f.write(text)
+        self.serve(self.respond)
+
+    def respond(self, request):
+        if request.method == 'GET':
+            return answer(self.shown)
+        self.posted = request
+        self.contents = [os.pread(fd, 100, 0) for fd in request.files]
+        return self.refuse or answer(dict(self.shown, state='queued', error=None))
+
+    def lost(self, state='needs_input', **more):
+        paths = {'input_path': self.path('video.mp4'), 'model_path': None,
+                 'output_path': self.path('video.restored.mp4')}
+        self.shown = job(7, state, **{**paths, **more})
+
+    def test_paused(self):
+        """Who has its files is given none."""
+        for state in ('paused', 'disk_full'):
+            self.lost(state)
+            out, _ = self.run_it('resume', 7)
+            self.assertEqual(out, 'job 7 (video.mp4) goes on\n')
+            self.assertEqual((self.posted.method, self.posted.path, self.posted.files),
+                             ('POST', '/v1/jobs/7/resume', []))
+            self.assertEqual(self.posted.json(), {
+                part: {'fd': None, 'name': '', 'path': None} for part in
+                ('input', 'output', 'model')})
+
+    def test_needs_input(self):
+        self.lost(model_path=self.path('x4.pth'))
+        out, _ = self.run_it('resume', 7)
+        self.assertEqual(out, 'job 7 (video.mp4) goes on\n')
+        self.assertEqual(self.contents, [b'moving pictures', b'', b'weights'])
+        self.assertEqual(self.posted.json(), {
+            'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4')},
+            'output': {'fd': 1, 'name': 'video.restored.mp4',
+                       'path': self.path('video.restored.mp4')},
+            'model': {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')}})
+        self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
+
+    def test_moved(self):
+        """The user knows better; what he says is taken from his folder."""
+        self.lost(input_path='/nowhere/video.mp4')
+        self.complaint('resume', 7, status=1, says='job 7: /nowhere/video.mp4: No such file or '
+                       'directory; say where it is: vrtctl resume 7 INPUT')
+        self.assertIsNone(self.posted)
+        self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
+        self.run_it('resume', 7, 'moved.mp4', '-o', 'else.mp4', '--model', 'x4.pth')
+        self.assertEqual([part['path'] for part in self.posted.json().values()],
+                         [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
+        self.complaint('resume', 7, 'gone.mp4', status=1, says='gone.mp4: No such file')
+
+    def test_output_that_is_there(self):
+        """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
+        path = self.path('video.restored.mp4')
+        for text, fine in (('', True), ('\0' * 5000 + 'end', True), ('\0' * 4095 + 'x', False),
+                           ('precious', False)):
+            with self.subTest(text=text[-8:]):
+                with open(path, 'w', encoding='utf-8') as f:
+                    f.write(text)
+                self.lost()
+                if fine:
+                    self.run_it('resume', 7)
+                else:
+                    self.complaint('resume', 7, status=1, says='holds something by now; replace '
+                                   'it with --overwrite')
+                    self.run_it('resume', 7, '--overwrite')
+                with open(path, encoding='utf-8') as f:
+                    self.assertEqual(f.read(), text)
+
+    def test_output_of_a_refused_one(self):
+        """What was made for it is gone again, what was there stays."""
+        self.lost()
+        said = 'video.mp4 is not the file that the job began with'
+        self.refuse = refusal(422, 'input.other', said)
+        self.complaint('resume', 7, status=1, says=said)
+        self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
+        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8'):
+            pass
+        self.complaint('resume', 7, status=1, says=said)
+        self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
+
+    def test_input_as_output(self):
+        self.lost(output_path=self.path('video.mp4'))
+        self.complaint('resume', 7, '--overwrite', status=1, says='same file as the input')
+
+    def test_unknown_places(self):
+        self.lost(input_path=None, output_path=None)
+        self.complaint('resume', 7, status=1, says='vrtctl resume 7 INPUT -o OUTPUT')
+        self.assertIsNone(self.posted)
+        self.run_it('resume', 7, 'moved.mp4', '-o', 'b.mp4')
+        self.assertEqual(self.contents, [b'moving pictures', b''])
+
+    def test_retry(self):
+        """The daemon keeps no files of what is over: they are always sent."""
+        for state in ('failed', 'cancelled'):
+            self.lost(state)
+            out, _ = self.run_it('retry', 7)
+            self.assertEqual(out, 'job 7 (video.mp4) is tried again\n')
+            self.assertEqual(self.posted.path, '/v1/jobs/7/retry')
+            self.assertEqual(self.contents, [b'moving pictures', b''])
+        self.lost('failed', input_path=None, output_path=None)
+        self.run_it('retry', 7)
+        self.assertEqual(self.contents, [])
+
+    def test_several(self):
+        self.lost('paused')
+        out, err = self.run_it('resume', 7, 8, status=3)
+        self.assertEqual(out, 'job 7 (video.mp4) goes on\n')
+        self.assertEqual(err, "vrtctl: vrtd's answer isn't about job 8\n")
+        out, _ = self.run_it('resume', 7, 7, 7)
+        self.assertEqual(len(out.splitlines()), 3)
+        self.complaint('resume', 7, 8, '-o', 'x.mp4', status=2, says='--output names the file of '
+                       'one job, and there are 2')
+        self.complaint('retry', 7, 8, '-m', 'x.pth', status=2, says='--model names')
+        self.complaint('resume', 7, 'a.mp4', 8, status=2, says='"a.mp4" is not a job\'s number')
+        os.rename(self.path('moved.mp4'), self.path('8'))
+        self.run_it('resume', 7, './8')
+        self.assertEqual(self.contents, [b'moving pictures'])
+
+    def test_broken(self):
+        for shown in ({}, {'id': 7, 'state': 3}, []):
+            self.shown = shown
+            self.complaint('resume', 7, status=3, says='vrtd')
+
+    def test_json(self):
+        self.lost('paused')
+        out, _ = self.run_it('resume', '--json', 7)
+        self.assertEqual(json.loads(out)['state'], 'queued')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
