@@ -33,7 +33,7 @@ static enum vrt_job_view view_of(const struct vrt_call *call, const struct vrt_j
            VRT_JOB_VIEW_FULL : VRT_JOB_VIEW_REDACTED;
 }
 
-static void reply_job(const struct vrt_call *call, const struct vrt_job *job)
+void vrt_api_reply_job(const struct vrt_call *call, const struct vrt_job *job)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
 
@@ -192,8 +192,7 @@ void vrt_api_job_list(const struct vrt_call *call)
         vrt_api_reply(call->conn, list_jobs(call, &query, &body), &body, "listing the jobs");
 }
 
-/* The job that the path names; NULL: there is none, and the client was told. */
-static struct vrt_job *find_job(const struct vrt_call *call)
+struct vrt_job *vrt_api_find_job(const struct vrt_call *call)
 {
     struct vrt_job *job = vrt_jobs_find(vrt_queue_jobs(call->api->queue), call->job_id);
     struct vrt_error error = { .id = NULL };
@@ -208,43 +207,10 @@ static struct vrt_job *find_job(const struct vrt_call *call)
 
 void vrt_api_job_show(const struct vrt_call *call)
 {
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = vrt_api_find_job(call);
 
     if (!job)
         return;
     vrt_queue_refresh(call->api->queue, job);
-    reply_job(call, job);
-}
-
-/* The same, where he may also do something about it. */
-static struct vrt_job *find_controlled_job(const struct vrt_call *call)
-{
-    struct vrt_job *job = find_job(call);
-    struct vrt_error error = { .id = NULL };
-
-    if (!job || vrt_access_may_control(call->api->access, call->request->peer, job->uid))
-        return job;
-    vrt_refuse(&error, -EPERM, VRT_E(JOB_FORBIDDEN), "job %" PRId64 " is another user's: only he, "
-               "root or a member of vrtd's admin group may do that", job->info.id);
-    vrt_conn_refuse(call->conn, &error);
-    return NULL;
-}
-
-void vrt_api_job_cancel(const struct vrt_call *call)
-{
-    struct vrt_job *job = find_controlled_job(call);
-    struct vrt_error error = { .id = NULL };
-
-    if (!job)
-        return;
-    if (vrt_job_state_is_final(job->info.state)) {
-        vrt_refuse(&error, -EALREADY, VRT_E(JOB_STATE), "job %" PRId64 " is %s already",
-                   job->info.id, vrt_job_state_names[job->info.state]);
-        vrt_conn_refuse(call->conn, &error);
-        return;
-    }
-    vrt_log_info("job %" PRId64 ": cancelled by uid %d", job->info.id,
-                 (int)call->request->peer->uid);
-    vrt_queue_cancel(call->api->queue, job);
-    reply_job(call, job);
+    vrt_api_reply_job(call, job);
 }

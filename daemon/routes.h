@@ -16,6 +16,7 @@
 struct uv_loop_s;
 struct vrt_access;
 struct vrt_events;
+struct vrt_job;
 struct vrt_listener;
 struct vrt_models;
 struct vrt_pool;
@@ -54,11 +55,21 @@ void vrt_api_request(void *api, struct vrt_conn *conn, const struct vrt_request 
  */
 void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what);
 
+/* The job that the path names; NULL: there is none, and the client was told. */
+struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
+
+/* Answers with the job in its long form, as the one who asks may see it. */
+void vrt_api_reply_job(const struct vrt_call *call, const struct vrt_job *job);
+
 /* The routes: each answers, watches or starts a stream. */
 void vrt_api_job_create(const struct vrt_call *call);
 void vrt_api_job_list(const struct vrt_call *call);
 void vrt_api_job_show(const struct vrt_call *call);
+void vrt_api_job_change(const struct vrt_call *call);
 void vrt_api_job_cancel(const struct vrt_call *call);
+void vrt_api_job_pause(const struct vrt_call *call);
+void vrt_api_job_resume(const struct vrt_call *call);
+void vrt_api_job_retry(const struct vrt_call *call);
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);

@@ -21,7 +21,11 @@
     X(JOB_CREATE,   "POST",     "/v1/jobs")             \
     X(JOB_LIST,     "GET",      "/v1/jobs")             \
     X(JOB_SHOW,     "GET",      "/v1/jobs/{id}")        \
+    X(JOB_CHANGE,   "PATCH",    "/v1/jobs/{id}")        \
     X(JOB_CANCEL,   "DELETE",   "/v1/jobs/{id}")        \
+    X(JOB_PAUSE,    "POST",     "/v1/jobs/{id}/pause")  \
+    X(JOB_RESUME,   "POST",     "/v1/jobs/{id}/resume") \
+    X(JOB_RETRY,    "POST",     "/v1/jobs/{id}/retry")  \
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \

@@ -22,6 +22,17 @@ static void test_routes(void)
         { "GET", "/v1/jobs", 0, VRT_API_JOB_LIST, -1 },
         { "GET", "/v1/jobs/1", 0, VRT_API_JOB_SHOW, 1 },
         { "DELETE", "/v1/jobs/999999999999999999", 0, VRT_API_JOB_CANCEL, 999999999999999999 },
+        { "PATCH", "/v1/jobs/12", 0, VRT_API_JOB_CHANGE, 12 },
+        { "POST", "/v1/jobs/12/pause", 0, VRT_API_JOB_PAUSE, 12 },
+        { "POST", "/v1/jobs/12/resume", 0, VRT_API_JOB_RESUME, 12 },
+        { "POST", "/v1/jobs/12/retry", 0, VRT_API_JOB_RETRY, 12 },
+        { "GET", "/v1/jobs/12/pause", -EOPNOTSUPP, 0, 0 },
+        { "POST", "/v1/jobs/12", -EOPNOTSUPP, 0, 0 },
+        { "POST", "/v1/jobs//pause", -ENOENT, 0, 0 },
+        { "POST", "/v1/jobs/012/pause", -ENOENT, 0, 0 },
+        { "POST", "/v1/jobs/12/pause/", -ENOENT, 0, 0 },
+        { "POST", "/v1/jobs/12/paus", -ENOENT, 0, 0 },
+        { "POST", "/v1/jobs/12pause", -ENOENT, 0, 0 },
         { "GET", "/healthz", 0, VRT_API_HEALTH, -1 },
         { "PUT", "/v1/jobs", -EOPNOTSUPP, 0, 0 },
         { "GET", "/v1/jobs/", -ENOENT, 0, 0 },
@@ -44,7 +55,8 @@ static void test_routes(void)
             expect_int(id, cases[i].id);
         }
     }
-    expect_str(vrt_api_route_allow("/v1/jobs/3", allow, sizeof(allow)), "GET, DELETE");
+    expect_str(vrt_api_route_allow("/v1/jobs/3", allow, sizeof(allow)), "GET, PATCH, DELETE");
+    expect_str(vrt_api_route_allow("/v1/jobs/3/retry", allow, sizeof(allow)), "POST");
     expect_str(vrt_api_route_allow("/v1", allow, sizeof(allow)), "");
     expect_int(vrt_api_error_status("job.not_found"), 404);
     expect_int(vrt_api_error_status("nobody.knows"), 500);
