@@ -5,6 +5,9 @@
  * something comes here, and each stage is given what it has room for. Bounds: shards that wait for
  * a device (enough that none ever waits for the decoder), and all that live between decoder and
  * encoder (so that a slow encoder stops the devices, and those the decoder).
+ *
+ * Before anything flows the outlet says which of the segments that were given can be gone on from.
+ * The decoder begins at the video's start all the same, but what is in them never gets here.
  */
 
 #include <errno.h>
@@ -75,12 +78,12 @@ static int live_max(const struct vrt_pipeline *pipeline)
     return (int)VRT_MAX(places + READY_SPARE, VRT_MIN(live, LIVE_BYTES / shard_bytes));
 }
 
-/* Lets the devices make ready what they will need, while the first shard is decoded. */
+/* Lets the devices that have nothing of the job make ready what they will need. */
 static void prepare_devices(struct vrt_pipeline *pipeline)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         struct vrt_worker_task *task;
-        if (!(pipeline->devices >> d & 1))
+        if (!(pipeline->devices >> d & 1) || pipeline->parts[d].holds)
             continue;
         task = vrt_worker_task_new(VRT_WORKER_PREPARE, NULL, NULL);
         if (!task)
@@ -89,11 +92,11 @@ static void prepare_devices(struct vrt_pipeline *pipeline)
         task->dtype = pipeline->parts[d].dtype;
         /* A failure will be met again, and handled, by the first shard. */
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL) == 0)
-            pipeline->parts[d].work_bytes = 0;
+            pipeline->parts[d].holds = true;
     }
 }
 
-int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
+static int start_intake(struct vrt_pipeline *pipeline)
 {
     const struct vrt_intake_params intake = {
         .outbox = vrt_pool_outbox(pipeline->pool),
@@ -104,10 +107,80 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
             .rule = pipeline->work->rule,
             .scene_threshold = pipeline->info.recipe.scene_threshold,
         },
+        .first_shard = pipeline->first_shard,
         .cancel = &pipeline->cancel,
         .ended = intake_ended,
         .ctx = pipeline,
     };
+
+    return vrt_fold(vrt_intake_new(&intake, &pipeline->intake));
+}
+
+/* Gives the encoder a task; takes it over whatever happens. */
+static void post_to_outlet(struct vrt_pipeline *pipeline, struct vrt_outlet_task *task)
+{
+    int r = task ? vrt_mailbox_post(pipeline->outlet, &task->task) : vrt_raise(-ENOMEM);
+
+    if (!r) {
+        pipeline->n_encoding++;
+        return;
+    }
+    vrt_outlet_task_free(task);
+    fail_by(pipeline, r, &(struct vrt_error){ 0 });
+}
+
+/* Notes what is done already. */
+static void note_resumed(struct vrt_pipeline *pipeline, int64_t n_segments)
+{
+    for (int64_t i = 0; i < n_segments; i++)
+        pipeline->frames_resumed += pipeline->segments[i].n_frames;
+    pipeline->frames_done = pipeline->frames_resumed;
+    pipeline->n_segments_done = n_segments;
+    if (n_segments == 0)
+        return;
+    const struct vrt_segment_record *last = &pipeline->segments[n_segments - 1];
+    pipeline->first_shard = pipeline->next_index = pipeline->next_encode = last->next_shard;
+    pipeline->n_handed = last->next_shard;
+    pipeline->frames_concealed = last->n_concealed;
+}
+
+/* The finished file is there: all that is left is to hand it over. */
+static void skip_to_end(struct vrt_pipeline *pipeline)
+{
+    pipeline->at_end = true;
+    pipeline->frames_decoded = pipeline->frames_total = pipeline->frames_done;
+    pipeline->span_ns = -1;
+}
+
+static void resumed(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_outlet_task_freep) struct vrt_outlet_task *task =
+        vrt_container_of(base, struct vrt_outlet_task, task);
+    struct vrt_pipeline *pipeline = task->ctx;
+    int r = 0;
+
+    pipeline->n_encoding--;
+    if (base->outcome == VRT_TASK_DONE && !pipeline->is_closing) {
+        pipeline->is_resuming = false;
+        if (task->n_segments < (int64_t)pipeline->n_segments && pipeline->segments_cut)
+            pipeline->segments_cut(pipeline->ctx, task->n_segments);
+        note_resumed(pipeline, task->n_segments);
+        if (task->is_joined)
+            skip_to_end(pipeline);
+        else if (!pipeline->is_closing)
+            r = start_intake(pipeline);
+        if (pipeline->intake && !pipeline->first_shard && !pipeline->is_held)
+            prepare_devices(pipeline);
+    } else if (base->outcome == VRT_TASK_FAILED) {
+        r = task->result;
+    }
+    if (r)
+        fail_by(pipeline, r, &task->error);
+    vrt_pipeline_step(pipeline);
+}
+
+int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
+{
     const struct vrt_outlet_params outlet = {
         .outbox = vrt_pool_outbox(pipeline->pool),
         .job_id = pipeline->job_id,
@@ -116,19 +189,20 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         .encoder = &pipeline->admission.encoder,
         .container = pipeline->admission.container,
         .segment_frames = pipeline->info.recipe.segment_frames,
+        .segments = pipeline->segments,
+        .n_segments = pipeline->n_segments,
+        .committed = &pipeline->committed,
         .cancel = &pipeline->cancel,
         .ended = outlet_ended,
         .ctx = pipeline,
     };
     int r = vrt_outlet_new(&outlet, &pipeline->outlet);
 
-    if (!r)
-        r = vrt_intake_new(&intake, &pipeline->intake);
     if (r)
         return vrt_fold(r);
     pipeline->live_max = live_max(pipeline);
-    prepare_devices(pipeline);
-    vrt_pipeline_flow(pipeline);
+    pipeline->is_resuming = true;
+    post_to_outlet(pipeline, vrt_outlet_task_new(VRT_OUTLET_RESUME, resumed, pipeline));
     return 0;
 }
 
@@ -147,6 +221,7 @@ static void decoded(struct vrt_task *base)
         fail_by(pipeline, task->result, &task->error);
     if (base->outcome == VRT_TASK_DONE && !pipeline->is_closing) {
         pipeline->frames_concealed = VRT_MAX(pipeline->frames_concealed, task->n_concealed);
+        pipeline->frames_decoded += task->n_skipped;
         if (task->at_end && !pipeline->at_end) {
             pipeline->at_end = true;
             pipeline->frames_total = pipeline->frames_decoded + task->frames.n_new;
@@ -166,7 +241,7 @@ static void feed_decoder(struct vrt_pipeline *pipeline)
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool) & pipeline->devices;
     int wanted = VRT_SCHED_IN_FLIGHT * n_devices_in(ready) + READY_SPARE;
 
-    while (!pipeline->at_end && pipeline->n_decoding < DECODING_MAX &&
+    while (pipeline->intake && !pipeline->at_end && pipeline->n_decoding < DECODING_MAX &&
            pipeline->n_ready + pipeline->n_decoding < wanted &&
            pipeline->n_live < pipeline->live_max) {
         struct vrt_intake_task *task = vrt_intake_task_new(VRT_INTAKE_DECODE, decoded, pipeline);
@@ -183,6 +258,28 @@ static void feed_decoder(struct vrt_pipeline *pipeline)
     }
 }
 
+/* Tells what the outlet has made of its task. */
+static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_task *task)
+{
+    if (task->request == VRT_OUTLET_ENCODE) {
+        pipeline->n_live--;
+        pipeline->n_open = task->n_open;
+        vrt_pipeline_note_frames(pipeline, task->n_encoded);
+    }
+    if (task->has_segment) {
+        pipeline->n_segments_done++;
+        if (pipeline->segment_done)
+            pipeline->segment_done(pipeline->ctx, &task->segment);
+    }
+    if (task->request == VRT_OUTLET_FINISH) {
+        if (task->warnings)
+            vrt_pipeline_warn_all(pipeline, task->warnings);
+        /* Who cancels comes too late: the file is there, and is said to be. */
+        pipeline->error = (struct vrt_error){ 0 };
+        pipeline->is_closing = true;
+    }
+}
+
 static void encoded(struct vrt_task *base)
 {
     VRT_CLEANUP(vrt_outlet_task_freep) struct vrt_outlet_task *task =
@@ -191,32 +288,11 @@ static void encoded(struct vrt_task *base)
 
     pipeline->n_encoding--;
     pipeline->encode_ns += task->busy_ns;
-    if (base->outcome == VRT_TASK_FAILED) {
+    if (base->outcome == VRT_TASK_FAILED)
         fail_by(pipeline, task->result, &task->error);
-    } else if (base->outcome == VRT_TASK_DONE && task->request == VRT_OUTLET_ENCODE) {
-        pipeline->n_live--;
-        vrt_pipeline_note_frames(pipeline, task->n_encoded);
-    } else if (base->outcome == VRT_TASK_DONE) {
-        if (task->warnings)
-            vrt_pipeline_warn_all(pipeline, task->warnings);
-        /* Who cancels comes too late: the file is there, and is said to be. */
-        pipeline->error = (struct vrt_error){ 0 };
-        pipeline->is_closing = true;
-    }
+    else if (base->outcome == VRT_TASK_DONE)
+        note_encoded(pipeline, task);
     vrt_pipeline_step(pipeline);
-}
-
-/* Gives the encoder a task; takes it over whatever happens. */
-static void post_to_outlet(struct vrt_pipeline *pipeline, struct vrt_outlet_task *task)
-{
-    int r = task ? vrt_mailbox_post(pipeline->outlet, &task->task) : vrt_raise(-ENOMEM);
-
-    if (!r) {
-        pipeline->n_encoding++;
-        return;
-    }
-    vrt_outlet_task_free(task);
-    fail_by(pipeline, r, &(struct vrt_error){ 0 });
 }
 
 static void feed_encoder(struct vrt_pipeline *pipeline)
@@ -225,12 +301,12 @@ static void feed_encoder(struct vrt_pipeline *pipeline)
            vrt_pipeline_next_is_restored(pipeline)) {
         struct vrt_outlet_task *task = vrt_outlet_task_new(VRT_OUTLET_ENCODE, encoded, pipeline);
         if (task)
-            vrt_pipeline_take_restored(pipeline, &task->frames);
+            task->shard = vrt_pipeline_take_restored(pipeline, &task->frames);
         post_to_outlet(pipeline, task);
     }
 }
 
-/* Once every frame is encoded: makes the file. */
+/* Once every frame is encoded: completes the last segment, then makes the file. */
 static void finish(struct vrt_pipeline *pipeline)
 {
     struct vrt_outlet_task *task;
@@ -240,6 +316,9 @@ static void finish(struct vrt_pipeline *pipeline)
         return;
     pipeline->is_finishing = true;
     pipeline->phase = VRT_PIPELINE_FINISHING;
+    post_to_outlet(pipeline, vrt_outlet_task_new(VRT_OUTLET_END, encoded, pipeline));
+    if (pipeline->is_closing)
+        return;
     task = vrt_outlet_task_new(VRT_OUTLET_FINISH, encoded, pipeline);
     if (task) {
         task->n_frames = pipeline->frames_decoded;
@@ -248,12 +327,39 @@ static void finish(struct vrt_pipeline *pipeline)
     post_to_outlet(pipeline, task);
 }
 
+/* Ends a pipeline that is to be parked, once nothing would be lost. */
+static void park(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error parked = {
+        .id = "job.parked",
+        .message = "the job was put by: it goes on later where it is now",
+    };
+    bool is_between = pipeline->n_open == 0 && pipeline->n_encoding == 0;
+
+    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
+        (is_between || pipeline->is_held || pipeline->is_resuming))
+        vrt_pipeline_fail(pipeline, &parked);
+}
+
+/* Held, the devices forget the job when nothing of it runs; afterwards they are made ready. */
+static void keep_held(struct vrt_pipeline *pipeline)
+{
+    if (pipeline->is_held && !pipeline->n_running)
+        vrt_pipeline_release_devices(pipeline);
+    if (!pipeline->is_held && pipeline->n_ready > 0)
+        prepare_devices(pipeline);
+}
+
 void vrt_pipeline_flow(struct vrt_pipeline *pipeline)
 {
-    feed_encoder(pipeline);
+    park(pipeline);
+    if (!pipeline->is_closing)
+        keep_held(pipeline);
+    if (!pipeline->is_closing && !pipeline->is_resuming)
+        feed_encoder(pipeline);
     if (!pipeline->is_closing)
         feed_decoder(pipeline);
-    if (!pipeline->is_closing)
+    if (!pipeline->is_closing && !pipeline->is_resuming)
         finish(pipeline);
     if (!pipeline->is_closing)
         vrt_pipeline_check_devices(pipeline);

@@ -43,7 +43,8 @@ struct vrt_part {
     struct vrt_work_size size;          /* that it was surveyed for */
     int64_t planned_bytes;              /* -1: unknown */
     int64_t replica_bytes, allowed_bytes;       /* as surveyed; -1: unknown */
-    int64_t work_bytes;                 /* that the device gave to it; -1: it got nothing yet */
+    int64_t work_bytes;                 /* that the device gave to it; -1: not known yet */
+    bool holds;                         /* the device must be told to forget the job */
     struct vrt_kit_times times;
 };
 
@@ -82,7 +83,6 @@ struct vrt_pipeline {
     atomic_bool cancel;                 /* read by both */
 
     /* Shards between decoder and encoder, by index. */
-    size_t n_segments;                  /* that were given */
     struct vrt_list ready;              /* of struct vrt_shard.link: for the devices */
     struct vrt_list restored;           /* of struct vrt_shard.link: for the encoder */
     struct vrt_list running;            /* of struct vrt_shard.link: with a device */
@@ -94,9 +94,20 @@ struct vrt_pipeline {
     int live_max;
     int n_decoding, n_encoding;         /* tasks with intake and outlet */
     bool at_end;                        /* every frame is decoded */
-    bool is_finishing;                  /* the FINISH task was posted */
+    bool is_finishing;                  /* the outlet was told that there are no more shards */
     bool is_held;                       /* nothing is given to devices */
-    int64_t committed;                  /* the last segment whose record is safe; -1: none */
+    bool is_parking;                    /* it ends when the segment in work is complete */
+
+    /* What an earlier pipeline has done. */
+    struct vrt_segment_record *segments;
+    size_t n_segments;                  /* that were given */
+    int64_t first_shard;                /* that isn't in those of them that are good */
+    int64_t frames_resumed;             /* in those */
+    bool is_resuming;                   /* the outlet looks at them */
+
+    int64_t n_segments_done;
+    int64_t n_open;                     /* frames in the segment in work */
+    atomic_llong committed;             /* the last one whose record is safe; -1: none */
 
     /* The end. */
     bool is_closing;                    /* nothing new is begun */
@@ -130,6 +141,9 @@ void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *er
  * the callback may free the pipeline: nothing of it may be touched afterwards. */
 void vrt_pipeline_step(struct vrt_pipeline *pipeline);
 
+/* Lets the devices forget the job. */
+void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline);
+
 /* Phase 1. */
 
 /* Starts the intake's thread, and the admission on it. Return: 0, -errno. */
@@ -155,9 +169,9 @@ int vrt_pipeline_add_shard(struct vrt_pipeline *pipeline, struct vrt_shard_frame
 /* Whether the encoder's next shard is there. */
 bool vrt_pipeline_next_is_restored(const struct vrt_pipeline *pipeline);
 
-/* Takes it out, where it is there: its frames go to *ret_frames. */
-void vrt_pipeline_take_restored(struct vrt_pipeline *pipeline,
-                                struct vrt_shard_frames *ret_frames);
+/* Takes it out, where it is there: its frames go to *ret_frames. Return: its index. */
+int64_t vrt_pipeline_take_restored(struct vrt_pipeline *pipeline,
+                                   struct vrt_shard_frames *ret_frames);
 
 /* Drops the shards that are not with a device. */
 void vrt_pipeline_drop_shards(struct vrt_pipeline *pipeline);

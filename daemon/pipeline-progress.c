@@ -29,7 +29,11 @@ void vrt_pipeline_note_frames(struct vrt_pipeline *pipeline, int n)
 /* Frames per second over the window, or since the start; -1: too early to tell. */
 static double rate(const struct vrt_pipeline *pipeline, int64_t now_ns)
 {
-    struct vrt_sample from = { .at_ns = pipeline->started_ns };
+    const struct vrt_sample start = {
+        .at_ns = pipeline->started_ns,
+        .frames = pipeline->frames_resumed,
+    };
+    struct vrt_sample from = start;
     size_t n = VRT_MIN(pipeline->n_samples, VRT_PIPELINE_SAMPLES);
     int64_t frames_min = VRT_MAX(RATE_FRAMES_MIN,
                                  RATE_SHARDS_MIN * pipeline->info.recipe.clip_frames);
@@ -45,7 +49,7 @@ static double rate(const struct vrt_pipeline *pipeline, int64_t now_ns)
             from = *sample;
     }
     if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->phase == VRT_PIPELINE_FINISHING)
-        from = (struct vrt_sample){ .at_ns = pipeline->started_ns };
+        from = start;
     if (pipeline->frames_done - from.frames < RATE_FRAMES_MIN || now_ns <= from.at_ns)
         return -1;
     return (double)(pipeline->frames_done - from.frames) * VRT_NS_PER_S /
@@ -131,6 +135,7 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
         .phase = pipeline->phase,
         .frames_total = pipeline->frames_total,
         .frames_done = pipeline->frames_done,
+        .n_segments_done = pipeline->n_segments_done,
         .frames_concealed = pipeline->frames_concealed,
         .fps = pipeline->started_ns ? rate(pipeline, now_ns) : -1,
         .eta_s = -1,

@@ -94,7 +94,8 @@ bool vrt_pipeline_next_is_restored(const struct vrt_pipeline *pipeline)
     return shard && shard->index == pipeline->next_encode;
 }
 
-void vrt_pipeline_take_restored(struct vrt_pipeline *pipeline, struct vrt_shard_frames *ret_frames)
+int64_t vrt_pipeline_take_restored(struct vrt_pipeline *pipeline,
+                                   struct vrt_shard_frames *ret_frames)
 {
     struct vrt_shard *shard = first_restored(pipeline);
 
@@ -102,7 +103,7 @@ void vrt_pipeline_take_restored(struct vrt_pipeline *pipeline, struct vrt_shard_
     shard->frames.n = 0;
     vrt_list_remove(&shard->link);
     shard_free(shard);
-    pipeline->next_encode++;
+    return pipeline->next_encode++;
 }
 
 /* Where the shard may go: once more to the device it failed on, else where it didn't fail twice. */
@@ -128,10 +129,10 @@ void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
         n_clips = vrt_clip_count(&pipeline->work->rule, pipeline->frames_total);
         n_left = VRT_MAX(n_clips - pipeline->n_handed, pipeline->n_ready + 1);
     }
-    pipeline->job.n_ready = pipeline->n_ready;
+    pipeline->job.n_ready = pipeline->is_held ? 0 : pipeline->n_ready;
     pipeline->job.n_left = (int)VRT_MIN(n_left, INT_MAX);
     pipeline->job.n_window = pipeline->live_max;
-    pipeline->job.is_held_up = !pipeline->n_ready &&
+    pipeline->job.is_held_up = !pipeline->n_ready && !pipeline->is_held &&
         (pipeline->at_end || (pipeline->n_live >= pipeline->live_max && !pipeline->n_decoding &&
                               !pipeline->n_encoding));
     pipeline->job.devices = head ? devices_for(pipeline, head) : 0;
@@ -147,7 +148,7 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     const char *why = head ? head->why : "";
     int r = 0;
 
-    if (!head)
+    if (!head || pipeline->is_held)
         return;
     bool waits = vrt_pipeline_waits_too_long(pipeline, able & ready);
     if (able & ready || (able & hopeful && !waits))
@@ -183,7 +184,7 @@ static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct v
     pipeline->n_running++;
     part->in_flight++;
     /* Whatever becomes of it, the device must be told to forget the job. */
-    part->work_bytes = VRT_MAX(part->work_bytes, 0);
+    part->holds = true;
     return task;
 }
 

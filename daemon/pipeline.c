@@ -87,6 +87,18 @@ static int copy_fd(int fd, int *ret_fd)
     return *ret_fd < 0 ? vrt_raise(-errno) : 0;
 }
 
+static int copy_segments(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
+{
+    if (!params->n_segments)
+        return 0;
+    pipeline->segments = calloc(params->n_segments, sizeof(*pipeline->segments));
+    if (!pipeline->segments)
+        return vrt_raise(-ENOMEM);
+    memcpy(pipeline->segments, params->segments, params->n_segments * sizeof(*params->segments));
+    pipeline->n_segments = params->n_segments;
+    return 0;
+}
+
 static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
     const struct {
@@ -110,7 +122,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
         { params->spool_fd, &pipeline->spool_fd },
         { params->network ? -1 : params->model_fd, &pipeline->model_fd },
     };
-    int r = 0;
+    int r = copy_segments(pipeline, params);
 
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(texts); i++)
         r = copy_text(texts[i].text, texts[i].copy);
@@ -123,7 +135,6 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     pipeline->done = params->done;
     pipeline->segment_done = params->segment_done;
     pipeline->segments_cut = params->segments_cut;
-    pipeline->n_segments = params->n_segments;
     pipeline->ctx = params->ctx;
     pipeline->job.priority = params->priority;
     pipeline->job.uid = params->uid;
@@ -177,7 +188,7 @@ static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
     vrt_list_init(&pipeline->running);
     atomic_init(&pipeline->cancel, false);
     pipeline->frames_total = -1;
-    pipeline->committed = -1;
+    atomic_init(&pipeline->committed, -1);
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
         pipeline->parts[d].planned_bytes = pipeline->parts[d].work_bytes = -1;
     return pipeline;
@@ -217,8 +228,6 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
-    if (pipeline->n_segments > 0 && pipeline->segments_cut)
-        pipeline->segments_cut(pipeline->ctx, 0);
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->started_ns = vrt_clock_now_ns();
     r = vrt_pipeline_flow_start(pipeline);
@@ -264,18 +273,18 @@ void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *er
     close_down(pipeline);
 }
 
-/* Lets the devices forget the job. If they can't be told, no memory is lost for good: a runner
- * gives up kits of other jobs when it needs room, and a device that was lost holds nothing. */
-static void release_devices(struct vrt_pipeline *pipeline)
+/* If the devices can't be told, no memory is lost for good: a runner gives up kits of other jobs
+ * when it needs room, and a device that was lost holds nothing. */
+void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         struct vrt_worker_task *task;
-        /* Never given a shard, it has no kit of the job. */
-        if (pipeline->parts[d].work_bytes < 0)
+        if (!pipeline->parts[d].holds)
             continue;
         task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
         if (!task)
             continue;
+        pipeline->parts[d].holds = false;
         task->work = vrt_work_ref(pipeline->work);
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL))
             vrt_log_debug("job %s: device %zu has forgotten it already", pipeline->job_id, d);
@@ -291,7 +300,7 @@ static void end(struct vrt_pipeline *pipeline)
     pipeline->phase = VRT_PIPELINE_ENDED;
     pipeline->ended_ns = vrt_clock_now_ns();
     if (!was_admitting)
-        release_devices(pipeline);
+        vrt_pipeline_release_devices(pipeline);
     vrt_pool_job_remove(pipeline->pool, &pipeline->job);
     (was_admitting ? pipeline->admitted : pipeline->done)(pipeline->ctx, error);
 }
@@ -314,6 +323,16 @@ void vrt_pipeline_step(struct vrt_pipeline *pipeline)
         end(pipeline);
 }
 
+/* As vrt_pipeline_step(), but it never calls back. */
+static void go_on(struct vrt_pipeline *pipeline)
+{
+    bool is_flowing = pipeline->phase == VRT_PIPELINE_RUNNING ||
+                      pipeline->phase == VRT_PIPELINE_FINISHING;
+
+    if (is_flowing && !pipeline->is_closing)
+        vrt_pipeline_flow(pipeline);
+}
+
 void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
@@ -329,23 +348,30 @@ void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
 
 void vrt_pipeline_park(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_error error = { .id = "job.parked", .message = "the job was parked" };
+    const struct vrt_error error = {
+        .id = "job.parked",
+        .message = "the job was put by before it began",
+    };
 
-    if (pipeline->phase != VRT_PIPELINE_FINISHING)
-        vrt_pipeline_stop(pipeline, &error);
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pipeline->is_parking = true;
+    if (pipeline->phase <= VRT_PIPELINE_ADMITTED)
+        vrt_pipeline_fail(pipeline, &error);
+    go_on(pipeline);
 }
 
 void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     pipeline->is_held = held;
-    vrt_pipeline_step(pipeline);
+    go_on(pipeline);
 }
 
 void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    pipeline->committed = VRT_MAX(pipeline->committed, number);
+    if (number > atomic_load(&pipeline->committed))
+        atomic_store(&pipeline->committed, number);
 }
 
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
@@ -365,6 +391,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     vrt_pipeline_drop_shards(pipeline);
     vrt_admission_done(&pipeline->admission);
     vrt_work_unref(pipeline->work);
+    free(pipeline->segments);
 
     int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
                          &pipeline->model_fd };

@@ -313,3 +313,16 @@ int vrt_blender_add(struct vrt_blender *blender, struct vrt_picture *picture,
                           vrt_backend_strerror(r));
     return 0;
 }
+
+int vrt_blender_waiting(const struct vrt_blender *blender, struct vrt_tail *ret_tail)
+{
+    const struct pending *pending;
+
+    ret_tail->n = 0;
+    VRT_LIST_FOREACH(pending, &blender->waiting, link) {
+        if (ret_tail->n == VRT_TAIL_PICTURES_MAX)
+            return vrt_raise(-E2BIG);
+        ret_tail->pictures[ret_tail->n++] = pending->picture;
+    }
+    return 0;
+}

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "frames/frame.h"
 #include "frames/picture.h"
+#include "frames/tail.h"
 
 struct vrt_blender;
 
@@ -31,5 +32,10 @@ struct vrt_blender *vrt_blender_free(struct vrt_blender *blender);
  */
 int vrt_blender_add(struct vrt_blender *blender, struct vrt_picture *picture,
                     struct vrt_frame **ret_frame, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The pictures that wait for others, in the order in which they came: what another blender, given
+ * them, goes on from. They are the blender's references. Return: 0; -E2BIG: they are more than
+ * those of two clips. */
+int vrt_blender_waiting(const struct vrt_blender *blender, struct vrt_tail *ret_tail);
 
 VRT_DEFINE_CLEANUP(struct vrt_blender, vrt_blender_free)

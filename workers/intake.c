@@ -24,6 +24,7 @@ struct intake {
     const struct vrt_reader_info *expected;
     bool strict;
     struct vrt_cutter_params cutter_params;
+    int64_t first_shard;
     const atomic_bool *cancel;
 
     struct {                            /* the intake's thread */
@@ -31,6 +32,7 @@ struct intake {
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
         bool at_end;                    /* of what the reader has */
         int64_t first_pts, last_pts;
+        int64_t next_shard;
     } own;
 };
 
@@ -147,19 +149,55 @@ static void take_clip(const struct vrt_cut *cut, struct vrt_shard_frames *ret_fr
     memcpy(ret_frames->shares, cut->shares, sizeof(ret_frames->shares));
 }
 
-static int decode(struct intake *intake, struct vrt_intake_task *task)
+/* Reads as far as the next clip is known. Return: 0, *ret_is_cut: there is one; -errno. */
+static int next_clip(struct intake *intake, struct vrt_cut *cut, bool *ret_is_cut,
+                     struct vrt_error *error)
 {
-    struct vrt_cut cut = { 0 };
     bool is_cut;
-    int r = open_reader(intake, &task->error);
 
-    if (r)
-        return vrt_fold(r);
-    while (!(is_cut = vrt_cutter_next(intake->own.cutter, &cut)) && !intake->own.at_end) {
-        r = read_frame(intake, &task->error);
+    while (!(is_cut = vrt_cutter_next(intake->own.cutter, cut)) && !intake->own.at_end) {
+        int r = read_frame(intake, error);
         if (r)
             return vrt_fold(r);
     }
+    intake->own.next_shard += is_cut;
+    *ret_is_cut = is_cut;
+    return 0;
+}
+
+/* What was restored before is decoded all the same: where a frame is, and what it looks like, is
+ * exact only if everything before it was seen. */
+static int skip_clips(struct intake *intake, struct vrt_intake_task *task)
+{
+    struct vrt_cut cut = { 0 };
+    bool is_cut = true;
+    int r = 0;
+
+    while (!r && is_cut && intake->own.next_shard < intake->first_shard) {
+        if (atomic_load(intake->cancel))
+            return vrt_raise(-ECANCELED);
+        r = next_clip(intake, &cut, &is_cut, &task->error);
+        if (r || !is_cut)
+            continue;
+        task->n_skipped += cut.clip.n_new;
+        for (int i = 0; i < cut.clip.n; i++)
+            cut.frames[i] = vrt_frame_unref(cut.frames[i]);
+    }
+    return vrt_fold(r);
+}
+
+static int decode(struct intake *intake, struct vrt_intake_task *task)
+{
+    struct vrt_cut cut = { 0 };
+    bool is_cut = false;
+    int r = open_reader(intake, &task->error);
+
+    if (!r)
+        r = skip_clips(intake, task);
+    if (!r)
+        r = next_clip(intake, &cut, &is_cut, &task->error);
+    if (r)
+        return vrt_fold(r);
     if (is_cut)
         take_clip(&cut, &task->frames);
     task->n_concealed = vrt_reader_info(intake->own.reader)->n_concealed;
@@ -198,6 +236,7 @@ int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **
     intake->expected = params->expected;
     intake->strict = params->strict;
     intake->cutter_params = params->cutter;
+    intake->first_shard = params->first_shard;
     intake->cancel = params->cancel;
     const struct vrt_mailbox_params mailbox = {
         .name = "vrt-decode",

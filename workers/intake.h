@@ -31,6 +31,7 @@ struct vrt_intake_task {
     int result;                     /* 0, -errno with `error` */
     struct vrt_error error;
     struct vrt_shard_frames frames; /* DECODE: a clip; n is 0 only where there was none left */
+    int64_t n_skipped;              /* DECODE: new frames of the clips before it, if dropped */
     bool at_end;                    /* there are no more; `info` is filled in */
     int64_t n_concealed;            /* until now */
     int64_t span_ns;                /* at the end: from the first frame to the last */
@@ -44,6 +45,7 @@ struct vrt_intake_params {
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     bool strict;
     struct vrt_cutter_params cutter;    /* DECODE: how the video is cut into clips */
+    int64_t first_shard;            /* DECODE: those before it are read, and dropped */
     const atomic_bool *cancel;      /* likewise */
     void (*ended)(void *ctx, bool abandoned);
     void *ctx;

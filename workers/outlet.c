@@ -1,48 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Frames come in order, so that encoding is a matter of sending them on. The output's own
- * descriptor is not touched before every segment is complete: what a user sees there is what was
- * there before, then a whole file, or nothing.
+ * Frames come in order, so that encoding is a matter of sending them on. A segment ends with a
+ * whole shard: what is not in it are the pictures that wait for the next clip, and they are written
+ * beside it. Its record is told when all of that, and the folder's entry for it, is on the disk:
+ * whatever happens afterwards, nothing of it is computed again. outlet-resume.c goes on from there,
+ * outlet-finish.c makes the file.
  */
 
 #include "workers/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "workers/blender.h"
+#include "frames/tail.h"
+#include "workers/outlet-impl.h"
 
 #define VRT_LOG_TOPIC "outlet"
 
 /* Below the loop, above the devices: see INTAKE_NICE. */
 #define OUTLET_NICE 2
 
-#define NAME_BYTES 96
-
-struct outlet {
-    /* immutable */
-    struct vrt_outlet_params params;
-
-    struct {                            /* the outlet's thread */
-        int *segment_fds;               /* in order */
-        int n_segments;
-        struct vrt_encoder *encoder;    /* of the last segment; NULL: that is complete */
-        struct vrt_blender *blender;    /* NULL: no shards shared a frame yet */
-        int64_t segment_frames;         /* in it */
-        bool is_written;                /* the output holds the result, as far as we know */
-        bool is_finished;               /* and that is what it should be */
-    } own;
-};
+#define NAME_BYTES 32
 
 struct vrt_outlet_task *vrt_outlet_task_free(struct vrt_outlet_task *task)
 {
@@ -67,71 +54,156 @@ struct vrt_outlet_task *vrt_outlet_task_new(enum vrt_outlet_request request,
     return task;
 }
 
-static void segment_name(const struct outlet *outlet, int i, char name[NAME_BYTES])
+static void file_name(int64_t number, const char *suffix, char name[NAME_BYTES])
 {
-    snprintf(name, NAME_BYTES, "%s-%05d.seg", outlet->params.job_id, i);
+    snprintf(name, NAME_BYTES, "%05" PRId64 ".%s", number, suffix);
 }
 
-/* Opens the next segment's file and an encoder that writes to it. */
-static int begin_segment(struct outlet *outlet, struct vrt_error *error)
+int vrt_outlet_open(const struct vrt_outlet *outlet, int64_t number, const char *suffix, int flags)
 {
-    size_t n = (size_t)outlet->own.n_segments + 1;
-    int *fds = realloc(outlet->own.segment_fds, n * sizeof(*fds));
     char name[NAME_BYTES];
     int fd;
 
-    if (!fds)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "a segment");
-    outlet->own.segment_fds = fds;
-    segment_name(outlet, outlet->own.n_segments, name);
-    fd = openat(outlet->params.spool_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "the spool folder");
-    fds[outlet->own.n_segments++] = fd;
-    outlet->own.segment_frames = 0;
-    return vrt_fold(vrt_encoder_new(outlet->params.encoder, fd, &outlet->own.encoder, error));
+    file_name(number, suffix, name);
+    fd = openat(outlet->params.spool_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
 }
 
-static int end_segment(struct outlet *outlet, struct vrt_error *error)
+void vrt_outlet_remove(const struct vrt_outlet *outlet, int64_t number, const char *suffix)
 {
-    int64_t size_bytes;
-    int r = vrt_encoder_finish(outlet->own.encoder, &size_bytes, error);
+    char name[NAME_BYTES];
 
-    outlet->own.encoder = vrt_encoder_free(outlet->own.encoder);
-    return vrt_fold(r);
+    file_name(number, suffix, name);
+    if (unlinkat(outlet->params.spool_fd, name, 0) < 0 && errno != ENOENT)
+        vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
+                        outlet->params.job_id, name, strerror(errno));
+}
+
+int vrt_outlet_refuse(int r, struct vrt_error *error)
+{
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(error, r, "spool.full", "the disk of vrtd's working files is full: free "
+                          "some space and try again");
+    return vrt_refuse_errno(error, r, "the spool folder");
+}
+
+int vrt_outlet_sync(int fd, struct vrt_error *error)
+{
+    /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
+    if (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP)
+        return 0;
+    return vrt_outlet_refuse(vrt_raise(-errno), error);
+}
+
+int vrt_outlet_need_blender(struct vrt_outlet *outlet, struct vrt_error *error)
+{
+    if (outlet->blender)
+        return 0;
+    return vrt_fold(vrt_blender_new(&outlet->params.encoder->format, &outlet->blender, error));
+}
+
+/* Opens the next segment's file and an encoder that writes to it. */
+static int begin_segment(struct vrt_outlet *outlet, struct vrt_error *error)
+{
+    int fd = vrt_outlet_open(outlet, outlet->n_segments, "seg", O_RDWR | O_CREAT | O_TRUNC);
+
+    if (fd < 0)
+        return vrt_outlet_refuse(vrt_raise(fd), error);
+    outlet->segment_fd = fd;
+    outlet->n_open = 0;
+    return vrt_fold(vrt_encoder_new(outlet->params.encoder, fd, &outlet->encoder, error));
+}
+
+/* Writes the pictures that wait for the next clip. */
+static int save_tail(struct vrt_outlet *outlet, int64_t *ret_size_bytes, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct vrt_tail tail = { .n = 0 };
+    int r = outlet->blender ? vrt_blender_waiting(outlet->blender, &tail) : 0;
+
+    *ret_size_bytes = 0;
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), "blending clips");
+    if (!tail.n)
+        return 0;
+    fd = vrt_outlet_open(outlet, outlet->n_segments, "tail", O_RDWR | O_CREAT | O_TRUNC);
+    if (fd < 0)
+        return vrt_outlet_refuse(vrt_raise(fd), error);
+    r = vrt_tail_write(fd, &tail, ret_size_bytes, error);
+    return r ? vrt_fold(r) : vrt_fold(vrt_outlet_sync(fd, error));
+}
+
+/* Tails are large, and only a restart from their own segment needs one. */
+static void remove_tails(struct vrt_outlet *outlet)
+{
+    int64_t committed = atomic_load(outlet->params.committed);
+
+    for (; outlet->n_tails_gone < committed; outlet->n_tails_gone++)
+        vrt_outlet_remove(outlet, outlet->n_tails_gone, "tail");
+}
+
+/* Completes the segment in work, and makes sure that it stays. */
+static int end_segment(struct vrt_outlet *outlet, struct vrt_outlet_task *task)
+{
+    struct vrt_segment_record record = {
+        .number = outlet->n_segments,
+        .n_frames = outlet->n_open,
+        .next_shard = outlet->next_shard,
+        .n_concealed = outlet->n_concealed,
+    };
+    int r = vrt_encoder_finish(outlet->encoder, &record.size_bytes, &task->error);
+
+    outlet->encoder = vrt_encoder_free(outlet->encoder);
+    if (!r)
+        r = vrt_outlet_sync(outlet->segment_fd, &task->error);
+    if (!r)
+        r = save_tail(outlet, &record.tail_bytes, &task->error);
+    if (!r)
+        r = vrt_outlet_sync(outlet->params.spool_fd, &task->error);
+    if (r)
+        return vrt_fold(r);
+    vrt_closep(&outlet->segment_fd);
+    outlet->segment_fd = -1;
+    outlet->n_segments++;
+    outlet->n_frames += outlet->n_open;
+    outlet->size_bytes += record.size_bytes;
+    outlet->n_open = 0;
+    task->has_segment = true;
+    task->segment = record;
+    remove_tails(outlet);
+    return 0;
 }
 
 /* Takes over the frame and sends it to the encoder. */
-static int encode_frame(struct outlet *outlet, struct vrt_frame *frame,
+static int encode_frame(struct vrt_outlet *outlet, struct vrt_frame *frame,
                         struct vrt_outlet_task *task)
 {
-    int r = outlet->own.encoder ? 0 : begin_segment(outlet, &task->error);
+    int r = outlet->encoder ? 0 : begin_segment(outlet, &task->error);
 
     if (!r)
-        r = vrt_encoder_send(outlet->own.encoder, frame, &task->error);
+        r = vrt_encoder_send(outlet->encoder, frame, &task->error);
+    outlet->n_concealed += frame->concealed;
     /* At once: the encoder may hold many, and this thread's share should not add to them. */
     vrt_frame_unref(frame);
-    if (!r && ++outlet->own.segment_frames == outlet->params.segment_frames)
-        r = end_segment(outlet, &task->error);
+    outlet->n_open += !r;
     task->n_encoded += !r;
     return vrt_fold(r);
 }
 
 /* Takes over one of a frame's pictures. With the last one *ret_frame is the frame. */
-static int blend(struct outlet *outlet, struct vrt_picture *picture, struct vrt_frame **ret_frame,
-                 struct vrt_error *error)
+static int blend(struct vrt_outlet *outlet, struct vrt_picture *picture,
+                 struct vrt_frame **ret_frame, struct vrt_error *error)
 {
-    int r = outlet->own.blender ? 0 : vrt_blender_new(&outlet->params.encoder->format,
-                                                      &outlet->own.blender, error);
+    int r = vrt_outlet_need_blender(outlet, error);
 
     if (r) {
         vrt_picture_unref(picture);
         return vrt_fold(r);
     }
-    return vrt_fold(vrt_blender_add(outlet->own.blender, picture, ret_frame, error));
+    return vrt_fold(vrt_blender_add(outlet->blender, picture, ret_frame, error));
 }
 
-static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
+static int encode(struct vrt_outlet *outlet, struct vrt_outlet_task *task)
 {
     struct vrt_shard_frames *frames = &task->frames;
     int r = vrt_files_check(outlet->params.files, &task->error);
@@ -147,114 +219,53 @@ static int encode(struct outlet *outlet, struct vrt_outlet_task *task)
         if (!r && frame)
             r = encode_frame(outlet, frame, task);
     }
+    outlet->next_shard = task->shard + 1;
+    if (!r && outlet->n_open >= outlet->params.segment_frames)
+        r = end_segment(outlet, task);
+    task->n_open = outlet->n_open;
     return vrt_fold(r);
 }
 
-/*
- * Asks before the output loses what it holds whether the result, which has at least the segments'
- * size, has room in its place. Who fills the disk meanwhile is found out by the joiner.
- */
-static int check_room(const struct outlet *outlet, struct vrt_error *error)
+static int perform(struct vrt_outlet *outlet, struct vrt_outlet_task *task)
 {
-    const struct vrt_files *files = outlet->params.files;
-    char shown[NAME_BYTES];
-    struct statvfs disk;
-    struct stat st;
-    double needed = 0, room;
-
-    for (int i = 0; i < outlet->own.n_segments; i++)
-        if (fstat(outlet->own.segment_fds[i], &st) == 0)
-            needed += (double)st.st_size;
-    /* Some file systems know neither their size nor what is free. */
-    if (fstat(files->output_fd, &st) < 0 || fstatvfs(files->output_fd, &disk) < 0 ||
-        disk.f_blocks == 0)
-        return 0;
-    room = (double)disk.f_bavail * (double)disk.f_frsize + (double)st.st_blocks * 512;
-    if (needed <= room)
-        return 0;
-    return vrt_refuse(error, vrt_raise(-ENOSPC), "output.full",
-                      "the disk of %s is full: the result needs %.1f MiB, and there are %.1f; free "
-                      "some space and try again",
-                      vrt_printable(files->output_name, shown, sizeof(shown)), needed / 1048576,
-                      room / 1048576);
+    if (outlet->has_failed)
+        return vrt_refuse(&task->error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
+    switch (task->request) {
+    case VRT_OUTLET_RESUME:
+        return vrt_fold(vrt_outlet_resume(outlet, task));
+    case VRT_OUTLET_ENCODE:
+        return vrt_fold(encode(outlet, task));
+    case VRT_OUTLET_END:
+        return outlet->encoder ? vrt_fold(end_segment(outlet, task)) : 0;
+    case VRT_OUTLET_FINISH:
+        break;
+    }
+    return vrt_fold(vrt_outlet_finish(outlet, task));
 }
 
-static int finish(struct outlet *outlet, struct vrt_outlet_task *task)
+/* What is half done goes, so that a disk that is full has room again. */
+static void clean_up(struct vrt_outlet *outlet)
 {
-    const struct vrt_files *files = outlet->params.files;
-    const struct vrt_joiner_params params = {
-        .segment_fds = outlet->own.segment_fds,
-        .n_segments = outlet->own.n_segments,
-        .input_fd = files->input_fd,
-        .input_name = files->input_name,
-        .output_fd = files->output_fd,
-        .container = outlet->params.container,
-        .cancel = outlet->params.cancel,
-    };
-    const struct vrt_joiner_expected expected = {
-        .n_frames = task->n_frames,
-        .span_ns = task->span_ns,
-    };
-    VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
-    int r = outlet->own.encoder ? end_segment(outlet, &task->error) : 0;
-
-    if (!r && !result)
-        r = vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
-    if (!r)
-        r = vrt_files_check(files, &task->error);
-    if (!r)
-        r = check_room(outlet, &task->error);
-    if (!r)
-        r = vrt_joiner_run(&params, result, &task->error);
-    outlet->own.is_written = !r;
-    if (!r)
-        r = vrt_joiner_verify(files->output_fd, &expected, outlet->params.cancel, &task->error);
-    if (!r)
-        r = vrt_files_check(files, &task->error);
-    if (r)
-        return vrt_fold(r);
-    outlet->own.is_finished = true;
-    if (result->warnings.n > 0) {
-        task->warnings = malloc(sizeof(*task->warnings));
-        if (task->warnings)
-            *task->warnings = result->warnings;
+    vrt_encoder_free(outlet->encoder);
+    vrt_blender_free(outlet->blender);
+    if (outlet->segment_fd >= 0) {
+        vrt_closep(&outlet->segment_fd);
+        vrt_outlet_remove(outlet, outlet->n_segments, "seg");
+        vrt_outlet_remove(outlet, outlet->n_segments, "tail");
     }
-    return 0;
-}
-
-/* Removes the segments; a result that isn't what it should be is not left to be taken for one. */
-static void clean_up(struct outlet *outlet)
-{
-    vrt_encoder_free(outlet->own.encoder);
-    vrt_blender_free(outlet->own.blender);
-    for (int i = 0; i < outlet->own.n_segments; i++) {
-        char name[NAME_BYTES];
-        segment_name(outlet, i, name);
-        close(outlet->own.segment_fds[i]);
-        if (unlinkat(outlet->params.spool_fd, name, 0) < 0)
-            vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
-                            outlet->params.job_id, name, strerror(errno));
-    }
-    if (outlet->own.is_written && !outlet->own.is_finished &&
-        ftruncate(outlet->params.files->output_fd, 0) < 0)
-        vrt_log_warning("job %s: its wrong output can't be emptied: %s, ignoring",
-                        outlet->params.job_id, strerror(errno));
-    free(outlet->own.segment_fds);
     free(outlet);
 }
 
 static void run(struct vrt_mailbox *mailbox, void *ctx)
 {
-    struct outlet *outlet = ctx;
+    struct vrt_outlet *outlet = ctx;
     struct vrt_task *taken;
 
     while ((taken = vrt_mailbox_take(mailbox))) {
         struct vrt_outlet_task *task = vrt_container_of(taken, struct vrt_outlet_task, task);
         int64_t start_ns = vrt_clock_now_ns();
-        if (task->request == VRT_OUTLET_ENCODE)
-            task->result = encode(outlet, task);
-        else
-            task->result = finish(outlet, task);
+        task->result = perform(outlet, task);
+        outlet->has_failed = task->result;
         task->busy_ns = vrt_clock_now_ns() - start_ns;
         vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
     }
@@ -263,13 +274,14 @@ static void run(struct vrt_mailbox *mailbox, void *ctx)
 
 int vrt_outlet_new(const struct vrt_outlet_params *params, struct vrt_mailbox **ret_mailbox)
 {
-    struct outlet *outlet = calloc(1, sizeof(*outlet));
+    struct vrt_outlet *outlet = calloc(1, sizeof(*outlet));
     int r;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!outlet)
         return vrt_raise(-ENOMEM);
     outlet->params = *params;
+    outlet->segment_fd = -1;
     const struct vrt_mailbox_params mailbox = {
         .name = "vrt-encode",
         .capacity = VRT_OUTLET_CAPACITY,

@@ -3,12 +3,19 @@
 
 /*
  * The thread of a job that writes: blends what several shards made of a frame, encodes frames in
- * order into segments, then joins them into the output and reads that back
+ * order into segments, then joins them, reads that back, and copies it to the output
  *
- * Segments are files "JOB-00000.seg" in the spool folder, removed when the outlet ends.
+ * Its files in the job's spool folder, of which it removes only what it left half done:
+ *
+ *     00000.seg       a segment (frames/segment.h): whole shards
+ *     00000.tail      what it shares with the next (frames/tail.h), where they share frames
+ *     joining         the finished file, on its way
+ *     joined.mp4      the finished file: complete and verified
  *
  * Thread: vrt_outlet_new() and the tasks' done: the loop's.
  */
+
+#include <stdatomic.h>
 
 #include "frames/container.h"
 #include "frames/encoder.h"
@@ -16,28 +23,37 @@
 #include "workers/files.h"
 #include "workers/mailbox.h"
 #include "workers/runner.h"
+#include "workers/segment-record.h"
 
 /* Tasks that a outlet may hold. */
 #define VRT_OUTLET_CAPACITY 4
 
 enum vrt_outlet_request {
-    VRT_OUTLET_ENCODE,                /* appends what a shard became to the video */
-    VRT_OUTLET_FINISH,                /* makes the file of what was encoded, and verifies it */
+    VRT_OUTLET_RESUME,              /* looks at what is there; the first of its tasks */
+    VRT_OUTLET_ENCODE,              /* appends what a shard became to the video */
+    VRT_OUTLET_END,                 /* there are no more: completes the last segment */
+    VRT_OUTLET_FINISH,              /* makes the file of the segments, and verifies it */
 };
 
 /* Made by vrt_outlet_task_new(). */
 struct vrt_outlet_task {
     struct vrt_task task;
     enum vrt_outlet_request request;
+    int64_t shard;                  /* ENCODE: its index */
     struct vrt_shard_frames frames; /* ENCODE: restored, references */
-    int64_t n_frames, span_ns;      /* FINISH: what the result must have */
+    int64_t n_frames, span_ns;      /* FINISH: what the result must have; span -1: not known */
     void *ctx;                      /* the loop's */
 
     /* The answer. */
     int result;                     /* 0, -errno with `error` */
     struct vrt_error error;
     struct vrt_warnings *warnings;  /* FINISH: streams that were left out; NULL: none */
+    int64_t n_segments;             /* RESUME: of those given, the first so many are good */
+    bool is_joined;                 /* RESUME: and so is the file made of all there are */
     int n_encoded;                  /* ENCODE: frames; those shared with the next shard wait */
+    int64_t n_open;                 /* ENCODE: frames in the segment that isn't complete */
+    bool has_segment;               /* ENCODE, END: it became complete */
+    struct vrt_segment_record segment;
     int64_t busy_ns;
 };
 
@@ -45,11 +61,14 @@ struct vrt_outlet_task {
 struct vrt_outlet_params {
     struct vrt_outbox *outbox;
     const char *job_id;
-    int spool_fd;
+    int spool_fd;                   /* the job's own folder */
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_encoder_params *encoder;
     enum vrt_container container;
-    int64_t segment_frames;
+    int64_t segment_frames;         /* a segment ends with the shard that makes it so many */
+    const struct vrt_segment_record *segments;  /* that are complete already */
+    size_t n_segments;
+    const atomic_llong *committed;  /* the last segment whose record is safe; -1: none */
     const atomic_bool *cancel;
     void (*ended)(void *ctx, bool abandoned);
     void *ctx;

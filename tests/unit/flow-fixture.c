@@ -2,6 +2,8 @@
 
 #include "flow-fixture.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -90,21 +92,45 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     vrt_pipeline_start(job->pipeline);
 }
 
+/* The job's folder of working files: "job0" and so on, in the flow's. */
+static void open_folder(struct flow *flow, struct flow_job *job)
+{
+    const struct dirent *entry;
+    char name[16];
+
+    snprintf(name, sizeof(name), "job%d", flow->n_jobs);
+    expect_true(mkdirat(flow->spool_fd, name, 0700) == 0 || errno == EEXIST);
+    job->folder_fd = openat(flow->spool_fd, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    expect_true(job->folder_fd >= 0);
+    if (job->keeps)
+        return;
+    DIR *folder = fdopendir(dup(job->folder_fd));
+    expect_true(folder);
+    while ((entry = readdir(folder)))
+        unlinkat(job->folder_fd, entry->d_name, 0);
+    closedir(folder);
+}
+
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output)
 {
     struct vrt_error error = { 0 };
     char id[16];
-    int cancel_at = job->cancel_at;
 
-    *job = (struct flow_job){ .flow = flow, .cancel_at = cancel_at };
+    open_folder(flow, job);
+    *job = (struct flow_job){
+        .flow = flow,
+        .cancel_at = job->cancel_at,
+        .keeps = job->keeps,
+        .folder_fd = job->folder_fd,
+    };
     job->output_fd = open(output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     expect_true(job->output_fd >= 0);
     snprintf(id, sizeof(id), "job%d", flow->n_jobs);
     params.job_id = id;
     params.output_fd = job->output_fd;
     params.output_name = output;
-    params.spool_fd = flow->spool_fd;
+    params.spool_fd = job->folder_fd;
     if (!params.network && !params.model_name)
         params.network = flow->network;
     params.admitted = on_admitted;
@@ -120,8 +146,10 @@ void flow_run(struct flow *flow)
 {
     while (flow->n_running > 0)
         uv_run(&flow->loop, UV_RUN_DEFAULT);
-    for (int i = 0; i < flow->n_jobs; i++)
+    for (int i = 0; i < flow->n_jobs; i++) {
         close(flow->jobs[i]->output_fd);
+        close(flow->jobs[i]->folder_fd);
+    }
     flow->n_jobs = 0;
 }
 

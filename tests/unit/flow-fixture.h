@@ -15,8 +15,9 @@ struct flow;
 struct flow_job {
     struct flow *flow;
     struct vrt_pipeline *pipeline;
-    int output_fd;
+    int output_fd, folder_fd;
     bool was_admitted, is_done;
+    bool keeps;                     /* its folder of working files is left as it was before */
     int cancel_at;                  /* frames after which it is cancelled; -1: never */
     struct vrt_error error;         /* of admission or end; message "": none */
     struct vrt_pipeline_info info;

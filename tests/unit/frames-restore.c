@@ -75,11 +75,17 @@ static int encode_all(struct restoration *s, struct vrt_error *error)
     return s->encoder ? end_segment(s, error) : 0;
 }
 
+static int open_segment(void *ctx, int number)
+{
+    const struct restoration *s = ctx;
+
+    return fcntl(s->segment_fds[number], F_DUPFD_CLOEXEC, 0);
+}
+
 static int join(struct restoration *s, const char *out, struct vrt_error *error)
 {
     struct vrt_joiner_params params = {
-        .segment_fds = s->segment_fds,
-        .n_segments = s->n_segments,
+        .segments = { .open = open_segment, .ctx = s, .n = s->n_segments },
         .input_fd = s->input_fd,
         .input_name = "clip",
         .output_fd = s->output_fd,

@@ -341,12 +341,19 @@ static int make_segment(const char *in, int n_frames, int *ret_input_fd)
     return fd;
 }
 
+static int open_segment(void *ctx, int number)
+{
+    expect_int(number, 0);
+    return fcntl(*(const int *)ctx, F_DUPFD_CLOEXEC, 0);
+}
+
 static int try_join(int segment_fd, int input_fd, const atomic_bool *cancel,
                     struct vrt_joiner_result *result, struct vrt_error *error)
 {
     int out = open(fixture_path("joined.mp4"), O_RDWR | O_CREAT, 0600);
     const struct vrt_joiner_params params = {
-        .segment_fds = &segment_fd, .n_segments = 1, .input_fd = input_fd, .output_fd = out,
+        .segments = { .open = open_segment, .ctx = &segment_fd, .n = 1 },
+        .input_fd = input_fd, .output_fd = out,
         .container = VRT_CONTAINER_MP4, .cancel = cancel,
     };
 
@@ -365,7 +372,10 @@ static void test_damaged_segment(void)
     const char *in = fixture_make("in.mkv", CLIP SINE "-frames:v 10 " FAST);
     int fd = make_segment(in, 10, &input_fd);
 
+    int64_t n_frames;
     expect_int(try_join(fd, input_fd, NULL, &result, &error), 0);
+    expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ALL, &n_frames, &error), 0);
+    expect_int(n_frames, 10);
     int64_t size = fixture_size(fixture_path("segment"));
     for (int64_t at = 0; at < size; at += at < 200 || at > size - 300 ? 5 : size / 23) {
         uint8_t byte, flipped;
@@ -374,12 +384,16 @@ static void test_damaged_segment(void)
         expect_int(pwrite(fd, &flipped, 1, at), 1);
         expect_int(try_join(fd, input_fd, NULL, &result, &error), -EBADMSG);
         expect_str(error.id, "segment.damaged");
+        expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ALL, &n_frames, &error),
+                   -EBADMSG);
         expect_int(pwrite(fd, &byte, 1, at), 1);
     }
     expect_int(try_join(fd, input_fd, NULL, &result, &error), 0);
     for (int i = 0; i < 10; i++) {
         expect_int(ftruncate(fd, size - 1 - i * (size / 10)), 0);
         expect_int(try_join(fd, input_fd, NULL, &result, &error), -EBADMSG);
+        expect_int(vrt_joiner_check_segment(fd, 0, VRT_JOINER_CHECK_ENDS, &n_frames, &error),
+                   -EBADMSG);
     }
     expect_int(ftruncate(fd, 0), 0);
     expect_int(try_join(fd, input_fd, NULL, &result, &error), -EBADMSG);
@@ -448,7 +462,7 @@ static void test_no_room(void)
     int r = try_join(fd, input_fd, NULL, &result, &error);
     expect_int(setrlimit(RLIMIT_FSIZE, &limit), 0);
     expect_int(r, -EFBIG);
-    expect_contains(error.message, "the output grew too large");
+    expect_contains(error.message, "the working file grew too large");
 
     const struct vrt_sink full = { .kind = VRT_SINK_OUTPUT, .write_error = -ENOSPC };
     error = (struct vrt_error){ 0 };

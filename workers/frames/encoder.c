@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frames/av.h"
 #include "frames/codec.h"
@@ -309,4 +310,27 @@ struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
     encoder->sink = vrt_sink_close(encoder->sink);
     free(encoder);
     return NULL;
+}
+
+int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
+                              struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    int r = vrt_segment_reader_open(fd, 1, &reader, error);
+    if (r == 0)
+        r = prepare(params, &encoder, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_segment_head *head = &reader->head;
+    size_t size = (size_t)encoder->codec->extradata_size;
+    if (head->codec == params->codec && head->time_base.num == params->time_base.num &&
+        head->time_base.den == params->time_base.den &&
+        vrt_frame_format_same_planes(&head->format, &params->format) &&
+        (size_t)reader->extradata_size == size &&
+        (!size || memcmp(reader->extradata, encoder->codec->extradata, size) == 0))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
+                      "a segment of the restored video was made by another encoder");
 }

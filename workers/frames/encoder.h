@@ -96,4 +96,11 @@ int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
 /* Frees the encoder; before vrt_encoder_finish() the segment stays incomplete. Return: NULL. */
 struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder);
 
+/*
+ * Whether the complete segment in `fd` and one of these params make one video: a codec's new
+ * version may write another head. Return: 0; -EBADMSG no, or it is damaged; -errno with a sentence.
+ */
+int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
+                              struct vrt_error *error) VRT_MUST_CHECK;
+
 VRT_DEFINE_CLEANUP(struct vrt_encoder, vrt_encoder_free)

@@ -11,6 +11,7 @@
 #include <libavutil/mem.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Segments of two recipes, or in another order than they were made. */
 static int refuse_unlike(int number, struct vrt_error *error)
@@ -47,18 +48,36 @@ static int add_segment(struct vrt_join_video *video, struct vrt_segment_reader *
     return 0;
 }
 
-int vrt_join_video_open(const int *fds, int n_segments, struct vrt_join_video **ret_video,
-                        struct vrt_error *error)
+/* Opens segment `i`: its file and its reader. Return: 0; -errno with a sentence. */
+static int open_segment(const struct vrt_joiner_segments *segments, int i, int *ret_fd,
+                        struct vrt_segment_reader **ret_reader, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, i);
+
+    if (fd < 0)
+        return vrt_refuse(error, vrt_raise(fd), "segment.damaged",
+                          "segment %d of the restored video cannot be opened: %s; retry the job",
+                          i + 1, strerror(-fd));
+    int r = vrt_segment_reader_open(fd, i + 1, ret_reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_fd = VRT_STEAL_FD(fd);
+    return 0;
+}
+
+int vrt_join_video_open(const struct vrt_joiner_segments *segments,
+                        struct vrt_join_video **ret_video, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_join_video_closep) struct vrt_join_video *video = calloc(1, sizeof(*video));
 
     if (!video)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
-    video->fds = fds;
-    video->n_segments = n_segments;
-    for (int i = 0; i < n_segments; i++) {
+    video->segments = *segments;
+    video->fd = -1;
+    for (int i = 0; i < segments->n; i++) {
         VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
-        int r = vrt_segment_reader_open(fds[i], i + 1, &reader, error);
+        VRT_CLEANUP(vrt_closep) int fd = -1;
+        int r = open_segment(segments, i, &fd, &reader, error);
         if (r == 0)
             r = add_segment(video, reader, error);
         if (r < 0)
@@ -71,6 +90,13 @@ int vrt_join_video_open(const int *fds, int n_segments, struct vrt_join_video **
     return 0;
 }
 
+static void close_segment(struct vrt_join_video *video)
+{
+    video->reader = vrt_segment_reader_close(video->reader);
+    vrt_closep(&video->fd);
+    video->fd = -1;
+}
+
 /* Opens further segments until one has packets left. Return: 0; VRT_SEGMENT_END; -errno. */
 static int next_packet(struct vrt_join_video *video, struct vrt_segment_packet *info,
                        AVPacket *packet, struct vrt_error *error)
@@ -79,9 +105,9 @@ static int next_packet(struct vrt_join_video *video, struct vrt_segment_packet *
         int r;
         if (!video->reader) {
             int i = video->next_segment;
-            if (i == video->n_segments)
+            if (i == video->segments.n)
                 return VRT_SEGMENT_END;
-            r = vrt_segment_reader_open(video->fds[i], i + 1, &video->reader, error);
+            r = open_segment(&video->segments, i, &video->fd, &video->reader, error);
             if (r < 0)
                 return vrt_fold(r);
             video->next_segment++;
@@ -90,7 +116,7 @@ static int next_packet(struct vrt_join_video *video, struct vrt_segment_packet *
         if (r != VRT_SEGMENT_END)
             return vrt_fold(r);
         video->base_index += video->reader->end.n_packets;
-        video->reader = vrt_segment_reader_close(video->reader);
+        close_segment(video);
     }
 }
 
@@ -136,7 +162,7 @@ struct vrt_join_video *vrt_join_video_close(struct vrt_join_video *video)
 {
     if (!video)
         return NULL;
-    video->reader = vrt_segment_reader_close(video->reader);
+    close_segment(video);
     av_freep(&video->extradata);
     free(video);
     return NULL;

@@ -9,13 +9,14 @@
 #include <libavcodec/avcodec.h>
 
 #include "base/cleanup.h"
+#include "frames/joiner.h"
 #include "frames/segment.h"
 
 #define VRT_JOIN_WINDOW 256
 
 struct vrt_join_video {
-    const int *fds;                     /* the caller's */
-    int n_segments;
+    struct vrt_joiner_segments segments;
+    int fd;                             /* of the open segment; -1: none */
     struct vrt_segment_head head;       /* of all segments */
     uint8_t *extradata;                 /* likewise; padded as FFmpeg wants it */
     int extradata_size;
@@ -36,8 +37,8 @@ struct vrt_join_video {
  * Looks at the heads and ends of all segments. Return: 0; -EBADMSG, -ENOMEM, -errno with a
  * sentence.
  */
-int vrt_join_video_open(const int *fds, int n_segments, struct vrt_join_video **ret_video,
-                        struct vrt_error *error);
+int vrt_join_video_open(const struct vrt_joiner_segments *segments,
+                        struct vrt_join_video **ret_video, struct vrt_error *error);
 
 /*
  * Leaves the next packet in `packet`, times in head.time_base.
@@ -45,7 +46,7 @@ int vrt_join_video_open(const int *fds, int n_segments, struct vrt_join_video **
  */
 int vrt_join_video_next(struct vrt_join_video *video, AVPacket *packet, struct vrt_error *error);
 
-/* Frees it; descriptors stay open. Return: NULL. */
+/* Return: NULL. */
 struct vrt_join_video *vrt_join_video_close(struct vrt_join_video *video);
 
 VRT_DEFINE_CLEANUP(struct vrt_join_video, vrt_join_video_close)

@@ -132,7 +132,7 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
     joiner->output = NULL;
     joiner->sink = vrt_sink_close(joiner->sink);
     joiner->touched = true;
-    int r = vrt_sink_open(joiner->params->output_fd, VRT_SINK_OUTPUT, &joiner->sink,
+    int r = vrt_sink_open(joiner->params->output_fd, VRT_SINK_WORKING, &joiner->sink,
                           error);
     if (r < 0)
         return vrt_fold(r);
@@ -475,7 +475,7 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
     const struct vrt_source_params source_params = { params->input_fd, params->input_name,
                                                      params->cancel };
 
-    int r = vrt_join_video_open(params->segment_fds, params->n_segments, &joiner->video, error);
+    int r = vrt_join_video_open(&params->segments, &joiner->video, error);
     if (r == 0)
         r = vrt_source_open(&source_params, &joiner->source, error);
     if (r < 0)

@@ -8,7 +8,7 @@
  * The bytes of the result depend on the segments and the input alone. Both functions block until
  * done and may run on any thread; memory grows by the index of the container only.
  *
- * Ids of what it refuses: those of the reader for the input; output.full, output.write,
+ * Ids of what it refuses: those of the reader for the input; spool.full, output.write,
  * output.container, output.verify, segment.damaged, cancelled, out_of_memory.
  */
 
@@ -19,12 +19,22 @@
 #include "frames/container.h"
 #include "frames/warnings.h"
 
+/* The segments of a video, from vrt_encoder_finish(). They are opened one at a time: a film has
+ * thousands. */
+struct vrt_joiner_segments {
+    /* A descriptor of segment `number`, from 0; the joiner reads by position and closes it.
+     * Return: -errno: it can't be opened. */
+    int (*open)(void *ctx, int number);
+    void *ctx;
+    int n;
+};
+
 struct vrt_joiner_params {
-    const int *segment_fds;         /* in order; from vrt_encoder_finish(); read by position */
-    int n_segments;
+    struct vrt_joiner_segments segments;
     int input_fd;                   /* the same file that the frames were read from; by position */
     const char *input_name;         /* for messages; NULL: "the input" */
-    int output_fd;                  /* seekable, open for reading and writing; truncated here */
+    int output_fd;                  /* a working file: seekable, open for reading and writing;
+                                     * truncated here */
     enum vrt_container container;
     const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
 };
@@ -38,7 +48,7 @@ struct vrt_joiner_result {
 
 struct vrt_joiner_expected {
     int64_t n_frames;
-    int64_t span_ns;                /* from the first frame to the last */
+    int64_t span_ns;                /* from the first frame to the last; -1: not known */
 };
 
 /*
@@ -52,12 +62,24 @@ int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container 
 
 /*
  * Writes the whole output file and syncs it.
- * Return: 0; -ENOSPC the output's disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
+ * Return: 0; -ENOSPC the disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
  *         cannot be read twice, -ECANCELED, -errno, with the sentence in `error`; the output then
  *         is what it was, or empty if something was written already.
  */
 int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,
                    struct vrt_error *error) VRT_MUST_CHECK;
+
+enum vrt_joiner_check {
+    VRT_JOINER_CHECK_ENDS,          /* its head and its end: takes microseconds */
+    VRT_JOINER_CHECK_ALL,
+};
+
+/*
+ * Whether `fd` holds a complete segment, the `number`th of its video, from 0.
+ * Return: 0; -EBADMSG incomplete or damaged, -ENOMEM, -errno with the sentence in `error`.
+ */
+int vrt_joiner_check_segment(int fd, int number, enum vrt_joiner_check check,
+                             int64_t *ret_n_frames, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Reads the finished file again and compares: number of video frames, and the time between the
