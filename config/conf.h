@@ -59,6 +59,16 @@ struct vrt_conf {
         char media_roots[VRT_CONF_PATH_BYTES];  /* below which paths are opened; ':' between */
     } access;
     struct {
+        bool inputs;                            /* of jobs are fetched from URLs */
+        int64_t max_input;                      /* bytes of one */
+        bool models;                            /* administrators may pull them */
+        char catalogue[VRT_CONF_PATH_BYTES];
+        bool webhooks;
+        char webhook_secret_file[VRT_CONF_PATH_BYTES];
+        bool private_addresses;                 /* are connected to as well */
+        char proxy[VRT_CONF_PATH_BYTES];
+    } remote;
+    struct {
         int64_t devices;
         int64_t threads;                        /* of each */
     } cpu;

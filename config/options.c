@@ -71,6 +71,15 @@ const struct vrt_conf_option vrt_conf_options[] = {
     BYTES(access, spool_per_user, "0", LIVE),
     TEXT(access, media_roots, ""),
 
+    BOOL(remote, inputs, "off"),
+    BYTES(remote, max_input, "20G"),
+    BOOL(remote, models, "on"),
+    TEXT(remote, catalogue, ""),
+    BOOL(remote, webhooks, "off"),
+    TEXT(remote, webhook_secret_file, ""),
+    BOOL(remote, private_addresses, "off"),
+    TEXT(remote, proxy, ""),
+
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),
 

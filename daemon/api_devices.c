@@ -6,12 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <uv.h>
 
 #include "api.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "daemon/models.h"
 #include "daemon/routes.h"
 
 void vrt_device_report_fill(const struct vrt_device_snapshot *device,
@@ -86,73 +84,4 @@ void vrt_api_devices(const struct vrt_call *call)
         .item_bytes = sizeof(*reports),
         .n = n,
     });
-}
-
-/* A list of models that a thread is making. */
-struct listing {
-    struct vrt_api *api;
-    struct vrt_conn_watch watch;
-    uv_work_t work;
-    /* by the thread, then the loop */
-    struct vrt_model_report *reports;
-    size_t n_reports;
-    int result;
-};
-
-static void list(uv_work_t *work)
-{
-    struct listing *listing = work->data;
-
-    listing->result = vrt_models_list(listing->api->models, &listing->reports,
-                                      &listing->n_reports);
-}
-
-static void on_listed(uv_work_t *work, int status)
-{
-    struct listing *listing = work->data;
-    struct vrt_error error = { .id = NULL };
-    struct vrt_conn *conn = listing->watch.conn;
-    int r = status < 0 ? status : listing->result;
-
-    if (conn && r < 0) {
-        vrt_refuse_errno(&error, r, "listing the models");
-        vrt_conn_refuse(conn, &error);
-    } else if (conn) {
-        reply_list(conn, &(struct reports){
-            .key = "models",
-            .fields = vrt_model_fields,
-            .items = listing->reports,
-            .item_bytes = sizeof(*listing->reports),
-            .n = listing->n_reports,
-        });
-    }
-    free(listing->reports);
-    free(listing);
-}
-
-/* The client vanished: the thread still runs, and its result is thrown away. */
-static void on_gone(struct vrt_conn_watch *watch)
-{
-    (void)watch;
-}
-
-void vrt_api_models(const struct vrt_call *call)
-{
-    struct vrt_error error = { .id = NULL };
-    struct listing *listing = calloc(1, sizeof(*listing));
-
-    int r = listing ? 0 : vrt_raise(-ENOMEM);
-    if (r == 0) {
-        listing->api = call->api;
-        listing->work.data = listing;
-        listing->watch.gone = on_gone;
-        r = uv_queue_work(call->api->loop, &listing->work, list, on_listed);
-    }
-    if (r < 0) {
-        free(listing);
-        vrt_refuse_errno(&error, r, "listing the models");
-        vrt_conn_refuse(call->conn, &error);
-        return;
-    }
-    vrt_conn_watch(call->conn, &listing->watch);
 }

@@ -316,6 +316,16 @@ static bool has_ending(const char *name, size_t *ret_length)
     return false;
 }
 
+bool vrt_models_name_of(const char *file, char *buffer, size_t size)
+{
+    size_t length;
+
+    if (file[0] == '.' || strchr(file, '/') || !has_ending(file, &length) || length >= size)
+        return false;
+    snprintf(buffer, size, "%.*s", (int)length, file);
+    return true;
+}
+
 /* Opens the file that `name` stands for, with or without ending. Return: fd, -errno. */
 static int open_named(const struct vrt_models *models, const char *name)
 {
@@ -390,9 +400,9 @@ static bool report_file(struct vrt_models *models, const char *file,
     VRT_CLEANUP(vrt_closep) int fd = -1;
     struct vrt_error error = { .id = NULL };
     struct identity identity;
-    size_t length;
+    char name[sizeof(ret_report->name)];
 
-    if (file[0] == '.' || !has_ending(file, &length) || length >= sizeof(ret_report->name))
+    if (!vrt_models_name_of(file, name, sizeof(name)))
         return false;
     fd = open_in_folder(models, file);
     int r = fd < 0 ? fd : identify(fd, file, &identity, &error);
@@ -405,7 +415,7 @@ static bool report_file(struct vrt_models *models, const char *file,
         vrt_log_info("%s", error.message);
     if (r < 0)
         return false;
-    snprintf(ret_report->name, sizeof(ret_report->name), "%.*s", (int)length, file);
+    snprintf(ret_report->name, sizeof(ret_report->name), "%s", name);
     snprintf(ret_report->source, sizeof(ret_report->source), "%s/%s", models->folder, file);
     return true;
 }

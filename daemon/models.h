@@ -13,6 +13,7 @@
  * Several may ask at a time: one reads, the others wait and find what it read.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/cleanup.h"
@@ -53,6 +54,12 @@ int vrt_models_find(struct vrt_models *models, const char *name,
 /* The network in the checkpoint `fd`, which stays the caller's. Return: as vrt_models_find(). */
 int vrt_models_read(struct vrt_models *models, int fd, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Whether a file of this name in the folder is taken for a checkpoint; the name that jobs call it
+ * by is in `buffer` then. Thread: any.
+ */
+bool vrt_models_name_of(const char *file, char *buffer, size_t size);
 
 /*
  * Every model known by name, the built-in ones first, then by name. Files that hold none are

@@ -23,6 +23,7 @@ struct vrt_pool;
 struct vrt_profiling;
 struct vrt_queue;
 struct vrt_quota;
+struct vrt_remote;
 
 struct vrt_api {
     struct uv_loop_s *loop;
@@ -33,6 +34,7 @@ struct vrt_api {
     struct vrt_listener *listener;
     struct vrt_access *access;
     struct vrt_quota *quota;
+    struct vrt_remote *remote;      /* NULL: likewise */
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     int64_t started_ns, n_requests;
@@ -73,6 +75,7 @@ void vrt_api_job_retry(const struct vrt_call *call);
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
+void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);

@@ -5,8 +5,11 @@
  * something it may ask for is missing. Going down each part says when it is gone, and only then
  * the next begins:
  *
- *     jobs       first, while there are devices to bring them to a good place, a store to keep it,
+ *     notices    first, with what else is sent and fetched for others than jobs: whose end is told
+ *                of no longer, but by the next start
+ *     jobs       while there are devices to bring them to a good place, a store to keep it,
  *                and readers to tell
+ *     remote     what jobs had fetched
  *     events     after the last job's last event; each stream gets its rest, then its end
  *     store      with the last row on the disk
  *     pool       its threads may still be in a driver's call: this can take a while
@@ -44,6 +47,7 @@
 #include "daemon/queue.h"
 #include "daemon/quota.h"
 #include "daemon/reload.h"
+#include "daemon/remote.h"
 #include "daemon/routes.h"
 #include "daemon/service.h"
 #include "daemon/store.h"
@@ -140,6 +144,25 @@ static int start_models(struct server *server, struct vrt_error *error)
 
     server->api.models = server->models;
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
+}
+
+static int start_remote(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_conf *conf = &server->conf;
+
+    return vrt_fold(vrt_remote_new(&(struct vrt_remote_params){
+        .loop = &server->loop,
+        .models = server->models,
+        .models_dir = server->params->models_dir,
+        .catalogue = conf->remote.catalogue,
+        .webhook_secret_file = conf->remote.webhook_secret_file,
+        .proxy = conf->remote.proxy,
+        .inputs = conf->remote.inputs,
+        .pulls = conf->remote.models,
+        .webhooks = conf->remote.webhooks,
+        .private_addresses = conf->remote.private_addresses,
+        .max_input_bytes = conf->remote.max_input,
+    }, &server->api.remote, error));
 }
 
 static int start_pool(struct server *server, struct vrt_error *error)
@@ -337,8 +360,8 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_service, start_quota, start_access, start_store, start_models, start_pool,
-        start_queue, start_events, start_reload, start_signals,
+        start_service, start_quota, start_access, start_store, start_models, start_remote,
+        start_pool, start_queue, start_events, start_reload, start_signals,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -351,6 +374,14 @@ static int start(struct server *server, struct vrt_error *error)
 
 /* What stop_next() does, one after the other: each calls it again when it is through. */
 
+static void stop_notices(struct server *server)
+{
+    if (server->api.remote)
+        vrt_remote_quiet(server->api.remote, stop_next, server);
+    else
+        stop_next(server);
+}
+
 static void stop_jobs(struct server *server)
 {
     struct vrt_queue *queue = server->api.queue;
@@ -361,12 +392,22 @@ static void stop_jobs(struct server *server)
         stop_next(server);
 }
 
+static void stop_remote(struct server *server)
+{
+    struct vrt_remote *remote = VRT_STEAL(server->api.remote);
+
+    /* It has freed itself: requests that still come are told that all is over. */
+    server->api.queue = NULL;
+    if (remote)
+        vrt_remote_stop(remote, stop_next, server);
+    else
+        stop_next(server);
+}
+
 static void stop_events(struct server *server)
 {
     struct vrt_events *events = VRT_STEAL(server->api.events);
 
-    /* It has freed itself: requests that still come are told that all is over. */
-    server->api.queue = NULL;
     if (events)
         vrt_events_stop(events, stop_next, server);
     else
@@ -411,7 +452,8 @@ static void stop_signals(struct server *server)
 static void stop_next(void *ctx)
 {
     static void (*const steps[])(struct server *server) = {
-        stop_jobs, stop_events, stop_store, stop_pool, stop_listener, stop_signals,
+        stop_notices, stop_jobs, stop_remote, stop_events, stop_store, stop_pool, stop_listener,
+        stop_signals,
     };
     struct server *server = ctx;
 

@@ -29,6 +29,7 @@
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
+    X(MODEL_PULL,   "POST",     "/v1/models")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
     X(EVENTS,       "GET",      "/v1/events")           \
     X(HEALTH,       "GET",      "/healthz")
@@ -103,6 +104,9 @@ enum vrt_api_route_id {
     X(REMOTE_FAILED,        "remote.failed",        502, "the other machine failed or refused")  \
     X(REMOTE_TOO_LARGE,     "remote.too_large",     422, "it is larger than is allowed")         \
     X(REMOTE_CHECKSUM,      "remote.checksum",      422, "not the file that was expected")       \
+    X(MODEL_FORBIDDEN,      "model.forbidden",      403, "only administrators pull models")      \
+    X(MODEL_EXISTS,         "model.exists",         409, "another file has the model's name")    \
+    X(MODEL_BUSY,           "model.busy",           503, "as many models come as are allowed")   \
     X(MODEL_NOT_FOUND,      "model.not_found",      404, "no model has this name")              \
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
@@ -149,6 +153,7 @@ enum vrt_api_error_index {
 #define VRT_API_NAME_BYTES 256          /* of a file or model */
 #define VRT_API_PATH_BYTES 1024         /* of a file */
 #define VRT_API_LINK_BYTES 1024         /* a URL */
+#define VRT_API_SHA256_BYTES 65         /* hexadecimal digits */
 #define VRT_API_OWNER_BYTES 64          /* a user's name */
 #define VRT_API_DEVICE_BYTES 32         /* "cuda:0" */
 #define VRT_API_REQUEST_DEVICE_BYTES 256    /* "cuda:0,xpu:1" */

@@ -2,6 +2,11 @@
 
 #include "msg_device.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
 const char *const vrt_device_state_names[] = {
     [VRT_DEVICE_STARTING] = "starting",
     [VRT_DEVICE_READY] = "ready",
@@ -9,6 +14,14 @@ const char *const vrt_device_state_names[] = {
     [VRT_DEVICE_LOST] = "lost",
     [VRT_DEVICE_QUARANTINED] = "quarantined",
     [VRT_DEVICE_STATE_COUNT] = NULL,
+};
+
+const char *const vrt_model_state_names[] = {
+    [VRT_MODEL_READY] = "ready",
+    [VRT_MODEL_AVAILABLE] = "available",
+    [VRT_MODEL_PULLING] = "pulling",
+    [VRT_MODEL_FAILED] = "failed",
+    [VRT_MODEL_STATE_COUNT] = NULL,
 };
 
 #define NULLABLE VRT_FIELD_NULLABLE
@@ -44,12 +57,29 @@ const struct vrt_field vrt_device_fields[] = {
 #define T struct vrt_model_report
 const struct vrt_field vrt_model_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
+    VRT_FIELD_ENUM(T, state, 0, vrt_model_state_names),
     VRT_FIELD_TEXT(T, architecture, NULLABLE),
     COUNT(T, scale, NULLABLE),
     COUNT(T, parameters, NULLABLE),
     VRT_FIELD_TEXT(T, source, NULLABLE),
     VRT_FIELD_TEXT(T, checksum, NULLABLE),
     VRT_FIELD_BOOL(T, is_default, 0),
+    VRT_FIELD_TEXT(T, description, NULLABLE),
+    VRT_FIELD_TEXT(T, url, NULLABLE),
+    VRT_FIELD_TEXT(T, sha256, NULLABLE),
+    VRT_FIELD_BOOL(T, verified, 0),
+    COUNT(T, size_bytes, NULLABLE),
+    COUNT(T, done_bytes, NULLABLE),
+    VRT_FIELD_TEXT(T, error, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_model_request
+const struct vrt_field vrt_model_request_fields[] = {
+    VRT_FIELD_TEXT(T, name, NULLABLE),
+    VRT_FIELD_TEXT(T, url, NULLABLE),
+    VRT_FIELD_TEXT(T, sha256, NULLABLE),
     VRT_FIELDS_END,
 };
 #undef T
@@ -106,4 +136,47 @@ void vrt_status_report_init(struct vrt_status_report *report)
 {
     *report = (struct vrt_status_report){ 0 };
     vrt_fields_reset(vrt_status_fields, report);
+}
+
+bool vrt_model_sha256_is_valid(const char *text)
+{
+    return strlen(text) == VRT_API_SHA256_BYTES - 1 &&
+           strspn(text, "0123456789abcdef") == VRT_API_SHA256_BYTES - 1;
+}
+
+/* What no single field tells. */
+static int check_model_request(struct vrt_model_request *request, struct vrt_error *error)
+{
+    if (!request->name[0] == !request->url[0]) {
+        vrt_error_set_field(error, "name");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "name: a model is fetched by its name or else by its url");
+    }
+    for (char *c = request->sha256; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (request->sha256[0] && !vrt_model_sha256_is_valid(request->sha256)) {
+        vrt_error_set_field(error, "sha256");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "sha256: expected 64 hexadecimal digits");
+    }
+    return 0;
+}
+
+int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_request *ret_request,
+                            struct vrt_error *error)
+{
+    struct vrt_model_request request = { 0 };
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(text, size, &json, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_fields_decode(vrt_model_request_fields, json, VRT_FIELDS_STRICT, &request, error);
+    json_decref(json);
+    if (r == 0)
+        r = check_model_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_request = request;
+    return 0;
 }

@@ -33,14 +33,36 @@ struct vrt_device_report {
     char last_error[VRT_API_TEXT_BYTES];
 };
 
+enum vrt_model_state {
+    VRT_MODEL_READY,            /* jobs may name it */
+    VRT_MODEL_AVAILABLE,        /* the catalogue says where it can be fetched from */
+    VRT_MODEL_PULLING,          /* it is being fetched */
+    VRT_MODEL_FAILED,           /* fetching it came to nothing: see its error */
+    VRT_MODEL_STATE_COUNT,
+};
+
 /* One of GET /v1/models: {"models":[...]}. */
 struct vrt_model_report {
     char name[VRT_API_NAME_BYTES];
+    int state;                                  /* enum vrt_model_state */
     char architecture[VRT_API_WORD_BYTES];
     int64_t scale, parameters;
     char source[VRT_API_TEXT_BYTES];            /* "built-in", or the file's path */
-    char checksum[VRT_API_WORD_BYTES];
+    char checksum[VRT_API_WORD_BYTES];          /* of the weights, as jobs have it */
     bool is_default;
+    char description[VRT_API_TEXT_BYTES];       /* the catalogue's */
+    char url[VRT_API_LINK_BYTES];               /* it comes, came or may come from there */
+    char sha256[VRT_API_SHA256_BYTES];          /* of the file: as known before, or as it came */
+    bool verified;                              /* it came with the SHA-256 that was known before */
+    int64_t size_bytes, done_bytes;             /* of the file; of it fetched */
+    char error[VRT_API_TEXT_BYTES];             /* why the last fetching failed */
+};
+
+/* POST /v1/models: fetches a model of the catalogue by its name, or any by its URL. */
+struct vrt_model_request {
+    char name[VRT_API_NAME_BYTES];              /* "": none */
+    char url[VRT_API_LINK_BYTES];               /* "": none */
+    char sha256[VRT_API_SHA256_BYTES];          /* that the file must have; "": as catalogued */
 };
 
 struct vrt_status_jobs {
@@ -67,12 +89,24 @@ struct vrt_status_report {
 };
 
 extern const char *const vrt_device_state_names[];
+extern const char *const vrt_model_state_names[];
 
 extern const struct vrt_field vrt_device_fields[];
 extern const struct vrt_field vrt_model_fields[];
+extern const struct vrt_field vrt_model_request_fields[];
 extern const struct vrt_field vrt_status_fields[];
 
 /* Everything unknown; nothing allocated. */
 void vrt_device_report_init(struct vrt_device_report *report);
 void vrt_model_report_init(struct vrt_model_report *report);
 void vrt_status_report_init(struct vrt_status_report *report);
+
+/* Whether `text` is a SHA-256 in lower case: 64 hexadecimal digits. */
+bool vrt_model_sha256_is_valid(const char *text);
+
+/*
+ * Decodes the body of POST /v1/models; a SHA-256 is in lower case afterwards.
+ * Return: 0; -EINVAL, with id, field and sentence in error; -ENOMEM.
+ */
+int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_request *ret_request,
+                            struct vrt_error *error) VRT_MUST_CHECK;

@@ -207,7 +207,7 @@ static void test_refusals(void)
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
-                          "[devices], [access], [cpu]" },
+                          "[devices], [access], [remote], [cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
         { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },
         { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },

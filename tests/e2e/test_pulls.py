@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models from elsewhere: pulled from a server of the test's own, refused, gone on with."""
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+from harness import Case, main
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit'))
+from web_server import Server   # noqa: E402
+
+MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'models',
+                     'compact-x2.safetensors')
+JSON = {'Content-Type': 'application/json'}
+
+
+class PullCase(Case):
+    few_jobs = True
+    remote = {'private_addresses': 'on'}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.stop)
+        with open(MODEL, 'rb') as f:
+            cls.model = f.read()
+        cls.digest = hashlib.sha256(cls.model).hexdigest()
+        cls.catalogue_folder = tempfile.mkdtemp(prefix='vrtd-catalogue-')
+        cls.addClassCleanup(shutil.rmtree, cls.catalogue_folder)
+        catalogue = os.path.join(cls.catalogue_folder, 'catalogue.json')
+        entry = {'architecture': 'compact', 'scale': 2, 'description': 'for tests',
+                 'license': 'MIT', 'size_bytes': len(cls.model)}
+        with open(catalogue, 'w', encoding='utf-8') as f:
+            json.dump({'models': [
+                {**entry, 'name': 'known', 'url': cls.server.url('/known.safetensors'),
+                 'sha256': cls.digest},
+                {**entry, 'name': 'unknown', 'url': cls.server.url('/unknown.safetensors'),
+                 'sha256': None},
+                {**entry, 'name': 'other', 'url': cls.server.url('/other.safetensors'),
+                 'sha256': 64 * '0'},
+            ]}, f)
+        cls.config = {'remote': {'catalogue': catalogue, **cls.remote}}
+        super().setUpClass()
+        cls.models_dir = os.path.join(cls.folder, 'state', 'models')
+
+    def setUp(self):
+        self.server.requests.clear()
+        self.server.behaviour.clear()
+        self.server.files.clear()
+        for name in ('known', 'unknown', 'other', 'free'):
+            self.server.files[f'/{name}.safetensors'] = self.model
+
+    def models(self):
+        return {m['name']: m for m in self.daemon.request('GET', '/v1/models')[1]['models']}
+
+    def post(self, **body):
+        return self.daemon.request('POST', '/v1/models', body, JSON)
+
+    def pulled(self, name):
+        """What is told of the model when it is no longer being pulled."""
+        deadline = time.monotonic() + 60
+        while self.models()[name]['state'] == 'pulling':
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        return self.models()[name]
+
+    def path(self, name):
+        return os.path.join(self.models_dir, name)
+
+
+class PullTest(PullCase):
+    def test_catalogued(self):
+        model = self.models()['known']
+        self.assertEqual((model['state'], model['sha256'], model['scale']),
+                         ('available', self.digest, 2))
+        self.assertEqual(self.daemon.request('POST', '/v1/jobs', '{}', JSON)[0], 400)
+        status, answer = self.post(name='known')
+        self.assertEqual((status, answer['state'], answer['name']), (202, 'pulling', 'known'))
+        model = self.pulled('known')
+        self.assertEqual((model['state'], model['verified'], model['sha256'], model['error']),
+                         ('ready', True, self.digest, None))
+        self.assertEqual((model['size_bytes'], model['architecture']),
+                         (len(self.model), 'compact'))
+        self.assertEqual([n for n in os.listdir(self.models_dir) if n.startswith('known')],
+                         ['known.safetensors'])
+        # Once more: it is there already, and nothing is fetched.
+        self.server.requests.clear()
+        self.assertEqual(self.post(name='known')[0], 202)
+        self.assertEqual(self.pulled('known')['error'], None)
+        self.assertEqual(self.server.requests, [])
+
+    def test_without_a_known_digest(self):
+        self.assertEqual(self.post(name='unknown')[0], 202)
+        model = self.pulled('unknown')
+        self.assertEqual((model['state'], model['verified'], model['sha256']),
+                         ('ready', False, self.digest))
+        # It cannot be known to be the same file: it stays as it is.
+        self.post(name='unknown')
+        model = self.pulled('unknown')
+        self.assertEqual(model['state'], 'ready')
+        self.assertIn('remove it first', model['error'])
+
+    def test_wrong_digest(self):
+        self.post(name='other')
+        model = self.pulled('other')
+        self.assertEqual(model['state'], 'failed')
+        self.assertIn(self.digest, model['error'])
+        self.assertFalse([n for n in os.listdir(self.models_dir) if n.startswith('other')])
+
+    def test_by_address(self):
+        url = self.server.url('/free.safetensors')
+        self.assertEqual(self.post(url=url, sha256=self.digest.upper())[0], 202)
+        self.assertEqual(self.pulled('free')['verified'], True)
+        os.remove(self.path('free.safetensors'))
+        self.assertNotIn('free', self.models())
+
+    def test_never_over_another_file(self):
+        os.makedirs(self.models_dir, exist_ok=True)
+        with open(self.path('mine.pth'), 'w', encoding='utf-8') as f:
+            f.write('mine')
+        self.server.files['/mine.pth'] = self.model
+        self.post(url=self.server.url('/mine.pth'), sha256=self.digest)
+        self.assertIn('is another file', self.pulled('mine')['error'])
+        with open(self.path('mine.pth'), encoding='utf-8') as f:
+            self.assertEqual(f.read(), 'mine')
+
+    def test_appears_meanwhile(self):
+        def late(handler):
+            with open(self.path('late.safetensors'), 'w', encoding='utf-8') as f:
+                f.write('mine')
+            handler.send_file(self.model)
+        self.server.behaviour['/late.safetensors'] = late
+        os.makedirs(self.models_dir, exist_ok=True)
+        self.post(url=self.server.url('/late.safetensors'))
+        self.assertIn('appeared', self.pulled('late')['error'])
+        with open(self.path('late.safetensors'), encoding='utf-8') as f:
+            self.assertEqual(f.read(), 'mine')
+
+    def test_no_model(self):
+        self.server.files['/words.pth'] = b'words' * 1000
+        self.post(url=self.server.url('/words.pth'))
+        model = self.pulled('words')
+        self.assertEqual(model['state'], 'failed')
+        self.assertFalse([n for n in os.listdir(self.models_dir) if n.startswith('words')])
+
+    def test_refused(self):
+        for body, status, id in (
+                ({}, 400, 'request.field'),
+                ({'name': 'known', 'url': 'http://a.org/x.pth'}, 400, 'request.field'),
+                ({'name': 'known', 'sha256': 'abc'}, 400, 'request.field'),
+                ({'name': 'nothing'}, 404, 'model.not_found'),
+                ({'name': '../known'}, 404, 'model.not_found'),
+                ({'url': 'file:///etc/passwd'}, 422, 'remote.url'),
+                ({'url': 'http://u:p@a.org/x.pth'}, 422, 'remote.url'),
+                ({'url': 'http://a.org/x.txt'}, 422, 'remote.url'),
+                ({'url': 'http://a.org/..%2fx.pth'}, 422, 'remote.url'),
+                ({'url': 'http://a.org/'}, 422, 'remote.url')):
+            got, answer = self.post(**body)
+            self.assertEqual((got, answer['error']['id']), (status, id), body)
+
+    def test_goes_on_where_an_earlier_run_ended(self):
+        folder = os.path.join(self.folder, 'restarted')
+        models_dir = os.path.join(folder, 'state', 'models')
+        os.makedirs(models_dir, 0o700)
+        half = len(self.model) // 2
+        with open(os.path.join(models_dir, 'known.safetensors.part'), 'wb') as f:
+            f.write(self.model[:half])
+        daemon = self.start_daemon(folder)
+        daemon.request('POST', '/v1/models', {'name': 'known'}, JSON)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(os.path.join(models_dir, 'known.safetensors')):
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.02)
+        self.assertEqual([h.get('Range') for _, h in self.server.requests], [f'bytes={half}-'])
+
+    def test_stopped_while_pulling(self):
+        folder = os.path.join(self.folder, 'stopped')
+        os.mkdir(folder)
+        self.server.behaviour['/known.safetensors'] = lambda h: time.sleep(2)
+        daemon = self.start_daemon(folder)
+        daemon.request('POST', '/v1/models', {'name': 'known'}, JSON)
+        daemon.request('POST', '/v1/models', {'url': self.server.url('/free.safetensors')}, JSON)
+        before = time.monotonic()
+        self.assertEqual(daemon.stop(), 0)
+        self.assertLess(time.monotonic() - before, 30)
+
+    def test_as_many_as_are_allowed(self):
+        waiting = []
+
+        def slow(handler):
+            waiting.append(1)
+            time.sleep(1.5)
+            handler.send_words(404, 'nothing')
+        for i in range(5):
+            self.server.behaviour[f'/m{i}.pth'] = slow
+        for i in range(4):
+            self.assertEqual(self.post(url=self.server.url(f'/m{i}.pth'))[0], 202)
+        # The same one goes on; a fifth has to wait.
+        self.assertEqual(self.post(url=self.server.url('/m0.pth'))[0], 202)
+        status, answer = self.post(url=self.server.url('/m4.pth'))
+        self.assertEqual((status, answer['error']['id']), (503, 'model.busy'))
+        status, answer = self.post(url=self.server.url('/m0.pth?other'))
+        self.assertEqual((status, answer['error']['id']), (503, 'model.busy'))
+        for i in range(4):
+            self.assertEqual(self.pulled(f'm{i}')['state'], 'failed')
+        self.assertEqual(len(waiting), 4)
+        self.assertFalse([n for n in os.listdir(self.models_dir) if n.startswith('m')
+                          and n.endswith('.part')])
+
+
+class OffTest(PullCase):
+    remote = {'models': 'off', 'private_addresses': 'on'}
+
+    def test_off(self):
+        status, answer = self.post(name='known')
+        self.assertEqual((status, answer['error']['id']), (403, 'remote.off'))
+        self.assertIn('models in vrtd.conf', answer['error']['message'])
+        self.assertNotIn('known', self.models())
+
+
+class PrivateTest(PullCase):
+    remote = {}
+
+    def test_private_is_refused(self):
+        self.post(name='known')
+        model = self.pulled('known')
+        self.assertEqual(model['state'], 'failed')
+        self.assertIn('private address 127.0.0.1', model['error'])
+        self.assertEqual(self.server.requests, [])
+
+
+if __name__ == '__main__':
+    main()
