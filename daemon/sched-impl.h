@@ -22,6 +22,7 @@ struct vrt_sched_lane {
     struct vrt_sched_kind *kind;
     struct vrt_list jobs;       /* of struct vrt_sched_job.turn.link */
     int n_jobs;                 /* with nothing ready too */
+    bool is_ready;              /* one of them has something */
 };
 
 struct vrt_sched_user {
@@ -62,23 +63,24 @@ struct vrt_sched_offer {
 
 struct vrt_sched_kind {
     const struct vrt_sched *sched;
+    struct vrt_list link;       /* of sched->ready_kinds */
+    int n_ready_lanes;
     struct vrt_sched_set devices;       /* that may take its shards */
     double *measured_s;         /* [n_devices] 0: not yet */
-    /* Worked out anew after a measurement, and where other devices take part. */
-    bool is_stale;
-    uint64_t n_changes;         /* sched's, then */
-    bool is_mixed;              /* devices of different classes take part */
+    bool is_stale;              /* what follows is to be worked out anew */
     double *expected_s;         /* [n_devices] by what was measured there, or of its class */
     double *cost_s;             /* [n_devices] the same; INFINITY: it may not take them */
     struct vrt_sched_set known; /* devices that were measured, or one of their class was */
-    double fastest_s;           /* measured */
-
+    /* For one choice. */
     struct vrt_sched_offer offer;
+    uint64_t n_idle_choices;
+    double idle_s;              /* the least that is expected of an idle device */
 };
 
 struct vrt_sched {
     size_t n_devices;
     struct vrt_sched_device *devices;
+    struct vrt_sched_set ready;         /* devices that take work */
     struct vrt_sched_set room;          /* devices that could take a shard now */
     struct vrt_sched_set idle;          /* those of them that hold none */
     double *free_in_s;          /* [n_devices] in this choice; INFINITY: it takes no work */
@@ -86,8 +88,8 @@ struct vrt_sched {
 
     struct vrt_sched_level levels[VRT_SCHED_LEVELS];    /* the highest first */
     struct vrt_sched_set busy_levels;
+    struct vrt_list ready_kinds;        /* of struct vrt_sched_kind.link: those in users' lanes */
     uint64_t n_turns, n_choices;
-    uint64_t n_changes;         /* of the devices that are ready */
     /* Each job brings one of each along, so that nothing but its adding can fail. */
     struct vrt_list spare_users, spare_lanes;
 };

@@ -17,7 +17,10 @@
 #define CLEARLY_S 0.1
 
 /* So many jobs of a level are looked at, one by one, before all of them are taken together. */
-#define LOOKS_MAX 16
+#define LOOKS_MAX 4
+
+/* So many of those held up are looked at in one choice; the others with the next ones. */
+#define COPY_LOOKS_MAX 16
 
 /* More shards than anybody has, which still fit an int. */
 #define PLENTY 1e9
@@ -31,9 +34,8 @@ static void refresh(struct vrt_sched_kind *kind)
 {
     const struct vrt_sched *sched = kind->sched;
     double *of_class_s = sched->of_class_s, of_all_s = INFINITY;
-    int one_class = -1;
 
-    if (!kind->is_stale && kind->n_changes == sched->n_changes)
+    if (!kind->is_stale)
         return;
     for (size_t d = 0; d < sched->n_devices; d++)
         of_class_s[d] = INFINITY;
@@ -44,26 +46,29 @@ static void refresh(struct vrt_sched_kind *kind)
             of_all_s = fmin(of_all_s, kind->measured_s[d]);
         }
     }
-    kind->fastest_s = of_all_s;
-    kind->is_mixed = false;
     for (size_t d = 0; d < sched->n_devices; d++) {
-        int speed_class = sched->devices[d].speed_class;
-        double class_s = of_class_s[speed_class];
+        double class_s = of_class_s[sched->devices[d].speed_class];
         bool is_known = isfinite(class_s);
         double guess_s = is_known ? class_s : isfinite(of_all_s) ? of_all_s : 1;
         kind->expected_s[d] = kind->measured_s[d] > 0 ? kind->measured_s[d] : guess_s;
+        kind->cost_s[d] = vrt_sched_set_has(&kind->devices, d) ? kind->expected_s[d] : INFINITY;
         vrt_sched_set_put(&kind->known, d, is_known);
-        kind->cost_s[d] = INFINITY;
-        if (!vrt_sched_set_has(&kind->devices, d))
-            continue;
-        kind->cost_s[d] = kind->expected_s[d];
-        if (sched->devices[d].ready) {
-            kind->is_mixed |= one_class >= 0 && speed_class != one_class;
-            one_class = speed_class;
-        }
     }
     kind->is_stale = false;
-    kind->n_changes = sched->n_changes;
+}
+
+/* Whether devices of different classes take part: an unmeasured one may be far slower. */
+static bool is_mixed(const struct vrt_sched_kind *kind)
+{
+    const struct vrt_sched *sched = kind->sched;
+    int speed_class = -1;
+
+    VRT_SCHED_SET_FOREACH(d, &sched->ready, &kind->devices) {
+        if (speed_class >= 0 && speed_class != sched->devices[d].speed_class)
+            return true;
+        speed_class = sched->devices[d].speed_class;
+    }
+    return false;
 }
 
 /* Shards that the devices other than `d` would have done in `done_s`. */
@@ -81,18 +86,19 @@ static double count_others(const struct vrt_sched_kind *kind, size_t d, double d
 }
 
 /* The devices that could take a shard of the kind now. Among unlike ones, each gets one shard until
- * it is measured: it may be far slower. */
+ * it is measured. */
 static struct vrt_sched_set find_room(const struct vrt_sched_kind *kind)
 {
     const struct vrt_sched *sched = kind->sched;
-    struct vrt_sched_set room;
+    struct vrt_sched_set room, trusted;
+    bool is_all = true;
 
     for (size_t w = 0; w < VRT_SCHED_SET_WORDS; w++) {
-        uint64_t trusted = kind->is_mixed ? kind->known.words[w] : ~UINT64_C(0);
-        room.words[w] = sched->room.words[w] & kind->devices.words[w] &
-                        (sched->idle.words[w] | trusted);
+        room.words[w] = sched->room.words[w] & kind->devices.words[w];
+        trusted.words[w] = room.words[w] & (sched->idle.words[w] | kind->known.words[w]);
+        is_all = is_all && room.words[w] == trusted.words[w];
     }
-    return room;
+    return is_all || !is_mixed(kind) ? room : trusted;
 }
 
 /* Finds out who would take the kind's next shard, once for each choice. */
@@ -120,6 +126,17 @@ static const struct vrt_sched_offer *ask(struct vrt_sched_kind *kind)
         offer->n_others = count_others(kind, offer->device, best_s);
     }
     return offer;
+}
+
+/* Whether a device has room for any shard that is ready. */
+static bool any_offer(const struct vrt_sched *sched)
+{
+    struct vrt_sched_kind *kind;
+
+    VRT_LIST_FOREACH(kind, &sched->ready_kinds, link)
+        if (ask(kind)->device < sched->n_devices)
+            return true;
+    return false;
 }
 
 /* The next of the user's jobs, in one choice, for which a device has room; NULL: that was all. */
@@ -243,6 +260,21 @@ static struct vrt_sched_run *find_straggler(const struct vrt_sched *sched,
     return last;
 }
 
+/* The least seconds that an idle device would take for a shard of the kind, by measurements. */
+static double fastest_idle_s(struct vrt_sched_kind *kind)
+{
+    const struct vrt_sched *sched = kind->sched;
+
+    if (kind->n_idle_choices == sched->n_choices)
+        return kind->idle_s;
+    refresh(kind);
+    kind->n_idle_choices = sched->n_choices;
+    kind->idle_s = INFINITY;
+    VRT_SCHED_SET_FOREACH(d, &sched->idle, &kind->known)
+        kind->idle_s = fmin(kind->idle_s, kind->expected_s[d]);
+    return kind->idle_s;
+}
+
 /* Rule 4, of one job. */
 static bool pick_copy_of(const struct vrt_sched *sched, struct vrt_sched_job *job, double now_s,
                          struct vrt_sched_choice *ret_choice)
@@ -254,9 +286,8 @@ static bool pick_copy_of(const struct vrt_sched *sched, struct vrt_sched_job *jo
 
     if (!straggler)
         return false;
-    refresh(kind);
     best_s = fmin(left_s / CLEARLY, left_s - CLEARLY_S);
-    if (best_s <= kind->fastest_s)
+    if (best_s <= fastest_idle_s(kind))
         return false;
     VRT_SCHED_SET_FOREACH(d, &sched->idle, &straggler->copiers) {
         if (!vrt_sched_set_has(&kind->known, d) || kind->expected_s[d] >= best_s)
@@ -273,14 +304,22 @@ static bool pick_copy_of(const struct vrt_sched *sched, struct vrt_sched_job *jo
     return found;
 }
 
+/* Rule 4: goes through the level's jobs that are held up. Those that nobody could help go last. */
 static bool pick_copy(const struct vrt_sched *sched, struct vrt_sched_level *level, double now_s,
                       struct vrt_sched_choice *ret_choice)
 {
-    struct vrt_sched_job *job;
+    struct vrt_sched_job *job, *first = NULL;
 
-    VRT_LIST_FOREACH(job, &level->held_up, turn.link)
+    for (int i = 0; i < COPY_LOOKS_MAX; i++) {
+        job = VRT_LIST_FIRST(&level->held_up, struct vrt_sched_job, turn.link);
+        if (!job || job == first)
+            return false;
         if (pick_copy_of(sched, job, now_s, ret_choice))
             return true;
+        first = first ? first : job;
+        vrt_list_remove(&job->turn.link);
+        vrt_list_append(&level->held_up, &job->turn.link);
+    }
     return false;
 }
 
@@ -303,9 +342,10 @@ bool vrt_sched_pick(struct vrt_sched *sched, double now_s, struct vrt_sched_choi
         return false;
     sched->n_choices++;
     note_free(sched, now_s);
+    bool any = any_offer(sched);
     VRT_SCHED_SET_FOREACH(i, &sched->busy_levels, &sched->busy_levels) {
         struct vrt_sched_level *level = &sched->levels[i];
-        if (pick_ready(sched, level, &load, ret_choice) ||
+        if ((any && pick_ready(sched, level, &load, ret_choice)) ||
             (any_idle && pick_copy(sched, level, now_s, ret_choice)))
             return true;
     }

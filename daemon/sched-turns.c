@@ -109,6 +109,21 @@ static void leave_lane(struct vrt_sched *sched, struct vrt_sched_job *job)
     vrt_list_append(&sched->spare_users, &user->turn.link);
 }
 
+/* Says whether the lane has anything ready. */
+static void note_ready(struct vrt_sched *sched, struct vrt_sched_lane *lane, bool is_ready)
+{
+    struct vrt_sched_kind *kind = lane->kind;
+
+    if (is_ready == lane->is_ready)
+        return;
+    lane->is_ready = is_ready;
+    kind->n_ready_lanes += is_ready ? 1 : -1;
+    if (kind->n_ready_lanes == 0)
+        vrt_list_remove(&kind->link);
+    else if (is_ready && kind->n_ready_lanes == 1)
+        vrt_list_append(&sched->ready_kinds, &kind->link);
+}
+
 /* After a lane's first job changed: the lane, and its user, go where they belong. */
 static void place_lane(struct vrt_sched *sched, struct vrt_sched_lane *lane)
 {
@@ -117,6 +132,7 @@ static void place_lane(struct vrt_sched *sched, struct vrt_sched_lane *lane)
         VRT_LIST_FIRST(&lane->jobs, const struct vrt_sched_job, turn.link);
     bool was_idle = vrt_list_is_empty(&user->lanes);
 
+    note_ready(sched, lane, first != NULL);
     vrt_list_remove(&lane->turn.link);
     if (first) {
         lane->turn.number = first->turn.number;
@@ -150,8 +166,10 @@ static void move(struct vrt_sched *sched, struct vrt_sched_job *job, struct vrt_
 
     vrt_list_remove(&job->turn.link);
     job->list = list;
-    if (list)
+    if (list == &lane->jobs)
         insert_by_turn(list, &job->turn);
+    else if (list)
+        vrt_list_append(list, &job->turn.link);
     if (was_first || lane->jobs.next == &job->turn.link)
         place_lane(sched, lane);
     note_busy(sched, lane->user->level);

@@ -22,6 +22,7 @@ int vrt_sched_new(size_t n_devices, const int *speed_classes, struct vrt_sched *
     if (!sched)
         return vrt_raise(-ENOMEM);
     sched->n_devices = n_devices;
+    vrt_list_init(&sched->ready_kinds);
     vrt_list_init(&sched->spare_users);
     vrt_list_init(&sched->spare_lanes);
     for (size_t i = 0; i < VRT_SCHED_LEVELS; i++) {
@@ -59,6 +60,7 @@ static void note_room(struct vrt_sched *sched, size_t d)
 {
     const struct vrt_sched_device *device = &sched->devices[d];
 
+    vrt_sched_set_put(&sched->ready, d, device->ready);
     vrt_sched_set_put(&sched->room, d,
                       device->ready && device->n_in_flight < device->n_in_flight_max);
     vrt_sched_set_put(&sched->idle, d, device->ready && device->n_in_flight == 0);
@@ -66,7 +68,6 @@ static void note_room(struct vrt_sched *sched, size_t d)
 
 void vrt_sched_set_device(struct vrt_sched *sched, size_t d, bool ready, int n_in_flight_max)
 {
-    sched->n_changes += sched->devices[d].ready != ready;
     sched->devices[d].ready = ready;
     sched->devices[d].n_in_flight_max = VRT_MIN(n_in_flight_max, VRT_SCHED_IN_FLIGHT);
     note_room(sched, d);
@@ -125,6 +126,7 @@ int vrt_sched_kind_new(const struct vrt_sched *sched, struct vrt_sched_kind **re
     if (!kind)
         return vrt_raise(-ENOMEM);
     kind->sched = sched;
+    vrt_list_init(&kind->link);
     kind->is_stale = true;
     kind->measured_s = calloc(3 * n + 1, sizeof(*kind->measured_s));
     if (!kind->measured_s)

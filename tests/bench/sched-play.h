@@ -57,8 +57,8 @@ struct sched_play {
 
     void (*handed)(void *ctx, const struct sched_play_turn *turn);      /* NULL: nobody is told */
     void *ctx;
-    float *pick_us;             /* [n_picks_max] wall time of each choice; the play ends with the
-                                 * last. NULL: not measured */
+    float *pick_us;             /* [n_picks_max] processor time of each choice; the play ends with
+                                 * the last. NULL: not measured */
     size_t n_picks_max;
 };
 
