@@ -35,6 +35,12 @@
 /* Somebody else's sqlite3 may hold a lock for a moment. */
 #define BUSY_MS 5000
 
+/* Of the log, on the disk from the start: on one that is full, some hundred writes still find room,
+ * so that what happens to jobs because of that is known after a restart too. It is as long as the
+ * log gets before it is moved into the file. */
+#define LOG_RESERVE_BYTES (4 << 20)
+#define LOG_CHUNK_BYTES (64 << 10)
+
 /* Measured figures that are kept: of models that were used lately. */
 #define MEASURES_MAX "10000"
 
@@ -286,6 +292,26 @@ static void forget_old_measures(struct vrt_store_db *db)
                         sqlite3_errmsg(db->sqlite));
 }
 
+/* Takes room for the log, all of it or none: where there isn't enough it grows as long as it can,
+ * and must not have taken what the file itself needs to grow. */
+static void reserve_log(struct vrt_store_db *db)
+{
+    sqlite3_file *log = NULL;
+    sqlite3_int64 wanted = LOG_RESERVE_BYTES, before = 0;
+    int chunk_bytes = LOG_CHUNK_BYTES, no_chunks = 0, rc;
+
+    sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (!log || !log->pMethods || log->pMethods->xFileSize(log, &before))
+        return;
+    /* Without a size of chunks the hint is not taken; kept, it would round up each change. */
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_CHUNK_SIZE, &chunk_bytes);
+    rc = log->pMethods->xFileControl(log, SQLITE_FCNTL_SIZE_HINT, &wanted);
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_CHUNK_SIZE, &no_chunks);
+    if (rc && log->pMethods->xTruncate(log, before) == SQLITE_OK)
+        vrt_log_warning("%s: the disk is almost full, no room for its log ahead of need, ignoring",
+                        db->path);
+}
+
 int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db **ret_db,
                       struct vrt_error *error)
 {
@@ -318,6 +344,7 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
     if (r)
         return vrt_fold(r);
     forget_old_measures(db);
+    reserve_log(db);
     rc = vrt_store_db_prepare(db);
     if (rc)
         return vrt_store_db_refuse(db, rc, error);

@@ -217,6 +217,8 @@ int vrt_store_db_write(struct vrt_store_db *db, struct vrt_list *ops)
         report(db, 0);
         return 1;
     }
+    /* What is in the log already need not stay there: that makes room for more. */
+    sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     VRT_LIST_FOREACH(op, ops, link) {
         int r = write_range(db, &op->link, op->link.next);
         if (r)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -264,6 +265,27 @@ static void test_no_room(void)
     bench_remove(&bench);
 }
 
+/* The log has its room on the disk before it is needed. */
+static void test_reserve(void)
+{
+    struct bench bench;
+    struct stat st;
+    char path[110];
+
+    bench_init(&bench);
+    snprintf(path, sizeof(path), "%s-wal", bench.file);
+    bench_open(&bench, NULL);
+    for (int i = 0; i < 2; i++) {
+        expect_int(stat(path, &st), 0);
+        expect_true(st.st_blocks * 512 >= 4 << 20);
+        bench_put(&bench, 1);
+        bench_wait(&bench);
+    }
+    bench_close(&bench);
+    expect_int(access(path, F_OK), -1);
+    bench_remove(&bench);
+}
+
 /* What is written to a file that nobody will find again is not said to be written. */
 static void test_moved(void)
 {
@@ -306,9 +328,10 @@ static void test_locked(void)
     expect_int(sqlite3_open(bench.file, &other), SQLITE_OK);
     expect_int(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     bench_put(&bench, 1);
+    uv_update_time(&bench.loop);
     uv_timer_init(&bench.loop, &timer);
     timer.data = &is_over;
-    uv_timer_start(&timer, on_timer, 50, 0);
+    uv_timer_start(&timer, on_timer, 50, 50);
     while (!is_over)
         uv_run(&bench.loop, UV_RUN_ONCE);
     expect_int(bench.n_done, 0);
@@ -327,6 +350,7 @@ int main(int argc, char **argv)
         { "kill", test_kill },
         { "full", test_full },
         { "no-room", test_no_room },
+        { "reserve", test_reserve },
         { "moved", test_moved },
         { "locked", test_locked },
     };
