@@ -186,7 +186,7 @@ static void show_next(const struct vrt_job_info *job)
         int state;
         const char *verb, *what;
     } cures[] = {
-        { VRT_JOB_PAUSED, "resume", "goes on" },
+        { VRT_JOB_PAUSED, "resume", "lets it go on" },
         { VRT_JOB_NEEDS_INPUT, "resume", "gives its files again" },
         { VRT_JOB_DISK_FULL, "resume", "tries at once whether there is room" },
         { VRT_JOB_FAILED, "retry", "tries again, from where it got to" },

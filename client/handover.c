@@ -18,13 +18,17 @@ enum part {
     PART_COUNT,
 };
 
-static const char *const cures[PART_COUNT] = { "INPUT", "-o OUTPUT", "--model FILE" };
+/* What names another; of an output the reason says it already. */
+static const char *const cures[PART_COUNT] = {
+    [PART_INPUT] = "INPUT",
+    [PART_MODEL] = "--model FILE",
+};
 
 /* The daemon's word is a path of days ago: where it leads nowhere, the user knows where to. */
 static int refuse_part(const struct vrt_handover *h, enum part part, int r,
                        const struct vrt_error *reason, struct vrt_error *error)
 {
-    if (h->named)
+    if (h->named || !cures[part])
         return vrt_refuse(error, r, reason->id, "%s", reason->message);
     return vrt_refuse(error, r, reason->id, "%s; say where it is: vrtctl %s %lld %s",
                       reason->message, h->verb, h->id, cures[part]);

@@ -133,6 +133,11 @@ class Revive(Case):
         self.assertEqual([part['path'] for part in self.posted.json().values()],
                          [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
         self.complaint('resume', 7, 'gone.mp4', status=1, says='gone.mp4: No such file')
+        self.lost(model_path='/nowhere/x4.pth')
+        self.complaint('resume', 7, status=1, says='No such file or directory; say where it is: '
+                       'vrtctl resume 7 --model FILE')
+        self.lost(output_path='/nowhere/out.mp4')
+        self.complaint('resume', 7, status=1, says='the folder for it does not exist')
 
     def test_output_that_is_there(self):
         """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
