@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/api_control: what is done to jobs that are there, and in which states it isn't. */
+
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "tests/unit/fake-flow.h"
+#include "tests/unit/http-client.h"
+#include "tests/unit/server-play.h"
+
+/* Sends a body, behind which `n_files` descriptors come. Return: the status; play_answer. */
+static int send_body(struct play *play, const char *route, const char *body, int n_files)
+{
+    char request[2048];
+    const char *space = strchr(route, ' ');
+    int fds[3], fd = http_client_connect(play->socket);
+
+    for (int i = 0; i < n_files; i++)
+        fds[i] = i == 1 ? play_file("", O_RDWR) : play_file("video", O_RDONLY);
+    if (n_files)
+        http_client_send_files(fd, "\r\n", fds, n_files);
+    for (int i = 0; i < n_files; i++)
+        close(fds[i]);
+    int n = snprintf(request, sizeof(request), "%.*s %s HTTP/1.1\r\nHost: x\r\n"
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                     (int)(space - route), route, space + 1, strlen(body), body);
+    http_client_send(fd, request, (size_t)n);
+    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+    close(fd);
+    return status;
+}
+
+#define FILES "\"input\":{\"fd\":0,\"name\":\"run-5\"},\"output\":{\"fd\":1,\"name\":\"x.MKV\"}"
+
+/* One request after the other: what each is answered with. */
+struct step {
+    const char *route, *body;
+    int n_files, status;
+    const char *says;
+};
+
+static void play_steps(struct play *play, const struct step *steps, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int status = send_body(play, steps[i].route, steps[i].body, steps[i].n_files);
+        if (status != steps[i].status || !strstr(play_answer, steps[i].says))
+            test_fail("step %zu, %s: %s", i, steps[i].route, play_answer);
+    }
+}
+
+static void test_pause(void)
+{
+    static const struct step steps[] = {
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is running: it goes on by itself" },
+        { "POST /v1/jobs/1/pause", "", 0, 200, "{\"id\":1,\"state\":\"paused\"" },
+        { "POST /v1/jobs/1/pause", "{}", 0, 409, "job 1 is paused" },
+        { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is paused: it isn't over" },
+        { "PATCH /v1/jobs/1", "{\"priority\":7}", 0, 200, "\"priority\":7" },
+        { "POST /v1/jobs/2/pause", "", 0, 200, "{\"id\":2,\"state\":\"paused\"" },
+        { "POST /v1/jobs/1/resume", "{}", 0, 200, "{\"id\":1,\"state\":\"" },
+        { "DELETE /v1/jobs/2", "", 0, 200, "{\"id\":2,\"state\":\"" },
+    };
+    static const struct step after[] = {
+        { "POST /v1/jobs/2/pause", "", 0, 409, "\"id\":\"job.state\"" },
+        { "POST /v1/jobs/2/resume", "", 0, 409, "to do it once more, retry it" },
+        { "PATCH /v1/jobs/2", "{\"priority\":7}", 0, 409, "job 2 is cancelled" },
+        { "POST /v1/jobs/3/pause", "", 0, 404, "job.not_found" },
+        { "POST /v1/jobs/3/resume", "", 0, 404, "job.not_found" },
+        { "POST /v1/jobs/3/retry", "", 0, 404, "job.not_found" },
+        { "PATCH /v1/jobs/3", "{\"priority\":1}", 0, 404, "job.not_found" },
+        { "PATCH /v1/jobs/1", "{\"priority\":101}", 0, 400, "from -100 to 100" },
+        { "PATCH /v1/jobs/1", "{\"state\":\"done\"}", 0, 400, "request.field" },
+        { "PATCH /v1/jobs/1", "", 0, 400, "request.json" },
+        { "PUT /v1/jobs/1/pause", "", 0, 405, "Allow: POST" },
+        { "POST /v1/jobs/1/pause?now", "", 0, 400, "request.query" },
+        { "GET /v1/status", "", 0, 200, "\"cancelled\":1}" },
+    };
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
+    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    play_steps(&play, after, VRT_ARRAY_SIZE(after));
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_stop(&play);
+}
+
+/* A paused job computes nothing, and is done in the end. */
+static void test_pause_holds(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "run-200", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(play_show(&play, 1, &info), 200);
+    int64_t before = info.frames_done;
+    vrt_job_info_done(&info);
+    usleep(100 * FAKE_FLOW_TICK_MS * 1000);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_PAUSED);
+    expect_true(info.frames_done <= before + 1 && info.frames_done < 200);
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 200);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+static void test_priority(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang-1", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    expect_int(play_submit(&play, "hang-2", ""), 2);
+    expect_int(play_submit(&play, "run-3", ""), 3);
+    expect_int(send_body(&play, "PATCH /v1/jobs/3", "{\"priority\":1}", 0), 200);
+    expect_int(send_body(&play, "DELETE /v1/jobs/1", "", 0), 200);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    play_stop(&play);
+    expect_str(fake_flow.starts[1], "run-3");
+}
+
+/* What a restart took away, and what a failure or a cancellation gave back, comes along again. */
+static void test_files(void)
+{
+    static const struct step lost[] = {
+        { "POST /v1/jobs/1/resume", "", 0, 409, "\"id\":\"job.needs_input\"" },
+        { "POST /v1/jobs/1/resume", "{\"input\":{\"fd\":0,\"name\":\"a.mp4\"}}", 1, 409,
+          "no more: give its files again" },
+        { "POST /v1/jobs/1/resume", "{\"input\":{\"fd\":2,\"name\":\"a.mp4\"},"
+          "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 2, 400, "request.descriptors" },
+        { "POST /v1/jobs/1/resume", "{\"output\":{\"fd\":0,\"name\":\"x.mp4\"}}", 1, 422,
+          "job 1 writes a .mkv file" },
+        { "POST /v1/jobs/1/resume", "{\"frobnicate\":1}", 0, 400, "request.field" },
+        { "POST /v1/jobs/1/pause", "", 0, 409, "job.state" },
+        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "{\"id\":1,\"state\":\"" },
+    };
+    static const struct step over[] = {
+        { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is done: there is nothing to retry" },
+        { "POST /v1/jobs/2/retry", "", 0, 409, "job.needs_input" },
+        { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "{\"id\":2,\"state\":\"" },
+    };
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "run-30", ""), 1);
+    expect_int(play_submit(&play, "fail", ""), 2);
+    play_restart(&play);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    play_steps(&play, lost, VRT_ARRAY_SIZE(lost));
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 30);
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    play_steps(&play, over, VRT_ARRAY_SIZE(over));
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_FAILED);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "pause", test_pause },
+        { "pause-holds", test_pause_holds },
+        { "priority", test_priority },
+        { "files", test_files },
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
