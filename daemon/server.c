@@ -11,8 +11,8 @@
  *                and readers to tell
  *     remote     what jobs had fetched
  *     events     after the last job's last event; each stream gets its rest, then its end
- *     store      with the last row on the disk
  *     pool       its threads may still be in a driver's call: this can take a while
+ *     store      after the last figure that the pool measured; rows are written all along
  *     listener   stays so long, because a client is better off with "about to end" than with none
  *     signals    until the end, so that a second one is heard whatever the first one waits for,
  *                and so that the service manager is kept patient
@@ -177,6 +177,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
+        .store = server->store,
         .memory_fraction = conf->devices.memory_fraction,
         .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
@@ -414,19 +415,19 @@ static void stop_events(struct server *server)
         stop_next(server);
 }
 
-static void stop_store(struct server *server)
-{
-    if (server->store)
-        vrt_store_stop(VRT_STEAL(server->store), stop_next, server);
-    else
-        stop_next(server);
-}
-
 static void stop_pool(struct server *server)
 {
     vrt_notify_status("Stopping: devices finish what they are at");
     if (server->api.pool)
         vrt_pool_stop(server->api.pool, stop_next, server);
+    else
+        stop_next(server);
+}
+
+static void stop_store(struct server *server)
+{
+    if (server->store)
+        vrt_store_stop(VRT_STEAL(server->store), stop_next, server);
     else
         stop_next(server);
 }
@@ -452,7 +453,7 @@ static void stop_signals(struct server *server)
 static void stop_next(void *ctx)
 {
     static void (*const steps[])(struct server *server) = {
-        stop_notices, stop_jobs, stop_remote, stop_events, stop_store, stop_pool, stop_listener,
+        stop_notices, stop_jobs, stop_remote, stop_events, stop_pool, stop_store, stop_listener,
         stop_signals,
     };
     struct server *server = ctx;
