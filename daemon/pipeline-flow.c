@@ -258,6 +258,17 @@ static void feed_decoder(struct vrt_pipeline *pipeline)
     }
 }
 
+/* Ends a pipeline that is to be parked. */
+static void end_parked(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error parked = {
+        .id = "job.parked",
+        .message = "the job was put by: it goes on later where it is now",
+    };
+
+    vrt_pipeline_fail(pipeline, &parked);
+}
+
 /* Tells what the outlet has made of its task. */
 static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_task *task)
 {
@@ -270,6 +281,9 @@ static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_
         pipeline->n_segments_done++;
         if (pipeline->segment_done)
             pipeline->segment_done(pipeline->ctx, &task->segment);
+        /* The encoder may have begun the next one: less is lost than by waiting for its end. */
+        if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
+            end_parked(pipeline);
     }
     if (task->request == VRT_OUTLET_FINISH) {
         if (task->warnings)
@@ -327,18 +341,14 @@ static void finish(struct vrt_pipeline *pipeline)
     post_to_outlet(pipeline, task);
 }
 
-/* Ends a pipeline that is to be parked, once nothing would be lost. */
+/* Ends a pipeline that is to be parked where nothing is lost. */
 static void park(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_error parked = {
-        .id = "job.parked",
-        .message = "the job was put by: it goes on later where it is now",
-    };
     bool is_between = pipeline->n_open == 0 && pipeline->n_encoding == 0;
 
     if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
         (is_between || pipeline->is_held || pipeline->is_resuming))
-        vrt_pipeline_fail(pipeline, &parked);
+        end_parked(pipeline);
 }
 
 /* Held, the devices forget the job when nothing of it runs; afterwards they are made ready. */

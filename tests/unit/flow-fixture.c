@@ -111,6 +111,32 @@ static void open_folder(struct flow *flow, struct flow_job *job)
     closedir(folder);
 }
 
+static void on_segment(void *ctx, const struct vrt_segment_record *segment)
+{
+    const struct vrt_error stopped = { .id = "test.stopped", .message = "stopped" };
+    struct flow_job *job = ctx;
+
+    expect_int(segment->number, job->n_segments);
+    expect_true(job->n_segments < FLOW_SEGMENTS_MAX);
+    job->segments[job->n_segments++] = *segment;
+    vrt_pipeline_committed(job->pipeline, segment->number);
+    if (job->n_segments == job->park_at)
+        vrt_pipeline_park(job->pipeline);
+    if (job->n_segments == job->stop_at)
+        vrt_pipeline_stop(job->pipeline, &stopped);
+    if (job->n_segments == job->hold_at)
+        vrt_pipeline_hold(job->pipeline, true);
+}
+
+static void on_cut(void *ctx, int64_t first_number)
+{
+    struct flow_job *job = ctx;
+
+    expect_true(first_number < job->n_segments);
+    job->n_segments = job->n_good = (int)first_number;
+    job->n_cuts++;
+}
+
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output)
 {
@@ -118,12 +144,15 @@ void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_pa
     char id[16];
 
     open_folder(flow, job);
-    *job = (struct flow_job){
-        .flow = flow,
-        .cancel_at = job->cancel_at,
-        .keeps = job->keeps,
-        .folder_fd = job->folder_fd,
-    };
+    if (!job->keeps)
+        job->n_segments = 0;
+    job->flow = flow;
+    job->pipeline = NULL;
+    job->was_admitted = job->is_done = false;
+    job->n_cuts = 0;
+    job->error = (struct vrt_error){ .id = NULL };
+    job->warnings[0] = '\0';
+    job->last = (struct vrt_pipeline_snapshot){ .n_devices = 0 };
     job->output_fd = open(output, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     expect_true(job->output_fd >= 0);
     snprintf(id, sizeof(id), "job%d", flow->n_jobs);
@@ -133,6 +162,10 @@ void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_pa
     params.spool_fd = job->folder_fd;
     if (!params.network && !params.model_name)
         params.network = flow->network;
+    params.segments = job->segments;
+    params.n_segments = (size_t)job->n_segments;
+    params.segment_done = on_segment;
+    params.segments_cut = on_cut;
     params.admitted = on_admitted;
     params.done = on_done;
     params.ctx = job;

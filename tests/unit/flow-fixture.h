@@ -9,6 +9,8 @@
 #include "daemon/pipeline.h"
 #include "daemon/pool.h"
 
+#define FLOW_SEGMENTS_MAX 64
+
 struct flow;
 
 /* One job of a flow. */
@@ -19,6 +21,13 @@ struct flow_job {
     bool was_admitted, is_done;
     bool keeps;                     /* its folder of working files is left as it was before */
     int cancel_at;                  /* frames after which it is cancelled; -1: never */
+    int park_at, stop_at;           /* segments after which it is parked, is stopped; 0: never */
+    int hold_at;                    /* segments after which it is held, for good; 0: never */
+
+    /* Its segments, of all its flows; with `keeps` what it goes on from. */
+    struct vrt_segment_record segments[FLOW_SEGMENTS_MAX];
+    int n_segments, n_cuts;         /* cuts: calls of segments_cut() */
+    int n_good;                     /* segments that the last cut left */
     struct vrt_error error;         /* of admission or end; message "": none */
     struct vrt_pipeline_info info;
     struct vrt_pipeline_snapshot last;      /* taken in done() */

@@ -127,7 +127,7 @@ static void try(const struct trial *trial)
     struct vrt_network *network = new_network(trial->n_up, trial->clip.has_sigma,
                                               trial->is_vrt);
     const char *input = trial->input ? trial->input : video(trial->n, trial->w, trial->h);
-    struct flow_job job;
+    struct flow_job job = { .cancel_at = -1 };
 
     restore(trial, input, network, 1, &job);
     expect_str(job.error.message, "");
@@ -232,7 +232,7 @@ static void test_devices_agree(void)
         const char *input = video(trials[t].n, trials[t].w, trials[t].h);
         char sums[3][64];
         for (int i = 0; i < 3; i++) {
-            struct flow_job job;
+            struct flow_job job = { .cancel_at = -1 };
             restore(&trials[t], input, network, 1 << i, &job);
             expect_str(job.error.message, "");
             expect_true(job.info.reproducible);
@@ -264,7 +264,7 @@ static void test_refusals(void)
 
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         struct vrt_network *network = new_network(0, refusals[i].takes_noise, true);
-        struct flow_job job;
+        struct flow_job job = { .cancel_at = -1 };
         restore(&refusals[i].trial, input, network, 1, &job);
         fprintf(stderr, "  %s\n", job.error.message);
         expect_true(!job.was_admitted);
@@ -281,7 +281,7 @@ static void test_interpolation(void)
                                .flow_gain = RULE_FLOW_STEADY };
     const struct trial trial = { .n = 6 };
     struct fixture f = { .seed = 7 };
-    struct flow_job job;
+    struct flow_job job = { .cancel_at = -1 };
 
     vrt.sizes.n_up = vrt.sizes.distances = vrt.sizes.offset_groups = vrt.sizes.n_single = 0;
     vrt.sizes.frames = 4;

@@ -291,7 +291,7 @@ static void test_stop(void)
     const char *input = video();
 
     for (int rounds = 0; rounds < 60; rounds += 12) {
-        struct flow_job jobs[3];
+        struct flow_job jobs[3] = { { .cancel_at = -1 } };
         init(&flow, 2);
         for (int i = 0; i < 3; i++) {
             struct vrt_pipeline_params params = params_for(input);
