@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Jobs that are paused, resumed, tried again, and that outlast a daemon and their files."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import clip, digest
+
+CONFIG = {'jobs': {'max_running': 1}}
+
+
+class Control(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.daemon = None
+        self.start()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self):
+        self.daemon = harness.Daemon(self.folder, CONFIG)
+        self.addCleanup(self.stop, self.daemon)
+
+    def stop(self, daemon=None):
+        daemon = daemon or self.daemon
+        if daemon.process.poll() is None:
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def restart(self):
+        self.stop()
+        self.start()
+
+    def vrtctl(self, *arguments, status=0):
+        done = subprocess.run([harness.VRTCTL, '--socket', self.daemon.socket,
+                               *map(str, arguments)], capture_output=True, text=True,
+                              timeout=harness.PATIENCE_S, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, status, f'{arguments}: {done.stdout}{done.stderr}\n'
+                         + self.daemon.log_text())
+        return done
+
+    def show(self, job):
+        return json.loads(self.vrtctl('show', '--json', job).stdout)
+
+    def wait_for(self, job, what):
+        """Until `what` holds of the job; the job."""
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not what(shown := self.show(job)):
+            self.assertLess(time.monotonic(), deadline, shown)
+            time.sleep(0.02)
+        return shown
+
+    def submit(self, name, *options, frames=300):
+        source = self.path(f'{name}.mp4')
+        if not os.path.exists(source):
+            clip(source, frames=frames, size='96x64')
+        done = self.vrtctl('submit', '--json', *options, source)
+        return json.loads(done.stdout)['id']
+
+    def submit_begun(self, name, *options, frames=300):
+        """A job that has begun, and is far from its end."""
+        job = self.submit(name, *options, frames=frames)
+        self.wait_for(job, lambda j: j['state'] == 'running' and j['frames_done'] > 0)
+        return job
+
+    def undisturbed(self, name):
+        """The digest of what an undisturbed run makes of the same input."""
+        source, target = self.path(f'{name}.mp4'), self.path('undisturbed.mp4')
+        self.vrtctl('submit', '--follow', '--overwrite', '-o', target, source)
+        return digest(target)
+
+    def expect_done(self, job, name):
+        self.vrtctl('wait', job)
+        self.assertEqual(digest(self.path(f'{name}.restored.mp4')), self.undisturbed(name))
+
+    def test_pause(self):
+        """Nothing is computed meanwhile, others go on, and the result is the same."""
+        job = self.submit_begun('a')
+        self.assertIn('is paused', self.vrtctl('pause', job).stdout)
+        time.sleep(1)           # what was in hand is put down
+        before = self.show(job)
+        self.assertEqual(before['state'], 'paused')
+        other = self.submit('b', frames=6)
+        self.vrtctl('wait', other)
+        after = self.show(job)
+        self.assertEqual((after['state'], after['frames_done']), ('paused', before['frames_done']))
+        self.assertIn('paused', self.vrtctl('list').stdout)
+        self.assertIn('1 paused', self.vrtctl('status').stdout)
+        self.assertIn('goes on', self.vrtctl('resume', job).stdout)
+        self.expect_done(job, 'a')
+
+    def test_cancel_paused(self):
+        job = self.submit_begun('a')
+        self.vrtctl('pause', job)
+        self.vrtctl('cancel', job)
+        self.wait_for(job, lambda j: j['state'] == 'cancelled')
+        self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
+        done = self.vrtctl('pause', job, status=1)
+        self.assertIn(f'job {job} is cancelled', done.stderr)
+
+    def test_priority(self):
+        """The one that is made more important goes first."""
+        first = self.submit_begun('a')
+        jobs = [self.submit(name, frames=6) for name in 'bcd']
+        self.vrtctl('priority', jobs[2], 10)
+        self.assertEqual(self.show(jobs[2])['priority'], 10)
+        self.vrtctl('pause', first)
+        self.vrtctl('wait', *jobs)
+        shown = [self.show(job)['started_at'] for job in jobs]
+        self.assertLess(shown[2], shown[1])
+        self.vrtctl('cancel', first)
+
+    def test_retry(self):
+        """A cancelled job is tried again, with files that are opened again."""
+        job = self.submit_begun('a')
+        self.vrtctl('cancel', job)
+        self.wait_for(job, lambda j: j['state'] == 'cancelled')
+        self.assertIn('is tried again', self.vrtctl('retry', job).stdout)
+        self.expect_done(job, 'a')
+        self.assertIn('nothing to retry', self.vrtctl('retry', '--overwrite', job,
+                                                      status=1).stderr)
+
+    def test_needs_input(self):
+        """Without systemd the descriptors are gone: who submitted them gives them again."""
+        running, waiting = self.submit_begun('a'), self.submit('b', frames=6)
+        self.restart()
+        for job in (running, waiting):
+            self.assertEqual(self.show(job)['state'], 'needs_input')
+        self.assertIn(f'job {running}: needs files: vrtctl resume {running}\n',
+                      self.vrtctl('list').stdout)
+        self.vrtctl('resume', running, waiting)
+        self.vrtctl('wait', waiting)
+        self.expect_done(running, 'a')
+
+    def test_needs_input_that_moved(self):
+        job = self.submit_begun('a')
+        self.restart()
+        os.rename(self.path('a.mp4'), self.path('moved.mp4'))
+        os.unlink(self.path('a.restored.mp4'))
+        done = self.vrtctl('resume', job, status=1)
+        self.assertIn(f'No such file or directory; say where it is: vrtctl resume {job} INPUT',
+                      done.stderr)
+        self.assertFalse(os.path.exists(self.path('a.restored.mp4')))
+        done = self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mkv'),
+                           status=1)
+        self.assertIn('writes a .mp4 file', done.stderr)
+        self.assertFalse(os.path.exists(self.path('b.mkv')))
+        self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'))
+        self.vrtctl('wait', job)
+        self.assertEqual(digest(self.path('b.mp4')), self.undisturbed('moved'))
+
+    def test_another_input(self):
+        """Of the same name, size and frames, and another video all the same."""
+        job = self.submit_begun('a')
+        self.restart()
+        clip(self.path('a.mp4'), frames=300, size='96x64', source='testsrc')
+        self.vrtctl('resume', job)
+        done = self.vrtctl('wait', job, status=1)
+        self.assertIn('not the file', done.stderr)
+        self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
+
+    def test_follow_over_a_restart(self):
+        """Who follows what he submitted notices no more than a sentence."""
+        source = clip(self.path('a.mp4'), frames=300, size='96x64')
+        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
+                                    source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertIn('1 a.mp4: ', process.stdout.readline())
+        self.wait_for(1, lambda j: j['frames_done'] > 0)
+        self.restart()
+        out, err = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 0, out + err + self.daemon.log_text())
+        self.assertIn('vrtd went away', err)
+        self.assertIn('300 frames in', out)
+        self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
+
+    def test_wait_over_a_crash(self):
+        """The same for a daemon that is killed, and somebody else who only waits."""
+        job = self.submit_begun('a')
+        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'wait',
+                                    str(job)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        time.sleep(0.3)
+        self.daemon.kill()
+        self.start()
+        self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        self.vrtctl('resume', job)
+        out, err = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 0, out + err)
+        self.assertIn('300 frames in', out)
+        self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
+
+    def test_interrupted_wait(self):
+        job = self.submit_begun('a')
+        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'wait',
+                                    str(job)], stderr=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual(err, f'vrtctl: the job goes on in vrtd; to cancel: vrtctl cancel {job}\n')
+        self.assertEqual(self.show(job)['state'], 'running')
+        self.vrtctl('cancel', job)
+
+    def test_history(self):
+        """What is over is listed on demand, and outlasts the daemon."""
+        job = self.submit('a', frames=6)
+        self.vrtctl('wait', job)
+        self.assertNotIn('a.mp4', self.vrtctl('list').stdout)
+        self.restart()
+        self.assertIn('a.mp4', self.vrtctl('list', '--all').stdout)
+        self.assertEqual(self.show(job)['state'], 'done')
+
+
+if __name__ == '__main__':
+    harness.main()
