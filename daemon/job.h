@@ -105,6 +105,7 @@ struct vrt_job {
     bool untold;                        /* it changed, and `changed` was not called yet */
     bool unsaved;                       /* it changed, and the store could not take it */
     bool is_charged;                    /* to its user */
+    bool made_output;                   /* its output wasn't there, and was made by its path */
     bool is_swept;                      /* its working files are gone, or about to go */
     bool is_forgotten;                  /* freed with its last write */
     int n_saving;                       /* writes to the store that it must outlive */

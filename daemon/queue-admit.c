@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/access.h"
 #include "daemon/accounts.h"
 #include "daemon/job-report.h"
 #include "daemon/models.h"
@@ -32,9 +33,12 @@
 
 #define VRT_LOG_TOPIC "queue"
 
+static void begin_admissions(struct vrt_queue *queue);
+
 static void admission_free(struct vrt_queue_admission *admission)
 {
     vrt_list_remove(&admission->link);
+    vrt_turns_leave(&admission->queue->turns, &admission->turn);
     vrt_network_unref(admission->network);
     free(admission);
 }
@@ -53,6 +57,7 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
         admission->admitted(admission->ctx, job, error);
         /* Only now: the error, or what the plan says, may be the pipeline's own. */
         vrt_queue_free_pipeline(job);
+        vrt_queue_remove_output(job);
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_job_free(job);
     } else {
@@ -63,6 +68,7 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
         admission->admitted(admission->ctx, job, NULL);
     }
     admission_free(admission);
+    begin_admissions(queue);
     vrt_queue_start_jobs(queue);
     vrt_queue_check_stopped(queue);
 }
@@ -194,6 +200,27 @@ static void on_looked(uv_work_t *work, int status)
     refuse(admission, &error);
 }
 
+/* It was given up before its turn came. */
+static void skip(uv_work_t *work)
+{
+    (void)work;
+}
+
+/* Those whose turn it is. They end by the loop, never within this call. */
+static void begin_admissions(struct vrt_queue *queue)
+{
+    struct vrt_turn *turn;
+
+    while ((turn = vrt_turns_next(&queue->turns))) {
+        struct vrt_queue_admission *admission =
+            vrt_container_of(turn, struct vrt_queue_admission, turn);
+        /* It fails only where no function is given. */
+        int r = uv_queue_work(queue->params.loop, &admission->work,
+                              admission->is_unwanted ? skip : look, on_looked);
+        vrt_assert(r == 0);
+    }
+}
+
 /* The sum of both limits is one quota: a job is charged from its submission to its end, so that
  * starting it can't fail for its user's other jobs. */
 int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error)
@@ -239,6 +266,27 @@ static void settle(const struct vrt_queue *queue, const struct vrt_job_request *
     recipe->precision = request->precision;
 }
 
+/* Who may open the files that are named by their paths, now and after each restart. A part of the
+ * groups would be wrong: a file may allow others what it denies a group. */
+static int note_groups(struct vrt_job_work *work, const struct vrt_queue_submission *submission,
+                       struct vrt_error *error)
+{
+    const struct vrt_job_request *request = submission->request;
+    const struct vrt_peer *peer = submission->peer;
+
+    if (!vrt_queue_is_by_path(&request->input) && !vrt_queue_is_by_path(&request->output) &&
+        !vrt_queue_is_by_path(&request->model))
+        return 0;
+    if (peer->n_gids > VRT_JOB_GROUPS_MAX)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(PATH_FORBIDDEN),
+                          "you are in over %d groups: hand over descriptors instead of paths",
+                          VRT_JOB_GROUPS_MAX);
+    for (size_t i = 0; i < peer->n_gids; i++)
+        work->groups[i] = peer->gids[i];
+    work->n_groups = peer->n_gids;
+    return 0;
+}
+
 /* Makes the job of a request, with all that later runs need. Return: 0; -errno with `error`. */
 static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
                     struct vrt_job **ret_job, struct vrt_error *error)
@@ -255,6 +303,8 @@ static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *
         r = job->work && job->request ? 0 : vrt_raise(-ENOMEM);
     }
     vrt_buf_done(&text);
+    if (r == 0)
+        r = note_groups(job->work, submission, error);
     if (r == 0)
         r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
             [VRT_JOB_INPUT] = &submission->request->input,
@@ -291,8 +341,6 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
         admission->admitted = submission->admitted;
         admission->ctx = submission->ctx;
         admission->work.data = admission;
-        /* Last: once look() may be running nothing can fail here. */
-        r = uv_queue_work(queue->params.loop, &admission->work, look, on_looked);
     }
     if (r < 0) {
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
@@ -303,7 +351,9 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
     queue->jobs.last_id++;
     vrt_list_append(&queue->admissions, &admission->link);
     job->admission = VRT_STEAL(admission);
+    vrt_turns_wait(&queue->turns, &job->admission->turn, job->uid);
     *ret_job = VRT_STEAL(job);
+    begin_admissions(queue);
     return 0;
 }
 

@@ -10,12 +10,15 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "daemon/job-report.h"
 #include "daemon/keep.h"
+#include "daemon/media.h"
 #include "daemon/models.h"
 #include "daemon/peer.h"
 #include "daemon/pipeline.h"
@@ -63,6 +66,100 @@ int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *
     return r;
 }
 
+bool vrt_queue_is_by_path(const struct vrt_file_ref *ref)
+{
+    return ref->fd == VRT_UNKNOWN && ref->path[0];
+}
+
+/* Opens what is named by its path and isn't open yet; a plan needs no output. On a thread. */
+static int open_paths(struct vrt_queue *queue, struct vrt_job *job,
+                      const struct vrt_job_request *request, struct vrt_error *error)
+{
+    const struct vrt_file_ref *const refs[VRT_JOB_FILE_COUNT] = {
+        [VRT_JOB_INPUT] = &request->input,
+        [VRT_JOB_OUTPUT] = &request->output,
+        [VRT_JOB_MODEL] = &request->model,
+    };
+    static const char *const fields[VRT_JOB_FILE_COUNT] = {
+        [VRT_JOB_INPUT] = "input.path",
+        [VRT_JOB_OUTPUT] = "output.path",
+        [VRT_JOB_MODEL] = "model.path",
+    };
+    const struct vrt_peer peer = {
+        .uid = job->uid,
+        .gids = job->work->groups,
+        .n_gids = job->work->n_groups,
+    };
+
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
+        if (job->fds[i] >= 0 || !vrt_queue_is_by_path(refs[i]) || (is_output && request->dry_run))
+            continue;
+        int r = vrt_media_open(queue->params.media, &(struct vrt_media_request){
+            .peer = &peer,
+            .path = refs[i]->path,
+            .mode = is_output ? VRT_MEDIA_WRITE : VRT_MEDIA_READ,
+        }, &job->fds[i], &is_new, error);
+        if (r < 0) {
+            vrt_error_set_field(error, fields[i]);
+            return vrt_fold(r);
+        }
+        job->made_output |= is_new;
+    }
+    return 0;
+}
+
+/* A removal, which the job doesn't wait for. */
+struct removal {
+    uv_work_t work;
+    const struct vrt_media *media;
+    struct vrt_peer peer;
+    char path[VRT_API_PATH_BYTES];
+    int fd;
+};
+
+static void remove_output(uv_work_t *work)
+{
+    struct removal *removal = work->data;
+
+    vrt_media_remove(removal->media, &(struct vrt_media_request){
+        .peer = &removal->peer,
+        .path = removal->path,
+    }, removal->fd);
+    close(removal->fd);
+}
+
+static void on_removed(uv_work_t *work, int status)
+{
+    struct removal *removal = work->data;
+
+    (void)status;
+    vrt_peer_done(&removal->peer);
+    free(removal);
+}
+
+void vrt_queue_remove_output(struct vrt_job *job)
+{
+    struct removal *removal = job->made_output ? calloc(1, sizeof(*removal)) : NULL;
+    const struct vrt_peer peer = {
+        .uid = job->uid,
+        .gids = job->work->groups,
+        .n_gids = job->work->n_groups,
+    };
+
+    /* Without memory it stays: it is empty. */
+    if (!removal || vrt_peer_copy(&peer, &removal->peer) < 0) {
+        free(removal);
+        return;
+    }
+    removal->work.data = removal;
+    removal->media = job->queue->params.media;
+    removal->fd = VRT_STEAL_FD(job->fds[VRT_JOB_OUTPUT]);
+    snprintf(removal->path, sizeof(removal->path), "%s", job->info.output_path);
+    int r = uv_queue_work(job->queue->params.loop, &removal->work, remove_output, on_removed);
+    vrt_assert(r == 0);
+}
+
 void vrt_queue_keep_files(struct vrt_job *job)
 {
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
@@ -88,16 +185,19 @@ void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
 {
     struct vrt_job_request request;
     struct vrt_error error = { .id = NULL };
-    bool needs_model;
+    bool needs[VRT_JOB_FILE_COUNT] = { true, true, true }, has_all = true;
 
-    if (vrt_job_record_request(job, &request, &error) < 0)
-        needs_model = true;
-    else
-        needs_model = request.model.fd != VRT_UNKNOWN;
-    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+    /* What is named by its path is opened again when the job starts. */
+    if (vrt_job_record_request(job, &request, &error) == 0) {
+        needs[VRT_JOB_INPUT] = !vrt_queue_is_by_path(&request.input);
+        needs[VRT_JOB_OUTPUT] = !vrt_queue_is_by_path(&request.output);
+        needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
+    }
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         job->fds[i] = vrt_keep_take(queue->params.keep, job->info.id, keep_roles[i]);
-    if (job->fds[VRT_JOB_INPUT] >= 0 && job->fds[VRT_JOB_OUTPUT] >= 0 &&
-        (!needs_model || job->fds[VRT_JOB_MODEL] >= 0))
+        has_all &= job->fds[i] >= 0 || !needs[i];
+    }
+    if (has_all)
         return;
     vrt_queue_close_files(job);
     if (vrt_jobs_move(&queue->jobs, job, VRT_JOB_LOSE))
@@ -140,16 +240,18 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
                       shown);
 }
 
-int vrt_queue_look(struct vrt_queue *queue, const struct vrt_job *job,
+int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
                    const struct vrt_job_request *request, struct vrt_network **ret_network,
                    struct vrt_error *error)
 {
     struct vrt_models *models = queue->params.models;
-    int model_fd = job->fds[VRT_JOB_MODEL];
 
-    int r = check_output(job, request, error);
+    int r = open_paths(queue, job, request, error);
+    if (r == 0)
+        r = check_output(job, request, error);
     if (r < 0)
         return vrt_fold(r);
+    int model_fd = job->fds[VRT_JOB_MODEL];
     r = model_fd >= 0 ?
         vrt_models_read(models, model_fd, job->info.model.name, ret_network, error) :
         vrt_models_find(models, job->info.model.name, ret_network, error);

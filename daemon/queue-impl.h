@@ -17,6 +17,7 @@
 #include "daemon/job-record.h"
 #include "daemon/queue.h"
 #include "daemon/store.h"
+#include "daemon/turns.h"
 
 struct vrt_pipeline_params;
 
@@ -28,6 +29,7 @@ struct vrt_queue {
     uv_timer_t patience;                    /* runs while the queue stops */
     int n_handles;                          /* of those three, not closed yet */
     struct vrt_list admissions;             /* of struct vrt_queue_admission.link */
+    struct vrt_turns turns;                 /* of those */
     int n_runs;                             /* struct vrt_queue_run that there are */
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
@@ -40,6 +42,7 @@ struct vrt_queue {
 struct vrt_queue_admission {
     struct vrt_queue *queue;
     struct vrt_list link;
+    struct vrt_turn turn;                   /* until it is over */
     struct vrt_job *job;
     struct vrt_job_request request;
     void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
@@ -146,17 +149,24 @@ bool vrt_queue_save_rest(struct vrt_queue *queue);
 int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
                          struct vrt_peer_files *files, struct vrt_error *error);
 
+/* Whether the daemon itself opens the file. */
+bool vrt_queue_is_by_path(const struct vrt_file_ref *ref);
+
 /* Charges a job to its user. Return: 0; -EDQUOT, -ESHUTDOWN, -ENOMEM with `error`. */
 int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error);
 
 /* Nobody wants the job any more, or the queue stops: it ends as soon as it can. */
 void vrt_queue_give_up_admission(struct vrt_queue_admission *admission, bool is_stopping);
 
-/* What a request's files are found to be, on a thread: the model, and whether the output may be
- * written. Return: 0; -errno with `error`. */
-int vrt_queue_look(struct vrt_queue *queue, const struct vrt_job *job,
+/* What a request's files are found to be, on a thread: those named by their path are opened, and
+ * it is told which network it is, and whether the output may be written. Return: 0; -errno with
+ * `error`. */
+int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
                    const struct vrt_job_request *request, struct vrt_network **ret_network,
                    struct vrt_error *error);
+
+/* Removes, on a thread, an output that was made by its path for a job that there won't be. */
+void vrt_queue_remove_output(struct vrt_job *job);
 
 /* What a pipeline is asked for by a request; the rest is filled in by the caller. */
 void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *request,

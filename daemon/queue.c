@@ -33,6 +33,10 @@
 
 #define VRT_LOG_TOPIC "queue"
 
+/* At a time: each is a thread that looks at a file, which may be made to be slow. */
+#define ADMISSIONS_MAX 6
+#define ADMISSIONS_PER_USER_MAX 2
+
 /* While something waits for room on a disk; and where jobs only grow old. */
 #define HOUSE_SOON_MS (5 * 1000)
 #define HOUSE_LATE_MS (3600 * 1000)
@@ -286,6 +290,7 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     queue->params = *params;
     vrt_jobs_init(&queue->jobs);
     vrt_list_init(&queue->admissions);
+    vrt_turns_init(&queue->turns, ADMISSIONS_MAX, ADMISSIONS_PER_USER_MAX);
     timers[0] = &queue->progress;
     timers[1] = &queue->house;
     timers[2] = &queue->patience;

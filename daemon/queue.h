@@ -23,6 +23,7 @@
 struct uv_loop_s;
 struct vrt_accounts;
 struct vrt_keep;
+struct vrt_media;
 struct vrt_models;
 struct vrt_peer;
 struct vrt_peer_files;
@@ -35,6 +36,7 @@ struct vrt_queue_params {
     struct uv_loop_s *loop;
     struct vrt_pool *pool;
     struct vrt_models *models;
+    const struct vrt_media *media;      /* for files that are named by their paths */
     struct vrt_accounts *users;         /* for the names of owners */
     struct vrt_quota *quota;            /* charged for each job that isn't over */
     struct vrt_store *store;            /* opened, and not read yet */

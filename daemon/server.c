@@ -41,6 +41,7 @@
 #include "daemon/job.h"
 #include "daemon/limits.h"
 #include "daemon/listener.h"
+#include "daemon/media.h"
 #include "daemon/models.h"
 #include "daemon/notify.h"
 #include "daemon/pool.h"
@@ -69,6 +70,7 @@ struct server {
     struct vrt_store *store;
     struct vrt_models *models;
     struct vrt_accounts *users, *groups;
+    struct vrt_media *media;
     struct vrt_api api;             /* with the pool, the queue, the events, the listener */
     bool stopping, hurried;
     int step;                       /* of stop_steps, that goes on */
@@ -137,6 +139,11 @@ static int start_store(struct server *server, struct vrt_error *error)
     }, &server->store, error));
 }
 
+static int start_media(struct server *server, struct vrt_error *error)
+{
+    return vrt_fold(vrt_media_new(server->conf.access.media_roots, &server->media, error));
+}
+
 static int start_models(struct server *server, struct vrt_error *error)
 {
     int r = vrt_models_new(server->params->models_dir, server->conf.jobs.model,
@@ -194,6 +201,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .models = server->models,
         .quota = server->quota,
         .users = server->users,
+        .media = server->media,
         .store = server->store,
         .keep = server->params->keep,
         .spool_fd = server->params->spool_fd,
@@ -361,8 +369,8 @@ static int start_signals(struct server *server, struct vrt_error *error)
 static int start(struct server *server, struct vrt_error *error)
 {
     static int (*const steps[])(struct server *server, struct vrt_error *error) = {
-        start_service, start_quota, start_access, start_store, start_models, start_remote,
-        start_pool, start_queue, start_events, start_reload, start_signals,
+        start_service, start_quota, start_access, start_media, start_store, start_models,
+        start_remote, start_pool, start_queue, start_events, start_reload, start_signals,
     };
     /* Ours from here on, also where a step fails before there is a listener. */
     VRT_CLEANUP(vrt_closep) int fd = server->params->listen_fd;
@@ -484,6 +492,7 @@ static int end(struct server *server, struct vrt_error *error)
     vrt_access_free(server->api.access);
     vrt_accounts_free(server->groups);
     vrt_accounts_free(server->users);
+    vrt_media_free(server->media);
     vrt_reload_free(server->reload);
     free(server);
     return r;

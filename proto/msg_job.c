@@ -325,7 +325,7 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
     const struct named_file files[] = {
         { "input", &q->input, true },
         { "output", &q->output, true },
-        { "model", &q->model, q->model.fd >= 0 },
+        { "model", &q->model, q->model.fd >= 0 || q->model.path[0] },
     };
 
     int r = check_places(q, error);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -197,6 +198,91 @@ static void test_users(void)
     play_stop(&play);
 }
 
+/* The files that are named by their paths; not in the daemon's own folder. */
+struct disk {
+    struct play play;
+    char folder[64];
+};
+
+/* Submits files of the disk by their paths. Return: the status. */
+static int submit_paths(struct disk *disk, const char *name, const char *input, const char *output,
+                        char **ret_body)
+{
+    char body[1024], more[1400];
+
+    int n = snprintf(body, sizeof(body), "{\"input\":{\"name\":\"%s\",\"path\":\"%s/%s\"},"
+                     "\"output\":{\"name\":\"out.mkv\",\"path\":\"%s/%s\"}}", name, disk->folder,
+                     input, disk->folder, output);
+    snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+             n, body);
+    return play_ask(&disk->play, "POST", "/v1/jobs", more, ret_body);
+}
+
+static void run_shell(const struct disk *disk, const char *command)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "cd %s/media && %s", disk->folder, command);
+    expect_int(system(line), 0);
+}
+
+static bool exists(const struct disk *disk, const char *name)
+{
+    char path[200];
+
+    snprintf(path, sizeof(path), "%s/%s", disk->folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Nobody reads or overwrites by its path what he could not open himself. */
+static void test_paths(void)
+{
+    struct disk disk = { .folder = "/tmp/vrt-paths-XXXXXX" };
+    char conf[200], media[80], *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    expect_true(mkdtemp(disk.folder) != NULL);
+    expect_int(chmod(disk.folder, 0755), 0);
+    snprintf(media, sizeof(media), "%s/media", disk.folder);
+    expect_int(mkdir(media, 0777), 0);
+    snprintf(conf, sizeof(conf), "[access]\nmedia_roots = %s\n", media);
+    play_start(&disk.play, conf);
+    play_open_to_all(&disk.play);
+    run_shell(&disk, "chmod 1777 . && echo video >a && echo secret >b && echo old >c && "
+              "mkdir d && echo video >d/a && chown -R 61001:61001 . && chmod 644 a && "
+              "chmod 600 b c && chmod 700 d");
+
+    play_become(BERT, BERT);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out1", &body), 403);
+    expect_contains(body, "path.forbidden");
+    expect_contains(body, "input.path");
+    expect_int(submit_paths(&disk, "run-3", "media/d/a", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/d/none", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/none", "media/out1", &body), 404);
+    expect_int(submit_paths(&disk, "run-3", "secret", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/c", &body), 403);
+    expect_contains(body, "output.path");
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/d/out", &body), 403);
+    expect_true(!exists(&disk, "media/out1"));
+
+    /* What he may is done; what a refused job made is gone again. */
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1", &body), 201);
+    expect_true(exists(&disk, "media/out1"));
+    expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2", &body) >= 400);
+    for (int i = 0; i < 1000 && exists(&disk, "media/out2"); i++)
+        usleep(1000);
+    expect_true(!exists(&disk, "media/out2"));
+    play_become(ANNA, ANNA);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out", &body), 201);
+    play_become(0, 0);
+    /* Root is asked like others: his own files only. */
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out3", &body), 403);
+    run_shell(&disk, "[ $(stat -c %u out1) = 61002 ] && [ $(stat -c %u d/out) = 61001 ]");
+    play_stop(&disk.play);
+    run_shell(&disk, "rm -r $(dirname $PWD)");
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -204,6 +290,7 @@ int main(int argc, char **argv)
         { "peer", test_peer },
         { "rights", test_rights },
         { "users", test_users },
+        { "paths", test_paths },
     };
 
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
