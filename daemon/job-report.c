@@ -197,6 +197,7 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     struct vrt_job_info *info = &job->info;
 
     info->finished_at = vrt_clock_wall_ns();
+    job->ended_ns = vrt_clock_now_ns();
     info->eta_s = NAN;
     if (info->state == VRT_JOB_DONE)
         info->frames_total = info->frames_done;

@@ -86,6 +86,7 @@ struct vrt_job {
     char name[24];                      /* its number, as text */
     struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
     uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
+    int64_t ended_ns;                   /* and when, by the clock that doesn't jump */
     bool shows_model;                   /* everybody may know its model's name */
     struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */
 

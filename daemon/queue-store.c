@@ -320,8 +320,12 @@ static int order_ends(struct vrt_jobs *jobs)
         if (vrt_job_state_is_final(job->info.state))
             over[n++] = job;
     qsort(over, (size_t)n, sizeof(struct vrt_job *), by_end);
-    for (int i = 0; i < n; i++)
+    /* Dates are trusted here only, where nothing else is known; one to come is none. */
+    for (int i = 0; i < n; i++) {
+        int64_t age_ns = vrt_clock_wall_ns() - over[i]->info.finished_at;
         over[i]->ended = ++jobs->n_ended;
+        over[i]->ended_ns = vrt_clock_now_ns() - VRT_MAX(age_ns, 0);
+    }
     free(over);
     return 0;
 }

@@ -99,7 +99,7 @@ static void forget_expired(struct vrt_queue *queue)
     if (params->history_s <= 0)
         return;
     while ((job = vrt_jobs_expired(&queue->jobs, 0)) &&
-           vrt_clock_wall_ns() - job->info.finished_at > params->history_s * VRT_NS_PER_S)
+           vrt_clock_now_ns() - job->ended_ns > params->history_s * VRT_NS_PER_S)
         vrt_queue_forget(queue, job);
 }
 
@@ -299,7 +299,9 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
         timers[i]->data = queue;
     }
     int r = vrt_queue_load(queue, error);
-    vrt_keep_sweep(params->keep);
+    /* Where it failed the next start may still find whose they are. */
+    if (r == 0)
+        vrt_keep_sweep(params->keep);
     queue->is_loaded = r == 0;
     /* By now there may be writes under way: the queue's end waits for them. */
     *ret_queue = queue;

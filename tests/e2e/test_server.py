@@ -152,6 +152,7 @@ class Server(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(plain.stop(), 0)
         daemon = self.start({'cpu': {'threads': 1},
+                             'jobs': {'history_days': 1},
                              'daemon': {'wall_clock': '-500000000,900000000,0.05'}})
         done = self.vrtctl(daemon, 'submit', '--follow', '--json', '--output',
                            self.path('jumps.mkv'), source)
@@ -163,6 +164,15 @@ class Server(unittest.TestCase):
         for job in told:
             for key in ('elapsed_s', 'eta_s'):
                 self.assertTrue(job[key] is None or 0 <= job[key] < harness.PATIENCE_S, job)
+        # Nor does a job of ten years ago grow old in a second.
+        short = clip(self.path('short.mkv'), frames=1)
+        for i in range(6):
+            more = self.vrtctl(daemon, 'submit', '--follow', '--output', self.path(f'{i}.mkv'),
+                               short)
+            self.assertEqual(more.returncode, 0, more.stderr)
+        for i in range(7):
+            shown = self.vrtctl(daemon, 'show', told[-1]['id'] + i)
+            self.assertEqual(shown.returncode, 0, shown.stderr)
         self.assertEqual(daemon.stop(), 0)
         for text in ('x', '1,2', '1,2,0', '1e10'):
             self.configure(f'[daemon]\nwall_clock = {text}\n')
