@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "clip-trail.h"
 #include "flow-fixture.h"
 #include "frames-fixture.h"
@@ -440,6 +442,106 @@ static void test_others(void)
     expect_str(job.error.message, "");
 }
 
+static void run_for(struct flow *flow, int ms)
+{
+    for (int64_t end_ns = vrt_clock_now_ns() + ms * VRT_NS_PER_MS; vrt_clock_now_ns() < end_ns;)
+        uv_run(&flow->loop, UV_RUN_ONCE);
+}
+
+/* Held, a job computes nothing and takes nothing of a device; then it goes on as if nothing had
+ * been. */
+static void test_hold(void)
+{
+    const struct trial trial = {
+        .input = still_video(43), .output = "out.mp4", .segment_frames = 8, .n_segments = 6,
+    };
+    const struct vrt_pool_params pool = { .registry = { .cpu_devices = 2, .cpu_threads = 1 } };
+    struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
+    struct vrt_pipeline_snapshot before, now;
+    char wanted[64], found[64];
+    struct flow flow;
+
+    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    flow_init(&flow, fixture_path(""), pool);
+    struct vrt_pipeline_params params = params_for(&trial);
+    flow_submit(&flow, &job, params, fixture_path(trial.output));
+    close(params.input_fd);
+    while (job.n_segments < 2)
+        uv_run(&flow.loop, UV_RUN_ONCE);
+    run_for(&flow, 500);
+    vrt_pipeline_snapshot(job.pipeline, &before);
+    expect_int(before.phase, VRT_PIPELINE_RUNNING);
+    expect_true(before.frames_done < 43);
+    for (size_t d = 0; d < before.n_devices; d++)
+        expect_int(before.devices[d].in_flight, 0);
+    run_for(&flow, 100);
+    vrt_pipeline_snapshot(job.pipeline, &now);
+    expect_int(now.frames_done, before.frames_done);
+    for (size_t d = 0; d < vrt_pool_n_devices(flow.pool); d++) {
+        struct vrt_device_snapshot device;
+        vrt_pool_device(flow.pool, d, &device);
+        expect_int(device.workspace_bytes, 0);
+    }
+    job.hold_at = 0;
+    vrt_pipeline_hold(job.pipeline, false);
+    flow_run(&flow);
+    flow_done(&flow);
+    expect_str(job.error.message, "");
+    sum(&trial, found, sizeof(found));
+    expect_str(found, wanted);
+}
+
+/* A disk of its own for the working files, of so many kilobytes. Return: whether there is one. */
+static bool mount_spool(int kilobytes)
+{
+    char options[32];
+
+    mkdir(fixture_path("job0"), 0700);
+    snprintf(options, sizeof(options), "size=%dk", kilobytes);
+    if (mount("none", fixture_path("job0"), "tmpfs", 0, options) == 0)
+        return true;
+    fprintf(stderr, "  no disk of a size of its own can be made here, this case is left out\n");
+    return false;
+}
+
+/* The disk of the working files is full, again and again; each time there is a little more room. */
+static void test_full_spool(void)
+{
+    const struct trial trial = {
+        .input = still_video(43), .output = "out.mkv", .codec = "ffv1", .segment_frames = 8,
+        .n_segments = 6,
+    };
+    const struct run run = { .n_devices = 2 };
+    struct flow_job whole, job = { .cancel_at = -1 };
+    char wanted[64], found[64];
+    int n_full = 0, last = 0;
+
+    run_whole(&trial, &whole, wanted, sizeof(wanted));
+    fixture_run("rm -rf job0");
+    if (!mount_spool(64))
+        return;
+    for (int kilobytes = 128; n_full == 0 || job.error.message[0]; kilobytes += 384) {
+        char options[32];
+        expect_true(kilobytes < 64 << 10);
+        run_once(&trial, &run, &job);
+        if (!job.error.message[0])
+            break;
+        expect_str(job.error.id, "spool.full");
+        expect_int(fixture_size(fixture_path("out.mkv")), 0);
+        expect_int(job.n_cuts, 0);
+        expect_true(job.n_segments >= last);
+        last = job.n_segments;
+        n_full++;
+        snprintf(options, sizeof(options), "size=%dk", kilobytes);
+        expect_int(mount("none", fixture_path("job0"), "tmpfs", MS_REMOUNT, options), 0);
+    }
+    fprintf(stderr, "  full %d times\n", n_full);
+    expect_true(n_full > 3);
+    sum(&trial, found, sizeof(found));
+    expect_str(found, wanted);
+    expect_int(umount2(fixture_path("job0"), MNT_DETACH), 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -453,6 +555,8 @@ int main(int argc, char **argv)
         { "late-damage", test_late_damage },
         { "joined", test_joined },
         { "others", test_others },
+        { "hold", test_hold },
+        { "full-spool", test_full_spool },
     };
 
     fixture_init();
