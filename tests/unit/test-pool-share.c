@@ -201,8 +201,8 @@ static void hold_first(struct share *share)
         job->n_ready = job->n_left;
 }
 
-/* A job that is held gives nothing, and keeps nobody waiting, whatever its priority; then it has its
- * turn. Nor does one that has nothing when it is asked. */
+/* A job that is held gives nothing, and keeps nobody waiting, whatever its priority; then it has
+ * its turn. Nor does one that has nothing when it is asked. */
 static void test_held(void)
 {
     struct share share;

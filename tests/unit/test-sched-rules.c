@@ -151,33 +151,49 @@ static bool judge(const struct world *w, struct job *job, double *load, struct v
     return true;
 }
 
-/* The job of the level whose turn is the `nth`, of those that a device has room for: one of each
- * user, and again. */
+/* The user's job of the level that has its turn after `turn`, of those that a device has room for;
+ * NULL: there is none. */
+static struct job *job_after(struct world *w, int level, int user, uint64_t turn)
+{
+    struct job *next = NULL;
+
+    for (size_t j = 0; j < N_JOBS; j++) {
+        struct job *job = &w->jobs[j];
+        if (job->is_listed && job->sched.priority == level && job->sched.uid == (uid_t)user &&
+            job->sched.n_ready > 0 && any_room(w, job) && job->turn > turn &&
+            (!next || job->turn < next->turn))
+            next = job;
+    }
+    return next;
+}
+
+/* The user of the level who has his turn after `turn`; N_USERS: there is none. */
+static int user_after(const struct world *w, int level, uint64_t turn)
+{
+    int next = N_USERS;
+
+    for (int u = 0; u < N_USERS; u++)
+        if (w->user_turns[level][u] > turn &&
+            (next == N_USERS || w->user_turns[level][u] < w->user_turns[level][next]))
+            next = u;
+    return next;
+}
+
+/* The job of the level whose turn is the `nth`: one of each user, and again. */
 static struct job *nth_job(struct world *w, int level, int nth)
 {
-    struct job *queues[N_USERS][N_JOBS];
-    int users[N_USERS], n_jobs[N_USERS] = { 0 }, seen = 0;
+    uint64_t job_turns[N_USERS] = { 0 }, user_turn;
 
-    for (int u = 0; u < N_USERS; u++) {
-        int i = u;
-        for (; i > 0 && w->user_turns[level][users[i - 1]] > w->user_turns[level][u]; i--)
-            users[i] = users[i - 1];
-        users[i] = u;
-        for (size_t j = 0; j < N_JOBS; j++) {
-            struct job *job = &w->jobs[j];
-            if (!job->is_listed || job->sched.priority != level || job->sched.n_ready <= 0 ||
-                job->sched.uid != (uid_t)u || !any_room(w, job))
-                continue;
-            i = n_jobs[u]++;
-            for (; i > 0 && queues[u][i - 1]->turn > job->turn; i--)
-                queues[u][i] = queues[u][i - 1];
-            queues[u][i] = job;
+    for (int round = 0; round < N_JOBS; round++) {
+        user_turn = 0;
+        for (int u; (u = user_after(w, level, user_turn)) < N_USERS;) {
+            struct job *job = job_after(w, level, u, job_turns[u]);
+            user_turn = w->user_turns[level][u];
+            if (job && nth-- == 0)
+                return job;
+            job_turns[u] = job ? job->turn : job_turns[u];
         }
     }
-    for (int round = 0; round < N_JOBS; round++)
-        for (int i = 0; i < N_USERS; i++)
-            if (round < n_jobs[users[i]] && seen++ == nth)
-                return queues[users[i]][round];
     return NULL;
 }
 
