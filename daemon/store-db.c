@@ -33,7 +33,7 @@
 #define APPLICATION_ID_VALUE 0x76727464
 
 /* Somebody else's sqlite3 may hold a lock for a moment. */
-#define BUSY_MS 5000
+#define BUSY_MS 3000
 
 /* Of the log, on the disk from the start: on one that is full, some hundred writes still find room,
  * so that what happens to jobs because of that is known after a restart too. It is as long as the
@@ -101,6 +101,7 @@ int vrt_store_db_errno(const struct vrt_store_db *db, int rc)
         { SQLITE_LOCKED, -EBUSY },
         { SQLITE_PERM, -EACCES },
         { SQLITE_AUTH, -EACCES },
+        { SQLITE_READONLY_DBMOVED, -ESTALE },
         { SQLITE_READONLY, -EROFS },
         { SQLITE_TOOBIG, -EMSGSIZE },
         { SQLITE_CORRUPT, -EBADMSG },

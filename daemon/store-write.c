@@ -202,30 +202,43 @@ static void report(struct vrt_store_db *db, int r)
     if (r && !db->is_failing)
         vrt_log_error("%s cannot be written: %s; jobs are refused until it can", db->path,
                       r == -EBADMSG ? "it is damaged, stop vrtd and move it away" :
-                      r == -ESTALE ? "it was moved or removed, start vrtd again" : strerror(-r));
+                      r == -ESTALE ? "it was moved or removed, start vrtd again" :
+                      r == -EBUSY ? "another program keeps it locked" : strerror(-r));
     else if (!r && db->is_failing)
         vrt_log_info("%s can be written again", db->path);
     db->is_failing = r != 0;
 }
 
-int vrt_store_db_write(struct vrt_store_db *db, struct vrt_list *ops)
+/* Writes each op in a transaction of its own. Return: how many were committed. */
+static int write_each(struct vrt_store_db *db, struct vrt_list *ops)
 {
     struct vrt_store_op *op;
-    int n_commits = 0, failed = 0;
+    int n_commits = 0;
 
-    if (write_range(db, ops->next, ops) == 0) {
-        report(db, 0);
-        return 1;
-    }
     /* What is in the log already need not stay there: that makes room for more. */
     sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     VRT_LIST_FOREACH(op, ops, link) {
         int r = write_range(db, &op->link, op->link.next);
         if (r)
-            failed = op->result = r;
+            op->result = r;
         else
             n_commits++;
     }
-    report(db, failed);
     return n_commits;
+}
+
+int vrt_store_db_write(struct vrt_store_db *db, struct vrt_list *ops)
+{
+    int r = write_range(db, ops->next, ops);
+    struct vrt_store_op *op;
+
+    report(db, r);
+    if (!r)
+        return 1;
+    /* These would take as long again, and for each write. */
+    if (r != -EBUSY && r != -ESTALE)
+        return write_each(db, ops);
+    VRT_LIST_FOREACH(op, ops, link)
+        op->result = r;
+    return 0;
 }

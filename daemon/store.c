@@ -55,13 +55,16 @@ static void move_ops(struct vrt_list *from, struct vrt_list *to)
 /* Gives the thread what waits, if it has nothing; ends it where nothing will come any more. */
 static void go_on(struct vrt_store *store)
 {
+    int r;
+
     if (store->is_busy)
         return;
     if (!vrt_list_is_empty(&store->waiting)) {
         move_ops(&store->waiting, &store->batch.ops);
         store->is_busy = store->has_written = true;
+        r = vrt_mailbox_post(store->mailbox, &store->batch.task);
         /* It has room for one batch, and is stopped only below. */
-        vrt_assert(vrt_mailbox_post(store->mailbox, &store->batch.task) == 0);
+        vrt_assert(!r);
     } else if (store->is_stopping && !store->is_telling) {
         store->is_busy = store->is_ending = true;
         vrt_mailbox_stop(store->mailbox);

@@ -55,7 +55,8 @@ struct vrt_store_measure {
 };
 
 /* What becomes of a write: `call` (NULL: nobody asks) is called on the loop exactly once, with 0 or
- * -ENOSPC (disk or quota full), -EIO, -ENOENT (no such job), -ENOMEM, ... */
+ * -ENOSPC (disk or quota full), -EIO, -ENOENT (no such job), -EBUSY (another program keeps the file
+ * locked for seconds), -ESTALE (the file was moved or removed), -ENOMEM, ... */
 struct vrt_store_done {
     void (*call)(void *ctx, int r);
     void *ctx;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store-fixture.h"
 #include "test.h"
 
@@ -315,6 +316,35 @@ static void on_timer(uv_timer_t *timer)
     *(bool *)timer->data = true;
 }
 
+/* Somebody locks the file and forgets it: what waits is told so after one time of waiting. */
+static void test_locked_for_long(void)
+{
+    struct vrt_store_counts counts;
+    struct bench bench;
+    int64_t start_ns;
+    sqlite3 *other;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    expect_int(sqlite3_open(bench.file, &other), SQLITE_OK);
+    expect_int(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    start_ns = vrt_clock_now_ns();
+    for (int i = 1; i <= 20; i++)
+        bench_put(&bench, i);
+    bench_wait(&bench);
+    expect_int(bench.last_result, -EBUSY);
+    /* The first alone, then the others: two times 3 s. */
+    expect_true(vrt_clock_now_ns() - start_ns < 20 * VRT_NS_PER_S);
+    vrt_store_counts(bench.store, &counts);
+    expect_int(counts.n_failed, 20);
+    sqlite3_close(other);
+    bench_put(&bench, 1);
+    bench_wait(&bench);
+    expect_int(bench.last_result, 0);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
 /* Somebody looks at the file with a lock on it: writes wait for them. */
 static void test_locked(void)
 {
@@ -353,6 +383,7 @@ int main(int argc, char **argv)
         { "reserve", test_reserve },
         { "moved", test_moved },
         { "locked", test_locked },
+        { "locked-for-long", test_locked_for_long },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
