@@ -19,11 +19,11 @@
 static const struct vrt_column columns[] = {
     { "ID", VRT_ALIGN_RIGHT },
     { "STATE", VRT_ALIGN_LEFT },
-    { "DONE", VRT_ALIGN_RIGHT },
-    { "FPS", VRT_ALIGN_RIGHT },
-    { "ELAPSED", VRT_ALIGN_RIGHT },
-    { "LEFT", VRT_ALIGN_RIGHT },
-    { "MODEL", VRT_ALIGN_LEFT },
+    { "DONE", VRT_ALIGN_RIGHT, .rank = 1 },
+    { "FPS", VRT_ALIGN_RIGHT, .rank = 4 },
+    { "ELAPSED", VRT_ALIGN_RIGHT, .rank = 3 },
+    { "LEFT", VRT_ALIGN_RIGHT, .rank = 2 },
+    { "MODEL", VRT_ALIGN_LEFT, .rank = 5 },
     { "INPUT", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };

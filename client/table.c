@@ -13,7 +13,7 @@
 #include "client/format.h"
 
 #define GAP 2
-#define LAST_MIN 8              /* columns that the last one keeps, whatever the width */
+#define LAST_MIN 12             /* columns that the last one keeps, whatever the width */
 
 void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns)
 {
@@ -84,14 +84,43 @@ static int print_row(const struct vrt_table *table, const int *widths, size_t ro
         const char *text = row == 0 ? table->columns[c].title
                                     : table->cells[(row - 1) * (size_t)table->n_columns
                                                    + (size_t)c];
-        r = print_cell(table, c, text, widths[c], buf);
+        if (widths[c] > 0)
+            r = print_cell(table, c, text, widths[c], buf);
     }
     return r == 0 ? vrt_buf_append(buf, "\n", 1) : r;
 }
 
+/* What the columns but the last take. */
+static int taken_by(const struct vrt_table *table, const int *widths)
+{
+    int taken = 0;
+
+    for (int c = 0; c < table->n_columns - 1; c++)
+        taken += widths[c] > 0 ? widths[c] + GAP : 0;
+    return taken;
+}
+
+/* Leaves out columns, by a width of 0, and cuts the last, until `width` is enough or all are 0. */
+static void fit(const struct vrt_table *table, int width, int *widths)
+{
+    int last = table->n_columns - 1;
+    int wanted = VRT_MIN(widths[last], LAST_MIN);
+
+    while (taken_by(table, widths) + wanted > width) {
+        int least = 0;
+        for (int c = 1; c < last; c++)
+            if (widths[c] > 0 && table->columns[c].rank > table->columns[least].rank)
+                least = c;
+        if (widths[least] == 0 || table->columns[least].rank == 0)
+            break;
+        widths[least] = 0;
+    }
+    widths[last] = VRT_MIN(widths[last], VRT_MAX(width - taken_by(table, widths), wanted));
+}
+
 int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf)
 {
-    int widths[VRT_TABLE_COLUMNS_MAX], taken = 0, last = table->n_columns - 1, r = 0;
+    int widths[VRT_TABLE_COLUMNS_MAX], r = 0;
     size_t n_rows = table->n_cells / (size_t)table->n_columns;
 
     for (int c = 0; c < table->n_columns; c++) {
@@ -100,10 +129,9 @@ int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *bu
             int w = vrt_text_width(table->cells[row * (size_t)table->n_columns + (size_t)c]);
             widths[c] = VRT_MAX(widths[c], w);
         }
-        taken += c < last ? widths[c] + GAP : 0;
     }
-    if (width > 0 && taken + widths[last] > width)
-        widths[last] = VRT_MIN(widths[last], VRT_MAX(width - taken, LAST_MIN));
+    if (width > 0)
+        fit(table, width, widths);
     for (size_t row = 0; r == 0 && row <= n_rows; row++)
         r = print_row(table, widths, row, buf);
     return vrt_fold(r);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Rows of text in aligned columns; the last column takes what width is left. */
+/*
+ * Rows of text in aligned columns; the last column takes what width is left, and where that is too
+ * little for it, columns that matter less than others are left out.
+ */
 
 #include <stddef.h>
 
@@ -12,6 +15,7 @@
 struct vrt_column {
     const char *title;          /* NULL ends a list of columns */
     enum { VRT_ALIGN_LEFT, VRT_ALIGN_RIGHT } align;
+    int rank;                   /* where there is no room the highest goes first; 0: it stays */
 };
 
 struct vrt_table {
@@ -32,6 +36,6 @@ int vrt_table_add(struct vrt_table *table, const char *text) VRT_MUST_CHECK;
 
 /*
  * Appends title and rows, each ended by a line break, none wider than `width` columns as long as
- * the last column can give way; 0: however wide. Return: 0, -ENOMEM.
+ * columns can give way; 0: however wide. Return: 0, -ENOMEM.
  */
 int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf) VRT_MUST_CHECK;

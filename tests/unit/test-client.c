@@ -92,8 +92,43 @@ static void test_table(void)
                          "12  done     a-rather-...\n");
     vrt_buf_done(&buf);
     expect_int(vrt_table_print(&table, 5, &buf), 0);
-    expect_contains(buf.data, "12  done     a-rat...\n");
+    expect_contains(buf.data, "12  done     a-rather-...\n");
     vrt_buf_done(&buf);
+    vrt_table_done(&table);
+}
+
+/* What matters less is left out where there is no room, and the rest keeps its order. */
+static void test_narrow_table(void)
+{
+    static const struct vrt_column columns[] = {
+        { "ID", VRT_ALIGN_RIGHT }, { "A", VRT_ALIGN_LEFT, .rank = 1 },
+        { "BB", VRT_ALIGN_LEFT, .rank = 3 }, { "CCC", VRT_ALIGN_RIGHT, .rank = 2 },
+        { "INPUT", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
+    };
+    static const char *const cells[] = { "7", "a", "bb", "ccc", "a-rather-long-name.mp4" };
+    static const struct {
+        int width;
+        const char *text;
+    } cases[] = {
+        { 0, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-long-name.mp4\n" },
+        { 30, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-lo...\n" },
+        { 28, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-...\n" },
+        { 27, "ID  A  CCC  INPUT\n 7  a  ccc  a-rather-lon...\n" },
+        { 23, "ID  A  INPUT\n 7  a  a-rather-long...\n" },
+        { 18, "ID  INPUT\n 7  a-rather-lo...\n" },
+        { 3, "ID  INPUT\n 7  a-rather-...\n" },
+    };
+    struct vrt_table table;
+
+    vrt_table_init(&table, columns);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cells); i++)
+        expect_int(vrt_table_add(&table, cells[i]), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_buf buf = { 0 };
+        expect_int(vrt_table_print(&table, cases[i].width, &buf), 0);
+        expect_str(buf.data, cases[i].text);
+        vrt_buf_done(&buf);
+    }
     vrt_table_done(&table);
 }
 
@@ -474,6 +509,7 @@ int main(int argc, char **argv)
         { "formats", test_formats },
         { "widths", test_widths },
         { "table", test_table },
+        { "narrow-table", test_narrow_table },
         { "progress-bar", test_progress_bar },
         { "progress-states", test_progress_states },
         { "progress-waiting", test_progress_waiting },
