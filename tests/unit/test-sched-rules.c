@@ -7,7 +7,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/sched.h"
+#include "daemon/sched-impl.h"
 
 #define N_DEVICES 4
 #define N_JOBS 7
@@ -454,12 +454,33 @@ static void disturb(struct world *w)
     }
 }
 
+/* What is kept of each level is what is there. */
+static void check_levels(const struct world *w)
+{
+    for (int i = 0; i < N_LEVELS; i++) {
+        const struct vrt_sched_level *level = &w->sched->levels[VRT_API_PRIORITY_MAX - i];
+        int64_t n_shards = 0;
+        bool is_busy = false;
+        for (size_t j = 0; j < N_JOBS; j++) {
+            const struct vrt_sched_job *job = &w->jobs[j].sched;
+            if (!w->jobs[j].is_listed || job->priority != i)
+                continue;
+            n_shards += job->n_ready > 0 ? VRT_MIN(job->n_left, job->n_window) : 0;
+            is_busy |= job->n_ready > 0 || job->is_held_up;
+        }
+        expect_int(level->n_shards, n_shards);
+        expect_int(vrt_sched_set_has(&w->sched->busy_levels,
+                                     (size_t)(level - w->sched->levels)), is_busy);
+    }
+}
+
 static void check(struct world *w)
 {
     struct vrt_sched_choice choice = { .job = NULL };
     struct verdict verdict = decide(w);
     bool found = vrt_sched_pick(w->sched, w->now_s, &choice);
 
+    check_levels(w);
     if (!is_crowded(w)) {
         if (found != (verdict.job != NULL))
             test_fail("%s is handed out", found ? "something" : "nothing");

@@ -11,7 +11,7 @@
 
 #define ALWAYS 1000
 #define N_DEVICES_MAX 3
-#define N_JOBS_MAX 3
+#define N_JOBS_MAX 12
 
 /* A device as a case describes it. */
 struct device {
@@ -304,6 +304,43 @@ static void test_jobs_before(void)
     }
 }
 
+/* Many jobs with one shard each: the slow device takes one as soon as they are more than the fast
+ * one does in that time, and it takes it from the one whose turn comes last. */
+static void test_many_small_jobs(void)
+{
+    static const struct device devices[2] = { { true, 2, 2, 0 }, { true, 0, 0, 1 } };
+    static const double shard_s[2] = { 1, 10 };
+    struct vrt_sched_choice choice;
+
+    for (int n_users = 1; n_users <= 3; n_users++) {
+        struct setting s;
+        set_up(&s, devices, 2);
+        for (int n = 1; n <= N_JOBS_MAX; n++) {
+            add_job(&s, &(struct vrt_sched_job){
+                .uid = (uid_t)(n % n_users), .n_ready = 1, .n_left = 1, .n_window = ALWAYS,
+            }, shard_s, 2);
+            bool found = vrt_sched_pick(s.sched, 0, &choice);
+            expect_int(found, n > 7);
+            /* The last user is number 0, and of his jobs the last that was added. */
+            expect_true(!found || (choice.device == 1 && choice.job->uid == 0 &&
+                                   choice.job >= &s.jobs[n - n_users]));
+        }
+        /* Gone, or of another priority, they count no more. */
+        for (int n = 0; n < 5; n++) {
+            s.jobs[n].n_ready = n % 2 ? 0 : 1;
+            s.jobs[n].priority = n % 2 ? 0 : -1;
+            vrt_sched_job_update(s.sched, &s.jobs[n]);
+        }
+        expect_true(vrt_sched_pick(s.sched, 0, &choice) && choice.job->priority == -1);
+        for (int n = 0; n < 5; n += 2) {
+            s.jobs[n].n_ready = 0;
+            vrt_sched_job_update(s.sched, &s.jobs[n]);
+        }
+        expect_true(!vrt_sched_pick(s.sched, 0, &choice));
+        tear_down(&s);
+    }
+}
+
 /* A device that hangs is waited for less and less, so that another takes the last shard. */
 static void test_late_device(void)
 {
@@ -483,6 +520,7 @@ int main(int argc, char **argv)
         { "coming-and-going", test_coming_and_going },
         { "device-choice", test_device_choice },
         { "jobs-before", test_jobs_before },
+        { "many-small-jobs", test_many_small_jobs },
         { "late-device", test_late_device },
         { "straggler", test_straggler },
         { "dropped", test_dropped },
