@@ -7,6 +7,7 @@ usage: test-units.py SYSTEMD_BUILD_FOLDER VRTD
 """
 import http.client
 import os
+import re
 import shutil
 import signal
 import socket
@@ -49,6 +50,21 @@ class Units(unittest.TestCase):
 
     def test_user_units(self):
         self.verify('vrtd-user.service', 'user/vrtd.socket', '--user')
+
+    def test_numbers_fit_the_daemon(self):
+        """What a unit grants is no less than what the daemon counts with."""
+        with open(os.path.join(SOURCE, '..', 'daemon', 'keep.c'), encoding='utf-8') as f:
+            kept = int(re.search(r'#define KEPT_MAX (\d+)', f.read()).group(1))
+        with open(os.path.join(SOURCE, '..', 'config', 'vrtd.conf.in'), encoding='utf-8') as f:
+            patience = int(re.search(r'^stop_timeout = (\d+)', f.read(), re.M).group(1))
+        for name in ('vrtd.service', 'vrtd-user.service'):
+            with open(os.path.join(BUILD, name), encoding='utf-8') as f:
+                unit = dict(l.strip().split('=', 1) for l in f if '=' in l and l[0] != '#')
+            self.assertEqual(int(unit['FileDescriptorStoreMax']), kept)
+            self.assertGreater(int(unit['LimitNOFILE']), 2 * kept)
+            self.assertGreater(int(unit['TimeoutStopSec']), patience)
+            self.assertGreater(int(unit['WatchdogSec']), 0)
+            self.assertIn('-HUP $MAINPID', unit['ExecReload'])
 
     def test_unknown_key_is_found(self):
         """The check above would notice: verify alone passes what it doesn't know."""
