@@ -151,6 +151,7 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
     pipeline->surveying &= ~(UINT64_C(1) << d);
     if (task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, d, &task->survey);
+        vrt_pool_note_survey(pipeline->pool, d, &task->survey);
     } else {
         pipeline->survey_error = (struct vrt_error){ .id = "device.failed" };
         /* The thread of an abandoned task may still be writing to it. */
@@ -184,6 +185,13 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
                sizeof(task->survey.fidelity_db));
         memcpy(task->survey.flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
                sizeof(task->survey.flops_per_s));
+        /* A job that is about to run is measured by what there is now, not a minute ago. */
+        if (!pipeline->admission.has_recipe && !pipeline->wants_speed &&
+            vrt_pool_recall_survey(pipeline->pool, d, &task->survey)) {
+            accept(pipeline, d, &task->survey);
+            vrt_worker_task_free(task);
+            return;
+        }
         r = vrt_pool_submit(pipeline->pool, d, task, surveyed, pipeline);
     }
     if (!r) {

@@ -9,6 +9,8 @@
 
 /* Networks, each on a class of devices, whose measurements are remembered. */
 #define VRT_POOL_MEASURED_MAX 64
+#define VRT_POOL_SURVEYS_MAX 64
+#define VRT_POOL_QUESTION_BYTES 400
 
 struct vrt_pool_device {
     struct vrt_pool *pool;
@@ -43,6 +45,13 @@ struct vrt_pool_measured {
     double kept_flops_per_s[VRT_DTYPE_COUNT];       /* as the store has it */
 };
 
+/* What a device answered to a question, see pool-surveys.c. */
+struct vrt_pool_survey {
+    char question[VRT_POOL_QUESTION_BYTES];
+    struct vrt_survey answer;           /* without its work */
+    int64_t noted_ns;
+};
+
 struct vrt_pool {
     struct vrt_pool_params params;
     struct vrt_shared_registry *registry;
@@ -56,6 +65,8 @@ struct vrt_pool {
     uint64_t n_tellings;
     struct vrt_pool_measured measured[VRT_POOL_MEASURED_MAX];     /* a ring */
     size_t n_measured;                  /* ever begun */
+    struct vrt_pool_survey surveys[VRT_POOL_SURVEYS_MAX];         /* likewise */
+    size_t n_surveys;
     bool is_dispatching, dispatch_again;
 
     bool is_stopping;
