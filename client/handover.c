@@ -62,6 +62,7 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
     char path[64];
 
     vrt_job_files_request_init(&q);
+    q.overwrite = h->overwrite;
     for (int i = 0; i < PART_COUNT; i++) {
         if (files[i].fd < 0)
             continue;

@@ -286,3 +286,41 @@ int vrt_job_record_request(const struct vrt_job *job, struct vrt_job_request *re
         *ret_request = request;
     return vrt_fold(r);
 }
+
+/* Only a descriptor is a file; what is told of it comes along. */
+static void give_file(const struct vrt_file_ref *given, struct vrt_file_ref *file)
+{
+    if (given->fd != VRT_UNKNOWN)
+        *file = *given;
+}
+
+int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request *files,
+                        struct vrt_error *error)
+{
+    struct vrt_job_info *info = &job->info;
+    struct vrt_job_request request;
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    int r = vrt_job_record_request(job, &request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    give_file(&files->input, &request.input);
+    give_file(&files->output, &request.output);
+    give_file(&files->model, &request.model);
+    request.overwrite |= files->overwrite;
+    r = vrt_fields_print(vrt_job_request_fields, &request, &text);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "noting the files");
+    free(job->request);
+    job->request = vrt_buf_steal(&text);
+    snprintf(info->input_name, sizeof(info->input_name), "%s", request.input.name);
+    snprintf(info->output_name, sizeof(info->output_name), "%s", request.output.name);
+    snprintf(info->input_path, sizeof(info->input_path), "%s", request.input.path);
+    snprintf(info->output_path, sizeof(info->output_path), "%s", request.output.path);
+    snprintf(info->model_path, sizeof(info->model_path), "%s", request.model.path);
+    if (files->model.fd != VRT_UNKNOWN)
+        snprintf(info->model.name, sizeof(info->model.name), "%s", request.model.name);
+    job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    vrt_job_touch(job);
+    return 0;
+}

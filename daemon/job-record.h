@@ -51,6 +51,14 @@ void vrt_job_texts_done(struct vrt_job_texts *texts);
 int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job **ret_job,
                         struct vrt_error *error) VRT_MUST_CHECK;
 
+/*
+ * What was given again takes the place of what the request says: names, paths and descriptors, and
+ * that the output may be overwritten. The texts of files that were not given stay.
+ * Return: 0; -EINVAL, -ENOMEM with `error`, and nothing has changed.
+ */
+int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request *files,
+                        struct vrt_error *error) VRT_MUST_CHECK;
+
 /* The request as it was made. Return: 0; -EINVAL, -ENOMEM with `error`. */
 int vrt_job_record_request(const struct vrt_job *job, struct vrt_job_request *ret_request,
                            struct vrt_error *error) VRT_MUST_CHECK;

@@ -68,6 +68,17 @@ static int check_files(const struct vrt_job *job, const struct vrt_queue_handove
     return 0;
 }
 
+/* An output that may be written to is known again when what is in it is ours. */
+static void note_output(struct vrt_job *job, bool overwrite)
+{
+    struct stat output;
+
+    if (fstat(job->fds[VRT_JOB_OUTPUT], &output) < 0 || (output.st_size > 0 && !overwrite))
+        return;
+    job->work->output_dev = (uint64_t)output.st_dev;
+    job->work->output_ino = (uint64_t)output.st_ino;
+}
+
 /* Takes the files that were handed over in the place of those there are. */
 static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *handover,
                          struct vrt_error *error)
@@ -81,8 +92,13 @@ static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *h
             [VRT_JOB_MODEL] = &handover->request->model,
         }, handover->files, error);
     if (r == 0 && handover)
-        vrt_queue_keep_files(job);
-    return vrt_fold(r);
+        r = vrt_job_record_give(job, handover->request, error);
+    if (r < 0 || !handover)
+        return vrt_fold(r);
+    if (job->work && handover->request->output.fd != VRT_UNKNOWN)
+        note_output(job, handover->request->overwrite);
+    vrt_queue_keep_files(job);
+    return 0;
 }
 
 /* The job waits in the queue as if it had never been away. */

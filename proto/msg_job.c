@@ -115,6 +115,7 @@ const struct vrt_field vrt_job_files_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, 0, output_fields),
     VRT_FIELD_OBJECT(T, output, 0, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, output_fields),
+    VRT_FIELD_BOOL(T, overwrite, 0),
     VRT_FIELDS_END,
 };
 #undef T

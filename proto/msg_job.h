@@ -87,6 +87,7 @@ struct vrt_job_request {
  */
 struct vrt_job_files_request {
     struct vrt_file_ref input, output, model;
+    bool overwrite;                         /* an output that isn't empty is replaced at the end */
 };
 
 /* PATCH /v1/jobs/{id}. */

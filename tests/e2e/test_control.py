@@ -153,7 +153,13 @@ class Control(unittest.TestCase):
                            status=1)
         self.assertIn('writes a .mp4 file', done.stderr)
         self.assertFalse(os.path.exists(self.path('b.mkv')))
-        self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'))
+        with open(self.path('b.mp4'), 'w', encoding='utf-8') as f:
+            f.write('of no use any more')
+        self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'), status=1)
+        self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'),
+                    '--overwrite')
+        self.restart()          # where they are now is known from now on
+        self.vrtctl('resume', '--overwrite', job)
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('b.mp4')), self.undisturbed('moved'))
 

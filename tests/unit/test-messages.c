@@ -200,12 +200,15 @@ static void test_files_request(void)
         expect_int(q.output.fd, VRT_UNKNOWN);
         expect_int(q.model.fd, VRT_UNKNOWN);
         expect_str(q.input.path, "");
+        expect_true(!q.overwrite);
     }
     vrt_buf_done(&printed);
     static const char both[] = "{\"input\":{\"name\":\"a.mp4\",\"path\":\"/v/a.mp4\"},"
-                               "\"output\":{\"fd\":0,\"name\":\"b.mp4\",\"path\":null}}";
+                               "\"output\":{\"fd\":0,\"name\":\"b.mp4\",\"path\":null},"
+                               "\"overwrite\":true}";
     expect_int(vrt_job_files_request_parse(both, sizeof(both) - 1, &q, &error), 0);
     expect_str(q.input.path, "/v/a.mp4");
+    expect_true(q.overwrite);
     expect_int(q.output.fd, 0);
     expect_str(q.output.name, "b.mp4");
 }

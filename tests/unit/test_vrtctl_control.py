@@ -107,8 +107,8 @@ class Revive(Case):
             self.assertEqual((self.posted.method, self.posted.path, self.posted.files),
                              ('POST', '/v1/jobs/7/resume', []))
             self.assertEqual(self.posted.json(), {
-                part: {'fd': None, 'name': '', 'path': None} for part in
-                ('input', 'output', 'model')})
+                **{part: {'fd': None, 'name': '', 'path': None} for part in
+                   ('input', 'output', 'model')}, 'overwrite': False})
 
     def test_needs_input(self):
         self.lost(model_path=self.path('x4.pth'))
@@ -119,7 +119,8 @@ class Revive(Case):
             'input': {'fd': 0, 'name': 'video.mp4', 'path': self.path('video.mp4')},
             'output': {'fd': 1, 'name': 'video.restored.mp4',
                        'path': self.path('video.restored.mp4')},
-            'model': {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')}})
+            'model': {'fd': 2, 'name': 'x4.pth', 'path': self.path('x4.pth')},
+            'overwrite': False})
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
 
     def test_moved(self):
@@ -130,7 +131,8 @@ class Revive(Case):
         self.assertIsNone(self.posted)
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.run_it('resume', 7, 'moved.mp4', '-o', 'else.mp4', '--model', 'x4.pth')
-        self.assertEqual([part['path'] for part in self.posted.json().values()],
+        self.assertEqual([self.posted.json()[part]['path']
+                          for part in ('input', 'output', 'model')],
                          [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
         self.complaint('resume', 7, 'gone.mp4', status=1, says='gone.mp4: No such file')
         self.lost(model_path='/nowhere/x4.pth')
@@ -154,6 +156,7 @@ class Revive(Case):
                     self.complaint('resume', 7, status=1, says='holds something by now; replace '
                                    'it with --overwrite')
                     self.run_it('resume', 7, '--overwrite')
+                    self.assertTrue(self.posted.json()['overwrite'])
                 with open(path, encoding='utf-8') as f:
                     self.assertEqual(f.read(), text)
 
