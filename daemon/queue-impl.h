@@ -100,6 +100,9 @@ void vrt_queue_check_stopped(struct vrt_queue *queue);
 /* Looks after what waits for time to go by; `house` calls it. */
 void vrt_queue_on_house(uv_timer_t *timer);
 
+/* Something waits for time to go by from now on. */
+void vrt_queue_look_soon(struct vrt_queue *queue);
+
 /* Lets no more held pipelines stay than may run: each holds frames in memory. */
 void vrt_queue_limit_held(struct vrt_queue *queue);
 

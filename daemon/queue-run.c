@@ -56,6 +56,7 @@ static void wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
     vrt_log_warning("job %" PRId64 " waits for room: %s", job->info.id, error->message);
     vrt_queue_tell(queue, job);
     vrt_queue_save(queue, job, NULL);
+    vrt_queue_look_soon(queue);
 }
 
 /* It was ended in good order, and is to be gone on with. */

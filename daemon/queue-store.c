@@ -122,6 +122,8 @@ static void on_saved(void *ctx, int r)
         vrt_log_warning("job %" PRId64 " could not be stored: %s, trying again later",
                         job->info.id, strerror(-r));
     job->unsaved = r < 0;
+    if (r < 0)
+        vrt_queue_look_soon(saving->queue);
     if (r == 0 && (state == VRT_JOB_DONE || state == VRT_JOB_CANCELLED) && !job->is_swept) {
         job->is_swept = true;
         remove_files(saving->queue, job->info.id);

@@ -225,12 +225,13 @@ void vrt_queue_limit_held(struct vrt_queue *queue)
 
 int64_t vrt_queue_room_bytes(const struct vrt_queue *queue, const struct vrt_job *job)
 {
-    int64_t room = vrt_spool_room_bytes(queue->params.spool_fd);
-    int64_t output = job->fds[VRT_JOB_OUTPUT] < 0 ? INT64_MAX :
-                     vrt_spool_room_bytes(job->fds[VRT_JOB_OUTPUT]);
+    int spool_fd = queue->params.spool_fd, output_fd = job->fds[VRT_JOB_OUTPUT];
+    const char *id = job->info.has_error ? job->info.error.id : "";
 
-    return job->info.has_error && strcmp(job->info.error.id, VRT_E(OUTPUT_FULL)) == 0 ? output :
-           room;
+    if (strcmp(id, VRT_E(OUTPUT_FULL)) == 0)
+        return output_fd < 0 ? INT64_MAX : vrt_spool_room_bytes(output_fd);
+    return strcmp(id, VRT_E(STORE_FULL)) == 0 ? vrt_spool_room_above_bytes(spool_fd) :
+           vrt_spool_room_bytes(spool_fd);
 }
 
 /* Whether so much more is free now that the job should try again. */
@@ -262,6 +263,16 @@ static bool try_full(struct vrt_queue *queue)
         vrt_queue_tell(queue, job);
     }
     return any;
+}
+
+void vrt_queue_look_soon(struct vrt_queue *queue)
+{
+    uv_timer_t *timer = &queue->house;
+
+    if (queue->stopping ||
+        (uv_is_active((uv_handle_t *)timer) && uv_timer_get_due_in(timer) <= HOUSE_SOON_MS))
+        return;
+    uv_timer_start(timer, vrt_queue_on_house, HOUSE_SOON_MS, 0);
 }
 
 void vrt_queue_on_house(uv_timer_t *timer)

@@ -133,3 +133,10 @@ int64_t vrt_spool_room_bytes(int fd)
         return INT64_MAX;
     return (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
 }
+
+int64_t vrt_spool_room_above_bytes(int spool_fd)
+{
+    VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? INT64_MAX : vrt_spool_room_bytes(fd);
+}

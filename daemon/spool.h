@@ -31,3 +31,6 @@ int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), 
 
 /* Bytes that are free for vrtd on the disk that `fd` is on; INT64_MAX where nobody can tell. */
 int64_t vrt_spool_room_bytes(int fd);
+
+/* The same of the folder that the spool folder lies in: it may be on another disk. */
+int64_t vrt_spool_room_above_bytes(int spool_fd);
