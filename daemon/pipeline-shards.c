@@ -174,9 +174,12 @@ static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct v
 {
     struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
     struct vrt_part *part = &pipeline->parts[d];
+    size_t n_infos;
 
     if (!task)
         return NULL;
+    vrt_log_debug("job %s: shard %" PRId64 " goes to %s", pipeline->job_id, shard->index,
+                  vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
     task->work = vrt_work_ref(pipeline->work);
     task->dtype = part->dtype;
     vrt_shard_frames_copy(&shard->frames, &task->frames);

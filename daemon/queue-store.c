@@ -190,6 +190,8 @@ static void on_segment_saved(void *ctx, int r)
 
     /* Only what continues those before it: behind one that failed there is a gap. */
     if (r == 0 && saving->segment.number == (int64_t)job->n_segments) {
+        vrt_log_debug("job %" PRId64 ": segment %" PRId64 " is stored, up to shard %" PRId64,
+                      job->info.id, saving->segment.number, saving->segment.next_shard);
         take_segment(job, &saving->segment);
         job->untold = true;
         if (vrt_queue_run_is_going(job))
