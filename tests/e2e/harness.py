@@ -45,9 +45,11 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Daemon:
-    """A running vrtd. Ended by stop(), which returns its exit status."""
+    """A running vrtd. Ended by stop(), which returns its exit status. Without `wait` it may not
+    have begun to serve yet: await_ready() waits for that."""
 
-    def __init__(self, folder, config=None, arguments=(), fault=FAULT, prefix=(), **options):
+    def __init__(self, folder, config=None, arguments=(), fault=FAULT, prefix=(), wait=True,
+                 **options):
         self.folder = folder
         self.socket = os.path.join(folder, 'vrtd.sock')
         self.log_path = os.path.join(folder, 'vrtd.log')
@@ -68,6 +70,10 @@ class Daemon:
         self.process = subprocess.Popen([*prefix, *command, *arguments], stderr=self.log,
                                         stdout=self.log, stdin=subprocess.DEVNULL,
                                         **options)
+        if wait:
+            self.await_ready()
+
+    def await_ready(self):
         deadline = time.monotonic() + PATIENCE_S
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -88,10 +88,17 @@ class Manager:
                                          harness.PATIENCE_S):
                 raise AssertionError(f'kept are {sorted(self.store)}, not {sorted(names)}')
 
-    def start(self, folder, config=None, extra=(), **environment):
+    def settle(self):
+        """Waits until everything that was said before is heard."""
+        before = len(self.notices)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
+            s.sendto(b'SETTLED=1', self.path)
+        self.wait_for(lambda n: 'SETTLED' in n, before)
+
+    def start(self, folder, config=None, extra=(), wait=True, **environment):
         """A daemon with what is kept, and `extra` pairs of descriptor and name."""
         pairs = [(fd, name) for name, fd in self.store.items()] + list(extra)
         prefix = [sys.executable, '-c', EXEC, *(f'{fd}:{name}' for fd, name in pairs), '--']
-        return harness.Daemon(folder, config, prefix=prefix if pairs else (),
+        return harness.Daemon(folder, config, prefix=prefix if pairs else (), wait=wait,
                               pass_fds=[fd for fd, _ in pairs],
                               env=dict(os.environ, NOTIFY_SOCKET=self.path, **environment))
