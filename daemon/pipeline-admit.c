@@ -273,7 +273,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .frames_total = input->n_frames_estimate,
         .n_shards = -1,
         .n_tiles = (int64_t)pipeline->size.grid.x.n * pipeline->size.grid.y.n,
-        .output_bytes_estimate = -1,
+        .output_bytes_estimate = admission->output_bytes,
         .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
         .devices = pipeline->devices,
         .reproducible = true,

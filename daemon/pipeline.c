@@ -151,6 +151,7 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
             .output_name = pipeline->output_name,
         },
         .model_fd = pipeline->model_fd,
+        .spool_fd = pipeline->spool_fd,
         .model_name = pipeline->model_name,
         .codec = pipeline->codec,
         .preset = pipeline->preset,

@@ -14,6 +14,7 @@
 
 #include "engine/checkpoint.h"
 #include "frames/joiner.h"
+#include "workers/preflight.h"
 
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
@@ -158,6 +159,20 @@ static int choose_recipe(struct vrt_admission *admission, struct vrt_error *erro
     return vrt_fold(vrt_recipe_choose(&params, &admission->recipe, error));
 }
 
+/* How much room the result will take. One that goes on was warned of it before. */
+static void look_ahead(struct vrt_admission *admission)
+{
+    const struct vrt_preflight preflight = {
+        .encoder = &admission->encoder,
+        .n_frames = admission->input.n_frames_estimate,
+        .spool_fd = admission->has_recipe ? -1 : admission->spool_fd,
+        .output_fd = admission->has_recipe ? -1 : admission->files.output_fd,
+        .output_name = admission->files.output_name,
+    };
+
+    admission->output_bytes = vrt_preflight_run(&preflight, &admission->warnings);
+}
+
 int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
 {
     int r = vrt_files_note(&admission->files, error);
@@ -176,6 +191,8 @@ int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
         r = choose_encoder(admission, error);
     if (!r)
         r = vrt_encoder_try(&admission->encoder, error);
+    if (!r)
+        look_ahead(admission);
     if (!r)
         vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
     return vrt_fold(r);

@@ -23,6 +23,7 @@ struct vrt_admission {
     /* What is asked. The strings and descriptors outlive the admission. */
     struct vrt_files files;         /* its descriptors and names; the rest is found out */
     int model_fd;
+    int spool_fd;                   /* a folder on the disk of the working files; -1: none */
     const char *model_name;
     const char *codec, *preset;     /* NULL: the default */
     int quality;                    /* -1: the default */
@@ -47,6 +48,7 @@ struct vrt_admission {
     struct vrt_encoder_params encoder;
     struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
     struct vrt_fingerprint fingerprint;
+    int64_t output_bytes;           /* of the result, estimated; -1: unknown */
     struct vrt_warnings warnings;
 };
 

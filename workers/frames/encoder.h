@@ -66,6 +66,9 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
                             struct vrt_frame_format *ret_format, struct vrt_warnings *warnings,
                             struct vrt_error *error);
 
+/* Bytes that a frame takes on average, from experience: right within a factor of two or three. */
+double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params);
+
 /* Whether an encoder can be made with these. Return: 0; as vrt_encoder_new(). */
 int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
     VRT_MUST_CHECK;
