@@ -42,6 +42,13 @@ class Files(harness.Case):
         self.assertEqual(shown['state'], 'failed')
         self.assertIn(says, shown['error']['message'])
 
+    def reaches(self, job, state):
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.show(job)['state'] != state:
+            self.assertNotIn(self.show(job)['state'], ('done', 'failed'), self.daemon.log_text())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
     def test_input_that_is_written_to(self):
         job, source, target = self.begin('written')
         with open(source, 'ab') as f:
@@ -75,20 +82,26 @@ class Files(harness.Case):
         if subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=16k', 'tmpfs', disk],
                           capture_output=True).returncode:
             self.skipTest('no disk can be mounted here')
-        self.addCleanup(subprocess.run, ['umount', disk], check=True)
+        self.addCleanup(subprocess.run, ['umount', '--lazy', disk], check=True)
         source, target = clip(self.path('full.mp4'), frames=FRAMES), os.path.join(disk, 'out.mp4')
         with open(target, 'wb') as f:
             f.write(b'precious')
         job = self.submit(source, target, '--overwrite', '--quality', '1')
-        self.fails(job, 'is full')
+        self.reaches(job, 'disk_full')
+        self.assertIn('is full', self.show(job)['error']['message'])
         with open(target, 'rb') as f:
             self.assertEqual(f.read(), b'precious')
+        # It goes on by itself, and encodes nothing again.
+        subprocess.run(['mount', '-o', 'remount,size=32m', disk], check=True)
+        self.vrtctl('wait', job)
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), FRAMES)
 
     def test_output_over_the_limit_on_file_sizes(self):
-        source, target = clip(self.path('limit.mp4'), frames=FRAMES), self.path('limit.out.mp4')
+        source, target = clip(self.path('limit.mp4'), frames=FRAMES, size='320x180'), \
+            self.path('limit.out.mkv')
         resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
-                         (16384, resource.RLIM_INFINITY))
-        job = self.submit(source, target, '--quality', '1')
+                         (1 << 20, resource.RLIM_INFINITY))
+        job = self.submit(source, target, '--codec', 'ffv1')
         self.fails(job, 'limit on file sizes')
         resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
                          (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -114,7 +127,7 @@ class Files(harness.Case):
         other = clip(self.path('other.mp4'), '-pix_fmt', 'yuv444p', frames=FRAMES, size='322x182')
         job = self.submit(source, self.path('waiting.out.mp4'))
         shutil.copyfile(other, source)
-        self.fails(job, 'was changed after')
+        self.fails(job, 'is not the file that this job was submitted for')
         self.vrtctl('wait', first)
         devices = json.loads(self.vrtctl('devices', '--json').stdout.splitlines()[0])
         if not harness.FAULT:

@@ -26,7 +26,7 @@ class Plan(harness.Case):
         before = sorted(os.listdir(self.folder))
         plan = self.plan(source)
         self.assertEqual(sorted(os.listdir(self.folder)), before)
-        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], {'jobs': []})
+        self.assertEqual(self.daemon.request('GET', '/v1/jobs')[1], {'jobs': [], 'next': None})
         self.assertEqual(plan['frames_total'], 3)
         self.assertEqual(plan['shards'] * plan['recipe']['clip_frames'], 3)
         self.assertEqual((plan['video']['output_width'], plan['video']['output_height']),
@@ -200,7 +200,7 @@ class Profile(harness.Case):
         self.await_workspace(daemon, True)
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         _, said = long.communicate(timeout=harness.PATIENCE_S)
-        self.assertEqual(long.returncode, 1, said + daemon.log_text())
+        self.assertEqual(long.returncode, 3, said + daemon.log_text())
         self.assertIn('stopped before the profile', said)
 
 
