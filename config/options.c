@@ -71,9 +71,9 @@ const struct vrt_conf_option vrt_conf_options[] = {
     BYTES(access, spool_per_user, "0", LIVE),
     TEXT(access, media_roots, ""),
 
-    BOOL(remote, inputs, "off"),
-    BYTES(remote, max_input, "20G"),
-    BOOL(remote, models, "on"),
+    BOOL(remote, inputs, "off", LIVE),
+    BYTES(remote, max_input, "20G", LIVE),
+    BOOL(remote, models, "on", LIVE),
     TEXT(remote, catalogue, ""),
     BOOL(remote, webhooks, "off"),
     TEXT(remote, webhook_secret_file, ""),

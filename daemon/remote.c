@@ -166,6 +166,13 @@ static int check(const struct vrt_remote *remote, bool is_allowed, const char *w
                       is_allowed ? "" : option);
 }
 
+void vrt_remote_configure(struct vrt_remote *remote, const struct vrt_remote_params *params)
+{
+    remote->params.inputs = params->inputs;
+    remote->params.pulls = params->pulls;
+    remote->params.max_input_bytes = params->max_input_bytes;
+}
+
 int vrt_remote_check_input(const struct vrt_remote *remote, const char *url,
                            struct vrt_error *error)
 {

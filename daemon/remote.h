@@ -43,6 +43,10 @@ struct vrt_remote_params {
 int vrt_remote_new(const struct vrt_remote_params *params, struct vrt_remote **ret_remote,
                    struct vrt_error *error) VRT_MUST_CHECK;
 
+/* From now on that is allowed, and that much, which `params` says of inputs and models; the rest of
+ * it is as it was. What is being fetched goes on. */
+void vrt_remote_configure(struct vrt_remote *remote, const struct vrt_remote_params *params);
+
 /* Whether an input may be fetched from there. Return: 0; -EPERM, -EINVAL, see error. */
 int vrt_remote_check_input(const struct vrt_remote *remote, const char *url,
                            struct vrt_error *error);

@@ -153,11 +153,11 @@ static int start_models(struct server *server, struct vrt_error *error)
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "starting") : 0;
 }
 
-static int start_remote(struct server *server, struct vrt_error *error)
+static struct vrt_remote_params remote_params(struct server *server)
 {
     const struct vrt_conf *conf = &server->conf;
 
-    return vrt_fold(vrt_remote_new(&(struct vrt_remote_params){
+    return (struct vrt_remote_params){
         .loop = &server->loop,
         .models = server->models,
         .models_dir = server->params->models_dir,
@@ -169,7 +169,14 @@ static int start_remote(struct server *server, struct vrt_error *error)
         .webhooks = conf->remote.webhooks,
         .private_addresses = conf->remote.private_addresses,
         .max_input_bytes = conf->remote.max_input,
-    }, &server->api.remote, error));
+    };
+}
+
+static int start_remote(struct server *server, struct vrt_error *error)
+{
+    const struct vrt_remote_params params = remote_params(server);
+
+    return vrt_fold(vrt_remote_new(&params, &server->api.remote, error));
 }
 
 static int start_pool(struct server *server, struct vrt_error *error)
@@ -278,6 +285,13 @@ static void configure_models(struct server *server)
         vrt_log_warning("the model of jobs that name none stays as it was: no memory");
 }
 
+static void configure_remote(struct server *server)
+{
+    const struct vrt_remote_params params = remote_params(server);
+
+    vrt_remote_configure(server->api.remote, &params);
+}
+
 static void configure_queue(struct server *server)
 {
     const struct vrt_queue_params params = queue_params(server);
@@ -293,8 +307,8 @@ static void configure_api(struct server *server)
 static void on_configured(void *ctx)
 {
     static void (*const configure_steps[])(struct server *server) = {
-        configure_log, configure_quota, configure_access, configure_models, configure_queue,
-        configure_api,
+        configure_log, configure_quota, configure_access, configure_models, configure_remote,
+        configure_queue, configure_api,
     };
     struct server *server = ctx;
 

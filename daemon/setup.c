@@ -9,8 +9,10 @@
 #include "backend/fault.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/media.h"
 #include "daemon/models.h"
 #include "daemon/paths.h"
+#include "frames/encoder.h"
 
 int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
                    char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error)
@@ -111,6 +113,30 @@ static int check_wall_clock(const struct vrt_setup *setup, const struct vrt_conf
                       vrt_printable(text, shown, sizeof(shown)));
 }
 
+static int check_preset(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    char shown[64];
+
+    (void)setup;
+    if (vrt_encoder_has_preset(conf->jobs.preset))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[jobs] preset: there is no %s: "
+                      "they go from ultrafast over medium to veryslow and placebo",
+                      vrt_printable(conf->jobs.preset, shown, sizeof(shown)));
+}
+
+static int check_media_roots(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                             struct vrt_error *error)
+{
+    struct vrt_media *media = NULL;
+
+    (void)setup;
+    int r = vrt_media_new(conf->access.media_roots, &media, error);
+    vrt_media_free(media);
+    return vrt_fold(r);
+}
+
 /* It is read, not only looked for: the first job would be a bad moment to learn of a bad file. */
 static int check_model(const struct vrt_setup *setup, const struct vrt_conf *conf,
                        struct vrt_error *error)
@@ -142,7 +168,7 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
 {
     static int (*const checks[])(const struct vrt_setup *setup, const struct vrt_conf *conf,
                                  struct vrt_error *error) = {
-        check_fault, check_wall_clock, check_model,
+        check_fault, check_wall_clock, check_preset, check_media_roots, check_model,
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(checks); i++) {

@@ -88,6 +88,8 @@ class Server(unittest.TestCase):
         for text, says in [
                 ('[jobs]\ncodec = ffv1\nmax_running = 0\n', 'vrtd.conf:3: max_running: "0"'),
                 ('[jobs]\ncodec = ffv1\n[devices]\nfault = nonsense\n', 'fault schedule'),
+                ('[jobs]\ncodec = ffv1\npreset = swift\n', '[jobs] preset: there is no swift'),
+                ('[jobs]\ncodec = ffv1\n[access]\nmedia_roots = /no/where\n', '/no/where'),
                 ('[jobs]\ncodec = ffv1\nmodel = nosuch\n', '[jobs] model: there is no nosuch in ')]:
             log = self.reload(daemon, text, 'stays as it was')
             self.assertIn(says, log)

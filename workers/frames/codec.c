@@ -100,7 +100,7 @@ const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec)
     return &traits[codec];
 }
 
-bool vrt_codec_has_preset(const char *preset)
+bool vrt_encoder_has_preset(const char *preset)
 {
     for (size_t i = 0; i < VRT_ARRAY_SIZE(presets); i++)
         if (strcmp(presets[i], preset) == 0)

@@ -30,6 +30,3 @@ const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec);
  * or AV_PIX_FMT_BGR0 where it has no planar one of that depth. AV_PIX_FMT_NONE: it takes none.
  */
 enum AVPixelFormat vrt_codec_pixfmt(enum vrt_codec codec, const struct vrt_frame_format *format);
-
-/* Whether `preset` is one of the names that libx264 and libx265 share. */
-bool vrt_codec_has_preset(const char *preset);

@@ -54,7 +54,7 @@ static int check_params(const struct vrt_encoder_params *params, struct vrt_erro
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
                           "a quality of %d is out of range: it goes from 0 (best) to %d",
                           params->quality, MAX_QUALITY);
-    if (params->preset && !vrt_codec_has_preset(params->preset))
+    if (params->preset && !vrt_encoder_has_preset(params->preset))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");

@@ -12,6 +12,7 @@
  * output.write, encode.failed, out_of_memory.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -55,6 +56,9 @@ int vrt_codec_from_name(const char *name, enum vrt_codec *ret_codec, struct vrt_
 
 /* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
+
+/* Whether `preset` is one of the names that libx264 and libx265 share. Thread: any. */
+bool vrt_encoder_has_preset(const char *preset);
 
 /*
  * The format that restored frames must have for the encoder: the input's depth, chroma, matrix and
