@@ -6,7 +6,6 @@
  * so nothing is lost but the steps between. A daemon that goes away is waited for, as long as for
  * any answer: jobs outlast it, and so does who follows them.
  *
- * On a terminal the block of bars is drawn at most five times a second, however many events come.
  * SIGINT sets a flag that is looked at between events; the jobs themselves don't notice.
  */
 
@@ -16,47 +15,16 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "client/cli.h"
 #include "client/conn.h"
-#include "client/progress.h"
-#include "client/screen.h"
-#include "msg_device.h"
+#include "client/watch-impl.h"
 
-#define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)
-#define LINE_PERIOD_NS (5 * VRT_NS_PER_S)
 #define POLL_MS 200
 #define BARREN_STREAMS_MAX 3    /* that end in a row without an event, until we give up */
-#define NAMED_MAX 20            /* jobs in one sentence */
 #define RETURN_POLL_MS 500      /* between looks whether a daemon is back */
-
-/* One job that is followed. */
-struct followed {
-    struct vrt_job_info job;
-    bool over;
-    bool asked;                 /* for its files, in this state */
-    int said_state;             /* of its last line, where lines follow each other */
-    int64_t said_ns;
-};
-
-struct watch {
-    struct vrt_cli *cli;
-    const struct vrt_watch_params *params;
-    struct vrt_screen screen;
-    struct followed *jobs;
-    size_t n_jobs, capacity;
-    int64_t drawn_ns;
-    bool changed;               /* since it was drawn */
-    bool was_there;             /* the daemon answered once: if it goes, it may come back */
-    int64_t gone_ns;            /* since when it doesn't answer; 0: it does */
-    int exit;
-    struct vrt_error error;
-};
 
 /* A signal has no other way to its reader. */
 static volatile sig_atomic_t interrupted;
@@ -67,14 +35,14 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-static void watch_done(struct watch *w)
+static void watch_done(struct vrt_watch *w)
 {
     for (size_t i = 0; i < w->n_jobs; i++)
         vrt_job_info_done(&w->jobs[i].job);
     free(w->jobs);
 }
 
-static struct followed *find(struct watch *w, long long id)
+static struct vrt_watched *find(struct vrt_watch *w, long long id)
 {
     for (size_t i = 0; i < w->n_jobs; i++)
         if (w->jobs[i].job.id == id)
@@ -83,25 +51,25 @@ static struct followed *find(struct watch *w, long long id)
 }
 
 /* Return: NULL: no memory. */
-static struct followed *add(struct watch *w, long long id)
+static struct vrt_watched *add(struct vrt_watch *w, long long id)
 {
     if (w->n_jobs == w->capacity) {
         size_t capacity = w->capacity ? w->capacity * 2 : 16;
-        struct followed *jobs = reallocarray(w->jobs, capacity, sizeof(*jobs));
+        struct vrt_watched *jobs = reallocarray(w->jobs, capacity, sizeof(*jobs));
         if (!jobs)
             return NULL;
         w->jobs = jobs;
         w->capacity = capacity;
     }
-    struct followed *f = &w->jobs[w->n_jobs++];
-    *f = (struct followed){ .said_state = VRT_UNKNOWN };
+    struct vrt_watched *f = &w->jobs[w->n_jobs++];
+    *f = (struct vrt_watched){ .said_state = VRT_UNKNOWN };
     vrt_job_info_init(&f->job);
     f->job.id = id;
     f->job.state = VRT_UNKNOWN;
     return f;
 }
 
-static bool all_over(const struct watch *w)
+static bool all_over(const struct vrt_watch *w)
 {
     for (size_t i = 0; i < w->n_jobs; i++)
         if (!w->jobs[i].over)
@@ -109,106 +77,8 @@ static bool all_over(const struct watch *w)
     return w->params->n_ids > 0;
 }
 
-/* The block of lines: jobs at work first, then those that wait, as many as fit. */
-static int print_block(const struct watch *w, struct vrt_buf *buf)
-{
-    struct vrt_progress_style style = { .utf8 = w->screen.utf8 };
-    int rows, n = 0, n_more = 0, r = 0;
-
-    vrt_screen_size(&style.width, &rows);
-    for (size_t i = 0; i < w->n_jobs; i++)
-        if (!w->jobs[i].over)
-            style.name_width = VRT_MAX(style.name_width,
-                                       vrt_progress_name_width(&w->jobs[i].job));
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < w->n_jobs && r == 0; i++) {
-            const struct vrt_job_info *job = &w->jobs[i].job;
-            bool waits = job->state != VRT_JOB_RUNNING && job->state != VRT_JOB_FINISHING;
-            if (w->jobs[i].over || job->state == VRT_UNKNOWN || waits != (pass == 1))
-                continue;
-            if (n >= rows - 2) {
-                n_more++;
-                continue;
-            }
-            r = vrt_progress_bar(job, &style, buf);
-            r = r < 0 ? r : vrt_buf_append(buf, "\n", 1);
-            n++;
-        }
-    }
-    if (r == 0 && n_more)
-        r = vrt_buf_printf(buf, "and %d more\n", n_more);
-    if (r == 0 && n == 0)
-        r = vrt_buf_printf(buf, "no job is waiting or running\n");
-    return r;
-}
-
-static void draw(struct watch *w)
-{
-    struct vrt_buf buf = { 0 };
-    int64_t now_ns = vrt_clock_now_ns();
-
-    bool shown = w->screen.terminal && !w->params->quiet && !w->cli->args.json;
-    if (!shown || !w->changed || now_ns - w->drawn_ns < DRAW_PERIOD_NS)
-        return;
-    w->changed = false;
-    w->drawn_ns = now_ns;
-    if (print_block(w, &buf) == 0)
-        vrt_screen_draw(&w->screen, buf.data);
-    vrt_buf_done(&buf);
-}
-
-/* Where lines follow each other: one when the state changes, else every few seconds. */
-static void say_progress(struct watch *w, struct followed *f)
-{
-    struct vrt_buf buf = { 0 };
-    int64_t now_ns = vrt_clock_now_ns();
-
-    if (w->screen.terminal ||
-        (f->job.state == f->said_state && now_ns - f->said_ns < LINE_PERIOD_NS))
-        return;
-    f->said_state = f->job.state;
-    f->said_ns = now_ns;
-    if (vrt_progress_line(&f->job, &buf) == 0) {
-        puts(buf.data);
-        fflush(stdout);
-    }
-    vrt_buf_done(&buf);
-}
-
-static void say_failure(const struct vrt_job_info *job, const char *sentence)
-{
-    char name[VRT_API_NAME_BYTES];
-    struct vrt_error error = { 0 };
-
-    vrt_progress_name(job, name, sizeof(name));
-    vrt_refuse(&error, -EINVAL, "job", "%s", sentence);
-    vrt_cli_complain(name, &error);
-}
-
-/* How a job ended. */
-static void say_result(struct watch *w, const struct vrt_job_info *job)
-{
-    struct vrt_buf buf = { 0 };
-    char text[VRT_API_TEXT_BYTES];
-
-    vrt_screen_clear(&w->screen);
-    if (job->state == VRT_JOB_DONE) {
-        if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
-            puts(buf.data);
-        fflush(stdout);
-        vrt_cli_warn(job->input_name, job->warnings, job->n_warnings);
-    } else if (job->state == VRT_JOB_FAILED) {
-        say_failure(job, job->has_error && job->error.message[0]
-                             ? vrt_printable(job->error.message, text, sizeof(text))
-                             : "the job failed, and the daemon doesn't say why");
-    } else {
-        say_failure(job, "the job was cancelled");
-    }
-    vrt_buf_done(&buf);
-}
-
 /* A job is over: asks for all that is known of it. Return: 0; VRT_CONN_E_*; -errno. */
-static int take_end(struct watch *w, struct followed *f)
+static int take_end(struct vrt_watch *w, struct vrt_watched *f)
 {
     struct vrt_job_info job;
     json_t *json = NULL;
@@ -233,7 +103,7 @@ static int take_end(struct watch *w, struct followed *f)
         vrt_cli_print_json(json);
     }
     json_decref(json);
-    say_result(w, &f->job);
+    vrt_watch_say_result(w, &f->job);
     if (w->params->on_end)
         w->params->on_end(w->params->context, &f->job);
     if (f->job.state != VRT_JOB_DONE)
@@ -242,24 +112,8 @@ static int take_end(struct watch *w, struct followed *f)
     return 0;
 }
 
-static bool needs_somebody(int state)
-{
-    return state == VRT_JOB_PAUSED || state == VRT_JOB_NEEDS_INPUT || state == VRT_JOB_DISK_FULL;
-}
-
-/* Who only waits for the end must hear that it will not come by itself. */
-static void say_stalled(struct followed *f)
-{
-    char text[VRT_API_TEXT_BYTES];
-    int before = f->said_state;
-
-    f->said_state = f->job.state;
-    if (needs_somebody(f->job.state) && f->job.state != before)
-        say_failure(&f->job, vrt_progress_state(&f->job, text, sizeof(text)));
-}
-
 /* Gives a job its files again, if they are at hand: once each time that it needs them. */
-static bool gives_files(struct watch *w, struct followed *f)
+static bool gives_files(struct vrt_watch *w, struct vrt_watched *f)
 {
     bool needed = f->job.state == VRT_JOB_NEEDS_INPUT && w->params->on_needs_input;
 
@@ -273,13 +127,13 @@ static bool gives_files(struct watch *w, struct followed *f)
 }
 
 /* A job as the daemon tells it, in either form. */
-static int take_job(struct watch *w, const json_t *json)
+static int take_job(struct vrt_watch *w, const json_t *json)
 {
     struct vrt_job_info job;
 
     if (vrt_job_info_decode(json, &job, &w->error) < 0)
         return VRT_CONN_E_BROKEN;
-    struct followed *f = find(w, job.id);
+    struct vrt_watched *f = find(w, job.id);
     bool final = vrt_job_state_is_final(job.state);
     if (!f && !w->params->n_ids && job.id > 0 && !final)
         f = add(w, job.id);
@@ -294,36 +148,25 @@ static int take_job(struct watch *w, const json_t *json)
         return take_end(w, f);
     if (gives_files(w, f))
         return 0;
-    if (w->params->quiet)
-        say_stalled(f);
-    else if (w->cli->args.json)
-        vrt_cli_print_json(json);
-    else
-        say_progress(w, f);
+    vrt_watch_say_job(w, f, json);
     return 0;
 }
 
 /* Devices matter only to those who watch everything. */
-static int take_device(struct watch *w, const json_t *json)
+static int take_device(struct vrt_watch *w, const json_t *json)
 {
     struct vrt_device_report device;
-    char name[VRT_API_DEVICE_BYTES], reason[VRT_API_TEXT_BYTES];
 
     vrt_device_report_init(&device);
     if (vrt_fields_decode(vrt_device_fields, json, VRT_FIELDS_LENIENT, &device, &w->error) < 0)
         return VRT_CONN_E_BROKEN;
     bool bad = device.state == VRT_DEVICE_LOST || device.state == VRT_DEVICE_QUARANTINED;
-    if (w->params->n_ids || !bad)
-        return 0;
-    vrt_screen_clear(&w->screen);
-    fprintf(stderr, "device %s is %s%s%s\n", vrt_printable(device.name, name, sizeof(name)),
-            vrt_name_of(vrt_device_state_names, device.state), device.last_error[0] ? ": " : "",
-            vrt_printable(device.last_error, reason, sizeof(reason)));
-    w->changed = true;
+    if (w->params->n_ids == 0 && bad)
+        vrt_watch_say_device(w, &device);
     return 0;
 }
 
-static int take_event(struct watch *w, enum vrt_event_kind kind, const struct vrt_buf *data)
+static int take_event(struct vrt_watch *w, enum vrt_event_kind kind, const struct vrt_buf *data)
 {
     json_t *json = NULL;
 
@@ -339,7 +182,7 @@ static int take_event(struct watch *w, enum vrt_event_kind kind, const struct vr
  * Asks for the jobs that the stream would not begin with: those that are over. (The stream of a
  * single job begins with it in any case.)
  */
-static int catch_up(struct watch *w)
+static int catch_up(struct vrt_watch *w)
 {
     for (size_t i = 0; w->params->n_ids > 1 && i < w->n_jobs; i++) {
         json_t *json = NULL;
@@ -356,28 +199,17 @@ static int catch_up(struct watch *w)
     return 0;
 }
 
-/* Says something about the daemon itself above what is drawn. */
-static void say(struct watch *w, const char *sentence)
-{
-    struct vrt_error said = { 0 };
-
-    vrt_screen_clear(&w->screen);
-    vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
-    vrt_cli_complain(NULL, &said);
-    w->changed = true;
-}
-
 /* The daemon answers, perhaps again. */
-static void take_return(struct watch *w)
+static void take_return(struct vrt_watch *w)
 {
     if (w->gone_ns)
-        say(w, "vrtd is back");
+        vrt_watch_say(w, "vrtd is back");
     w->was_there = true;
     w->gone_ns = 0;
 }
 
 /* One stream, until it ends. Return: 0: it ended, or all is over; VRT_CONN_E_*; -errno. */
-static int follow_stream(struct watch *w, int *ret_n_events)
+static int follow_stream(struct vrt_watch *w, int *ret_n_events)
 {
     VRT_CLEANUP(vrt_stream_closep) struct vrt_stream *stream = NULL;
     struct vrt_buf data = { 0 };
@@ -391,7 +223,7 @@ static int follow_stream(struct watch *w, int *ret_n_events)
     if (r == 0)
         r = catch_up(w);
     while (r == 0 && !all_over(w) && !interrupted) {
-        draw(w);
+        vrt_watch_draw(w);
         got = vrt_stream_next(stream, POLL_MS, &kind, &data);
         if (got == VRT_STREAM_END)
             break;
@@ -406,7 +238,7 @@ static int follow_stream(struct watch *w, int *ret_n_events)
     return vrt_fold(r);
 }
 
-static int give_up(struct watch *w)
+static int give_up(struct vrt_watch *w)
 {
     return vrt_refuse(&w->error, VRT_CONN_E_UNREACHABLE, "client.unreachable",
                       "vrtd at %s closes its stream of events at once",
@@ -417,7 +249,7 @@ static int give_up(struct watch *w)
  * The daemon is gone, as `r` and the error say: waits a little, until it was gone for too long.
  * Return: 0: it is to be tried again; r.
  */
-static int wait_for_return(struct watch *w, int r)
+static int wait_for_return(struct vrt_watch *w, int r)
 {
     const struct timespec pause = { .tv_nsec = RETURN_POLL_MS * VRT_NS_PER_MS };
     int64_t now_ns = vrt_clock_now_ns();
@@ -425,7 +257,7 @@ static int wait_for_return(struct watch *w, int r)
     if (r != VRT_CONN_E_UNREACHABLE || !w->was_there)
         return r;
     if (!w->gone_ns) {
-        say(w, "vrtd went away; its jobs go on when it is back, and are followed then");
+        vrt_watch_say(w, "vrtd went away; its jobs go on when it is back, and are followed then");
         w->gone_ns = now_ns;
     }
     if (now_ns - w->gone_ns > w->cli->args.timeout_s * VRT_NS_PER_S)
@@ -436,7 +268,7 @@ static int wait_for_return(struct watch *w, int r)
 }
 
 /* Until all is over, or the user has enough. Return: 0; VRT_CONN_E_*; -errno. */
-static int follow(struct watch *w)
+static int follow(struct vrt_watch *w)
 {
     int n_barren = 0, r = 0;
 
@@ -452,27 +284,9 @@ static int follow(struct watch *w)
     return interrupted && !all_over(w) ? VRT_CONN_E_INTERRUPTED : r;
 }
 
-/* Ctrl-C ends only this program: says what of. */
-static void say_detached(const struct watch *w)
-{
-    size_t n = 0, n_named = 0;
-
-    for (size_t i = 0; i < w->n_jobs; i++)
-        n += !w->jobs[i].over;
-    fprintf(stderr, "vrtctl: %s on in vrtd; to cancel: vrtctl cancel",
-            n == 1 ? "the job goes" : "the jobs go");
-    for (size_t i = 0; i < w->n_jobs && n_named < NAMED_MAX; i++) {
-        if (w->jobs[i].over)
-            continue;
-        fprintf(stderr, " %" PRId64, w->jobs[i].job.id);
-        n_named++;
-    }
-    fputs(n > n_named ? " ...\n" : "\n", stderr);
-}
-
 int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
 {
-    struct watch w = { .cli = cli, .params = params, .changed = params->n_ids == 0 };
+    struct vrt_watch w = { .cli = cli, .params = params, .changed = params->n_ids == 0 };
     const struct sigaction action = { .sa_handler = on_signal };
     struct sigaction before;
     int r = 0;
@@ -489,7 +303,7 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
     sigaction(SIGINT, &before, NULL);
     if (r == VRT_CONN_E_INTERRUPTED) {
         if (params->say_how_to_cancel)
-            say_detached(&w);
+            vrt_watch_say_detached(&w);
         w.exit = VRT_EXIT_INTERRUPTED;
     } else if (r) {
         w.exit = vrt_cli_fail(NULL, r, &w.error);
