@@ -52,7 +52,7 @@ struct vrt_args {
     int64_t timeout_s;
     bool json, help, version;
 
-    const char *model, *output, *device, *preset;
+    const char *model, *output, *device, *preset, *webhook, *sha256;
     int precision, codec, tiling;
     const char *scene_cuts;
     double sigma;                               /* NAN: not given */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vrtctl status, devices, models, version: a question to the daemon each, and its answer as a table
+ * vrtctl status, devices, version: a question to the daemon each, and its answer as a table
  * or, with --json, as it came: an object a line of a list, unknown fields included, so that scripts
  * see what a newer daemon tells.
  *
@@ -16,7 +16,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/format.h"
-#include "client/screen.h"
+#include "client/listing.h"
 #include "client/table.h"
 #include "msg_device.h"
 
@@ -33,26 +33,6 @@ static const struct vrt_column device_columns[] = {
     { "DESCRIPTION", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
-
-static const struct vrt_column model_columns[] = {
-    { "MODEL", VRT_ALIGN_LEFT },
-    { "NETWORK", VRT_ALIGN_LEFT, .rank = 1 },
-    { "SCALE", VRT_ALIGN_RIGHT, .rank = 2 },
-    { "PARAMETERS", VRT_ALIGN_RIGHT, .rank = 4 },
-    { "CHECKSUM", VRT_ALIGN_LEFT, .rank = 3 },
-    { "SOURCE", VRT_ALIGN_LEFT },
-    { NULL, VRT_ALIGN_LEFT },
-};
-
-static int add_cells(struct vrt_table *table, const char *const *cells)
-{
-    for (int i = 0; i < table->n_columns; i++) {
-        int r = vrt_table_add(table, cells[i]);
-        if (r < 0)
-            return vrt_fold(r);
-    }
-    return 0;
-}
 
 static int add_device(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
@@ -83,93 +63,16 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         vrt_printable(bad && d.last_error[0] ? d.last_error : d.description, description,
                       sizeof(description)),
     };
-    return add_cells(table, cells);
-}
-
-static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
-{
-    struct vrt_model_report m;
-    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], checksum[VRT_API_WORD_BYTES];
-    char source[VRT_API_TEXT_BYTES], scale[32] = "-", parameters[32] = "-";
-
-    vrt_model_report_init(&m);
-    if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
-        return VRT_CONN_E_BROKEN;
-    vrt_printable(m.name, name, VRT_API_NAME_BYTES);
-    if (m.is_default) {
-        size_t n = strlen(name);
-        snprintf(name + n, sizeof(name) - n, " (default)");
-    }
-    if (m.scale > 0)
-        snprintf(scale, sizeof(scale), "x%" PRId64, m.scale);
-    if (m.parameters >= 0)
-        snprintf(parameters, sizeof(parameters), "%" PRId64, m.parameters);
-    const char *const cells[] = {
-        name,
-        vrt_printable(m.architecture, network, sizeof(network)),
-        scale,
-        parameters,
-        vrt_printable(m.checksum, checksum, sizeof(checksum)),
-        vrt_printable(m.source, source, sizeof(source)),
-    };
-    return add_cells(table, cells);
-}
-
-/* A list that the daemon keeps: what is asked for, and how a row is made of each element. */
-struct listing {
-    const char *path, *key;
-    const struct vrt_column *columns;
-    int (*add)(const json_t *json, struct vrt_table *table, struct vrt_error *error);
-};
-
-/* Return: 0; VRT_CONN_E_*; -errno. */
-static int take_list(const struct vrt_cli *cli, const struct listing *listing,
-                     const json_t *json, struct vrt_table *table, struct vrt_error *error)
-{
-    const json_t *list = json_object_get(json, listing->key);
-    int r = 0;
-
-    if (!json_is_array(list))
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
-                          "vrtd's answer holds no list of %s", listing->key);
-    for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-        if (cli->args.json)
-            vrt_cli_print_json(json_array_get(list, i));
-        else
-            r = listing->add(json_array_get(list, i), table, error);
-    }
-    return r < 0 ? vrt_refuse_errno(error, r, "listing") : r;
-}
-
-static int list(struct vrt_cli *cli, const struct listing *listing)
-{
-    struct vrt_table table;
-    struct vrt_error error = { 0 };
-    json_t *json = NULL;
-
-    vrt_table_init(&table, listing->columns);
-    int r = vrt_conn_get(cli->conn, &json, &error, "%s", listing->path);
-    if (r == 0)
-        r = take_list(cli, listing, json, &table, &error);
-    json_decref(json);
-    if (r == 0 && !cli->args.json)
-        r = vrt_screen_print_table(&table);
-    vrt_table_done(&table);
-    return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return vrt_listing_add_cells(table, cells);
 }
 
 static int run_devices(struct vrt_cli *cli)
 {
-    static const struct listing listing = { "/v1/devices", "devices", device_columns, add_device };
+    static const struct vrt_listing listing = {
+        "/v1/devices", "devices", device_columns, add_device,
+    };
 
-    return list(cli, &listing);
-}
-
-static int run_models(struct vrt_cli *cli)
-{
-    static const struct listing listing = { "/v1/models", "models", model_columns, add_model };
-
-    return list(cli, &listing);
+    return vrt_listing_print(cli, &listing);
 }
 
 /* GET /v1/status. Return: 0; VRT_CONN_E_*; -errno. On 0 both are the caller's. */
@@ -288,13 +191,6 @@ const struct vrt_command vrt_command_devices = {
     .operands = "",
     .summary = "list the devices",
     .run = run_devices,
-};
-
-const struct vrt_command vrt_command_models = {
-    .name = "models",
-    .operands = "",
-    .summary = "list the models",
-    .run = run_models,
 };
 
 const struct vrt_command vrt_command_version = {

@@ -60,6 +60,8 @@ static const struct vrt_option options[] = {
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
     { "dry-run", 0, VRT_OPTION_FLAG, offsetof(A, dry_run),
       .help = "only print what would be done, and how long it would take" },
+    { "webhook", 0, VRT_OPTION_TEXT, offsetof(A, webhook), .argument = "URL",
+      .help = "who is told of the job's end, if vrtd is configured so" },
     { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
       .help = "show the progress until the end" },
     { .name = NULL },
@@ -117,7 +119,7 @@ static int take_text(const char *text, const char *what, char *buffer, size_t si
 static int open_files(const struct vrt_args *args, const char *input, const char *output,
                       struct opened *o, struct vrt_error *error)
 {
-    int r = vrt_file_open_input(input, &o->input, error);
+    int r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
     if (r == 0 && args->model && vrt_file_is_model_path(args->model))
         r = vrt_file_open_input(args->model, &o->model, error);
     if (r == 0 && args->dry_run)
@@ -153,29 +155,36 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
                         const struct opened *o, struct vrt_job_request *q,
                         struct vrt_error *error)
 {
-    int r = 0;
+    int r = 0, n_fds = 0;
 
     vrt_job_request_init(q);
-    q->input.fd = 0;
+    if (o->input.fd >= 0) {
+        q->input.fd = n_fds++;
+        vrt_file_name(input, q->input.name, sizeof(q->input.name));
+        vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
+    } else {
+        r = take_text(input, "input", q->input.url, sizeof(q->input.url), error);
+        vrt_file_url_name(input, q->input.name, sizeof(q->input.name));
+    }
     if (o->output.fd >= 0)
-        q->output.fd = 1;
-    vrt_file_name(input, q->input.name, sizeof(q->input.name));
+        q->output.fd = n_fds++;
     vrt_file_name(output, q->output.name, sizeof(q->output.name));
     /* Not to be opened by the daemon, but to be known when the files must be given again. */
-    vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
     if (!args->dry_run)
         vrt_file_absolute(output, q->output.path, sizeof(q->output.path));
     if (o->model.fd >= 0) {
-        q->model.fd = o->output.fd >= 0 ? 2 : 1;
+        q->model.fd = n_fds;
         vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
         vrt_file_absolute(args->model, q->model.path, sizeof(q->model.path));
-    } else if (args->model) {
+    } else if (r == 0 && args->model) {
         r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
     }
     if (r == 0 && args->device)
         r = take_text(args->device, "device", q->device, sizeof(q->device), error);
     if (r == 0 && args->preset)
         r = take_text(args->preset, "preset", q->preset, sizeof(q->preset), error);
+    if (r == 0 && args->webhook)
+        r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
     if (r == 0)
         r = take_scene_cuts(args->scene_cuts, &q->scene_cuts, error);
     q->clip = args->clip;
@@ -198,9 +207,11 @@ static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const stru
                 json_t **ret_json, struct vrt_error *error)
 {
     struct vrt_buf body = { 0 };
-    int fds[3] = { o->input.fd }, n_fds = 1;
+    int fds[3], n_fds = 0;
 
     /* In the order in which make_request() counted them. */
+    if (o->input.fd >= 0)
+        fds[n_fds++] = o->input.fd;
     if (o->output.fd >= 0)
         fds[n_fds++] = o->output.fd;
     if (o->model.fd >= 0)
@@ -254,6 +265,13 @@ static bool is_full(const struct vrt_error *error)
     return strcmp(error->id, VRT_E(JOB_QUEUE_FULL)) == 0;
 }
 
+/* What to call an input in a message. */
+static const char *shown_name(const char *input, char *buffer, int size)
+{
+    return vrt_file_is_url(input) ? vrt_file_url_name(input, buffer, size) :
+                                    vrt_file_name(input, buffer, size);
+}
+
 /* Submits one file. Return: enum vrt_exit; everything was said. */
 static int submit_one(struct submissions *all, const char *input, struct submission *s)
 {
@@ -284,7 +302,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     vrt_file_remove_created(s->output, &s->file);
     all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
-    return vrt_cli_fail(about_the_file ? vrt_file_name(input, name, sizeof(name)) : NULL, r,
+    return vrt_cli_fail(about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
                         &error);
 }
 
@@ -422,7 +440,7 @@ static int run(struct vrt_cli *cli)
 
 const struct vrt_command vrt_command_submit = {
     .name = "submit",
-    .operands = "FILE...",
+    .operands = "FILE|URL...",
     .summary = "restore videos",
     .options = options,
     .min_operands = 1,

@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "msg_job.h"
@@ -213,11 +214,34 @@ const char *vrt_file_name(const char *path, char *buffer, int size)
     return vrt_printable(base_name(path), buffer, size);
 }
 
+bool vrt_file_is_url(const char *text)
+{
+    return strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+}
+
+const char *vrt_file_url_name(const char *url, char *buffer, int size)
+{
+    const char *begin = strstr(url, "://"), *path;
+    char name[VRT_API_NAME_BYTES];
+
+    begin = begin ? begin + 3 : url;
+    size_t n = strcspn(begin, "?#");
+    path = memrchr(begin, '/', n);
+    if (!path || path + 1 == begin + n || path[1] == '.')
+        return vrt_printable("input", buffer, size);
+    snprintf(name, sizeof(name), "%.*s", (int)(begin + n - path - 1), path + 1);
+    return vrt_printable(name, buffer, size);
+}
+
 char *vrt_file_default_output(const char *input, bool lossless)
 {
     static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
-    const char *name = base_name(input), *dot = strrchr(name, '.'), *ending = ".mkv";
+    char fetched[VRT_API_NAME_BYTES];
     char *path = NULL;
+
+    if (vrt_file_is_url(input))
+        input = vrt_file_url_name(input, fetched, sizeof(fetched));
+    const char *name = base_name(input), *dot = strrchr(name, '.'), *ending = ".mkv";
 
     if (!dot || dot == name)
         dot = name + strlen(name);

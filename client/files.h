@@ -60,13 +60,20 @@ const char *vrt_file_absolute(const char *path, char *buffer, int size);
 /* Removes what `path` names if it is still the empty file that we created. */
 void vrt_file_remove_created(const char *path, const struct vrt_file *file);
 
+/* Whether `text` is no path, but something for the daemon to fetch: http://... or https://... */
+bool vrt_file_is_url(const char *text);
+
+/* The name of the file that a URL leads to, as it is written there; "input" where it names none.
+ * Return: buffer. */
+const char *vrt_file_url_name(const char *url, char *buffer, int size);
+
 /* The name without folders, printable. Return: buffer. */
 const char *vrt_file_name(const char *path, char *buffer, int size);
 
 /*
- * Where the result of `input` goes if nobody says: beside it, "video.mp4" as
- * "video.restored.mp4". The ending stays where that container can be written (.mp4, .mov, .mkv)
- * and can hold the codec; else it is .mkv. Return: a path to free; NULL: no memory.
+ * Where the result of `input` goes if nobody says: beside it (of a URL: in the working folder),
+ * "video.mp4" as "video.restored.mp4". The ending stays where that container can be written (.mp4,
+ * .mov, .mkv) and can hold the codec; else it is .mkv. Return: a path to free; NULL: no memory.
  */
 char *vrt_file_default_output(const char *input, bool lossless);
 

@@ -40,7 +40,7 @@ static int open_part(const struct vrt_handover *h, enum part part, struct vrt_fi
     struct vrt_error reason = { 0 };
     int r = 0;
 
-    if (part == PART_INPUT && h->input)
+    if (part == PART_INPUT && h->input && !vrt_file_is_url(h->input))
         r = vrt_file_open_input(h->input, &files[part], &reason);
     else if (part == PART_OUTPUT && h->output)
         r = vrt_file_open_output_again(h->output, h->overwrite, &files[PART_INPUT], &files[part],

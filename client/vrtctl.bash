@@ -76,7 +76,7 @@ _vrtctl() {
     -s | --socket | -o | --output) compopt -o default; return ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
-    --clip | --clip-overlap | --sigma) return ;;
+    --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
     --tile | --overlap | --quality | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
@@ -88,7 +88,7 @@ _vrtctl() {
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
-            --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset --priority --strict --overwrite --dry-run --follow $common" "$current"
+            --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset --priority --strict --overwrite --webhook --dry-run --follow $common" "$current"
         ;;
     submit:*) compopt -o default ;;
     profile:-*)
@@ -101,6 +101,8 @@ _vrtctl() {
     resume:-* | retry:-*)
         _vrtctl_words "--output --model --overwrite $common" "$current"
         ;;
+    models:-*) _vrtctl_words "--sha256 $common" "$current" ;;
+    models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
     list:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
     show:* | retry:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;

@@ -265,6 +265,8 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job **ret_jo
     if (r < 0)
         return vrt_fold(r);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    job->is_remote = request.input.url[0];
+    job->has_webhook = request.webhook[0];
     job->n_barren = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
     *ret_job = VRT_STEAL(job);
     return 0;

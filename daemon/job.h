@@ -40,6 +40,7 @@ struct vrt_job_work;
 struct vrt_pipeline;
 struct vrt_queue;
 struct vrt_queue_admission;
+struct vrt_queue_fetch;
 struct vrt_queue_run;
 
 enum vrt_job_event {
@@ -76,6 +77,7 @@ enum vrt_job_file {
 struct vrt_job_user {
     uid_t uid;
     int n_jobs, n_running;
+    int n_fetching;                     /* inputs that are being fetched; the queue counts them */
     uint64_t turn;                      /* when one of his was started last, counted in starts */
 };
 
@@ -87,6 +89,8 @@ struct vrt_job {
     struct vrt_job_info info;           /* what is told of it; its arrays are the job's */
     uint64_t ended;                     /* as the how many-th it was over; 0: it isn't */
     int64_t ended_ns;                   /* and when, by the clock that doesn't jump */
+    bool is_remote;                     /* its input has a URL */
+    bool has_webhook;                   /* somebody wants to be told of its end */
     bool shows_model;                   /* everybody may know its model's name */
     struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */
 
@@ -94,6 +98,7 @@ struct vrt_job {
     struct vrt_queue *queue;            /* that which has it */
     struct vrt_queue_admission *admission;      /* NULL once it is listed */
     struct vrt_queue_run *run;          /* what goes on for it; NULL: nothing */
+    struct vrt_queue_fetch *fetch;      /* its input on its way; NULL: it isn't */
     struct vrt_pipeline *pipeline;      /* of the admission, or of the run */
     char *request;                      /* the struct vrt_job_request as JSON */
     struct vrt_job_work *work;          /* what every run of it shares, see job-record.h */

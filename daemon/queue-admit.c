@@ -30,6 +30,7 @@
 #include "daemon/peer.h"
 #include "daemon/pipeline.h"
 #include "daemon/quota.h"
+#include "daemon/remote.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -52,6 +53,7 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
     struct vrt_job *job = admission->job;
     char shown[VRT_API_NAME_BYTES];
 
+    vrt_assert(admission->admitted || job->user);
     job->admission = NULL;
     if (!job->user) {
         admission->admitted(admission->ctx, job, error);
@@ -61,12 +63,35 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_job_free(job);
     } else {
-        vrt_log_info("job %" PRId64 " of uid %d is queued: %s", job->info.id, (int)job->uid,
+        vrt_log_info("job %" PRId64 " of uid %d is %s: %s", job->info.id, (int)job->uid,
+                     vrt_job_state_names[job->info.state],
                      vrt_printable(job->info.input_name, shown, sizeof(shown)));
         vrt_queue_keep_files(job);
         vrt_queue_tell(queue, job);
-        admission->admitted(admission->ctx, job, NULL);
+        if (admission->admitted)
+            admission->admitted(admission->ctx, job, NULL);
     }
+    admission_free(admission);
+    begin_admissions(queue);
+    vrt_queue_start_jobs(queue);
+    vrt_queue_check_stopped(queue);
+}
+
+/* A job that was listed while its input was fetched ends, or, where only the queue stops, stays as
+ * it is for the next start. */
+static void refuse_listed(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    struct vrt_queue *queue = admission->queue;
+    struct vrt_job *job = admission->job;
+    bool is_cancelled = admission->is_unwanted && !admission->is_stopping;
+    /* It may lie in the pipeline. */
+    const struct vrt_error last = *error;
+
+    job->admission = NULL;
+    vrt_queue_free_pipeline(job);
+    if (!admission->is_stopping)
+        vrt_queue_end_job(queue, job, is_cancelled ? VRT_JOB_CANCEL : VRT_JOB_FAIL,
+                          is_cancelled ? NULL : &last);
     admission_free(admission);
     begin_admissions(queue);
     vrt_queue_start_jobs(queue);
@@ -77,6 +102,10 @@ static void refuse(struct vrt_queue_admission *admission, const struct vrt_error
 {
     const struct vrt_job *job = admission->job;
 
+    if (!admission->admitted) {
+        refuse_listed(admission, error);
+        return;
+    }
     vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
                  error->message);
     end_admission(admission, error);
@@ -100,6 +129,16 @@ static void on_saved(struct vrt_job *job, int r)
     struct vrt_queue *queue = job->queue;
     struct vrt_error error = { .id = NULL };
 
+    /* Listed already: what couldn't be stored is tried again later, as always. */
+    if (!admission->admitted) {
+        if (admission->is_unwanted)
+            fill_unwanted(admission, &error);
+        if (error.message[0])
+            refuse(admission, &error);
+        else
+            end_admission(admission, NULL);
+        return;
+    }
     if (r < 0)
         vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
                    "the job can't be stored: %s%s", strerror(-r),
@@ -160,6 +199,9 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     }
     fill_work(job);
     vrt_queue_free_pipeline(job);
+    /* It may have been paused meanwhile. */
+    if (job->info.state == VRT_JOB_FETCHING)
+        vrt_assert(vrt_jobs_move(&job->queue->jobs, job, VRT_JOB_REQUEUE));
     vrt_queue_save(job->queue, job, on_saved);
 }
 
@@ -183,6 +225,18 @@ static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error
     return vrt_pipeline_new(job->queue->params.pool, &params, &job->pipeline, error);
 }
 
+/* A job without its input is listed for now as fetching it. Return: whether it is such a one. */
+static bool list_remote(struct vrt_queue_admission *admission)
+{
+    struct vrt_job *job = admission->job;
+
+    if (!job->is_remote || job->fds[VRT_JOB_INPUT] >= 0)
+        return false;
+    job->info.state = VRT_JOB_FETCHING;
+    vrt_queue_save(job->queue, job, on_saved);
+    return true;
+}
+
 static void on_looked(uv_work_t *work, int status)
 {
     struct vrt_queue_admission *admission = work->data;
@@ -195,6 +249,8 @@ static void on_looked(uv_work_t *work, int status)
         vrt_refuse_errno(&error, status, "looking at the files");
     else if (admission->error.message[0])
         error = admission->error;
+    else if (list_remote(admission))
+        return;
     else if (make_pipeline(admission, &error) == 0)
         return;
     refuse(admission, &error);
@@ -236,13 +292,26 @@ int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error
     return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "making a job") : 0;
 }
 
+/* How the result is encoded: as asked for, or as configured where nothing was. */
+static void settle_encoding(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                            struct vrt_job_recipe *recipe)
+{
+    const struct vrt_queue_params *params = &queue->params;
+
+    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
+    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
+                      request->quality;
+    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
+             request->preset[0] ? request->preset : params->preset);
+    recipe->precision = request->precision;
+}
+
 /* Fills in what was asked for, and what the configuration says where nothing was. */
 static void settle(const struct vrt_queue *queue, const struct vrt_job_request *request,
                    struct vrt_job *job)
 {
     const struct vrt_queue_params *params = &queue->params;
     struct vrt_job_info *info = &job->info;
-    struct vrt_job_recipe *recipe = &info->recipe;
     const char *model = request->model.name[0] ? request->model.name :
                         vrt_models_default(params->models);
 
@@ -253,17 +322,14 @@ static void settle(const struct vrt_queue *queue, const struct vrt_job_request *
     info->priority = request->priority;
     snprintf(info->input_name, sizeof(info->input_name), "%s", request->input.name);
     snprintf(info->output_name, sizeof(info->output_name), "%s", request->output.name);
-    snprintf(info->input_path, sizeof(info->input_path), "%s", request->input.path);
+    /* Whoever is asked for the files again sees that this one is not his to give. */
+    snprintf(info->input_path, sizeof(info->input_path), "%s",
+             request->input.url[0] ? request->input.url : request->input.path);
     snprintf(info->output_path, sizeof(info->output_path), "%s", request->output.path);
     snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
     snprintf(info->model.name, sizeof(info->model.name), "%s", model);
     snprintf(info->device, sizeof(info->device), "%s", request->device);
-    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
-    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
-                      request->quality;
-    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
-             request->preset[0] ? request->preset : params->preset);
-    recipe->precision = request->precision;
+    settle_encoding(queue, request, &info->recipe);
 }
 
 /* Who may open the files that are named by their paths, now and after each restart. A part of the
@@ -314,34 +380,87 @@ static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(queue, submission->request, job);
+    job->is_remote = submission->request->input.url[0];
+    job->has_webhook = submission->request->webhook[0];
     job->queue = queue;
     job->is_charged = true;
     *ret_job = VRT_STEAL(job);
     return 0;
 }
 
+/* Whether what a request wants of other machines is allowed. */
+static int check_remote(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                        struct vrt_error *error)
+{
+    int r = 0;
+
+    if (request->input.url[0])
+        r = vrt_remote_check_input(queue->params.remote, request->input.url, error);
+    if (r == 0 && request->webhook[0])
+        r = vrt_remote_check_webhook(queue->params.remote, request->webhook, error);
+    if (r == 0 && request->input.url[0] && request->dry_run) {
+        vrt_error_set_field(error, "input.url");
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                       "input.url: what isn't here yet can't be planned: fetch it first");
+    }
+    return vrt_fold(r);
+}
+
+/* Has a job's files looked at when it is his user's turn. Return: 0, -ENOMEM. */
+static int wait_for_turn(struct vrt_job *job, const struct vrt_queue_admission *what)
+{
+    struct vrt_queue *queue = job->queue;
+    struct vrt_queue_admission *admission = calloc(1, sizeof(*admission));
+
+    if (!admission)
+        return vrt_raise(-ENOMEM);
+    *admission = *what;
+    vrt_list_init(&admission->link);
+    admission->queue = queue;
+    admission->job = job;
+    admission->work.data = admission;
+    vrt_list_append(&queue->admissions, &admission->link);
+    job->admission = admission;
+    vrt_turns_wait(&queue->turns, &admission->turn, job->uid);
+    return 0;
+}
+
+int vrt_queue_admit_listed(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
+{
+    struct vrt_queue_admission what = { .admitted = NULL };
+
+    vrt_assert(job->queue == queue && !job->admission);
+    int r = vrt_job_record_request(job, &what.request, error);
+    /* Anew: the store keeps a recipe only once there is all of it. */
+    if (r == 0)
+        settle_encoding(queue, &what.request, &job->info.recipe);
+    if (r == 0)
+        r = wait_for_turn(job, &what);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "looking at what was fetched");
+    begin_admissions(queue);
+    return 0;
+}
+
 int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
                      struct vrt_job **ret_job, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_freep) struct vrt_queue_admission *admission = NULL;
     VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    const struct vrt_queue_admission what = {
+        .request = *submission->request,
+        .admitted = submission->admitted,
+        .ctx = submission->ctx,
+    };
 
     vrt_assert_thread(VRT_THREAD_LOOP);
-    int r = vrt_queue_charge(queue, submission->peer->uid, error);
+    int r = check_remote(queue, submission->request, error);
+    if (r == 0)
+        r = vrt_queue_charge(queue, submission->peer->uid, error);
     if (r < 0)
         return vrt_fold(r);
     r = make_job(queue, submission, &job, error);
-    if (r == 0 && !(admission = calloc(1, sizeof(*admission))))
-        r = vrt_raise(-ENOMEM);
-    if (r == 0) {
-        vrt_list_init(&admission->link);
-        admission->queue = queue;
-        admission->job = job;
-        admission->request = *submission->request;
-        admission->admitted = submission->admitted;
-        admission->ctx = submission->ctx;
-        admission->work.data = admission;
-    }
+    if (r == 0)
+        r = wait_for_turn(job, &what);
     if (r < 0) {
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
@@ -349,9 +468,6 @@ int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission 
     /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
      * refused later leave gaps. */
     queue->jobs.last_id++;
-    vrt_list_append(&queue->admissions, &admission->link);
-    job->admission = VRT_STEAL(admission);
-    vrt_turns_wait(&queue->turns, &job->admission->turn, job->uid);
     *ret_job = VRT_STEAL(job);
     begin_admissions(queue);
     return 0;

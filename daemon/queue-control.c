@@ -34,6 +34,7 @@ int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_err
     /* One that is only beginning holds nothing yet: it begins anew. */
     if (!vrt_queue_run_hold(job, true))
         vrt_queue_run_end(job, VRT_RUN_STOP, NULL);
+    vrt_queue_fetch_end(job);
     vrt_queue_tell(queue, job);
     vrt_queue_save(queue, job, NULL);
     vrt_queue_limit_held(queue);
@@ -59,7 +60,8 @@ static int check_files(const struct vrt_job *job, const struct vrt_queue_handove
     }
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         if (job->fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) ||
-            (i == VRT_JOB_MODEL && request.model.fd == VRT_UNKNOWN))
+            (i == VRT_JOB_MODEL && request.model.fd == VRT_UNKNOWN) ||
+            (i == VRT_JOB_INPUT && job->is_remote))
             continue;
         return vrt_refuse(error, -ENOENT, VRT_E(JOB_NEEDS_INPUT),
                           "vrtd has the %s of job %" PRId64 " no more: give its files again",

@@ -187,9 +187,9 @@ void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
     struct vrt_error error = { .id = NULL };
     bool needs[VRT_JOB_FILE_COUNT] = { true, true, true }, has_all = true;
 
-    /* What is named by its path is opened again when the job starts. */
+    /* What is named by its path is opened again when the job starts, a URL's file then fetched. */
     if (vrt_job_record_request(job, &request, &error) == 0) {
-        needs[VRT_JOB_INPUT] = !vrt_queue_is_by_path(&request.input);
+        needs[VRT_JOB_INPUT] = !vrt_queue_is_by_path(&request.input) && !job->is_remote;
         needs[VRT_JOB_OUTPUT] = !vrt_queue_is_by_path(&request.output);
         needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
     }
@@ -197,6 +197,8 @@ void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
         job->fds[i] = vrt_keep_take(queue->params.keep, job->info.id, keep_roles[i]);
         has_all &= job->fds[i] >= 0 || !needs[i];
     }
+    if (job->is_remote && job->fds[VRT_JOB_INPUT] < 0)
+        job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
     if (has_all)
         return;
     vrt_queue_close_files(job);
@@ -215,12 +217,13 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
 {
     struct stat input, output, model;
     bool has_model = job->fds[VRT_JOB_MODEL] >= 0;
+    bool has_input = job->fds[VRT_JOB_INPUT] >= 0;      /* else it is being fetched */
     char shown[VRT_API_NAME_BYTES];
 
     /* A plan needs none. */
     if (job->fds[VRT_JOB_OUTPUT] < 0)
         return 0;
-    if (fstat(job->fds[VRT_JOB_INPUT], &input) < 0 ||
+    if ((has_input && fstat(job->fds[VRT_JOB_INPUT], &input) < 0) ||
         fstat(job->fds[VRT_JOB_OUTPUT], &output) < 0 ||
         (has_model && fstat(job->fds[VRT_JOB_MODEL], &model) < 0))
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
@@ -228,7 +231,7 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
                           "the output is the model's own file: name another one");
     if (output.st_size == 0 || request->overwrite || !S_ISREG(output.st_mode) ||
-        is_same_file(&input, &output))
+        (has_input && is_same_file(&input, &output)))
         return 0;       /* the last is refused by the pipeline, in words of its own */
     /* What is in it is what an earlier run had begun to write. */
     if (job->work->output_ino && job->work->output_ino == (uint64_t)output.st_ino &&

@@ -8,6 +8,8 @@
  *     queue-run.c         from a start to its end, whatever end
  *     queue-files.c       the descriptors of a job, and what is made of them
  *     queue-control.c     what users do to jobs meanwhile
+ *     queue-fetch.c       jobs whose input is fetched from elsewhere
+ *     queue-notice.c      who wants to be told of a job's end
  *     queue-store.c       what outlives the daemon, and what a start finds
  *     queue.c             which job is started, the timers, the end
  */
@@ -30,6 +32,7 @@ struct vrt_queue {
     int n_handles;                          /* of those three, not closed yet */
     struct vrt_list admissions;             /* of struct vrt_queue_admission.link */
     struct vrt_turns turns;                 /* of those */
+    struct vrt_list fetches;                /* of struct vrt_queue_fetch.link */
     int n_runs;                             /* struct vrt_queue_run that there are */
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
@@ -45,6 +48,7 @@ struct vrt_queue_admission {
     struct vrt_turn turn;                   /* until it is over */
     struct vrt_job *job;
     struct vrt_job_request request;
+    /* NULL: the job is listed already, as fetching, and nobody waits for this. */
     void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
     void *ctx;
     bool is_unwanted;                       /* nobody waits for it any more, or the queue stops */
@@ -174,6 +178,37 @@ void vrt_queue_remove_output(struct vrt_job *job);
 /* What a pipeline is asked for by a request; the rest is filled in by the caller. */
 void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *request,
                            struct vrt_network *network, struct vrt_pipeline_params *ret_params);
+
+/* Inputs from elsewhere. */
+
+/* Whether the job must fetch its input, or be admitted with it, before it can start. */
+bool vrt_queue_lacks_input(const struct vrt_job *job);
+
+/* The input that was fetched for a job. Return: a descriptor; -1: there is none. */
+int vrt_queue_open_fetched(const struct vrt_queue *queue, int64_t job_id);
+
+/* Fetches for jobs that are `fetching`, as many as are allowed. */
+void vrt_queue_fetch_jobs(struct vrt_queue *queue);
+
+/* The job doesn't want its input now; what was fetched of it stays. */
+void vrt_queue_fetch_end(struct vrt_job *job);
+
+/* The same for all jobs, which stay as they are: the queue stops. */
+void vrt_queue_fetch_end_all(struct vrt_queue *queue);
+
+/* Admits a listed job whose input has come. Return: 0, it becomes queued or fails; -errno with
+ * `error`. */
+int vrt_queue_admit_listed(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error);
+
+/* Sends the notice of a job that is over, if one is due. */
+void vrt_queue_send_notice(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Whether it is a disk that the error is about, so that the job goes on when there is room. */
+bool vrt_queue_is_about_room(const struct vrt_error *error);
+
+/* The job waits until there is more room than now. */
+void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
+                             const struct vrt_error *error);
 
 /* Runs. */
 

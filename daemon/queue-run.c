@@ -29,8 +29,7 @@
 
 #define VRT_LOG_TOPIC "queue"
 
-/* Whether it is a disk that the error is about, so that the job goes on when there is room. */
-static bool is_about_room(const struct vrt_error *error)
+bool vrt_queue_is_about_room(const struct vrt_error *error)
 {
     static const int ids[] = { VRT_API_E_SPOOL_FULL, VRT_API_E_OUTPUT_FULL, VRT_API_E_STORE_FULL };
 
@@ -45,9 +44,8 @@ static bool is_parked(const struct vrt_error *error)
     return error->id && strcmp(error->id, VRT_E(JOB_PARKED)) == 0;
 }
 
-/* The job waits until there is more room than now. */
-static void wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
-                          const struct vrt_error *error)
+void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
+                             const struct vrt_error *error)
 {
     vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_FILL));
     vrt_job_report_error(job, error);
@@ -88,8 +86,8 @@ static void conclude(struct vrt_queue *queue, struct vrt_job *job, const struct 
         vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
     else if (run->again && !queue->stopping)
         vrt_queue_run_start(job);
-    else if (is_about_room(error) && job->info.state != VRT_JOB_PAUSED)
-        wait_for_room(queue, job, error);
+    else if (vrt_queue_is_about_room(error) && job->info.state != VRT_JOB_PAUSED)
+        vrt_queue_wait_for_room(queue, job, error);
     else if (run->wish != VRT_RUN_GO && (is_parked(error) || !run->failure.message[0]))
         put_back(queue, job);
     else

@@ -117,6 +117,9 @@ static void on_saved(void *ctx, int r)
     struct saving *saving = ctx;
     struct vrt_job *job = saving->job;
     int state = job->info.state;
+    /* What was fetched for a job that then was refused serves no retry either. */
+    bool is_useless = state == VRT_JOB_DONE || state == VRT_JOB_CANCELLED ||
+                      (state == VRT_JOB_FAILED && !job->work->is_admitted);
 
     if (r < 0 && !job->unsaved)
         vrt_log_warning("job %" PRId64 " could not be stored: %s, trying again later",
@@ -124,7 +127,7 @@ static void on_saved(void *ctx, int r)
     job->unsaved = r < 0;
     if (r < 0)
         vrt_queue_look_soon(saving->queue);
-    if (r == 0 && (state == VRT_JOB_DONE || state == VRT_JOB_CANCELLED) && !job->is_swept) {
+    if (r == 0 && is_useless && !job->is_swept) {
         job->is_swept = true;
         remove_files(saving->queue, job->info.id);
     }
@@ -393,10 +396,12 @@ int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error)
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
     VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
-        if (vrt_job_state_is_final(job->info.state))
+        if (vrt_job_state_is_final(job->info.state)) {
             job->is_swept = job->info.state != VRT_JOB_FAILED;
-        else
+            vrt_queue_send_notice(queue, job);
+        } else {
             take_up(queue, job);
+        }
     }
     return 0;
 }

@@ -110,13 +110,16 @@ void vrt_queue_end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_jo
     vrt_job_report_end(job, error);
     vrt_log_info("job %" PRId64 " is %s%s%s", job->info.id, vrt_job_state_names[job->info.state],
                  error ? ": " : "", error ? error->message : "");
+    vrt_queue_fetch_end(job);
     vrt_queue_close_files(job);
     vrt_keep_drop(queue->params.keep, job->info.id);
     if (job->is_charged)
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
     job->is_charged = false;
     vrt_queue_tell(queue, job);
+    job->work->notice_due = job->has_webhook;
     vrt_queue_save(queue, job, NULL);
+    vrt_queue_send_notice(queue, job);
     /* For good: a list of a thousand such jobs shall not be printed all at once. */
     for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
         vrt_job_short_text(job, i);
@@ -138,12 +141,18 @@ void vrt_queue_refresh(struct vrt_queue *queue, struct vrt_job *job)
         vrt_jobs_move(&queue->jobs, job, VRT_JOB_FINISH);
 }
 
+/* Whether there is progress to be told of. */
+static bool is_busy(const struct vrt_queue *queue)
+{
+    return queue->n_runs > 0 || !vrt_list_is_empty(&queue->fetches);
+}
+
 static void on_progress(uv_timer_t *timer)
 {
     struct vrt_queue *queue = timer->data;
     struct vrt_job *job;
 
-    if (queue->n_runs == 0)
+    if (!is_busy(queue))
         uv_timer_stop(timer);
     VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
         vrt_queue_refresh(queue, job);
@@ -198,11 +207,18 @@ void vrt_queue_start_jobs(struct vrt_queue *queue)
 
     while (may_start(queue)) {
         job = vrt_jobs_next(&queue->jobs);
+        if (vrt_queue_lacks_input(job)) {
+            vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_FETCH));
+            vrt_queue_tell(queue, job);
+            vrt_queue_save(queue, job, NULL);
+            continue;
+        }
         vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_START));
         vrt_queue_run_start(job);
         vrt_queue_tell(queue, job);
     }
-    if (queue->n_runs > 0 && !uv_is_active((uv_handle_t *)&queue->progress))
+    vrt_queue_fetch_jobs(queue);
+    if (is_busy(queue) && !uv_is_active((uv_handle_t *)&queue->progress))
         uv_timer_start(&queue->progress, on_progress, VRT_API_EVENT_PERIOD_MS,
                        VRT_API_EVENT_PERIOD_MS);
 }
@@ -302,6 +318,7 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     vrt_jobs_init(&queue->jobs);
     vrt_list_init(&queue->admissions);
     vrt_turns_init(&queue->turns, ADMISSIONS_MAX, ADMISSIONS_PER_USER_MAX);
+    vrt_list_init(&queue->fetches);
     timers[0] = &queue->progress;
     timers[1] = &queue->house;
     timers[2] = &queue->patience;
@@ -366,6 +383,7 @@ void vrt_queue_stop(struct vrt_queue *queue, int timeout_ms, void (*stopped)(voi
         vrt_queue_give_up_admission(admission, true);
     VRT_LIST_FOREACH(job, &queue->jobs.all, link)
         vrt_queue_run_end(job, VRT_RUN_PARK, NULL);
+    vrt_queue_fetch_end_all(queue);
     uv_timer_start(&queue->patience, on_out_of_patience, (uint64_t)timeout_ms, 0);
     /* Not earlier: what ends above would have freed the queue within these loops. */
     queue->stopped = stopped;

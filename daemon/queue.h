@@ -30,6 +30,7 @@ struct vrt_peer_files;
 struct vrt_pool;
 struct vrt_queue;
 struct vrt_quota;
+struct vrt_remote;
 struct vrt_store;
 
 struct vrt_queue_params {
@@ -40,6 +41,7 @@ struct vrt_queue_params {
     struct vrt_accounts *users;         /* for the names of owners */
     struct vrt_quota *quota;            /* charged for each job that isn't over */
     struct vrt_store *store;            /* opened, and not read yet */
+    struct vrt_remote *remote;          /* for inputs and notices; lives longer */
     struct vrt_keep *keep;              /* what holds descriptors past the daemon's end */
     int spool_fd;                       /* a folder for working files; stays the caller's */
     int max_running, history;

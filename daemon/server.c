@@ -210,6 +210,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .users = server->users,
         .media = server->media,
         .store = server->store,
+        .remote = server->api.remote,
         .keep = server->params->keep,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,

@@ -169,7 +169,8 @@ struct vrt_job_info {
     struct vrt_job_video video;
     bool reproducible;
     int64_t n_starts;                       /* how often it was begun or gone on with */
-    char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];   /* as submitted */
+    /* As submitted; an input's may be a URL. */
+    char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];
     char model_path[VRT_API_PATH_BYTES];
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;

@@ -94,6 +94,24 @@ class PullTest(PullCase):
         self.assertEqual(self.pulled('known')['error'], None)
         self.assertEqual(self.server.requests, [])
 
+    def test_from_the_command_line(self):
+        self.server.files['/cli.safetensors'] = self.model
+        self.assertIn('not here', self.vrtctl('models').stdout)
+        url = self.server.url('/cli.safetensors')
+        done = self.vrtctl('models', 'pull', url)
+        self.assertIn('SHA-256 ' + self.digest, done.stdout)
+        self.assertIn('could not be verified', done.stdout)
+        os.remove(self.path('cli.safetensors'))
+        done = self.vrtctl('models', 'pull', '--json', '--sha256', self.digest, url)
+        self.assertEqual(json.loads(done.stdout)['verified'], True)
+        self.assertIn('as expected', self.vrtctl('models', 'pull', '--sha256', self.digest,
+                                                 url).stdout)
+        self.assertIn('cli', self.vrtctl('models').stdout)
+        self.refused('models', 'pull', '--sha256', 64 * '1', url, says='is another file')
+        self.refused('models', 'pull', 'nothing', says='no model called')
+        self.refused('models', 'pull', says='expected nothing, or pull', status=2)
+        self.refused('models', 'pull', '--sha256', 65 * '0', url, says='too long', status=2)
+
     def test_without_a_known_digest(self):
         self.assertEqual(self.post(name='unknown')[0], 202)
         model = self.pulled('unknown')

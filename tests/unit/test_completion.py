@@ -43,7 +43,7 @@ def help_of(*command):
 
 
 def options_of(*command):
-    return set(re.findall(r'--[a-z-]+', help_of(*command)))
+    return set(re.findall(r'--[a-z][a-z0-9-]+', help_of(*command)))
 
 
 COMMANDS = set(re.findall(r'^  ([a-z]+)  ', help_of(), re.MULTILINE))

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Inputs from elsewhere and webhooks: a server of the test's own, a daemon that is restarted."""
+import hashlib
+import hmac
+import json
+import os
+import sys
+import tempfile
+import time
+
+from harness import Case, Daemon, PATIENCE_S, clip, digest, main
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit'))
+from web_server import Server   # noqa: E402
+
+SECRET = b'sixteen bytes at least'
+
+
+class RemoteCase(Case):
+    few_jobs = True
+    remote = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.addClassCleanup(cls.server.stop)
+        secret = tempfile.NamedTemporaryFile(prefix='vrtd-secret-')
+        cls.addClassCleanup(secret.close)
+        secret.write(SECRET + b'\n')
+        secret.flush()
+        os.chmod(secret.name, 0o600)
+        cls.config = {'remote': {**{k: v.replace('SECRET', secret.name)
+                                    for k, v in cls.remote.items()}}}
+        super().setUpClass()
+        path = clip(os.path.join(cls.folder, 'clip.mp4'))
+        with open(path, 'rb') as f:
+            cls.clip = f.read()
+
+    def setUp(self):
+        self.server.requests.clear()
+        self.server.posts.clear()
+        self.server.behaviour.clear()
+        self.server.files = {'/clip.mp4': self.clip}
+
+    def job(self, id, daemon=None):
+        return (daemon or self.daemon).request('GET', f'/v1/jobs/{id}')[1]
+
+    def submit(self, url, output, *options, **more):
+        done = self.vrtctl('submit', '--json', *options, '--output', self.path(output),
+                           self.server.url(url) if url.startswith('/') else url, **more)
+        return json.loads(done.stdout)
+
+    def wait_for(self, id, *states, daemon=None):
+        deadline = time.monotonic() + PATIENCE_S
+        while (job := self.job(id, daemon))['state'] not in states:
+            self.assertLess(time.monotonic(), deadline, job)
+            time.sleep(0.02)
+        return job
+
+    def wait(self, condition):
+        deadline = time.monotonic() + PATIENCE_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
+            time.sleep(0.02)
+
+    def spool(self, id, daemon=None):
+        folder = os.path.join((daemon or self.daemon).folder, 'state', 'spool', str(id))
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+class InputTest(RemoteCase):
+    remote = {'inputs': 'on', 'private_addresses': 'on', 'max_input': '1M'}
+
+    def test_the_same_result(self):
+        wanted = self.path('wanted.mp4')
+        self.vrtctl('submit', '--follow', '--output', wanted, self.path('clip.mp4'))
+        job = self.submit('/clip.mp4', 'same.mp4')
+        self.assertEqual((job['state'], job['input_name']), ('fetching', 'clip.mp4'))
+        job = self.wait_for(job['id'], 'done', 'failed')
+        self.assertEqual(job['state'], 'done', job['error'])
+        self.assertEqual((job['fetched_bytes'], job['fetch_bytes']),
+                         (len(self.clip), len(self.clip)))
+        self.assertEqual(job['frames_done'], 6)
+        self.assertEqual(digest(self.path('same.mp4')), digest(wanted))
+        self.wait(lambda: self.spool(job['id']) == [])
+
+    def test_beside_nothing(self):
+        folder = os.path.join(self.folder, 'here')
+        os.mkdir(folder)
+        here = os.getcwd()
+        os.chdir(folder)
+        try:
+            self.vrtctl('submit', '--follow', self.server.url('/clip.mp4?key=1'))
+        finally:
+            os.chdir(here)
+        self.assertEqual(os.listdir(folder), ['clip.restored.mp4'])
+
+    def test_failures(self):
+        self.server.files['/words.mp4'] = b'words' * 1000
+        self.server.files['/large.mp4'] = bytes(1 << 20) + b'x'
+        self.server.behaviour['/local'] = lambda h: h.redirect('file:///etc/passwd')
+        for url, id in (('/nothing.mp4', 'remote.failed'), ('/words.mp4', 'input.not_media'),
+                        ('/large.mp4', 'remote.too_large'), ('/local', 'remote.url')):
+            job = self.submit(url, 'failed.mp4', '--overwrite')
+            job = self.wait_for(job['id'], 'failed', 'done')
+            self.assertEqual(job['error'] and job['error']['id'], id, job)
+            self.wait(lambda: self.spool(job['id']) == [])
+
+    def test_refused(self):
+        self.refused('submit', '--output', self.path('r.mp4'), 'http://u:p@a.org/x.mp4',
+                     says='name or password')
+        self.refused('submit', '--dry-run', '--output', self.path('r.mp4'),
+                     self.server.url('/clip.mp4'), says="can't be planned")
+        self.refused('submit', '--webhook', 'http://a.org/', '--output', self.path('r.mp4'),
+                     self.server.url('/clip.mp4'), says='no webhooks')
+        self.refused('submit', '--model', 'nothing', '--output', self.path('r.mp4'),
+                     self.server.url('/clip.mp4'), says='no model is called')
+        self.assertFalse(os.path.exists(self.path('r.mp4')))
+        self.assertEqual(self.server.requests, [])
+
+    def test_cancelled(self):
+        self.server.behaviour['/slow.mp4'] = lambda h: time.sleep(2)
+        job = self.submit('/slow.mp4', 'cancelled.mp4')
+        self.wait(lambda: self.server.requests)
+        self.vrtctl('cancel', job['id'])
+        self.assertEqual(self.job(job['id'])['state'], 'cancelled')
+        self.wait(lambda: self.spool(job['id']) == [])
+
+    def test_paused(self):
+        self.server.behaviour['/paused.mp4'] = lambda h: time.sleep(2)
+        job = self.submit('/paused.mp4', 'paused.mp4')
+        self.wait(lambda: self.server.requests)
+        self.vrtctl('pause', job['id'])
+        self.assertEqual(self.job(job['id'])['state'], 'paused')
+        self.server.behaviour['/paused.mp4'] = lambda h: h.send_file(self.clip)
+        self.vrtctl('resume', job['id'])
+        self.assertEqual(self.wait_for(job['id'], 'done', 'failed')['state'], 'done')
+
+    def test_tried_again(self):
+        job = self.submit('/later.mp4', 'later.mp4')
+        self.wait_for(job['id'], 'failed')
+        self.server.files['/later.mp4'] = self.clip
+        self.vrtctl('retry', job['id'])
+        job = self.wait_for(job['id'], 'done', 'failed')
+        self.assertEqual((job['state'], job['error']), ('done', None))
+
+    def test_some_at_a_time(self):
+        now, most = [], [0]
+
+        def slow(handler):
+            now.append(1)
+            most[0] = max(most[0], len(now))
+            time.sleep(0.3)
+            now.pop()
+            handler.send_words(404, 'nothing')
+        for i in range(8):
+            self.server.behaviour[f'/{i}.mp4'] = slow
+        ids = [self.submit(f'/{i}.mp4', f'{i}.mp4')['id'] for i in range(8)]
+        for id in ids:
+            self.wait_for(id, 'failed')
+        self.assertEqual(most[0], 4)
+
+    def test_goes_on_after_a_restart(self):
+        # Without a service manager the output's descriptor is lost: it is given again.
+        for how in ('stop', 'kill'):
+            self.server.requests.clear()
+            self.server.behaviour['/cut.mp4'] = lambda h: (
+                h.send_file(self.clip) if len(self.server.requests) > 1 else time.sleep(2))
+            folder = os.path.join(self.folder, 'again-' + how)
+            os.mkdir(folder)
+            # One that is killed doesn't end as the others must.
+            daemon = Daemon(folder, self.config)
+            self.addCleanup(daemon.stop)
+            job = self.submit('/cut.mp4', how + '.mp4', daemon=daemon)
+            self.wait(lambda: self.server.requests)
+            daemon.stop() if how == 'stop' else daemon.kill()
+            again = self.start_daemon(folder)
+            self.assertEqual(self.job(job['id'], again)['state'], 'needs_input')
+            self.vrtctl('resume', job['id'], daemon=again)
+            job = self.wait_for(job['id'], 'done', 'failed', daemon=again)
+            self.assertEqual((job['state'], job['error']), ('done', None), again.log_text())
+            self.assertEqual(job['frames_done'], 6)
+
+
+class PrivateTest(RemoteCase):
+    remote = {'inputs': 'on'}
+
+    def test_private_is_refused(self):
+        job = self.submit('/clip.mp4', 'private.mp4')
+        job = self.wait_for(job['id'], 'failed', 'done')
+        self.assertEqual(job['error']['id'], 'remote.address')
+        self.assertEqual(self.server.requests, [])
+
+
+class OffTest(RemoteCase):
+    def test_off(self):
+        self.refused('submit', '--output', self.path('off.mp4'), self.server.url('/clip.mp4'),
+                     says='inputs in vrtd.conf')
+        self.assertFalse(os.path.exists(self.path('off.mp4')))
+
+
+class WebhookTest(RemoteCase):
+    remote = {'webhooks': 'on', 'private_addresses': 'on', 'webhook_secret_file': 'SECRET'}
+
+    def posts(self, n, daemon=None):
+        self.wait(lambda: len(self.server.posts) >= n)
+        return self.server.posts
+
+    def check(self, post, event, id):
+        _, headers, body = post
+        text = json.loads(body)
+        self.assertEqual((text['event'], text['job']['state'], text['job']['id']),
+                         (event, event, id))
+        signed = f'{headers["X-Vrtd-Timestamp"]}.'.encode() + body
+        self.assertEqual(headers['X-Vrtd-Signature'],
+                         'sha256=' + hmac.new(SECRET, signed, hashlib.sha256).hexdigest())
+
+    def hook(self, output, *options, daemon=None, status=0):
+        done = self.vrtctl('submit', '--json', '--webhook', self.server.url('/hook'), *options,
+                           '--output', self.path(output), self.path('clip.mp4'), daemon=daemon)
+        return json.loads(done.stdout)['id']
+
+    def test_done(self):
+        id = self.hook('hook.mp4')
+        self.check(self.posts(1)[0], 'done', id)
+
+    def test_cancelled(self):
+        # Behind others, so that it is cancelled before it starts.
+        self.server.behaviour['/other'] = lambda h: h.send_words(200, 'x')
+        id = self.hook('cancelled.mp4', '--priority', '-100')
+        self.vrtctl('cancel', id, status=None)
+        state = self.wait_for(id, 'cancelled', 'done')['state']
+        self.check(self.posts(1)[0], state, id)
+
+    def test_survives_a_restart(self):
+        folder = os.path.join(self.folder, 'restarted')
+        os.mkdir(folder)
+        self.server.behaviour['/hook'] = lambda h: h.send_words(503, 'later')
+        daemon = self.start_daemon(folder)
+        id = self.hook('restarted.mp4', daemon=daemon)
+        self.posts(1)
+        self.assertEqual(daemon.stop(), 0)
+        n = len(self.server.posts)
+        del self.server.behaviour['/hook']
+        again = self.start_daemon(folder)
+        self.wait(lambda: len(self.server.posts) > n)
+        self.check(self.server.posts[-1], 'done', id)
+        self.wait(lambda: 'was told' in again.log_text())
+        self.assertEqual(again.stop(), 0)
+        n = len(self.server.posts)
+        self.start_daemon(folder)
+        time.sleep(0.5)
+        self.assertEqual(len(self.server.posts), n)
+
+
+if __name__ == '__main__':
+    main()
