@@ -202,7 +202,8 @@ static void test_models(void)
 
     play_start(&play, "[jobs]\nmodel = mine\n");
     expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
-    expect_contains(body, "{\"models\":[{\"name\":\"compact-x2\",\"architecture\":\"compact\"");
+    expect_contains(body, "{\"models\":[{\"name\":\"compact-x2\",\"state\":\"ready\","
+                          "\"architecture\":\"compact\"");
     expect_contains(body, "\"is_default\":false");
     expect_int(play_submit(&play, "run-1", ""), -404);
     expect_int(mkdir(play.models, 0700), 0);
@@ -215,8 +216,8 @@ static void test_models(void)
     snprintf(path, sizeof(path), "%s/folder.pth", play.models);
     expect_int(mkdir(path, 0700), 0);
     expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
-    expect_contains(body, "{\"name\":\"broken\",\"architecture\":null");
-    expect_contains(body, "{\"name\":\"mine\",\"architecture\":\"compact\"");
+    expect_contains(body, "{\"name\":\"broken\",\"state\":\"ready\",\"architecture\":null");
+    expect_contains(body, "{\"name\":\"mine\",\"state\":\"ready\",\"architecture\":\"compact\"");
     expect_contains(body, "\"is_default\":true");
     expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder"));
     expect_int(play_submit(&play, "run-1", ""), 2);
