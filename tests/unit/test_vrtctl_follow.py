@@ -131,12 +131,18 @@ class Follow(FollowCase):
         self.serve(lambda r: None)
         self.complaint('wait', 7, status=3, says='closed')
 
+    @staticmethod
+    def lasting(sent):
+        """A stream with one event, that goes on until its server is closed."""
+        yield STREAM + event('job', job(7))
+        sent.set()
+        time.sleep(PATIENCE_S)
+
     def restarted(self, state, gap_s=0.6):
         """A daemon that goes away in the middle, and comes back with the job in `state`."""
+        sent, posted = threading.Event(), []
         first = self.serve(lambda r: answer(job(7, 'queued'), 201) if r.method == 'POST' else
-                           iter([STREAM + event('job', job(7))]) if '/events' in r.path else
-                           answer(job(7)))
-        posted = []
+                           self.lasting(sent) if '/events' in r.path else answer(job(7)))
 
         def second(request):
             if request.method == 'POST':
@@ -147,8 +153,7 @@ class Follow(FollowCase):
             return answer(self.final)
 
         def swap():
-            while not any('/events' in r.path for r in first.requests):
-                time.sleep(0.01)
+            sent.wait(PATIENCE_S)
             first.close()
             time.sleep(gap_s)
             self.serve(second)
@@ -188,10 +193,10 @@ class Follow(FollowCase):
     def test_interrupted_while_it_is_away(self):
         """Also where systemd holds the socket, and takes connections that nobody answers."""
         for held in (False, True):
-            server = self.serve(lambda r: iter([STREAM + event('job', job(7))]))
+            sent = threading.Event()
+            server = self.serve(lambda r, sent=sent: self.lasting(sent))
             process = self.start('wait', 7)
-            while not server.requests:
-                time.sleep(0.01)
+            self.assertTrue(sent.wait(PATIENCE_S))
             server.close()
             if held:
                 os.unlink(server.path)
@@ -199,9 +204,9 @@ class Follow(FollowCase):
                 self.addCleanup(listener.close)
                 listener.bind(server.path)
                 listener.listen(8)
-            while 'went away' not in process.stderr.readline() and not held:
-                self.assertIsNone(process.poll())
-            time.sleep(0.5)
+            if not held:
+                self.assertIn('went away', process.stderr.readline())
+            time.sleep(1)
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=10)
             self.assertEqual(process.returncode, 130)
