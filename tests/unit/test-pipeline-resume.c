@@ -85,13 +85,18 @@ static void run_once(const struct trial *trial, const struct run *run, struct fl
     job->keeps = true;
 }
 
-static int64_t shards_done(const struct flow_job *job)
+static int64_t shards_in(const struct vrt_pipeline_snapshot *now)
 {
     int64_t n = 0;
 
-    for (size_t d = 0; d < job->last.n_devices; d++)
-        n += job->last.devices[d].shards_done;
+    for (size_t d = 0; d < now->n_devices; d++)
+        n += now->devices[d].shards_done;
     return n;
+}
+
+static int64_t shards_done(const struct flow_job *job)
+{
+    return shards_in(&job->last);
 }
 
 static void sum(const struct trial *trial, char *buffer, size_t size)
@@ -448,12 +453,29 @@ static void run_for(struct flow *flow, int ms)
         uv_run(&flow->loop, UV_RUN_ONCE);
 }
 
+/* Whether any device has a shard of the job, or memory for it. */
+static bool is_on_a_device(const struct flow *flow, const struct flow_job *job)
+{
+    struct vrt_pipeline_snapshot now;
+    bool found = false;
+
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    for (size_t d = 0; d < now.n_devices; d++)
+        found |= now.devices[d].in_flight > 0;
+    for (size_t d = 0; d < vrt_pool_n_devices(flow->pool); d++) {
+        struct vrt_device_snapshot device;
+        vrt_pool_device(flow->pool, d, &device);
+        found |= device.workspace_bytes > 0;
+    }
+    return found;
+}
+
 /* Held, a job computes nothing and takes nothing of a device; then it goes on as if nothing had
  * been. */
 static void test_hold(void)
 {
     const struct trial trial = {
-        .input = still_video(43), .output = "out.mp4", .segment_frames = 8, .n_segments = 6,
+        .input = still_video(240), .output = "out.mp4", .segment_frames = 8, .n_segments = 30,
     };
     const struct vrt_pool_params pool = { .registry = { .cpu_devices = 2, .cpu_threads = 1 } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
@@ -468,20 +490,18 @@ static void test_hold(void)
     close(params.input_fd);
     while (job.n_segments < 2)
         uv_run(&flow.loop, UV_RUN_ONCE);
-    run_for(&flow, 500);
+    /* What devices have they finish; a machine that is busy takes its time. */
+    while (is_on_a_device(&flow, &job))
+        uv_run(&flow.loop, UV_RUN_ONCE);
+    run_for(&flow, 100);
     vrt_pipeline_snapshot(job.pipeline, &before);
     expect_int(before.phase, VRT_PIPELINE_RUNNING);
-    expect_true(before.frames_done < 43);
-    for (size_t d = 0; d < before.n_devices; d++)
-        expect_int(before.devices[d].in_flight, 0);
     run_for(&flow, 100);
     vrt_pipeline_snapshot(job.pipeline, &now);
-    expect_int(now.frames_done, before.frames_done);
-    for (size_t d = 0; d < vrt_pool_n_devices(flow.pool); d++) {
-        struct vrt_device_snapshot device;
-        vrt_pool_device(flow.pool, d, &device);
-        expect_int(device.workspace_bytes, 0);
-    }
+    expect_int(shards_in(&now), shards_in(&before));
+    /* No more can live between decoder and encoder than 16. */
+    expect_true(shards_in(&now) < 30);
+    expect_true(!is_on_a_device(&flow, &job));
     job.hold_at = 0;
     vrt_pipeline_hold(job.pipeline, false);
     flow_run(&flow);
