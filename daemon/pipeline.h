@@ -56,14 +56,14 @@ enum vrt_stage {
  * pipeline takes duplicates of the descriptors: the caller keeps, and may close, its own.
  */
 struct vrt_pipeline_params {
-    const char *job_id;             /* for logs, and the names of its files in the spool folder */
+    const char *job_id;             /* for logs */
     int priority;                   /* higher goes first */
     uid_t uid;                      /* whose it is: users of equal priority share by turns */
 
     int input_fd;
     const char *input_name;         /* what messages call it */
-    int output_fd;                  /* open for writing; truncated when the job starts;
-                                     * -1: none, it will not be started */
+    int output_fd;                  /* open for reading and writing; emptied when the finished file
+                                     * is there; -1: none, it will not be started */
     const char *output_name;        /* its suffix decides the container: .mp4, .mkv, .mov */
     int spool_fd;                   /* the job's own folder, for what must wait on disk; while it
                                      * is only admitted, one on the same disk, or -1 */
@@ -171,7 +171,7 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
 void vrt_pipeline_start(struct vrt_pipeline *pipeline);
 
 /*
- * Stops it within one shard's time; the output is left truncated to nothing. `done` (or, before
+ * Stops it within one shard's time; the output is left as it was, or empty. `done` (or, before
  * that came, `admitted`) is called with "job.cancelled", never from within this call. Does
  * nothing once it has ended; before vrt_pipeline_start() but after `admitted` it ends at once,
  * without a callback.

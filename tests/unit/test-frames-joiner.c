@@ -464,11 +464,11 @@ static void test_no_room(void)
     expect_int(r, -EFBIG);
     expect_contains(error.message, "the working file grew too large");
 
-    const struct vrt_sink full = { .kind = VRT_SINK_OUTPUT, .write_error = -ENOSPC };
+    const struct vrt_sink full = { .write_error = -ENOSPC };
     error = (struct vrt_error){ 0 };
     expect_int(vrt_sink_check(&full, 0, &error), -ENOSPC);
-    expect_str(error.id, "output.full");
-    expect_contains(error.message, "the output's disk is full");
+    expect_str(error.id, "spool.full");
+    expect_contains(error.message, "the working file's disk is full");
     close(fd);
     close(input_fd);
 }

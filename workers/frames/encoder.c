@@ -180,7 +180,7 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
 
     int r = prepare(params, &encoder, error);
     if (r == 0)
-        r = vrt_sink_open(fd, VRT_SINK_WORKING, &encoder->sink, error);
+        r = vrt_sink_open(fd, &encoder->sink, error);
     if (r == 0)
         r = write_head(encoder, params, error);
     if (r < 0)

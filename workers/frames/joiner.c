@@ -132,8 +132,7 @@ static int write_head(struct joiner *joiner, struct vrt_error *error)
     joiner->output = NULL;
     joiner->sink = vrt_sink_close(joiner->sink);
     joiner->touched = true;
-    int r = vrt_sink_open(joiner->params->output_fd, VRT_SINK_WORKING, &joiner->sink,
-                          error);
+    int r = vrt_sink_open(joiner->params->output_fd, &joiner->sink, error);
     if (r < 0)
         return vrt_fold(r);
     if (!muxer || avformat_alloc_output_context2(&joiner->output, muxer, NULL, NULL) < 0)

@@ -18,12 +18,7 @@
 
 #define BUFFER_BYTES (256 * 1024)
 
-static const struct {
-    const char *what, *full;        /* the id where its disk is */
-} kinds[VRT_SINK_KIND_COUNT] = {
-    [VRT_SINK_OUTPUT] = { "output", "output.full" },
-    [VRT_SINK_WORKING] = { "working file", "spool.full" },
-};
+static const char what[] = "working file";
 
 /* Writes everything or fails; VRT_AV_WRITE_CONST is FFmpeg's idea of whether `data` is const. */
 static int write_all(void *opaque, VRT_AV_WRITE_CONST uint8_t *data, int size)
@@ -71,10 +66,8 @@ static int64_t seek_to(void *opaque, int64_t offset, int whence)
     return offset;
 }
 
-int vrt_sink_open(int fd, enum vrt_sink_kind kind, struct vrt_sink **ret_sink,
-                  struct vrt_error *error)
+int vrt_sink_open(int fd, struct vrt_sink **ret_sink, struct vrt_error *error)
 {
-    const char *what = kinds[kind].what;
     VRT_CLEANUP(vrt_sink_closep) struct vrt_sink *sink = calloc(1, sizeof(*sink));
     uint8_t *buffer = av_malloc(BUFFER_BYTES);
 
@@ -85,7 +78,6 @@ int vrt_sink_open(int fd, enum vrt_sink_kind kind, struct vrt_sink **ret_sink,
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), what);
     }
     sink->fd = fd;
-    sink->kind = kind;
     if (lseek(fd, 0, SEEK_CUR) < 0)
         return vrt_refuse(error, vrt_raise(-errno), "output.write",
                           "the %s must be a regular file: the index is written into it last, at "
@@ -99,11 +91,10 @@ int vrt_sink_open(int fd, enum vrt_sink_kind kind, struct vrt_sink **ret_sink,
 
 int vrt_sink_check(const struct vrt_sink *sink, int r, struct vrt_error *error)
 {
-    const char *what = kinds[sink->kind].what;
     int w = sink->write_error;
 
     if (w == -ENOSPC || w == -EDQUOT)
-        return vrt_refuse(error, vrt_raise(w), kinds[sink->kind].full,
+        return vrt_refuse(error, vrt_raise(w), "spool.full",
                           "the %s's disk is full: free some space and try again", what);
     if (w == -EFBIG)
         return vrt_refuse(error, vrt_raise(w), "output.write",

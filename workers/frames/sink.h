@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * A file behind a descriptor, written through an AVIO by position. For frames/ alone.
+ * A working file behind a descriptor, written through an AVIO by position. For frames/ alone.
  *
  * FFmpeg keeps quiet about failed writes for a while: vrt_sink_check() after each step tells.
  */
@@ -13,16 +13,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-enum vrt_sink_kind {
-    VRT_SINK_OUTPUT,                /* the user's file */
-    VRT_SINK_WORKING,               /* a file in the spool folder */
-    VRT_SINK_KIND_COUNT,
-};
-
 struct vrt_sink {
     AVIOContext *io;
     int fd;                         /* the caller's */
-    enum vrt_sink_kind kind;
     int64_t offset_bytes;           /* of the next write */
     int64_t size_bytes;             /* of the file so far */
     int write_error;                /* -errno of the first failed write, or 0 */
@@ -32,12 +25,11 @@ struct vrt_sink {
  * Empties the file `fd`, seekable and open for writing, and prepares to write it.
  * Return: 0; -ESPIPE not seekable, -EBADF, -ENOMEM, ... with the sentence in `error`.
  */
-int vrt_sink_open(int fd, enum vrt_sink_kind kind, struct vrt_sink **ret_sink,
-                  struct vrt_error *error);
+int vrt_sink_open(int fd, struct vrt_sink **ret_sink, struct vrt_error *error);
 
 /*
  * Whether all went well so far: `r` is a negative AVERROR from FFmpeg, or not.
- * Return: 0; -ENOSPC, -EDQUOT, -EFBIG, -EIO, ... with the sentence in `error`.
+ * Return: 0; -ENOSPC, -EDQUOT ("spool.full"), -EFBIG, -EIO, ... with the sentence in `error`.
  */
 int vrt_sink_check(const struct vrt_sink *sink, int r, struct vrt_error *error);
 

@@ -65,7 +65,7 @@ int vrt_tail_write(int fd, const struct vrt_tail *tail, int64_t *ret_size_bytes,
     VRT_CLEANUP(vrt_sink_closep) struct vrt_sink *sink = NULL;
     struct head head = { .n = (uint32_t)tail->n };
     uint32_t crc = 0;
-    int r = vrt_sink_open(fd, VRT_SINK_WORKING, &sink, error);
+    int r = vrt_sink_open(fd, &sink, error);
 
     if (r < 0)
         return vrt_fold(r);
