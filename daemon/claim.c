@@ -17,7 +17,9 @@
 
 #define VRT_LOG_TOPIC "claim"
 
-#define BACKLOG 128
+/* Enough for a burst of clients. Whoever connects stands behind all that a flooder has put there:
+ * a long queue would only make him wait longer. */
+#define BACKLOG 512
 
 /* Opens and locks. Return: 0; -EAGAIN: what was locked is not at the path any more; -errno. */
 static int lock(const char *path, int *ret_fd)

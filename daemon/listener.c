@@ -11,6 +11,7 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -19,8 +20,11 @@
 
 #define VRT_LOG_TOPIC "listener"
 
-#define ACCEPTS_PER_TURN 16
-#define USER_NS_PER_TURN (4 * 1000 * 1000)      /* of the loop's time; then the others' */
+/* In a turn, whichever comes first. The kernel's queue is everybody's: it must not stay full. */
+#define ACCEPTS_PER_TURN 512
+#define ACCEPT_NS_PER_TURN (2 * 1000 * 1000)
+#define USER_NS_PER_TURN (1000 * 1000)          /* of the loop's time; then the others': what
+                                                   goes on for a submission takes many turns */
 #define RETRY_MS 200            /* when the process has no descriptor left for a connection */
 #define SAY_MS 10000            /* how often it is said that clients are turned away */
 
@@ -183,9 +187,11 @@ static void on_retry(uv_timer_t *timer);
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct vrt_listener *listener = poll->data;
+    int64_t start_ns = vrt_clock_now_ns();
 
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_PER_TURN && vrt_clock_now_ns() - start_ns < ACCEPT_NS_PER_TURN;
+         i++) {
         int fd = status < 0 ? status : vrt_peer_accept(listener->fd);
         if (fd == -EAGAIN)
             return;

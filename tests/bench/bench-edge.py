@@ -1,0 +1,366 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What many clients, and hostile ones, cost the others.
+
+usage: bench-edge.py BUILD [--jobs N] [--rounds N] [flood] [readers] [queue]
+
+  flood    one user floods the daemon in every way there is; how long another one's submissions
+           take, against those before the flood. Two real users where root runs it, else one
+  readers  200 clients that ask once a second and 50 streams of events, of which 10 are never
+           read: throughput of a job with them over that without, by turns; the daemon's memory
+  queue    N jobs (10000) wait: p99 of submitting and of a page of the list, memory, and the time
+           of the next start
+
+Without names: all. The machine should be idle; clients are niced, and share it with the daemon.
+"""
+import array
+import http.client
+import json
+import multiprocessing
+import os
+import select
+import shutil
+import signal
+import socket
+import statistics
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FLOODER, OTHER = 61001, 61002
+HOST = b'Host: x\r\n'
+
+
+def connect(path):
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)          # waits, where too many others do
+    sock.settimeout(60)
+    return sock
+
+
+def submit(path, source, target, name='clip.mkv', **more):
+    """Submits by descriptors. The status, the body, and the seconds that it took."""
+    body = json.dumps({'input': {'fd': 0, 'name': name}, 'output': {'fd': 1, 'name': 'out.mkv'},
+                       'overwrite': True, **more}).encode()
+    started = time.monotonic()
+    sock = connect(path)
+    fds = [os.open(source, os.O_RDONLY), os.open(target, os.O_RDWR | os.O_CREAT, 0o600)]
+    try:
+        sock.sendmsg([b'\r\n'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', fds))])
+        sock.sendall(b'POST /v1/jobs HTTP/1.1\r\n' + HOST + b'Content-Type: application/json\r\n'
+                     b'Content-Length: %d\r\n\r\n' % len(body) + body)
+        response = http.client.HTTPResponse(sock)
+        response.begin()
+        data = response.read()
+        return response.status, json.loads(data), time.monotonic() - started
+    finally:
+        for fd in fds:
+            os.close(fd)
+        sock.close()
+
+
+def get(path, target):
+    """The seconds that a GET took, and its decoded body."""
+    started = time.monotonic()
+    sock = connect(path)
+    sock.sendall(b'GET %s HTTP/1.1\r\n' % target.encode() + HOST + b'\r\n')
+    response = http.client.HTTPResponse(sock)
+    response.begin()
+    data = response.read()
+    sock.close()
+    return time.monotonic() - started, json.loads(data)
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def told(values):
+    return (f'median {statistics.median(values) * 1e3:.1f} ms, '
+            f'p99 {percentile(values, 0.99) * 1e3:.1f} ms, worst {max(values) * 1e3:.1f} ms')
+
+
+# What the flooder's processes do, until they are ended.
+
+def flood_submit(path, folder, source):
+    """Videos, and what only looks like one, faster than they are admitted."""
+    target = os.path.join(folder, f'flood-{os.getpid()}.mkv')
+    while True:
+        try:
+            status, job, _ = submit(path, source, target)
+            if status == 201:
+                cancel = connect(path)
+                cancel.sendall(b'DELETE /v1/jobs/%d HTTP/1.1\r\n' % job['id'] + HOST + b'\r\n')
+                cancel.recv(65536)
+                cancel.close()
+        except OSError:
+            pass
+
+
+def flood_connect(path, *_):
+    while True:
+        try:
+            connect(path).close()
+        except OSError:
+            pass
+
+
+def flood_pipeline(path, *_):
+    """The longest list, asked for as often as a connection takes it, and read."""
+    requests = (b'GET /v1/jobs HTTP/1.1\r\n' + HOST + b'\r\n') * 50
+    while True:
+        try:
+            socks = [connect(path) for _ in range(40)]
+            for sock in socks:
+                sock.setblocking(False)
+            for _ in range(2000):
+                readable, writable, _ = select.select(socks, socks, [], 1)
+                for sock in writable:
+                    try:
+                        sock.send(requests)
+                    except BlockingIOError:
+                        pass
+                for sock in readable:
+                    sock.recv(1 << 20)
+        except OSError:
+            pass
+
+
+def flood_unread(path, *_):
+    """Streams and lists that nobody ever reads."""
+    socks = []
+    while True:
+        try:
+            sock = connect(path)
+            sock.sendall(b'GET %s HTTP/1.1\r\n' % (b'/v1/events', b'/v1/jobs')[len(socks) % 2]
+                         + HOST + b'\r\n')
+            socks = socks[-60:] + [sock]
+            time.sleep(0.005)
+        except OSError:
+            socks = []
+
+
+FLOODS = [flood_submit, flood_submit, flood_connect, flood_pipeline, flood_unread]
+
+
+def become(uid):
+    os.nice(10)
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+
+
+def run_as(uid, function, *arguments):
+    """Runs the function in a process of the user's. Its result comes by the queue."""
+    def body(queue):
+        become(uid)
+        queue.put(function(*arguments))
+    queue = multiprocessing.Queue()
+    process = multiprocessing.Process(target=body, args=(queue,))
+    process.start()
+    result = queue.get(timeout=120)
+    process.join()
+    return result
+
+
+def submit_some(path, folder, source, n):
+    """Seconds of n submissions, cancelled at once, a few a second."""
+    times = []
+    for i in range(n):
+        target = os.path.join(folder, f'some-{os.geteuid()}-{i}.mkv')
+        status, job, seconds = submit(path, source, target)
+        if status != 201:
+            raise RuntimeError(f'{status}: {job}')
+        times.append(seconds)
+        sock = connect(path)
+        sock.sendall(b'DELETE /v1/jobs/%d HTTP/1.1\r\n' % job['id'] + HOST + b'\r\n')
+        sock.recv(65536)
+        sock.close()
+        time.sleep(0.05)
+    return times
+
+
+# What the readers' processes do.
+
+def poll_status(path, n):
+    """n clients that ask once a second, each with a connection of its own."""
+    become(FLOODER)
+    while True:
+        started = time.monotonic()
+        for i in range(n):
+            try:
+                get(path, '/v1/jobs' if i % 2 else '/v1/status')
+            except OSError:
+                pass
+            time.sleep(max(0, started + (i + 1) / n - time.monotonic()))
+
+
+def read_events(path, n, n_mute):
+    become(OTHER)
+    socks = [connect(path) for _ in range(n)]
+    for sock in socks:
+        sock.sendall(b'GET /v1/events HTTP/1.1\r\n' + HOST + b'\r\n')
+    while True:
+        for sock in select.select(socks[n_mute:], [], [], 10)[0]:
+            if not sock.recv(1 << 16):
+                raise RuntimeError('a stream that was read was ended')
+
+
+class Bench:
+    def __init__(self, build, n_jobs, n_rounds, folder):
+        os.environ['VRTD_BUILD'] = build
+        sys.path.insert(0, os.path.join(HERE, '..', 'e2e'))
+        import harness
+        self.harness, self.folder = harness, folder
+        self.n_jobs, self.n_rounds = n_jobs, n_rounds
+        self.small = harness.clip(os.path.join(folder, 'small.mkv'), frames=2, size='32x32')
+        os.chmod(folder, 0o777)
+        os.chmod(self.small, 0o644)
+
+    def daemon(self, config, folder=None):
+        if not folder:
+            folder = tempfile.mkdtemp(dir=self.folder)
+            os.chmod(folder, 0o777)
+        daemon = self.harness.Daemon(folder, config)
+        os.chmod(daemon.socket, 0o666)
+        return daemon
+
+    def memory(self, daemon, key):
+        with open(f'/proc/{daemon.process.pid}/status', encoding='utf-8') as f:
+            return next(int(line.split()[1]) / 1024 for line in f if line.startswith(key))
+
+    # A shard takes an hour: nothing is computed meanwhile.
+    SLOW = {'devices': {'fault': 'cpu submit:every=1 delay=3600s'}}
+
+    def flood(self):
+        daemon = self.daemon({'jobs': {'max_running': 1, 'max_queued': 2000}})
+        if os.geteuid() != 0:
+            print('  not root: the flooder and the other are one user, who has one share of all')
+        submit_some(daemon.socket, self.folder, self.small, 3)
+        before = run_as(OTHER, submit_some, daemon.socket, self.folder, self.small, 60)
+        bad = os.path.join(self.folder, 'noise.mkv')
+        with open(bad, 'wb') as f:
+            f.write(b'\x1aE\xdf\xa3' + os.urandom(4 << 20))
+        os.chmod(bad, 0o644)
+
+        def body(function, source):
+            become(FLOODER)
+            function(daemon.socket, self.folder, source)
+        processes = [multiprocessing.Process(target=body, args=(f, bad if i else self.small))
+                     for i, f in enumerate(FLOODS)]
+        for process in processes:
+            process.start()
+        time.sleep(2)
+        during = run_as(OTHER, submit_some, daemon.socket, self.folder, self.small, 60)
+        rss = self.memory(daemon, 'VmHWM')
+        for process in processes:
+            process.kill()
+            process.join()
+        assert daemon.answers()
+        daemon.stop()
+        print(f'  before: {told(before)}\n  during: {told(during)}; memory at most {rss:.0f} MB')
+        more = statistics.median(during) - statistics.median(before)
+        print(f'flood: {more * 1e3:.1f} ms more (wanted at most 50)')
+
+    def job_seconds(self, daemon, source):
+        started = time.monotonic()
+        status, job, _ = submit(daemon.socket, source, os.path.join(daemon.folder, 'out.mkv'))
+        assert status == 201, job
+        while True:
+            job = get(daemon.socket, f'/v1/jobs/{job["id"]}')[1]
+            if job['state'] in ('done', 'failed', 'cancelled'):
+                assert job['state'] == 'done', job
+                return time.monotonic() - started
+            time.sleep(0.1)
+
+    def readers(self):
+        source = self.harness.clip(os.path.join(self.folder, 'large.mkv'), frames=60,
+                                   size='320x240')
+        daemon = self.daemon({})
+        self.job_seconds(daemon, source)
+        alone, together = [], []
+        for _ in range(self.n_rounds):
+            alone.append(self.job_seconds(daemon, source))
+            processes = [multiprocessing.Process(target=poll_status, args=(daemon.socket, 200)),
+                         multiprocessing.Process(target=read_events, args=(daemon.socket, 50, 10))]
+            for process in processes:
+                process.start()
+            time.sleep(1)
+            together.append(self.job_seconds(daemon, source))
+            for process in processes:
+                assert process.is_alive()
+                process.kill()
+                process.join()
+        print(f'  alone {statistics.median(alone):.2f} s, with readers '
+              f'{statistics.median(together):.2f} s; memory at most '
+              f'{self.memory(daemon, "VmHWM"):.0f} MB')
+        daemon.stop()
+        print(f'readers: {statistics.median(together) / statistics.median(alone):.3f} '
+              '(wanted at most 1.02)')
+
+    def queue(self):
+        config = {'jobs': {'max_running': 1, 'max_queued': self.n_jobs + 10},
+                  'access': {'max_jobs_per_user': self.n_jobs + 10}, **self.SLOW}
+        daemon = self.daemon(config)
+        times, lists = [], []
+        for i in range(self.n_jobs):
+            target = os.path.join(daemon.folder, f'{i}.mkv')
+            status, job, seconds = submit(daemon.socket, self.small, target, precision='f32')
+            assert status == 201, job
+            os.unlink(target)
+            times.append(seconds)
+        rss = self.memory(daemon, 'VmRSS')
+        for after in [0, self.n_jobs // 2, self.n_jobs - 300] * 30:
+            seconds, page = get(daemon.socket, f'/v1/jobs?after={max(after, 0)}')
+            lists.append(seconds)
+            assert page['jobs']
+        shows = [get(daemon.socket, f'/v1/jobs/{i}')[0]
+                 for i in range(1, self.n_jobs, max(self.n_jobs // 100, 1))]
+        # At the end, when the queue is longest.
+        last = times[-max(self.n_jobs // 10, 1):]
+        daemon.kill()
+        started = time.monotonic()
+        daemon = self.daemon(config, daemon.folder)
+        start = time.monotonic() - started
+        n = 0
+        after = 0
+        while after is not None:
+            page = get(daemon.socket, f'/v1/jobs?after={after}')[1]
+            n += len(page['jobs'])
+            after = page['next']
+        daemon.kill()
+        print(f'  {self.n_jobs} jobs; submit {told(last)}\n  a page: {told(lists)}\n'
+              f'  one job: {told(shows)}\n  {n} jobs after the next start')
+        print(f'queue: submit p99 {percentile(last, 0.99) * 1e3:.1f} ms (wanted at most 10), list '
+              f'p99 {percentile(lists, 0.99) * 1e3:.1f} ms (10), memory {rss:.0f} MB (200), start '
+              f'{start:.2f} s (1)')
+
+
+def main():
+    arguments = sys.argv[1:]
+    options = {'--jobs': 10000, '--rounds': 5}
+    for option in options:
+        if option in arguments:
+            at = arguments.index(option)
+            options[option] = int(arguments[at + 1])
+            del arguments[at:at + 2]
+    names = arguments[1:] or ['flood', 'readers', 'queue']
+    if not arguments or not set(names) <= {'flood', 'readers', 'queue'}:
+        print(__doc__)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    folder = tempfile.mkdtemp(prefix='vrtd-edge-')
+    try:
+        bench = Bench(arguments[0], options['--jobs'], options['--rounds'], folder)
+        for name in names:
+            getattr(bench, name)()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 0
+
+
+if __name__ == '__main__':
+    multiprocessing.set_start_method('fork')
+    sys.exit(main())
