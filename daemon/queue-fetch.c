@@ -213,7 +213,11 @@ void vrt_queue_fetch_jobs(struct vrt_queue *queue)
 {
     struct vrt_job *job;
 
-    while (!queue->stopping && queue->is_loaded && (job = next_job(queue))) {
+    /* A job that ends in here would have the next one's begun within its own. */
+    if (queue->is_fetching || queue->stopping || !queue->is_loaded)
+        return;
+    queue->is_fetching = true;
+    while ((job = next_job(queue))) {
         struct vrt_error error = { .id = NULL };
         int r = begin(queue, job, &error);
         if (r > 0)
@@ -223,6 +227,7 @@ void vrt_queue_fetch_jobs(struct vrt_queue *queue)
         else if (r < 0)
             vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &error);
     }
+    queue->is_fetching = false;
 }
 
 void vrt_queue_fetch_end(struct vrt_job *job)

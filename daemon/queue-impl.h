@@ -33,6 +33,7 @@ struct vrt_queue {
     struct vrt_list admissions;             /* of struct vrt_queue_admission.link */
     struct vrt_turns turns;                 /* of those */
     struct vrt_list fetches;                /* of struct vrt_queue_fetch.link */
+    bool is_fetching;                       /* vrt_queue_fetch_jobs() is at it */
     int n_runs;                             /* struct vrt_queue_run that there are */
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
