@@ -167,9 +167,8 @@ static const char *either(const char *given, const char *known)
 }
 
 /* The files to send: those that the user names, and else those that the daemon lacks. */
-static int choose_files(const struct vrt_cli *cli, const struct revival *revival,
-                        const struct vrt_job_info *job, struct vrt_handover *h,
-                        struct vrt_error *error)
+static void choose_files(const struct vrt_cli *cli, const struct revival *revival,
+                         const struct vrt_job_info *job, struct vrt_handover *h)
 {
     const struct vrt_args *args = &cli->args;
 
@@ -179,15 +178,22 @@ static int choose_files(const struct vrt_cli *cli, const struct revival *revival
     h->named = h->input || h->output || h->model;
     h->overwrite = args->overwrite;
     if (!revival->always_with_files && job->state != VRT_JOB_NEEDS_INPUT)
-        return 0;
+        return;
     h->input = either(h->input, job->input_path);
     h->output = either(h->output, job->output_path);
     h->model = either(h->model, job->model_path);
-    if (job->state != VRT_JOB_NEEDS_INPUT || (h->input && h->output))
-        return 0;
-    return vrt_refuse(error, VRT_CONN_E_REFUSED, "client.file",
-                      "job %lld needs its files again, and where they are is not known: vrtctl %s "
-                      "%lld INPUT -o OUTPUT", h->id, h->verb, h->id);
+}
+
+/* The daemon lacks files, and where they are it doesn't know either: how to say it. */
+static void add_cure(const struct vrt_handover *h, int r, struct vrt_error *error)
+{
+    struct vrt_error said = *error;
+
+    if (r != VRT_CONN_E_REFUSED || strcmp(said.id, VRT_E(JOB_NEEDS_INPUT)) != 0)
+        return;
+    *error = (struct vrt_error){ 0 };
+    vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT -o OUTPUT", said.message, h->verb,
+               h->id);
 }
 
 /* Return: enum vrt_exit; everything was said. */
@@ -206,9 +212,9 @@ static int revive_one(struct vrt_cli *cli, const struct revival *revival, long l
     json_decref(json);
     if (r)
         return vrt_cli_fail(NULL, r, &error);
-    r = choose_files(cli, revival, &job, &handover, &error);
-    if (r == 0)
-        r = vrt_handover_send(cli, &handover, &answer, &error);
+    choose_files(cli, revival, &job, &handover);
+    r = vrt_handover_send(cli, &handover, &answer, &error);
+    add_cure(&handover, r, &error);
     snprintf(what, sizeof(what), "job %lld", id);
     int exit = r ? vrt_cli_fail(what, r, &error)
                  : take_answer(cli, r, answer, &outcome, &error);

@@ -178,8 +178,15 @@ class Revive(Case):
 
     def test_unknown_places(self):
         self.lost(input_path=None, output_path=None)
-        self.complaint('resume', 7, status=1, says='vrtctl resume 7 INPUT -o OUTPUT')
-        self.assertIsNone(self.posted)
+        self.refuse = refusal(409, 'job.needs_input', 'vrtd has the input of job 7 no more: give '
+                              'its files again')
+        self.complaint('resume', 7, status=1, says='the input of job 7 no more: give its files '
+                       'again: vrtctl resume 7 INPUT -o OUTPUT')
+        self.assertEqual(self.contents, [])
+        self.refuse = None
+        self.lost(input_path=None)      # it was fetched: only the output is lacking
+        self.run_it('resume', 7)
+        self.assertEqual(self.contents, [b''])
         self.run_it('resume', 7, 'moved.mp4', '-o', 'b.mp4')
         self.assertEqual(self.contents, [b'moving pictures', b''])
 
