@@ -133,13 +133,18 @@ void vrt_api_job_create(const struct vrt_call *call)
 struct list_query {
     int64_t after, limit;
     bool active;                    /* only jobs that aren't over */
+    bool mine;                      /* only those of whoever asks */
 };
+
+/* Of a page, also where few of them are wanted: the loop is everybody's. */
+#define LIST_STEPS_MAX 5000
 
 #define T struct list_query
 static const struct vrt_field list_query_fields[] = {
     VRT_FIELD_INT(T, after, 0, 0, INT64_MAX),
     VRT_FIELD_INT(T, limit, 0, 1, VRT_API_LIST_MAX),
     VRT_FIELD_BOOL(T, active, 0),
+    VRT_FIELD_BOOL(T, mine, 0),
     VRT_FIELDS_END,
 };
 #undef T
@@ -154,29 +159,33 @@ static int list_one(struct vrt_job *job, enum vrt_job_view view, bool is_first,
     return r < 0 ? vrt_fold(r) : vrt_buf_append(body, text->data, text->size_bytes);
 }
 
+static bool is_listed(const struct vrt_call *call, const struct list_query *query,
+                      const struct vrt_job *job)
+{
+    return !(query->active && vrt_job_state_is_final(job->info.state)) &&
+           !(query->mine && job->uid != call->request->peer->uid);
+}
+
 /* A page of the jobs, and behind which of them the next one begins. */
 static int list_jobs(const struct vrt_call *call, const struct list_query *query,
                      struct vrt_buf *body)
 {
     const struct vrt_jobs *jobs = vrt_queue_jobs(call->api->queue);
+    struct vrt_job *job = vrt_jobs_after(jobs, query->after);
     int64_t n = 0, last_id = 0;
-    bool more = false;
-    struct vrt_job *job;
 
     int r = vrt_buf_printf(body, "{\"jobs\":[");
-    VRT_LIST_FOREACH(job, &jobs->all, link) {
-        if (job->info.id <= query->after ||
-            (query->active && vrt_job_state_is_final(job->info.state)))
-            continue;
-        more = n == query->limit;
-        if (r < 0 || more)
+    for (int i = 0; r == 0 && job && i < LIST_STEPS_MAX; i++) {
+        if (n == query->limit && is_listed(call, query, job))
             break;
-        r = list_one(job, view_of(call, job), n++ == 0, body);
+        if (is_listed(call, query, job))
+            r = list_one(job, view_of(call, job), n++ == 0, body);
         last_id = job->info.id;
+        job = vrt_jobs_behind(jobs, job);
     }
     if (r == 0)
-        r = more ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
-                 : vrt_buf_printf(body, "],\"next\":null}");
+        r = job ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
+                : vrt_buf_printf(body, "],\"next\":null}");
     return vrt_fold(r);
 }
 

@@ -193,7 +193,9 @@ void vrt_jobs_done(struct vrt_jobs *jobs)
 {
     vrt_assert(vrt_list_is_empty(&jobs->all) && jobs->n_users == 0);
     free(jobs->users);
+    free(jobs->by_id);
     jobs->users = NULL;
+    jobs->by_id = NULL;
 }
 
 /* The user's entry, made where there is none; NULL: no memory. Users are few. */
@@ -242,25 +244,65 @@ static void count(struct vrt_jobs *jobs, const struct vrt_job *job, int by)
         job->user->n_running += by;
 }
 
+/* Where the first job with this number or a higher one is. */
+static size_t find_place(const struct vrt_jobs *jobs, int64_t id)
+{
+    size_t low = 0, high = jobs->n_jobs;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (jobs->by_id[middle]->info.id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Makes room for one more job. Return: 0, -ENOMEM. */
+static int reserve(struct vrt_jobs *jobs)
+{
+    if (jobs->n_jobs < jobs->capacity)
+        return 0;
+    size_t capacity = jobs->capacity ? jobs->capacity * 2 : 64;
+    struct vrt_job **by_id = reallocarray(jobs->by_id, capacity, sizeof(*by_id));
+    if (!by_id)
+        return vrt_raise(-ENOMEM);
+    jobs->by_id = by_id;
+    jobs->capacity = capacity;
+    return 0;
+}
+
 int vrt_jobs_add(struct vrt_jobs *jobs, struct vrt_job *job)
 {
     struct vrt_list *at = &jobs->all;
 
+    int r = reserve(jobs);
+    if (r < 0)
+        return vrt_fold(r);
     job->user = find_user(jobs, job->uid);
     if (!job->user)
         return vrt_raise(-ENOMEM);
     job->user->n_jobs++;
     /* Admissions end in any order: those that began later stand behind. */
-    while (at->previous != &jobs->all &&
-           vrt_container_of(at->previous, struct vrt_job, link)->info.id > job->info.id)
-        at = at->previous;
+    size_t place = find_place(jobs, job->info.id);
+    if (place < jobs->n_jobs)
+        at = &jobs->by_id[place]->link;
     vrt_list_insert_before(at, &job->link);
+    memmove(&jobs->by_id[place + 1], &jobs->by_id[place],
+            (jobs->n_jobs++ - place) * sizeof(*jobs->by_id));
+    jobs->by_id[place] = job;
     count(jobs, job, +1);
     return 0;
 }
 
 void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job)
 {
+    size_t place = find_place(jobs, job->info.id);
+
+    vrt_assert(place < jobs->n_jobs && jobs->by_id[place] == job);
+    memmove(&jobs->by_id[place], &jobs->by_id[place + 1],
+            (--jobs->n_jobs - place) * sizeof(*jobs->by_id));
     vrt_list_remove(&job->link);
     count(jobs, job, -1);
     if (--job->user->n_jobs == 0)
@@ -270,12 +312,9 @@ void vrt_jobs_remove(struct vrt_jobs *jobs, struct vrt_job *job)
 
 struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id)
 {
-    struct vrt_job *job;
+    size_t place = find_place(jobs, id);
 
-    VRT_LIST_FOREACH(job, &jobs->all, link)
-        if (job->info.id == id)
-            return job;
-    return NULL;
+    return place < jobs->n_jobs && jobs->by_id[place]->info.id == id ? jobs->by_id[place] : NULL;
 }
 
 int vrt_jobs_top_priority(const struct vrt_jobs *jobs)
@@ -297,12 +336,9 @@ static bool goes_first(const struct vrt_job *a, const struct vrt_job *b)
 
 struct vrt_job *vrt_jobs_after(const struct vrt_jobs *jobs, int64_t id)
 {
-    struct vrt_job *job;
+    size_t place = id < INT64_MAX ? find_place(jobs, id + 1) : jobs->n_jobs;
 
-    VRT_LIST_FOREACH(job, &jobs->all, link)
-        if (job->info.id > id)
-            return job;
-    return NULL;
+    return place < jobs->n_jobs ? jobs->by_id[place] : NULL;
 }
 
 struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_job *job)

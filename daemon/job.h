@@ -123,6 +123,8 @@ struct vrt_jobs {
     struct vrt_list all;                /* of struct vrt_job.link, oldest first */
     int counts[VRT_JOB_STATE_COUNT];
     int n_queued[VRT_API_PRIORITY_MAX - VRT_API_PRIORITY_MIN + 1];     /* by priority */
+    struct vrt_job **by_id;             /* the same jobs, in the same order */
+    size_t n_jobs, capacity;
     struct vrt_job_user **users;        /* who has jobs in the list */
     size_t n_users;
     int64_t last_id;

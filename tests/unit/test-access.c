@@ -176,7 +176,11 @@ static void test_users(void)
     expect_int(play_submit(&play, "hang", ""), 1);
     expect_seen(&play, true);
 
+    expect_int(play_ask(&play, "GET", "/v1/jobs?mine=true", "", &body), 200);
+    expect_contains(body, "\"id\":1,");
     play_become(BERT, BERT);
+    expect_int(play_ask(&play, "GET", "/v1/jobs?mine=true", "", &body), 200);
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
     expect_seen(&play, false);
     while (play_next_event(reader, &stream) != VRT_EVENT_JOB)
         ;

@@ -247,7 +247,7 @@ static void test_pages(void)
         { "?limit=0", "limit: expected an integer from 1 to 500", 400 },
         { "?limit=501", "request.query", 400 },
         { "?after=x", "\"field\":\"after\"", 400 },
-        { "?state=done", "may hold after, limit or active", 400 },
+        { "?state=done", "may hold after, limit, active or mine", 400 },
     };
     struct play play;
     struct vrt_job_info info;
