@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 
 from harness import Case, Daemon, PATIENCE_S, clip, digest, main
@@ -146,20 +147,22 @@ class InputTest(RemoteCase):
         self.assertEqual((job['state'], job['error']), ('done', None))
 
     def test_some_at_a_time(self):
-        now, most = [], [0]
+        now, go = [], threading.Event()
 
-        def slow(handler):
+        def held_up(handler):
             now.append(1)
-            most[0] = max(most[0], len(now))
-            time.sleep(0.3)
-            now.pop()
+            go.wait(PATIENCE_S)
             handler.send_words(404, 'nothing')
-        for i in range(8):
-            self.server.behaviour[f'/{i}.mp4'] = slow
-        ids = [self.submit(f'/{i}.mp4', f'{i}.mp4')['id'] for i in range(8)]
+        for i in range(6):
+            self.server.behaviour[f'/{i}.mp4'] = held_up
+        ids = [self.submit(f'/{i}.mp4', f'{i}.mp4')['id'] for i in range(6)]
+        self.wait(lambda: len(now) == 4)
+        time.sleep(0.3)
+        self.assertEqual(len(now), 4)
+        go.set()
         for id in ids:
             self.wait_for(id, 'failed')
-        self.assertEqual(most[0], 4)
+        self.assertEqual(len(now), 6)
 
     def test_goes_on_after_a_restart(self):
         # Without a service manager the output's descriptor is lost: it is given again.
