@@ -226,10 +226,11 @@ static int plan_walk(const struct vrt_media *media, const char *path, struct wal
                       "it lies in none of the folders that vrtd's media_roots lists");
     /* Each name has one slash before it. */
     size_t used = (size_t)snprintf(walk->path, sizeof(walk->path), "%s", root);
-    for (const char *at = path + n; *at && used < sizeof(walk->path); at += strcspn(at, "/")) {
-        at += strspn(at, "/");
+    for (size_t i = n, length; path[i] && used < sizeof(walk->path); i += length) {
+        i += strspn(path + i, "/");
+        length = strcspn(path + i, "/");
         used += (size_t)snprintf(walk->path + used, sizeof(walk->path) - used, "/%.*s",
-                                 (int)strcspn(at, "/"), at);
+                                 (int)length, &path[i]);
     }
     if (used >= sizeof(walk->path))
         return refuse(walk, -ENAMETOOLONG, VRT_E(PATH_FORBIDDEN), "the path is too long");
