@@ -85,6 +85,7 @@ static void test_order(void)
     VRT_LIST_FOREACH(job, &jobs.all, link)
         drop(&jobs, job);
     expect_true(vrt_list_is_empty(&jobs.all));
+    vrt_jobs_done(&jobs);
 }
 
 /* Random events: the counts stay those of the list, and refused events change nothing. */
@@ -116,6 +117,7 @@ static void test_counts(void)
     }
     for (int i = 0; i < 50; i++)
         drop(&jobs, all[i]);
+    vrt_jobs_done(&jobs);
 }
 
 static void test_history(void)
@@ -140,6 +142,7 @@ static void test_history(void)
     expect_int(vrt_jobs_expired(&jobs, 3)->info.id, 4);
     VRT_LIST_FOREACH(job, &jobs.all, link)
         drop(&jobs, job);
+    vrt_jobs_done(&jobs);
 }
 
 static void test_text(void)
