@@ -42,6 +42,7 @@ struct vrt_conf {
         int64_t max_running;                    /* jobs at a time */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */
+        int64_t failed_files_days;              /* what failed jobs have stored stays so long */
         int64_t history_days;                   /* for so long; 0: no limit */
     } jobs;
     struct {

@@ -57,6 +57,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, max_running, 1, 64, "2", LIVE),
     INT(jobs, max_queued, 1, 100000, "1000", LIVE),
     INT(jobs, history, 0, 100000, "1000", LIVE),
+    INT(jobs, failed_files_days, 0, 36500, "7", LIVE),
     INT(jobs, history_days, 0, 36500, "90", LIVE),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn", LIVE),

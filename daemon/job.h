@@ -115,6 +115,7 @@ struct vrt_job {
     bool is_swept;                      /* its working files are gone, or about to go */
     bool is_forgotten;                  /* freed with its last write */
     int n_saving;                       /* writes to the store that it must outlive */
+    int64_t spool_bytes;                /* charged to its user */
     int64_t room_bytes;                 /* that there was when it found a disk full */
 };
 

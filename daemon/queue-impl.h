@@ -6,6 +6,7 @@
  *
  *     queue-admit.c       from a request to a listed job
  *     queue-run.c         from a start to its end, whatever end
+ *     queue-spool.c       its working files
  *     queue-files.c       the descriptors of a job, and what is made of them
  *     queue-control.c     what users do to jobs meanwhile
  *     queue-fetch.c       jobs whose input is fetched from elsewhere
@@ -148,6 +149,26 @@ int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error);
 
 /* Finds the files of a job that was read from the store; without them it needs its input. */
 void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Removes the job's working files, unless that was done, and gives back what they were charged. */
+void vrt_queue_sweep(struct vrt_queue *queue, struct vrt_job *job);
+
+/* Likewise those of jobs that failed so long ago that nobody will retry them. */
+void vrt_queue_sweep_failed(struct vrt_queue *queue);
+
+/* Charges working files to the job's user; where that is too much for him its run ends. */
+void vrt_queue_charge_bytes(struct vrt_job *job, int64_t bytes);
+void vrt_queue_charge_segment(struct vrt_job *job, const struct vrt_segment_record *segment);
+
+/* Charges the segments that were read from the store, however much that is. */
+void vrt_queue_charge_stored(struct vrt_job *job);
+
+/* Gives back the charge of the segments from this one on, and of all that the job holds. */
+void vrt_queue_uncharge_segments(struct vrt_job *job, size_t first);
+void vrt_queue_uncharge(struct vrt_job *job);
+
+/* Whether the job's user may have so many more bytes of working files now. */
+bool vrt_queue_may_spool(const struct vrt_job *job, int64_t bytes);
 
 /* Tries again what the store couldn't take. Return: whether there is still something. */
 bool vrt_queue_save_rest(struct vrt_queue *queue);

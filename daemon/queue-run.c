@@ -31,7 +31,8 @@
 
 bool vrt_queue_is_about_room(const struct vrt_error *error)
 {
-    static const int ids[] = { VRT_API_E_SPOOL_FULL, VRT_API_E_OUTPUT_FULL, VRT_API_E_STORE_FULL };
+    static const int ids[] = { VRT_API_E_SPOOL_FULL, VRT_API_E_OUTPUT_FULL, VRT_API_E_STORE_FULL,
+                               VRT_API_E_SPOOL_QUOTA };
 
     for (size_t i = 0; error->id && i < VRT_ARRAY_SIZE(ids); i++)
         if (strcmp(error->id, vrt_api_errors[ids[i]].id) == 0)

@@ -34,53 +34,6 @@ struct saving {
     struct vrt_segment_record segment;
 };
 
-/* Files to be removed, by a thread: there may be thousands. */
-struct sweep {
-    uv_work_t work;
-    struct vrt_queue *queue;
-    char name[64];
-};
-
-static void sweep_files(uv_work_t *work)
-{
-    const struct sweep *sweep = work->data;
-
-    vrt_spool_remove(sweep->queue->params.spool_fd, sweep->name);
-}
-
-static void on_swept(uv_work_t *work, int status)
-{
-    struct sweep *sweep = work->data;
-    struct vrt_queue *queue = sweep->queue;
-
-    (void)status;
-    free(sweep);
-    queue->n_saving--;
-    vrt_queue_check_stopped(queue);
-}
-
-static void remove_files(struct vrt_queue *queue, int64_t job_id)
-{
-    struct sweep *sweep = calloc(1, sizeof(*sweep));
-    int r = sweep ? vrt_spool_detach(queue->params.spool_fd, job_id, sweep->name,
-                                     sizeof(sweep->name)) : -ENOMEM;
-
-    if (r == 0) {
-        sweep->work.data = sweep;
-        sweep->queue = queue;
-        r = uv_queue_work(queue->params.loop, &sweep->work, sweep_files, on_swept);
-    }
-    if (r == 0) {
-        queue->n_saving++;
-        return;
-    }
-    free(sweep);
-    /* The next start finds that they belong to nobody. */
-    if (r != -ENOENT)
-        vrt_log_warning("job %" PRId64 ": its working files stay for now: %s", job_id,
-                        strerror(-r));
-}
-
 /* A write of the job is through. */
 static void end_saving(struct saving *saving, int r)
 {
@@ -127,10 +80,8 @@ static void on_saved(void *ctx, int r)
     job->unsaved = r < 0;
     if (r < 0)
         vrt_queue_look_soon(saving->queue);
-    if (r == 0 && is_useless && !job->is_swept) {
-        job->is_swept = true;
-        remove_files(saving->queue, job->info.id);
-    }
+    if (r == 0 && is_useless)
+        vrt_queue_sweep(saving->queue, job);
     end_saving(saving, r);
 }
 
@@ -196,6 +147,7 @@ static void on_segment_saved(void *ctx, int r)
         vrt_log_debug("job %" PRId64 ": segment %" PRId64 " is stored, up to shard %" PRId64,
                       job->info.id, saving->segment.number, saving->segment.next_shard);
         take_segment(job, &saving->segment);
+        vrt_queue_charge_segment(job, &saving->segment);
         job->untold = true;
         if (vrt_queue_run_is_going(job))
             vrt_pipeline_committed(job->pipeline, saving->segment.number);
@@ -230,6 +182,7 @@ void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t
 {
     if (first >= job->n_segments)
         return;
+    vrt_queue_uncharge_segments(job, first);
     job->n_segments = first;
     job->info.segments_done = (int64_t)first;
     vrt_store_cut_segments(queue->params.store, job->info.id, (int64_t)first,
@@ -247,8 +200,7 @@ void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job)
 
     if (job->user)
         vrt_jobs_remove(&queue->jobs, job);
-    if (!job->is_swept)
-        remove_files(queue, job->info.id);
+    vrt_queue_sweep(queue, job);
     if (saving)
         vrt_store_remove_job(queue->params.store, job->info.id,
                              (struct vrt_store_done){ on_removed, saving });
@@ -353,8 +305,7 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
         job->info.frames_done += job->segments[i].n_frames;
     for (size_t i = 0; i < job->info.n_devices; i++)
         job->info.devices[i].shards_running = 0;
-    /* He had no more jobs when they were admitted than he may have. */
-    job->is_charged = vrt_quota_take(queue->params.quota, VRT_QUOTA_JOBS, job->uid) == 0;
+    job->is_charged = vrt_quota_charge(queue->params.quota, VRT_QUOTA_JOBS, job->uid, 1) == 0;
     if (was_running) {
         vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
         vrt_log_info("job %" PRId64 " was interrupted: %zu segments are stored", job->info.id,
@@ -396,12 +347,13 @@ int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error)
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
     VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
-        if (vrt_job_state_is_final(job->info.state)) {
-            job->is_swept = job->info.state != VRT_JOB_FAILED;
+        job->is_swept = job->info.state == VRT_JOB_DONE || job->info.state == VRT_JOB_CANCELLED;
+        if (!job->is_swept)
+            vrt_queue_charge_stored(job);
+        if (vrt_job_state_is_final(job->info.state))
             vrt_queue_send_notice(queue, job);
-        } else {
+        else
             take_up(queue, job);
-        }
     }
     return 0;
 }

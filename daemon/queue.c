@@ -258,6 +258,8 @@ static bool has_room(const struct vrt_queue *queue, const struct vrt_job *job)
 
     for (size_t i = 0; i < job->n_segments; i++)
         needed = VRT_MAX(needed, 2 * job->segments[i].size_bytes);
+    if (strcmp(job->info.error.id, VRT_E(SPOOL_QUOTA)) == 0)
+        return vrt_queue_may_spool(job, needed);
     return more >= needed;
 }
 
@@ -298,6 +300,7 @@ void vrt_queue_on_house(uv_timer_t *timer)
 
     if (!queue->stopping)
         forget_expired(queue);
+    vrt_queue_sweep_failed(queue);
     is_urgent = try_full(queue);
     is_urgent |= vrt_queue_save_rest(queue);
     vrt_queue_start_jobs(queue);
@@ -346,6 +349,7 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
     own->max_running = params->max_running;
     own->history = params->history;
     own->history_s = params->history_s;
+    own->failed_files_s = params->failed_files_s;
     own->fallback = params->fallback;
     own->scene_cuts = params->scene_cuts;
     own->segment_frames = params->segment_frames;

@@ -45,6 +45,7 @@ struct vrt_queue_params {
     struct vrt_keep *keep;              /* what holds descriptors past the daemon's end */
     int spool_fd;                       /* a folder for working files; stays the caller's */
     int max_running, history;
+    int64_t failed_files_s;             /* what a failed job has stored stays so long */
     int64_t history_s;                  /* jobs that are over are remembered so long; 0: for ever */
     int fallback;                       /* enum vrt_fallback */
     /* What a request may leave open. */

@@ -216,6 +216,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
+        .failed_files_s = conf->jobs.failed_files_days * 86400,
         .history_s = conf->jobs.history_days * 86400,
         .fallback = fallback_of(conf->devices.fallback),
         .scene_cuts = conf->jobs.scene_cuts,

@@ -96,6 +96,8 @@ enum vrt_api_route_id {
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
     X(STORE_FULL,           "store.full",           507, "the disk of the daemon's state is full") \
     X(STORE_FAILED,         "store.failed",         500, "the daemon's state can't be written") \
+    X(SPOOL_QUOTA,          "spool.quota",          507, "a user's working files take too much") \
+    X(SPOOL_TOO_LARGE,      "spool.too_large",      507, "one job's working files take too much") \
     X(SPOOL_FULL,           "spool.full",           507, "the disk of working files is full")   \
     X(SEGMENT_DAMAGED,      "segment.damaged",      500, "a working file was changed by others") \
     X(REMOTE_OFF,           "remote.off",           403, "vrtd isn't configured to do this")     \

@@ -383,6 +383,34 @@ static void test_restart(void)
     play_stop(&play);
 }
 
+/* A segment of the fake has 100 bytes, and is charged twice: by itself, and in the joined file. */
+static void test_spool_limit(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[access]\nspool_per_user = 700\n[jobs]\nmax_running = 1\n");
+    /* Three segments are within the limit, four aren't. */
+    expect_int(play_submit(&play, "run-13", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_int(play_submit(&play, "run-50", ""), 2);
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "spool.too_large");
+    expect_int(info.segments_done, 4);
+    vrt_job_info_done(&info);
+    /* What the failed one has stored stays for a retry, and so there is no room for another. */
+    expect_int(play_submit(&play, "run-30", ""), 3);
+    play_expect_state(&play, 3, VRT_JOB_DISK_FULL);
+    expect_int(play_show(&play, 3, &info), 200);
+    expect_str(info.error.id, "spool.quota");
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    play_expect_state(&play, 3, VRT_JOB_CANCELLED);
+    play_stop(&play);
+}
+
 /* It is stopped while jobs are being admitted, wait and run, and clients wait and listen. */
 static void test_stop(void)
 {
@@ -430,6 +458,7 @@ int main(int argc, char **argv)
         { "device-events", test_device_events },
         { "history", test_history },
         { "restart", test_restart },
+        { "spool-limit", test_spool_limit },
         { "stop", test_stop },
     };
 
