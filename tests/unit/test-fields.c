@@ -308,7 +308,7 @@ static void test_queries(void)
         { "active=1", "active", "true or false" },
         { "active=truest", "active", "true or false" },
         { "active=", "active", "true or false" },
-        { "&active=true", "", "may hold after, limit, active or mine, not \"\"" },
+        { "&active=true", "", "may hold after, limit or active, not \"\"" },
         { "active=true&&limit=1", "", "not \"\"" },
         { "=3", "", "not \"\"" },
         { "?after=3", "", "not \"?after\"" },
