@@ -81,12 +81,22 @@ class Control(unittest.TestCase):
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path(f'{name}.restored.mp4')), self.undisturbed(name))
 
+    def put_down(self, job):
+        """The job, when devices have none of it, and what they had is encoded."""
+        shown = {'frames_done': -1}
+        while True:
+            before = shown['frames_done']
+            shown = self.wait_for(job, lambda j: not any(d['shards_running']
+                                                         for d in j['devices']))
+            if shown['frames_done'] == before:
+                return shown
+            time.sleep(1)
+
     def test_pause(self):
         """Nothing is computed meanwhile, others go on, and the result is the same."""
         job = self.submit_begun('a')
         self.assertIn('is paused', self.vrtctl('pause', job).stdout)
-        time.sleep(1)           # what was in hand is put down
-        before = self.show(job)
+        before = self.put_down(job)
         self.assertEqual(before['state'], 'paused')
         other = self.submit('b', frames=6)
         self.vrtctl('wait', other)
