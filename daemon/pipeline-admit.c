@@ -103,6 +103,7 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
+        .is_waited_for = true,
         .cancel = &pipeline->cancel,
         .ended = intake_ended,
         .ctx = pipeline,

@@ -15,7 +15,8 @@
 #include "base/thread.h"
 
 /* Below the loop, above the devices: a device that waits for frames wastes more than it would
- * have computed meanwhile. */
+ * have computed meanwhile. An admission has the loop's priority: its submitter waits, and where
+ * devices use every core a background thread would lose a time slice with each read. */
 #define INTAKE_NICE 2
 
 struct intake {
@@ -241,7 +242,7 @@ int vrt_intake_new(const struct vrt_intake_params *params, struct vrt_mailbox **
     const struct vrt_mailbox_params mailbox = {
         .name = "vrt-decode",
         .capacity = VRT_INTAKE_CAPACITY,
-        .nice = INTAKE_NICE,
+        .nice = params->is_waited_for ? 0 : INTAKE_NICE,
         .run = run,
         .run_ctx = intake,
         .ended = params->ended,

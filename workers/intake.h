@@ -44,6 +44,7 @@ struct vrt_intake_params {
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     bool strict;
+    bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */
     struct vrt_cutter_params cutter;    /* DECODE: how the video is cut into clips */
     int64_t first_shard;            /* DECODE: those before it are read, and dropped */
     const atomic_bool *cancel;      /* likewise */
