@@ -113,10 +113,12 @@ static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
     struct vrt_job *job = fetch->job;
     struct vrt_error failure = { .id = NULL };
 
-    if (error)
+    if (error) {
         failure = *error;
-    else if (job && keep_input(fetch, &failure) == 0)
+    } else if (job && keep_input(fetch, &failure) == 0) {
         job->info.fetched_bytes = job->info.fetch_bytes = result->size_bytes;
+        vrt_queue_charge_bytes(job, result->size_bytes);
+    }
     if (job)
         let_go(fetch);
     fetch_free(fetch);

@@ -160,7 +160,7 @@ void vrt_queue_sweep_failed(struct vrt_queue *queue);
 void vrt_queue_charge_bytes(struct vrt_job *job, int64_t bytes);
 void vrt_queue_charge_segment(struct vrt_job *job, const struct vrt_segment_record *segment);
 
-/* Charges the segments that were read from the store, however much that is. */
+/* Charges what is there of a job that was read from the store, however much that is. */
 void vrt_queue_charge_stored(struct vrt_job *job);
 
 /* Gives back the charge of the segments from this one on, and of all that the job holds. */

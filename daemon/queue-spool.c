@@ -4,9 +4,9 @@
  * The working files of jobs: whom they are charged to, and when they go
  *
  * A segment is charged twice its size, because all of them together are once more on the disk when
- * they are joined. It is charged when it is stored: a user's limit is passed by what his devices
- * had under way, at most. His job then waits until other jobs of his have freed enough; one that
- * is alone too large for the limit fails.
+ * they are joined; what was fetched for a job, as it is. Both are charged when they are there: a
+ * user's limit is passed by what was under way for him, at most. His job then waits until other
+ * jobs of his have freed enough; one that is alone too large for the limit fails.
  */
 
 #include <errno.h>
@@ -135,8 +135,11 @@ void vrt_queue_uncharge(struct vrt_job *job)
 
 void vrt_queue_charge_stored(struct vrt_job *job)
 {
+    const struct vrt_job_info *info = &job->info;
     int64_t bytes = 0;
 
+    if (job->is_remote && info->fetched_bytes > 0 && info->fetched_bytes == info->fetch_bytes)
+        bytes = info->fetched_bytes;
     for (size_t i = 0; i < job->n_segments; i++)
         bytes += charge_of(&job->segments[i]);
     if (bytes > 0 && vrt_quota_charge(job->queue->params.quota, VRT_QUOTA_SPOOL_BYTES, job->uid,
