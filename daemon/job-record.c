@@ -38,7 +38,7 @@ struct work_text {
     char output_dev[BITS_BYTES], output_ino[BITS_BYTES];
     struct group_text *groups;
     size_t n_groups;
-    bool notice_due;
+    bool wants_smaller, notice_due;
     double ran_s;
 };
 
@@ -76,6 +76,7 @@ static const struct vrt_field work_fields[] = {
     VRT_FIELD_TEXT(T, output_dev, 0),
     VRT_FIELD_TEXT(T, output_ino, 0),
     VRT_FIELD_ARRAY(T, groups, n_groups, VRT_JOB_GROUPS_MAX, group_fields),
+    VRT_FIELD_BOOL(T, wants_smaller, 0),
     VRT_FIELD_BOOL(T, notice_due, 0),
     NUMBER(T, ran_s),
     VRT_FIELDS_END,
@@ -147,6 +148,7 @@ static int print_work(const struct vrt_job *job, struct vrt_buf *text)
         .input_bytes = work->fingerprint.size_bytes,
         .groups = groups,
         .n_groups = work->n_groups,
+        .wants_smaller = work->wants_smaller,
         .notice_due = work->notice_due,
         .ran_s = job->ran_s,
     };
@@ -184,6 +186,7 @@ static int read_work(const char *text, struct vrt_job *job, struct vrt_error *er
         work->n_groups = t.n_groups;
         for (size_t i = 0; i < t.n_groups; i++)
             work->groups[i] = (gid_t)t.groups[i].gid;
+        work->wants_smaller = t.wants_smaller;
         work->notice_due = t.notice_due;
         job->ran_s = t.ran_s;
     }

@@ -18,10 +18,11 @@
 
 #define VRT_JOB_GROUPS_MAX 64
 
-/* Found at admission; fixed from then on, but for notice_due. */
+/* Found at admission; fixed from then on, but for the recipe's size and notice_due. */
 struct vrt_job_work {
     bool is_admitted;                   /* else the rest up to the groups is not known yet */
     struct vrt_recipe recipe;
+    bool wants_smaller;                 /* the recipe is too large: the next start has a smaller */
     struct vrt_fingerprint fingerprint; /* of the input */
     uint64_t network_checksum;
     uint64_t output_dev, output_ino;    /* of the output's file: known again if given again */

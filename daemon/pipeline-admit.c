@@ -11,23 +11,29 @@
  *       ^                      |
  *       +----------------------+ where another device needs smaller clips or tiles
  *
- * It stays in `asked` while it starts, is lost or quarantined. The admission is over when the first
- * two are empty and the intake's thread has ended. It succeeds if there is one device at least: to
- * lose the others is a warning, and what became of the last of them is the error if there is none.
- * Nothing is held for the job on any device then but the replicas that a survey leaves warm, which
- * others may push out: an admitted job may wait for hours.
+ * It stays in `asked` while it starts, is lost or quarantined, and goes back there when it fails
+ * while it is asked. A job that is about to run and finds too little memory on every device asks
+ * again until its patience ends: other programs may have it only for a while. The admission is
+ * over when the first two are empty and the intake's thread has ended. It succeeds if there is one
+ * device at least: to lose the others is a warning, and what became of the last of them is the
+ * error if there is none. Nothing is held for the job on any device then but the replicas that a
+ * survey leaves warm, which others may push out: an admitted job may wait for hours.
  */
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/pipeline-impl.h"
 #include "workers/fit.h"
 #include "workers/speed.h"
 
 #define VRT_LOG_TOPIC "pipeline"
+
+/* A device that fails so often while it is asked is left out. */
+#define REFUSALS_MAX 3
 
 static void intake_ended(void *ctx, bool abandoned)
 {
@@ -69,8 +75,8 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
     pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,
                                            pipeline->work->in.height);
-    pipeline->size = vrt_work_size(pipeline->work);
-    pipeline->asked = choice.devices;
+    pipeline->size = pipeline->too_large = vrt_work_size(pipeline->work);
+    pipeline->asked = pipeline->wanted = choice.devices;
     pipeline->is_surveying = true;
     return 0;
 }
@@ -144,48 +150,85 @@ static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_sur
     }
 }
 
+/* Keeps why a device doesn't take part. That one has too little memory counts for more than what
+ * others say: a smaller recipe may be the cure. */
+static void note_error(struct vrt_pipeline *pipeline, const struct vrt_error *error, bool is_short)
+{
+    if (is_short || !pipeline->short_of_memory)
+        pipeline->survey_error = *error;
+}
+
+/* A device doesn't take part as it was asked to: it is asked again if that is its own fault, which
+ * may pass, and not the job's. */
+static void note_refusal(struct vrt_pipeline *pipeline, size_t d,
+                         const struct vrt_worker_task *task)
+{
+    uint64_t bit = UINT64_C(1) << d;
+    size_t n_infos;
+    bool told = task->task.outcome == VRT_TASK_FAILED;
+    bool is_short = told && (task->result == -ENOSPC || task->result == VRT_BACKEND_E_NOMEM);
+
+    struct vrt_error error = { .id = NULL };
+
+    /* The thread of an abandoned task may still be writing to it. */
+    if (!task->task.abandoned)
+        error = task->error;
+    /* Changes nothing where the device has given its reason. */
+    int r = vrt_refuse(&error, -EIO, "device.failed", "%s gave no sign of life",
+                       vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
+    (void)r;
+    note_error(pipeline, &error, is_short);
+    if (is_short)
+        pipeline->short_of_memory |= bit;
+    else if ((!told || task->result > 0) && ++pipeline->parts[d].n_refusals < REFUSALS_MAX)
+        pipeline->asked |= bit;
+}
+
 static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pipeline *pipeline = ctx;
-    size_t n_infos;
 
     pipeline->surveying &= ~(UINT64_C(1) << d);
     if (task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, d, &task->survey);
         vrt_pool_note_survey(pipeline->pool, d, &task->survey);
-    } else {
-        pipeline->survey_error = (struct vrt_error){ .id = "device.failed" };
-        /* The thread of an abandoned task may still be writing to it. */
-        if (!task->task.abandoned)
-            pipeline->survey_error = task->error;
-        /* Changes nothing where the device has given its reason. */
-        int r = vrt_refuse(&pipeline->survey_error, -EIO, "device.failed",
-                           "%s gave no sign of life",
-                           vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
-        (void)r;
+    } else if (!pipeline->is_closing) {
+        note_refusal(pipeline, d, task);
     }
     vrt_pipeline_step(pipeline);
+}
+
+/* What the device is asked. */
+static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_survey *survey)
+{
+    const struct vrt_admission *admission = &pipeline->admission;
+    const uint64_t checksum = vrt_network_checksum(pipeline->work->network);
+    const struct vrt_work_size size = vrt_work_size(pipeline->work);
+    const bool is_fixed = admission->has_recipe && !pipeline->wants_smaller;
+
+    survey->work = pipeline->work;
+    survey->exact_grid = admission->tile > 0 || is_fixed;
+    survey->exact_clip = admission->clip.frames > 0 || is_fixed;
+    /* Once a device has said how much smaller, the others follow it. */
+    survey->smaller = pipeline->wants_smaller && !vrt_fit_is_smaller(&size, &pipeline->too_large);
+    survey->is_due = admission->has_recipe;
+    survey->precision = admission->precision;
+    survey->wants_speed = pipeline->wants_speed;
+    memcpy(survey->fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
+           sizeof(survey->fidelity_db));
+    memcpy(survey->flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
+           sizeof(survey->flops_per_s));
 }
 
 static void ask_device(struct vrt_pipeline *pipeline, size_t d)
 {
     struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_SURVEY, NULL, NULL);
-    uint64_t checksum = vrt_network_checksum(pipeline->work->network);
     int r = -ENOMEM;
 
     pipeline->asked &= ~(UINT64_C(1) << d);
     if (task) {
         task->work = vrt_work_ref(pipeline->work);
-        task->survey.work = pipeline->work;
-        task->survey.exact_grid = pipeline->admission.tile > 0 || pipeline->admission.has_recipe;
-        task->survey.exact_clip = pipeline->admission.clip.frames > 0 ||
-                                  pipeline->admission.has_recipe;
-        task->survey.precision = pipeline->admission.precision;
-        task->survey.wants_speed = pipeline->wants_speed;
-        memcpy(task->survey.fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
-               sizeof(task->survey.fidelity_db));
-        memcpy(task->survey.flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
-               sizeof(task->survey.flops_per_s));
+        fill_question(pipeline, d, &task->survey);
         /* A job that is about to run is measured by what there is now, not a minute ago. */
         if (!pipeline->admission.has_recipe && !pipeline->wants_speed &&
             vrt_pool_recall_survey(pipeline->pool, d, &task->survey)) {
@@ -300,6 +343,55 @@ static void fill_info(struct vrt_pipeline *pipeline)
         info->recipe.precision = vrt_pipeline_precision(pipeline->parts[first].dtype);
 }
 
+static void ask_ready(struct vrt_pipeline *pipeline)
+{
+    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
+        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
+            ask_device(pipeline, d);
+}
+
+/* Says that clips and tiles are others than those that were wanted. */
+static void warn_of_size(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_work_size *old = &pipeline->too_large, *now = &pipeline->size;
+    char clips[96] = "";
+
+    if (now->frames != old->frames)
+        snprintf(clips, sizeof(clips), "clips of %d frames in place of %d and ", now->frames,
+                 old->frames);
+    vrt_pipeline_warn(pipeline, "the devices ran out of memory, and the job began anew with "
+                      "%stiles of %d x %d pixels in place of %d x %d", clips, now->grid.x.size,
+                      now->grid.y.size, old->grid.x.size, old->grid.y.size);
+}
+
+/* Whether the admission goes on later, when there may be more memory: that of other programs is
+ * none of the job's business, but they may end. Where it is over, the devices are asked. */
+static bool waits_for_memory(struct vrt_pipeline *pipeline)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+    double wait_s = vrt_pool_retry_s(pipeline->pool);
+
+    if (pipeline->devices || !pipeline->short_of_memory || !pipeline->admission.has_recipe ||
+        pipeline->wants_smaller || vrt_pipeline_waits_too_long(pipeline, false))
+        return false;
+    if (!pipeline->ask_again_ns) {
+        for (int i = 0; i < pipeline->n_memory_waits && i < 16; i++)
+            wait_s *= 2;
+        pipeline->n_memory_waits++;
+        pipeline->ask_again_ns = now_ns + (int64_t)(wait_s * VRT_NS_PER_S);
+        vrt_log_info("job %s waits %.0f s for memory: %s", pipeline->job_id, wait_s,
+                     pipeline->survey_error.message);
+    } else if (now_ns >= pipeline->ask_again_ns) {
+        pipeline->ask_again_ns = 0;
+        pipeline->asked |= pipeline->short_of_memory;
+        pipeline->short_of_memory = 0;
+        ask_ready(pipeline);
+    }
+    return true;
+}
+
 /* Every device has answered. */
 static void conclude(struct vrt_pipeline *pipeline)
 {
@@ -309,10 +401,12 @@ static void conclude(struct vrt_pipeline *pipeline)
         vrt_pipeline_step(pipeline);
         return;
     }
-    if (pipeline->survey_error.message[0])
+    if (pipeline->devices != pipeline->wanted && pipeline->survey_error.message[0])
         vrt_pipeline_warn(pipeline, "not every device takes part: %s",
                           pipeline->survey_error.message);
     fill_info(pipeline);
+    if (pipeline->wants_smaller)
+        warn_of_size(pipeline);
     pipeline->phase = VRT_PIPELINE_ADMITTED;
     pipeline->admitted(pipeline->ctx, NULL);
 }
@@ -330,23 +424,14 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
         size_t n_infos;
         if (!(pipeline->asked >> d & 1))
             continue;
-        pipeline->survey_error = (struct vrt_error){ 0 };
-        int r = vrt_refuse(&pipeline->survey_error, -ENODEV, "device.failed",
-                           "%s doesn't work: %s",
+        struct vrt_error error = { .id = NULL };
+        int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s",
                            vrt_pool_infos(pipeline->pool, &n_infos)[d]->name,
                            vrt_pool_device_error(pipeline->pool, d));
         (void)r;
+        note_error(pipeline, &error, false);
     }
     pipeline->asked = 0;
-}
-
-static void ask_ready(struct vrt_pipeline *pipeline)
-{
-    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
-
-    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
-        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
-            ask_device(pipeline, d);
 }
 
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
@@ -364,6 +449,7 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
         ask_again(pipeline);
     ask_ready(pipeline);
     /* `admitted` may free the pipeline, which a thread that is still ending would come back to. */
-    if (!pipeline->asked && !pipeline->surveying && !pipeline->intake)
+    if (!pipeline->asked && !pipeline->surveying && !pipeline->intake &&
+        !waits_for_memory(pipeline))
         conclude(pipeline);
 }

@@ -345,9 +345,12 @@ static void finish(struct vrt_pipeline *pipeline)
 static void park(struct vrt_pipeline *pipeline)
 {
     bool is_between = pipeline->n_open == 0 && pipeline->n_encoding == 0;
+    /* Nobody knows when a device will be there that could complete the segment. */
+    bool is_stuck = !pipeline->n_running &&
+                    !(pipeline->devices & vrt_pool_ready_devices(pipeline->pool));
 
     if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
-        (is_between || pipeline->is_held || pipeline->is_resuming))
+        (is_between || is_stuck || pipeline->is_held || pipeline->is_resuming))
         end_parked(pipeline);
 }
 

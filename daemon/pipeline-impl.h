@@ -38,6 +38,7 @@ struct vrt_shard {
 struct vrt_part {
     enum vrt_dtype dtype;
     bool is_surveyed;
+    int n_refusals;                     /* surveys that failed by the device's own fault */
     int in_flight, n_nomem;
     int64_t shards_done, shards_failed, frames_done;
     struct vrt_work_size size;          /* that it was surveyed for */
@@ -73,9 +74,15 @@ struct vrt_pipeline {
     struct vrt_work *work;
     struct vrt_pipeline_info info;
     struct vrt_work_size size;          /* the smallest that a device needs */
+    uint64_t wanted;                    /* devices that the request names */
     uint64_t asked;                     /* devices whose survey is to come */
     uint64_t surveying;                 /* devices that are at it */
     struct vrt_error survey_error;      /* of the last device that refused */
+    bool wants_smaller;                 /* than the recipe's: */
+    struct vrt_work_size too_large;
+    uint64_t short_of_memory;           /* devices that had too little when they were asked */
+    int n_memory_waits;                 /* for those */
+    int64_t ask_again_ns;               /* the next one is over; 0: there is none */
     bool is_surveying;                  /* the files were found good: the devices are asked */
 
     /* The threads; NULL: none, or it has ended. */

@@ -26,8 +26,9 @@
  * results: then they are the network's. */
 #define ROUNDS_MAX 2
 
-/* A device on which there was no memory so often leaves the job. */
-#define NOMEM_MAX 2
+/* A device on which there was no memory so often leaves the job: for the two shards that it held at
+ * a time, and for one by itself. */
+#define NOMEM_MAX 3
 
 static struct vrt_shard *shard_free(struct vrt_shard *shard)
 {
@@ -144,7 +145,7 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
     uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool);
     uint64_t able = pipeline->devices & ~(head ? head->excluded : 0);
-    struct vrt_error error = { .id = "device.failed" };
+    struct vrt_error error = { .id = NULL };
     const char *why = head ? head->why : "";
     int r = 0;
 
@@ -153,17 +154,18 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     bool waits = vrt_pipeline_waits_too_long(pipeline, able & ready);
     if (able & ready || (able & hopeful && !waits))
         return;
-    if (!pipeline->devices)
-        error.id = "device.memory";
     for (size_t d = 0; !why[0] && d < vrt_pool_n_devices(pipeline->pool); d++)
         if (pipeline->info.devices >> d & 1)
             why = vrt_pool_device_error(pipeline->pool, d);
     if (pipeline->devices & head->excluded && !(able & (ready | hopeful)))
-        r = vrt_refuse(&error, -EIO, error.id,
+        r = vrt_refuse(&error, -EIO, "device.failed",
                        "the frames from %" PRId64 " on could not be restored on any device: %s",
                        head->frames.in[0]->index, why);
     else
-        r = vrt_refuse(&error, -EIO, error.id, "no device is left for the job: %s", why);
+        /* Those that left could do smaller shards, whatever became of the others. */
+        r = vrt_refuse(&error, -EIO, pipeline->devices == pipeline->info.devices ?
+                       "device.failed" : "device.memory", "no device is left for the job: %s",
+                       why);
     (void)r;
     vrt_pipeline_fail(pipeline, &error);
 }

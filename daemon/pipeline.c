@@ -35,9 +35,6 @@
 
 #define VRT_LOG_TOPIC "pipeline"
 
-/* How long a job waits for a device to come back. */
-#define PATIENCE_S 120
-
 static struct vrt_pipeline *pipeline_of(struct vrt_pool_job *job)
 {
     return vrt_container_of(job, struct vrt_pipeline, job);
@@ -131,6 +128,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     pipeline->fallback = params->fallback;
     pipeline->strict = params->strict;
     pipeline->wants_speed = params->wants_speed;
+    pipeline->wants_smaller = params->wants_smaller;
     pipeline->admitted = params->admitted;
     pipeline->done = params->done;
     pipeline->segment_done = params->segment_done;
@@ -231,6 +229,7 @@ void vrt_pipeline_start(struct vrt_pipeline *pipeline)
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
     pipeline->phase = VRT_PIPELINE_RUNNING;
     pipeline->started_ns = vrt_clock_now_ns();
+    pipeline->no_device_ns = 0;
     r = vrt_pipeline_flow_start(pipeline);
     if (r) {
         r = vrt_refuse_errno(&error, r, "the job's threads");
@@ -417,7 +416,8 @@ bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any)
         pipeline->no_device_ns = 0;
     else if (!pipeline->no_device_ns)
         pipeline->no_device_ns = now_ns;
-    return !any && now_ns - pipeline->no_device_ns > PATIENCE_S * VRT_NS_PER_S;
+    return !any && (double)(now_ns - pipeline->no_device_ns) >
+                       vrt_pool_patience_s(pipeline->pool) * VRT_NS_PER_S;
 }
 
 void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...)

@@ -82,6 +82,8 @@ struct vrt_pipeline_params {
 
     /* Of an earlier admission: copied. With a recipe nothing of the above is chosen anew. */
     const struct vrt_recipe *recipe;            /* NULL: it is chosen */
+    bool wants_smaller;     /* the recipe proved to be too large for the devices: its clips or its
+                             * tiles are made smaller, as far as nobody asked for just these */
     const struct vrt_fingerprint *fingerprint;  /* another input is refused: "input.other";
                                                  * NULL: any is good */
     uint64_t network_checksum;                  /* likewise: "model.other"; 0: any is good */
@@ -99,7 +101,8 @@ struct vrt_pipeline_params {
     /* Called exactly once after vrt_pipeline_start(), on the loop, when nothing of the pipeline
      * runs any more: `error` is NULL where the output is complete and verified; its id is
      * "job.cancelled" after vrt_pipeline_cancel(), "job.parked" after vrt_pipeline_park(),
-     * "spool.full" or "output.full" where there is no room for working files or the result.
+     * "spool.full" or "output.full" where there is no room for working files or the result;
+     * "device.memory" where a smaller recipe may help.
      * Whatever it says, the files of complete segments stay, and another pipeline goes on from
      * them; the folder and all that is in it are the caller's. */
     void (*done)(void *ctx, const struct vrt_error *error);
@@ -183,9 +186,9 @@ void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *re
 
 /*
  * Ends it with "job.parked" where the least is lost: as soon as the segment in work is complete
- * and was told, at once where none is begun or the pipeline is held. One that is finishing
- * finishes. As for cancelling, before `admitted` that is called with the error, and between it and
- * vrt_pipeline_start() nothing is.
+ * and was told, at once where none is begun, the pipeline is held, or no device works. One that is
+ * finishing finishes. As for cancelling, before `admitted` that is called with the error, and
+ * between it and vrt_pipeline_start() nothing is.
  */
 void vrt_pipeline_park(struct vrt_pipeline *pipeline);
 

@@ -34,6 +34,9 @@
 /* Failures in a row that quarantine a device. */
 #define FAILURES_MAX 2
 
+/* Shards after which a device that was short of memory gets as many at a time as others. */
+#define CALM 16
+
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
 
@@ -76,6 +79,7 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
             vrt_pool_device_quarantine(device, task->error.message);
         } else if (task->result == VRT_BACKEND_E_NOMEM) {
             device->n_in_flight_max = 1;
+            device->n_calm = 0;
             snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
         } else if (task->request == VRT_WORKER_RUN) {
             snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
@@ -85,6 +89,8 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
         }
     } else if (task->task.outcome == VRT_TASK_DONE && task->request == VRT_WORKER_RUN) {
         device->n_failures = device->n_quarantines = 0;
+        if (device->n_in_flight_max < VRT_SCHED_IN_FLIGHT && ++device->n_calm >= CALM)
+            device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
     }
 }
 

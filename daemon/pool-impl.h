@@ -19,7 +19,8 @@ struct vrt_pool_device {
     enum vrt_device_state state;        /* READY also where it is busy */
     int speed_class;
 
-    int n_in_flight_max;                /* shards it may hold */
+    int n_in_flight_max;                /* shards it may hold: fewer while memory is short */
+    int n_calm;                         /* shards done since it was short */
     int64_t tile_flops;                 /* the largest of those it ever got */
 
     /* What went wrong. */

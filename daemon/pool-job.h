@@ -139,6 +139,11 @@ void vrt_pool_note_trial(struct vrt_pool *pool, uint64_t network_checksum, size_
 void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
                          int64_t tile_flops);
 
+/* How long a job waits until one of its devices works again; and before it asks them a second
+ * time for memory. */
+double vrt_pool_patience_s(const struct vrt_pool *pool);
+double vrt_pool_retry_s(const struct vrt_pool *pool);
+
 /* For the pipelines' own threads. */
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool);
 

@@ -37,9 +37,10 @@ static void print_question(size_t d, const struct vrt_survey *survey, char *text
     const struct vrt_clip_rule *rule = &work->rule;
     size_t n = 0;
 
-    n += (size_t)snprintf(text, size, "%zu %016llx %d %d %d %a;", d,
+    n += (size_t)snprintf(text, size, "%zu %016llx %d %d %d %d %d %a;", d,
                           (unsigned long long)vrt_network_checksum(work->network),
-                          survey->exact_grid, survey->exact_clip, (int)survey->precision,
+                          survey->exact_grid, survey->exact_clip, survey->smaller,
+                          survey->is_due, (int)survey->precision,
                           (double)work->noise);
     n += (size_t)print_format(text + n, size - n, &work->in);
     n += (size_t)print_format(text + n, size - n, &work->out);

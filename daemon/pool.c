@@ -24,6 +24,7 @@
 #define KEEP_ALIVE_DEFAULT_S 600.0
 #define STALL_DEFAULT_S 300.0
 #define RETRY_DEFAULT_S 5.0
+#define PATIENCE_DEFAULT_S 120.0
 
 /* A job's answer may be to remove itself, or others. */
 void vrt_pool_tell_jobs(struct vrt_pool *pool, bool stop)
@@ -123,6 +124,7 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     pool->params.keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
     pool->params.stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
     pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
+    pool->params.patience_s = or_default(params->patience_s, PATIENCE_DEFAULT_S);
     r = open_registry(pool, error);
     if (!r)
         r = list_devices(pool, error);
@@ -326,6 +328,16 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
         }
     }
     return network;
+}
+
+double vrt_pool_patience_s(const struct vrt_pool *pool)
+{
+    return pool->params.patience_s;
+}
+
+double vrt_pool_retry_s(const struct vrt_pool *pool)
+{
+    return pool->params.retry_s;
 }
 
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool)

@@ -33,6 +33,7 @@ struct vrt_pool_params {
     double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */
     double stall_s;                 /* a device silent for so long is given up; 0: 300 */
     double retry_s;                 /* the first wait of a quarantined device; 0: 5 */
+    double patience_s;              /* a job waits so long for any device; 0: 120 */
 };
 
 /* What a user may know of a device. Bytes and seconds are -1 where nobody can tell. */

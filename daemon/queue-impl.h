@@ -65,7 +65,8 @@ struct vrt_queue_admission {
 enum vrt_run_phase {
     VRT_RUN_SAVING,                         /* the store learns of it, before anything can crash */
     VRT_RUN_LOOKING,                        /* a thread opens its files and reads the model */
-    VRT_RUN_ADMITTING,                      /* its pipeline asks the devices */
+    VRT_RUN_ADMITTING,                      /* its pipeline asks the devices; then, where it has a
+                                             * recipe that is new, the store learns of that */
     VRT_RUN_GOING,                          /* its pipeline was started */
 };
 
@@ -140,6 +141,10 @@ void vrt_queue_save_segment(struct vrt_queue *queue, struct vrt_job *job,
 
 /* Forgets the job's segments from this one on, everywhere. */
 void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t first);
+
+/* Forgets all of them: on success only, which `then` (or NULL) is told as by vrt_queue_save(). */
+void vrt_queue_drop_segments(struct vrt_queue *queue, struct vrt_job *job,
+                             void (*then)(struct vrt_job *job, int r));
 
 /* Forgets the job, which is over or was never listed, and its files. It frees it: soon. */
 void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job);

@@ -5,7 +5,8 @@
  *
  *     SAVING      the store counts the start: if it crashes the daemon, the next one knows
  *     LOOKING     on a thread: its folder, its model, its files
- *     ADMITTING   a pipeline of the stored recipe asks the devices
+ *     ADMITTING   a pipeline of the stored recipe asks the devices; or of a smaller one, after a
+ *                 run for which they had no memory: then what the larger one made is forgotten
  *     GOING       until the pipeline is done
  *
  * Whatever a user or a signal wants meanwhile is noted as a wish, and the next step finds it; a
@@ -70,6 +71,32 @@ static void put_back(struct vrt_queue *queue, struct vrt_job *job)
     vrt_queue_save(queue, job, NULL);
 }
 
+/* Whether the devices had too little memory for the job's recipe, and a smaller one may do. */
+static bool is_too_large(const struct vrt_job *job, const struct vrt_queue_run *run,
+                         const struct vrt_error *error)
+{
+    return error->id && strcmp(error->id, VRT_E(DEVICE_MEMORY)) == 0 &&
+           run->wish == VRT_RUN_GO && job->info.state == VRT_JOB_RUNNING &&
+           !job->work->wants_smaller && !job->queue->stopping;
+}
+
+/* Begins the job anew, with a recipe that each time is smaller. */
+static void begin_smaller(struct vrt_job *job, const struct vrt_error *error)
+{
+    vrt_log_warning("job %" PRId64 " is begun anew with smaller clips or tiles: %s",
+                    job->info.id, error->message);
+    job->work->wants_smaller = true;
+    job->n_barren = 0;
+    vrt_queue_run_start(job);
+}
+
+/* It has failed. To try it again is to try the recipe that it has. */
+static void fail(struct vrt_queue *queue, struct vrt_job *job, const struct vrt_error *error)
+{
+    job->work->wants_smaller = false;
+    vrt_queue_end_job(queue, job, VRT_JOB_FAIL, error);
+}
+
 /* What the job is now that its run has ended with `error`, NULL: well. That it succeeded counts for
  * more than that somebody wanted it otherwise: the file is there. */
 static void conclude(struct vrt_queue *queue, struct vrt_job *job, const struct vrt_queue_run *run,
@@ -91,8 +118,10 @@ static void conclude(struct vrt_queue *queue, struct vrt_job *job, const struct 
         vrt_queue_wait_for_room(queue, job, error);
     else if (run->wish != VRT_RUN_GO && (is_parked(error) || !run->failure.message[0]))
         put_back(queue, job);
+    else if (is_too_large(job, run, error))
+        begin_smaller(job, error);
     else
-        vrt_queue_end_job(queue, job, VRT_JOB_FAIL, error);
+        fail(queue, job, error);
 }
 
 /* Nothing of the run is under way any more. `error` may lie in the pipeline. */
@@ -157,19 +186,64 @@ static bool end_if_unwanted(struct vrt_queue_run *run)
     return true;
 }
 
+/* Ends a run that the store can't learn of. */
+static void end_unstored(struct vrt_queue_run *run, int r)
+{
+    struct vrt_error error = { .id = NULL };
+
+    vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
+               "the job's start can't be stored: %s: make room on the disk of the state folder",
+               strerror(-r));
+    end_run(run, &error);
+}
+
+/* The store knows of the smaller recipe, or has nothing to learn. */
+static void on_settled(struct vrt_job *job, int r)
+{
+    struct vrt_queue_run *run = job->run;
+
+    if (end_if_unwanted(run))
+        return;
+    if (r < 0) {
+        end_unstored(run, r);
+        return;
+    }
+    run->phase = VRT_RUN_GOING;
+    vrt_pipeline_start(job->pipeline);
+}
+
+/* The store has forgotten what was made with the larger recipe. It must not hear of the smaller one
+ * before that, or it would have a result of both. */
+static void on_dropped(struct vrt_job *job, int r)
+{
+    struct vrt_queue_run *run = job->run;
+
+    if (end_if_unwanted(run))
+        return;
+    if (r < 0) {
+        end_unstored(run, r);
+        return;
+    }
+    job->work->recipe = vrt_pipeline_info(job->pipeline)->recipe;
+    job->work->wants_smaller = false;
+    vrt_job_report_admitted(job);
+    vrt_queue_tell(job->queue, job);
+    vrt_queue_save(job->queue, job, on_settled);
+}
+
 static void on_admitted(void *ctx, const struct vrt_error *error)
 {
     struct vrt_job *job = ctx;
     struct vrt_queue_run *run = job->run;
 
-    if (error) {
+    if (error)
         end_run(run, error);
+    else if (end_if_unwanted(run))
         return;
-    }
-    if (end_if_unwanted(run))
-        return;
-    run->phase = VRT_RUN_GOING;
-    vrt_pipeline_start(job->pipeline);
+    else if (job->work->wants_smaller)
+        vrt_queue_drop_segments(job->queue, job, on_dropped);
+    else
+        on_settled(job, 0);
 }
 
 /* Makes the run's pipeline. Return: 0; -errno with `error`. */
@@ -184,8 +258,9 @@ static int make_pipeline(struct vrt_queue_run *run, struct vrt_error *error)
     params.recipe = &work->recipe;
     params.fingerprint = &work->fingerprint;
     params.network_checksum = work->network_checksum;
+    params.wants_smaller = work->wants_smaller;
     params.segments = job->segments;
-    params.n_segments = job->n_segments;
+    params.n_segments = work->wants_smaller ? 0 : job->n_segments;
     params.admitted = on_admitted;
     params.done = on_done;
     params.segment_done = on_segment_done;
@@ -234,12 +309,12 @@ static void on_saved(struct vrt_job *job, int r)
     if (end_if_unwanted(run))
         return;
     run->phase = VRT_RUN_LOOKING;
-    if (r < 0)
-        vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
-                   "the job's start can't be stored: %s: make room on the disk of the state folder",
-                   strerror(-r));
-    else if (vrt_job_record_request(job, &run->request, &error) == 0 &&
-             uv_queue_work(job->queue->params.loop, &run->work, look, on_looked) == 0)
+    if (r < 0) {
+        end_unstored(run, r);
+        return;
+    }
+    if (vrt_job_record_request(job, &run->request, &error) == 0 &&
+        uv_queue_work(job->queue->params.loop, &run->work, look, on_looked) == 0)
         return;
     vrt_refuse_errno(&error, -ENOMEM, "starting the job");
     end_run(run, &error);
@@ -277,7 +352,7 @@ void vrt_queue_run_start(struct vrt_job *job)
     if (!job->info.started_at)
         job->info.started_at = vrt_clock_wall_ns();
     vrt_log_info("job %" PRId64 " starts%s", job->info.id,
-                 job->n_segments > 0 ? ", behind what is stored of it" : "");
+                 job->n_segments > 0 && !job->work->wants_smaller ? ", behind what is stored of it" : "");
     vrt_queue_save(queue, job, on_saved);
 }
 

@@ -189,6 +189,32 @@ void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t
                            (struct vrt_store_done){ .call = NULL });
 }
 
+static void on_dropped(void *ctx, int r)
+{
+    struct saving *saving = ctx;
+    struct vrt_job *job = saving->job;
+
+    if (r == 0) {
+        job->n_segments = 0;
+        job->info.segments_done = 0;
+    }
+    end_saving(saving, r);
+}
+
+void vrt_queue_drop_segments(struct vrt_queue *queue, struct vrt_job *job,
+                             void (*then)(struct vrt_job *job, int r))
+{
+    struct saving *saving = begin_saving(queue, job);
+
+    if (!saving) {
+        then(job, vrt_raise(-ENOMEM));
+        return;
+    }
+    saving->then = then;
+    vrt_store_cut_segments(queue->params.store, job->info.id, 0,
+                           (struct vrt_store_done){ on_dropped, saving });
+}
+
 static void on_removed(void *ctx, int r)
 {
     end_saving(ctx, r);

@@ -111,8 +111,9 @@ static int shorter(const struct vrt_fit_params *params, int frames)
     return VRT_MAX(half, least);
 }
 
-int vrt_fit_find(struct vrt_device *device, const struct vrt_fit_params *params,
-                 struct vrt_fit *ret_fit)
+/* The largest size that fits, from the wanted one on. Return: as vrt_fit_find(). */
+static int find(struct vrt_device *device, const struct vrt_fit_params *params,
+                struct vrt_fit *ret_fit)
 {
     struct search search = { .device = device, .params = params };
     int frames = vrt_work_size(params->work).frames, next, r;
@@ -124,4 +125,33 @@ int vrt_fit_find(struct vrt_device *device, const struct vrt_fit_params *params,
         frames = next;
     } while (r == -ENOSPC && next);
     return r == -ENOSPC ? r : vrt_fold(r);
+}
+
+/* A size that takes clearly less than the wanted one. Return: as vrt_fit_find(). */
+static int find_smaller(struct vrt_device *device, const struct vrt_fit_params *params,
+                        struct vrt_fit *ret_fit)
+{
+    struct vrt_fit_params bounded = *params;
+    struct vrt_fit wanted = { .size = vrt_work_size(params->work) };
+    int r = vrt_kit_plan(device, params->work, &wanted.size, params->dtype, &wanted.plan);
+
+    if (r)
+        return vrt_fold(r);
+    const int64_t bytes = (int64_t)wanted.plan.bytes, less_bytes = bytes - bytes / 4;
+    if (params->allowed_bytes < 0 || params->allowed_bytes > less_bytes)
+        bounded.allowed_bytes = less_bytes;
+    r = find(device, &bounded, ret_fit);
+    /* The smallest there is may be only a little smaller. */
+    if (r == -ENOSPC && vrt_fit_is_smaller(&ret_fit->size, &wanted.size) &&
+        (int64_t)ret_fit->plan.bytes < bytes &&
+        (params->allowed_bytes < 0 || (int64_t)ret_fit->plan.bytes <= params->allowed_bytes))
+        return 0;
+    return r == -ENOSPC ? r : vrt_fold(r);
+}
+
+int vrt_fit_find(struct vrt_device *device, const struct vrt_fit_params *params,
+                 struct vrt_fit *ret_fit)
+{
+    return params->smaller ? find_smaller(device, params, ret_fit) :
+                             find(device, params, ret_fit);
 }

@@ -21,6 +21,7 @@ struct vrt_fit_params {
     enum vrt_dtype dtype;
     int64_t allowed_bytes;          /* for the kit; -1: nobody knows */
     bool exact_grid, exact_clip;    /* asked for: not to be made smaller */
+    bool smaller;                   /* the work's own size proved to be too large */
 };
 
 struct vrt_fit {
@@ -29,7 +30,9 @@ struct vrt_fit {
 };
 
 /*
- * Plans sizes, largest first, until one fits. Nothing is allocated on the device.
+ * Plans sizes, largest first, until one fits. Nothing is allocated on the device. What is to be
+ * smaller takes at most three quarters of the memory, or is the smallest there is: who tries again
+ * and again is soon done.
  * Return: 0; -ENOSPC: none does, and *ret_fit is the smallest; -EINVAL: the device can't run the
  * network; -ENOMEM.
  */

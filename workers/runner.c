@@ -31,6 +31,10 @@
 
 #define MEMORY_FRACTION_DEFAULT 0.8
 
+/* Of what is free, that a kit may take before those of other jobs go: more than planned with, so
+ * that two jobs which fit don't push each other out whenever a little less is free. */
+#define SQUEEZED_FRACTION 0.95
+
 struct held_replica {
     struct vrt_list link;
     uint64_t checksum;
@@ -219,6 +223,77 @@ static struct held_kit *find_kit(const struct vrt_runner *runner, const struct v
     return NULL;
 }
 
+/* The device's memory as the driver sees it, within the limit that we were given. Devices that
+ * share a memory see the same free bytes, of which each takes its part. */
+static int ask_memory(const struct vrt_runner *runner, int n_sharing,
+                      struct vrt_memory_info *ret_memory)
+{
+    int64_t limit_bytes = runner->params.memory_limit_bytes;
+    struct vrt_memory_info memory = { -1, -1 };
+    int r = vrt_device_memory(runner->device, &memory);
+
+    if (r)
+        return r;
+    if (memory.free_bytes >= 0)
+        memory.free_bytes /= n_sharing;
+    if (limit_bytes > 0) {
+        int64_t used_bytes = vrt_device_used_bytes(runner->device);
+        int64_t left_bytes = VRT_MAX(limit_bytes - used_bytes, 0);
+        memory.total_bytes = memory.total_bytes < 0 ? limit_bytes :
+                             VRT_MIN(memory.total_bytes, limit_bytes);
+        memory.free_bytes = memory.free_bytes < 0 ? left_bytes :
+                            VRT_MIN(memory.free_bytes, left_bytes);
+    }
+    *ret_memory = memory;
+    return 0;
+}
+
+/* What is free, with what idle replicas would leave, and to a job that is due kits that others can
+ * make anew; -1: nobody can tell. */
+static int64_t free_bytes(struct vrt_runner *runner, const struct held_replica *keep, bool is_due)
+{
+    struct vrt_memory_info memory = { -1, -1 };
+    struct held_replica *held;
+    struct held_kit *kit;
+    int64_t idle_bytes = 0;
+
+    if (ask_memory(runner, runner->params.n_sharing, &memory) || memory.free_bytes < 0)
+        return -1;
+    /* The replica that the job will use is on the device already, and part of what it plans. */
+    VRT_LIST_FOREACH(held, &runner->replicas, link)
+        if (!held->n_kits || held == keep || is_due)
+            idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
+    VRT_LIST_FOREACH(kit, &runner->kits, link)
+        if (is_due)
+            idle_bytes += (int64_t)vrt_kit_bytes(kit->kit);
+    return memory.free_bytes + idle_bytes;
+}
+
+/* Gives up what others hold until the work's kit may be made: not every driver refuses memory that
+ * it should refuse, least of all that of a host. */
+static int make_room(struct vrt_runner *runner, const struct vrt_work *work, enum vrt_dtype dtype)
+{
+    const struct vrt_work_size size = vrt_work_size(work);
+    struct held_replica *replica;
+    struct vrt_kit_plan plan;
+
+    if (vrt_list_is_empty(&runner->kits))
+        return 0;
+    int r = find_or_make_replica(runner, work->network, dtype, &replica);
+    if (!r)
+        r = vrt_kit_plan(runner->device, work, &size, dtype, &plan);
+    if (r)
+        return vrt_fold(r);
+    const int64_t needed_bytes = (int64_t)plan.bytes +
+                                 (int64_t)vrt_replica_bytes(runner->device, replica->replica);
+    int64_t bytes;
+    do {
+        bytes = free_bytes(runner, replica, false);
+    } while (bytes >= 0 && (double)bytes * SQUEEZED_FRACTION < (double)needed_bytes &&
+             give_up_something(runner, work, dtype));
+    return 0;
+}
+
 /* The kit for the work, made if need be, at the cost of whatever is idle. */
 static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
                    struct held_kit **ret_held)
@@ -231,7 +306,9 @@ static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dt
         if (held)
             free_kit(held);
         do {
-            r = make_kit(runner, work, dtype, &held);
+            r = make_room(runner, work, dtype);
+            if (!r)
+                r = make_kit(runner, work, dtype, &held);
         } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, work, dtype));
     }
     if (r)
@@ -307,45 +384,25 @@ static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_su
     }
 }
 
-/* The device's memory as the driver sees it, within the limit that we were given. Devices that
- * share a memory see the same free bytes, of which each takes its part. */
-static int ask_memory(const struct vrt_runner *runner, int n_sharing,
-                      struct vrt_memory_info *ret_memory)
+/* Says that no size fits, and what would help. */
+static int refuse_memory(const char *device, const struct vrt_survey *survey,
+                         struct vrt_error *error)
 {
-    int64_t limit_bytes = runner->params.memory_limit_bytes;
-    struct vrt_memory_info memory = { -1, -1 };
-    int r = vrt_device_memory(runner->device, &memory);
+    const char *cure = "";
 
-    if (r)
-        return r;
-    if (memory.free_bytes >= 0)
-        memory.free_bytes /= n_sharing;
-    if (limit_bytes > 0) {
-        int64_t used_bytes = vrt_device_used_bytes(runner->device);
-        int64_t left_bytes = VRT_MAX(limit_bytes - used_bytes, 0);
-        memory.total_bytes = memory.total_bytes < 0 ? limit_bytes :
-                             VRT_MIN(memory.total_bytes, limit_bytes);
-        memory.free_bytes = memory.free_bytes < 0 ? left_bytes :
-                            VRT_MIN(memory.free_bytes, left_bytes);
-    }
-    *ret_memory = memory;
-    return 0;
-}
-
-/* What jobs may take: a share of what is free, and of what idle replicas would leave. */
-static int64_t allowed_bytes(struct vrt_runner *runner, const struct held_replica *keep)
-{
-    struct vrt_memory_info memory = { -1, -1 };
-    struct held_replica *held;
-    int64_t idle_bytes = 0;
-
-    if (ask_memory(runner, runner->params.n_sharing, &memory) || memory.free_bytes < 0)
-        return -1;
-    /* The replica that the job will use is on the device already, and part of what it plans. */
-    VRT_LIST_FOREACH(held, &runner->replicas, link)
-        if (!held->n_kits || held == keep)
-            idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
-    return (int64_t)(runner->params.memory_fraction * (double)(memory.free_bytes + idle_bytes));
+    if (survey->exact_grid)
+        cure = ": ask for a smaller tile, or for none";
+    else if (survey->exact_clip)
+        cure = ": ask for shorter clips, or for none";
+    else if (survey->smaller)
+        cure = ": stop other programs that use its memory, or ask for another device";
+    if (survey->smaller)
+        return vrt_refuse(error, -ENOSPC, "device.memory", "%s ran out of memory with the smallest "
+                          "clips and tiles that the job may be done in%s", device, cure);
+    return vrt_refuse(error, -ENOSPC, "device.memory",
+                      "the job needs %" PRId64 " MiB of %s, which has %" PRId64
+                      " MiB to give%s", survey->planned_bytes >> 20, device,
+                      survey->allowed_bytes >> 20, cure);
 }
 
 /* The largest clip and tile from the wanted ones on that fit, with what they take. */
@@ -359,8 +416,8 @@ static int fit(struct vrt_runner *runner, struct vrt_survey *survey, struct vrt_
                          VRT_MAX(survey->allowed_bytes - survey->replica_bytes, 0),
         .exact_grid = survey->exact_grid,
         .exact_clip = survey->exact_clip,
+        .smaller = survey->smaller,
     };
-    const char *cure = "";
     struct vrt_fit found;
     int r = vrt_fit_find(runner->device, &params, &found);
 
@@ -375,14 +432,7 @@ static int fit(struct vrt_runner *runner, struct vrt_survey *survey, struct vrt_
     survey->tile_flops = found.plan.tile_flops;
     if (!r)
         return 0;
-    if (survey->exact_grid)
-        cure = ": ask for a smaller tile, or for none";
-    else if (survey->exact_clip)
-        cure = ": ask for shorter clips, or for none";
-    return vrt_refuse(error, r, "device.memory",
-                      "the job needs %" PRId64 " MiB of %s, which has %" PRId64
-                      " MiB to give%s", survey->planned_bytes >> 20, device,
-                      survey->allowed_bytes >> 20, cure);
+    return refuse_memory(device, survey, error);
 }
 
 int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
@@ -401,9 +451,12 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
                           "ask for another precision, or for auto", device,
                           vrt_dtype_name(survey->dtype));
     if (r)
-        return vrt_refuse(error, r, "device.failed", "%s: %s", device, vrt_backend_strerror(r));
+        return vrt_refuse(error, r, r == VRT_BACKEND_E_NOMEM ? "device.memory" : "device.failed",
+                          "%s: %s", device, vrt_backend_strerror(r));
     survey->replica_bytes = (int64_t)vrt_replica_bytes(runner->device, replica->replica);
-    survey->allowed_bytes = allowed_bytes(runner, replica);
+    int64_t bytes = free_bytes(runner, replica, survey->is_due);
+    survey->allowed_bytes = bytes < 0 ? -1 :
+                            (int64_t)(runner->params.memory_fraction * (double)bytes);
     return vrt_fold(fit(runner, survey, error));
 }
 

@@ -36,6 +36,8 @@ struct vrt_runner_order {
 struct vrt_survey {
     struct vrt_work *work;          /* its grid and clips: the largest that are wanted */
     bool exact_grid, exact_clip;    /* asked for: refuse rather than make smaller */
+    bool smaller;                   /* the work's own size proved to be too large */
+    bool is_due;                    /* it is about to run: kits of other jobs make room for it */
     enum vrt_precision precision;   /* as asked for */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     bool wants_speed;               /* measure what isn't known of it */

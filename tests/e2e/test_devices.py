@@ -124,6 +124,70 @@ class Devices(harness.Case):
         self.assertEqual(sum(d['frames_done'] for d in job['devices']), 64)
         self.assertLess(job['elapsed_s'], 25)
 
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_out_of_memory_begins_anew_with_smaller_tiles(self):
+        """Both devices are lost in the middle, and come back with too little memory for what the
+        planner believes to fit: what was done is given up for a recipe that fits."""
+        source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=96, size='192x128')
+        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
+        _, wanted = self.with_daemon('enough', config, source)
+        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
+                                                      ' cpu alloc:12- nomem>3000000'}
+        job, got = self.with_daemon('nomem', config, source)
+        self.assertEqual(job['state'], 'done')
+        self.assertEqual(got, wanted)
+        self.assertIn('began anew', '\n'.join(job['warnings']))
+        self.assertLess(job['recipe']['tile_width'], 192)
+        self.assertGreater(job['n_starts'], 1)
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_tile_that_was_asked_for_is_not_made_smaller(self):
+        source = clip(self.path('tile.mkv'), '-c:v', 'ffv1', frames=8, size='192x128')
+        daemon = self.start('tile', 'cpu alloc:1- nomem>100000')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        for options, says in [(('--tile', '96'), 'ask for a smaller tile'),
+                              ((), 'stop other programs that use its memory')]:
+            done = self.vrtctl('submit', '--follow', '--output', target, *options, source,
+                               daemon=daemon, status=1)
+            self.assertIn(says, done.stderr)
+            self.assertFalse(os.path.exists(target) and os.path.getsize(target))
+        _, job = daemon.request('GET', '/v1/jobs/2')
+        self.assertEqual(job['error']['id'], 'device.memory')
+        self.assertTrue(daemon.answers())
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_killed_between_a_recipe_and_a_smaller_one(self):
+        """Killed at several moments around the change, it ends with one recipe's result."""
+        source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
+        config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
+        _, wanted = self.with_daemon('whole', config, source)
+        config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
+                                                      ' cpu alloc:12- nomem>3000000'}
+        for i, wait_s in enumerate([0, 0.01, 0.05]):
+            folder = self.path(f'between{i}')
+            os.mkdir(folder)
+            target = os.path.join(folder, 'out.mkv')
+            daemon = harness.Daemon(folder, config)
+            number = str(json.loads(self.vrtctl('submit', '--json', '--precision', 'f32',
+                                                '--output', target, source,
+                                                daemon=daemon).stdout)['id'])
+            deadline = time.monotonic() + harness.PATIENCE_S
+            while 'is begun anew with smaller' not in daemon.log_text():
+                self.assertLess(time.monotonic(), deadline, daemon.log_text())
+                time.sleep(0.002)
+            time.sleep(wait_s)
+            daemon.kill()
+            config_after = dict(config, devices={'fault': 'cpu alloc:1- nomem>3000000'})
+            daemon = harness.Daemon(folder, config_after)
+            self.vrtctl('resume', number, daemon=daemon)
+            self.vrtctl('wait', number, daemon=daemon)
+            _, job = daemon.request('GET', f'/v1/jobs/{number}')
+            self.assertEqual(job['state'], 'done', daemon.log_text())
+            self.assertEqual(digest(target), wanted, daemon.log_text())
+            self.assertLess(job['recipe']['tile_width'], 192)
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_requests(self):
         source = clip(self.path('r.mp4'), frames=2)
         for request, devices in [('auto', 2), ('all', 2), ('cpu', 2), ('cpu:1', 1),

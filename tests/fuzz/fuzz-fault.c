@@ -25,7 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int count = 1; !r && count < 100; count++)
         for (int call = 0; call < VRT_FAULT_CALL_COUNT; call++) {
             const struct vrt_fault_event event =
-                vrt_fault_schedule_at(schedule, &info, (enum vrt_fault_call)call, count);
+                vrt_fault_schedule_at(schedule, &info, &(struct vrt_fault_occasion){
+                    .call = (enum vrt_fault_call)call,
+                    .count = count,
+                    .size_bytes = count,
+                });
             vrt_assert(event.delay_ns >= 0);
             vrt_assert(event.effect != VRT_FAULT_DELAY && event.effect <= VRT_FAULT_BLACK);
         }

@@ -25,6 +25,8 @@ static void on_timer(uv_timer_t *timer)
         job->last = now;
         if (job->cancel_at >= 0 && now.frames_done >= job->cancel_at)
             vrt_pipeline_cancel(job->pipeline);
+        if (job->park_frames && now.frames_done >= job->park_frames)
+            vrt_pipeline_park(job->pipeline);
     }
     for (size_t d = 0; d < vrt_pool_n_devices(flow->pool); d++) {
         struct vrt_device_snapshot device;

@@ -21,6 +21,7 @@ struct flow_job {
     bool was_admitted, is_done;
     bool keeps;                     /* its folder of working files is left as it was before */
     int cancel_at;                  /* frames after which it is cancelled; -1: never */
+    int park_frames;                /* frames after which it is parked; 0: never */
     int park_at, stop_at;           /* segments after which it is parked, is stopped; 0: never */
     int hold_at;                    /* segments after which it is held, for good; 0: never */
 

@@ -99,6 +99,11 @@ static void test_bad_schedules(void)
         { "submit:1 lost revive", "nothing is expected here" },
         { "submit:1 lost revive=0", "stands a number, or never" },
         { "submit:1 lost revive=2 now", "nothing is expected here" },
+        { "alloc:1- nomem>", "stands a number of bytes" },
+        { "alloc:1- nomem>0", "stands a number of bytes" },
+        { "alloc:1- nomem>12x", "stands a number of bytes" },
+        { "program:1- nomem>12", "this effect doesn't go with this call" },
+        { "alloc:1- nomem>12 revive=2", "nothing is expected here" },
         { "cpu:1 submit:1 lost revive=2 now", "nothing is expected here" },
         { "submit:1 fail; submit:2 \x01\x02", "rule 2" },
     };
@@ -140,6 +145,7 @@ static void test_hostile(void)
     static const char *const words[] = {
         "cpu:1", "cpu", ":", "submit:", "3", "-", "every=", "after=", "fail", "lost", " ", ";",
         "delay=", "ms", "corrupt=", "nan", "revive=", "never", "\xff", "99999999999", "alloc:1",
+        "nomem>",
     };
     uint64_t random = 1;
     int n_good = 0;
@@ -161,6 +167,16 @@ static void test_hostile(void)
     expect_true(n_good > 100 && n_good < 19900);
 }
 
+static struct vrt_fault_event at(const struct vrt_fault_schedule *schedule,
+                                 const struct vrt_device_info *info, enum vrt_fault_call call,
+                                 int64_t count)
+{
+    return vrt_fault_schedule_at(schedule, info, &(struct vrt_fault_occasion){
+        .call = call,
+        .count = count,
+    });
+}
+
 static void test_when(void)
 {
     const struct vrt_device_info cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" };
@@ -172,16 +188,34 @@ static void test_when(void)
                                       "cpu:1 submit:1-8 delay=1us; submit:4 delay=1us; "
                                       "submit:9- black", &schedule, NULL), 0);
     for (int count = 1; count <= 10; count++) {
-        struct vrt_fault_event event =
-            vrt_fault_schedule_at(schedule, &cpu1, VRT_FAULT_SUBMIT, count);
+        struct vrt_fault_event event = at(schedule, &cpu1, VRT_FAULT_SUBMIT, count);
         seen[count - 1] = "-fml____b"[event.effect];
         expect_int(event.delay_ns, count == 4 ? 2000 : count <= 8 ? 1000 : 0);
-        event = vrt_fault_schedule_at(schedule, &ref0, VRT_FAULT_SUBMIT, count);
+        event = at(schedule, &ref0, VRT_FAULT_SUBMIT, count);
         expect_int(event.effect, count >= 9 ? VRT_FAULT_BLACK : VRT_FAULT_NOTHING);
-        event = vrt_fault_schedule_at(schedule, &cpu1, VRT_FAULT_READ, count);
+        event = at(schedule, &cpu1, VRT_FAULT_READ, count);
         expect_int(event.effect, VRT_FAULT_NOTHING);
     }
     expect_str(seen, "-ffl---lbb");
+}
+
+static void test_above(void)
+{
+    const struct vrt_device_info cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" };
+    VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
+
+    expect_int(vrt_fault_schedule_new("alloc:3- nomem>4096", &schedule, NULL), 0);
+    for (int count = 1; count <= 4; count++)
+        for (int64_t size_bytes = 4095; size_bytes <= 4097; size_bytes++) {
+            struct vrt_fault_event event =
+                vrt_fault_schedule_at(schedule, &cpu1, &(struct vrt_fault_occasion){
+                    .call = VRT_FAULT_ALLOC,
+                    .count = count,
+                    .size_bytes = size_bytes,
+                });
+            expect_int(event.effect, count >= 3 && size_bytes > 4096 ? VRT_FAULT_NOMEM :
+                                                                       VRT_FAULT_NOTHING);
+        }
 }
 
 /* A device under a schedule, with a program that copies its one input to its output. */
@@ -464,10 +498,11 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "good-schedules", test_good_schedules }, { "bad-schedules", test_bad_schedules },
         { "limits", test_limits },                 { "hostile", test_hostile },
-        { "when", test_when },                     { "outcomes", test_outcomes },
-        { "lost", test_lost },                     { "delay", test_delay },
-        { "corruption", test_corruption },         { "black", test_black },
-        { "registry", test_registry_refuses },     { "open", test_open },
+        { "when", test_when },                     { "above", test_above },
+        { "outcomes", test_outcomes },             { "lost", test_lost },
+        { "delay", test_delay },                   { "corruption", test_corruption },
+        { "black", test_black },                   { "registry", test_registry_refuses },
+        { "open", test_open },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

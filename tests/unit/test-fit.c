@@ -224,6 +224,45 @@ static void test_exact(void)
     bench_done(&bench);
 }
 
+/* A size that proved to be too large is followed by clearly smaller ones, and soon by none, though
+ * nobody says how much memory there is. */
+static void test_smaller(void)
+{
+    static const struct {
+        bool exact_grid, exact_clip;
+        int n_max;
+    } cases[] = {
+        { false, false, 12 }, { true, false, 2 }, { false, true, 12 }, { true, true, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_fit_params params = {
+            .dtype = VRT_DTYPE_F32, .allowed_bytes = -1, .smaller = true,
+            .exact_grid = cases[i].exact_grid, .exact_clip = cases[i].exact_clip,
+        };
+        struct bench bench;
+        struct vrt_fit fit;
+        int64_t bytes = INT64_MAX;
+        int n = 0, r;
+
+        bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
+        params.work = bench.work;
+        while ((r = vrt_fit_find(bench.device, &params, &fit)) == 0) {
+            const struct vrt_work_size old = vrt_work_size(bench.work);
+            expect_true(vrt_fit_is_smaller(&fit.size, &old));
+            expect_true((int64_t)fit.plan.bytes < bytes);
+            bytes = (int64_t)fit.plan.bytes;
+            bench.work->grid = fit.size.grid;
+            bench.work->rule.lap.size = fit.size.frames;
+            n++;
+        }
+        expect_int(r, -ENOSPC);
+        fprintf(stderr, "  %d times smaller\n", n);
+        expect_true(n <= cases[i].n_max && (n > 0) == (cases[i].n_max > 0));
+        bench_done(&bench);
+    }
+}
+
 /* Precision is measured on a clip: nothing is lost in the same, something in bf16. */
 static void test_fidelity(void)
 {
@@ -255,6 +294,7 @@ int main(int argc, char **argv)
         { "plan-is-exact", test_plan_is_exact },
         { "descend", test_descend },
         { "exact", test_exact },
+        { "smaller", test_smaller },
         { "fidelity", test_fidelity },
     };
 

@@ -359,6 +359,60 @@ static void test_limited(void)
     bench_done(&bench);
 }
 
+/* A job that is about to run is not refused for what another one's kit takes: that one goes, and
+ * comes back with the other job's next shard. */
+static void test_room_for_what_is_due(void)
+{
+    struct vrt_survey survey = { .precision = VRT_PRECISION_F32, .exact_grid = true };
+    struct vrt_runner_params params = { .memory_fraction = 0.9 };
+    struct vrt_error error = { 0 };
+    struct vrt_work *other;
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", builtin());
+    expect_int(vrt_work_new(bench.network, &bench.work->in, &bench.work->out, &other), 0);
+    survey.work = bench.work;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    vrt_runner_free(bench.runner);
+    params.memory_limit_bytes = survey.planned_bytes * 3 / 2;
+    expect_int(vrt_runner_new(bench.device, &params, &bench.runner), 0);
+    expect_int(vrt_runner_prepare(bench.runner, bench.work, VRT_DTYPE_F32), 0);
+
+    survey.work = other;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), -ENOSPC);
+    expect_str(error.id, "device.memory");
+    survey.is_due = true;
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    expect_true(vrt_runner_work_bytes(bench.runner, bench.work) > 0);
+    for (int i = 0; i < 3; i++) {
+        struct vrt_work *const next = i % 2 ? bench.work : other;
+        expect_int(vrt_runner_prepare(bench.runner, next, VRT_DTYPE_F32), 0);
+        expect_int(vrt_runner_work_bytes(bench.runner, i % 2 ? other : bench.work), -1);
+        expect_true(vrt_device_used_bytes(bench.device) <= params.memory_limit_bytes);
+    }
+    vrt_runner_release(bench.runner, other);
+    vrt_work_unref(other);
+    bench_done(&bench);
+}
+
+/* Where there is room for both, both stay. */
+static void test_room_for_two(void)
+{
+    struct vrt_work *other;
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", builtin());
+    expect_int(vrt_work_new(bench.network, &bench.work->in, &bench.work->out, &other), 0);
+    expect_int(vrt_runner_prepare(bench.runner, bench.work, VRT_DTYPE_F32), 0);
+    expect_int(vrt_runner_prepare(bench.runner, other, VRT_DTYPE_F32), 0);
+    expect_true(vrt_runner_work_bytes(bench.runner, bench.work) > 0);
+    expect_true(vrt_runner_work_bytes(bench.runner, other) > 0);
+    vrt_runner_release(bench.runner, other);
+    vrt_work_unref(other);
+    bench_done(&bench);
+}
+
 /* A network whose every weight is `value`. */
 static struct vrt_network *constant_network(float value)
 {
@@ -447,6 +501,8 @@ int main(int argc, char **argv)
         { "gray", test_gray },
         { "planned", test_planned },
         { "limited", test_limited },
+        { "room-for-what-is-due", test_room_for_what_is_due },
+        { "room-for-two", test_room_for_two },
         { "wrong-output", test_wrong_output },
         { "cancel", test_cancel },
         { "precision", test_precision },

@@ -20,6 +20,7 @@
  *     call        open, alloc, write, read, replica, program, submit or finish
  *     effect      fail             VRT_BACKEND_E_FAILED, nothing is done
  *                 nomem            VRT_BACKEND_E_NOMEM; open, alloc, replica and program only
+ *                 nomem>BYTES      likewise, where more than so many are wanted at once; alloc only
  *                 lost [revive=N]  VRT_BACKEND_E_LOST, and so every call until the Nth time that
  *                                  the device is opened again (default 1; "revive=never")
  *                 delay=T          the call waits first: T is 20us, 50ms or 2s, an hour at most

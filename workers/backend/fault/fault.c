@@ -46,15 +46,19 @@ static void wait_ns(int64_t ns)
         ;
 }
 
-/* Counts a call and does what the schedule says of it, corruptions apart. Return: what the call
- * shall; 0: it goes on. */
-static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call,
+/* Counts a call, for `size_bytes` of memory, and does what the schedule says of it, corruptions
+ * apart. Return: what the call shall; 0: it goes on. */
+static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, size_t size_bytes,
                 struct vrt_fault_event *ret_event)
 {
     struct vrt_fault_state *state = wrap->state;
     const int64_t count = atomic_fetch_add(&state->counts[call], 1) + 1;
-    const struct vrt_fault_event event = vrt_fault_schedule_at(wrap->schedule, wrap->info, call,
-                                                               count);
+    const struct vrt_fault_event event =
+        vrt_fault_schedule_at(wrap->schedule, wrap->info, &(struct vrt_fault_occasion){
+            .call = call,
+            .count = count,
+            .size_bytes = (int64_t)size_bytes,
+        });
 
     *ret_event = event;
     wait_ns(event.delay_ns);
@@ -83,7 +87,7 @@ static int meet_call(struct vrt_device *device, enum vrt_fault_call call)
 {
     struct vrt_fault_event event;
 
-    return meet(&fault_of(device)->wrap, call, &event);
+    return meet(&fault_of(device)->wrap, call, 0, &event);
 }
 
 /* An opening of a lost device brings it nearer to being revived. */
@@ -102,7 +106,7 @@ int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_de
 
     /* Before the schedule is met: the opening that revives it succeeds itself. */
     revive(wrap->state);
-    int r = meet(wrap, VRT_FAULT_OPEN, &event);
+    int r = meet(wrap, VRT_FAULT_OPEN, 0, &event);
     if (r)
         return r;
     device = calloc(1, sizeof(*device));
@@ -133,7 +137,8 @@ static int fault_buffer_new(struct vrt_device *device, size_t size_bytes,
                             struct vrt_buffer **ret_buffer)
 {
     struct vrt_device *inner = fault_of(device)->inner;
-    int r = meet_call(device, VRT_FAULT_ALLOC);
+    struct vrt_fault_event event;
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_ALLOC, size_bytes, &event);
 
     return r ? r : inner->ops->buffer_new(inner, size_bytes, ret_buffer);
 }
@@ -223,7 +228,7 @@ static int fault_program_submit(struct vrt_device *device, struct vrt_program *p
 {
     struct vrt_device *inner = fault_of(device)->inner;
     struct vrt_fault_event event;
-    int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, &event);
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, 0, &event);
 
     if (!r)
         r = inner->ops->program_submit(inner, program, bindings);

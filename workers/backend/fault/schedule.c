@@ -207,6 +207,19 @@ static bool parse_delay(const char *text, int64_t *ret_ns)
     return false;
 }
 
+/* "nomem>4096" of a rule about alloc. */
+static int parse_limit(const struct words *words, const char *word, struct vrt_fault_rule *rule,
+                       struct vrt_error *error)
+{
+    const char *end = parse_number(after_prefix(word, "nomem>"), &rule->above_bytes);
+
+    if (rule->call != VRT_FAULT_ALLOC)
+        return refuse(words, "this effect doesn't go with this call", word, error);
+    rule->effect = VRT_FAULT_NOMEM;
+    return end && !*end ? 0 : refuse(words, "after \"nomem>\" stands a number of bytes", word,
+                                     error);
+}
+
 static int parse_effect(const struct words *words, const char *word, struct vrt_fault_rule *rule,
                         struct vrt_error *error)
 {
@@ -219,6 +232,8 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
                    : refuse(words, "a delay is like 20us, 50ms or 2s, an hour at most", word,
                             error);
     }
+    if (after_prefix(word, "nomem>"))
+        return parse_limit(words, word, rule, error);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(effects); i++) {
         if (strcmp(word, effects[i].word) != 0)
             continue;
@@ -227,8 +242,8 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         rule->effect = effects[i].effect;
         return 0;
     }
-    return refuse(words, "effects are fail, nomem, lost, delay=TIME, corrupt=nan, corrupt=zeros, "
-                  "corrupt=garbage and black", word, error);
+    return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, corrupt=nan, "
+                  "corrupt=zeros, corrupt=garbage and black", word, error);
 }
 
 static int parse_revive(const struct words *words, const char *word, struct vrt_fault_rule *rule,
@@ -332,31 +347,34 @@ struct vrt_fault_schedule *vrt_fault_schedule_free(struct vrt_fault_schedule *sc
 }
 
 static bool rule_fits(const struct vrt_fault_rule *rule, const struct vrt_device_info *info,
-                      enum vrt_fault_call call, int64_t count)
+                      const struct vrt_fault_occasion *occasion)
 {
+    const int64_t count = occasion->count;
+
     const bool this_device = !rule->device[0] || strcmp(rule->device, info->name) == 0 ||
                              strcmp(rule->device, vrt_device_kind_name(info->kind)) == 0;
 
-    return this_device && rule->call == call && count >= rule->first && count <= rule->last &&
-           (count - rule->first) % rule->every == 0;
+    return this_device && rule->call == occasion->call && count >= rule->first &&
+           count <= rule->last && (count - rule->first) % rule->every == 0 &&
+           (!rule->above_bytes || occasion->size_bytes > rule->above_bytes);
 }
 
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,
                                              const struct vrt_device_info *info,
-                                             enum vrt_fault_call call, int64_t count)
+                                             const struct vrt_fault_occasion *occasion)
 {
     struct vrt_fault_event event = { .effect = VRT_FAULT_NOTHING };
 
     for (size_t i = 0; i < schedule->n_rules; i++) {
         const struct vrt_fault_rule *rule = &schedule->rules[i];
-        if (!rule_fits(rule, info, call, count))
+        if (!rule_fits(rule, info, occasion))
             continue;
         event.delay_ns += rule->delay_ns;
         if (rule->effect == VRT_FAULT_DELAY || event.effect != VRT_FAULT_NOTHING)
             continue;
         event.effect = rule->effect;
         event.revive = rule->revive;
-        event.seed = (uint64_t)count * 64 + i;     /* MAX_RULES: no two share one */
+        event.seed = (uint64_t)occasion->count * 64 + i;     /* MAX_RULES: no two share one */
     }
     return event;
 }

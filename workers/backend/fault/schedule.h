@@ -45,6 +45,7 @@ struct vrt_fault_rule {
     enum vrt_fault_effect effect;
     int64_t delay_ns;
     int64_t revive;                     /* at which opening; VRT_FAULT_NEVER */
+    int64_t above_bytes;                /* only calls that want more; 0: all */
 };
 
 struct vrt_fault_schedule {
@@ -63,7 +64,14 @@ struct vrt_fault_event {
 /* "open", "submit", ... */
 const char *vrt_fault_call_name(enum vrt_fault_call call);
 
-/* What the schedule says of the `count`th `call` to the device. Thread: any. */
+/* One call to a device. */
+struct vrt_fault_occasion {
+    enum vrt_fault_call call;
+    int64_t count;                      /* it is the how many-th such call, from 1 */
+    int64_t size_bytes;                 /* that it wants; 0: it isn't asked for memory */
+};
+
+/* What the schedule says of a call to the device. Thread: any. */
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,
                                              const struct vrt_device_info *info,
-                                             enum vrt_fault_call call, int64_t count);
+                                             const struct vrt_fault_occasion *occasion);
