@@ -142,7 +142,7 @@ void vrt_queue_save_segment(struct vrt_queue *queue, struct vrt_job *job,
 /* Forgets the job's segments from this one on, everywhere. */
 void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t first);
 
-/* Forgets all of them: on success only, which `then` (or NULL) is told as by vrt_queue_save(). */
+/* Forgets all of them, in the store first; `then` is told as by vrt_queue_save(). */
 void vrt_queue_drop_segments(struct vrt_queue *queue, struct vrt_job *job,
                              void (*then)(struct vrt_job *job, int r));
 

@@ -351,8 +351,9 @@ void vrt_queue_run_start(struct vrt_job *job)
     job->info.n_starts++;
     if (!job->info.started_at)
         job->info.started_at = vrt_clock_wall_ns();
+    bool goes_on = job->n_segments > 0 && !job->work->wants_smaller;
     vrt_log_info("job %" PRId64 " starts%s", job->info.id,
-                 job->n_segments > 0 && !job->work->wants_smaller ? ", behind what is stored of it" : "");
+                 goes_on ? ", behind what is stored of it" : "");
     vrt_queue_save(queue, job, on_saved);
 }
 

@@ -195,6 +195,7 @@ static void on_dropped(void *ctx, int r)
     struct vrt_job *job = saving->job;
 
     if (r == 0) {
+        vrt_queue_uncharge_segments(job, 0);
         job->n_segments = 0;
         job->info.segments_done = 0;
     }
