@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "engine/checkpoint.h"
 #include "frames/joiner.h"
 #include "workers/preflight.h"
@@ -19,8 +20,18 @@
 /* The decoder's threads while it is only asked what it sees. */
 #define PROBE_THREADS 1
 
+/* A file that takes longer to be understood is made so: it would hold its user's places among
+ * those that wait, and a thread. A job that goes on was looked at before. */
+#define LOOK_NS (30 * VRT_NS_PER_S)
+
 /* No network's output is larger: what encoders and frames can hold. */
 #define SIDE_MAX 16384
+
+/* When the next look at the input must be over, for a reader or a preview. */
+static int64_t look_deadline(const struct vrt_admission *admission)
+{
+    return admission->has_recipe ? 0 : vrt_clock_now_ns() + LOOK_NS;
+}
 
 static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
 {
@@ -30,6 +41,7 @@ static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
         .strict = admission->strict,
         .name = admission->files.input_name,
         .cancel = admission->cancel,
+        .open_deadline_ns = look_deadline(admission),
     };
     int r = vrt_reader_open(admission->files.input_fd, &params, &reader, error);
 
@@ -127,9 +139,16 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
                                                        &encoder->format };
         r = vrt_container_check_colors(&content, &admission->warnings, error);
     }
-    if (!r)
-        r = vrt_joiner_preview(admission->files.input_fd, admission->files.input_name,
-                               admission->container, &admission->warnings, error);
+    if (!r) {
+        const struct vrt_joiner_preview preview = {
+            .input_fd = admission->files.input_fd,
+            .input_name = admission->files.input_name,
+            .container = admission->container,
+            .cancel = admission->cancel,
+            .deadline_ns = look_deadline(admission),
+        };
+        r = vrt_joiner_preview(&preview, &admission->warnings, error);
+    }
     if (r)
         return vrt_fold(r);
     encoder->quality = admission->quality;

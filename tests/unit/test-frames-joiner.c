@@ -230,7 +230,12 @@ static void test_carries_to_mp4(void)
     struct vrt_warnings preview = { 0 };
     struct vrt_error error = { 0 };
     int fd = fixture_open(fixture_path("rich.mkv"));
-    expect_int(vrt_joiner_preview(fd, "rich.mkv", VRT_CONTAINER_MP4, &preview, &error), 0);
+    const struct vrt_joiner_preview look = {
+        .input_fd = fd,
+        .input_name = "rich.mkv",
+        .container = VRT_CONTAINER_MP4,
+    };
+    expect_int(vrt_joiner_preview(&look, &preview, &error), 0);
     close(fd);
     convert("rich.mkv", "out.mp4", &result);
     expect_int(preview.n, 1);

@@ -107,7 +107,7 @@ static struct vrt_extent check_avi(int fd, int64_t size_bytes)
     struct vrt_extent extent = { 0 };
     int64_t offset = 0;
 
-    while (size_bytes - offset >= 8) {
+    for (int i = 0; i < MAX_PIECES && size_bytes - offset >= 8; i++) {
         uint8_t head[8];
         if (!read_at(fd, offset, head, 8) || memcmp(head, "RIFF", 4) != 0)
             break;

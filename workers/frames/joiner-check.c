@@ -57,12 +57,19 @@ static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames,
     return 0;
 }
 
-int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container container,
-                       struct vrt_warnings *warnings, struct vrt_error *error)
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
+                       struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
-    VRT_CLEANUP(vrt_join_streams_done) struct vrt_join_streams plan = { .container = container };
-    const struct vrt_source_params params = { input_fd, input_name, NULL };
+    VRT_CLEANUP(vrt_join_streams_done) struct vrt_join_streams plan = {
+        .container = preview->container,
+    };
+    const struct vrt_source_params params = {
+        .fd = preview->input_fd,
+        .name = preview->input_name,
+        .cancel = preview->cancel,
+        .deadline_ns = preview->deadline_ns,
+    };
 
     int r = vrt_source_open(&params, &source, error);
     if (r == 0)
@@ -100,7 +107,11 @@ int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
                       const atomic_bool *cancel, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
-    const struct vrt_source_params params = { output_fd, "the output", cancel };
+    const struct vrt_source_params params = {
+        .fd = output_fd,
+        .name = "the output",
+        .cancel = cancel,
+    };
     struct found found = { 0 };
 
     int r = vrt_source_open(&params, &source, error);

@@ -187,8 +187,11 @@ static int find_start(const struct joiner *joiner, int64_t *ret_start_us, struct
 {
     VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
     VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
-    const struct vrt_source_params params = { joiner->params->input_fd, joiner->params->input_name,
-                                              joiner->params->cancel };
+    const struct vrt_source_params params = {
+        .fd = joiner->params->input_fd,
+        .name = joiner->params->input_name,
+        .cancel = joiner->params->cancel,
+    };
     int64_t start = INT64_MAX;
 
     if (!packet)
@@ -418,8 +421,11 @@ static int write_packets(struct joiner *joiner, struct vrt_error *error)
 static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
-    const struct vrt_source_params params = { joiner->params->output_fd, "the output",
-                                              joiner->params->cancel };
+    const struct vrt_source_params params = {
+        .fd = joiner->params->output_fd,
+        .name = "the output",
+        .cancel = joiner->params->cancel,
+    };
     const AVStream *in = joiner->plan.streams[joiner->plan.video].in;
     size_t size;
 
@@ -471,8 +477,11 @@ static int finish_output(struct joiner *joiner, struct vrt_error *error)
 static int open_inputs(struct joiner *joiner, struct vrt_error *error)
 {
     const struct vrt_joiner_params *params = joiner->params;
-    const struct vrt_source_params source_params = { params->input_fd, params->input_name,
-                                                     params->cancel };
+    const struct vrt_source_params source_params = {
+        .fd = params->input_fd,
+        .name = params->input_name,
+        .cancel = params->cancel,
+    };
 
     int r = vrt_join_video_open(&params->segments, &joiner->video, error);
     if (r == 0)

@@ -51,14 +51,22 @@ struct vrt_joiner_expected {
     int64_t span_ns;                /* from the first frame to the last; -1: not known */
 };
 
+struct vrt_joiner_preview {
+    int input_fd;
+    const char *input_name;         /* for messages */
+    enum vrt_container container;
+    const atomic_bool *cancel;      /* or NULL */
+    int64_t deadline_ns;            /* of vrt_clock_now_ns(), for opening the input; 0: none */
+};
+
 /*
- * Says before any work is done what vrt_joiner_run() will leave out of `input_fd`, and whether it
+ * Says before any work is done what vrt_joiner_run() will leave out of the input, and whether it
  * can read it a second time at all.
- * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -errno with the
- *         sentence in `error`.
+ * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -ETIMEDOUT, -errno
+ *         with the sentence in `error`.
  */
-int vrt_joiner_preview(int input_fd, const char *input_name, enum vrt_container container,
-                       struct vrt_warnings *warnings, struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
+                       struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Writes the whole output file and syncs it.

@@ -419,7 +419,12 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
                     struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = calloc(1, sizeof(*reader));
-    struct vrt_source_params source_params = { fd, params->name, params->cancel };
+    const struct vrt_source_params source_params = {
+        .fd = fd,
+        .name = params->name,
+        .cancel = params->cancel,
+        .deadline_ns = params->open_deadline_ns,
+    };
 
     if (!reader)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
@@ -444,6 +449,7 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     r = open_first(reader, error);
     if (r < 0)
         return vrt_fold(r);
+    reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;
 }

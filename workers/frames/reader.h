@@ -9,7 +9,7 @@
  *
  * Ids of what it refuses: input.not_regular, input.empty, input.not_media, input.playlist,
  * input.no_video, input.codec, input.truncated, input.damaged, input.changed, input.unsupported,
- * input.read, cancelled, out_of_memory.
+ * input.read, input.timeout, cancelled, out_of_memory.
  */
 
 #include <stdatomic.h>
@@ -35,6 +35,7 @@ struct vrt_reader_params {
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */
+    int64_t open_deadline_ns;   /* of vrt_clock_now_ns(), for vrt_reader_open() alone; 0: none */
 };
 
 struct vrt_reader_info {
@@ -66,7 +67,8 @@ struct vrt_reader_info {
  *
  * Return: 0; -errno, with the sentence in `error`: -EISDIR a folder, -ENODATA an empty file,
  *         -EBADMSG nothing that can be read as a video (text, truncated or damaged), -EPERM a
- *         playlist, -ENOENT no video stream, -ENOSYS an unknown codec, -ECANCELED, -ENOMEM, ...
+ *         playlist, -ENOENT no video stream, -ENOSYS an unknown codec, -ETIMEDOUT, -ECANCELED,
+ *         -ENOMEM, ...
  *         *ret_reader is set only on 0 and is closed with vrt_reader_close().
  */
 int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_reader **ret_reader,

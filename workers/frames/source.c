@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macro.h"
 #include "frames/av.h"
 #include "frames/extent.h"
@@ -56,10 +57,20 @@ static bool is_cancelled(const struct vrt_source *source)
     return source->cancel && atomic_load_explicit(source->cancel, memory_order_relaxed);
 }
 
+static bool is_late(const struct vrt_source *source)
+{
+    return source->deadline_ns && vrt_clock_now_ns() >= source->deadline_ns;
+}
+
+static bool must_end(const struct vrt_source *source)
+{
+    return is_cancelled(source) || is_late(source);
+}
+
 /* AVIOInterruptCB: asked between reads, and in FFmpeg's own loops. */
 static int interrupt(void *opaque)
 {
-    return is_cancelled(opaque);
+    return must_end(opaque);
 }
 
 /* Waits until a pipe or socket has something. Return: 0; -ECANCELED; -errno. */
@@ -68,7 +79,7 @@ static int wait_readable(const struct vrt_source *source)
     struct pollfd poll_fd = { .fd = source->fd, .events = POLLIN };
 
     for (;;) {
-        if (is_cancelled(source))
+        if (must_end(source))
             return -ECANCELED;
         int n = poll(&poll_fd, 1, POLL_MS);
         if (n > 0)
@@ -84,7 +95,7 @@ static int read_some(void *opaque, uint8_t *data, int size)
     struct vrt_source *source = opaque;
     ssize_t n;
 
-    if (is_cancelled(source))
+    if (must_end(source))
         return AVERROR_EXIT;
     do {
         if (source->size_bytes >= 0) {
@@ -173,6 +184,10 @@ static int refuse_av(struct vrt_source *source, int averror, struct vrt_error *e
 {
     int r = vrt_av_errno(averror);
 
+    if (!is_cancelled(source) && is_late(source))
+        return vrt_refuse(error, vrt_raise(-ETIMEDOUT), "input.timeout",
+                          "%s could not be looked at in time: it is damaged, or lies on something "
+                          "very slow; convert it, or copy it to a local disk", source->name);
     if (is_cancelled(source) || r == -ECANCELED)
         return vrt_refuse(error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
     if (source->read_error)
@@ -251,7 +266,7 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
         return refuse_av(source, r, error);
     source->format = format;
     r = avformat_find_stream_info(format, NULL);
-    if (r < 0 || is_cancelled(source))
+    if (r < 0 || must_end(source))
         return refuse_av(source, r, error);
     /* Not before: what was logged while guessing is no damage. */
     format->opaque = &source->n_logged;
@@ -268,6 +283,7 @@ int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     source->fd = params->fd;
     source->cancel = params->cancel;
+    source->deadline_ns = params->deadline_ns;
     vrt_printable(params->name ? params->name : "the input", source->name, sizeof(source->name));
 
     int r = check_kind(source, error);
@@ -339,7 +355,7 @@ int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_erro
 {
     for (;;) {
         /* A buffered packet needs no read, which would notice. */
-        int r = is_cancelled(source) ? AVERROR_EXIT : av_read_frame(source->format, packet);
+        int r = must_end(source) ? AVERROR_EXIT : av_read_frame(source->format, packet);
         if (r == 0) {
             source->n_errors = 0;
             if (packet->size > 0)
@@ -347,7 +363,7 @@ int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_erro
             av_packet_unref(packet);
             continue;
         }
-        if (is_cancelled(source) || source->read_error || r == AVERROR(ENOMEM))
+        if (must_end(source) || source->read_error || r == AVERROR(ENOMEM))
             return refuse_av(source, r, error);
         if (r == AVERROR_EOF)
             return VRT_SOURCE_END;

@@ -7,7 +7,7 @@
  * FFmpeg sees the one descriptor and nothing else: it can open no further file, knows no protocol,
  * and what reads other files by its nature (playlists, manifests, scripts) is refused. A regular
  * file is read with pread() at an offset of our own, so several sources can share a descriptor.
- * No call blocks for longer than one read once *cancel is true.
+ * No call blocks for longer than one read once *cancel is true, or the deadline is over.
  */
 
 #include <stdatomic.h>
@@ -25,6 +25,7 @@ struct vrt_source_params {
     int fd;                     /* the caller's; open for reading */
     const char *name;           /* for messages; copied; NULL: "the input" */
     const atomic_bool *cancel;  /* or NULL; outlives the source */
+    int64_t deadline_ns;        /* of vrt_clock_now_ns(); 0: none */
 };
 
 struct vrt_source {
@@ -36,6 +37,7 @@ struct vrt_source {
 
     int fd;
     const atomic_bool *cancel;
+    int64_t deadline_ns;                /* 0: none; whoever opened it may change it */
     int64_t offset_bytes;               /* of the next read; meaningful for a regular file */
     int n_errors;                       /* packets in a row that could not be demuxed */
     atomic_int n_logged;                /* errors that the demuxer logged after opening */
@@ -67,7 +69,8 @@ int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *err
 /*
  * Reads the next packet of any stream that is not discarded; the caller unreferences it. It has
  * data: empty packets, which mean "nothing new", are left out.
- * Return: 0; VRT_SOURCE_END; VRT_SOURCE_BROKEN; -ECANCELED, -EIO, -ENOMEM with a sentence.
+ * Return: 0; VRT_SOURCE_END; VRT_SOURCE_BROKEN; -ECANCELED, -ETIMEDOUT, -EIO, -ENOMEM with a
+ *         sentence.
  */
 int vrt_source_next(struct vrt_source *source, struct AVPacket *packet, struct vrt_error *error);
 
