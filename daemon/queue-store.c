@@ -44,9 +44,11 @@ static void end_saving(struct saving *saving, int r)
     free(saving);
     queue->n_saving--;
     job->n_saving--;
+    bool is_last = !job->n_saving && job->is_forgotten;
+    /* It may free a job that was never listed; one that was forgotten it leaves alone. */
     if (then)
         then(job, r);
-    if (!job->n_saving && job->is_forgotten)
+    if (is_last)
         vrt_job_free(job);
     vrt_queue_check_stopped(queue);
 }

@@ -455,7 +455,8 @@ class FullDisks(Crashes):
 
         def while_full():
             done = self.other_job()
-            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1),
+                             f"{done}\n{self.daemon.log_text()[-4000:]}")
             self.assertIn('make room', done.stderr)
 
         self.suffer_full(self.path('state'), 'store.full', while_full)
