@@ -148,10 +148,17 @@ struct revival {
     const char *verb;
     const char *said;
     bool always_with_files;     /* the daemon kept none */
+    unsigned states;            /* in which it may be asked for: a bit for each enum vrt_job_state */
 };
 
-static const struct revival resume = { "resume", "goes on", false };
-static const struct revival retry = { "retry", "is tried again", true };
+static const struct revival resume = {
+    "resume", "goes on", false,
+    1U << VRT_JOB_PAUSED | 1U << VRT_JOB_NEEDS_INPUT | 1U << VRT_JOB_DISK_FULL,
+};
+
+static const struct revival retry = {
+    "retry", "is tried again", true, 1U << VRT_JOB_FAILED | 1U << VRT_JOB_CANCELLED,
+};
 
 /* The input is the second operand, unless that is another job's number. */
 static const char *given_input(const struct vrt_cli *cli)
@@ -172,6 +179,9 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
 {
     const struct vrt_args *args = &cli->args;
 
+    /* Of a job that is done the daemon says so: its files have nothing to do with it. */
+    if (job->state >= 0 && !(revival->states & 1U << job->state))
+        return;
     h->input = given_input(cli);
     h->output = args->output;
     h->model = args->model;

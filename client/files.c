@@ -66,6 +66,9 @@ int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_
 
     /* Without waiting: a pipe without a writer would hold us here. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT && strstr(path, "://"))
+        return refuse(path, "there is no such file, and only http:// and https:// are fetched",
+                      error);
     if (fd < 0)
         return refuse_errno(path, -errno, error);
     int r = examine(path, fd, &st, error);
@@ -117,6 +120,9 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
         fd = open(path, flags | O_CREAT, OUTPUT_MODE);
     if (fd < 0 && errno == ENOENT && path[0])
         return refuse(path, "the folder for it does not exist; make it first", error);
+    if (fd < 0 && errno == ENAMETOOLONG)
+        return refuse(path, "this name is too long for the output; name another with --output",
+                      error);
     if (fd < 0)
         return refuse_errno(path, -errno, error);
     r = examine(path, fd, &st, error);

@@ -122,7 +122,8 @@ int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
     int state = job->info.state;
 
     if (state != VRT_JOB_PAUSED && state != VRT_JOB_NEEDS_INPUT && state != VRT_JOB_DISK_FULL)
-        return refuse_state(job, vrt_job_state_is_final(state) ? ": to do it once more, retry it" :
+        return refuse_state(job, state == VRT_JOB_DONE ? ": there is nothing to resume" :
+                            vrt_job_state_is_final(state) ? ": to do it once more, retry it" :
                             ": it goes on by itself", error);
     /* What a pipeline works with stays: it knows the old ones. */
     int r = job->run ? 0 : take_handover(job, handover, error);

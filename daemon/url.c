@@ -30,7 +30,7 @@ static int check_parts(CURLU *parts, const char *shown, struct vrt_error *error)
     curl_free(scheme);
     if (!is_http)
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REMOTE_URL),
-                          "%s: only http:// and https:// are fetched", shown);
+                          "%s: an address here begins with http:// or https://", shown);
     if (!has_part(parts, CURLUPART_HOST))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REMOTE_URL),
                           "%s: an address must name a host", shown);

@@ -423,6 +423,7 @@ static void test_files(void)
     } inputs[] = {
         { "none.mp4", "none.mp4: No such file" }, { ".", ".: this is a folder" },
         { "empty.mp4", "empty.mp4: the file is empty" }, { "pipe", "pipe: this is not a regular" },
+        { "ftp://host/a.mp4", "there is no such file, and only http:// and https:// are fetched" },
     };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(inputs); i++) {
         error = (struct vrt_error){ 0 };
@@ -431,10 +432,13 @@ static void test_files(void)
     }
     expect_int(vrt_file_open_input("in.mp4", &input, &error), 0);
 
-    static const struct {
+    char long_name[300];
+    snprintf(long_name, sizeof(long_name), "%0*d.mp4", 260, 0);
+    const struct {
         const char *path, *sentence;
         bool overwrite;
     } outputs[] = {
+        { long_name, "this name is too long for the output; name another with --output", false },
         { "old.mp4", "old.mp4: this file exists; replace it with --overwrite", false },
         { "in.mp4", "in.mp4: this is the same file as the input", false },
         { "link.mp4", "link.mp4: this is the same file as the input", true },

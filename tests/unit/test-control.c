@@ -153,6 +153,7 @@ static void test_files(void)
     };
     static const struct step over[] = {
         { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is done: there is nothing to retry" },
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is done: there is nothing to resume" },
         { "POST /v1/jobs/2/retry", "", 0, 409, "job.needs_input" },
         { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "{\"id\":2,\"state\":\"" },
     };

@@ -202,6 +202,19 @@ class Revive(Case):
         self.run_it('retry', 7)
         self.assertEqual(self.contents, [])
 
+    def test_wrong_state(self):
+        """Of a job that cannot be revived the daemon says so, whatever became of its files."""
+        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8') as f:
+            f.write('the result')
+        for verb, state in (('retry', 'done'), ('retry', 'running'), ('resume', 'done')):
+            with self.subTest(verb=verb, state=state):
+                self.lost(state)
+                said = f'job 7 is {state}: there is nothing to {verb}'
+                self.refuse = refusal(409, 'job.state', said)
+                _, err = self.run_it(verb, 7, '-o', '/nowhere/x.mp4', status=1)
+                self.assertEqual(err, f'vrtctl: {said}\n')
+                self.assertEqual(self.contents, [])
+
     def test_several(self):
         self.lost('paused')
         out, err = self.run_it('resume', 7, 8, status=3)
