@@ -71,6 +71,9 @@ static int add_note(const struct vrt_job_info *job, struct listing *listing)
 
     if (job->state != VRT_JOB_NEEDS_INPUT && job->state != VRT_JOB_DISK_FULL)
         return 0;
+    /* What has no name is another user's: its cure is none of ours. */
+    if (!job->input_name[0])
+        return 0;
     if (listing->n_notes++ >= NOTES_MAX)
         return 0;
     return vrt_fold(vrt_buf_printf(&listing->notes, "job %" PRId64 ": %s\n", job->id,

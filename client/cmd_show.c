@@ -179,7 +179,7 @@ static void show_recipe(const struct vrt_job_info *job)
            job->reproducible ? "; reproducible" : "");
 }
 
-/* What a user can do about a job that doesn't go on by itself. */
+/* What a user can do about a job of his own that doesn't go on by itself: others' have no names. */
 static void show_next(const struct vrt_job_info *job)
 {
     static const struct {
@@ -194,7 +194,7 @@ static void show_next(const struct vrt_job_info *job)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)
-        if (cures[i].state == job->state)
+        if (cures[i].state == job->state && job->input_name[0])
             printf("  Next       vrtctl %s %" PRId64 " %s\n", cures[i].verb, job->id,
                    cures[i].what);
 }

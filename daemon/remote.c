@@ -75,6 +75,43 @@ static int read_secret(const char *path, char *secret, size_t *ret_size, struct 
     return 0;
 }
 
+/* The secret that webhooks are signed with; they are on. */
+static int find_secret(const struct vrt_remote_params *params, char *secret, size_t *ret_size,
+                       struct vrt_error *error)
+{
+    if (!params->webhook_secret_file[0])
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "webhooks = on needs a webhook_secret_file, with which they are signed");
+    return vrt_fold(read_secret(params->webhook_secret_file, secret, ret_size, error));
+}
+
+/* libcurl would take any word for the name of a machine. */
+static int check_proxy(const char *proxy, struct vrt_error *error)
+{
+    char shown[128];
+
+    if (!proxy[0] || strstr(proxy, "://"))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "proxy: %s: expected an address "
+                      "such as http://proxy.example.org:3128",
+                      vrt_printable(proxy, shown, sizeof(shown)));
+}
+
+int vrt_remote_check(const struct vrt_remote_params *params, struct vrt_error *error)
+{
+    struct vrt_catalogue *catalogue = NULL;
+    char secret[SECRET_MAX_BYTES];
+    size_t size;
+
+    int r = check_proxy(params->proxy, error);
+    if (r == 0 && params->catalogue[0])
+        r = vrt_catalogue_read(params->catalogue, &catalogue, error);
+    vrt_catalogue_free(catalogue);
+    if (r == 0 && params->webhooks)
+        r = find_secret(params, secret, &size, error);
+    return vrt_fold(r);
+}
+
 static int start_webhooks(struct vrt_remote *remote, const struct vrt_remote_params *params,
                           struct vrt_error *error)
 {
@@ -83,10 +120,7 @@ static int start_webhooks(struct vrt_remote *remote, const struct vrt_remote_par
 
     if (!params->webhooks)
         return 0;
-    if (!params->webhook_secret_file[0])
-        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                          "webhooks = on needs a webhook_secret_file, with which they are signed");
-    int r = read_secret(params->webhook_secret_file, secret, &size, error);
+    int r = find_secret(params, secret, &size, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_webhooks_new(&(struct vrt_webhooks_params){

@@ -37,6 +37,14 @@ struct vrt_remote_params {
 };
 
 /*
+ * Whether vrt_remote_new() could read what is configured: the proxy's address, a catalogue of one's
+ * own, the secret of webhooks that are on. Any thread; `loop`, `models`, `models_dir` aren't looked
+ * at. Return: 0; -errno, see error.
+ */
+int vrt_remote_check(const struct vrt_remote_params *params,
+                     struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
  * Reads the catalogue and the secret, which may wait for the disk.
  * Return: 0, it is freed by vrt_remote_stop(); -errno, see error: what was configured cannot be.
  */

@@ -12,6 +12,7 @@
 #include "daemon/media.h"
 #include "daemon/models.h"
 #include "daemon/paths.h"
+#include "daemon/remote.h"
 #include "frames/encoder.h"
 
 int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
@@ -137,6 +138,21 @@ static int check_media_roots(const struct vrt_setup *setup, const struct vrt_con
     return vrt_fold(r);
 }
 
+static int check_remote(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    struct vrt_error reason = { .id = NULL };
+
+    (void)setup;
+    int r = vrt_remote_check(&(struct vrt_remote_params){
+        .catalogue = conf->remote.catalogue,
+        .webhook_secret_file = conf->remote.webhook_secret_file,
+        .proxy = conf->remote.proxy,
+        .webhooks = conf->remote.webhooks,
+    }, &reason);
+    return r < 0 ? vrt_refuse(error, vrt_fold(r), reason.id, "[remote] %s", reason.message) : 0;
+}
+
 /* It is read, not only looked for: the first job would be a bad moment to learn of a bad file. */
 static int check_model(const struct vrt_setup *setup, const struct vrt_conf *conf,
                        struct vrt_error *error)
@@ -168,7 +184,8 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
 {
     static int (*const checks[])(const struct vrt_setup *setup, const struct vrt_conf *conf,
                                  struct vrt_error *error) = {
-        check_fault, check_wall_clock, check_preset, check_media_roots, check_model,
+        check_fault, check_wall_clock, check_preset, check_media_roots, check_remote,
+        check_model,
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(checks); i++) {

@@ -121,9 +121,14 @@ int vrt_store_db_errno(const struct vrt_store_db *db, int rc)
 
 static int refuse_damage(const struct vrt_store_db *db, const char *why, struct vrt_error *error)
 {
-    return vrt_refuse(error, vrt_raise(-EBADMSG), VRT_E(INTERNAL), "%s is damaged (%s): move it "
-                      "and its -wal away and start again, without the jobs in it; "
-                      "`sqlite3 FILE .recover` may save them", db->path, why);
+    /* SQLite heads what it found with a line that says nothing. */
+    const char *line = strrchr(why, '\n');
+    char shown[160];
+
+    return vrt_refuse(error, vrt_raise(-EBADMSG), VRT_E(INTERNAL), "%s is damaged (%s): move it, "
+                      "its -wal and the folder spool away and start again, without the jobs in "
+                      "them; `sqlite3 FILE .recover` may save them", db->path,
+                      vrt_printable(line ? line + 1 : why, shown, sizeof(shown)));
 }
 
 int vrt_store_db_refuse(const struct vrt_store_db *db, int rc, struct vrt_error *error)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/macro.h"
 
@@ -49,6 +50,18 @@ static int check_output(const struct vrt_files *files, const struct stat *in,
     return 0;
 }
 
+/* Who may only write to a file, or only name it, proves with his descriptor no right to read it. */
+static int check_access(const struct vrt_files *files, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES], byte;
+
+    if (pread(files->input_fd, &byte, 1, 0) >= 0 || errno != EBADF)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBADF), "request.descriptors",
+                      "%s must be open for reading",
+                      vrt_printable(files->input_name, shown, sizeof(shown)));
+}
+
 int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
 {
     bool has_output = files->output_fd >= 0;
@@ -58,7 +71,14 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
 
     if (r)
         return vrt_fold(r);
-    /* A folder or a disk: the reader has better words for those. */
+    r = check_access(files, error);
+    if (r)
+        return vrt_fold(r);
+    if (S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
+                          "%s is a %s: give a video file",
+                          vrt_printable(files->input_name, shown, sizeof(shown)),
+                          S_ISDIR(in.st_mode) ? "folder" : "disk");
     if (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode))
         return vrt_refuse(error, -ESPIPE, "input.not_regular",
                           "%s cannot be read a second time for its sound: store it in a file",

@@ -146,6 +146,26 @@ class Server(unittest.TestCase):
         self.configure(f'[jobs]\nmodel = {built_in.split(".")[0]}\n')
         self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
 
+    def test_remote_is_checked(self):
+        """What the daemon needs of [remote] is read at once, not only when it starts."""
+        with open(self.path('secret'), 'w', encoding='utf-8') as f:
+            f.write('0123456789abcdef')
+        os.chmod(self.path('secret'), 0o644)
+        for options, says in (('webhooks = on', 'needs a webhook_secret_file'),
+                              (f'webhooks = on\nwebhook_secret_file = {self.path("secret")}',
+                               'everybody may read'),
+                              (f'catalogue = {self.path("none.json")}', 'none.json'),
+                              ('proxy = proxy.example.org', 'expected an address')):
+            with self.subTest(options=options):
+                self.configure(f'[remote]\n{options}\n')
+                done = self.check_config()
+                self.assertEqual(done.returncode, 1)
+                self.assertIn('[remote] ', done.stderr)
+                self.assertIn(says, done.stderr)
+        os.chmod(self.path('secret'), 0o600)
+        self.configure(f'[remote]\nwebhooks = on\nwebhook_secret_file = {self.path("secret")}\n')
+        self.assertEqual(self.check_config().returncode, 0, self.check_config().stderr)
+
     def test_wall_clock_jumps(self):
         """Dates are wrong then, and nothing else."""
         plain = self.start({'cpu': {'threads': 1}})

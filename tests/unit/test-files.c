@@ -176,16 +176,19 @@ static void test_refusals(void)
     int again = open(path_of("in.mp4"), O_RDWR | O_CLOEXEC);
     int write_only = open(path_of("out.mp4"), O_WRONLY | O_CLOEXEC);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int folder_fd = open(folder, O_RDONLY | O_CLOEXEC);
     int pipes[2];
 
     expect_int(pipe(pipes), 0);
     expect_str(refusal_of(in, again), "job.same_file");
     expect_str(refusal_of(pipes[0], out), "input.not_regular");
     expect_str(refusal_of(null, out), "input.not_regular");
+    expect_str(refusal_of(folder_fd, out), "input.not_regular");
+    expect_str(refusal_of(write_only, out), "request.descriptors");
     expect_str(refusal_of(in, null), "job.output");
     expect_str(refusal_of(in, pipes[1]), "job.output");
     expect_str(refusal_of(in, write_only), "job.output");
-    const int fds[] = { in, out, again, write_only, null, pipes[0], pipes[1] };
+    const int fds[] = { in, out, again, write_only, null, folder_fd, pipes[0], pipes[1] };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         close(fds[i]);
 }

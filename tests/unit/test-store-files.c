@@ -77,6 +77,7 @@ static void expect_refused(struct bench *bench, int wanted, const char *part)
     expect_int(bench_try(bench, &error), wanted);
     expect_contains(error.message, bench->file);
     expect_contains(error.message, part);
+    expect_true(!strchr(error.message, '\n'));
     after = read_file(bench->file, &after_bytes);
     expect_int(after_bytes, before_bytes);
     expect_true(memcmp(before, after, before_bytes) == 0);

@@ -63,12 +63,13 @@ class Simple(Case):
 
     def test_names_of_others(self):
         """Another user's job has no names: whose it is stands for them."""
-        hidden = job(7, 'paused', input_name=None, output_name=None, owner='anna')
+        hidden = job(7, 'needs_input', input_name=None, output_name=None, owner='anna')
         self.answers(answer(hidden), answer({'jobs': [hidden], 'next': None}), answer(hidden))
-        self.assertEqual(self.run_it('pause', 7)[0], "job 7 (anna's) is paused\n")
-        self.assertIn("  anna's\n", self.run_it('list')[0])
+        self.assertEqual(self.run_it('pause', 7)[0], "job 7 (anna's) is being paused\n")
+        self.assertTrue(self.run_it('list')[0].endswith("  anna's\n"))
         out, _ = self.run_it('show', 7)
         self.assertIn('  Input      -\n', out)
+        self.assertNotIn('vrtctl resume', out)
         self.assertIn(', by anna\n', out)
 
 
