@@ -148,7 +148,7 @@ struct revival {
     const char *verb;
     const char *said;
     bool always_with_files;     /* the daemon kept none */
-    unsigned states;            /* in which it may be asked for: a bit for each enum vrt_job_state */
+    unsigned states;            /* in which it may be asked for: 1U << each enum vrt_job_state */
 };
 
 static const struct revival resume = {
