@@ -22,6 +22,9 @@
 #define MAX_PACKET_BYTES (1 << 30)
 #define MAX_EXTRADATA_BYTES (1 << 20)
 
+/* Of time stamps, in any time base: sums and differences of a few stay within 64 bits. */
+#define MAX_PTS (INT64_C(1) << 60)
+
 static int refuse_damaged(const struct vrt_segment_reader *reader, struct vrt_error *error)
 {
     return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
@@ -86,6 +89,26 @@ static int read_head(struct vrt_segment_reader *reader, struct vrt_error *error)
     return 0;
 }
 
+static bool is_time(int64_t pts)
+{
+    return pts > -MAX_PTS && pts < MAX_PTS;
+}
+
+/* What is there is no larger than the file, and can be computed with. */
+static bool is_end_sane(const struct vrt_segment_reader *reader)
+{
+    const struct vrt_segment_end *end = &reader->end;
+
+    if (end->n_packets < 0 || end->n_packets > reader->size_bytes / VRT_SEGMENT_PART_BYTES ||
+        end->delay < 0 || end->delay > VRT_SEGMENT_MAX_DELAY || end->n_first < 0 ||
+        end->n_first > VRT_SEGMENT_MAX_DELAY + 1 || !is_time(end->end_pts))
+        return false;
+    for (int64_t i = 0; i < end->n_first; i++)
+        if (!is_time(end->first_pts[i]))
+            return false;
+    return true;
+}
+
 /* Its place is known from the file's size, so a file that was cut off shows at once. */
 static int read_end(struct vrt_segment_reader *reader, struct vrt_error *error)
 {
@@ -108,8 +131,7 @@ static int read_end(struct vrt_segment_reader *reader, struct vrt_error *error)
     end->end_pts = fields[2];
     end->n_first = fields[3];
     memcpy(end->first_pts, fields + 4, sizeof(end->first_pts));
-    if (end->n_packets < 0 || end->delay < 0 || end->delay > VRT_SEGMENT_MAX_DELAY ||
-        end->n_first < 0 || end->n_first > VRT_SEGMENT_MAX_DELAY + 1)
+    if (!is_end_sane(reader))
         return refuse_damaged(reader, error);
     reader->size_bytes -= VRT_SEGMENT_END_BYTES;
     return 0;
@@ -169,7 +191,8 @@ int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segmen
     packet->index = (int64_t)AV_RL64(head + 8);
     packet->pts = (int64_t)AV_RL64(head + 16);
     packet->duration = (int64_t)AV_RL64(head + 24);
-    if (packet->index < 0 || packet->index >= reader->end.n_packets)
+    if (packet->index < 0 || packet->index >= reader->end.n_packets || !is_time(packet->pts) ||
+        !is_time(packet->duration))
         return refuse_damaged(reader, error);
     reader->offset_bytes += (int64_t)sizeof(head) + size;
     reader->n_read++;
