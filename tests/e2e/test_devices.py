@@ -159,12 +159,12 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_killed_between_a_recipe_and_a_smaller_one(self):
         """Killed at several moments around the change, it ends with one recipe's result."""
-        source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=64, size='192x128')
+        source = clip(self.path('between.mkv'), '-c:v', 'ffv1', frames=40, size='192x128')
         config = {'cpu': {'devices': 1, 'threads': 1}, 'jobs': {'segment_frames': 8}}
         _, wanted = self.with_daemon('whole', config, source)
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:40 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
-        for i, wait_s in enumerate([0, 0.01, 0.05]):
+        for i, wait_s in enumerate([0, 0.03]):
             folder = self.path(f'between{i}')
             os.mkdir(folder)
             target = os.path.join(folder, 'out.mkv')
