@@ -159,8 +159,8 @@ static void test_cover_art(void)
 
     /* The larger picture is the cover: still not the video. */
     fixture_make("big.png", "-f lavfi -i color=size=640x480 -frames:v 1");
-    open_ok(&s, fixture_make("covered.mp4", CLIP "-i big.png -map 1 -map 0 -frames:v:1 5 -c:v:0 png"
-                             " -c:v:1 libx264 -disposition:v:0 attached_pic"));
+    open_ok(&s, fixture_make("covered.mp4", CLIP "-i big.png -map 1 -map 0 -t 1 -frames:v:1 5 "
+                             "-c:v:0 png -c:v:1 libx264 -disposition:v:0 attached_pic"));
     expect_int(s.info->format.width, 160);
     expect_int(s.info->n_covers, 1);
     expect_int(read_all(&s), VRT_READER_END);
