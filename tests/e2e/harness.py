@@ -27,6 +27,9 @@ VRTCTL = os.path.join(BUILD, 'client', 'vrtctl')
 # Sanitizers slow everything down; nothing here is a measurement.
 PATIENCE_S = 240
 
+# Jobs that are to be long enough for something to happen to them are so with fewer frames there.
+SANITIZED = os.environ.get('VRTD_SANITIZED', '') not in ('', '0')
+
 # What devices suffer; '': nothing.
 FAULT = os.environ.get('VRTD_FAULT', '')
 

@@ -7,8 +7,12 @@ import struct
 import sys
 import threading
 import time
+import unittest
 
 import harness
+
+# Whether the daemon was built to speak to a service manager.
+HAS_SYSTEMD = os.environ.get('VRTD_SYSTEMD', '1') != '0'
 
 # Run in the place of the daemon, which it then becomes: puts the descriptors where systemd does.
 # Arguments: FD:NAME ... -- COMMAND ...
@@ -29,9 +33,12 @@ os.execv(sys.argv[split + 1], sys.argv[split + 1:])
 
 
 class Manager:
-    """Its socket lies in `folder`. To be closed by close()."""
+    """Its socket lies in `folder`. To be closed by close(). A test that needs one is skipped where
+    no daemon would speak to it."""
 
     def __init__(self, folder):
+        if not HAS_SYSTEMD:
+            raise unittest.SkipTest('vrtd is built without systemd')
         self.path = os.path.join(folder, 'notify')
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
