@@ -33,6 +33,7 @@ static const int next_states[VRT_JOB_STATE_COUNT][VRT_JOB_EVENT_COUNT] = {
         [VRT_JOB_FINISH] = TO(FINISHING),
         [VRT_JOB_SUCCEED] = TO(DONE),
         [VRT_JOB_PAUSE] = TO(PAUSED),
+        [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
         [VRT_JOB_FILL] = TO(DISK_FULL),
         [VRT_JOB_REQUEUE] = TO(QUEUED),
         MAY_END,

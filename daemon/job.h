@@ -12,7 +12,7 @@
  *     FAIL       failed       failed      failed      failed      -
  *     CANCEL     cancelled    cancelled   cancelled   cancelled   -
  *     PAUSE      paused       paused      -           paused *    -
- *     LOSE       needs_input  -           -           needs_input -
+ *     LOSE       needs_input  needs_input -           needs_input -
  *     FILL       disk_full    disk_full   disk_full   -           -
  *     REQUEUE    -            queued      queued      queued      -
  *     RETRY      -            -           -           -           queued **
@@ -51,7 +51,7 @@ enum vrt_job_event {
     VRT_JOB_FAIL,
     VRT_JOB_CANCEL,
     VRT_JOB_PAUSE,
-    VRT_JOB_LOSE,                       /* the daemon has its files no more */
+    VRT_JOB_LOSE,                       /* the daemon has its files no more, or has others */
     VRT_JOB_FILL,                       /* a disk is full */
     VRT_JOB_REQUEUE,                    /* whatever held it up is over */
     VRT_JOB_RETRY,
@@ -117,6 +117,7 @@ struct vrt_job {
     int n_saving;                       /* writes to the store that it must outlive */
     int64_t spool_bytes;                /* charged to its user */
     int64_t room_bytes;                 /* that there was when it found a disk full */
+    int64_t filled_ns;                  /* when that was, by the clock that doesn't jump */
 };
 
 /* All jobs that are remembered. */

@@ -129,16 +129,6 @@ static void on_saved(struct vrt_job *job, int r)
     struct vrt_queue *queue = job->queue;
     struct vrt_error error = { .id = NULL };
 
-    /* Listed already: what couldn't be stored is tried again later, as always. */
-    if (!admission->admitted) {
-        if (admission->is_unwanted)
-            fill_unwanted(admission, &error);
-        if (error.message[0])
-            refuse(admission, &error);
-        else
-            end_admission(admission, NULL);
-        return;
-    }
     if (r < 0)
         vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
                    "the job can't be stored: %s%s", strerror(-r),
@@ -180,7 +170,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
 {
     struct vrt_job *job = ctx;
     struct vrt_queue_admission *admission = job->admission;
-    struct vrt_error unwanted;
+    struct vrt_error unwanted = { .id = NULL };
     enum vrt_pipeline_phase phase;
 
     if (admission->is_unwanted) {
@@ -197,12 +187,23 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
         end_admission(admission, NULL);
         return;
     }
+    if (job->fds[VRT_JOB_OUTPUT] >= 0 &&
+        vrt_queue_check_unused(job->queue, job, job->fds[VRT_JOB_OUTPUT], &unwanted) < 0) {
+        refuse(admission, &unwanted);
+        return;
+    }
     fill_work(job);
     vrt_queue_free_pipeline(job);
-    /* It may have been paused meanwhile. */
+    if (admission->admitted) {
+        vrt_queue_save(job->queue, job, on_saved);
+        return;
+    }
+    /* Listed already, and perhaps paused meanwhile. It may start at once, and so the admission is
+     * over: a job is never in two hands. */
     if (job->info.state == VRT_JOB_FETCHING)
         vrt_assert(vrt_jobs_move(&job->queue->jobs, job, VRT_JOB_REQUEUE));
-    vrt_queue_save(job->queue, job, on_saved);
+    vrt_queue_save(job->queue, job, NULL);
+    end_admission(admission, NULL);
 }
 
 static void look(uv_work_t *work)

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/peer.h"
 #include "daemon/pipeline.h"
 #include "daemon/quota.h"
 #include "daemon/queue-impl.h"
@@ -28,6 +29,8 @@ static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_
 int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
+    /* It may be about to be done, which was not told yet. */
+    vrt_queue_refresh(queue, job);
     if (!vrt_jobs_move(&queue->jobs, job, VRT_JOB_PAUSE))
         return refuse_state(job, job->info.state == VRT_JOB_FINISHING ?
                             ": it is about to be done" : ": there is nothing to pause", error);
@@ -58,10 +61,14 @@ static int check_files(const struct vrt_job *job, const struct vrt_queue_handove
         given[VRT_JOB_OUTPUT] = &handover->request->output;
         given[VRT_JOB_MODEL] = &handover->request->model;
     }
+    /* What is named by its path is opened by the next start. */
+    const bool is_elsewhere[VRT_JOB_FILE_COUNT] = {
+        [VRT_JOB_INPUT] = job->is_remote || vrt_queue_is_by_path(&request.input),
+        [VRT_JOB_OUTPUT] = vrt_queue_is_by_path(&request.output),
+        [VRT_JOB_MODEL] = request.model.fd == VRT_UNKNOWN,
+    };
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        if (job->fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) ||
-            (i == VRT_JOB_MODEL && request.model.fd == VRT_UNKNOWN) ||
-            (i == VRT_JOB_INPUT && job->is_remote))
+        if (job->fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) || is_elsewhere[i])
             continue;
         return vrt_refuse(error, -ENOENT, VRT_E(JOB_NEEDS_INPUT),
                           "vrtd has the %s of job %" PRId64 " no more: give its files again",
@@ -81,12 +88,27 @@ static void note_output(struct vrt_job *job, bool overwrite)
     job->work->output_ino = (uint64_t)output.st_ino;
 }
 
+/* What is handed over as the output must not be another job's. */
+static int check_output(const struct vrt_job *job, const struct vrt_queue_handover *handover,
+                        struct vrt_error *error)
+{
+    const struct vrt_peer_files *files = handover->files;
+    int64_t fd = handover->request->output.fd;
+
+    /* One that didn't come is found by vrt_queue_take_files(). */
+    if (fd == VRT_UNKNOWN || fd >= files->n || files->fds[fd] < 0)
+        return 0;
+    return vrt_fold(vrt_queue_check_unused(job->queue, job, files->fds[fd], error));
+}
+
 /* Takes the files that were handed over in the place of those there are. */
 static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *handover,
                          struct vrt_error *error)
 {
     int r = check_files(job, handover, error);
 
+    if (r == 0 && handover)
+        r = check_output(job, handover, error);
     if (r == 0 && handover)
         r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
             [VRT_JOB_INPUT] = &handover->request->input,
@@ -125,8 +147,8 @@ int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
         return refuse_state(job, state == VRT_JOB_DONE ? ": there is nothing to resume" :
                             vrt_job_state_is_final(state) ? ": to do it once more, retry it" :
                             ": it goes on by itself", error);
-    /* What a pipeline works with stays: it knows the old ones. */
-    int r = job->run ? 0 : take_handover(job, handover, error);
+    /* What a thread or a pipeline works with stays: it knows the old ones. */
+    int r = job->run || job->admission ? 0 : take_handover(job, handover, error);
     if (r == 0)
         requeue(queue, job, VRT_JOB_REQUEUE);
     return vrt_fold(r);
@@ -146,6 +168,8 @@ int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
         return vrt_fold(r);
     r = take_handover(job, handover, error);
     if (r < 0) {
+        /* Of some that were given and some that weren't, none is kept. */
+        vrt_queue_close_files(job);
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         return vrt_fold(r);
     }

@@ -142,7 +142,8 @@ static int begin(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error 
     struct vrt_queue_fetch *fetch = NULL;
     struct vrt_job_request request;
 
-    job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
+    if (job->fds[VRT_JOB_INPUT] < 0)
+        job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
     if (job->fds[VRT_JOB_INPUT] >= 0)
         return 1;
     int r = vrt_job_record_request(job, &request, error);

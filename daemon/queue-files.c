@@ -211,6 +211,36 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* Whether `job` has this file open as its output: only then its number says anything. */
+static bool writes_to(const struct vrt_job *job, const struct stat *file)
+{
+    return job->fds[VRT_JOB_OUTPUT] >= 0 && job->work->output_ino == (uint64_t)file->st_ino &&
+           job->work->output_dev == (uint64_t)file->st_dev;
+}
+
+int vrt_queue_check_unused(const struct vrt_queue *queue, const struct vrt_job *job, int output_fd,
+                           struct vrt_error *error)
+{
+    const struct vrt_queue_admission *admission;
+    const struct vrt_job *other, *user = NULL;
+    struct stat output;
+
+    if (fstat(output_fd, &output) < 0 || !S_ISREG(output.st_mode))
+        return 0;
+    VRT_LIST_FOREACH(other, &queue->jobs.all, link)
+        if (other != job && writes_to(other, &output))
+            user = other;
+    /* One that is being stored is as good as listed. */
+    VRT_LIST_FOREACH(admission, &queue->admissions, link)
+        if (admission->job != job && writes_to(admission->job, &output))
+            user = admission->job;
+    if (!user)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBUSY), VRT_E(JOB_SAME_FILE),
+                      "job %" PRId64 " writes to the same output: wait for its end, or name "
+                      "another one", user->info.id);
+}
+
 /* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
 static int check_output(const struct vrt_job *job, const struct vrt_job_request *request,
                         struct vrt_error *error)

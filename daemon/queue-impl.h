@@ -183,6 +183,10 @@ bool vrt_queue_save_rest(struct vrt_queue *queue);
 int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
                          struct vrt_peer_files *files, struct vrt_error *error);
 
+/* Whether no other job that isn't over writes to this file. Return: 0; -EBUSY with `error`. */
+int vrt_queue_check_unused(const struct vrt_queue *queue, const struct vrt_job *job, int output_fd,
+                           struct vrt_error *error);
+
 /* Whether the daemon itself opens the file. */
 bool vrt_queue_is_by_path(const struct vrt_file_ref *ref);
 

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/job-report.h"
+#include "daemon/keep.h"
 #include "daemon/models.h"
 #include "daemon/pipeline.h"
 #include "daemon/queue-impl.h"
@@ -52,6 +53,7 @@ void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
     vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_FILL));
     vrt_job_report_error(job, error);
     job->room_bytes = vrt_queue_room_bytes(queue, job);
+    job->filled_ns = vrt_clock_now_ns();
     job->n_barren = 0;
     vrt_log_warning("job %" PRId64 " waits for room: %s", job->info.id, error->message);
     vrt_queue_tell(queue, job);
@@ -90,6 +92,13 @@ static void begin_smaller(struct vrt_job *job, const struct vrt_error *error)
     vrt_queue_run_start(job);
 }
 
+/* Somebody paused and resumed it while it was about to end: that is no start that failed. */
+static void begin_again(struct vrt_job *job)
+{
+    job->n_barren = 0;
+    vrt_queue_run_start(job);
+}
+
 /* It has failed. To try it again is to try the recipe that it has. */
 static void fail(struct vrt_queue *queue, struct vrt_job *job, const struct vrt_error *error)
 {
@@ -97,29 +106,68 @@ static void fail(struct vrt_queue *queue, struct vrt_job *job, const struct vrt_
     vrt_queue_end_job(queue, job, VRT_JOB_FAIL, error);
 }
 
-/* What the job is now that its run has ended with `error`, NULL: well. That it succeeded counts for
- * more than that somebody wanted it otherwise: the file is there. */
+/* Whether the run's end says nothing against going on. One that is paused finds a full disk again,
+ * if it still is, when it is resumed. */
+static bool is_put_back(const struct vrt_queue_run *run, const struct vrt_error *error)
+{
+    bool was_ended = run->wish != VRT_RUN_GO && (is_parked(error) || !run->failure.message[0]);
+
+    return was_ended || (vrt_queue_is_about_room(error) && run->job->info.state == VRT_JOB_PAUSED);
+}
+
+/* Whether what the job's user has to give again is not what the job began with. */
+static bool has_other_file(const struct vrt_job *job, const struct vrt_error *error)
+{
+    bool is_input = error->id && strcmp(error->id, VRT_E(INPUT_OTHER)) == 0;
+    bool is_model = error->id && strcmp(error->id, VRT_E(MODEL_OTHER)) == 0;
+
+    return (is_input && !job->is_remote) || (is_model && job->fds[VRT_JOB_MODEL] >= 0);
+}
+
+/* Nothing is lost yet: it goes on when it is given the right ones. */
+static void ask_for_files(struct vrt_queue *queue, struct vrt_job *job,
+                          const struct vrt_error *error)
+{
+    vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_LOSE));
+    vrt_job_report_error(job, error);
+    job->n_barren = 0;
+    vrt_queue_close_files(job);
+    vrt_keep_drop(queue->params.keep, job->info.id);
+    vrt_log_info("job %" PRId64 " needs its files again: %s", job->info.id, error->message);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
+}
+
+/* That counts for more than that somebody wanted it otherwise: the file is there. */
+static void succeed(struct vrt_queue *queue, struct vrt_job *job)
+{
+    if (job->info.state == VRT_JOB_PAUSED)
+        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
+    if (job->info.state == VRT_JOB_QUEUED)
+        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_START));
+    vrt_queue_end_job(queue, job, VRT_JOB_SUCCEED, NULL);
+}
+
+/* What the job is now that its run has ended with `error`, NULL: well. */
 static void conclude(struct vrt_queue *queue, struct vrt_job *job, const struct vrt_queue_run *run,
                      const struct vrt_error *error)
 {
     if (run->failure.message[0])
         error = error ? &run->failure : NULL;
-    if (!error && job->info.state == VRT_JOB_PAUSED)
-        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
-    if (!error && job->info.state == VRT_JOB_QUEUED)
-        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_START));
     if (!error)
-        vrt_queue_end_job(queue, job, VRT_JOB_SUCCEED, NULL);
+        succeed(queue, job);
     else if (run->wish == VRT_RUN_CANCEL)
         vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
-    else if (run->again && !queue->stopping)
-        vrt_queue_run_start(job);
+    else if (run->again && job->info.state == VRT_JOB_RUNNING && !queue->stopping)
+        begin_again(job);
     else if (vrt_queue_is_about_room(error) && job->info.state != VRT_JOB_PAUSED)
         vrt_queue_wait_for_room(queue, job, error);
-    else if (run->wish != VRT_RUN_GO && (is_parked(error) || !run->failure.message[0]))
+    else if (is_put_back(run, error))
         put_back(queue, job);
     else if (is_too_large(job, run, error))
         begin_smaller(job, error);
+    else if (has_other_file(job, error))
+        ask_for_files(queue, job, error);
     else
         fail(queue, job, error);
 }

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/keep.h"
 #include "daemon/pipeline.h"
 #include "daemon/quota.h"
 #include "daemon/spool.h"
@@ -82,8 +83,12 @@ static void on_saved(void *ctx, int r)
     job->unsaved = r < 0;
     if (r < 0)
         vrt_queue_look_soon(saving->queue);
-    if (r == 0 && is_useless)
+    /* An earlier row says that it isn't over: with the last one its end is on the disk. */
+    bool is_last = r == 0 && job->n_saving == 1;
+    if (is_last && is_useless)
         vrt_queue_sweep(saving->queue, job);
+    if (is_last && vrt_job_state_is_final(state))
+        vrt_keep_drop(saving->queue->params.keep, job->info.id);
     end_saving(saving, r);
 }
 
@@ -149,7 +154,9 @@ static void on_segment_saved(void *ctx, int r)
         vrt_log_debug("job %" PRId64 ": segment %" PRId64 " is stored, up to shard %" PRId64,
                       job->info.id, saving->segment.number, saving->segment.next_shard);
         take_segment(job, &saving->segment);
-        vrt_queue_charge_segment(job, &saving->segment);
+        /* What is swept is gone: nobody would give the charge back. */
+        if (!job->is_swept)
+            vrt_queue_charge_segment(job, &saving->segment);
         job->untold = true;
         if (vrt_queue_run_is_going(job))
             vrt_pipeline_committed(job->pipeline, saving->segment.number);
@@ -230,6 +237,7 @@ void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job)
     if (job->user)
         vrt_jobs_remove(&queue->jobs, job);
     vrt_queue_sweep(queue, job);
+    vrt_keep_drop(queue->params.keep, job->info.id);
     if (saving)
         vrt_store_remove_job(queue->params.store, job->info.id,
                              (struct vrt_store_done){ on_removed, saving });

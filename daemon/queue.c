@@ -44,6 +44,9 @@
 /* What must have become free before a job tries a full disk again, at least. */
 #define ROOM_MIN_BYTES (INT64_C(4) << 20)
 
+/* ... or so much later. */
+#define ROOM_AGAIN_S (15 * 60)
+
 void vrt_queue_tell(struct vrt_queue *queue, struct vrt_job *job)
 {
     vrt_job_touch(job);
@@ -112,7 +115,6 @@ void vrt_queue_end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_jo
                  error ? ": " : "", error ? error->message : "");
     vrt_queue_fetch_end(job);
     vrt_queue_close_files(job);
-    vrt_keep_drop(queue->params.keep, job->info.id);
     if (job->is_charged)
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
     job->is_charged = false;
@@ -250,10 +252,12 @@ int64_t vrt_queue_room_bytes(const struct vrt_queue *queue, const struct vrt_job
            vrt_spool_room_bytes(spool_fd);
 }
 
-/* Whether so much more is free now that the job should try again. */
+/* Whether so much more is free now that the job should try again. What filled the disk may have
+ * been gone when it was looked at: after a while it counts what there is. */
 static bool has_room(const struct vrt_queue *queue, const struct vrt_job *job)
 {
-    int64_t more = vrt_queue_room_bytes(queue, job) - job->room_bytes;
+    bool is_late = vrt_clock_now_ns() - job->filled_ns > ROOM_AGAIN_S * VRT_NS_PER_S;
+    int64_t more = vrt_queue_room_bytes(queue, job) - (is_late ? 0 : job->room_bytes);
     int64_t needed = ROOM_MIN_BYTES;
 
     for (size_t i = 0; i < job->n_segments; i++)
@@ -383,6 +387,7 @@ void vrt_queue_stop(struct vrt_queue *queue, int timeout_ms, void (*stopped)(voi
     vrt_assert(!queue->stopped);
     queue->stopping = true;
     uv_timer_stop(&queue->house);
+    (void)vrt_queue_save_rest(queue);
     VRT_LIST_FOREACH(admission, &queue->admissions, link)
         vrt_queue_give_up_admission(admission, true);
     VRT_LIST_FOREACH(job, &queue->jobs.all, link)

@@ -71,7 +71,7 @@ enum vrt_api_route_id {
     X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
     X(JOB_OUTPUT,           "job.output",           422, "the output cannot be written")        \
-    X(JOB_SAME_FILE,        "job.same_file",        422, "input and output are one file")       \
+    X(JOB_SAME_FILE,        "job.same_file",        422, "the output is in use already")        \
     X(JOB_INTERRUPTED,      "job.interrupted",      503, "the daemon stopped before the end")   \
     X(INPUT_EMPTY,          "input.empty",          422, "the input is empty")                  \
     X(INPUT_NOT_REGULAR,    "input.not_regular",    422, "the input is no regular file")        \

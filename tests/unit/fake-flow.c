@@ -34,6 +34,7 @@ struct vrt_pipeline {
     uv_timer_t timer;
     enum vrt_pipeline_phase phase;
     int frames_done, frames_total;
+    int n_ticks;
     bool cancelled, freed, held;
     struct vrt_error reason;            /* of its end */
 };
@@ -144,11 +145,17 @@ static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
 
+    pipeline->n_ticks++;
+    /* Whatever is wanted of it: its admission takes its time. */
+    if (is(pipeline, "slow") && pipeline->params.recipe && pipeline->n_ticks < FAKE_FLOW_SLOW)
+        return;
     if (pipeline->cancelled && !is(pipeline, "stuck")) {
         end(pipeline, pipeline->reason.id, pipeline->reason.message);
     } else if (pipeline->phase == VRT_PIPELINE_ADMITTING) {
         if (is(pipeline, "refuse")) {
             end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
+        } else if (is(pipeline, "other") && pipeline->params.recipe) {
+            end(pipeline, VRT_E(INPUT_OTHER), "the fake is another");
         } else if (!is(pipeline, "never")) {
             pipeline->phase = VRT_PIPELINE_ADMITTED;
             uv_timer_stop(timer);
@@ -156,6 +163,8 @@ static void on_tick(uv_timer_t *timer)
         }
     } else if (is(pipeline, "fail") && pipeline->frames_done == 3) {
         end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
+    } else if (is(pipeline, "fill") && pipeline->held) {
+        end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
     } else if (pipeline->phase == VRT_PIPELINE_FINISHING) {
         end(pipeline, NULL, NULL);
     } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {

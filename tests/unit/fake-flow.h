@@ -13,12 +13,16 @@
  *     fail       fails after three frames
  *     refuse     is not admitted
  *     never      is admitted only when it is cancelled, that is, not at all
+ *     slow       goes on like hang, but each start takes FAKE_FLOW_SLOW ticks to be admitted
+ *     fill       finds its disk full when it is held
+ *     other      is admitted, but each start finds that its input is another
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #define FAKE_FLOW_TICK_MS 2
+#define FAKE_FLOW_SLOW 50
 #define FAKE_FLOW_STARTS_MAX 64
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */

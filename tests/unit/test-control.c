@@ -187,12 +187,113 @@ static void test_files(void)
     play_stop(&play);
 }
 
+/* Paused while it ends, resumed and paused again: it stays paused, and nothing works for it. */
+static void test_pause_twice(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "slow", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    usleep(3 * FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_PAUSED);
+    expect_int(info.n_starts, 1);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+    expect_int(fake_flow.n_starts, 0);
+}
+
+/* A job that finds a disk full while it is paused has not failed. */
+static void test_pause_full(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "fill", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    do
+        expect_int(play_show(&play, 1, &info), 200);
+    while (info.frames_done < 1 && (vrt_job_info_done(&info), true));
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    usleep(20 * FAKE_FLOW_TICK_MS * 1000);
+    play_expect_state(&play, 1, VRT_JOB_PAUSED);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_RUNNING);
+    expect_int(info.n_starts, 2);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+/* Another input than the job began with costs nothing but another try. */
+static void test_other_input(void)
+{
+    static const struct step steps[] = {
+        { "GET /v1/jobs/1", "", 0, 200, "\"id\":\"input.other\"" },
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job.needs_input" },
+        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "\"error\":null" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "other", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
+/* Two jobs with one output: the second is refused while the first isn't over. */
+static void test_one_output(void)
+{
+    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"hang\"},"
+        "\"output\":{\"fd\":1,\"name\":\"x.mkv\"},\"overwrite\":true}";
+    static const struct step after[] = {
+        { "DELETE /v1/jobs/1", "", 0, 200, "\"id\":1" },
+    };
+    static const int statuses[] = { 201, 422, 201 };
+    struct play play;
+    char head[256];
+    int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
+
+    play_start(&play, "");
+    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+             sizeof(body) - 1);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(statuses); i++) {
+        int fd = http_client_connect(play.socket);
+        http_client_send_files(fd, "\r\n", fds, 2);
+        http_client_send(fd, head, strlen(head));
+        http_client_send(fd, body, sizeof(body) - 1);
+        expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), statuses[i]);
+        close(fd);
+        if (statuses[i] == 422) {
+            expect_contains(play_answer, "job 1 writes to the same output");
+            play_steps(&play, after, VRT_ARRAY_SIZE(after));
+            play_expect_state(&play, 1, VRT_JOB_CANCELLED);
+        }
+    }
+    close(fds[0]);
+    close(fds[1]);
+    play_stop(&play);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "pause", test_pause },
         { "pause-holds", test_pause_holds },
         { "priority", test_priority },
+        { "pause-twice", test_pause_twice },
+        { "pause-full", test_pause_full },
+        { "other-input", test_other_input },
+        { "one-output", test_one_output },
         { "files", test_files },
     };
 

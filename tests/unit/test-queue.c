@@ -411,6 +411,32 @@ static void test_spool_limit(void)
     play_stop(&play);
 }
 
+/* Clients go away, and then the daemon stops, at every point of an admission. */
+static void test_gone(void)
+{
+    struct play play;
+    int fds[20];
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 0; i < 60; i++) {
+        int fd = play_submit_begin(&play, "hang", "");
+        usleep((unsigned)i * 200);
+        close(fd);
+    }
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    play_stop(&play);
+    for (int i = 0; i < 4; i++) {
+        play_start(&play, "[jobs]\nmax_running = 1\n");
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++)
+            fds[k] = play_submit_begin(&play, "hang", "");
+        usleep((unsigned)i * 3000);
+        play_stop(&play);
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++)
+            close(fds[k]);
+    }
+}
+
 /* It is stopped while jobs are being admitted, wait and run, and clients wait and listen. */
 static void test_stop(void)
 {
@@ -459,6 +485,7 @@ int main(int argc, char **argv)
         { "history", test_history },
         { "restart", test_restart },
         { "spool-limit", test_spool_limit },
+        { "gone", test_gone },
         { "stop", test_stop },
     };
 
