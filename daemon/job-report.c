@@ -158,7 +158,9 @@ bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
     if (info->started_at)
         report_pace(info, job->ran_s, &now);
     bool news = is_news(job, &now);
-    info->frames_done = now.frames_done < 0 ? 0 : now.frames_done;
+    /* Before it has looked at the segments that it goes on from, what was told of them counts. */
+    if (now.frames_done > 0)
+        info->frames_done = now.frames_done;
     info->frames_total = now.frames_total;
     report_devices(job, pool, &now);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)

@@ -188,8 +188,8 @@ class Control(unittest.TestCase):
         self.restart()
         clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
         self.vrtctl('resume', job)
-        done = self.vrtctl('wait', job, status=1)
-        self.assertIn('not the file', done.stderr)
+        self.wait_for(job, lambda j: j['state'] == 'needs_input' and j['error'])
+        self.assertIn('not the file', self.show(job)['error']['message'])
         self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
 
     def test_follow_over_a_restart(self):
