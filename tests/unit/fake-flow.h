@@ -22,7 +22,7 @@
 #include <stdbool.h>
 
 #define FAKE_FLOW_TICK_MS 2
-#define FAKE_FLOW_SLOW 50
+#define FAKE_FLOW_SLOW 250
 #define FAKE_FLOW_STARTS_MAX 64
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */

@@ -199,7 +199,7 @@ static void test_pause_twice(void)
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
-    usleep(3 * FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000);
+    usleep(5 * FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 500);
     expect_int(play_show(&play, 1, &info), 200);
     expect_int(info.state, VRT_JOB_PAUSED);
     expect_int(info.n_starts, 1);
