@@ -196,6 +196,8 @@ static void test_pause_twice(void)
     play_start(&play, "");
     expect_int(play_submit(&play, "slow", ""), 1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    /* Not before its pipeline is there: without one it ends at once. */
+    usleep(FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000 / 4);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
