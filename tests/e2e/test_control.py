@@ -186,11 +186,17 @@ class Control(unittest.TestCase):
         """Of the same name, size and frames, and another video all the same."""
         job = self.submit_begun('a')
         self.restart()
+        os.rename(self.path('a.mp4'), self.path('right.mp4'))
         clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
         self.vrtctl('resume', job)
-        self.wait_for(job, lambda j: j['state'] == 'needs_input' and j['error'])
-        self.assertIn('not the file', self.show(job)['error']['message'])
+        shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        self.assertIn('not the file', shown['error']['message'])
         self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
+        # What is stored of it waits for the right one.
+        os.rename(self.path('right.mp4'), self.path('a.mp4'))
+        self.vrtctl('resume', job)
+        self.vrtctl('wait', job)
+        self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
     def test_follow_over_a_restart(self):
         """Who follows what he submitted notices no more than a sentence."""

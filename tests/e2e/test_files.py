@@ -127,7 +127,9 @@ class Files(harness.Case):
         other = clip(self.path('other.mp4'), '-pix_fmt', 'yuv444p', frames=FRAMES, size='322x182')
         job = self.submit(source, self.path('waiting.out.mp4'))
         shutil.copyfile(other, source)
-        self.fails(job, 'is not the file that this job was submitted for')
+        self.reaches(job, 'needs_input')
+        self.assertIn('is not the file that this job was submitted for',
+                      self.show(job)['error']['message'])
         self.vrtctl('wait', first)
         devices = json.loads(self.vrtctl('devices', '--json').stdout.splitlines()[0])
         if not harness.FAULT:
