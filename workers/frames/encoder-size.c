@@ -3,7 +3,7 @@
 /*
  * How large a frame becomes, by experience: 40 frames each of three natural videos (a bird, a
  * phone's film of a street, MPEG-2 of a city), at 960 pixels a row, as they were and enlarged to
- * that. Each needs between 0.4 and 2.5 times the estimate. libx264, bits per pixel:
+ * that. Each needs between 0.3 and 2.5 times the estimate. libx264, bits per pixel:
  *
  *     crf 12: 0.33 to 0.83    crf 18: 0.11 to 0.34    crf 24: 0.04 to 0.12
  *
