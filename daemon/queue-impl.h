@@ -27,6 +27,8 @@ struct vrt_pipeline_params;
 struct vrt_queue {
     struct vrt_queue_params params;
     struct vrt_jobs jobs;
+    int64_t *left_out;                      /* jobs whose rows couldn't be read: left as they are */
+    size_t n_left_out;
     uv_timer_t progress;                    /* runs while jobs do */
     uv_timer_t house;                       /* looks after what waits for time to go by */
     uv_timer_t patience;                    /* runs while the queue stops */

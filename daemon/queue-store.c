@@ -255,6 +255,18 @@ struct loading {
     struct vrt_error *error;
 };
 
+/* Somebody may mend its row: it keeps its files until then. */
+static int leave_out(struct vrt_queue *queue, int64_t job_id)
+{
+    int64_t *ids = realloc(queue->left_out, (queue->n_left_out + 1) * sizeof(*ids));
+
+    if (!ids)
+        return vrt_raise(-ENOMEM);
+    queue->left_out = ids;
+    ids[queue->n_left_out++] = job_id;
+    return 0;
+}
+
 static int load_job(void *ctx, const struct vrt_store_job *row)
 {
     struct loading *loading = ctx;
@@ -266,7 +278,7 @@ static int load_job(void *ctx, const struct vrt_store_job *row)
     /* One bad row shall not keep the others from being done. It stays as it is. */
     if (r == -EINVAL) {
         vrt_log_error("job %" PRId64 " is left out: %s", row->id, error.message);
-        return 0;
+        return leave_out(loading->queue, row->id);
     }
     if (r == 0)
         r = vrt_jobs_add(&loading->queue->jobs, job);
@@ -363,6 +375,9 @@ static bool is_known(void *ctx, int64_t job_id)
     const struct vrt_queue *queue = ctx;
     const struct vrt_job *job = vrt_jobs_find(&queue->jobs, job_id);
 
+    for (size_t i = 0; i < queue->n_left_out; i++)
+        if (queue->left_out[i] == job_id)
+            return true;
     return job && job->info.state != VRT_JOB_DONE && job->info.state != VRT_JOB_CANCELLED;
 }
 

@@ -78,6 +78,7 @@ static void close_queue(struct vrt_queue *queue)
         vrt_job_free(job);
     }
     vrt_jobs_done(&queue->jobs);
+    free(queue->left_out);
     uv_close((uv_handle_t *)&queue->progress, on_timer_closed);
     uv_close((uv_handle_t *)&queue->house, on_timer_closed);
     uv_close((uv_handle_t *)&queue->patience, on_timer_closed);

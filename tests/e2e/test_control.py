@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -197,6 +198,25 @@ class Control(unittest.TestCase):
         self.vrtctl('resume', job)
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
+
+    def test_a_row_that_makes_no_sense(self):
+        """The job is left out, and keeps what it has; mended, it goes on with it."""
+        job = self.submit_begun('a')
+        files = self.path(f'state/spool/{job}')
+        self.stop()
+        database = sqlite3.connect(self.path('state/vrtd.db'))
+        (info,) = database.execute('SELECT info FROM jobs WHERE id = ?', (job,)).fetchone()
+        for text in '{', info:
+            with database:
+                database.execute('UPDATE jobs SET info = ? WHERE id = ?', (text, job))
+            self.start()
+            self.assertTrue(os.path.isdir(files))
+            if text == '{':
+                self.vrtctl('show', job, status=4)
+                self.assertIn(f'job {job} is left out', self.daemon.log_text())
+                self.stop()
+        database.close()
+        self.assertEqual(self.show(job)['state'], 'needs_input')
 
     def test_follow_over_a_restart(self):
         """Who follows what he submitted notices no more than a sentence."""
