@@ -6,7 +6,7 @@
 # usage: check.sh [--quick] [--long]
 #   --quick   one build with gcc, its tests, nothing else
 #   --long    ... and each fuzzer for 60 seconds, the largest golden cases on the reference device,
-#             and a hundred kills, on top of everything
+#             a hundred kills, and what takes sanitizers minutes, on top of everything
 #
 # Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
 # folders and logs are kept in build-check/.
@@ -85,9 +85,10 @@ suites="lint unit flow conformance fault e2e fuzz"
 one gcc "$suites" -Dbuildtype=debugoptimized
 unset VRTD_LONG
 if [ $quick = no ]; then
-    CC=clang one clang "unit flow conformance" -Dbuildtype=debugoptimized
-    one asan-ubsan "unit flow conformance fault e2e fuzz" -Db_sanitize=address,undefined
-    one tsan "unit flow fault e2e" -Db_sanitize=thread
+    [ $long = no ] && slow="" || slow="flow-long e2e-long fault"
+    CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized
+    one asan-ubsan "unit flow conformance e2e fuzz $slow" -Db_sanitize=address,undefined
+    one tsan "unit flow e2e $slow" -Db_sanitize=thread
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit conformance" -Dauto_features=disabled
 fi
