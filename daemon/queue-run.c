@@ -245,17 +245,24 @@ static void end_unstored(struct vrt_queue_run *run, int r)
     end_run(run, &error);
 }
 
+/* Ends a run between two steps where it isn't wanted any more, or where the store failed with r.
+ * Return: whether it has. */
+static bool end_if_over(struct vrt_queue_run *run, int r)
+{
+    if (end_if_unwanted(run))
+        return true;
+    if (r < 0)
+        end_unstored(run, r);
+    return r < 0;
+}
+
 /* The store knows of the smaller recipe, or has nothing to learn. */
 static void on_settled(struct vrt_job *job, int r)
 {
     struct vrt_queue_run *run = job->run;
 
-    if (end_if_unwanted(run))
+    if (end_if_over(run, r))
         return;
-    if (r < 0) {
-        end_unstored(run, r);
-        return;
-    }
     run->phase = VRT_RUN_GOING;
     vrt_pipeline_start(job->pipeline);
 }
@@ -266,12 +273,8 @@ static void on_dropped(struct vrt_job *job, int r)
 {
     struct vrt_queue_run *run = job->run;
 
-    if (end_if_unwanted(run))
+    if (end_if_over(run, r))
         return;
-    if (r < 0) {
-        end_unstored(run, r);
-        return;
-    }
     job->work->recipe = vrt_pipeline_info(job->pipeline)->recipe;
     job->work->wants_smaller = false;
     vrt_job_report_admitted(job);
@@ -354,13 +357,9 @@ static void on_saved(struct vrt_job *job, int r)
     struct vrt_queue_run *run = job->run;
     struct vrt_error error = { .id = NULL };
 
-    if (end_if_unwanted(run))
+    if (end_if_over(run, r))
         return;
     run->phase = VRT_RUN_LOOKING;
-    if (r < 0) {
-        end_unstored(run, r);
-        return;
-    }
     if (vrt_job_record_request(job, &run->request, &error) == 0 &&
         uv_queue_work(job->queue->params.loop, &run->work, look, on_looked) == 0)
         return;
