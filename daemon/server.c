@@ -521,6 +521,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     if (!server)
         return vrt_refuse_errno(error, -ENOMEM, "starting the daemon");
     vrt_thread_set_role(VRT_THREAD_LOOP, "vrtd");
+    vrt_thread_set_responsive();
     server->params = params;
     server->conf = *params->conf;
     int r = uv_loop_init(&server->loop);

@@ -16,6 +16,11 @@
  * emptied before `ended` is looked at.
  *
  * Callbacks run without the lock: they post, stop and close.
+ *
+ * The loop is woken through a pipe, when the lock is free again. uv_async_send() marks its handle
+ * while it writes, and a loop that wakes meanwhile spins until the mark is gone: where a thread of
+ * low priority was preempted by the very loop that it woke, for as long as all others on that
+ * processor like to compute. With the lock held it would be the same with the lock.
  */
 
 #include "workers/mailbox.h"
@@ -23,6 +28,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/clock.h"
@@ -31,16 +37,20 @@
 
 struct vrt_outbox {
     /* loop */
-    uv_async_t async;
+    uv_poll_t poll;                     /* of pipe[0] */
     void (*closed)(void *ctx);
     void *ctx;
+
+    /* immutable */
+    uv_file pipe[2];                    /* a byte in it: look at the lists */
 
     pthread_mutex_t lock;
     struct {
         struct vrt_list returned;       /* of struct vrt_task.link */
         struct vrt_list ended;          /* of struct vrt_mailbox.ended_link */
         int n_refs;                     /* the loop, each mailbox */
-        bool is_closed;                 /* the async handle must not be touched any more */
+        bool is_closed;
+        bool has_news;                  /* the lists got longer since the lock was taken */
     } locked;
 };
 
@@ -82,16 +92,36 @@ void vrt_task_init(struct vrt_task *task, void (*done)(struct vrt_task *task),
     atomic_init(&task->cancel, false);
 }
 
+/* Gives the lock back, and then wakes the loop if there is something new for it. The caller has a
+ * reference of the outbox, if only a mailbox's. */
+static void unlock(struct vrt_outbox *outbox)
+{
+    bool rings = outbox->locked.has_news;
+
+    outbox->locked.has_news = false;
+    pthread_mutex_unlock(&outbox->lock);
+    /* A pipe that is full wakes the loop as well. */
+    if (rings)
+        (void)!write(outbox->pipe[1], "", 1);
+}
+
+static void free_outbox(struct vrt_outbox *outbox)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(outbox->pipe); i++)
+        if (outbox->pipe[i] >= 0)
+            close(outbox->pipe[i]);
+    pthread_mutex_destroy(&outbox->lock);
+    free(outbox);
+}
+
 /* With the lock held; gives it back. */
 static void unref_outbox_unlock(struct vrt_outbox *outbox)
 {
     bool last = --outbox->locked.n_refs == 0;
 
     pthread_mutex_unlock(&outbox->lock);
-    if (last) {
-        pthread_mutex_destroy(&outbox->lock);
-        free(outbox);
-    }
+    if (last)
+        free_outbox(outbox);
 }
 
 /* With the lock held; gives it back. */
@@ -106,14 +136,6 @@ static void unref_mailbox_unlock(struct vrt_mailbox *mailbox)
     pthread_cond_destroy(&mailbox->wake);
     free(mailbox);
     unref_outbox_unlock(outbox);
-}
-
-/* With the lock held: wakes the loop. The handle lives while is_closed is false. Wake-ups that fall
- * together become one call of deliver(), which goes on until nothing is left. */
-static void ring(struct vrt_outbox *outbox)
-{
-    if (!outbox->locked.is_closed)
-        uv_async_send(&outbox->async);
 }
 
 /* Frees `mailbox` for the loop, after its last word. */
@@ -148,10 +170,15 @@ static void tell(struct vrt_outbox *outbox, struct vrt_task *task)
 
 /* On the loop: calls done() for what came back, then ended(). Each callback may post, stop or
  * close, so the lists are taken one item at a time. */
-static void deliver(uv_async_t *async)
+static void deliver(uv_poll_t *poll, int status, int events)
 {
-    struct vrt_outbox *outbox = vrt_container_of(async, struct vrt_outbox, async);
+    struct vrt_outbox *outbox = vrt_container_of(poll, struct vrt_outbox, poll);
+    char bytes[64];
 
+    (void)status;
+    (void)events;
+    /* Before the lists are looked at: what is put there from now on rings again. */
+    (void)!read(outbox->pipe[0], bytes, sizeof(bytes));
     pthread_mutex_lock(&outbox->lock);
     /* A callback may close the outbox, but the lock is needed until the end of this. */
     outbox->locked.n_refs++;
@@ -176,29 +203,36 @@ static void deliver(uv_async_t *async)
 
 int vrt_outbox_new(struct uv_loop_s *loop, struct vrt_outbox **ret_outbox)
 {
-    VRT_CLEANUP(vrt_freep) struct vrt_outbox *outbox = calloc(1, sizeof(*outbox));
+    struct vrt_outbox *outbox = calloc(1, sizeof(*outbox));
     int r;
 
     if (!outbox)
         return vrt_raise(-ENOMEM);
-    r = pthread_mutex_init(&outbox->lock, NULL);
-    if (r)
-        return vrt_raise(-r);
     vrt_list_init(&outbox->locked.returned);
     vrt_list_init(&outbox->locked.ended);
     outbox->locked.n_refs = 1;
-    r = uv_async_init(loop, &outbox->async, deliver);
-    if (r) {
-        pthread_mutex_destroy(&outbox->lock);
+    r = -pthread_mutex_init(&outbox->lock, NULL);
+    if (r < 0) {
+        free(outbox);
         return vrt_raise(r);
     }
-    *ret_outbox = VRT_STEAL(outbox);
+    outbox->pipe[0] = outbox->pipe[1] = -1;
+    r = uv_pipe(outbox->pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
+    if (r == 0)
+        r = uv_poll_init(loop, &outbox->poll, outbox->pipe[0]);
+    if (r < 0) {
+        free_outbox(outbox);
+        return vrt_raise(r);
+    }
+    r = uv_poll_start(&outbox->poll, UV_READABLE, deliver);
+    vrt_assert(r == 0);
+    *ret_outbox = outbox;
     return 0;
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct vrt_outbox *outbox = vrt_container_of((uv_async_t *)handle, struct vrt_outbox, async);
+    struct vrt_outbox *outbox = vrt_container_of((uv_poll_t *)handle, struct vrt_outbox, poll);
     void (*closed)(void *ctx) = outbox->closed;
     void *ctx = outbox->ctx;
 
@@ -218,7 +252,7 @@ void vrt_outbox_close(struct vrt_outbox *outbox, void (*closed)(void *ctx), void
                vrt_list_is_empty(&outbox->locked.ended));
     outbox->locked.is_closed = true;
     pthread_mutex_unlock(&outbox->lock);
-    uv_close((uv_handle_t *)&outbox->async, on_closed);
+    uv_close((uv_handle_t *)&outbox->poll, on_closed);
 }
 
 static void *thread_main(void *arg)
@@ -235,8 +269,10 @@ static void *thread_main(void *arg)
     mailbox->locked.has_ended = true;
     if (!mailbox->locked.is_abandoned) {
         vrt_list_append(&outbox->locked.ended, &mailbox->locked.ended_link);
-        ring(outbox);
+        outbox->locked.has_news = true;
     }
+    unlock(outbox);
+    pthread_mutex_lock(&outbox->lock);
     unref_mailbox_unlock(mailbox);
     return NULL;
 }
@@ -322,7 +358,7 @@ static void send_back(struct vrt_mailbox *mailbox, struct vrt_task *task,
 {
     task->outcome = outcome;
     vrt_list_append(&mailbox->outbox->locked.returned, &task->link);
-    ring(mailbox->outbox);
+    mailbox->outbox->locked.has_news = true;
 }
 
 /* With the lock held: sends all that was not begun back. */
@@ -343,7 +379,7 @@ void vrt_mailbox_stop(struct vrt_mailbox *mailbox)
     mailbox->locked.is_stopped = true;
     send_posted_back(mailbox, VRT_TASK_STOPPED);
     pthread_cond_signal(&mailbox->wake);
-    pthread_mutex_unlock(&mailbox->outbox->lock);
+    unlock(mailbox->outbox);
 }
 
 void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
@@ -364,9 +400,9 @@ void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
         send_posted_back(mailbox, VRT_TASK_LOST);
         vrt_list_append(&outbox->locked.ended, &mailbox->locked.ended_link);
         pthread_cond_signal(&mailbox->wake);
-        ring(outbox);
+        outbox->locked.has_news = true;
     }
-    pthread_mutex_unlock(&outbox->lock);
+    unlock(outbox);
 }
 
 int64_t vrt_mailbox_silent_ns(const struct vrt_mailbox *mailbox)
@@ -412,7 +448,7 @@ void vrt_mailbox_return(struct vrt_mailbox *mailbox, struct vrt_task *task,
         mailbox->locked.running = NULL;
         send_back(mailbox, task, outcome);
     }
-    pthread_mutex_unlock(&mailbox->outbox->lock);
+    unlock(mailbox->outbox);
     if (discard && task->discard)
         task->discard(task);
 }

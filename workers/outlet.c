@@ -26,8 +26,8 @@
 
 #define VRT_LOG_TOPIC "outlet"
 
-/* Below the loop, above the devices: see INTAKE_NICE. */
-#define OUTLET_NICE 2
+/* As INTAKE_NICE. */
+#define OUTLET_NICE 12
 
 #define NAME_BYTES 32
 

@@ -19,7 +19,8 @@
 
 #define VRT_LOG_TOPIC "worker"
 
-/* Devices compute with what the loop, decoders and encoders leave: below both. */
+/* Between the loop and what computes on processors (see NICE in the cpu backend's pool.c): an
+ * accelerator that waits for its next launch wastes more than anybody else can use. */
 #define WORKER_NICE 5
 
 struct vrt_shared_registry {

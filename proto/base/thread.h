@@ -30,9 +30,15 @@ void vrt_thread_set_role(enum vrt_thread_role role, const char *name);
 
 /*
  * The calling thread, and those it starts from now on, compute for long: they stay behind threads
- * that answer, by `nice` (never a higher priority than before) and by giving way soon.
+ * that answer, by `nice` (never a higher priority than before) and by giving way to them.
  */
 void vrt_thread_set_background(int nice);
+
+/*
+ * The calling thread, and those it starts from now on until they say otherwise, answer somebody who
+ * waits: they compute little at a time, and come before what computes for long.
+ */
+void vrt_thread_set_responsive(void);
 
 /* What the calling thread said it is. */
 enum vrt_thread_role vrt_thread_role(void);

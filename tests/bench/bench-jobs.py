@@ -64,6 +64,7 @@ class Bench:
         import harness
         self.harness = harness
         self.n_jobs, self.folder = n_jobs, folder
+        self.n_outputs = 0
         self.small = harness.clip(self.path('small.mp4'), frames=8)
 
     def path(self, name):
@@ -141,9 +142,11 @@ class Bench:
         return path
 
     def fill(self, daemon, n):
+        """Each job has an output of its own: no two may share one."""
         took = []
-        for i in range(n):
-            took.append(self.submit(daemon, self.small, self.path(f'{i % 100}.mkv'))[0])
+        for _ in range(n):
+            self.n_outputs += 1
+            took.append(self.submit(daemon, self.small, self.path(f'{self.n_outputs}.mkv'))[0])
         return took
 
     def list_all(self, daemon):

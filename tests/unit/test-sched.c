@@ -33,7 +33,7 @@ struct setting {
 
 static void set_up(struct setting *s, const struct device *devices, size_t n_devices)
 {
-    int classes[N_DEVICES_MAX];
+    int classes[N_DEVICES_MAX] = { 0 };
 
     *s = (struct setting){ .n_jobs = 0 };
     for (size_t d = 0; d < n_devices; d++)

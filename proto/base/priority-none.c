@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* vrt_thread_set_background() where a priority belongs to the process, not to a thread. */
+/* Where a priority belongs to the process, not to a thread. */
 
 #include "base/thread.h"
 
 void vrt_thread_set_background(int nice)
 {
     (void)nice;
+}
+
+void vrt_thread_set_responsive(void)
+{
 }
