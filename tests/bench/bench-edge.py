@@ -2,17 +2,15 @@
 # SPDX-License-Identifier: MIT
 """What many clients, and hostile ones, cost the others.
 
-usage: bench-edge.py BUILD [--jobs N] [--rounds N] [flood] [readers] [queue]
+usage: bench-edge.py BUILD [--rounds N] [flood] [readers]
 
   flood    one user floods the daemon in every way there is; how long another one's submissions
            take, against those before the flood. Two real users where root runs it, else one
   readers  200 clients that ask once a second and 50 streams of events, of which 10 are never
            read: throughput of a job with them over that without, by turns of seconds; what the
            clients took of the machine themselves is in it, and said; the daemon's memory
-  queue    N jobs (10000) wait: p99 of submitting and of a page of the list, memory, and the time
-           of the next start
 
-Without names: all. The machine should be idle; clients are niced, and share it with the daemon.
+Without names: both. The machine should be idle; clients are niced, and share it with the daemon.
 """
 import array
 import http.client
@@ -217,12 +215,12 @@ def read_events(path, n, n_mute):
 
 
 class Bench:
-    def __init__(self, build, n_jobs, n_rounds, folder):
+    def __init__(self, build, n_rounds, folder):
         os.environ['VRTD_BUILD'] = build
         sys.path.insert(0, os.path.join(HERE, '..', 'e2e'))
         import harness
         self.harness, self.folder = harness, folder
-        self.n_jobs, self.n_rounds = n_jobs, n_rounds
+        self.n_rounds = n_rounds
         self.small = harness.clip(os.path.join(folder, 'small.mkv'), frames=2, size='32x32')
         os.chmod(folder, 0o777)
         os.chmod(self.small, 0o644)
@@ -238,9 +236,6 @@ class Bench:
     def memory(self, daemon, key):
         with open(f'/proc/{daemon.process.pid}/status', encoding='utf-8') as f:
             return next(int(line.split()[1]) / 1024 for line in f if line.startswith(key))
-
-    # A shard takes an hour: nothing is computed meanwhile.
-    SLOW = {'devices': {'fault': 'cpu submit:every=1 delay=3600s'}}
 
     def flood(self):
         daemon = self.daemon({'jobs': {'max_running': 1, 'max_queued': 2000}})
@@ -335,60 +330,23 @@ class Bench:
         daemon.kill()
         print(f'readers: throughput {ratio:.3f} (wanted at least 0.98)')
 
-    def queue(self):
-        config = {'jobs': {'max_running': 1, 'max_queued': self.n_jobs + 10},
-                  'access': {'max_jobs_per_user': self.n_jobs + 10}, **self.SLOW}
-        daemon = self.daemon(config)
-        times, lists = [], []
-        for i in range(self.n_jobs):
-            target = os.path.join(daemon.folder, f'{i}.mkv')
-            status, job, seconds = submit(daemon.socket, self.small, target, precision='f32')
-            assert status == 201, job
-            os.unlink(target)
-            times.append(seconds)
-        rss = self.memory(daemon, 'VmRSS')
-        for after in [0, self.n_jobs // 2, self.n_jobs - 300] * 30:
-            seconds, page = get(daemon.socket, f'/v1/jobs?after={max(after, 0)}')
-            lists.append(seconds)
-            assert page['jobs']
-        shows = [get(daemon.socket, f'/v1/jobs/{i}')[0]
-                 for i in range(1, self.n_jobs, max(self.n_jobs // 100, 1))]
-        # At the end, when the queue is longest.
-        last = times[-max(self.n_jobs // 10, 1):]
-        daemon.kill()
-        started = time.monotonic()
-        daemon = self.daemon(config, daemon.folder)
-        start = time.monotonic() - started
-        n = 0
-        after = 0
-        while after is not None:
-            page = get(daemon.socket, f'/v1/jobs?after={after}')[1]
-            n += len(page['jobs'])
-            after = page['next']
-        daemon.kill()
-        print(f'  {self.n_jobs} jobs; submit {told(last)}\n  a page: {told(lists)}\n'
-              f'  one job: {told(shows)}\n  {n} jobs after the next start')
-        print(f'queue: submit p99 {percentile(last, 0.99) * 1e3:.1f} ms (wanted at most 10), list '
-              f'p99 {percentile(lists, 0.99) * 1e3:.1f} ms (10), memory {rss:.0f} MB (200), start '
-              f'{start:.2f} s (1)')
-
 
 def main():
     arguments = sys.argv[1:]
-    options = {'--jobs': 10000, '--rounds': 15}
+    options = {'--rounds': 15}
     for option in options:
         if option in arguments:
             at = arguments.index(option)
             options[option] = int(arguments[at + 1])
             del arguments[at:at + 2]
-    names = arguments[1:] or ['flood', 'readers', 'queue']
-    if not arguments or not set(names) <= {'flood', 'readers', 'queue'}:
+    names = arguments[1:] or ['flood', 'readers']
+    if not arguments or not set(names) <= {'flood', 'readers'}:
         print(__doc__)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = tempfile.mkdtemp(prefix='vrtd-edge-')
     try:
-        bench = Bench(arguments[0], options['--jobs'], options['--rounds'], folder)
+        bench = Bench(arguments[0], options['--rounds'], folder)
         for name in names:
             getattr(bench, name)()
     finally:
