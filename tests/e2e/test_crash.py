@@ -143,7 +143,7 @@ class Crashes(unittest.TestCase):
         try:
             began = time.monotonic()
             done = subprocess.run([harness.VRTCTL, '--socket', daemon.socket, 'submit', '--follow',
-                                   *map(str, options), '--output', target, source],
+                                   '--overwrite', *map(str, options), '--output', target, source],
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL)
             self.assertEqual(done.returncode, 0, done.stderr + daemon.log_text())
             references[key] = digest(target), time.monotonic() - began
