@@ -331,26 +331,41 @@ static void on_prepared(uv_work_t *work, int status)
     }
 }
 
+/* The catalogue's entry of this name. */
+static int find_entry(const struct vrt_pulls *pulls, const char *name,
+                      const struct vrt_catalogue_entry **ret_entry, struct vrt_error *error)
+{
+    const struct vrt_pulls_params *params = &pulls->params;
+    char shown[128];
+
+    if (!params->catalogue)
+        return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
+                          "this vrtd has no catalogue to find %s in: there is none at %s that can "
+                          "be read; vrtctl models pull URL --sha256 HEX needs none",
+                          vrt_printable(name, shown, sizeof(shown)), params->catalogue_path);
+    *ret_entry = vrt_catalogue_find(params->catalogue, name);
+    if (*ret_entry)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
+                      "the catalogue has no model called %s: see vrtctl models, or give its "
+                      "address", vrt_printable(name, shown, sizeof(shown)));
+}
+
 /* What the request means: names, addresses, what is known of it before. */
 static int settle(const struct vrt_pulls *pulls, const struct vrt_model_request *request,
                   struct pull *pull, struct vrt_error *error)
 {
     const struct vrt_catalogue_entry *entry = NULL;
     struct vrt_model_report *report = &pull->report;
-    char shown[VRT_API_NAME_BYTES];
+    int r = 0;
 
     vrt_model_report_init(report);
     report->state = VRT_MODEL_PULLING;
-    if (request->name[0]) {
-        entry = vrt_catalogue_find(pulls->params.catalogue, request->name);
-        if (!entry)
-            return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
-                              "the catalogue has no model called %s: see vrtctl models, or give "
-                              "its address",
-                              vrt_printable(request->name, shown, sizeof(shown)));
-    }
+    if (request->name[0])
+        r = find_entry(pulls, request->name, &entry, error);
     const char *url = entry ? entry->url : request->url;
-    int r = vrt_url_check(url, error);
+    if (r == 0)
+        r = vrt_url_check(url, error);
     if (r < 0)
         return vrt_fold(r);
     vrt_url_file_name(url, pull->file, sizeof(pull->file));

@@ -33,6 +33,7 @@ struct vrt_pulls_params {
     struct vrt_models *models;
     const char *folder;                         /* of models; made where there is none */
     const struct vrt_catalogue *catalogue;      /* NULL: none; lives longer */
+    const char *catalogue_path;                 /* where one was looked for; lives longer */
     int64_t limit_bytes;                        /* of a model */
 };
 

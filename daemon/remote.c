@@ -156,6 +156,8 @@ static int start(struct vrt_remote *remote, const struct vrt_remote_params *para
         .models = params->models,
         .folder = params->models_dir,
         .catalogue = remote->catalogue,
+        /* One of the administrator's own is there: else vrtd didn't start. */
+        .catalogue_path = VRT_CATALOGUE_PATH,
         .limit_bytes = MODEL_MAX_BYTES,
     }, &remote->pulls);
     if (r < 0)
