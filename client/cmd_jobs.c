@@ -28,15 +28,6 @@ static const struct vrt_column columns[] = {
     { NULL, VRT_ALIGN_LEFT },
 };
 
-/* What is printed when all pages were read. */
-struct listing {
-    struct vrt_table table;
-    struct vrt_buf notes;
-    int n_notes;
-};
-
-#define NOTES_MAX 10            /* below a table; more are counted */
-
 static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
 {
     char id[32], done[32], fps[32], elapsed[32], left[32];
@@ -65,7 +56,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
 
 /* The line for each job that doesn't go on by itself is printed below the table, where a narrow
  * terminal doesn't cut the cure. */
-static int add_note(const struct vrt_job_info *job, struct listing *listing)
+static int add_note(const struct vrt_job_info *job, struct vrt_table *table)
 {
     char state[VRT_API_TEXT_BYTES];
 
@@ -74,14 +65,12 @@ static int add_note(const struct vrt_job_info *job, struct listing *listing)
     /* What has no name is another user's: its cure is none of ours. */
     if (!job->input_name[0])
         return 0;
-    if (listing->n_notes++ >= NOTES_MAX)
-        return 0;
-    return vrt_fold(vrt_buf_printf(&listing->notes, "job %" PRId64 ": %s\n", job->id,
+    return vrt_fold(vrt_table_note(table, "job %" PRId64 ": %s", job->id,
                                    vrt_progress_state(job, state, sizeof(state))));
 }
 
 /* Jobs of the answer, as JSON or as rows. Return: 0; VRT_CONN_E_*; -errno. */
-static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct listing *listing,
+static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_table *table,
                      struct vrt_error *error)
 {
     const json_t *jobs = json_object_get(json, "jobs");
@@ -97,9 +86,9 @@ static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct listi
         }
         if (vrt_job_info_decode(json_array_get(jobs, i), &job, error) < 0)
             return VRT_CONN_E_BROKEN;
-        int r = add_row(&listing->table, &job);
+        int r = add_row(table, &job);
         if (r == 0)
-            r = add_note(&job, listing);
+            r = add_note(&job, table);
         vrt_job_info_done(&job);
         if (r < 0)
             return vrt_refuse_errno(error, r, "listing jobs");
@@ -121,45 +110,39 @@ static int take_next(const json_t *json, long long *after, struct vrt_error *err
     return 0;
 }
 
-static int print_listing(const struct vrt_cli *cli, const struct listing *listing)
+static int print_listing(const struct vrt_cli *cli, const struct vrt_table *table)
 {
     if (cli->args.json)
         return 0;
-    if (!cli->args.all && listing->table.n_cells == 0) {
+    if (!cli->args.all && table->n_cells == 0) {
         puts("no job is waiting or running; vrtctl list --all shows those that are over");
         return 0;
     }
-    int r = vrt_screen_print_table(&listing->table);
-    if (r == 0 && listing->n_notes > 0)
-        fputs(listing->notes.data, stdout);
-    if (r == 0 && listing->n_notes > NOTES_MAX)
-        printf("and %d more like these\n", listing->n_notes - NOTES_MAX);
-    return vrt_fold(r);
+    return vrt_fold(vrt_screen_print_table(table));
 }
 
 /* Page by page: a history may be long. */
 static int run_list(struct vrt_cli *cli)
 {
-    struct listing listing = { .notes = { 0 } };
+    struct vrt_table table;
     struct vrt_error error = { 0 };
     long long after = 0;
     int r;
 
-    vrt_table_init(&listing.table, columns);
+    vrt_table_init(&table, columns);
     do {
         json_t *json = NULL;
         r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs?active=%s&after=%lld",
                          cli->args.all ? "false" : "true", after);
         if (r == 0)
-            r = take_jobs(cli, json, &listing, &error);
+            r = take_jobs(cli, json, &table, &error);
         if (r == 0)
             r = take_next(json, &after, &error);
         json_decref(json);
     } while (r == 0 && after > 0);
     if (r == 0)
-        r = print_listing(cli, &listing);
-    vrt_table_done(&listing.table);
-    vrt_buf_done(&listing.notes);
+        r = print_listing(cli, &table);
+    vrt_table_done(&table);
     if (r < 0)
         vrt_refuse_errno(&error, r, "listing jobs");
     return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;

@@ -44,7 +44,7 @@ static void print_place(const struct vrt_model_report *m, char *buffer, size_t s
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
                  bytes);
     else if (m->state == VRT_MODEL_FAILED)
-        vrt_printable(m->error, buffer, (int)size);
+        snprintf(buffer, size, "pull failed");
     else
         vrt_printable(m->source, buffer, (int)size);
 }
@@ -76,7 +76,11 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
         vrt_printable(m.checksum, checksum, sizeof(checksum)),
         source,
     };
-    return vrt_listing_add_cells(table, cells);
+    int r = vrt_listing_add_cells(table, cells);
+    if (r == 0 && m.state == VRT_MODEL_FAILED)
+        r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
+                           vrt_printable(m.error, source, sizeof(source)));
+    return vrt_fold(r);
 }
 
 /* The request for what the user named. */

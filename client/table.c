@@ -4,7 +4,9 @@
 #include "client/table.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@
 
 #define GAP 2
 #define LAST_MIN 12             /* columns that the last one keeps, whatever the width */
+#define NOTE_BYTES 1024         /* a name and a sentence */
 
 void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns)
 {
@@ -28,6 +31,7 @@ void vrt_table_done(struct vrt_table *table)
     for (size_t i = 0; i < table->n_cells; i++)
         free(table->cells[i]);
     free(table->cells);
+    vrt_buf_done(&table->notes);
     table->cells = NULL;
     table->n_cells = table->capacity = 0;
 }
@@ -47,6 +51,19 @@ int vrt_table_add(struct vrt_table *table, const char *text)
         return vrt_raise(-ENOMEM);
     table->cells[table->n_cells++] = copy;
     return 0;
+}
+
+int vrt_table_note(struct vrt_table *table, const char *format, ...)
+{
+    char note[NOTE_BYTES];
+    va_list arguments;
+
+    if (table->n_notes++ >= VRT_TABLE_NOTES_MAX)
+        return 0;
+    va_start(arguments, format);
+    vsnprintf(note, sizeof(note), format, arguments);
+    va_end(arguments);
+    return vrt_fold(vrt_buf_printf(&table->notes, "%s\n", note));
 }
 
 static int pad(struct vrt_buf *buf, int n)
@@ -134,5 +151,9 @@ int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *bu
         fit(table, width, widths);
     for (size_t row = 0; r == 0 && row <= n_rows; row++)
         r = print_row(table, widths, row, buf);
+    if (r == 0 && table->n_notes > 0)
+        r = vrt_buf_append(buf, table->notes.data, table->notes.size_bytes);
+    if (r == 0 && table->n_notes > VRT_TABLE_NOTES_MAX)
+        r = vrt_buf_printf(buf, "and %d more like these\n", table->n_notes - VRT_TABLE_NOTES_MAX);
     return vrt_fold(r);
 }

@@ -132,6 +132,33 @@ static void test_narrow_table(void)
     vrt_table_done(&table);
 }
 
+/* What no row has room for: whole, in the order that it came, and never without end. */
+static void test_notes(void)
+{
+    static const struct vrt_column columns[] = {
+        { "NAME", VRT_ALIGN_LEFT }, { "STATE", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
+    };
+    struct vrt_table table;
+    struct vrt_buf buf = { 0 };
+
+    vrt_table_init(&table, columns);
+    expect_int(vrt_table_add(&table, "one"), 0);
+    expect_int(vrt_table_add(&table, "failed"), 0);
+    for (int i = 1; i <= VRT_TABLE_NOTES_MAX; i++)
+        expect_int(vrt_table_note(&table, "note %d is longer than the table", i), 0);
+    expect_int(vrt_table_print(&table, 12, &buf), 0);
+    expect_contains(buf.data, "NAME  STATE\none   failed\nnote 1 is longer than the table\n"
+                              "note 2 is");
+    expect_true(!strstr(buf.data, "more like these"));
+    vrt_buf_done(&buf);
+    expect_int(vrt_table_note(&table, "one more"), 0);
+    expect_int(vrt_table_note(&table, "and another"), 0);
+    expect_int(vrt_table_print(&table, 12, &buf), 0);
+    expect_contains(buf.data, "note 10 is longer than the table\nand 2 more like these\n");
+    vrt_buf_done(&buf);
+    vrt_table_done(&table);
+}
+
 static struct vrt_job_device devices[] = {
     { .name = "cpu:0", .shards_running = 2 }, { .name = "cpu:1", .shards_running = 1 },
     { .name = "cpu:2" }, { .name = "cpu:3" }, { .name = "cpu:4" },
@@ -514,6 +541,7 @@ int main(int argc, char **argv)
         { "widths", test_widths },
         { "table", test_table },
         { "narrow-table", test_narrow_table },
+        { "notes", test_notes },
         { "progress-bar", test_progress_bar },
         { "progress-states", test_progress_states },
         { "progress-waiting", test_progress_waiting },

@@ -144,6 +144,18 @@ class Shown(Case):
         self.assertIn('compact-x2 (default)  compact', out)
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
+    def test_failed_pull(self):
+        """The sentence stands below the table, whole; the rows stay as narrow as they were."""
+        why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
+        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False)
+        self.server.close()
+        self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
+        lines = self.run_it('models')[0].splitlines()
+        self.assertEqual(len(lines), 4)
+        column = lines[0].index('SOURCE')
+        self.assertEqual([line[column:] for line in lines[1:3]], ['pull failed', 'built-in'])
+        self.assertEqual(lines[3], 'other: ' + why + '?')
+
     def test_list(self):
         out, _ = self.run_it('list')
         self.assertEqual([line.split()[0] for line in out.splitlines()], ['ID', '12'])
