@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-/* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of 12
- * makes them a third of one that answers. A little above devices that compute there: one that waits
- * for frames wastes more than it would have computed meanwhile. An admission has the loop's
+/* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of
+ * 12 makes them a third of one that answers. A little above devices that compute there: one that
+ * waits for frames wastes more than it would have computed meanwhile. An admission has the loop's
  * priority: its submitter waits, and where devices use every core a background thread would lose a
  * time slice with each read. */
 #define INTAKE_NICE 12
