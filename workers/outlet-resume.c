@@ -3,7 +3,8 @@
 /*
  * What an earlier outlet has left is looked at before anything is built on it: each segment's size,
  * head and end, the last one's tail, and that today's encoder would have written the same head.
- * What isn't as it should be is made anew, with all that follows.
+ * What isn't as it should be is made anew, with all that follows. The last two have their tails
+ * still: where one is bad, that costs a segment and not the whole job.
  */
 
 #include <errno.h>

@@ -133,12 +133,13 @@ static int save_tail(struct vrt_outlet *outlet, int64_t *ret_size_bytes, struct 
     return r ? vrt_fold(r) : vrt_fold(vrt_outlet_sync(fd, error));
 }
 
-/* Tails are large, and only a restart from their own segment needs one. */
+/* Tails are large, and only a restart from their own segment needs one. Where the last one is
+ * damaged that is the segment before. */
 static void remove_tails(struct vrt_outlet *outlet)
 {
     int64_t committed = atomic_load(outlet->params.committed);
 
-    for (; outlet->n_tails_gone < committed; outlet->n_tails_gone++)
+    for (; outlet->n_tails_gone < committed - 1; outlet->n_tails_gone++)
         vrt_outlet_remove(outlet, outlet->n_tails_gone, "tail");
 }
 
