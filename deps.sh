@@ -13,9 +13,9 @@ set -euo pipefail
 build=(gcc libc6-dev meson ninja-build pkg-config python3
        libuv1-dev libjansson-dev libcurl4-openssl-dev nettle-dev libinih-dev libsqlite3-dev libzip-dev
        libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-       libsystemd-dev scdoc node-llhttp)
+       libsystemd-dev scdoc node-llhttp ca-certificates)
 demo=(ffmpeg dpkg)
-test=(clang libclang-rt-dev llvm python3-yaml systemd procps tmux)
+test=(clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
 
 level=test list=no
 for arg in "$@"; do

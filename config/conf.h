@@ -68,6 +68,7 @@ struct vrt_conf {
         char webhook_secret_file[VRT_CONF_PATH_BYTES];
         bool private_addresses;                 /* are connected to as well */
         char proxy[VRT_CONF_PATH_BYTES];
+        char ca_file[VRT_CONF_PATH_BYTES];
     } remote;
     struct {
         int64_t devices;

@@ -80,6 +80,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(remote, webhook_secret_file, ""),
     BOOL(remote, private_addresses, "off"),
     TEXT(remote, proxy, ""),
+    TEXT(remote, ca_file, ""),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

@@ -25,6 +25,7 @@
 #define MODEL_MAX_BYTES (8LL * 1024 * 1024 * 1024)
 #define SECRET_MIN_BYTES 16
 #define SECRET_MAX_BYTES 4096
+#define CERTIFICATES_BYTES (16 * 1024)      /* that are looked at */
 
 struct vrt_remote {
     struct vrt_remote_params params;        /* without its texts */
@@ -97,6 +98,26 @@ static int check_proxy(const char *proxy, struct vrt_error *error)
                       vrt_printable(proxy, shown, sizeof(shown)));
 }
 
+/* libcurl would say it of each URL. */
+static int check_certificates(const char *path, struct vrt_error *error)
+{
+    char begin[CERTIFICATES_BYTES + 1], shown[128];
+
+    if (!path[0])
+        return 0;
+    VRT_CLEANUP(vrt_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : read(fd, begin, CERTIFICATES_BYTES);
+    vrt_printable(path, shown, sizeof(shown));
+    if (n < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), shown);
+    begin[n] = '\0';
+    if (!strstr(begin, "-----BEGIN CERTIFICATE-----"))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "ca_file: %s has no certificate in PEM form within its first %d KiB",
+                          shown, CERTIFICATES_BYTES / 1024);
+    return 0;
+}
+
 int vrt_remote_check(const struct vrt_remote_params *params, struct vrt_error *error)
 {
     struct vrt_catalogue *catalogue = NULL;
@@ -104,6 +125,8 @@ int vrt_remote_check(const struct vrt_remote_params *params, struct vrt_error *e
     size_t size;
 
     int r = check_proxy(params->proxy, error);
+    if (r == 0)
+        r = check_certificates(params->ca_file, error);
     if (r == 0 && params->catalogue[0])
         r = vrt_catalogue_read(params->catalogue, &catalogue, error);
     vrt_catalogue_free(catalogue);
@@ -141,6 +164,7 @@ static int start(struct vrt_remote *remote, const struct vrt_remote_params *para
     vrt_web_params_init(&web);
     web.loop = params->loop;
     web.proxy = params->proxy;
+    web.ca_file = params->ca_file;
     web.private_addresses = params->private_addresses;
     struct vrt_error why = { .id = NULL };
     int r = vrt_web_new(&web, &remote->web, &why);
@@ -180,7 +204,7 @@ int vrt_remote_new(const struct vrt_remote_params *params, struct vrt_remote **r
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "starting");
     remote->params = *params;
     remote->params.models_dir = remote->params.catalogue = remote->params.proxy =
-        remote->params.webhook_secret_file = NULL;
+        remote->params.ca_file = remote->params.webhook_secret_file = NULL;
     int r = read_catalogue(remote, params->catalogue, error);
     if (r == 0)
         r = start(remote, params, error);

@@ -31,15 +31,16 @@ struct vrt_remote_params {
     const char *catalogue;          /* a file; "": the one that was installed, if it is there */
     const char *webhook_secret_file;
     const char *proxy;
+    const char *ca_file;            /* "": whom the system trusts */
     bool inputs, pulls, webhooks;   /* allowed */
     bool private_addresses;
     int64_t max_input_bytes;
 };
 
 /*
- * Whether vrt_remote_new() could read what is configured: the proxy's address, a catalogue of one's
- * own, the secret of webhooks that are on. Any thread; `loop`, `models`, `models_dir` aren't looked
- * at. Return: 0; -errno, see error.
+ * Whether vrt_remote_new() could read what is configured: the proxy's address, certificates and a
+ * catalogue of one's own, the secret of webhooks that are on. Any thread; `loop`, `models`,
+ * `models_dir` aren't looked at. Return: 0; -errno, see error.
  */
 int vrt_remote_check(const struct vrt_remote_params *params,
                      struct vrt_error *error) VRT_MUST_CHECK;

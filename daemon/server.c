@@ -164,6 +164,7 @@ static struct vrt_remote_params remote_params(struct server *server)
         .catalogue = conf->remote.catalogue,
         .webhook_secret_file = conf->remote.webhook_secret_file,
         .proxy = conf->remote.proxy,
+        .ca_file = conf->remote.ca_file,
         .inputs = conf->remote.inputs,
         .pulls = conf->remote.models,
         .webhooks = conf->remote.webhooks,

@@ -148,6 +148,7 @@ static int check_remote(const struct vrt_setup *setup, const struct vrt_conf *co
         .catalogue = conf->remote.catalogue,
         .webhook_secret_file = conf->remote.webhook_secret_file,
         .proxy = conf->remote.proxy,
+        .ca_file = conf->remote.ca_file,
         .webhooks = conf->remote.webhooks,
     }, &reason);
     return r < 0 ? vrt_refuse(error, vrt_fold(r), reason.id, "[remote] %s", reason.message) : 0;

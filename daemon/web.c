@@ -35,7 +35,7 @@
 
 struct vrt_web {
     struct vrt_web_params params;
-    char *proxy;
+    char *proxy, *ca_file;
     CURLM *multi;
     uv_timer_t timer;
     bool is_global_ready;
@@ -55,6 +55,7 @@ void vrt_web_params_init(struct vrt_web_params *params)
 {
     *params = (struct vrt_web_params){
         .proxy = "",
+        .ca_file = "",
         .connect_ms = 20 * 1000,
         .stall_s = 60,
         .retry_ms = 1000,
@@ -191,6 +192,7 @@ static struct vrt_web *web_free(struct vrt_web *web)
     if (web->is_global_ready)
         curl_global_cleanup();
     free(web->proxy);
+    free(web->ca_file);
     free(web);
     return NULL;
 }
@@ -208,14 +210,16 @@ int vrt_web_new(const struct vrt_web_params *params, struct vrt_web **ret_web,
     int r = web->is_global_ready ? check_libcurl(error) : vrt_raise(-ENOMEM);
     if (r == 0) {
         web->proxy = strdup(params->proxy);
+        web->ca_file = strdup(params->ca_file);
         web->multi = curl_multi_init();
-        r = web->proxy && web->multi ? 0 : vrt_raise(-ENOMEM);
+        r = web->proxy && web->ca_file && web->multi ? 0 : vrt_raise(-ENOMEM);
     }
     if (r < 0) {
         web_free(web);
         return vrt_refuse_errno(error, vrt_fold(r), "starting libcurl");
     }
     web->params.proxy = web->proxy;
+    web->params.ca_file = web->ca_file;
     uv_timer_init(params->loop, &web->timer);
     web->timer.data = web;
     curl_multi_setopt(web->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
@@ -262,6 +266,9 @@ static bool prepare(struct vrt_web_call *call, const char *url, bool follows)
                              is_https ? "https" : "http,https") == CURLE_OK;
     good &= curl_easy_setopt(easy, CURLOPT_PROXY, web->proxy) == CURLE_OK;
     good &= curl_easy_setopt(easy, CURLOPT_NOPROXY, "") == CURLE_OK;
+    if (web->ca_file[0])
+        good &= curl_easy_setopt(easy, CURLOPT_CAINFO, web->ca_file) == CURLE_OK &&
+                curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
     good &= curl_easy_setopt(easy, CURLOPT_USERAGENT, "vrtd/" VRT_VERSION) == CURLE_OK;
 
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
@@ -359,6 +366,10 @@ int vrt_web_call_refuse(const struct vrt_web_call *call, CURLcode code, const ch
                           "%s redirects to something other than http:// and https://, or from the "
                           "latter to the former", shown);
     const char *said = call->problem[0] ? call->problem : curl_easy_strerror(code);
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED),
+                          "%s: its certificate isn't trusted: %s: see ca_file in vrtd.conf(5)",
+                          shown, vrt_printable(said, problem, sizeof(problem)));
     return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED), "%s: %s", shown,
                       vrt_printable(said, problem, sizeof(problem)));
 }

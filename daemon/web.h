@@ -21,13 +21,14 @@ struct vrt_web;
 struct vrt_web_params {
     struct uv_loop_s *loop;
     const char *proxy;          /* "": none, whatever the environment says */
+    const char *ca_file;        /* "": whom the system trusts */
     bool private_addresses;     /* are connected to as well */
     int connect_ms;             /* that a connection may take, the name's resolution included */
     int stall_s;                /* so long at under 100 bytes a second ends a transfer */
     int retry_ms;               /* before the first further try; doubled each time */
 };
 
-/* What is usual; the loop and the proxy are the caller's to fill in. */
+/* What is usual; the loop, and what is the administrator's choice, are the caller's to fill in. */
 void vrt_web_params_init(struct vrt_web_params *params);
 
 /*

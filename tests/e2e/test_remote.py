@@ -13,7 +13,7 @@ import time
 from harness import Case, Daemon, PATIENCE_S, clip, digest, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit'))
-from web_server import Server   # noqa: E402
+from web_server import Server, make_certificate   # noqa: E402
 
 SECRET = b'sixteen bytes at least'
 
@@ -193,6 +193,54 @@ class PrivateTest(RemoteCase):
         job = self.submit('/clip.mp4', 'private.mp4')
         job = self.wait_for(job['id'], 'failed', 'done')
         self.assertEqual(job['error']['id'], 'remote.address')
+        self.assertEqual(self.server.requests, [])
+
+
+class HttpsTest(RemoteCase):
+    """Servers of one's own, whose certificates only this daemon knows."""
+    remote = {'inputs': 'on', 'private_addresses': 'on'}
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix='vrtd-certificates-')
+        cls.addClassCleanup(folder.cleanup)
+        certificates = [make_certificate(folder.name, 'right'),
+                        make_certificate(folder.name, 'misplaced', '127.0.0.2'),
+                        make_certificate(folder.name, 'strange')]
+        known = os.path.join(folder.name, 'known.pem')
+        with open(known, 'w', encoding='ascii') as to:
+            for path in certificates[:2]:
+                with open(path, encoding='ascii') as f:
+                    to.write(f.read())
+        cls.remote = {**cls.remote, 'ca_file': known}
+        super().setUpClass()
+        cls.right, cls.misplaced, cls.strange = (Server(certificate=c) for c in certificates)
+        for server in (cls.right, cls.misplaced, cls.strange):
+            cls.addClassCleanup(server.stop)
+            server.files = {'/clip.mp4': cls.clip}
+
+    def test_trusted(self):
+        job = self.submit(self.right.url('/clip.mp4'), 'trusted.mp4')
+        job = self.wait_for(job['id'], 'done', 'failed')
+        self.assertEqual(job['state'], 'done', job['error'])
+        self.assertEqual(job['frames_done'], 6)
+
+    def test_not_trusted(self):
+        for server, name in ((self.misplaced, 'misplaced'), (self.strange, 'strange')):
+            with self.subTest(name):
+                job = self.submit(server.url('/clip.mp4'), f'{name}.mp4')
+                job = self.wait_for(job['id'], 'done', 'failed')
+                self.assertEqual((job['state'], job['error']['id']), ('failed', 'remote.failed'))
+                self.assertIn("its certificate isn't trusted", job['error']['message'])
+                self.assertIn('ca_file', job['error']['message'])
+                self.assertEqual(server.requests, [])
+
+    def test_does_not_fall_back_to_http(self):
+        self.right.behaviour['/away.mp4'] = \
+            lambda request: request.redirect(self.server.url('/clip.mp4'))
+        job = self.submit(self.right.url('/away.mp4'), 'away.mp4')
+        job = self.wait_for(job['id'], 'done', 'failed')
+        self.assertEqual((job['state'], job['error']['id']), ('failed', 'remote.url'))
         self.assertEqual(self.server.requests, [])
 
 

@@ -155,7 +155,9 @@ class Server(unittest.TestCase):
                               (f'webhooks = on\nwebhook_secret_file = {self.path("secret")}',
                                'everybody may read'),
                               (f'catalogue = {self.path("none.json")}', 'none.json'),
-                              ('proxy = proxy.example.org', 'expected an address')):
+                              ('proxy = proxy.example.org', 'expected an address'),
+                              (f'ca_file = {self.path("none.pem")}', 'none.pem'),
+                              (f'ca_file = {self.path("secret")}', 'no certificate')):
             with self.subTest(options=options):
                 self.configure(f'[remote]\n{options}\n')
                 done = self.check_config()

@@ -6,7 +6,10 @@ that is given the request and answers it itself. What was asked for is kept in `
 """
 import hashlib
 import http.server
+import os
 import socket
+import ssl
+import subprocess
 import threading
 
 
@@ -83,8 +86,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, address='127.0.0.1'):
+    def __init__(self, address='127.0.0.1', certificate=None):
+        """With `certificate`, a file that holds its key as well, it speaks https."""
         super().__init__((address, 0), Handler)
+        self.scheme = 'https' if certificate else 'http'
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            # Not in accept(): a client that turns away must not stop the server.
+            self.socket = context.wrap_socket(self.socket, server_side=True,
+                                              do_handshake_on_connect=False)
         self.files, self.behaviour, self.requests, self.posts = {}, {}, [], []
         self.thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
@@ -93,9 +104,21 @@ class Server(http.server.ThreadingHTTPServer):
         pass
 
     def url(self, path, host='127.0.0.1'):
-        return f'http://{host}:{self.server_address[1]}{path}'
+        return f'{self.scheme}://{host}:{self.server_address[1]}{path}'
 
     def stop(self):
         self.shutdown()
         self.server_close()
         self.thread.join()
+
+
+def make_certificate(folder, name, address='127.0.0.1'):
+    """A certificate of its own authority, for this address, in one file with its key."""
+    key, path = (os.path.join(folder, name + end) for end in ('.key', '.pem'))
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt',
+                    'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', f'/CN={name}',
+                    '-addext', f'subjectAltName=IP:{address}', '-keyout', key, '-out', path],
+                   check=True, stderr=subprocess.DEVNULL)
+    with open(key, encoding='ascii') as f, open(path, 'a', encoding='ascii') as certificate:
+        certificate.write(f.read())
+    return path
