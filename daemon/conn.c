@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/descriptors.h"
 
 #define VRT_LOG_TOPIC "conn"
 
@@ -188,6 +189,12 @@ static bool receive_request(struct vrt_conn *conn)
 
     if (n == -EAGAIN || n == -EINTR)
         return false;
+    if (n == -EMFILE) {
+        struct vrt_error error = { .id = NULL };
+        vrt_descriptors_refuse(&error);
+        vrt_conn_refuse(conn, &error);
+        return true;
+    }
     if (n == -E2BIG) {
         refuse_files(conn, "not all open files that came along could be taken: 4 at most");
         return true;

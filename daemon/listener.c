@@ -26,7 +26,7 @@
 #define USER_NS_PER_TURN (1000 * 1000)          /* of the loop's time; then the others': what
                                                    goes on for a submission takes many turns */
 #define RETRY_MS 200            /* when the process has no descriptor left for a connection */
-#define SAY_MS 10000            /* how often it is said that clients are turned away */
+#define SAY_MS 10000            /* how often it is said that clients wait, or are turned away */
 
 /* A connection as the listener knows it. */
 struct client {
@@ -46,7 +46,7 @@ struct vrt_listener {
     size_t n_clients;
     struct vrt_fair fair;       /* a turn is a millisecond of the loop's clock: it stands still
                                    within one */
-    uint64_t said_ms;           /* when it was last said that clients are turned away; 0: never */
+    uint64_t said_ms;           /* when that was last said; 0: never */
     void (*stopped)(void *ctx); /* not NULL: it is stopping */
     void *stopped_ctx;
 };
@@ -121,6 +121,17 @@ static bool on_charge(void *ctx, int64_t n_bytes)
     return true;
 }
 
+/* Whether it may be said now that clients wait or are turned away. */
+static bool may_say(struct vrt_listener *listener)
+{
+    uint64_t now_ms = uv_now(listener->params.loop);
+
+    if (listener->said_ms && now_ms - listener->said_ms < SAY_MS)
+        return false;
+    listener->said_ms = now_ms;
+    return true;
+}
+
 /* Tells a client that there is no room, as far as the socket takes it, and closes. */
 static void turn_away(struct vrt_listener *listener, int fd, uid_t uid, int outcome)
 {
@@ -129,13 +140,10 @@ static void turn_away(struct vrt_listener *listener, int fd, uid_t uid, int outc
     char answer[512];
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
 
-    uint64_t now_ms = uv_now(listener->params.loop);
-    if (!listener->said_ms || now_ms - listener->said_ms >= SAY_MS) {
-        listener->said_ms = now_ms;
+    if (may_say(listener))
         vrt_log_warning("connections of uid %d are turned away: %s", (int)uid,
                         outcome == VRT_QUOTA_E_USER ? "this user has too many" :
                         "there are too many");
-    }
     int n = snprintf(answer, sizeof(answer), "HTTP/1.1 503 Service Unavailable\r\n"
                      "Connection: close\r\nContent-Type: application/json\r\n"
                      "Content-Length: %zu\r\n\r\n%s", sizeof(body) - 1, body);
@@ -200,7 +208,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         int r = fd < 0 ? fd : admit(listener, fd);
         if (r < 0) {
             /* The connection stays in the kernel's queue: asking again at once would spin. */
-            vrt_log_warning("a client had to wait: %s", strerror(-r));
+            if (may_say(listener))
+                vrt_log_warning("clients have to wait: %s", strerror(-r));
             uv_poll_stop(&listener->poll);
             uv_timer_start(&listener->retry, on_retry, RETRY_MS, 0);
             return;

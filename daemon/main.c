@@ -26,7 +26,8 @@
 
 #define VRT_LOG_TOPIC "main"
 
-#define DESCRIPTORS_WANTED 65536    /* connections, and the files of jobs that wait */
+/* Three for each of the 100000 jobs that may wait at most, and connections. */
+#define DESCRIPTORS_WANTED 524288
 
 /* Everything that is settled before the loop runs. */
 struct start {

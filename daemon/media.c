@@ -20,6 +20,7 @@
 
 #include "api.h"
 #include "base/macro.h"
+#include "daemon/descriptors.h"
 #include "daemon/media-step.h"
 #include "daemon/rights.h"
 
@@ -64,6 +65,9 @@ static int refuse_system(const struct walk *walk, int r)
     case -EROFS:
         return refuse(walk, r, VRT_E(PATH_FORBIDDEN),
                       "vrtd itself may not: let its user, or hand over a descriptor");
+    case -EMFILE:
+    case -ENFILE:
+        return vrt_descriptors_refuse(walk->error);
     default:
         return refuse(walk, r, VRT_E(INTERNAL), strerror(-r));
     }

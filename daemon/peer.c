@@ -49,8 +49,10 @@ ssize_t vrt_peer_read(int fd, void *data, size_t size, struct vrt_peer_files *fi
         }
     }
     if (!fit || more.n > VRT_API_DESCRIPTORS_MAX - files->n) {
+        /* There was room to tell of more than came: the system had none to give. */
+        bool is_short = !fit && more.n < VRT_API_DESCRIPTORS_MAX;
         vrt_peer_files_done(&more);
-        return -E2BIG;
+        return is_short ? -EMFILE : -E2BIG;
     }
     for (int i = 0; i < more.n; i++)
         files->fds[files->n++] = more.fds[i];

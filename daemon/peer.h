@@ -35,8 +35,8 @@ ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message);
 /*
  * Reads up to `size` bytes, without waiting. Open files that come with them are appended to
  * `files`, which owns them.
- * Return: how many bytes, 0 at the end of the stream; -E2BIG if there were too many files (those
- * of this read are closed); -errno, -EAGAIN among them.
+ * Return: how many bytes, 0 at the end of the stream; -E2BIG if there were too many files, -EMFILE
+ * if the process may not open as many (those of this read are closed); -errno, -EAGAIN among them.
  */
 ssize_t vrt_peer_read(int fd, void *data, size_t size, struct vrt_peer_files *files);
 

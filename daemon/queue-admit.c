@@ -25,6 +25,7 @@
 #include "base/thread.h"
 #include "daemon/access.h"
 #include "daemon/accounts.h"
+#include "daemon/descriptors.h"
 #include "daemon/job-report.h"
 #include "daemon/models.h"
 #include "daemon/peer.h"
@@ -89,7 +90,9 @@ static void refuse_listed(struct vrt_queue_admission *admission, const struct vr
 
     job->admission = NULL;
     vrt_queue_free_pipeline(job);
-    if (!admission->is_stopping)
+    if (vrt_descriptors_are_out(&last) && !admission->is_unwanted)
+        vrt_queue_wait_for_descriptors(queue, job, &last);
+    else if (!admission->is_stopping)
         vrt_queue_end_job(queue, job, is_cancelled ? VRT_JOB_CANCEL : VRT_JOB_FAIL,
                           is_cancelled ? NULL : &last);
     admission_free(admission);
@@ -210,8 +213,12 @@ static void look(uv_work_t *work)
 {
     struct vrt_queue_admission *admission = work->data;
 
-    (void)!vrt_queue_look(admission->queue, admission->job, &admission->request,
-                          &admission->network, &admission->error);
+    int r = vrt_queue_look(admission->queue, admission->job, &admission->request,
+                           &admission->network, &admission->error);
+    /* Those of a job that is listed already are its own. */
+    if (r == 0 && admission->admitted)
+        r = vrt_descriptors_check(admission->job->fds, VRT_JOB_FILE_COUNT, &admission->error);
+    (void)r;
 }
 
 /* The pipeline of a job whose files and model were looked at. Return: 0, -errno. */

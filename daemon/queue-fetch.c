@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/descriptors.h"
 #include "daemon/fetch.h"
 #include "daemon/queue-impl.h"
 #include "daemon/remote.h"
@@ -129,6 +130,8 @@ static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
             take_input(queue, job);
         else if (vrt_queue_is_about_room(&failure))
             vrt_queue_wait_for_room(queue, job, &failure);
+        else if (vrt_descriptors_are_out(&failure))
+            vrt_queue_wait_for_descriptors(queue, job, &failure);
         else
             vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &failure);
     }
@@ -144,6 +147,7 @@ static int begin(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error 
 
     if (job->fds[VRT_JOB_INPUT] < 0)
         job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
+    job->info.has_error = false;
     if (job->fds[VRT_JOB_INPUT] >= 0)
         return 1;
     int r = vrt_job_record_request(job, &request, error);
@@ -220,13 +224,15 @@ void vrt_queue_fetch_jobs(struct vrt_queue *queue)
     if (queue->is_fetching || queue->stopping || !queue->is_loaded)
         return;
     queue->is_fetching = true;
-    while ((job = next_job(queue))) {
+    while (!queue->is_short && (job = next_job(queue))) {
         struct vrt_error error = { .id = NULL };
         int r = begin(queue, job, &error);
         if (r > 0)
             take_input(queue, job);
         else if (r < 0 && vrt_queue_is_about_room(&error))
             vrt_queue_wait_for_room(queue, job, &error);
+        else if (r < 0 && vrt_descriptors_are_out(&error))
+            vrt_queue_wait_for_descriptors(queue, job, &error);
         else if (r < 0)
             vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &error);
     }

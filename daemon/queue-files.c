@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/descriptors.h"
 #include "daemon/job-report.h"
 #include "daemon/keep.h"
 #include "daemon/media.h"
@@ -59,7 +60,7 @@ static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *fi
 int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
                          struct vrt_peer_files *files, struct vrt_error *error)
 {
-    int r = 0;
+    int r = vrt_descriptors_check(files->fds, files->n, error);
 
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
         r = take_file(files, refs[i], file_fields[i], &job->fds[i], error);

@@ -40,6 +40,7 @@ struct vrt_queue {
     int n_runs;                             /* struct vrt_queue_run that there are */
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
+    bool is_short;                          /* of descriptors: until `house`, none starts */
     bool stopping;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -181,7 +182,7 @@ bool vrt_queue_may_spool(const struct vrt_job *job, int64_t bytes);
 bool vrt_queue_save_rest(struct vrt_queue *queue);
 
 /* Takes the descriptors that a request names, by enum vrt_job_file, out of `files` into the job.
- * Return: 0; -EBADF with `error`. */
+ * Return: 0; -EBADF, -EMFILE with `error`. */
 int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
                          struct vrt_peer_files *files, struct vrt_error *error);
 
@@ -242,6 +243,11 @@ bool vrt_queue_is_about_room(const struct vrt_error *error);
 /* The job waits until there is more room than now. */
 void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
                              const struct vrt_error *error);
+
+/* The job waits, and all others that would start, until files were closed, or for a while. It is
+ * queued again, unless it is paused or fetches its input. */
+void vrt_queue_wait_for_descriptors(struct vrt_queue *queue, struct vrt_job *job,
+                                    const struct vrt_error *error);
 
 /* Runs. */
 

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/descriptors.h"
 #include "daemon/job-report.h"
 #include "daemon/keep.h"
 #include "daemon/models.h"
@@ -56,6 +57,20 @@ void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
     job->filled_ns = vrt_clock_now_ns();
     job->n_barren = 0;
     vrt_log_warning("job %" PRId64 " waits for room: %s", job->info.id, error->message);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
+    vrt_queue_look_soon(queue);
+}
+
+void vrt_queue_wait_for_descriptors(struct vrt_queue *queue, struct vrt_job *job,
+                                    const struct vrt_error *error)
+{
+    if (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING)
+        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
+    vrt_job_report_error(job, error);
+    job->n_barren = 0;
+    queue->is_short = true;
+    vrt_log_warning("job %" PRId64 " waits for descriptors: %s", job->info.id, error->message);
     vrt_queue_tell(queue, job);
     vrt_queue_save(queue, job, NULL);
     vrt_queue_look_soon(queue);
@@ -164,6 +179,8 @@ static void conclude(struct vrt_queue *queue, struct vrt_job *job, const struct 
         vrt_queue_wait_for_room(queue, job, error);
     else if (is_put_back(run, error))
         put_back(queue, job);
+    else if (vrt_descriptors_are_out(error))
+        vrt_queue_wait_for_descriptors(queue, job, error);
     else if (is_too_large(job, run, error))
         begin_smaller(job, error);
     else if (has_other_file(job, error))
@@ -396,6 +413,7 @@ void vrt_queue_run_start(struct vrt_job *job)
     queue->n_runs++;
     job->n_barren++;
     job->info.n_starts++;
+    job->info.has_error = false;
     if (!job->info.started_at)
         job->info.started_at = vrt_clock_wall_ns();
     bool goes_on = job->n_segments > 0 && !job->work->wants_smaller;

@@ -190,7 +190,7 @@ static bool may_start(struct vrt_queue *queue)
     int n = vrt_jobs_n_running(&queue->jobs), max = queue->params.max_running;
     struct vrt_job *lowest;
 
-    if (queue->stopping || !queue->is_loaded || priority < VRT_API_PRIORITY_MIN)
+    if (queue->stopping || !queue->is_loaded || queue->is_short || priority < VRT_API_PRIORITY_MIN)
         return false;
     if (n < max)
         return true;
@@ -308,9 +308,10 @@ void vrt_queue_on_house(uv_timer_t *timer)
     vrt_queue_sweep_failed(queue);
     is_urgent = try_full(queue);
     is_urgent |= vrt_queue_save_rest(queue);
-    vrt_queue_start_jobs(queue);
     if (!queue->stopping)
         uv_timer_start(timer, vrt_queue_on_house, is_urgent ? HOUSE_SOON_MS : HOUSE_LATE_MS, 0);
+    queue->is_short = false;
+    vrt_queue_start_jobs(queue);
 }
 
 int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_queue,

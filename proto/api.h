@@ -119,6 +119,7 @@ enum vrt_api_route_id {
     X(DEVICE_MEMORY,        "device.memory",        503, "no device has enough memory")         \
     X(DEVICE_FAILED,        "device.failed",        500, "every device failed on this work")    \
     X(OUT_OF_MEMORY,        "out_of_memory",        503, "the host's memory is full")           \
+    X(OUT_OF_DESCRIPTORS,   "out_of_descriptors",   503, "vrtd has as many files open as it may") \
     X(SHUTTING_DOWN,        "shutting_down",        503, "the daemon is about to stop")         \
     X(INTERNAL,             "internal",             500, "a failure of the system underneath")
 

@@ -19,6 +19,17 @@
 
 #define VRT_LOG_TOPIC "outlet"
 
+/* vrt_outlet_open(), where *r is 0. That the system has no descriptor to give says nothing about
+ * the file: it becomes *r. Return: a descriptor, or -1. */
+static int open_old(const struct vrt_outlet *outlet, int64_t i, const char *suffix, int *r)
+{
+    int fd = *r ? -1 : vrt_outlet_open(outlet, i, suffix, O_RDONLY);
+
+    if (fd == -EMFILE || fd == -ENFILE)
+        *r = fd;
+    return VRT_MAX(fd, -1);
+}
+
 static bool has_size(int fd, int64_t size_bytes)
 {
     struct stat st;
@@ -27,10 +38,10 @@ static bool has_size(int fd, int64_t size_bytes)
 }
 
 /* Whether segment `i` is on the disk as its record says. */
-static bool is_good(const struct vrt_outlet *outlet, int64_t i)
+static bool is_good(const struct vrt_outlet *outlet, int64_t i, int *r)
 {
     const struct vrt_segment_record *record = &outlet->params.segments[i];
-    VRT_CLEANUP(vrt_closep) int fd = vrt_outlet_open(outlet, i, "seg", O_RDONLY);
+    VRT_CLEANUP(vrt_closep) int fd = open_old(outlet, i, "seg", r);
     struct vrt_error why = { .id = NULL };
     int64_t n_frames;
 
@@ -40,7 +51,7 @@ static bool is_good(const struct vrt_outlet *outlet, int64_t i)
 }
 
 /* Fills the blender with what the last of the first n segments left. Return: whether it could. */
-static bool load_tail(struct vrt_outlet *outlet, int64_t n)
+static bool load_tail(struct vrt_outlet *outlet, int64_t n, int *ret_r)
 {
     const struct vrt_segment_record *record = &outlet->params.segments[n - 1];
     const struct vrt_frame_format *format = &outlet->params.encoder->format;
@@ -51,7 +62,7 @@ static bool load_tail(struct vrt_outlet *outlet, int64_t n)
 
     if (!record->tail_bytes)
         return true;
-    fd = vrt_outlet_open(outlet, n - 1, "tail", O_RDONLY);
+    fd = open_old(outlet, n - 1, "tail", ret_r);
     if (fd < 0 || !has_size(fd, record->tail_bytes))
         return false;
     r = vrt_tail_read(fd, format->width, format->height, &tail, &why);
@@ -70,24 +81,25 @@ static bool load_tail(struct vrt_outlet *outlet, int64_t n)
 }
 
 /* Whether the encoder still writes what goes with segment `i`: it may be another version. */
-static bool encoder_fits(const struct vrt_outlet *outlet, int64_t i)
+static bool encoder_fits(const struct vrt_outlet *outlet, int64_t i, int *r)
 {
-    VRT_CLEANUP(vrt_closep) int fd = vrt_outlet_open(outlet, i, "seg", O_RDONLY);
+    VRT_CLEANUP(vrt_closep) int fd = open_old(outlet, i, "seg", r);
     struct vrt_error why = { .id = NULL };
 
     return fd >= 0 && vrt_encoder_check_segment(outlet->params.encoder, fd, &why) == 0;
 }
 
-/* How many of the segments can be gone on from; the blender is as it was after them. */
-static int64_t count_good(struct vrt_outlet *outlet)
+/* How many of the segments can be gone on from; the blender is as it was after them. Where *r
+ * becomes -errno nobody knows. */
+static int64_t count_good(struct vrt_outlet *outlet, int *r)
 {
     int64_t n = 0;
 
-    while (n < (int64_t)outlet->params.n_segments && is_good(outlet, n))
+    while (n < (int64_t)outlet->params.n_segments && is_good(outlet, n, r))
         n++;
-    if (n > 0 && !encoder_fits(outlet, n - 1))
+    if (n > 0 && !encoder_fits(outlet, n - 1, r))
         return 0;
-    while (n > 0 && !load_tail(outlet, n))
+    while (n > 0 && !load_tail(outlet, n, r))
         n--;
     return n;
 }
@@ -95,8 +107,11 @@ static int64_t count_good(struct vrt_outlet *outlet)
 int vrt_outlet_resume(struct vrt_outlet *outlet, struct vrt_outlet_task *task)
 {
     const struct vrt_segment_record *segments = outlet->params.segments;
-    int64_t n = count_good(outlet);
+    int r = 0;
+    int64_t n = count_good(outlet, &r);
 
+    if (r)
+        return vrt_refuse_errno(&task->error, vrt_raise(r), "the job's working files");
     if (n < (int64_t)outlet->params.n_segments)
         vrt_log_warning("job %s: of %zu segments only the first %" PRId64 " are good: the others "
                         "are made again", outlet->params.job_id, outlet->params.n_segments, n);

@@ -43,6 +43,9 @@ int vrt_refuse_errno(struct vrt_error *error, int r, const char *what)
 {
     const char *id = r == -ENOMEM ? "out_of_memory" : "internal";
 
+    if (r == -EMFILE || r == -ENFILE)
+        return vrt_refuse(error, r, "out_of_descriptors", "%s: as many files are open as may be: "
+                          "try again when some jobs are done, or raise LimitNOFILE", what);
     return vrt_refuse(error, r, id, "%s: %s", what, strerror(-r));
 }
 

@@ -54,6 +54,8 @@ static int open_segment(const struct vrt_joiner_segments *segments, int i, int *
 {
     VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, i);
 
+    if (fd == -EMFILE || fd == -ENFILE)
+        return vrt_refuse_errno(error, vrt_raise(fd), "the output");
     if (fd < 0)
         return vrt_refuse(error, vrt_raise(fd), "segment.damaged",
                           "segment %d of the restored video cannot be opened: %s; retry the job",
