@@ -79,7 +79,9 @@ static int ask(struct vrt_cli *cli, const struct vrt_request *request,
 
 static int pause_one(struct vrt_cli *cli, long long id)
 {
-    const struct outcome outcome = { id, VRT_JOB_PAUSED, "is paused", "is being paused" };
+    const struct outcome outcome = {
+        id, VRT_JOB_PAUSED, vrt_job_state_phrases[VRT_JOB_PAUSED], "is being paused",
+    };
     char path[64];
 
     snprintf(path, sizeof(path), "/v1/jobs/%lld/pause", id);
@@ -88,8 +90,9 @@ static int pause_one(struct vrt_cli *cli, long long id)
 
 static int cancel_one(struct vrt_cli *cli, long long id)
 {
-    const struct outcome outcome = { id, VRT_JOB_CANCELLED, "was cancelled",
-                                     "is being cancelled" };
+    const struct outcome outcome = {
+        id, VRT_JOB_CANCELLED, vrt_job_state_phrases[VRT_JOB_CANCELLED], "is being cancelled",
+    };
     char path[64];
 
     snprintf(path, sizeof(path), "/v1/jobs/%lld", id);

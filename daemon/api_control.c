@@ -56,8 +56,8 @@ void vrt_api_job_cancel(const struct vrt_call *call)
         return;
     int r = vrt_queue_cancel(call->api->queue, job);
     if (r == -EALREADY)
-        vrt_refuse(&error, r, VRT_E(JOB_STATE), "job %" PRId64 " is %s already", job->info.id,
-                   vrt_job_state_names[job->info.state]);
+        vrt_refuse(&error, r, VRT_E(JOB_STATE), "job %" PRId64 " %s already", job->info.id,
+                   vrt_job_state_phrases[job->info.state]);
     reply(call, job, r, "cancelled", &error);
 }
 

@@ -64,8 +64,8 @@ static void end_admission(struct vrt_queue_admission *admission, const struct vr
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
         vrt_job_free(job);
     } else {
-        vrt_log_info("job %" PRId64 " of uid %d is %s: %s", job->info.id, (int)job->uid,
-                     vrt_job_state_names[job->info.state],
+        vrt_log_info("job %" PRId64 " of uid %d %s: %s", job->info.id, (int)job->uid,
+                     vrt_job_state_phrases[job->info.state],
                      vrt_printable(job->info.input_name, shown, sizeof(shown)));
         vrt_queue_keep_files(job);
         vrt_queue_tell(queue, job);

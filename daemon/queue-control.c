@@ -22,8 +22,8 @@
 
 static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_error *error)
 {
-    return vrt_refuse(error, -EINVAL, VRT_E(JOB_STATE), "job %" PRId64 " is %s%s", job->info.id,
-                      vrt_job_state_names[job->info.state], cure);
+    return vrt_refuse(error, -EINVAL, VRT_E(JOB_STATE), "job %" PRId64 " %s%s", job->info.id,
+                      vrt_job_state_phrases[job->info.state], cure);
 }
 
 int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)

@@ -112,7 +112,7 @@ void vrt_queue_end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_jo
 {
     vrt_assert(vrt_jobs_move(&queue->jobs, job, event));
     vrt_job_report_end(job, error);
-    vrt_log_info("job %" PRId64 " is %s%s%s", job->info.id, vrt_job_state_names[job->info.state],
+    vrt_log_info("job %" PRId64 " %s%s%s", job->info.id, vrt_job_state_phrases[job->info.state],
                  error ? ": " : "", error ? error->message : "");
     vrt_queue_fetch_end(job);
     vrt_queue_close_files(job);

@@ -33,6 +33,20 @@ const char *const vrt_job_state_names[] = {
     [VRT_JOB_STATE_COUNT] = NULL,
 };
 
+const char *const vrt_job_state_phrases[] = {
+    [VRT_JOB_QUEUED] = "is queued",
+    [VRT_JOB_FETCHING] = "is fetching its input",
+    [VRT_JOB_RUNNING] = "is running",
+    [VRT_JOB_FINISHING] = "is finishing",
+    [VRT_JOB_PAUSED] = "is paused",
+    [VRT_JOB_NEEDS_INPUT] = "needs its files",
+    [VRT_JOB_DISK_FULL] = "waits for room on a disk",
+    [VRT_JOB_DONE] = "is done",
+    [VRT_JOB_FAILED] = "has failed",
+    [VRT_JOB_CANCELLED] = "was cancelled",
+    [VRT_JOB_STATE_COUNT] = NULL,
+};
+
 const char *const vrt_job_precision_names[] = {
     [VRT_JOB_PRECISION_AUTO] = "auto",
     [VRT_JOB_PRECISION_F32] = "f32",

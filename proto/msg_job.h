@@ -178,6 +178,7 @@ struct vrt_job_info {
 
 /* Each ended by NULL, by the enums above. */
 extern const char *const vrt_job_state_names[];
+extern const char *const vrt_job_state_phrases[];       /* "was cancelled", behind "job 7" */
 extern const char *const vrt_job_precision_names[];
 extern const char *const vrt_job_tiling_names[];
 extern const char *const vrt_job_codec_names[];

@@ -124,7 +124,7 @@ class Control(unittest.TestCase):
         self.wait_for(job, lambda j: j['state'] == 'cancelled')
         self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
         done = self.vrtctl('pause', job, status=1)
-        self.assertIn(f'job {job} is cancelled', done.stderr)
+        self.assertIn(f'job {job} was cancelled', done.stderr)
 
     def test_priority(self):
         """The one that is made more important goes first."""

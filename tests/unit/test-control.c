@@ -68,7 +68,8 @@ static void test_pause(void)
     static const struct step after[] = {
         { "POST /v1/jobs/2/pause", "", 0, 409, "\"id\":\"job.state\"" },
         { "POST /v1/jobs/2/resume", "", 0, 409, "to do it once more, retry it" },
-        { "PATCH /v1/jobs/2", "{\"priority\":7}", 0, 409, "job 2 is cancelled" },
+        { "PATCH /v1/jobs/2", "{\"priority\":7}", 0, 409, "job 2 was cancelled" },
+        { "DELETE /v1/jobs/2", "", 0, 409, "job 2 was cancelled already" },
         { "POST /v1/jobs/3/pause", "", 0, 404, "job.not_found" },
         { "POST /v1/jobs/3/resume", "", 0, 404, "job.not_found" },
         { "POST /v1/jobs/3/retry", "", 0, 404, "job.not_found" },

@@ -38,6 +38,8 @@ static void test_table(void)
         for (int event = 0; event < VRT_JOB_EVENT_COUNT; event++)
             expect_int(vrt_job_state_after(rows[i].state, event),
                        vrt_name_find(vrt_job_state_names, rows[i].after[event]));
+    for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
+        expect_true(vrt_job_state_names[state] && vrt_job_state_phrases[state]);
 }
 
 static struct vrt_job *add(struct vrt_jobs *jobs, int64_t id, int64_t priority)
