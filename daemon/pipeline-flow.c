@@ -378,6 +378,7 @@ void vrt_pipeline_flow(struct vrt_pipeline *pipeline)
         vrt_pipeline_check_devices(pipeline);
     if (pipeline->is_closing)
         return;
+    vrt_pipeline_note_idle(pipeline);
     vrt_pipeline_describe(pipeline);
     if (pipeline->n_ready > 0 || pipeline->job.is_held_up)
         vrt_pool_wake(pipeline->pool);

@@ -50,7 +50,7 @@ struct vrt_part {
 };
 
 struct vrt_sample {
-    int64_t at_ns, frames;
+    int64_t ran_ns, frames;             /* how long it had run then */
 };
 
 struct vrt_pipeline {
@@ -124,6 +124,8 @@ struct vrt_pipeline {
     uint64_t devices;                   /* that still take part */
     struct vrt_part parts[VRT_DEVICES_MAX];
     int64_t started_ns, ended_ns;
+    int64_t idle_ns;                    /* of the time since: it was held, and nothing was out */
+    int64_t idle_since_ns;              /* likewise, and still is; 0: it isn't */
     int64_t no_device_ns;               /* since when there is none; 0: there is */
     int64_t decode_ns, encode_ns;       /* busy */
     int64_t frames_decoded, frames_done, frames_concealed;
@@ -200,6 +202,9 @@ bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any);
 
 /* What computes in this type. */
 enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype);
+
+/* Notes whether it is held with nothing under way, which is no time of the job's. */
+void vrt_pipeline_note_idle(struct vrt_pipeline *pipeline);
 
 /* Notes that `n` more frames are encoded. */
 void vrt_pipeline_note_frames(struct vrt_pipeline *pipeline, int n);

@@ -17,22 +17,45 @@
 /* Before so many frames nobody can say how fast it goes. */
 #define RATE_FRAMES_MIN 2
 
+void vrt_pipeline_note_idle(struct vrt_pipeline *pipeline)
+{
+    bool is_idle = pipeline->is_held && !pipeline->n_running && !pipeline->n_encoding &&
+                   !pipeline->n_decoding;
+    int64_t now_ns = vrt_clock_now_ns();
+
+    if (is_idle && !pipeline->idle_since_ns) {
+        pipeline->idle_since_ns = now_ns;
+    } else if (!is_idle && pipeline->idle_since_ns) {
+        pipeline->idle_ns += now_ns - pipeline->idle_since_ns;
+        pipeline->idle_since_ns = 0;
+    }
+}
+
+/* How long the job itself took, until now or its end. */
+static int64_t ran_ns(const struct vrt_pipeline *pipeline)
+{
+    int64_t now_ns = pipeline->ended_ns ? pipeline->ended_ns : vrt_clock_now_ns();
+
+    if (!pipeline->started_ns)
+        return 0;
+    if (pipeline->idle_since_ns)
+        now_ns = pipeline->idle_since_ns;
+    return now_ns - pipeline->started_ns - pipeline->idle_ns;
+}
+
 void vrt_pipeline_note_frames(struct vrt_pipeline *pipeline, int n)
 {
     pipeline->frames_done += n;
     pipeline->samples[pipeline->n_samples++ % VRT_PIPELINE_SAMPLES] = (struct vrt_sample){
-        .at_ns = vrt_clock_now_ns(),
+        .ran_ns = ran_ns(pipeline),
         .frames = pipeline->frames_done,
     };
 }
 
 /* Frames per second over the window, or since the start; -1: too early to tell. */
-static double rate(const struct vrt_pipeline *pipeline, int64_t now_ns)
+static double rate(const struct vrt_pipeline *pipeline, int64_t until_ns)
 {
-    const struct vrt_sample start = {
-        .at_ns = pipeline->started_ns,
-        .frames = pipeline->frames_resumed,
-    };
+    const struct vrt_sample start = { .ran_ns = 0, .frames = pipeline->frames_resumed };
     struct vrt_sample from = start;
     size_t n = VRT_MIN(pipeline->n_samples, VRT_PIPELINE_SAMPLES);
     int64_t frames_min = VRT_MAX(RATE_FRAMES_MIN,
@@ -43,17 +66,17 @@ static double rate(const struct vrt_pipeline *pipeline, int64_t now_ns)
         const struct vrt_sample *sample =
             &pipeline->samples[(pipeline->n_samples - age) % VRT_PIPELINE_SAMPLES];
         bool is_oldest_kept = age == n && pipeline->n_samples > VRT_PIPELINE_SAMPLES;
-        bool is_old = now_ns - sample->at_ns > RATE_WINDOW_NS &&
+        bool is_old = until_ns - sample->ran_ns > RATE_WINDOW_NS &&
                       pipeline->frames_done - sample->frames >= frames_min;
         if (is_oldest_kept || is_old)
             from = *sample;
     }
     if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->phase == VRT_PIPELINE_FINISHING)
         from = start;
-    if (pipeline->frames_done - from.frames < RATE_FRAMES_MIN || now_ns <= from.at_ns)
+    if (pipeline->frames_done - from.frames < RATE_FRAMES_MIN || until_ns <= from.ran_ns)
         return -1;
     return (double)(pipeline->frames_done - from.frames) * VRT_NS_PER_S /
-           (double)(now_ns - from.at_ns);
+           (double)(until_ns - from.ran_ns);
 }
 
 /* The share of the time in which each stage worked. The devices' stages: on average of those that
@@ -126,8 +149,7 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
 void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
                            struct vrt_pipeline_snapshot *ret_snapshot)
 {
-    int64_t now_ns = pipeline->ended_ns ? pipeline->ended_ns : vrt_clock_now_ns();
-    int64_t elapsed_ns = pipeline->started_ns ? now_ns - pipeline->started_ns : 0;
+    int64_t elapsed_ns = ran_ns(pipeline);
     struct vrt_pipeline_snapshot *to = ret_snapshot;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
@@ -137,7 +159,7 @@ void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
         .frames_done = pipeline->frames_done,
         .n_segments_done = pipeline->n_segments_done,
         .frames_concealed = pipeline->frames_concealed,
-        .fps = pipeline->started_ns ? rate(pipeline, now_ns) : -1,
+        .fps = pipeline->started_ns ? rate(pipeline, elapsed_ns) : -1,
         .eta_s = -1,
         .elapsed_s = (double)elapsed_ns / VRT_NS_PER_S,
         .n_warnings = pipeline->n_warnings,

@@ -150,7 +150,7 @@ struct vrt_job_info {
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as requested */
     int64_t priority;
     int64_t created_at, started_at, finished_at;    /* wall clock, ns */
-    double elapsed_s;                       /* since started_at, until finished_at */
+    double elapsed_s;                       /* that it ran; pauses don't count */
     int64_t fetched_bytes, fetch_bytes;     /* of an input that is fetched: so far, of how many */
     int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
     int64_t segments_done;                  /* of the result: what survives anything */

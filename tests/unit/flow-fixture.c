@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "test.h"
@@ -194,6 +195,24 @@ static void on_stopped(void *ctx)
 
     flow->stopped = true;
     flow->pool = vrt_pool_free(flow->pool);
+}
+
+void flow_run_for(struct flow *flow, int ms)
+{
+    for (int64_t end_ns = vrt_clock_now_ns() + ms * VRT_NS_PER_MS; vrt_clock_now_ns() < end_ns;)
+        uv_run(&flow->loop, UV_RUN_ONCE);
+}
+
+void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
+                          struct vrt_pipeline_snapshot *ret_idle)
+{
+    struct vrt_pipeline_snapshot before;
+
+    do {
+        vrt_pipeline_snapshot(job->pipeline, &before);
+        flow_run_for(flow, 10);
+        vrt_pipeline_snapshot(job->pipeline, ret_idle);
+    } while (ret_idle->elapsed_s > before.elapsed_s);
 }
 
 void flow_done(struct flow *flow)

@@ -59,5 +59,13 @@ void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_pa
 /* Runs the loop until every job is done. */
 void flow_run(struct flow *flow);
 
+/* Runs the loop for so long. */
+void flow_run_for(struct flow *flow, int ms);
+
+/* Runs the loop until the job, which is held, is told of as it was a while ago: nothing of it is
+ * under way any more. */
+void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
+                          struct vrt_pipeline_snapshot *ret_idle);
+
 /* Stops the pool, closes the loop, and checks that nothing is left. */
 void flow_done(struct flow *flow);

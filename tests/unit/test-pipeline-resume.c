@@ -457,12 +457,6 @@ static void test_others(void)
     expect_str(job.error.message, "");
 }
 
-static void run_for(struct flow *flow, int ms)
-{
-    for (int64_t end_ns = vrt_clock_now_ns() + ms * VRT_NS_PER_MS; vrt_clock_now_ns() < end_ns;)
-        uv_run(&flow->loop, UV_RUN_ONCE);
-}
-
 /* Whether any device has a shard of the job, or memory for it. */
 static bool is_on_a_device(const struct flow *flow, const struct flow_job *job)
 {
@@ -496,25 +490,32 @@ static void test_hold(void)
     run_whole(&trial, &whole, wanted, sizeof(wanted));
     flow_init(&flow, fixture_path(""), pool);
     struct vrt_pipeline_params params = params_for(&trial);
+    int64_t began_ns = vrt_clock_now_ns();
     flow_submit(&flow, &job, params, fixture_path(trial.output));
     close(params.input_fd);
     while (job.n_segments < 2)
         uv_run(&flow.loop, UV_RUN_ONCE);
     /* What devices have they finish; a machine that is busy takes its time. */
-    while (is_on_a_device(&flow, &job))
-        uv_run(&flow.loop, UV_RUN_ONCE);
-    run_for(&flow, 100);
-    vrt_pipeline_snapshot(job.pipeline, &before);
+    flow_wait_until_idle(&flow, &job, &before);
     expect_int(before.phase, VRT_PIPELINE_RUNNING);
-    run_for(&flow, 100);
+    int64_t idle_ns = -vrt_clock_now_ns();
+    flow_run_for(&flow, 200);
     vrt_pipeline_snapshot(job.pipeline, &now);
     expect_int(shards_in(&now), shards_in(&before));
     /* No more can live between decoder and encoder than 16. */
     expect_true(shards_in(&now) < 30);
     expect_true(!is_on_a_device(&flow, &job));
+    /* The pause is no time of the job's: not while it is held, and not afterwards. */
+    expect_true(before.fps > 0 && before.eta_s > 0);
+    expect_near(now.elapsed_s, before.elapsed_s, 0);
+    expect_near(now.fps, before.fps, 0);
+    expect_near(now.eta_s, before.eta_s, 0);
+    idle_ns += vrt_clock_now_ns();
     job.hold_at = 0;
     vrt_pipeline_hold(job.pipeline, false);
     flow_run(&flow);
+    expect_true(job.last.elapsed_s <= (double)(vrt_clock_now_ns() - began_ns - idle_ns) / 1e9);
+    expect_near(job.last.fps, (double)job.last.frames_done / job.last.elapsed_s, 1e-6);
     flow_done(&flow);
     expect_str(job.error.message, "");
     sum(&trial, found, sizeof(found));
