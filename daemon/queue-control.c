@@ -37,6 +37,9 @@ int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_err
     /* One that is only beginning holds nothing yet: it begins anew. */
     if (!vrt_queue_run_hold(job, true))
         vrt_queue_run_end(job, VRT_RUN_STOP, NULL);
+    /* Whatever the daemon dies of meanwhile, it wasn't this one. */
+    if (job->run)
+        job->n_barren = 0;
     vrt_queue_fetch_end(job);
     vrt_queue_tell(queue, job);
     vrt_queue_save(queue, job, NULL);

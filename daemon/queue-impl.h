@@ -12,6 +12,7 @@
  *     queue-fetch.c       jobs whose input is fetched from elsewhere
  *     queue-notice.c      who wants to be told of a job's end
  *     queue-store.c       what outlives the daemon, and what a start finds
+ *     queue-trial.c       which job it was that took the daemon with it
  *     queue.c             which job is started, the timers, the end
  */
 
@@ -41,6 +42,7 @@ struct vrt_queue {
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
     bool is_short;                          /* of descriptors: until `house`, none starts */
+    bool has_suspects;                      /* or had when it was last looked, see queue-trial.c */
     bool stopping;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -88,6 +90,7 @@ struct vrt_queue_run {
     enum vrt_run_wish wish;
     bool is_held;                           /* its pipeline was told to hold */
     bool again;                             /* once it has ended, begin anew */
+    int64_t began_ns;
     struct vrt_error failure;               /* with a message: why it was stopped */
     uv_work_t work;
     /* by the work's thread, then the loop's */
@@ -248,6 +251,15 @@ void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
  * queued again, unless it is paused or fetches its input. */
 void vrt_queue_wait_for_descriptors(struct vrt_queue *queue, struct vrt_job *job,
                                     const struct vrt_error *error);
+
+/* Suspects. */
+
+/* Whether others wait for a job that is tried alone. *ret_next is the one that is queued and may
+ * start now; NULL: none. */
+bool vrt_queue_is_trying(struct vrt_queue *queue, struct vrt_job **ret_next);
+
+/* Ends a trial that takes too long, so that the others go on. */
+void vrt_queue_limit_trial(struct vrt_queue *queue);
 
 /* Runs. */
 

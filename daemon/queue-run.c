@@ -411,14 +411,16 @@ void vrt_queue_run_start(struct vrt_job *job)
     run->work.data = run;
     job->run = run;
     queue->n_runs++;
+    run->began_ns = vrt_clock_now_ns();
     job->n_barren++;
     job->info.n_starts++;
     job->info.has_error = false;
     if (!job->info.started_at)
         job->info.started_at = vrt_clock_wall_ns();
     bool goes_on = job->n_segments > 0 && !job->work->wants_smaller;
-    vrt_log_info("job %" PRId64 " starts%s", job->info.id,
-                 goes_on ? ", behind what is stored of it" : "");
+    vrt_log_info("job %" PRId64 " starts%s%s", job->info.id,
+                 goes_on ? ", behind what is stored of it" : "",
+                 job->n_barren > 1 ? ", alone: vrtd died when it had begun before" : "");
     vrt_queue_save(queue, job, on_saved);
 }
 

@@ -160,6 +160,9 @@ static void on_segment_saved(void *ctx, int r)
         job->untold = true;
         if (vrt_queue_run_is_going(job))
             vrt_pipeline_committed(job->pipeline, saving->segment.number);
+        /* It is above suspicion now. */
+        if (saving->queue->has_suspects)
+            vrt_queue_start_jobs(saving->queue);
     } else if (r < 0) {
         vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
                    "what is done of the job can't be stored: %s: make room on the disk of the "
@@ -364,6 +367,7 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
         vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &crash_loop);
         return;
     }
+    queue->has_suspects |= job->n_barren > 0;
     vrt_queue_find_files(queue, job);
     /* That files are missing is found again by the next start: ten thousand jobs may wait. */
     if (was_running)

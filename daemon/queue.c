@@ -6,7 +6,7 @@
  *
  * max_running jobs run at a time. One of a higher priority than some of those is started beside
  * them, since it takes their devices anyway (sched.h); where that makes twice as many, one of the
- * lowest priority is put back first.
+ * lowest priority is put back first. What the daemon may have died of before runs alone.
  *
  * The queue's end is told by its last job, admission or write, whichever goes last: none of them is
  * ever taken from under the thread or the devices that still work for it.
@@ -162,6 +162,7 @@ static void on_progress(uv_timer_t *timer)
         if (job->untold)
             vrt_queue_tell(queue, job);
     }
+    vrt_queue_limit_trial(queue);
 }
 
 /* Jobs of this priority or a higher one that run; *ret_lowest is the one that should make room. */
@@ -190,7 +191,7 @@ static bool may_start(struct vrt_queue *queue)
     int n = vrt_jobs_n_running(&queue->jobs), max = queue->params.max_running;
     struct vrt_job *lowest;
 
-    if (queue->stopping || !queue->is_loaded || queue->is_short || priority < VRT_API_PRIORITY_MIN)
+    if (priority < VRT_API_PRIORITY_MIN)
         return false;
     if (n < max)
         return true;
@@ -203,13 +204,24 @@ static bool may_start(struct vrt_queue *queue)
     return false;
 }
 
+/* The job that starts now; NULL: none may. */
+static struct vrt_job *next_job(struct vrt_queue *queue)
+{
+    struct vrt_job *job;
+
+    if (queue->stopping || !queue->is_loaded || queue->is_short)
+        return NULL;
+    if (vrt_queue_is_trying(queue, &job))
+        return job;
+    return may_start(queue) ? vrt_jobs_next(&queue->jobs) : NULL;
+}
+
 /* The timer runs only while jobs do: a daemon without work shall not wake its machine. */
 void vrt_queue_start_jobs(struct vrt_queue *queue)
 {
     struct vrt_job *job;
 
-    while (may_start(queue)) {
-        job = vrt_jobs_next(&queue->jobs);
+    while ((job = next_job(queue))) {
         if (vrt_queue_lacks_input(job)) {
             vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_FETCH));
             vrt_queue_tell(queue, job);

@@ -301,6 +301,55 @@ class Lives(Crashes):
         self.assertEqual(digest(target), wanted)
         self.finish()
 
+    def crash_beside(self, culprit_first):
+        """A job that takes the daemon with it whenever it runs, beside one that doesn't and one
+        that is paused: only the first is given up."""
+        config = merged(CONFIG, {'jobs': {'segment_frames': FRAMES, 'max_running': 3}})
+        source, targets = self.source(), {}
+        wanted, _ = self.undisturbed(config, source, self.path('wanted.mp4'))
+        self.start(config)
+
+        def submit():
+            target = self.path(f't{len(targets)}.mp4')
+            job = self.submit(source, target)
+            targets[job] = target
+            return job
+
+        resting = submit()
+        self.until(resting, lambda j: j['state'] == 'running' and j['frames_done'] > 0)
+        self.vrtctl('pause', resting)
+        first, second = submit(), submit()
+        culprit, innocent = (first, second) if culprit_first else (second, first)
+        self.until(culprit, lambda j: j['state'] == 'running')
+        self.until(innocent, lambda j: j['state'] == 'running')
+        self.kill_after(0)
+        self.assertEqual(self.store.jobs, {resting: ('paused', 0), culprit: ('running', 1),
+                                           innocent: ('running', 1)})
+        for starts in range(2, 4):
+            self.start(config)
+            self.until(culprit, lambda j: j['state'] == 'running' and j['frames_done'] > 0)
+            # It is alone: the other one waits for its turn, or had it and made room.
+            self.assertEqual(self.show(innocent)['state'], 'queued')
+            self.kill_after(0)
+            self.assertEqual(self.store.jobs, {resting: ('paused', 0),
+                                               culprit: ('running', starts),
+                                               innocent: ('queued', int(culprit_first))})
+        self.start(config)
+        shown = self.show(culprit)
+        self.assertEqual((shown['state'], shown['error']['id']), ('failed', 'job.crash_loop'))
+        self.vrtctl('resume', resting)
+        self.vrtctl('retry', culprit)
+        for job, target in targets.items():
+            self.until_state(job, 'done')
+            self.assertEqual(digest(target), wanted)
+        self.finish()
+
+    def test_crash_loop_before_an_innocent_job(self):
+        self.crash_beside(True)
+
+    def test_crash_loop_behind_an_innocent_job(self):
+        self.crash_beside(False)
+
     def test_stopped_in_good_order(self):
         """However often, it is no crash; and what was under way is not lost."""
         config = merged(CONFIG, {'cpu': {'threads': 1}, 'daemon': {'stop_timeout': 30}})

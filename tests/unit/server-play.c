@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -108,11 +109,24 @@ void play_stop(struct play *play)
     play_wait_stopped(play);
 }
 
-void play_restart(struct play *play)
+void play_restart_with(struct play *play, const char *sql)
 {
+    char path[96];
+    sqlite3 *db;
+
     send_signal(play);
     wait_ended(play);
+    snprintf(path, sizeof(path), "%s/vrtd.db", play->folder);
+    expect_int(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        test_fail("%s: %s", sql, sqlite3_errmsg(db));
+    expect_int(sqlite3_close(db), SQLITE_OK);
     begin(play);
+}
+
+void play_restart(struct play *play)
+{
+    play_restart_with(play, "");
 }
 
 void play_open_to_all(struct play *play)

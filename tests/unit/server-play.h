@@ -31,6 +31,9 @@ void play_start(struct play *play, const char *text);
 /* Ends the server in good order, and starts another one in its folder. */
 void play_restart(struct play *play);
 
+/* The same; `sql` is done to the store between the two. */
+void play_restart_with(struct play *play, const char *sql);
+
 /* Sends SIGTERM, and play_wait_stopped(). */
 void play_stop(struct play *play);
 

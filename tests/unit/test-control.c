@@ -287,6 +287,93 @@ static void test_one_output(void)
     play_stop(&play);
 }
 
+/* Hands the job's files over again, as an input called `name`. */
+static void hand_over(struct play *play, int id, const char *name)
+{
+    char route[64], body[160];
+
+    snprintf(route, sizeof(route), "POST /v1/jobs/%d/resume", id);
+    snprintf(body, sizeof(body), "{\"input\":{\"fd\":0,\"name\":\"%s\"},"
+             "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", name);
+    expect_int(send_body(play, route, body, 2), 200);
+}
+
+/* Waits until so many segments of the job are stored. Return: how many starts it had. */
+static int64_t wait_for_segments(struct play *play, int id, int n)
+{
+    struct vrt_job_info info;
+
+    do
+        expect_int(play_show(play, id, &info), 200);
+    while (info.segments_done < n && (vrt_job_info_done(&info), true));
+    int64_t n_starts = info.n_starts;
+    vrt_job_info_done(&info);
+    return n_starts;
+}
+
+/* Two jobs had begun when the daemon died: each is alone until it has stored something. */
+static void test_suspects(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 4\n");
+    expect_int(play_submit(&play, "slow", ""), 1);
+    expect_int(play_submit(&play, "slow", ""), 2);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_restart_with(&play, "UPDATE jobs SET state = 'running', starts = 1");
+    /* Suspects that can't start are in nobody's way. */
+    expect_int(play_submit(&play, "run-4", ""), 3);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    hand_over(&play, 1, "slow");
+    hand_over(&play, 2, "run-4000");
+    expect_int(play_submit(&play, "hang", ""), 4);
+    usleep(FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000 / 4);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    play_expect_state(&play, 4, VRT_JOB_QUEUED);
+    /* The first one makes room for the second as soon as it is cleared, and comes back. */
+    expect_int(wait_for_segments(&play, 2, 1), 2);
+    expect_int(wait_for_segments(&play, 4, 1), 1);
+    expect_int(wait_for_segments(&play, 1, 1), 3);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_stop(&play);
+    expect_str(fake_flow.starts[0], "run-4");
+    expect_str(fake_flow.starts[1], "slow");
+    expect_str(fake_flow.starts[2], "run-4000");
+    expect_str(fake_flow.starts[3], "hang");
+}
+
+/* The third time it was alone for sure. One that is paused, or waits, is not to blame. */
+static void test_crash_loop(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "[jobs]\nmax_running = 2\n");
+    for (int i = 1; i <= 4; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    play_restart_with(&play, "UPDATE jobs SET state = 'running', starts = 3 WHERE id = 1;"
+                      "UPDATE jobs SET state = 'running', starts = 2 WHERE id = 2;"
+                      "UPDATE jobs SET state = 'queued', starts = 2 WHERE id = 3;"
+                      "UPDATE jobs SET state = 'paused', starts = 3 WHERE id = 4");
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "job.crash_loop");
+    vrt_job_info_done(&info);
+    for (int i = 2; i <= 4; i++)
+        play_expect_state(&play, i, VRT_JOB_NEEDS_INPUT);
+    /* A suspect that comes late puts back what runs, and gives way again. */
+    expect_int(play_submit(&play, "hang", ""), 5);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    hand_over(&play, 2, "slow");
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_expect_state(&play, 5, VRT_JOB_QUEUED);
+    /* Whoever gives his job up lets the others go on. */
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    play_stop(&play);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -297,6 +384,8 @@ int main(int argc, char **argv)
         { "pause-full", test_pause_full },
         { "other-input", test_other_input },
         { "one-output", test_one_output },
+        { "suspects", test_suspects },
+        { "crash-loop", test_crash_loop },
         { "files", test_files },
     };
 
