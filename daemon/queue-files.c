@@ -64,6 +64,8 @@ int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *
 
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
         r = take_file(files, refs[i], file_fields[i], &job->fds[i], error);
+    if (refs[VRT_JOB_OUTPUT]->fd != VRT_UNKNOWN)
+        job->made_output = false;
     return r;
 }
 
@@ -141,7 +143,8 @@ static void on_removed(uv_work_t *work, int status)
 
 void vrt_queue_remove_output(struct vrt_job *job)
 {
-    struct removal *removal = job->made_output ? calloc(1, sizeof(*removal)) : NULL;
+    bool is_ours = job->made_output && job->fds[VRT_JOB_OUTPUT] >= 0;
+    struct removal *removal = is_ours ? calloc(1, sizeof(*removal)) : NULL;
     const struct vrt_peer peer = {
         .uid = job->uid,
         .gids = job->work->groups,
@@ -156,6 +159,7 @@ void vrt_queue_remove_output(struct vrt_job *job)
     removal->work.data = removal;
     removal->media = job->queue->params.media;
     removal->fd = VRT_STEAL_FD(job->fds[VRT_JOB_OUTPUT]);
+    job->made_output = false;
     snprintf(removal->path, sizeof(removal->path), "%s", job->info.output_path);
     int r = uv_queue_work(job->queue->params.loop, &removal->work, remove_output, on_removed);
     vrt_assert(r == 0);

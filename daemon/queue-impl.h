@@ -209,7 +209,8 @@ int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
                    const struct vrt_job_request *request, struct vrt_network **ret_network,
                    struct vrt_error *error);
 
-/* Removes, on a thread, an output that was made by its path for a job that there won't be. */
+/* Removes, on a thread, an output that this daemon made by its path for a job that came to nothing,
+ * if it is empty still. A job that is retried makes it again. */
 void vrt_queue_remove_output(struct vrt_job *job);
 
 /* What a pipeline is asked for by a request; the rest is filled in by the caller. */

@@ -115,6 +115,8 @@ void vrt_queue_end_job(struct vrt_queue *queue, struct vrt_job *job, enum vrt_jo
     vrt_log_info("job %" PRId64 " %s%s%s", job->info.id, vrt_job_state_phrases[job->info.state],
                  error ? ": " : "", error ? error->message : "");
     vrt_queue_fetch_end(job);
+    if (event != VRT_JOB_SUCCEED)
+        vrt_queue_remove_output(job);
     vrt_queue_close_files(job);
     if (job->is_charged)
         vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);

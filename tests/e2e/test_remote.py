@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -21,6 +22,7 @@ SECRET = b'sixteen bytes at least'
 class RemoteCase(Case):
     few_jobs = True
     remote = {}
+    more = {}
 
     @classmethod
     def setUpClass(cls):
@@ -32,7 +34,7 @@ class RemoteCase(Case):
         secret.flush()
         os.chmod(secret.name, 0o600)
         cls.config = {'remote': {**{k: v.replace('SECRET', secret.name)
-                                    for k, v in cls.remote.items()}}}
+                                    for k, v in cls.remote.items()}}, **cls.more}
         super().setUpClass()
         path = clip(os.path.join(cls.folder, 'clip.mp4'))
         with open(path, 'rb') as f:
@@ -242,6 +244,49 @@ class HttpsTest(RemoteCase):
         job = self.wait_for(job['id'], 'done', 'failed')
         self.assertEqual((job['state'], job['error']['id']), ('failed', 'remote.url'))
         self.assertEqual(self.server.requests, [])
+
+
+class PathTest(RemoteCase):
+    """Where the daemon makes the output, too."""
+    remote = {'inputs': 'on', 'private_addresses': 'on'}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.media = tempfile.mkdtemp(prefix='vrtd-media-')
+        cls.addClassCleanup(shutil.rmtree, cls.media)
+        cls.more = {'access': {'media_roots': cls.media}}
+        super().setUpClass()
+
+    def submit_path(self, url, name):
+        path = os.path.join(self.media, name)
+        status, job = self.daemon.request('POST', '/v1/jobs', {
+            'input': {'url': self.server.url(url), 'name': 'clip.mp4'},
+            'output': {'path': path, 'name': name}})
+        self.assertEqual(status, 201, job)
+        return job['id'], path
+
+    def test_what_comes_to_nothing_leaves_nothing(self):
+        self.server.files['/words.mp4'] = b'words' * 1000
+        self.server.behaviour['/slow.mp4'] = lambda h: time.sleep(2)
+        id, path = self.submit_path('/clip.mp4', 'done.mp4')
+        self.assertEqual(self.wait_for(id, 'done', 'failed')['state'], 'done')
+        self.assertGreater(os.path.getsize(path), 0)
+        id, _ = self.submit_path('/words.mp4', 'failed.mp4')
+        self.wait_for(id, 'failed')
+        id, _ = self.submit_path('/slow.mp4', 'cancelled.mp4')
+        self.vrtctl('cancel', id)
+        # What is fetched already waits behind another job with its output open.
+        long = clip(os.path.join(self.folder, 'long.mp4'), frames=200)
+        done = self.vrtctl('submit', '--json', '--output', self.path('long.out.mp4'), '--priority',
+                           '9', long)
+        id, path = self.submit_path('/clip.mp4', 'waiting.mp4')
+        self.wait_for(id, 'queued', 'running', 'done')
+        self.vrtctl('pause', id, status=None)
+        self.vrtctl('cancel', id, status=None)
+        self.vrtctl('cancel', json.loads(done.stdout)['id'], status=None)
+        state = self.wait_for(id, 'cancelled', 'done')['state']
+        left = ['done.mp4'] + ['waiting.mp4'] * (state == 'done')
+        self.wait(lambda: sorted(os.listdir(self.media)) == left)
 
 
 class OffTest(RemoteCase):

@@ -238,6 +238,40 @@ static bool exists(const struct disk *disk, const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* Waits until there is no such file any more, or not. Return: whether there is. */
+static bool stays(const struct disk *disk, const char *name)
+{
+    for (int i = 0; i < 1000 && exists(disk, name); i++)
+        usleep(1000);
+    return exists(disk, name);
+}
+
+/* Submits a job by paths, and cancels it. */
+static void submit_and_cancel(struct disk *disk, const char *output)
+{
+    char *body, route[64];
+
+    expect_int(submit_paths(disk, "hang", "media/a", output, &body), 201);
+    expect_true(exists(disk, output));
+    snprintf(route, sizeof(route), "/v1/jobs/%ld", strtol(strstr(body, "\"id\":") + 5, NULL, 10));
+    expect_int(play_ask(&disk->play, "DELETE", route, "", &body), 200);
+}
+
+/* A job that comes to nothing takes with it the empty file that was made for it, no other. */
+static void try_ends(struct disk *disk)
+{
+    char *body;
+
+    submit_and_cancel(disk, "media/out4");
+    expect_true(!stays(disk, "media/out4"));
+    expect_int(submit_paths(disk, "fail", "media/a", "media/out5", &body), 201);
+    expect_true(!stays(disk, "media/out5"));
+    run_shell(disk, "touch mine && chown 61002:61002 mine");
+    submit_and_cancel(disk, "media/mine");
+    usleep(100 * 1000);
+    expect_true(exists(disk, "media/mine"));
+}
+
 /* Nobody reads or overwrites by its path what he could not open himself. */
 static void test_paths(void)
 {
@@ -274,9 +308,8 @@ static void test_paths(void)
     expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1", &body), 201);
     expect_true(exists(&disk, "media/out1"));
     expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2", &body) >= 400);
-    for (int i = 0; i < 1000 && exists(&disk, "media/out2"); i++)
-        usleep(1000);
-    expect_true(!exists(&disk, "media/out2"));
+    expect_true(!stays(&disk, "media/out2"));
+    try_ends(&disk);
     play_become(ANNA, ANNA);
     expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out", &body), 201);
     play_become(0, 0);
