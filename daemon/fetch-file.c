@@ -283,13 +283,11 @@ const char *vrt_fetch_file_version(const struct vrt_fetch_file *file)
 }
 
 const char *vrt_fetch_file_digest(const struct vrt_fetch_file *file,
-                                  char digest[VRT_FETCH_DIGEST_BYTES])
+                                  char digest[VRT_DIGEST_TEXT_BYTES])
 {
     uint8_t bytes[SHA256_DIGEST_SIZE];
     struct sha256_ctx copy = file->sha256;
 
     sha256_digest(&copy, sizeof(bytes), bytes);
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(digest + 2 * i, 3, "%02x", bytes[i]);
-    return digest;
+    return vrt_digest_print(bytes, digest);
 }

@@ -19,12 +19,12 @@
 
 #include "base/error.h"
 #include "base/macro.h"
+#include "daemon/digest.h"
 
 struct uv_loop_s;
 struct vrt_fetch_file;
 
 #define VRT_FETCH_VERSION_BYTES 256     /* of a server's word for a version */
-#define VRT_FETCH_DIGEST_BYTES 65       /* 64 hexadecimal digits and a NUL byte */
 
 enum vrt_fetch_file_step {
     VRT_FETCH_FILE_OPEN,        /* what is there already is kept where it can be gone on with */
@@ -84,4 +84,4 @@ const char *vrt_fetch_file_version(const struct vrt_fetch_file *file);
 
 /* The digest of what is there, in lower case; no step goes on. Return: digest. */
 const char *vrt_fetch_file_digest(const struct vrt_fetch_file *file,
-                                  char digest[VRT_FETCH_DIGEST_BYTES]);
+                                  char digest[VRT_DIGEST_TEXT_BYTES]);

@@ -260,7 +260,7 @@ static size_t on_header(char *line, size_t one, size_t size, void *ctx)
 /* The whole file has come: is it the right one? */
 static void check_digest(struct vrt_fetch *fetch)
 {
-    char digest[VRT_FETCH_DIGEST_BYTES];
+    char digest[VRT_DIGEST_TEXT_BYTES];
 
     if (!fetch->sha256[0] ||
         strcmp(vrt_fetch_file_digest(fetch->file, digest), fetch->sha256) == 0) {

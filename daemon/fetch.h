@@ -24,7 +24,7 @@ struct vrt_web;
 /* What was fetched. By value, while `done` runs. */
 struct vrt_fetch_result {
     int64_t size_bytes;
-    char sha256[VRT_FETCH_DIGEST_BYTES];    /* "" where it wasn't wanted */
+    char sha256[VRT_DIGEST_TEXT_BYTES];    /* "" where it wasn't wanted */
 };
 
 struct vrt_fetch_params {

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "daemon/catalogue.h"
+#include "daemon/digest.h"
 #include "daemon/fetch.h"
 #include "daemon/models.h"
 #include "daemon/url.h"
@@ -247,8 +248,7 @@ static int digest_file(int fd, char digest[VRT_API_SHA256_BYTES])
     if (n < 0)
         return vrt_raise(-errno);
     sha256_digest(&sha256, sizeof(bytes), bytes);
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(digest + 2 * i, 3, "%02x", bytes[i]);
+    vrt_digest_print(bytes, digest);
     return 0;
 }
 

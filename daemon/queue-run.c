@@ -43,6 +43,12 @@ bool vrt_queue_is_about_room(const struct vrt_error *error)
     return false;
 }
 
+/* What a run ends with that is only to stop. */
+static struct vrt_error parked_error(void)
+{
+    return (struct vrt_error){ .id = VRT_E(JOB_PARKED), .message = "the job is put back" };
+}
+
 static bool is_parked(const struct vrt_error *error)
 {
     return error->id && strcmp(error->id, VRT_E(JOB_PARKED)) == 0;
@@ -240,14 +246,11 @@ static void on_segments_cut(void *ctx, int64_t first_number)
 /* Ends a run by its wish, between two steps. Return: whether it has. */
 static bool end_if_unwanted(struct vrt_queue_run *run)
 {
-    const struct vrt_error error = {
-        .id = VRT_E(JOB_PARKED),
-        .message = "the job is put back",
-    };
+    const struct vrt_error parked = parked_error();
 
     if (run->wish == VRT_RUN_GO)
         return false;
-    end_run(run, run->failure.message[0] ? &run->failure : &error);
+    end_run(run, run->failure.message[0] ? &run->failure : &parked);
     return true;
 }
 
@@ -427,10 +430,7 @@ void vrt_queue_run_start(struct vrt_job *job)
 void vrt_queue_run_end(struct vrt_job *job, enum vrt_run_wish wish,
                        const struct vrt_error *failure)
 {
-    const struct vrt_error parked = {
-        .id = VRT_E(JOB_PARKED),
-        .message = "the job is put back",
-    };
+    const struct vrt_error parked = parked_error();
     struct vrt_queue_run *run = job->run;
 
     if (!run || wish <= run->wish)

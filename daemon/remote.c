@@ -226,6 +226,16 @@ static int check(const struct vrt_remote *remote, bool is_allowed, const char *w
                       is_allowed ? "" : option);
 }
 
+/* An address in a request's field; `r` says whether there may be any. */
+static int check_url(int r, const char *url, const char *field, struct vrt_error *error)
+{
+    if (r == 0)
+        r = vrt_url_check(url, error);
+    if (r < 0)
+        vrt_error_set_field(error, field);
+    return vrt_fold(r);
+}
+
 void vrt_remote_configure(struct vrt_remote *remote, const struct vrt_remote_params *params)
 {
     remote->params.inputs = params->inputs;
@@ -239,11 +249,7 @@ int vrt_remote_check_input(const struct vrt_remote *remote, const char *url,
     int r = check(remote, remote->params.inputs, "fetches no inputs from elsewhere",
                   "inputs in vrtd.conf(5)", error);
 
-    if (r == 0)
-        r = vrt_url_check(url, error);
-    if (r < 0)
-        vrt_error_set_field(error, "input.url");
-    return vrt_fold(r);
+    return vrt_fold(check_url(r, url, "input.url", error));
 }
 
 int vrt_remote_fetch_input(struct vrt_remote *remote, const struct vrt_remote_input *input,
@@ -275,11 +281,7 @@ int vrt_remote_check_webhook(const struct vrt_remote *remote, const char *url,
     int r = check(remote, remote->params.webhooks, "sends no webhooks",
                   "webhooks in vrtd.conf(5)", error);
 
-    if (r == 0)
-        r = vrt_url_check(url, error);
-    if (r < 0)
-        vrt_error_set_field(error, "webhook");
-    return vrt_fold(r);
+    return vrt_fold(check_url(r, url, "webhook", error));
 }
 
 int vrt_remote_send_webhook(struct vrt_remote *remote, const struct vrt_webhook *webhook)

@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/digest.h"
 #include "daemon/url.h"
 #include "daemon/web-impl.h"
 
@@ -140,15 +141,14 @@ const char *vrt_webhook_sign(const void *secret, size_t secret_bytes, const char
 {
     struct hmac_sha256_ctx hmac;
     uint8_t digest[SHA256_DIGEST_SIZE];
+    char text[VRT_DIGEST_TEXT_BYTES];
 
     hmac_sha256_set_key(&hmac, secret_bytes, secret);
     hmac_sha256_update(&hmac, strlen(timestamp), (const uint8_t *)timestamp);
     hmac_sha256_update(&hmac, 1, (const uint8_t *)".");
     hmac_sha256_update(&hmac, strlen(body), (const uint8_t *)body);
     hmac_sha256_digest(&hmac, sizeof(digest), digest);
-    int n = snprintf(buffer, 72, "sha256=");
-    for (size_t i = 0; i < sizeof(digest); i++)
-        n += snprintf(buffer + n, 72 - (size_t)n, "%02x", digest[i]);
+    snprintf(buffer, 72, "sha256=%s", vrt_digest_print(digest, text));
     return buffer;
 }
 

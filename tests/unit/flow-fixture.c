@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
+#include "frames-fixture.h"
 #include "models/builtin.h"
 #include "test.h"
 
@@ -195,6 +196,20 @@ static void on_stopped(void *ctx)
 
     flow->stopped = true;
     flow->pool = vrt_pool_free(flow->pool);
+}
+
+struct vrt_pipeline_params flow_exact_params(const char *input)
+{
+    return (struct vrt_pipeline_params){
+        .input_name = "in.mp4",
+        .input_fd = fixture_open(input),
+        .model_fd = -1,
+        .devices = "cpu",
+        .codec = "ffv1",
+        .precision = VRT_PRECISION_F32,
+        .overlap = -1,
+        .quality = -1,
+    };
 }
 
 void flow_run_for(struct flow *flow, int ms)

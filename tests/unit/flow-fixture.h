@@ -56,6 +56,10 @@ void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params para
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output);
 
+/* A lossless restoration of this file on the CPU's devices, which is the same to the bit on any of
+ * them. Its descriptor is the caller's. */
+struct vrt_pipeline_params flow_exact_params(const char *input);
+
 /* Runs the loop until every job is done. */
 void flow_run(struct flow *flow);
 

@@ -31,16 +31,7 @@ static void run_with(int cpu_devices, const char *fault, struct outcome *outcome
         .retry_s = 0.05,
         .stall_s = stall_s,
     };
-    struct vrt_pipeline_params params = {
-        .input_name = "in.mp4",
-        .input_fd = fixture_open(input),
-        .model_fd = -1,
-        .devices = "cpu",
-        .codec = "ffv1",
-        .precision = VRT_PRECISION_F32,
-        .overlap = -1,
-        .quality = -1,
-    };
+    const struct vrt_pipeline_params params = flow_exact_params(input);
     struct flow flow;
 
     fprintf(stderr, "  %d devices, %s\n", cpu_devices, fault ? fault : "undisturbed");

@@ -40,22 +40,13 @@ static void run_once(const struct run *run, struct flow_job *job)
         .stall_s = 60,
     };
     const struct vrt_pipeline_info info = job->info;
-    struct vrt_pipeline_params params = {
-        .input_name = "in.mp4",
-        .input_fd = fixture_open(input),
-        .model_fd = -1,
-        .devices = "cpu",
-        .codec = "ffv1",
-        .precision = VRT_PRECISION_F32,
-        .tile = run->tile,
-        .overlap = -1,
-        .quality = -1,
-        .segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES,
-        .wants_smaller = run->wants_smaller,
-    };
+    struct vrt_pipeline_params params = flow_exact_params(input);
     struct flow flow;
 
     fprintf(stderr, "  %d devices, %s\n", run->n_devices, run->fault ? run->fault : "undisturbed");
+    params.tile = run->tile;
+    params.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;
+    params.wants_smaller = run->wants_smaller;
     if (job->keeps)
         params.recipe = &info.recipe;
     flow_init(&flow, fixture_path(""), pool);
