@@ -18,4 +18,5 @@ for seed; do
     fi
 done
 exec "$fuzzer" -max_total_time="$seconds" -dict="$dictionary" -rss_limit_mb=2048 -timeout=10 \
-    -max_len=8192 -artifact_prefix="$folder/fail-" -verbosity=0 -print_final_stats=1 "$folder" "${folders[@]}"
+    -max_len=8192 -artifact_prefix="$folder/fail-" -verbosity=0 -print_final_stats=1 \
+    "$folder" "${folders[@]}"
