@@ -25,7 +25,6 @@ struct vrt_shard {
     struct vrt_shard_frames frames;     /* in[]: until restored; out[]: from then on */
     struct vrt_try tries[2];            /* that are out: one, or a straggler's two */
     int n_tries;
-    bool was_copied;                    /* it was run twice at once: that is done only once */
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */

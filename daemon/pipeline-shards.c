@@ -236,7 +236,7 @@ uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx)
     const struct vrt_shard *shard = ctx;
     uint64_t devices = pipeline->devices & ~shard->excluded;
 
-    if (pipeline->is_closing || shard->was_copied || shard->n_tries != 1)
+    if (pipeline->is_closing || shard->n_tries != 1)
         return 0;
     if (shard->last_failed >= 0)
         devices &= ~(UINT64_C(1) << shard->last_failed);
@@ -253,7 +253,6 @@ struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, s
 
     if (!task)
         return NULL;
-    shard->was_copied = true;
     vrt_log_info("job %s: shard %" PRId64 " takes long on %s, %s runs it too", pipeline->job_id,
                  shard->index, infos[shard->tries[0].device]->name, infos[d]->name);
     return task;

@@ -216,8 +216,9 @@ static struct vrt_worker_task *make_task(const struct vrt_sched_choice *choice)
     if (!choice->straggler)
         return job->ops->take(job, choice->device);
     job_ctx = vrt_container_of(choice->straggler, struct vrt_pool_ticket, run)->job_ctx;
-    /* A device may have left the job since. */
-    if (!(job->ops->may_copy(job, job_ctx) >> choice->device & 1))
+    /* A device may have left the job since, or failed with a copy of the shard. */
+    choice->straggler->copiers.words[0] = job->ops->may_copy(job, job_ctx);
+    if (!vrt_sched_set_has(&choice->straggler->copiers, choice->device))
         return NULL;
     return job->ops->copy(job, job_ctx, choice->device);
 }

@@ -230,19 +230,25 @@ static bool pick_ready(const struct vrt_sched *sched, struct vrt_sched_level *le
     return accept(job, *load, ret_choice);
 }
 
+static bool may_be_copied(const struct vrt_sched_run *run)
+{
+    const struct vrt_sched_set *copiers = &run->copiers;
+
+    return !run->twin && vrt_sched_set_next(copiers, copiers, 0) < VRT_SCHED_DEVICES_MAX;
+}
+
 /* Which of the job's runs ends last, of those that have no copy and may have one; NULL: none. */
 static struct vrt_sched_run *find_straggler(const struct vrt_sched *sched,
                                             const struct vrt_sched_job *job, double now_s,
                                             double *ret_left_s)
 {
-    static const struct vrt_sched_set none;
     struct vrt_sched_run *run, *ahead, *last = NULL;
     double last_s = 0;
 
     VRT_LIST_FOREACH(run, &job->runs, job_link) {
         const struct vrt_sched_device *device = &sched->devices[run->device];
         double elapsed_s = now_s - device->began_s, left_s = 0;
-        if (memcmp(&run->copiers, &none, sizeof(none)) == 0)
+        if (!may_be_copied(run))
             continue;
         VRT_LIST_FOREACH(ahead, &device->runs, device_link) {
             bool is_measured = ahead->job && ahead->job->kind->measured_s[run->device] > 0;
@@ -275,6 +281,21 @@ static double fastest_idle_s(struct vrt_sched_kind *kind)
     return kind->idle_s;
 }
 
+/* In how many seconds a device that is busy now would have copied the straggler. Where anything is
+ * ready that comes first, and nobody knows when. */
+static double busy_copy_s(const struct vrt_sched_kind *kind, const struct vrt_sched_run *straggler)
+{
+    const struct vrt_sched *sched = kind->sched;
+    double best_s = INFINITY;
+
+    if (!vrt_list_is_empty(&sched->ready_kinds))
+        return INFINITY;
+    VRT_SCHED_SET_FOREACH(d, &straggler->copiers, &kind->known)
+        if (!vrt_sched_set_has(&sched->idle, d))
+            best_s = fmin(best_s, sched->free_in_s[d] + kind->expected_s[d]);
+    return best_s;
+}
+
 /* Rule 4, of one job. */
 static bool pick_copy_of(const struct vrt_sched *sched, struct vrt_sched_job *job, double now_s,
                          struct vrt_sched_choice *ret_choice)
@@ -301,7 +322,7 @@ static bool pick_copy_of(const struct vrt_sched *sched, struct vrt_sched_job *jo
             .expected_s = best_s,
         };
     }
-    return found;
+    return found && best_s <= busy_copy_s(kind, straggler);
 }
 
 /* Rule 4: goes through the level's jobs that are held up. Those that nobody could help go last. */

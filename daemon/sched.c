@@ -86,8 +86,13 @@ void vrt_sched_run_begin(struct vrt_sched *sched, struct vrt_sched_run *run,
     run->job = choice->job;
     run->device = choice->device;
     run->expected_s = choice->expected_s;
-    if (choice->straggler)
-        run->copiers = choice->straggler->copiers = (struct vrt_sched_set){ { 0 } };
+    run->twin = choice->straggler;
+    if (run->twin) {
+        run->twin->twin = run;
+        run->copiers = run->twin->copiers;
+        vrt_sched_set_put(&run->copiers, run->twin->device, true);
+        vrt_sched_set_put(&run->copiers, run->device, false);
+    }
     vrt_list_append(&run->job->runs, &run->job_link);
     vrt_list_append(&device->runs, &run->device_link);
     if (device->n_in_flight++ == 0)
@@ -97,8 +102,17 @@ void vrt_sched_run_begin(struct vrt_sched *sched, struct vrt_sched_run *run,
     vrt_sched_job_end_turn(sched, run->job);
 }
 
+/* What is left of the two is alone. */
+static void part(struct vrt_sched_run *run)
+{
+    if (run->twin)
+        run->twin->twin = NULL;
+    run->twin = NULL;
+}
+
 void vrt_sched_run_drop(struct vrt_sched_run *run)
 {
+    part(run);
     vrt_list_remove(&run->job_link);
     run->job = NULL;
 }
@@ -107,6 +121,7 @@ void vrt_sched_run_end(struct vrt_sched *sched, struct vrt_sched_run *run, doubl
 {
     struct vrt_sched_device *device = &sched->devices[run->device];
 
+    part(run);
     /* What is oldest from now on begins now. */
     if (device->runs.next == &run->device_link)
         device->began_s = now_s;

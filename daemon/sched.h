@@ -22,7 +22,8 @@
  *      shards to those who finish them sooner;
  *   4. an idle device runs a straggler once more: a shard without which its job can't go on, and
  *      which it would finish clearly sooner than the device that has it. Shards that are ready go
- *      first in jobs of the same priority, and only what was measured counts.
+ *      first in jobs of the same priority, and only what was measured counts. Where nothing is
+ *      ready, a slow device leaves a straggler to one that is busy but would finish it sooner.
  * With right estimates and shards of equal size, what results is the shortest time possible.
  *
  * A job that has nothing ready costs nothing. A choice takes O(devices) for each kind of shard
@@ -76,11 +77,13 @@ struct vrt_sched_job {
 
 /* A shard's stay with a device. */
 struct vrt_sched_run {
-    /* The caller's: devices that may run it too. Emptied where it is, or has, a copy. */
+    /* The caller's: devices that may run it too; those of a copy are ours. They count while it
+     * neither is nor has a copy: again, where one of the two came to nothing. */
     struct vrt_sched_set copiers;
 
     /* Ours. */
     struct vrt_sched_job *job;  /* NULL: it was dropped */
+    struct vrt_sched_run *twin; /* its copy, or what it is a copy of; NULL: there is none */
     size_t device;
     double expected_s;
     struct vrt_list job_link, device_link;

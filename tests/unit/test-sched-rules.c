@@ -29,6 +29,7 @@ struct job {
 struct run {
     struct vrt_sched_run sched;
     struct job *job;
+    struct run *twin;           /* its copy, or what it is a copy of */
     bool is_out, is_dropped, may_copy[N_DEVICES];
     size_t device;
     uint64_t number;
@@ -224,7 +225,7 @@ static bool may_be_copied(const struct run *run)
 {
     for (size_t d = 0; d < N_DEVICES; d++)
         if (run->may_copy[d])
-            return run->is_out && !run->is_dropped;
+            return run->is_out && !run->is_dropped && !run->twin;
     return false;
 }
 
@@ -244,6 +245,24 @@ static struct run *straggler_of(struct world *w, const struct job *job)
     return last;
 }
 
+static bool is_any_ready(const struct world *w)
+{
+    for (size_t j = 0; j < N_JOBS; j++)
+        if (w->jobs[j].is_listed && w->jobs[j].sched.n_ready > 0)
+            return true;
+    return false;
+}
+
+/* Whether a device that is busy would be done with a copy before `best_s`. */
+static bool is_left_to_others(const struct world *w, const struct run *run, double best_s)
+{
+    for (size_t d = 0; d < N_DEVICES && !is_any_ready(w); d++)
+        if (w->ready[d] && n_held(w, d) && run->may_copy[d] && is_known(w, run->job, d) &&
+            free_in_s(w, d) + expected_s(w, run->job, d) < best_s)
+            return true;
+    return false;
+}
+
 /* The device that should run it too; N_DEVICES: none. */
 static size_t copier_of(struct world *w, const struct run *run)
 {
@@ -257,7 +276,7 @@ static size_t copier_of(struct world *w, const struct run *run)
         best = d;
         best_s = expected_s(w, run->job, d);
     }
-    return best;
+    return is_left_to_others(w, run, best_s) ? N_DEVICES : best;
 }
 
 static bool is_held_up(const struct job *job, int level)
@@ -326,16 +345,29 @@ static void begin(struct world *w, const struct vrt_sched_choice *choice)
         run->may_copy[d] = d != choice->device && draw(w, 3) > 0;
         vrt_sched_set_put(&run->sched.copiers, d, run->may_copy[d]);
     }
-    if (choice->straggler)
-        memset(vrt_container_of(choice->straggler, struct run, sched)->may_copy, 0,
-               sizeof(run->may_copy));
+    if (choice->straggler) {
+        run->twin = vrt_container_of(choice->straggler, struct run, sched);
+        run->twin->twin = run;
+        memcpy(run->may_copy, run->twin->may_copy, sizeof(run->may_copy));
+        run->may_copy[run->twin->device] = true;
+        run->may_copy[run->device] = false;
+    }
     vrt_sched_run_begin(w->sched, &run->sched, choice, w->now_s);
     job->turn = w->user_turns[job->sched.priority][job->sched.uid] = ++w->n_turns;
     *(choice->straggler ? &w->n_copies : &w->n_shards) += 1;
 }
 
+/* The other of two runs of a shard is alone. */
+static void part(struct run *run)
+{
+    if (run->twin)
+        run->twin->twin = NULL;
+    run->twin = NULL;
+}
+
 static void end(struct world *w, struct run *run)
 {
+    part(run);
     if (!before(w, run))
         w->began_s[run->device] = w->now_s;
     run->is_out = false;
@@ -385,6 +417,7 @@ static void remove_job(struct world *w, struct job *job)
         struct run *run = &w->runs[i];
         if (run->is_out && !run->is_dropped && run->job == job) {
             run->is_dropped = true;
+            part(run);
             vrt_sched_run_drop(&run->sched);
         }
     }
