@@ -354,6 +354,7 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
     uv_timer_init(pool->loop, &profile->timer);
     uv_timer_start(&profile->timer, on_profile_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
     fake_flow.n_alive++;
+    atomic_fetch_add(&fake_flow.n_profiles, 1);
     *ret_profile = profile;
     return 0;
 }

@@ -43,16 +43,18 @@ static void test_events(void)
     vrt_buf_done(&stream);
 
     /* Of one job: what it is now, its end, and the end. */
-    expect_int(play_submit(&play, "run-20", ""), 2);
+    expect_int(play_submit(&play, "hang", ""), 2);
     int one = play_subscribe(&play, "/v1/events?job=2");
+    expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
+    expect_true(!strstr(play_answer, "\"state\":\"cancelled\""));
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
     int kind, n_events = 0;
-    while ((kind = play_next_event(one, &stream)) >= 0) {
+    for (; (kind = play_next_event(one, &stream)) >= 0; n_events++) {
         expect_int(kind, VRT_EVENT_JOB);
         expect_contains(play_answer, "{\"id\":2,");
-        n_events++;
     }
-    expect_true(n_events >= 2);
-    expect_contains(play_answer, "\"state\":\"done\"");
+    expect_true(n_events >= 1);
+    expect_contains(play_answer, "\"state\":\"cancelled\"");
     close(one);
     one = play_subscribe(&play, "/v1/events?job=1");
     expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
@@ -169,9 +171,11 @@ static void test_profile(void)
             test_fail("case %zu: %s", i, play_answer);
     }
     /* One at a time; who goes away makes room. */
+    int n_before = atomic_load(&fake_flow.n_profiles);
     int fd = profile_begin(&play, "{\"width\":16000}");
-    while (profile(&play, "{\"width\":8}") == 200)
-        ;
+    while (atomic_load(&fake_flow.n_profiles) == n_before)
+        usleep(1000);
+    expect_true(profile(&play, "{\"width\":8}") != 200);
     expect_contains(play_answer, "profile.busy");
     close(fd);
     for (int i = 0; profile(&play, "{\"width\":8}") != 200; i++) {
@@ -288,7 +292,11 @@ static void test_long_start(void)
     }
     snprintf(wanted, sizeof(wanted), "/v1/jobs/%d", N);
     expect_int(play_ask(&play, "DELETE", wanted, "", &body), 200);
-    expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+    /* Beside it the first may be told of, which goes on. */
+    snprintf(wanted, sizeof(wanted), "{\"id\":%d,", N);
+    do
+        expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+    while (!strstr(play_answer, wanted));
     expect_contains(play_answer, "\"state\":\"cancelled\"");
     close(fd);
     vrt_buf_done(&stream);
