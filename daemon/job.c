@@ -77,6 +77,7 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     vrt_list_init(&job->link);
     vrt_job_info_init(&job->info);
     job->uid = uid;
+    job->output_bytes = -1;
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
         job->fds[i] = -1;
     job->info.id = id;

@@ -78,6 +78,7 @@ struct vrt_job_user {
     uid_t uid;
     int n_jobs, n_running;
     int n_fetching;                     /* inputs that are being fetched; the queue counts them */
+    struct vrt_job *first_waiting;      /* for room in what he may have; vrt_queue_try_full()'s */
     uint64_t turn;                      /* when one of his was started last, counted in starts */
 };
 
@@ -116,6 +117,7 @@ struct vrt_job {
     bool is_forgotten;                  /* freed with its last write */
     int n_saving;                       /* writes to the store that it must outlive */
     int64_t spool_bytes;                /* charged to its user */
+    int64_t output_bytes;               /* the estimate of its size; -1: unknown */
     int64_t room_bytes;                 /* that there was when it found a disk full */
     int64_t filled_ns;                  /* when that was, by the clock that doesn't jump */
 };

@@ -184,6 +184,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
         refuse(admission, error);
         return;
     }
+    job->output_bytes = vrt_pipeline_info(job->pipeline)->output_bytes_estimate;
     vrt_job_report_admitted(job);
     vrt_job_report_progress(job, job->queue->params.pool, &phase);
     if (admission->request.dry_run) {

@@ -7,6 +7,7 @@
  *     queue-admit.c       from a request to a listed job
  *     queue-run.c         from a start to its end, whatever end
  *     queue-spool.c       its working files
+ *     queue-room.c        jobs that wait for room on a disk, or for descriptors
  *     queue-files.c       the descriptors of a job, and what is made of them
  *     queue-control.c     what users do to jobs meanwhile
  *     queue-fetch.c       jobs whose input is fetched from elsewhere
@@ -24,6 +25,9 @@
 #include "daemon/turns.h"
 
 struct vrt_pipeline_params;
+
+/* In a job's folder: what was fetched for it. */
+#define VRT_QUEUE_INPUT_NAME "input"
 
 struct vrt_queue {
     struct vrt_queue_params params;
@@ -119,8 +123,8 @@ void vrt_queue_look_soon(struct vrt_queue *queue);
 /* Lets no more held pipelines stay than may run: each holds frames in memory. */
 void vrt_queue_limit_held(struct vrt_queue *queue);
 
-/* Bytes that are free on the disk that the job's error is about. */
-int64_t vrt_queue_room_bytes(const struct vrt_queue *queue, const struct vrt_job *job);
+/* Goes on with jobs for which there is room now. Return: whether any waited. */
+bool vrt_queue_try_full(struct vrt_queue *queue);
 
 /* Has the job's descriptors kept past the end of the daemon, where anybody does that. */
 void vrt_queue_keep_files(struct vrt_job *job);
@@ -166,6 +170,9 @@ void vrt_queue_sweep(struct vrt_queue *queue, struct vrt_job *job);
 
 /* Likewise those of jobs that failed so long ago that nobody will retry them. */
 void vrt_queue_sweep_failed(struct vrt_queue *queue);
+
+/* Does without the segments of a job that has no run: they go, and are computed again. */
+void vrt_queue_give_segments_back(struct vrt_queue *queue, struct vrt_job *job);
 
 /* Charges working files to the job's user; where that is too much for him its run ends. */
 void vrt_queue_charge_bytes(struct vrt_job *job, int64_t bytes);

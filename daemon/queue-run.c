@@ -32,17 +32,6 @@
 
 #define VRT_LOG_TOPIC "queue"
 
-bool vrt_queue_is_about_room(const struct vrt_error *error)
-{
-    static const int ids[] = { VRT_API_E_SPOOL_FULL, VRT_API_E_OUTPUT_FULL, VRT_API_E_STORE_FULL,
-                               VRT_API_E_SPOOL_QUOTA };
-
-    for (size_t i = 0; error->id && i < VRT_ARRAY_SIZE(ids); i++)
-        if (strcmp(error->id, vrt_api_errors[ids[i]].id) == 0)
-            return true;
-    return false;
-}
-
 /* What a run ends with that is only to stop. */
 static struct vrt_error parked_error(void)
 {
@@ -52,34 +41,6 @@ static struct vrt_error parked_error(void)
 static bool is_parked(const struct vrt_error *error)
 {
     return error->id && strcmp(error->id, VRT_E(JOB_PARKED)) == 0;
-}
-
-void vrt_queue_wait_for_room(struct vrt_queue *queue, struct vrt_job *job,
-                             const struct vrt_error *error)
-{
-    vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_FILL));
-    vrt_job_report_error(job, error);
-    job->room_bytes = vrt_queue_room_bytes(queue, job);
-    job->filled_ns = vrt_clock_now_ns();
-    job->n_barren = 0;
-    vrt_log_warning("job %" PRId64 " waits for room: %s", job->info.id, error->message);
-    vrt_queue_tell(queue, job);
-    vrt_queue_save(queue, job, NULL);
-    vrt_queue_look_soon(queue);
-}
-
-void vrt_queue_wait_for_descriptors(struct vrt_queue *queue, struct vrt_job *job,
-                                    const struct vrt_error *error)
-{
-    if (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING)
-        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
-    vrt_job_report_error(job, error);
-    job->n_barren = 0;
-    queue->is_short = true;
-    vrt_log_warning("job %" PRId64 " waits for descriptors: %s", job->info.id, error->message);
-    vrt_queue_tell(queue, job);
-    vrt_queue_save(queue, job, NULL);
-    vrt_queue_look_soon(queue);
 }
 
 /* It was ended in good order, and is to be gone on with. */
@@ -307,6 +268,8 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     struct vrt_job *job = ctx;
     struct vrt_queue_run *run = job->run;
 
+    if (!error)
+        job->output_bytes = vrt_pipeline_info(job->pipeline)->output_bytes_estimate;
     if (error)
         end_run(run, error);
     else if (end_if_unwanted(run))

@@ -6,7 +6,7 @@
  * A segment is charged twice its size, because all of them together are once more on the disk when
  * they are joined; what was fetched for a job, as it is. Both are charged when they are there: a
  * user's limit is passed by what was under way for him, at most. His job then waits until other
- * jobs of his have freed enough; one that is alone too large for the limit fails.
+ * jobs of his have freed enough, see queue-room.c; one that is alone too large for the limit fails.
  */
 
 #include <errno.h>
@@ -47,13 +47,17 @@ static void on_swept(uv_work_t *work, int status)
     vrt_queue_check_stopped(queue);
 }
 
-static void remove_files(struct vrt_queue *queue, int64_t job_id)
+/* All of them; or with `keeps_input` those of runs. */
+static void remove_files(struct vrt_queue *queue, int64_t job_id, bool keeps_input)
 {
     struct sweep *sweep = calloc(1, sizeof(*sweep));
     int r = sweep ? vrt_spool_detach(queue->params.spool_fd, job_id, sweep->name,
                                      sizeof(sweep->name)) : -ENOMEM;
 
     if (r == 0) {
+        if (keeps_input)
+            vrt_spool_take_back(queue->params.spool_fd, sweep->name, job_id,
+                                VRT_QUEUE_INPUT_NAME);
         sweep->work.data = sweep;
         sweep->queue = queue;
         r = uv_queue_work(queue->params.loop, &sweep->work, sweep_files, on_swept);
@@ -75,7 +79,7 @@ void vrt_queue_sweep(struct vrt_queue *queue, struct vrt_job *job)
         return;
     job->is_swept = true;
     vrt_queue_uncharge(job);
-    remove_files(queue, job->info.id);
+    remove_files(queue, job->info.id, false);
 }
 
 static int64_t charge_of(const struct vrt_segment_record *segment)
@@ -87,7 +91,7 @@ void vrt_queue_charge_bytes(struct vrt_job *job, int64_t bytes)
 {
     struct vrt_quota *quota = job->queue->params.quota;
     struct vrt_error error = { .id = NULL };
-    bool is_alone;
+    bool is_too_large;
 
     if (bytes <= 0)
         return;
@@ -99,9 +103,9 @@ void vrt_queue_charge_bytes(struct vrt_job *job, int64_t bytes)
     /* They are there, whatever he may have. */
     if (vrt_quota_charge(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes) == 0)
         job->spool_bytes += bytes;
-    is_alone = vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid) <= job->spool_bytes;
-    vrt_refuse(&error, -EDQUOT, is_alone ? VRT_E(SPOOL_TOO_LARGE) : VRT_E(SPOOL_QUOTA),
-               is_alone ? "the job's working files take more than one user may have: cut the "
+    is_too_large = job->spool_bytes > vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES);
+    vrt_refuse(&error, -EDQUOT, is_too_large ? VRT_E(SPOOL_TOO_LARGE) : VRT_E(SPOOL_QUOTA),
+               is_too_large ? "the job's working files take more than one user may have: cut the "
                           "video, or ask the administrator for a higher spool_per_user" :
                           "the working files of this user's jobs take as much as he may have: the "
                           "job goes on when others of them are over");
@@ -126,6 +130,17 @@ void vrt_queue_uncharge_segments(struct vrt_job *job, size_t first)
 {
     for (size_t i = first; i < job->n_segments; i++)
         give_back(job, charge_of(&job->segments[i]));
+}
+
+void vrt_queue_give_segments_back(struct vrt_queue *queue, struct vrt_job *job)
+{
+    vrt_assert(!job->run);
+    vrt_queue_cut_segments(queue, job, 0);
+    job->info.frames_done = 0;
+    /* A crash before they are forgotten finds them missing, which is the same. */
+    remove_files(queue, job->info.id, true);
+    vrt_queue_tell(queue, job);
+    vrt_queue_save(queue, job, NULL);
 }
 
 void vrt_queue_uncharge(struct vrt_job *job)

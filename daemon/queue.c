@@ -41,12 +41,6 @@
 #define HOUSE_SOON_MS (5 * 1000)
 #define HOUSE_LATE_MS (3600 * 1000)
 
-/* What must have become free before a job tries a full disk again, at least. */
-#define ROOM_MIN_BYTES (INT64_C(4) << 20)
-
-/* ... or so much later. */
-#define ROOM_AGAIN_S (15 * 60)
-
 void vrt_queue_tell(struct vrt_queue *queue, struct vrt_job *job)
 {
     vrt_job_touch(job);
@@ -256,52 +250,6 @@ void vrt_queue_limit_held(struct vrt_queue *queue)
         vrt_queue_run_end(oldest, VRT_RUN_STOP, NULL);
 }
 
-int64_t vrt_queue_room_bytes(const struct vrt_queue *queue, const struct vrt_job *job)
-{
-    int spool_fd = queue->params.spool_fd, output_fd = job->fds[VRT_JOB_OUTPUT];
-    const char *id = job->info.has_error ? job->info.error.id : "";
-
-    if (strcmp(id, VRT_E(OUTPUT_FULL)) == 0)
-        return output_fd < 0 ? INT64_MAX : vrt_spool_room_bytes(output_fd);
-    return strcmp(id, VRT_E(STORE_FULL)) == 0 ? vrt_spool_room_above_bytes(spool_fd) :
-           vrt_spool_room_bytes(spool_fd);
-}
-
-/* Whether so much more is free now that the job should try again. What filled the disk may have
- * been gone when it was looked at: after a while it counts what there is. */
-static bool has_room(const struct vrt_queue *queue, const struct vrt_job *job)
-{
-    bool is_late = vrt_clock_now_ns() - job->filled_ns > ROOM_AGAIN_S * VRT_NS_PER_S;
-    int64_t more = vrt_queue_room_bytes(queue, job) - (is_late ? 0 : job->room_bytes);
-    int64_t needed = ROOM_MIN_BYTES;
-
-    for (size_t i = 0; i < job->n_segments; i++)
-        needed = VRT_MAX(needed, 2 * job->segments[i].size_bytes);
-    if (strcmp(job->info.error.id, VRT_E(SPOOL_QUOTA)) == 0)
-        return vrt_queue_may_spool(job, needed);
-    return more >= needed;
-}
-
-/* Goes on with jobs that wait for room. Return: whether any still does. */
-static bool try_full(struct vrt_queue *queue)
-{
-    struct vrt_job *job;
-    bool any = false;
-
-    VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
-        if (job->info.state != VRT_JOB_DISK_FULL)
-            continue;
-        any = true;
-        if (queue->stopping || !has_room(queue, job))
-            continue;
-        vrt_log_info("job %" PRId64 ": there is room again", job->info.id);
-        job->info.has_error = false;
-        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
-        vrt_queue_tell(queue, job);
-    }
-    return any;
-}
-
 void vrt_queue_look_soon(struct vrt_queue *queue)
 {
     uv_timer_t *timer = &queue->house;
@@ -320,7 +268,7 @@ void vrt_queue_on_house(uv_timer_t *timer)
     if (!queue->stopping)
         forget_expired(queue);
     vrt_queue_sweep_failed(queue);
-    is_urgent = try_full(queue);
+    is_urgent = vrt_queue_try_full(queue);
     is_urgent |= vrt_queue_save_rest(queue);
     if (!queue->stopping)
         uv_timer_start(timer, vrt_queue_on_house, is_urgent ? HOUSE_SOON_MS : HOUSE_LATE_MS, 0);

@@ -124,6 +124,11 @@ void vrt_quota_give(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid
     vrt_quota_give_amount(quota, kind, uid, 1);
 }
 
+int64_t vrt_quota_limit(const struct vrt_quota *quota, enum vrt_quota_kind kind)
+{
+    return quota->limits[kind].per_uid;
+}
+
 int64_t vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid)
 {
     const struct user *user = find(quota, uid);

@@ -70,6 +70,9 @@ void vrt_quota_give_amount(struct vrt_quota *quota, enum vrt_quota_kind kind, ui
 int vrt_quota_charge(struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid,
                      int64_t amount) VRT_MUST_CHECK;
 
+/* How many one user may hold. */
+int64_t vrt_quota_limit(const struct vrt_quota *quota, enum vrt_quota_kind kind);
+
 /* How many `uid` holds. */
 int64_t vrt_quota_held(const struct vrt_quota *quota, enum vrt_quota_kind kind, uid_t uid);
 

@@ -88,6 +88,18 @@ int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size)
     return renameat(spool_fd, name, spool_fd, ret_name) < 0 ? -errno : 0;
 }
 
+void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file)
+{
+    char name[NAME_BYTES], old[2 * NAME_BYTES + 64], new[2 * NAME_BYTES];
+
+    folder_name(job_id, name);
+    snprintf(old, sizeof(old), "%s/%s", from, file);
+    snprintf(new, sizeof(new), "%s/%s", name, file);
+    if (faccessat(spool_fd, old, F_OK, 0) == 0 &&
+        (mkdirat(spool_fd, name, 0700) < 0 || renameat(spool_fd, old, spool_fd, new) < 0))
+        complain(old);
+}
+
 /* The number that a folder of ours is called by, or 0. */
 static int64_t number_of(const char *name)
 {
@@ -132,6 +144,13 @@ int64_t vrt_spool_room_bytes(int fd)
     if (fstatvfs(fd, &disk) < 0 || disk.f_blocks == 0)
         return INT64_MAX;
     return (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+}
+
+int64_t vrt_spool_held_bytes(int fd)
+{
+    struct stat st;
+
+    return fd < 0 || fstat(fd, &st) < 0 ? 0 : (int64_t)st.st_blocks * 512;
 }
 
 int64_t vrt_spool_room_above_bytes(int spool_fd)

@@ -23,6 +23,9 @@ int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
  */
 int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size) VRT_MUST_CHECK;
 
+/* Gives a file of a folder that was detached as `from` back to the job, in a new folder. */
+void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file);
+
 /* Removes a folder with what is in it, if there is one. What can't go is logged. */
 void vrt_spool_remove(int spool_fd, const char *name);
 
@@ -34,3 +37,6 @@ int64_t vrt_spool_room_bytes(int fd);
 
 /* The same of the folder that the spool folder lies in: it may be on another disk. */
 int64_t vrt_spool_room_above_bytes(int spool_fd);
+
+/* Bytes that a file takes on its disk; 0 where nobody can tell. */
+int64_t vrt_spool_held_bytes(int fd);

@@ -446,6 +446,32 @@ static void test_spool_limit(void)
     play_stop(&play);
 }
 
+/* Where all have a part of what they may have together, and wait, the first in order goes on with
+ * what the others have made; so each is done in the end. */
+static void test_spool_shared(void)
+{
+    struct play play;
+    struct vrt_job_info infos[4];
+
+    play_start(&play, "[access]\nspool_per_user = 700\n[jobs]\nmax_running = 3\n");
+    /* The two first can't both have their three segments. */
+    expect_int(play_submit(&play, "run-13", ""), 1);
+    expect_int(play_submit(&play, "run-13", ""), 2);
+    expect_int(play_submit(&play, "run-13", ",\"priority\":1"), 3);
+    for (int i = 1; i <= 3; i++) {
+        play_wait_for(&play, i, VRT_JOB_DONE, &infos[i]);
+        expect_int(infos[i].state, VRT_JOB_DONE);
+        expect_int(infos[i].segments_done, 3);
+        expect_true(!infos[i].has_error);
+    }
+    expect_true(infos[3].finished_at < infos[1].finished_at);
+    expect_true(infos[1].finished_at < infos[2].finished_at);
+    for (int i = 1; i <= 3; i++)
+        vrt_job_info_done(&infos[i]);
+    play_stop(&play);
+    expect_true(fake_flow.n_frames > 3 * 13);
+}
+
 /* Clients go away, and then the daemon stops, at every point of an admission. */
 static void test_gone(void)
 {
@@ -520,6 +546,7 @@ int main(int argc, char **argv)
         { "history", test_history },
         { "restart", test_restart },
         { "spool-limit", test_spool_limit },
+        { "spool-shared", test_spool_shared },
         { "gone", test_gone },
         { "stop", test_stop },
     };
