@@ -49,7 +49,7 @@ int vrt_queue_open_fetched(const struct vrt_queue *queue, int64_t job_id)
 {
     char path[48];
 
-    snprintf(path, sizeof(path), "%" PRId64 "/" VRT_QUEUE_INPUT_NAME, job_id);
+    snprintf(path, sizeof(path), "%" PRId64 "/" VRT_FETCHED_NAME, job_id);
     return openat(queue->params.spool_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
@@ -97,7 +97,7 @@ static void on_progress(void *ctx, int64_t done_bytes, int64_t total_bytes)
 /* Gives what was fetched its name. Return: 0; -errno with `error`. */
 static int keep_input(struct vrt_queue_fetch *fetch, struct vrt_error *error)
 {
-    if (renameat(fetch->spool_fd, PART_NAME, fetch->spool_fd, VRT_QUEUE_INPUT_NAME) < 0)
+    if (renameat(fetch->spool_fd, PART_NAME, fetch->spool_fd, VRT_FETCHED_NAME) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "keeping what was fetched");
     fetch->job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(fetch->queue, fetch->job_id);
     if (fetch->job->fds[VRT_JOB_INPUT] < 0)

@@ -27,7 +27,7 @@
 struct vrt_pipeline_params;
 
 /* In a job's folder: what was fetched for it. */
-#define VRT_QUEUE_INPUT_NAME "input"
+#define VRT_FETCHED_NAME "input"
 
 struct vrt_queue {
     struct vrt_queue_params params;

@@ -57,7 +57,7 @@ static void remove_files(struct vrt_queue *queue, int64_t job_id, bool keeps_inp
     if (r == 0) {
         if (keeps_input)
             vrt_spool_take_back(queue->params.spool_fd, sweep->name, job_id,
-                                VRT_QUEUE_INPUT_NAME);
+                                VRT_FETCHED_NAME);
         sweep->work.data = sweep;
         sweep->queue = queue;
         r = uv_queue_work(queue->params.loop, &sweep->work, sweep_files, on_swept);

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A job on a disk that is full goes on when there is room for all that it still has to write."""
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import clip, video_stream
+
+FRAMES = 120
+SEGMENT = 8
+
+
+def mount(*arguments):
+    return subprocess.run(['mount', *arguments], capture_output=True).returncode == 0
+
+
+class Room(harness.Case):
+    config = {'jobs': {'segment_frames': SEGMENT}}
+    few_jobs = True
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        cls.spool = os.path.join(folder, 'state', 'spool')
+        os.makedirs(cls.spool, mode=0o700)
+        os.chmod(os.path.dirname(cls.spool), 0o700)
+        if not mount('-t', 'tmpfs', '-o', 'size=5m,mode=700', 'tmpfs', cls.spool):
+            raise unittest.SkipTest('no disk can be mounted here')
+        cls.addClassCleanup(subprocess.run, ['umount', '--lazy', cls.spool], check=True)
+        return super().start_daemon(folder, **options)
+
+    def show(self, job):
+        return json.loads(self.vrtctl('show', '--json', job).stdout)
+
+    def await_state(self, job, state):
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while (shown := self.show(job))['state'] != state:
+            self.assertNotIn(shown['state'], ('done', 'failed'), self.daemon.log_text())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+        return shown
+
+    def test_room_for_the_rest(self):
+        source = clip(self.path('noise.mp4'), '-vf', 'noise=alls=80:allf=t', '-qp', '8',
+                      frames=FRAMES, size='128x96')
+        target = self.path('noise.out.mkv')
+        done = self.vrtctl('submit', '--json', '--codec', 'ffv1', '--output', target, source)
+        job = json.loads(done.stdout)['id']
+        shown = self.await_state(job, 'disk_full')
+        self.assertEqual(shown['error']['id'], 'spool.full')
+        self.assertGreater(shown['segments_done'], 2)
+        # Room for the next segments, but not for all, and for none of them joined.
+        self.assertTrue(mount('-o', 'remount,size=10m', self.spool))
+        deadline = time.monotonic() + 8
+        while time.monotonic() < deadline:
+            time.sleep(0.5)
+            self.assertEqual(self.show(job)['n_starts'], shown['n_starts'], self.daemon.log_text())
+        self.assertTrue(mount('-o', 'remount,size=64m', self.spool))
+        self.vrtctl('wait', job)
+        self.assertEqual(self.show(job)['n_starts'], shown['n_starts'] + 1)
+        self.assertEqual(int(video_stream(target)['nb_read_frames']), FRAMES)
+        # It was no more than what was asked for, and more than what there had been.
+        self.assertGreater(2 * os.path.getsize(target), 10 << 20)
+
+
+if __name__ == '__main__':
+    harness.main()
