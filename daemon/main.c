@@ -130,8 +130,7 @@ static int serve(struct start *start, struct vrt_error *error)
         r = claim_socket(start, error);
     if (r < 0)
         return vrt_fold(r);
-    vrt_log_info("vrtd %s serves %s, and keeps its files in %s", VRT_VERSION,
-                 start->socket[0] ? start->socket : "the socket of systemd",
+    vrt_log_info("vrtd %s starts, and keeps its files in %s", VRT_VERSION,
                  start->setup.state_dir);
     r = vrt_server_run(&(struct vrt_server_params){
         .conf = &start->conf,
@@ -139,6 +138,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .reread_ctx = start,
         .models_dir = start->setup.models_dir,
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
+        .listen_name = start->socket[0] ? start->socket : "the socket of systemd",
         .state_dir = start->setup.state_dir,
         .spool_fd = start->spool_fd,
         .keep = start->keep,

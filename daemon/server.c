@@ -538,6 +538,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         server->stopping = true;
         stop_next(server);
     } else {
+        vrt_log_info("vrtd serves %s", params->listen_name);
         vrt_service_ready(server->service);
     }
     uv_run(&server->loop, UV_RUN_DEFAULT);

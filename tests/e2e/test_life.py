@@ -101,6 +101,28 @@ class Life(unittest.TestCase):
         again = self.start()
         self.assertEqual(again.stop(), 0)
 
+    def test_serves_once_it_does(self):
+        """That it serves is said when its jobs were read, not where that fails."""
+        state = self.path('state')
+        os.makedirs(os.path.join(state, 'vrtd.db'), mode=0o700)
+        os.chmod(state, 0o700)
+        done = self.vrtd('--socket', self.path('vrtd.sock'), '--state-dir', state)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('vrtd.db', done.stderr)
+        self.assertNotIn('serves', done.stderr)
+        os.rmdir(os.path.join(state, 'vrtd.db'))
+        daemon = self.start({'cpu': {'threads': 1}})
+        self.assertIn(f'vrtd serves {daemon.socket}', daemon.log_text())
+        source = clip(self.path('kill.mp4'), frames=300, size='128x96')
+        self.vrtctl(daemon, 'submit', '--output', self.path('kill.out.mp4'), source)
+        while self.show(daemon, 1)['state'] != 'running':
+            time.sleep(0.02)
+        daemon.kill()
+        daemon = self.start({'cpu': {'threads': 1}})
+        log = daemon.log_text().rsplit(' starts, and keeps its files in', 1)[1]
+        self.assertLess(log.index('was interrupted'), log.index('vrtd serves'))
+        self.assertEqual(daemon.stop(), 0)
+
     def test_terminated_in_the_middle_of_a_job(self):
         daemon = self.start()
         source = clip(self.path('long.mp4'), frames=400, size='128x96')

@@ -44,6 +44,7 @@ static void begin(struct play *play)
     play->params.state_dir = play->folder;
     play->params.keep = play->keep;
     play->params.models_dir = play->models;
+    play->params.listen_name = play->socket;
     expect_int(vrt_claim_folder_in(folder_fd, "spool", &play->params.spool_fd, &error), 0);
     expect_int(vrt_claim_listen(play->socket, &play->params.listen_fd, &error), 0);
     close(folder_fd);
