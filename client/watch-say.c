@@ -16,6 +16,17 @@
 #define LINE_PERIOD_NS (5 * VRT_NS_PER_S)
 #define NAMED_MAX 20            /* jobs in one sentence */
 
+static bool is_waiting(const struct vrt_job_info *job)
+{
+    return job->state != VRT_JOB_RUNNING && job->state != VRT_JOB_FINISHING &&
+           job->state != VRT_JOB_FETCHING;
+}
+
+static bool is_shown(const struct vrt_watched *f)
+{
+    return !f->over && f->job.state != VRT_UNKNOWN;
+}
+
 /* The block of lines: jobs at work first, then those that wait, as many as fit. */
 static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
 {
@@ -29,16 +40,13 @@ static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
                                        vrt_progress_name_width(&w->jobs[i].job));
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < w->n_jobs && r == 0; i++) {
-            const struct vrt_job_info *job = &w->jobs[i].job;
-            bool waits = job->state != VRT_JOB_RUNNING && job->state != VRT_JOB_FINISHING &&
-                         job->state != VRT_JOB_FETCHING;
-            if (w->jobs[i].over || job->state == VRT_UNKNOWN || waits != (pass == 1))
+            if (!is_shown(&w->jobs[i]) || is_waiting(&w->jobs[i].job) != (pass == 1))
                 continue;
             if (n >= rows - 2) {
                 n_more++;
                 continue;
             }
-            r = vrt_progress_bar(job, &style, buf);
+            r = vrt_progress_bar(&w->jobs[i].job, &style, buf);
             r = r < 0 ? r : vrt_buf_append(buf, "\n", 1);
             n++;
         }

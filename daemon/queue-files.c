@@ -246,6 +246,13 @@ int vrt_queue_check_unused(const struct vrt_queue *queue, const struct vrt_job *
                       "another one", user->info.id);
 }
 
+/* Whether what is in the output is what an earlier run of the job had begun to write. */
+static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
+{
+    return job->work->output_ino && job->work->output_ino == (uint64_t)output->st_ino &&
+           job->work->output_dev == (uint64_t)output->st_dev;
+}
+
 /* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
 static int check_output(const struct vrt_job *job, const struct vrt_job_request *request,
                         struct vrt_error *error)
@@ -268,9 +275,7 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
     if (output.st_size == 0 || request->overwrite || !S_ISREG(output.st_mode) ||
         (has_input && is_same_file(&input, &output)))
         return 0;       /* the last is refused by the pipeline, in words of its own */
-    /* What is in it is what an earlier run had begun to write. */
-    if (job->work->output_ino && job->work->output_ino == (uint64_t)output.st_ino &&
-        job->work->output_dev == (uint64_t)output.st_dev)
+    if (is_begun_output(job, &output))
         return 0;
     vrt_printable(request->output.name, shown, sizeof(shown));
     return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),

@@ -141,6 +141,34 @@ static void end_segment(struct vrt_pipeline *pipeline)
         });
 }
 
+static void tick_admitting(struct vrt_pipeline *pipeline)
+{
+    if (is(pipeline, "refuse")) {
+        end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
+    } else if (is(pipeline, "other") && pipeline->params.recipe) {
+        end(pipeline, VRT_E(INPUT_OTHER), "the fake is another");
+    } else if (!is(pipeline, "never")) {
+        pipeline->phase = VRT_PIPELINE_ADMITTED;
+        uv_timer_stop(&pipeline->timer);
+        pipeline->params.admitted(pipeline->params.ctx, NULL);
+    }
+}
+
+static void tick_running(struct vrt_pipeline *pipeline)
+{
+    if (is(pipeline, "fail") && pipeline->frames_done == 3) {
+        end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
+    } else if (is(pipeline, "fill") && pipeline->held) {
+        end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
+    } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
+        pipeline->phase = VRT_PIPELINE_FINISHING;
+    } else if (!pipeline->held) {
+        pipeline->frames_done++;
+        fake_flow.n_frames++;
+        end_segment(pipeline);
+    }
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
@@ -149,31 +177,14 @@ static void on_tick(uv_timer_t *timer)
     /* Whatever is wanted of it: its admission takes its time. */
     if (is(pipeline, "slow") && pipeline->params.recipe && pipeline->n_ticks < FAKE_FLOW_SLOW)
         return;
-    if (pipeline->cancelled && !is(pipeline, "stuck")) {
+    if (pipeline->cancelled && !is(pipeline, "stuck"))
         end(pipeline, pipeline->reason.id, pipeline->reason.message);
-    } else if (pipeline->phase == VRT_PIPELINE_ADMITTING) {
-        if (is(pipeline, "refuse")) {
-            end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
-        } else if (is(pipeline, "other") && pipeline->params.recipe) {
-            end(pipeline, VRT_E(INPUT_OTHER), "the fake is another");
-        } else if (!is(pipeline, "never")) {
-            pipeline->phase = VRT_PIPELINE_ADMITTED;
-            uv_timer_stop(timer);
-            pipeline->params.admitted(pipeline->params.ctx, NULL);
-        }
-    } else if (is(pipeline, "fail") && pipeline->frames_done == 3) {
-        end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
-    } else if (is(pipeline, "fill") && pipeline->held) {
-        end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
-    } else if (pipeline->phase == VRT_PIPELINE_FINISHING) {
+    else if (pipeline->phase == VRT_PIPELINE_ADMITTING)
+        tick_admitting(pipeline);
+    else if (pipeline->phase == VRT_PIPELINE_FINISHING)
         end(pipeline, NULL, NULL);
-    } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
-        pipeline->phase = VRT_PIPELINE_FINISHING;
-    } else if (!pipeline->held) {
-        pipeline->frames_done++;
-        fake_flow.n_frames++;
-        end_segment(pipeline);
-    }
+    else
+        tick_running(pipeline);
 }
 
 int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,

@@ -55,6 +55,17 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVDict
     return av_dict_set(options, "x265-params", text, 0);
 }
 
+/* One for each thread, of the numbers that the format has. */
+static int pick_slices(int n_threads)
+{
+    static const int slices[] = { 4, 6, 9, 12, 16, 24, 30 };
+    size_t i = 0;
+
+    while (i + 1 < VRT_ARRAY_SIZE(slices) && slices[i] < n_threads)
+        i++;
+    return slices[i];
+}
+
 /*
  * Every frame a key frame, every slice with a checksum; slices are what its threads share out. Some
  * numbers of them don't fit odd sizes: there, and where frames are small, FFmpeg chooses (0). Of
@@ -63,13 +74,9 @@ static int set_x265(const struct vrt_encoder_params *params, int quality, AVDict
  */
 static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
-    static const int slices[] = { 4, 6, 9, 12, 16, 24, 30 };
     const struct vrt_frame_format *format = &params->format;
-    size_t i = 0;
 
     (void)quality;
-    while (i + 1 < VRT_ARRAY_SIZE(slices) && slices[i] < params->n_threads)
-        i++;
     bool odd = format->width % (1 << format->chroma_shift_x) ||
                format->height % (1 << format->chroma_shift_y);
     bool small = format->width < 64 || format->height < 64;
@@ -82,7 +89,8 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
         r = av_dict_set_int(options, "slicecrc", 1, 0);
     if (r < 0 || level < 3)
         return r;
-    return av_dict_set_int(options, "slices", odd || small ? 0 : slices[i], 0);
+    int n_slices = odd || small ? 0 : pick_slices(params->n_threads);
+    return av_dict_set_int(options, "slices", n_slices, 0);
 }
 
 static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
