@@ -320,8 +320,9 @@ class Lives(Crashes):
         self.vrtctl('pause', resting)
         first, second = submit(), submit()
         culprit, innocent = (first, second) if culprit_first else (second, first)
-        self.until(culprit, lambda j: j['state'] == 'running')
-        self.until(innocent, lambda j: j['state'] == 'running')
+        # Not before the store knows of their starts.
+        for job in (culprit, innocent):
+            self.until(job, lambda j: j['state'] == 'running' and j['frames_done'] > 0)
         self.kill_after(0)
         self.assertEqual(self.store.jobs, {resting: ('paused', 0), culprit: ('running', 1),
                                            innocent: ('running', 1)})
