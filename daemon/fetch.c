@@ -138,6 +138,16 @@ static void try_again(struct vrt_fetch *fetch, const char *why)
     uv_timer_start(&fetch->timer, on_retry, (uint64_t)wait_ms, 0);
 }
 
+/* Whether the server sends the rest of another version than that whose beginning is there, though
+ * it was told which one. Both name theirs in the same way, or nothing is known. */
+static bool is_other_version(const struct vrt_fetch *fetch, long status)
+{
+    const char *version = vrt_fetch_file_version(fetch->file);
+    const char *answer = version[0] == '"' ? fetch->answer.etag : fetch->answer.modified;
+
+    return status == 206 && version[0] && answer[0] && strcmp(version, answer) != 0;
+}
+
 static int refuse_size(struct vrt_fetch *fetch)
 {
     return vrt_refuse(&fetch->error, vrt_raise(-EFBIG), VRT_E(REMOTE_TOO_LARGE),
@@ -161,6 +171,9 @@ static int accept_answer(struct vrt_fetch *fetch)
     if (goes_on && (size == 0 || fetch->answer.range_start != size))
         return vrt_refuse(&fetch->error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED),
                           "%s sends another part than was asked for", fetch->shown);
+    /* A part may be shorter than what was asked for: then more is to come than its own length. */
+    if (goes_on && fetch->answer.range_total > size)
+        length = fetch->answer.range_total - size;
     left -= goes_on ? size : 0;
     if (left < 0 || (length >= 0 && length > left))
         return vrt_fold(refuse_size(fetch));
@@ -184,6 +197,8 @@ static size_t on_data(char *data, size_t one, size_t size, void *ctx)
     /* The words that come with a refusal are for people: the number says enough. */
     if (status != 200 && status != 206)
         return 0;
+    if (!fetch->is_accepted && is_other_version(fetch, status))
+        return 0;       /* settle() finds it again */
     int r = fetch->is_accepted ? 0 : accept_answer(fetch);
     if (r == 0 && (int64_t)size > fetch->params.limit_bytes - fetch->received_bytes)
         r = refuse_size(fetch);
@@ -282,7 +297,8 @@ static void check_digest(struct vrt_fetch *fetch)
     step(fetch, VRT_FETCH_FILE_REMOVE, NULL);
 }
 
-/* The server refused, or said that there is nothing behind what is there already. */
+/* The server refused, sends the rest of another version, or says that there is nothing behind what
+ * is there already. */
 static void settle_status(struct vrt_fetch *fetch, long status)
 {
     int64_t size = vrt_fetch_file_size(fetch->file);
@@ -293,7 +309,7 @@ static void settle_status(struct vrt_fetch *fetch, long status)
         check_digest(fetch);
         return;
     }
-    if (status == 416 && size > 0 && !fetch->anew) {
+    if ((status == 416 || status == 206) && size > 0 && !fetch->anew) {
         fetch->anew = true;
         vrt_web_call_end(&fetch->call);
         step(fetch, VRT_FETCH_FILE_EMPTY, "");
@@ -316,9 +332,10 @@ static void settle(struct vrt_fetch *fetch)
 
     curl_easy_getinfo(fetch->call.easy, CURLINFO_RESPONSE_CODE, &status);
     bool has_answer = fetch->code == CURLE_OK || fetch->code == CURLE_WRITE_ERROR;
+    bool is_other = !fetch->is_accepted && is_other_version(fetch, status);
     if (fetch->error.message[0]) {
         end(fetch);
-    } else if (has_answer && status != 200 && status != 206) {
+    } else if (has_answer && ((status != 200 && status != 206) || is_other)) {
         settle_status(fetch, status);
     } else if (fetch->code == CURLE_OK && !fetch->is_accepted) {
         /* An empty file: nobody was asked to take bytes. It comes by here again. */
@@ -326,6 +343,10 @@ static void settle(struct vrt_fetch *fetch)
             end(fetch);
         else if (!vrt_fetch_file_is_busy(fetch->file))
             check_digest(fetch);
+    } else if (fetch->code == CURLE_OK &&
+               vrt_fetch_file_size(fetch->file) < fetch->total_bytes) {
+        vrt_refuse(&error, -EIO, VRT_E(REMOTE_FAILED), "%s sends a part only", fetch->shown);
+        try_again(fetch, error.message);
     } else if (fetch->code == CURLE_OK) {
         check_digest(fetch);
     } else {

@@ -198,6 +198,39 @@ class FetchTest(unittest.TestCase):
         self.server.behaviour['/file'] = lying
         self.refused('/file', 'remote.failed', 'another part')
 
+    def test_rest_of_another_version(self):
+        old, new = bytes_of(200000), bytes_of(200000, seed=2)
+        stops = [100000]
+
+        def ignoring(handler):
+            if stops:
+                handler.send_file(old, stop_at=stops.pop())
+                return
+            del handler.headers['If-Range']
+            handler.send_file(new)
+        self.server.behaviour['/file'] = ignoring
+        self.fetched('/file', new)
+        self.assertEqual(self.ranges(), [None, 'bytes=100000-', None])
+
+    def test_parts_shorter_than_asked_for(self):
+        data = bytes_of(200000)
+
+        def stingy(handler):
+            start = int(handler.headers.get('Range', 'bytes=0-')[6:-1])
+            if start == 0:
+                handler.send_file(data, stop_at=100000)
+                return
+            end = min(start + 30000, len(data))
+            handler.send_response(206)
+            handler.send_header('Content-Range', f'bytes {start}-{end - 1}/{len(data)}')
+            handler.send_header('Content-Length', str(end - start))
+            handler.end_headers()
+            handler.wfile.write(data[start:end])
+        self.server.behaviour['/file'] = stingy
+        self.fetched('/file', data)
+        os.remove(self.path())
+        self.refused('/file', 'remote.too_large', '150000', 'limit=150000')
+
     def test_limit(self):
         data = bytes_of(1000001)
         self.server.files['/file'] = data
