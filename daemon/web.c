@@ -273,6 +273,7 @@ static bool prepare(struct vrt_web_call *call, const char *url, bool follows)
 
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, follows ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX);
+    curl_easy_setopt(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
     /* A call that is held up holds up its own connection only, which stops its sender. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
@@ -365,6 +366,9 @@ int vrt_web_call_refuse(const struct vrt_web_call *call, CURLcode code, const ch
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_URL),
                           "%s redirects to something other than http:// and https://, or from the "
                           "latter to the former", shown);
+    if (code == CURLE_LOGIN_DENIED)
+        return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_URL),
+                          "%s redirects to an address with a user's name or password in it", shown);
     const char *said = call->problem[0] ? call->problem : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION)
         return vrt_refuse(error, vrt_raise(-EIO), VRT_E(REMOTE_FAILED),

@@ -271,6 +271,9 @@ class FetchTest(unittest.TestCase):
         self.refused('/loop', 'remote.failed', 'more than 5 times')
         self.refused('/local', 'remote.url', 'other than http')
         self.refused('/ftp', 'remote.url', 'other than http')
+        behaviour['/user'] = lambda h: h.redirect(
+            self.server.url('/file').replace('://', '://name:word@'))
+        self.refused('/user', 'remote.url', "user's name")
 
     def test_redirects_to_private(self):
         # A public address is needed to begin with: in a network of the test's own.
