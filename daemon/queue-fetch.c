@@ -6,9 +6,9 @@
  *     submitted -> listed as fetching -> fetched to spool/ID/input -> admitted -> queued, as any
  *
  * Such a job may lack its input at other times too: after a retry, or when somebody cleaned up. It
- * is never started then, but fetches it first. As many are fetched at a time as are allowed, those
- * of users with the fewest first. A fetch that isn't wanted any more is let go of at once, and ends
- * by itself; until then its file isn't touched by another.
+ * is never started then, but fetches it first. As many are fetched at a time as are allowed, of one
+ * user half of them, those of users with the fewest first. A fetch that isn't wanted any more is let
+ * go of at once, and ends by itself; until then its file isn't touched by another.
  */
 
 #include <errno.h>
@@ -27,7 +27,8 @@
 
 #define VRT_LOG_TOPIC "queue"
 
-#define FETCHES_MAX 4                   /* at a time */
+#define FETCHES_MAX 4                   /* at a time, */
+#define USER_FETCHES_MAX 2              /* and of one user: a slow server may hold them for hours */
 #define PART_NAME "input.part"
 
 /* An input on its way. */
@@ -209,6 +210,7 @@ static struct vrt_job *next_job(struct vrt_queue *queue)
         return NULL;
     VRT_LIST_FOREACH(job, &queue->jobs.all, link)
         if (job->info.state == VRT_JOB_FETCHING && !job->admission &&
+            job->user->n_fetching < USER_FETCHES_MAX &&
             (!next || job->user->n_fetching < next->user->n_fetching) &&
             !is_being_fetched(queue, job))
             next = job;
