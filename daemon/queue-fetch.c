@@ -43,7 +43,7 @@ struct vrt_queue_fetch {
 
 bool vrt_queue_lacks_input(const struct vrt_job *job)
 {
-    return job->is_remote && (job->fds[VRT_JOB_INPUT] < 0 || !job->work->is_admitted);
+    return !job->work->is_admitted || (job->is_remote && job->fds[VRT_JOB_INPUT] < 0);
 }
 
 int vrt_queue_open_fetched(const struct vrt_queue *queue, int64_t job_id)

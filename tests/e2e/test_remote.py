@@ -148,6 +148,25 @@ class InputTest(RemoteCase):
         job = self.wait_for(job['id'], 'done', 'failed')
         self.assertEqual((job['state'], job['error']), ('done', None))
 
+    def test_given_instead(self):
+        # Nothing was ever found out about it, and so it is when it is given, by whatever daemon.
+        long = clip(self.path('long.mp4'), frames=2000, size='320x240')
+        folder = os.path.join(self.folder, 'instead')
+        os.mkdir(folder)
+        daemon = Daemon(folder, {**self.config, 'jobs': {'max_running': '1'}})
+        self.addCleanup(daemon.stop)
+        job = self.submit('/nothing.mp4', 'instead.mp4', daemon=daemon)
+        self.wait_for(job['id'], 'failed', daemon=daemon)
+        self.vrtctl('submit', '--output', self.path('slow.mp4'), long, daemon=daemon)
+        self.vrtctl('retry', job['id'], self.path('clip.mp4'), daemon=daemon)
+        self.assertEqual(self.job(job['id'], daemon)['state'], 'queued')
+        daemon.kill()
+        again = self.start_daemon(folder)
+        self.assertEqual(self.job(job['id'], again)['state'], 'needs_input')
+        self.vrtctl('resume', job['id'], self.path('clip.mp4'), daemon=again)
+        job = self.wait_for(job['id'], 'done', 'failed', 'needs_input', daemon=again)
+        self.assertEqual((job['state'], job['error'], job['frames_done']), ('done', None, 6))
+
     def test_some_at_a_time(self):
         now, go = [], threading.Event()
 
