@@ -79,6 +79,8 @@ static void test_refused(void)
     } cases[] = {
         { "text.mp4", "This is no video, whatever its name says; it is a text.\n", -EBADMSG,
           "input.not_media", "not a video" },
+        { "music.mp4", "Vgm is the magic number of music for a synthesizer, and this is some.\n",
+          -EBADMSG, "input.not_media", "not a video" },
         { "list.m3u8", "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n"
           "/etc/passwd\n#EXT-X-ENDLIST\n", -EPERM, "input.playlist", "HLS playlist" },
         { "list.mp4", "ffconcat version 1.0\nfile /etc/passwd\n", -EPERM, "input.playlist",

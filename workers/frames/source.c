@@ -52,6 +52,9 @@ static const struct {
     { "tty", "a text" },
 };
 
+/* Synthesizers: they hold no video, and a file of a few bytes keeps them busy for a minute. */
+static const char music[] = "libgme,libopenmpt,libmodplug";
+
 static bool is_cancelled(const struct vrt_source *source)
 {
     return source->cancel && atomic_load_explicit(source->cancel, memory_order_relaxed);
@@ -210,6 +213,10 @@ static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
         return refuse_av(source, score, error);
     if (score < MIN_PROBE_SCORE)
         return refuse_not_media(source, error);
+    if (av_match_name(demuxer->name, music))
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
+                          "%s is not a video: it is a piece of music for a synthesizer",
+                          source->name);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(refused); i++)
         if (av_match_name(refused[i].demuxer, demuxer->name))
             return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
