@@ -7,8 +7,8 @@
  *
  * Such a job may lack its input at other times too: after a retry, or when somebody cleaned up. It
  * is never started then, but fetches it first. As many are fetched at a time as are allowed, of one
- * user half of them, those of users with the fewest first. A fetch that isn't wanted any more is let
- * go of at once, and ends by itself; until then its file isn't touched by another.
+ * user half of them, those of users with the fewest first. A fetch that isn't wanted any more is
+ * let go of at once, and ends by itself; until then its file isn't touched by another.
  */
 
 #include <errno.h>
