@@ -27,6 +27,9 @@
 /* A start that comes to nothing so often is not tried again. */
 #define BARREN_MAX 3
 
+/* Of what is told of a segment in the store, in bytes or frames: 256 TiB. */
+#define SEGMENT_NUMBER_MAX (INT64_C(1) << 48)
+
 /* A write on its way; or a removal, which has no job. */
 struct saving {
     struct vrt_queue *queue;
@@ -294,13 +297,27 @@ static int load_job(void *ctx, const struct vrt_store_job *row)
     return 0;
 }
 
+/* Whether the numbers can be a segment's: sums of such ones have room in 64 bits. */
+static bool is_plausible(const struct vrt_segment_record *segment)
+{
+    const int64_t numbers[] = { segment->n_frames, segment->next_shard, segment->size_bytes,
+                                segment->tail_bytes, segment->n_concealed };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(numbers); i++)
+        if (numbers[i] < 0 || numbers[i] > SEGMENT_NUMBER_MAX)
+            return false;
+    return true;
+}
+
 static int load_segment(void *ctx, int64_t job_id, const struct vrt_segment_record *segment)
 {
     struct loading *loading = ctx;
     struct vrt_job *job = loading->last;
     int n_barren;
 
-    if (!job || job->info.id != job_id || segment->number != (int64_t)job->n_segments)
+    /* What stands behind one that is damaged is made anew as well. */
+    if (!job || job->info.id != job_id || segment->number != (int64_t)job->n_segments ||
+        !is_plausible(segment))
         return 0;
     n_barren = job->n_barren;
     take_segment(job, segment);
@@ -353,6 +370,7 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
                        job->info.state == VRT_JOB_FINISHING;
 
     job->info.frames_done = 0;
+    job->info.segments_done = (int64_t)job->n_segments;
     for (size_t i = 0; i < job->n_segments; i++)
         job->info.frames_done += job->segments[i].n_frames;
     for (size_t i = 0; i < job->info.n_devices; i++)

@@ -218,6 +218,21 @@ class Control(unittest.TestCase):
         database.close()
         self.assertEqual(self.show(job)['state'], 'needs_input')
 
+    def test_segments_that_make_no_sense(self):
+        """Numbers that no segment has are not summed up: it is made anew, and those behind it."""
+        job = self.submit_begun('a')
+        self.stop()
+        database = sqlite3.connect(self.path('state/vrtd.db'))
+        with database:
+            database.execute('UPDATE segments SET n_frames = ?, size_bytes = ? WHERE job = ?',
+                             (2**63 - 1, 2**63 - 1, job))
+        database.close()
+        self.start()
+        self.assertEqual(self.show(job)['segments_done'], 0)
+        self.vrtctl('resume', job)
+        self.vrtctl('wait', job)
+        self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
+
     def test_follow_over_a_restart(self):
         """Who follows what he submitted notices no more than a sentence."""
         source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
