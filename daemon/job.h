@@ -78,7 +78,7 @@ struct vrt_job_user {
     uid_t uid;
     int n_jobs, n_running;
     int n_fetching;                     /* inputs that are being fetched; the queue counts them */
-    struct vrt_job *first_waiting;      /* for room in what he may have; vrt_queue_try_full()'s */
+    struct vrt_job *first;              /* in order, that run or wait: vrt_queue_try_full()'s own */
     uint64_t turn;                      /* when one of his was started last, counted in starts */
 };
 

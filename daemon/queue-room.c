@@ -9,7 +9,7 @@
  * be wrong, and what filled the disk may have been gone when it was looked at: after ROOM_AGAIN_S
  * room for the next segment is enough.
  *
- * Of the jobs of one user that wait for spool_per_user only the first in order (the highest
+ * Of the jobs of one user that run or wait for spool_per_user only the first in order (the highest
  * priority, then the oldest) goes on in whatever room there is; the others where there is room for
  * them to the end. When none of his jobs runs, nothing would ever become free: then the last in
  * order that wait give their segments back until the first can go on. That ends: the first never
@@ -136,17 +136,19 @@ static bool is_before(const struct vrt_job *a, const struct vrt_job *b)
     return a->info.id < b->info.id;
 }
 
-/* Notes for each user which of his jobs that wait for spool_per_user is the first. */
+/* Notes for each user which of his jobs that run, or wait for spool_per_user, is the first: those
+ * behind one that runs must not take what it will need. */
 static void note_first(struct vrt_queue *queue)
 {
     struct vrt_job *job;
 
     for (size_t i = 0; i < queue->jobs.n_users; i++)
-        queue->jobs.users[i]->first_waiting = NULL;
+        queue->jobs.users[i]->first = NULL;
     VRT_LIST_FOREACH(job, &queue->jobs.all, link)
-        if (waits_for_quota(job) && (!job->user->first_waiting ||
-                                     is_before(job, job->user->first_waiting)))
-            job->user->first_waiting = job;
+        if ((waits_for_quota(job) || job->info.state == VRT_JOB_RUNNING ||
+             job->info.state == VRT_JOB_FINISHING) &&
+            (!job->user->first || is_before(job, job->user->first)))
+            job->user->first = job;
 }
 
 /* The last of the user's jobs that wait for room, behind `first`, and have segments; or NULL. */
@@ -189,8 +191,10 @@ static bool has_quota(struct vrt_queue *queue, const struct vrt_job *job)
     int64_t rest = vrt_room_spool_bytes(&room) - vrt_room_stored_bytes(&room);
     int64_t next = VRT_MAX(vrt_room_next_bytes(&room), 1);
 
-    if (job->user->first_waiting != job)
-        return vrt_queue_may_spool(job, VRT_MAX(rest, next));
+    /* Of one about which nothing is known nobody can say that there is room to its end. */
+    if (job->user->first != job)
+        return (rest > 0 || job->n_segments > 0) &&
+               vrt_queue_may_spool(job, VRT_MAX(rest, next));
     return vrt_queue_may_spool(job, next) ||
            (job->user->n_running == 0 && make_room(queue, job, next));
 }
