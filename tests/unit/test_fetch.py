@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -345,6 +346,7 @@ class FetchTest(unittest.TestCase):
 
     def test_stalls(self):
         data = bytes_of(100000)
+        asked_again = threading.Event()
 
         def stalling(handler):
             if len(self.server.requests) == 1:
@@ -353,8 +355,10 @@ class FetchTest(unittest.TestCase):
                 handler.end_headers()
                 handler.wfile.write(data[:50000])
                 handler.wfile.flush()
-                time.sleep(4)
+                # For as long as the other end is patient.
+                asked_again.wait(60)
             else:
+                asked_again.set()
                 handler.send_file(data)
         self.server.behaviour['/file'] = stalling
         self.fetched('/file', data, 'stall_s=1')
