@@ -244,6 +244,8 @@ static void count(struct vrt_jobs *jobs, const struct vrt_job *job, int by)
         jobs->n_queued[job->info.priority - VRT_API_PRIORITY_MIN] += by;
     if (is_running(state))
         job->user->n_running += by;
+    if (vrt_job_state_is_final(state))
+        job->user->n_over += by;
 }
 
 /* Where the first job with this number or a higher one is. */
@@ -371,18 +373,33 @@ void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int prior
     vrt_job_touch(job);
 }
 
-struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
+/* Of this user's jobs, or of all where he is NULL. */
+static struct vrt_job *first_over(const struct vrt_jobs *jobs, const struct vrt_job_user *user)
 {
-    int n_over = jobs->counts[VRT_JOB_DONE] + jobs->counts[VRT_JOB_FAILED] +
-                 jobs->counts[VRT_JOB_CANCELLED];
     struct vrt_job *job, *first = NULL;
 
-    if (n_over <= history)
-        return NULL;
     VRT_LIST_FOREACH(job, &jobs->all, link)
-        if (job->ended && (!first || job->ended < first->ended))
+        if (job->ended && (!user || job->user == user) && (!first || job->ended < first->ended))
             first = job;
     return first;
+}
+
+struct vrt_job *vrt_jobs_first_over(const struct vrt_jobs *jobs)
+{
+    return first_over(jobs, NULL);
+}
+
+struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
+{
+    const struct vrt_job_user *most = NULL;
+    int n_over = 0;
+
+    for (size_t i = 0; i < jobs->n_users; i++) {
+        n_over += jobs->users[i]->n_over;
+        if (!most || jobs->users[i]->n_over > most->n_over)
+            most = jobs->users[i];
+    }
+    return n_over > history ? first_over(jobs, most) : NULL;
 }
 
 int vrt_jobs_n_running(const struct vrt_jobs *jobs)

@@ -76,7 +76,7 @@ enum vrt_job_file {
 /* What a user's jobs have in common. */
 struct vrt_job_user {
     uid_t uid;
-    int n_jobs, n_running;
+    int n_jobs, n_running, n_over;
     int n_fetching;                     /* inputs that are being fetched; the queue counts them */
     struct vrt_job *first;              /* in order, that run or wait: vrt_queue_try_full()'s own */
     uint64_t turn;                      /* when one of his was started last, counted in starts */
@@ -198,7 +198,11 @@ int vrt_jobs_top_priority(const struct vrt_jobs *jobs);
 /* Gives it another priority. */
 void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority);
 
-/* Of the jobs that are over, where they are more than `history`, the first that was; or NULL. */
+/* Of the jobs that are over, the first that was; or NULL. */
+struct vrt_job *vrt_jobs_first_over(const struct vrt_jobs *jobs);
+
+/* Where more than `history` jobs are over: the first that was of the user who has most of them, so
+ * that nobody can have others' forgotten by many small ones of his own. Else NULL. */
 struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
 
 /* How many run, or finish. */

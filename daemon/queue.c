@@ -96,7 +96,7 @@ static void forget_expired(struct vrt_queue *queue)
         vrt_queue_forget(queue, job);
     if (params->history_s <= 0)
         return;
-    while ((job = vrt_jobs_expired(&queue->jobs, 0)) &&
+    while ((job = vrt_jobs_first_over(&queue->jobs)) &&
            vrt_clock_now_ns() - job->ended_ns > params->history_s * VRT_NS_PER_S)
         vrt_queue_forget(queue, job);
 }

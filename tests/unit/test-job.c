@@ -42,14 +42,19 @@ static void test_table(void)
         expect_true(vrt_job_state_names[state] && vrt_job_state_phrases[state]);
 }
 
-static struct vrt_job *add(struct vrt_jobs *jobs, int64_t id, int64_t priority)
+static struct vrt_job *add_of(struct vrt_jobs *jobs, int64_t id, uid_t uid, int64_t priority)
 {
     struct vrt_job *job = NULL;
 
-    expect_int(vrt_job_new(id, 0, &job), 0);
+    expect_int(vrt_job_new(id, uid, &job), 0);
     job->info.priority = priority;
     expect_int(vrt_jobs_add(jobs, job), 0);
     return job;
+}
+
+static struct vrt_job *add(struct vrt_jobs *jobs, int64_t id, int64_t priority)
+{
+    return add_of(jobs, id, 0, priority);
 }
 
 static void drop(struct vrt_jobs *jobs, struct vrt_job *job)
@@ -147,6 +152,31 @@ static void test_history(void)
     vrt_jobs_done(&jobs);
 }
 
+/* Who has most is forgotten first, however new. */
+static void test_history_of_many(void)
+{
+    struct vrt_jobs jobs;
+    struct vrt_job *job;
+
+    vrt_jobs_init(&jobs);
+    for (int64_t id = 1; id <= 10; id++) {
+        job = add_of(&jobs, id, id <= 2 ? 1000 : 1001, 0);
+        expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_CANCEL));
+    }
+    add_of(&jobs, 11, 1002, 0);
+    expect_int(vrt_jobs_first_over(&jobs)->info.id, 1);
+    for (int64_t wanted = 3; wanted <= 8; wanted++) {
+        job = vrt_jobs_expired(&jobs, 4);
+        expect_true(job);
+        expect_int(job->info.id, wanted);
+        drop(&jobs, job);
+    }
+    expect_true(vrt_jobs_expired(&jobs, 4) == NULL);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    vrt_jobs_done(&jobs);
+}
+
 static void test_text(void)
 {
     VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
@@ -223,6 +253,7 @@ int main(int argc, char **argv)
         { "order", test_order },
         { "counts", test_counts },
         { "history", test_history },
+        { "history-of-many", test_history_of_many },
         { "text", test_text },
         { "redaction", test_redaction },
     };
