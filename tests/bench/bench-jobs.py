@@ -25,8 +25,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Two to a queued job, some for everything else.
-DESCRIPTORS_ELSE = 500
+# Two to a queued job, some for everything else; of the last quarter, at most so many, jobs that
+# wait get none.
+DESCRIPTORS_ELSE, DESCRIPTORS_RESERVED = 500, 2048
 
 # Jobs of a list, see vrtd-api(7).
 PAGE = 500
@@ -207,7 +208,8 @@ class Bench:
         # The daemon's own limit is this one's.
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        most = n_jobs if hard == resource.RLIM_INFINITY else (hard - DESCRIPTORS_ELSE) // 2
+        most = n_jobs if hard == resource.RLIM_INFINITY else (
+            hard - min(hard // 4, DESCRIPTORS_RESERVED) - DESCRIPTORS_ELSE) // 2
         n_left = n_jobs
         while True:
             daemon = self.started(folder, {**config, **self.IDLE}, long)
@@ -215,7 +217,7 @@ class Bench:
             n_left -= min(n_left, most)
             if not n_left:
                 break
-            # Those before then wait for their files, and hold none.
+            # Those from before then wait for their files, and hold none.
             print(f'  a start after {most} jobs, as {hard} descriptors are allowed')
             daemon.kill()
         idle = self.fill(daemon, 500)
