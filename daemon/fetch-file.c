@@ -253,6 +253,13 @@ int vrt_fetch_file_step(struct vrt_fetch_file *file, enum vrt_fetch_file_step st
 
 int vrt_fetch_file_append(struct vrt_fetch_file *file, const void *data, size_t size)
 {
+    int r = 0;
+
+    /* What came while the file was emptied may wait for a write that nobody has begun. */
+    if (size > BUFFER_BYTES - file->filling->size && !file->is_busy)
+        r = vrt_fetch_file_step(file, VRT_FETCH_FILE_WRITE, NULL);
+    if (r < 0)
+        return vrt_fold(r);
     if (size > BUFFER_BYTES - file->filling->size)
         return VRT_FETCH_FILE_E_BUSY;
     memcpy(file->filling->data + file->filling->size, data, size);

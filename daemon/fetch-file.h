@@ -35,7 +35,7 @@ enum vrt_fetch_file_step {
 };
 
 enum vrt_fetch_file_outcome {
-    VRT_FETCH_FILE_E_BUSY = 1,  /* nothing was taken: again after the next `stepped` */
+    VRT_FETCH_FILE_E_BUSY = 1,  /* nothing was taken: again after `stepped`, which will come */
 };
 
 struct vrt_fetch_file_params {
