@@ -324,6 +324,25 @@ static void settle_status(struct vrt_fetch *fetch, long status)
     end(fetch);
 }
 
+/* The connection brought all that it announced: is that the whole file? */
+static void settle_answer(struct vrt_fetch *fetch)
+{
+    char why[256];
+
+    if (!fetch->is_accepted) {
+        /* An empty file: nobody was asked to take bytes. It comes by here again. */
+        if (accept_answer(fetch) < 0)
+            end(fetch);
+        else if (!vrt_fetch_file_is_busy(fetch->file))
+            check_digest(fetch);
+    } else if (vrt_fetch_file_size(fetch->file) < fetch->total_bytes) {
+        snprintf(why, sizeof(why), "%s sends a part only", fetch->shown);
+        try_again(fetch, why);
+    } else {
+        check_digest(fetch);
+    }
+}
+
 /* A try is over and all of it was written: complete, broken off or refused? */
 static void settle(struct vrt_fetch *fetch)
 {
@@ -337,18 +356,8 @@ static void settle(struct vrt_fetch *fetch)
         end(fetch);
     } else if (has_answer && ((status != 200 && status != 206) || is_other)) {
         settle_status(fetch, status);
-    } else if (fetch->code == CURLE_OK && !fetch->is_accepted) {
-        /* An empty file: nobody was asked to take bytes. It comes by here again. */
-        if (accept_answer(fetch) < 0)
-            end(fetch);
-        else if (!vrt_fetch_file_is_busy(fetch->file))
-            check_digest(fetch);
-    } else if (fetch->code == CURLE_OK &&
-               vrt_fetch_file_size(fetch->file) < fetch->total_bytes) {
-        vrt_refuse(&error, -EIO, VRT_E(REMOTE_FAILED), "%s sends a part only", fetch->shown);
-        try_again(fetch, error.message);
     } else if (fetch->code == CURLE_OK) {
-        check_digest(fetch);
+        settle_answer(fetch);
     } else {
         vrt_web_call_refuse(&fetch->call, fetch->code, fetch->shown, &error);
         if (vrt_web_call_is_passing(&fetch->call, fetch->code)) {
