@@ -43,6 +43,7 @@ VENDOR = {
     r'sqlite3\.h': ('daemon/store',),
     r'libav.*|libsw.*': ('workers/frames/',),
     r'(oneapi/)?dnnl.*': ('workers/backend/cpu/',),
+    r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
     r'systemd/.*': ('daemon/',),
 }
@@ -100,7 +101,7 @@ def main():
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
-                if name.endswith(('.c', '.h', '.cu', '.m')) and layer_of(path):
+                if name.endswith(('.c', '.h', '.cu', '.cuh', '.m')) and layer_of(path):
                     check(root, path, problems)
                     n_files += 1
     print('\n'.join(problems) or f'{n_files} files include along the layers')

@@ -34,7 +34,7 @@ def check_text(path, lines, problems):
 
 
 def check_c(path, lines, problems):
-    if path.endswith('.h') and '#pragma once' not in lines[:6]:
+    if path.endswith(('.h', '.cuh')) and '#pragma once' not in lines[:6]:
         problems.append(f'{path}: no #pragma once at its head')
     for number, line in enumerate(lines, 1):
         for pattern, allowed, why in FORBIDDEN:
@@ -48,13 +48,13 @@ def main():
     for top in TOPS:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
-                if not name.endswith(('.c', '.h', '.py', '.sh')):
+                if not name.endswith(('.c', '.h', '.cpp', '.cu', '.cuh', '.py', '.sh')):
                     continue
                 path = os.path.relpath(os.path.join(folder, name), root)
                 with open(os.path.join(root, path), encoding='utf-8') as f:
                     lines = f.read().split('\n')
                 check_text(path, lines, problems)
-                if name.endswith(('.c', '.h')):
+                if name.endswith(('.c', '.h', '.cpp', '.cu', '.cuh')):
                     check_c(path, lines, problems)
                 n_files += 1
     print('\n'.join(problems) or f'{n_files} files keep the style')

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What the host side of the CUDA backend calls: one launcher per op
+ *
+ * A launcher enqueues the kernels of one op on the call's stream and returns 0 or a cudaError_t.
+ * What it enqueues is captured in a graph once and replayed with other bindings, so that it hands
+ * no kernel the address of a bound tensor: kernels find those through `slots` ("view.cuh").
+ * What a kernel computes depends on the op and the architecture alone, so that devices of one class
+ * give the same bits. Thread: that of the device.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "backend/op.h"
+
+/* Slots of a program, the arena's included. */
+#define VRT_CUDA_MAX_SLOTS 16
+
+/* What a launcher may know of the device. */
+struct vrt_cuda_limits {
+    int capability;                 /* 75 for 7.5, ..., 120 for 12.0 */
+    int n_multiprocessors;          /* for the size of a grid, never for the order of a sum */
+    size_t shared_bytes;            /* that a block may have at most, asked for explicitly */
+};
+
+/*
+ * A param on the device: f32 vectors and tables as they are; [O,I] in rows of I rounded up to a
+ * multiple of 8; [O,I,K,K] as [O][K*K][I rounded up to a multiple of 8]; what is added is zeros.
+ */
+struct vrt_cuda_param {
+    const void *data;               /* at a multiple of 256 bytes */
+    enum vrt_dtype dtype;
+    int64_t row_elements;           /* from one output's weights to the next one's */
+    int n_dims;
+    int dims[4];                    /* as of the checkpoint */
+};
+
+struct vrt_cuda_call {
+    cudaStream_t stream;
+    const struct vrt_cuda_limits *limits;
+    const struct vrt_op *op;        /* checked, and supported */
+    const struct vrt_cuda_param *params;    /* the replica's, by index */
+    char *arena;                    /* the device's address of slot 0 */
+    char *const *slots;             /* in the device's memory: where slot k is this time, k >= 1 */
+    char *workspace;                /* aligned to 256 bytes, as large as was asked for */
+    bool tf32;                      /* products of f32 may drop 13 bits of their factors */
+};
+
+/* Addresses for a program's slots, by value: part of a launch, so that nobody has to keep them. */
+struct vrt_cuda_slots {
+    char *at[VRT_CUDA_MAX_SLOTS];
+};
+
+/* Enqueues the writing of all of *slots to `to`, in the device's memory. Return: cudaError_t. */
+int vrt_cuda_bind(cudaStream_t stream, const struct vrt_cuda_slots *slots, char **to);
+
+/* The launchers. Return: 0, cudaError_t. */
+int vrt_cuda_add(const struct vrt_cuda_call *call);
+int vrt_cuda_affine(const struct vrt_cuda_call *call);
+int vrt_cuda_avgpool2(const struct vrt_cuda_call *call);
+int vrt_cuda_blend(const struct vrt_cuda_call *call);
+int vrt_cuda_concat(const struct vrt_cuda_call *call);
+int vrt_cuda_conv2d(const struct vrt_cuda_call *call);
+int vrt_cuda_copy(const struct vrt_cuda_call *call);
+int vrt_cuda_deform_conv2d(const struct vrt_cuda_call *call);
+int vrt_cuda_depth_to_space(const struct vrt_cuda_call *call);
+int vrt_cuda_fill(const struct vrt_cuda_call *call);
+int vrt_cuda_flow_offsets(const struct vrt_cuda_call *call);
+int vrt_cuda_geglu(const struct vrt_cuda_call *call);
+int vrt_cuda_layernorm(const struct vrt_cuda_call *call);
+int vrt_cuda_linear(const struct vrt_cuda_call *call);
+int vrt_cuda_mean(const struct vrt_cuda_call *call);
+int vrt_cuda_pad(const struct vrt_cuda_call *call);
+int vrt_cuda_range(const struct vrt_cuda_call *call);
+int vrt_cuda_resize(const struct vrt_cuda_call *call);
+int vrt_cuda_rgb_to_yuv(const struct vrt_cuda_call *call);
+int vrt_cuda_space_to_depth(const struct vrt_cuda_call *call);
+int vrt_cuda_warp(const struct vrt_cuda_call *call);
+int vrt_cuda_window_attention(const struct vrt_cuda_call *call);
+int vrt_cuda_yuv_to_rgb(const struct vrt_cuda_call *call);
+
+/* Bytes that the launcher of the same name wants at call->workspace; the others want none. */
+size_t vrt_cuda_conv2d_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                       const struct vrt_op *op);
+size_t vrt_cuda_deform_conv2d_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                              const struct vrt_op *op);
+size_t vrt_cuda_geglu_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                      const struct vrt_op *op);
+size_t vrt_cuda_linear_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                       const struct vrt_op *op);
+size_t vrt_cuda_mean_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                     const struct vrt_op *op);
+size_t vrt_cuda_range_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                      const struct vrt_op *op);
+size_t vrt_cuda_window_attention_workspace_bytes(const struct vrt_cuda_limits *limits,
+                                                 const struct vrt_op *op);
+
+#ifdef __cplusplus
+}
+#endif
