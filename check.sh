@@ -92,7 +92,7 @@ if [ $quick = no ]; then
     one tsan "unit flow e2e $slow" -Db_sanitize=thread
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
-    one engine "conformance" -Ddaemon=disabled -Dauto_features=disabled
+    one engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled
 fi
 if [ $long = yes ]; then
     CC=clang one fuzzers "fuzz-long" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false

@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import statistics
+import struct
 import sys
 import time
 import zlib
@@ -81,12 +82,38 @@ def video(seed, shape, nonblind=False):
 # Comparison with the original definition
 
 
-def golden_config(c):
+class Golden:
+    """A file that tests/data/make-golden.py made."""
+
+    def __init__(self, path):
+        with open(path + '.safetensors', 'rb') as f:
+            length, = struct.unpack('<Q', f.read(8))
+            self.header, self.data = json.loads(f.read(length)), f.read()
+
+    def names(self, prefix):
+        return [name[len(prefix):] for name in self.header if name.startswith(prefix)]
+
+    def get(self, name):
+        entry = self.header[name]
+        begin, end = entry['data_offsets']
+        return numpy.frombuffer(self.data[begin:end], {'I32': '<i4', 'F32': '<f4'}[entry['dtype']])
+
+    def config(self, key):
+        return tuple(self.get('config.' + key).tolist())
+
+    def setting(self, key):
+        return self.config(key)[0]
+
+
+def golden_config(golden):
+    dims = golden.config('embed_dims')
     return torch_vrt_net.Config(
-        scale=c['upscale'], window=tuple(c['window_size']), depths=tuple(c['depths']),
-        dims=(c['embed_dims'][0], c['embed_dims'][-1]), heads=c['num_heads'][0],
-        pa_frames=c['pa_frames'], deform_groups=c['deformable_groups'],
-        independent=len(c['indep_reconsts']), nonblind=c['nonblind_denoising'])
+        scale=golden.setting('upscale'), window=golden.config('window_size'),
+        depths=golden.config('depths'), dims=(dims[0], dims[-1]),
+        heads=golden.setting('num_heads'), pa_frames=golden.setting('pa_frames'),
+        deform_groups=golden.setting('deformable_groups'),
+        independent=len(golden.config('indep_reconsts')),
+        nonblind=bool(golden.setting('nonblind_denoising')))
 
 
 # How the activations [D,H,W,C] lie in the files.
@@ -100,20 +127,26 @@ def golden_order(name, value):
     return value
 
 
+def has_parameters(network, golden):
+    """Whether the network has the parameters that the file lists, by their first and last value."""
+    own = {name: p.detach().flatten() for name, p in network.named_parameters()}
+    listed = golden.names('parameter.')
+    return set(listed) <= set(own) and all(
+        numpy.allclose([own[n][0], own[n][-1]], golden.get('parameter.' + n), 0, 1e-6)
+        for n in listed)
+
+
 def check(path):
     """Prints the difference of every tensor. Return: whether all are within the tolerance."""
-    with open(path + '.json') as f:
-        golden = json.load(f)
-    samples = numpy.fromfile(path + '.f32', '<f4')
-    large_flows = 'output' not in golden['tensors']
-    network = torch_vrt_net.Vrt(golden_config(golden['config']))
-    fill(network, golden['seed'], large_flows)
-    shapes = {name: list(p.shape) for name, p in network.named_parameters()}
-    expected = {name: p['shape'] for name, p in golden['parameters'].items()}
-    if not large_flows and shapes != expected:
-        print(f'{path}: other parameters: {sorted(set(shapes) ^ set(expected))}')
+    golden = Golden(path)
+    large_flows = 'output' not in golden.names('samples.')
+    network = torch_vrt_net.Vrt(golden_config(golden))
+    seed = int(golden.get('seed')[0])
+    fill(network, seed, large_flows)
+    if not has_parameters(network, golden):
+        print(f'{path}: other parameters')
         return False
-    x = video(golden['seed'], golden['input_shape_DCHW'], golden['config']['nonblind_denoising'])
+    x = video(seed, golden.get('input_shape').tolist(), network.config.nonblind)
     network.taps = {'input': torch.from_numpy(x)}
     with torch.no_grad():
         if large_flows:
@@ -121,12 +154,12 @@ def check(path):
         else:
             network.taps['output'] = network(network.taps['input'])
     right = True
-    for name, tensor in golden['tensors'].items():
-        wanted = samples[tensor['offset']:tensor['offset'] + tensor['count']]
+    for name in golden.names('samples.'):
+        wanted = golden.get('samples.' + name)
         value = golden_order(name, network.taps[name])
-        got = value.flatten().numpy()[::tensor['stride']]
-        same = list(value.shape) == tensor['shape'] and got.size == wanted.size
-        largest = numpy.abs(got - wanted).max() if same else numpy.inf
+        got = value.flatten().numpy()[::golden.get('stride.' + name)[0]]
+        same = list(value.shape) == golden.get('shape.' + name).tolist()
+        largest = numpy.abs(got - wanted).max() if same and got.size == wanted.size else numpy.inf
         scale = 1 if large_flows else numpy.abs(wanted).max()
         within = largest <= (1e-3 if large_flows else TOLERANCE) * scale
         right = right and bool(within)
@@ -214,7 +247,7 @@ def main():
                         help='one run for every line on standard input, with a report after each')
     parser.add_argument('--seed', type=int, default=1234, help='of the weights and the clip (1234)')
     parser.add_argument('--save', metavar='FILE.pth', help='the weights as a checkpoint')
-    parser.add_argument('--check', metavar='DIR/NAME', help='compare with NAME.json and NAME.f32')
+    parser.add_argument('--check', metavar='DIR/NAME', help='compare with NAME.safetensors')
     options = parser.parse_args()
     if options.check:
         torch.set_num_threads(options.threads)

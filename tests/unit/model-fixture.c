@@ -2,9 +2,11 @@
 
 #include "tests/unit/model-fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/macro.h"
 #include "engine/checkpoint.h"
 #include "engine/executor.h"
 #include "tests/unit/test.h"
@@ -212,6 +214,36 @@ bool fixture_has_device(const char *device)
     bool has = vrt_registry_find(registry, device) != NULL;
     vrt_registry_free(registry);
     return has;
+}
+
+bool fixture_dtype(const char *name, enum vrt_dtype *ret_dtype)
+{
+    static const enum vrt_dtype dtypes[] = { VRT_DTYPE_F32, VRT_DTYPE_F16, VRT_DTYPE_BF16 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(dtypes); i++) {
+        if (strcmp(vrt_dtype_name(dtypes[i]), name) == 0) {
+            *ret_dtype = dtypes[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fixture_computes_in(const char *name, enum vrt_dtype dtype)
+{
+    struct vrt_registry *registry;
+    struct vrt_device *device;
+    struct vrt_replica *replica = NULL;
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error), 0);
+    expect_int(vrt_device_open(registry, vrt_registry_find(registry, name), &device), 0);
+    int r = vrt_replica_new(device, NULL, 0, dtype, &replica);
+    expect_true(r == 0 || r == -EINVAL);
+    vrt_replica_free(device, replica);
+    vrt_device_close(device);
+    vrt_registry_free(registry);
+    return r == 0;
 }
 
 /* [N,R,C] to [N,C,R]. */

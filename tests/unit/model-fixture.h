@@ -88,3 +88,9 @@ float *fixture_run_network(const struct vrt_network *network, const char *device
 
 /* Whether the machine has that device. */
 bool fixture_has_device(const char *device);
+
+/* The type called `name`: "f32", "f16" or "bf16". Return: whether it is one of them. */
+bool fixture_dtype(const char *name, enum vrt_dtype *ret_dtype);
+
+/* Whether the device, which must be present, keeps weights of this type. */
+bool fixture_computes_in(const char *device, enum vrt_dtype dtype);

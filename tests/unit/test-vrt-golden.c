@@ -3,16 +3,18 @@
  * VRT against what PyTorch computed with the network's original definition: tests/data/vrt and
  * tests/data/flow, tensors inside the network included. Weights and input follow from names.
  *
- * usage: test-vrt-golden DEVICE f32|bf16 CASE...
+ * usage: test-vrt-golden DEVICE f32|f16|bf16 CASE...
  *     CASE  "vrt/sr-pa2", "flow/sr-pa6", ...
+ *
+ * In f16 and bf16 it is the device's own f32 that is compared with: what the shorter type costs,
+ * and that flows cost nothing, for they are f32 in every precision, and so are offsets.
  */
 
 #include "tests/unit/test.h"
 
-#include <jansson.h>
-
 #include "engine/executor.h"
 #include "model/architecture.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/vrt-fixture.h"
 #include "tests/unit/weight-rule.h"
 
@@ -28,9 +30,7 @@ struct capture {
 
 struct play {
     struct vrt_network_taps taps;
-    json_t *json;
-    float *samples;
-    size_t n_samples;
+    struct vrt_checkpoint *golden;
     bool is_flow;                   /* only flows were kept, and they are large */
     const char *name;
     bool turns;                     /* see find_turn() */
@@ -43,102 +43,50 @@ struct play {
     float *x;                       /* [D,C,H,W], as the rule makes it */
 };
 
-static int get_int(const json_t *object, const char *key)
+static struct vrt_sizes read_sizes(const struct vrt_checkpoint *golden)
 {
-    expect_true(json_is_integer(json_object_get(object, key)));
-    return (int)json_integer_value(json_object_get(object, key));
-}
-
-static int get_nth(const json_t *object, const char *key, size_t i)
-{
-    return (int)json_integer_value(json_array_get(json_object_get(object, key), i));
-}
-
-static struct vrt_sizes read_sizes(const json_t *config)
-{
+    const int pa_frames = golden_int(golden, "config.pa_frames", 0);
     struct vrt_sizes sizes = {
-        .features = get_nth(config, "embed_dims", 0),
-        .tail_features = get_nth(config, "embed_dims", 7),
-        .heads = get_nth(config, "num_heads", 0),
-        .n_tail = (int)json_array_size(json_object_get(config, "depths")) - 7,
-        .tail_depth = get_nth(config, "depths", 7),
-        .n_single = (int)json_array_size(json_object_get(config, "indep_reconsts")),
-        .window_frames = get_nth(config, "window_size", 0),
-        .distances = get_int(config, "pa_frames") / 2,
-        .offset_groups = get_int(config, "deformable_groups"),
-        .n_up = get_int(config, "upscale") == 4 ? 2 : 0,
-        .noise = json_is_true(json_object_get(config, "nonblind_denoising")),
-        .frames = get_int(config, "pa_frames") ? 0 : get_nth(config, "img_size", 0),
+        .features = golden_int(golden, "config.embed_dims", 0),
+        .tail_features = golden_int(golden, "config.embed_dims", 7),
+        .heads = golden_int(golden, "config.num_heads", 0),
+        .n_tail = golden_count(golden, "config.depths") - 7,
+        .tail_depth = golden_int(golden, "config.depths", 7),
+        .n_single = golden_count(golden, "config.indep_reconsts"),
+        .window_frames = golden_int(golden, "config.window_size", 0),
+        .distances = pa_frames / 2,
+        .offset_groups = golden_int(golden, "config.deformable_groups", 0),
+        .n_up = golden_int(golden, "config.upscale", 0) == 4 ? 2 : 0,
+        .noise = golden_int(golden, "config.nonblind_denoising", 0) != 0,
+        .frames = pa_frames ? 0 : golden_int(golden, "config.img_size", 0),
     };
 
     for (int i = 0; i < VRT_SIZES_STAGES; i++)
-        sizes.depths[i] = get_nth(config, "depths", (size_t)i);
+        sizes.depths[i] = golden_int(golden, "config.depths", i);
     return sizes;
-}
-
-static void read_samples(struct play *p, const char *path)
-{
-    FILE *file = fopen(path, "rb");
-
-    expect_true(file);
-    expect_int(fseek(file, 0, SEEK_END), 0);
-    p->n_samples = (size_t)ftell(file) / sizeof(float);
-    rewind(file);
-    p->samples = malloc(p->n_samples * sizeof(float));
-    expect_true(p->samples);
-    expect_int(fread(p->samples, sizeof(float), p->n_samples, file), p->n_samples);
-    fclose(file);
-}
-
-/* The rule's weights are those that the golden outputs were computed with. */
-static void check_params(const struct play *p)
-{
-    const json_t *listed = json_object_get(p->json, "parameters");
-    size_t n_params, n_found = 0;
-    const struct vrt_param *params = vrt_network_params(p->network, &n_params);
-
-    for (size_t i = 0; i < n_params; i++) {
-        const json_t *entry = json_object_get(listed, params[i].name);
-        size_t n = 1;
-
-        if (!entry)
-            continue;
-        n_found++;
-        for (int k = 0; k < params[i].n_dims; k++)
-            n *= (size_t)params[i].dims[k];
-        expect_near(params[i].data[0], json_real_value(json_object_get(entry, "first")), 1e-6);
-        expect_near(params[i].data[n - 1], json_real_value(json_object_get(entry, "last")), 1e-6);
-    }
-    expect_int(n_found, json_object_size(listed));
-    if (!p->is_flow)
-        expect_int(vrt_network_info(p->network)->n_parameters, get_int(p->json, "params"));
 }
 
 static void open_case(struct play *p, const char *name)
 {
     struct fixture f = { 0 };
     struct vrt_fixture vrt = { .flow_gain = RULE_FLOW_STEADY };
-    char path[512];
-    json_error_t error;
+    int dims[4];
 
-    snprintf(path, sizeof(path), "%s/%s.f32", VRT_TEST_DATA, name);
-    read_samples(p, path);
-    snprintf(path, sizeof(path), "%s/%s.json", VRT_TEST_DATA, name);
-    p->json = json_load_file(path, 0, &error);
-    if (!p->json)
-        test_fail("%s: %s", path, error.text);
+    p->golden = golden_open(name);
     p->is_flow = strncmp(name, "flow/", 5) == 0;
-    vrt.sizes = read_sizes(json_object_get(p->json, "config"));
-    vrt.seed = (uint64_t)get_int(p->json, "seed");
+    vrt.sizes = read_sizes(p->golden);
+    vrt.seed = (uint64_t)golden_int(p->golden, "seed", 0);
     if (p->is_flow)
         vrt.flow_gain = RULE_FLOW_LARGE;
     fixture_add_vrt(&f, &vrt);
     p->network = fixture_network(&f);
-    check_params(p);
+    golden_check_params(p->golden, p->network);
+    if (!p->is_flow)
+        expect_int(vrt_network_info(p->network)->n_parameters,
+                   golden_int(p->golden, "n_parameters", 0));
 
-    int dims[4];
-    for (size_t i = 0; i < 4; i++)
-        dims[i] = get_nth(p->json, "input_shape_DCHW", i);
+    for (int i = 0; i < 4; i++)
+        dims[i] = golden_int(p->golden, "input_shape", i);
     p->x = rule_video(vrt.seed, dims);
     expect_true(p->x);
     p->in.shape = (struct vrt_shape){ dims[0], dims[2], dims[3], dims[1] };
@@ -163,7 +111,7 @@ static void tap(const struct vrt_network_taps *taps, struct vrt_graph *graph, co
 static void write_input(struct play *p, struct vrt_buffer *buffer)
 {
     const struct vrt_shape s = p->in.shape;
-    const int n_given = get_nth(p->json, "input_shape_DCHW", 1), places = s.h * s.w;
+    const int n_given = golden_int(p->golden, "input_shape", 1), places = s.h * s.w;
     float *values = malloc((size_t)vrt_shape_count(s) * sizeof(float)), *next = values;
 
     expect_true(values);
@@ -174,6 +122,25 @@ static void write_input(struct play *p, struct vrt_buffer *buffer)
     expect_int(vrt_buffer_write(p->device, buffer, 0, values,
                                 (size_t)vrt_shape_count(s) * sizeof(float)), 0);
     free(values);
+}
+
+/* Of every op: flows, offsets, and what comes of a norm or of softmax. Inside ops it is the
+ * conformance tests that show it. */
+static void check_types(const struct vrt_graph *graph)
+{
+    size_t n_ops;
+    const struct vrt_op *ops = vrt_graph_ops(graph, &n_ops);
+
+    for (size_t i = 0; i < n_ops; i++) {
+        const enum vrt_op_kind kind = ops[i].kind;
+        const bool is_moved = kind == VRT_OP_WARP || kind == VRT_OP_DEFORM_CONV2D;
+
+        if (is_moved || kind == VRT_OP_FLOW_OFFSETS)
+            expect_int(vrt_op_in(&ops[i], 1)->dtype, VRT_DTYPE_F32);
+        if (kind == VRT_OP_FLOW_OFFSETS || kind == VRT_OP_LAYERNORM ||
+            kind == VRT_OP_WINDOW_ATTENTION)
+            expect_int(ops[i].out.dtype, VRT_DTYPE_F32);
+    }
 }
 
 static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dtype)
@@ -234,12 +201,15 @@ static void build(struct play *p, struct vrt_graph *graph, const struct vrt_netw
 /*
  * One position of vrt/sr-pa2-odd lies where the nearest pixel changes: added up in the order that
  * oneDNN follows without AVX2, the flow leads to the other one, as it does in PyTorch with another
- * library of its own. Flows are compared as ever; what comes of them then differs by a pixel.
+ * library of its own, and other kinds of devices add up in orders of their own. Flows are compared
+ * as ever; what comes of them then differs by a pixel.
  */
 static bool find_turn(const char *name, const struct vrt_device_info *device)
 {
-    return strcmp(name, "vrt/sr-pa2-odd") == 0 && strcmp(device->name, "cpu:0") == 0 &&
-           !strstr(device->description, "AVX2") && !strstr(device->description, "AVX-512");
+    if (strcmp(name, "vrt/sr-pa2-odd") != 0 || device->kind == VRT_DEVICE_REF)
+        return false;
+    return device->kind != VRT_DEVICE_CPU ||
+           (!strstr(device->description, "AVX2") && !strstr(device->description, "AVX-512"));
 }
 
 /* Fills in the captures: the output is the first. */
@@ -247,7 +217,7 @@ static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
 {
     const struct vrt_network_info *info = vrt_network_info(p->network);
     const struct vrt_network_use use = {
-        .dtype = dtype, .noise = 20.0f / 255, .taps = dtype == VRT_DTYPE_F32 ? &p->taps : NULL,
+        .dtype = dtype, .noise = 20.0f / 255, .taps = &p->taps,
     };
     struct vrt_registry *registry;
     struct vrt_graph *graph;
@@ -262,6 +232,7 @@ static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
     build(p, graph, &use);
     fprintf(stderr, "  %s, %s, %s: %.1f GFLOP\n", info->description, device, vrt_dtype_name(dtype),
             (double)vrt_graph_flops(graph) / 1e9);
+    check_types(graph);
     run_graph(p, graph, dtype);
     vrt_graph_free(graph);
     p->device = vrt_device_close(p->device);
@@ -320,117 +291,161 @@ static float at(const struct capture *capture, const char *order, int64_t i)
     return capture->values[((d * s.h + h) * s.w + w) * s.c + c];
 }
 
-static void compare(struct play *p, const char *name, const json_t *entry)
+/* How far each kind of tensor may be from what it should be, for f32. */
+static double find_tolerance(const struct play *p, const char *name, double largest)
 {
-    const struct capture *capture = find_capture(p, name);
-    const int stride = get_int(entry, "stride"), count = get_int(entry, "count");
-    const size_t offset = (size_t)get_int(entry, "offset");
     const bool is_flow = strncmp(name, "flow_", 5) == 0;
+
+    if (is_flow && p->is_flow)
+        return 1e-3;
+    if (is_flow || !p->turns)
+        return 1e-4 * largest;
+    return (strcmp(name, "output") == 0 ? 2e-3 : 1e-2) * largest;
+}
+
+static void compare(struct play *p, const char *name)
+{
+    struct golden_samples samples = golden_read(p->golden, name);
+    const struct capture *capture = find_capture(p, name);
     double worst = 0, largest = 0;
 
     if (!capture)
         test_fail("the network shows no %s", name);
-    expect_true(offset + (size_t)count <= p->n_samples && count > 100);
-    expect_int((vrt_shape_count(capture->tensor.shape) + stride - 1) / stride, count);
-    for (int k = 0; k < count; k++) {
-        double wanted = (double)p->samples[offset + (size_t)k];
-        double got = (double)at(capture, find_order(name), (int64_t)k * stride);
+    expect_int((vrt_shape_count(capture->tensor.shape) + samples.stride - 1) / samples.stride,
+               samples.count);
+    for (int k = 0; k < samples.count; k++) {
+        double wanted = (double)samples.values[k];
+        double got = (double)at(capture, find_order(name), (int64_t)k * samples.stride);
 
         if (!(fabs(got - wanted) < 1e30))
             test_fail("%s: sample %d is not a number", name, k);
         worst = fmax(worst, fabs(got - wanted));
         largest = fmax(largest, fabs(wanted));
     }
+    free(samples.values);
     fprintf(stderr, "    %-18s %.2g of %.3g: %.2g\n", name, worst, largest, worst / largest);
-    if (is_flow && p->is_flow)
-        expect_true(worst < 1e-3);
-    else if (is_flow || !p->turns)
-        expect_true(worst < 1e-4 * largest);
-    else
-        expect_true(worst < (strcmp(name, "output") == 0 ? 2e-3 : 1e-2) * largest);
+    expect_true(worst < find_tolerance(p, name, largest));
 }
 
 /* What was stored of the input is what the rule makes. */
-static void compare_input(const struct play *p, const json_t *entry)
+static void compare_input(const struct play *p)
 {
-    const int stride = get_int(entry, "stride"), count = get_int(entry, "count");
-    const int n_given = get_nth(p->json, "input_shape_DCHW", 1);
-    const size_t offset = (size_t)get_int(entry, "offset");
+    struct golden_samples samples = golden_read(p->golden, "input");
+    const int n_given = golden_int(p->golden, "input_shape", 1);
     const int places = p->in.shape.h * p->in.shape.w;
 
-    for (int k = 0; k < count; k++) {
-        const int i = k * stride, c = i / places % n_given;
-        expect_near(c < 3 ? p->x[i] : 20.0f / 255, p->samples[offset + (size_t)k], 1e-6);
+    for (int k = 0; k < samples.count; k++) {
+        const int i = k * samples.stride, c = i / places % n_given;
+        expect_near(c < 3 ? p->x[i] : 20.0f / 255, samples.values[k], 1e-6);
     }
+    free(samples.values);
+}
+
+static void drop_captures(struct play *p)
+{
+    for (int i = 0; i < p->n_captures; i++)
+        free(p->captures[i].values);
+    p->n_captures = 0;
 }
 
 static void close_case(struct play *p)
 {
-    for (int i = 0; i < p->n_captures; i++)
-        free(p->captures[i].values);
+    drop_captures(p);
     vrt_network_unref(p->network);
-    json_decref(p->json);
-    free(p->samples);
+    vrt_checkpoint_free(p->golden);
     free(p->x);
 }
 
 static void check_f32(struct play *p, const char *device)
 {
-    const char *name;
-    json_t *entry;
-
     run_case(p, device, VRT_DTYPE_F32);
     take_sums_apart(p);
-    json_object_foreach(json_object_get(p->json, "tensors"), name, entry) {
-        if (strcmp(name, "input") == 0)
-            compare_input(p, entry);
-        else
-            compare(p, name, entry);
+    for (int i = 0; i < vrt_checkpoint_n_tensors(p->golden); i++) {
+        const char *name = golden_nth_name(p->golden, i);
+
+        if (name && strcmp(name, "input") == 0)
+            compare_input(p);
+        else if (name)
+            compare(p, name);
     }
 }
 
-/* Against the device's own f32: what the shorter type costs, and nothing else. */
-static void check_bf16(struct play *p, const char *device)
+/* Within 2e-2 of the largest value, and 50 dB. */
+static void compare_output(const struct capture *capture, const struct capture *wanted)
 {
+    const int64_t n = vrt_shape_count(wanted->tensor.shape);
     double worst = 0, low = 1e30, high = -1e30, sum = 0;
 
-    run_case(p, device, VRT_DTYPE_F32);
-    const int64_t n = vrt_shape_count(p->out.shape);
-    float *wanted = p->captures[0].values;
-    for (int i = 1; i < p->n_captures; i++)
-        free(p->captures[i].values);
-    run_case(p, device, VRT_DTYPE_BF16);
     for (int64_t i = 0; i < n; i++) {
-        double difference = (double)p->captures[0].values[i] - (double)wanted[i];
+        const double value = (double)wanted->values[i];
+        const double difference = fabs((double)capture->values[i] - value);
 
-        low = fmin(low, (double)wanted[i]);
-        high = fmax(high, (double)wanted[i]);
-        worst = fmax(worst, fabs(difference));
+        if (!(difference < 1e30))
+            test_fail("sample %lld is not a number", (long long)i);
+        low = fmin(low, value);
+        high = fmax(high, value);
+        worst = fmax(worst, difference);
         sum += difference * difference;
     }
-    free(wanted);
     const double relative = worst / fmax(fabs(low), fabs(high));
-    const double psnr = 20 * log10(high - low) - 10 * log10(sum / (double)n);
-    fprintf(stderr, "    bf16: %.2g relative, %.1f dB\n", relative, psnr);
+    const double psnr = 20 * log10(high - low) - 10 * log10(sum / (double)n + 1e-30);
+    fprintf(stderr, "    output: %.2g relative, %.1f dB\n", relative, psnr);
     expect_true(relative < 2e-2);
     expect_true(psnr >= 50);
 }
 
+/* The same ops in f32 on the same device: the same bits. */
+static void compare_flow(const struct capture *capture, const struct capture *wanted)
+{
+    const size_t n = (size_t)vrt_shape_count(wanted->tensor.shape);
+
+    if (memcmp(capture->values, wanted->values, n * sizeof(float)) != 0)
+        test_fail("%s is not that of f32", capture->name);
+}
+
+static void check_half(struct play *p, const char *device, enum vrt_dtype dtype)
+{
+    struct play exact = *p;
+    int n_flows = 0;
+
+    run_case(&exact, device, VRT_DTYPE_F32);
+    run_case(p, device, dtype);
+    expect_int(p->n_captures, exact.n_captures);
+    for (int i = 0; i < p->n_captures; i++) {
+        const struct capture *capture = &p->captures[i], *wanted = &exact.captures[i];
+
+        expect_str(capture->name, wanted->name);
+        if (strncmp(capture->name, "flow_", 5) == 0) {
+            compare_flow(capture, wanted);
+            n_flows++;
+        } else if (strcmp(capture->name, "output") == 0) {
+            compare_output(capture, wanted);
+        }
+    }
+    if (n_flows > 0)
+        fprintf(stderr, "    %d flows: those of f32, to the bit\n", n_flows);
+    drop_captures(&exact);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 4 || (strcmp(argv[2], "f32") != 0 && strcmp(argv[2], "bf16") != 0))
-        test_fail("usage: test-vrt-golden DEVICE f32|bf16 CASE...");
+    enum vrt_dtype dtype;
+
+    if (argc < 4 || !fixture_dtype(argv[2], &dtype))
+        test_fail("usage: test-vrt-golden DEVICE f32|f16|bf16 CASE...");
     if (!fixture_has_device(argv[1]))
-        test_skip("this build has no such device");
+        test_skip("this machine has no such device");
+    if (!fixture_computes_in(argv[1], dtype))
+        test_skip("the device doesn't compute in this type");
     for (int i = 3; i < argc; i++) {
         struct play p = { .name = argv[i] };
 
         fprintf(stderr, "%s\n", argv[i]);
         open_case(&p, argv[i]);
-        if (strcmp(argv[2], "bf16") == 0)
-            check_bf16(&p, argv[1]);
-        else
+        if (dtype == VRT_DTYPE_F32)
             check_f32(&p, argv[1]);
+        else
+            check_half(&p, argv[1], dtype);
         close_case(&p);
     }
     return 0;
