@@ -79,6 +79,47 @@ static __device__ __forceinline__ void mma_16x8x8_tf32(float d[4], const uint32_
 #endif
 }
 
+/* Two halves as fragments have them, `low` in the low 16 bits, rounded to nearest, ties to even. */
+template <class T>
+static __device__ __forceinline__ uint32_t pack_halves(float low, float high);
+
+template <>
+__device__ __forceinline__ uint32_t pack_halves<__half>(float low, float high)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t both;
+
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    return __half_as_ushort(__float2half_rn(low)) |
+           (uint32_t)__half_as_ushort(__float2half_rn(high)) << 16;
+#endif
+}
+
+template <>
+__device__ __forceinline__ uint32_t pack_halves<__nv_bfloat16>(float low, float high)
+{
+#if __CUDA_ARCH__ >= 800
+    uint32_t both;
+
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    return __bfloat16_as_ushort(__float2bfloat16_rn(low)) |
+           (uint32_t)__bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
+#endif
+}
+
+/* 2^x, off by 2^-22 of itself at most; 0 where that is no normal number. */
+static __device__ __forceinline__ float exp2_approximate(float x)
+{
+    float y;
+
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 /* A shared address as the instructions below want it. */
 static __device__ __forceinline__ uint32_t shared_address(const void *shared)
 {
