@@ -64,6 +64,8 @@ struct vrt_device_info {
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
     int64_t memory_total_bytes;     /* -1: nobody knows */
     bool native_f16, native_bf16;   /* multiplies these by its own instructions */
+    int card;                       /* CUDA: which piece of hardware; several may be one */
+    bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
 };
 
 struct vrt_memory_info {
@@ -76,6 +78,9 @@ struct vrt_registry_params {
     int cpu_threads;                /* threads of each; 0: the cores available, split evenly */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
     bool no_reference;              /* leave the reference device out */
+    const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
+    int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
+    bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
 };
 
 /* What a param is for, which decides how a device keeps it. Vectors (1 dimension) are f32. */

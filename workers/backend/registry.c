@@ -9,6 +9,7 @@
 #include "backend/backend-impl.h"
 #include "backend/backend.h"
 #include "backend/cpu/cpu.h"
+#include "backend/cuda/load.h"
 #include "backend/fault/fault.h"
 #include "backend/ref/ref.h"
 #include "base/log.h"
@@ -19,12 +20,19 @@
 #define MAX_CPU_THREADS 4096
 
 /* In order of preference; what a build lacks is a backend that finds no device. */
-static const struct vrt_backend_ops *const backends[] = {
-    &vrt_backend_cpu,
-    &vrt_backend_ref,
+static const struct backend {
+    const char *name;
+    const struct vrt_backend_ops *ops;      /* NULL: in a plugin, which load() finds */
+    int (*load)(const struct vrt_registry_params *params, const struct vrt_backend_ops **ret_ops,
+                struct vrt_device_info **ret_infos, size_t *ret_n_infos);
+} backends[] = {
+    { "cuda", NULL, vrt_cuda_load },
+    { "cpu", &vrt_backend_cpu, NULL },
+    { "ref", &vrt_backend_ref, NULL },
 };
 
 struct found {
+    const struct vrt_backend_ops *ops;
     struct vrt_device_info *infos;
     size_t n_infos;
 };
@@ -69,11 +77,14 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
 {
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
         struct found *found = &registry->found[i];
-        int r = backends[i]->probe(params, &found->infos, &found->n_infos);
+        found->ops = backends[i].ops;
+        int r = backends[i].load ?
+            backends[i].load(params, &found->ops, &found->infos, &found->n_infos) :
+            found->ops->probe(params, &found->infos, &found->n_infos);
         if (r == -ENOMEM)
             return vrt_fold(r);
         if (r)
-            vrt_log_warning("listing the devices of %s failed (%s), ignoring", backends[i]->name,
+            vrt_log_warning("listing the devices of %s failed (%s), ignoring", backends[i].name,
                             vrt_backend_strerror(r));
         registry->n_devices += found->n_infos;
     }
@@ -145,7 +156,7 @@ static const struct vrt_backend_ops *backend_of(const struct vrt_registry *regis
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
         for (size_t k = 0; k < registry->found[i].n_infos; k++)
             if (&registry->found[i].infos[k] == info)
-                return backends[i];
+                return registry->found[i].ops;
     return NULL;
 }
 

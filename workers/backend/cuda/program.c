@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Programs of a CUDA device: the ops' kernels captured in a graph, once, and replayed
+ *
+ * What changes from one replay to the next is where the bound tensors are. Kernels look that up in
+ * a small table in the device's memory, which a kernel of its own writes ahead of each replay.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "backend/cuda/device.h"
+
+struct vrt_cuda_program {
+    struct vrt_program base;
+    cudaGraphExec_t graph;
+    char **slots;                   /* in the device's memory */
+    int n_bindings;
+};
+
+static struct vrt_cuda_program *program_of(struct vrt_program *base)
+{
+    return vrt_container_of(base, struct vrt_cuda_program, base);
+}
+
+static char *data_of(const struct vrt_buffer *buffer)
+{
+    return buffer ? vrt_container_of(buffer, struct vrt_cuda_buffer, base)->data : NULL;
+}
+
+static int launch_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *program,
+                      const struct vrt_program_params *params)
+{
+    const struct vrt_cuda_replica *replica = params->replica ?
+        vrt_container_of(params->replica, struct vrt_cuda_replica, base) : NULL;
+    char *arena = data_of(params->arena);
+    int r = 0;
+
+    for (size_t i = 0; !r && i < params->n_ops; i++) {
+        const struct vrt_op *op = &params->ops[i];
+        const struct vrt_cuda_call call = {
+            .stream = cuda->compute,
+            .limits = &cuda->limits,
+            .op = op,
+            .params = replica ? replica->params : NULL,
+            .arena = arena,
+            .slots = program->slots,
+            .workspace = arena ? arena + op->workspace_offset_bytes : NULL,
+            .tf32 = cuda->tf32,
+        };
+        r = vrt_cuda_launch(&call);
+    }
+    return r;
+}
+
+/* Return: cudaError_t. */
+static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
+                   const struct vrt_program_params *params)
+{
+    cudaGraph_t graph = NULL;
+    /* Other threads may do with their devices what they like meanwhile. */
+    int r = (int)cudaStreamBeginCapture(cuda->compute, cudaStreamCaptureModeThreadLocal), ended;
+
+    if (r)
+        return r;
+    r = launch_all(cuda, program, params);
+    ended = (int)cudaStreamEndCapture(cuda->compute, &graph);
+    if (!r)
+        r = ended;
+    if (!r)
+        r = (int)cudaGraphInstantiate(&program->graph, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    return r;
+}
+
+int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_params *params,
+                         struct vrt_program **ret_program)
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    struct vrt_cuda_program *program;
+    int r;
+
+    if (params->n_bindings >= VRT_CUDA_MAX_SLOTS)
+        return vrt_raise(-EINVAL);
+    program = calloc(1, sizeof(*program));
+    if (!program)
+        return vrt_raise(-ENOMEM);
+    program->n_bindings = params->n_bindings;
+    r = (int)cudaMalloc((void **)&program->slots, sizeof(struct vrt_cuda_slots));
+    if (!r)
+        r = capture(cuda, program, params);
+    r = vrt_cuda_outcome(cuda, r, "recording a program");
+    if (r) {
+        vrt_cuda_program_free(device, &program->base);
+        return r;
+    }
+    *ret_program = &program->base;
+    return 0;
+}
+
+void vrt_cuda_program_free(struct vrt_device *device, struct vrt_program *base)
+{
+    struct vrt_cuda_program *program = program_of(base);
+
+    cudaStreamSynchronize(vrt_cuda_device_of(device)->compute);
+    if (program->graph)
+        cudaGraphExecDestroy(program->graph);
+    cudaFree(program->slots);
+    free(program);
+}
+
+static int submit(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
+                  const struct vrt_binding *bindings)
+{
+    struct vrt_cuda_slots slots = { 0 };
+    int r = 0;
+
+    for (int i = 0; !r && i < program->n_bindings; i++) {
+        struct vrt_cuda_buffer *buffer =
+            vrt_container_of(bindings[i].buffer, struct vrt_cuda_buffer, base);
+        slots.at[1 + i] = buffer->data + bindings[i].offset_bytes;
+        if (buffer->is_written)
+            r = (int)cudaStreamWaitEvent(cuda->compute, buffer->written, 0);
+    }
+    if (!r)
+        r = vrt_cuda_bind(cuda->compute, &slots, program->slots);
+    if (!r)
+        r = (int)cudaGraphLaunch(program->graph, cuda->compute);
+    for (int i = 0; !r && i < program->n_bindings; i++) {
+        struct vrt_cuda_buffer *buffer =
+            vrt_container_of(bindings[i].buffer, struct vrt_cuda_buffer, base);
+        r = (int)cudaEventRecord(buffer->used, cuda->compute);
+        buffer->is_used = true;
+    }
+    return r;
+}
+
+int vrt_cuda_program_submit(struct vrt_device *device, struct vrt_program *program,
+                            const struct vrt_binding *bindings)
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+
+    return vrt_cuda_outcome(cuda, submit(cuda, program_of(program), bindings),
+                            "starting a program");
+}
