@@ -4,6 +4,7 @@
 
 #include "backend/cuda/device.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,19 @@ static int version_minor(int version)
     return version % 1000 / 10;
 }
 
+/* Why there seems to be no driver. */
+static void explain_absent(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+    if (library)
+        vrt_log_info("no CUDA devices: NVIDIA's driver (libcuda.so.1) does not answer");
+    else
+        vrt_log_info("no CUDA devices: no driver of NVIDIA's: %s", dlerror());
+    if (library)
+        dlclose(library);
+}
+
 /* Why no device was found. */
 static void explain(int error)
 {
@@ -56,8 +70,7 @@ static void explain(int error)
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     if (driver == 0)
-        vrt_log_info("no CUDA devices: NVIDIA's driver (libcuda.so.1) is not there or does not "
-                     "answer");
+        explain_absent();
     else if (driver < runtime && error == (int)cudaErrorInsufficientDriver)
         vrt_log_info("no CUDA devices: the driver is for CUDA %d.%d, this plugin needs %d.%d or a "
                      "newer one", version_major(driver), version_minor(driver),

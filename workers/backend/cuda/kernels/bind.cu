@@ -7,10 +7,12 @@
 
 static __global__ void bind(vrt_cuda_slots slots, char **to)
 {
-    to[threadIdx.x] = slots.at[threadIdx.x];
+#pragma unroll
+    for (int k = 0; k < VRT_CUDA_MAX_SLOTS; k++)    /* an index known to the compiler: no copy */
+        to[k] = slots.at[k];
 }
 
 int vrt_cuda_bind(cudaStream_t stream, const vrt_cuda_slots *slots, char **to)
 {
-    return vrt_launch(bind, 1, VRT_CUDA_MAX_SLOTS, 0, stream, *slots, to);
+    return vrt_launch(bind, 1, 1, 0, stream, *slots, to);
 }
