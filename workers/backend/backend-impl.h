@@ -15,7 +15,10 @@
  *           the backend. A missing library is 0 devices.
  */
 
+#include <stdatomic.h>
+
 #include "backend/backend.h"
+#include "backend/replica.h"
 
 /* First member of every backend's device struct; recover that with vrt_container_of(). */
 struct vrt_device {
@@ -31,12 +34,33 @@ struct vrt_buffer {
     size_t size_bytes;              /* filled by backend.c */
 };
 
-/* First member of every backend's replica struct; filled by backend.c after replica_new(). */
+/* Where a param is among the packed bytes. Between params there are zeros. */
+struct vrt_packed_place {
+    size_t offset_bytes, size_bytes;        /* by packed_new(); offsets are multiples of 8 */
+    const void *data;               /* by packed_fill(): its bytes, final */
+};
+
+/* First member of every backend's packed weights; filled by replica.c, but for what says so. */
+struct vrt_packed {
+    const struct vrt_backend_ops *ops;
+    atomic_int n_refs;
+    char packing_id[64];
+    struct vrt_param *params;       /* their shapes; name and data are NULL */
+    struct vrt_packed_place *places;        /* of each */
+    size_t n_params, n_filled;
+    enum vrt_dtype dtype;           /* of the weights; vectors are f32 */
+    bool is_shared;                 /* by packed_new(): replicas refer to it, and copy nothing */
+    size_t size_bytes;
+    uint64_t checksum;
+};
+
+/* First member of every backend's replica struct; filled by replica.c after replica_begin(). */
 struct vrt_replica {
     struct vrt_param *params;       /* their shapes; name and data are NULL */
     size_t n_params;
     enum vrt_dtype dtype;           /* of the weights; vectors are f32 */
     size_t used_bytes;
+    struct vrt_packed *packed;      /* a reference, where it is shared; else NULL */
 };
 
 /* What a program's ops require of one binding. */
@@ -78,10 +102,46 @@ struct vrt_backend_ops {
     /* Optional. NULL: no op needs any. */
     size_t (*workspace_bytes)(const struct vrt_device *device, const struct vrt_op *op);
 
+    /* Instead of all up to replica_begin(): packs for this device alone. */
     int (*replica_new)(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
                        enum vrt_dtype dtype, struct vrt_replica **ret_replica);
-    void (*replica_free)(struct vrt_device *device, struct vrt_replica *replica);
     size_t (*replica_bytes)(const struct vrt_device *device, const struct vrt_replica *replica);
+
+    /* Lays out: fills in offset and size of places[0..n_params-1], in order. */
+    int (*packed_new)(struct vrt_device *device, const struct vrt_pack *pack,
+                      struct vrt_packed_place *places, struct vrt_packed **ret_packed);
+
+    /* Packs param i and fills in places[i].data: each once, in order. Knows no device: it may have
+     * been closed. On one thread at a time, as packed_free(), but on any. */
+    int (*packed_fill)(struct vrt_packed *packed, const struct vrt_pack *pack, size_t i);
+    void (*packed_free)(struct vrt_packed *packed);
+
+    /* For packed_bytes in all, or, where it is shared, with a reference that is taken besides. */
+    int (*replica_begin)(struct vrt_device *device, struct vrt_packed *packed,
+                         struct vrt_replica **ret_replica);
+    void (*replica_free)(struct vrt_device *device, struct vrt_replica *replica);
+
+    /* Optional. NULL: replicas share what is packed, so nothing is copied, and the host's bytes are
+     * the device's. */
+    int (*replica_fill)(struct vrt_device *device, struct vrt_replica *replica,
+                        struct vrt_packed *packed, const size_t range[2]);
+    int (*replica_checksum)(struct vrt_device *device, const struct vrt_replica *replica,
+                            uint64_t *ret_checksum);
+
+    /* Optional. NULL: bytes come from the host alone. */
+    bool (*replica_can_receive)(const struct vrt_device *device);
+    int (*replica_receive)(struct vrt_device *device, struct vrt_replica *replica,
+                           const struct vrt_replica *source);
+
+    /* Optional, all of them or none. NULL: there are no groups. */
+    bool (*group_is_possible)(const struct vrt_device *device);
+    int (*group_key_new)(struct vrt_device *device, struct vrt_group_key *ret_key);
+    int (*group_join)(struct vrt_device *device, const struct vrt_group_seat *seat,
+                      struct vrt_group **ret_group);
+    int (*group_spread)(struct vrt_device *device, struct vrt_group *group,
+                        struct vrt_replica *replica, const size_t range[2]);
+    int (*group_finish)(struct vrt_device *device, struct vrt_group *group);
+    void (*group_free)(struct vrt_device *device, struct vrt_group *group);
 
     /* Every op was checked by vrt_op_check() and is supported; every tensor fits its buffer. */
     int (*program_new)(struct vrt_device *device, const struct vrt_program_params *params,
@@ -94,3 +154,6 @@ struct vrt_backend_ops {
     /* Optional. NULL: the driver cannot tell. */
     int (*memory)(struct vrt_device *device, struct vrt_memory_info *ret_info);
 };
+
+/* The checksum of what is packed as the host's bytes are now: of a replica that shares them. */
+uint64_t vrt_packed_sum(const struct vrt_packed *packed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Devices, their buffers and replicas: arguments are checked and bytes counted here, once. */
+/* Devices and their buffers: arguments are checked and bytes counted here, once. */
 
 #include "backend/backend.h"
 
@@ -99,7 +99,7 @@ void vrt_device_limit_memory(struct vrt_device *device, int64_t limit_bytes)
     device->limit_bytes = limit_bytes;
 }
 
-static bool exceeds_limit(const struct vrt_device *device, size_t size_bytes)
+bool vrt_device_exceeds_limit(const struct vrt_device *device, size_t size_bytes)
 {
     return device->limit_bytes > 0 &&
            (device->used_bytes > device->limit_bytes ||
@@ -114,7 +114,7 @@ int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buff
         return VRT_BACKEND_E_LOST;
     if (size_bytes == 0)
         return vrt_raise(-EINVAL);
-    if (size_bytes > PTRDIFF_MAX || exceeds_limit(device, size_bytes))
+    if (size_bytes > PTRDIFF_MAX || vrt_device_exceeds_limit(device, size_bytes))
         return VRT_BACKEND_E_NOMEM;
     int r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
     if (r)
@@ -174,83 +174,6 @@ bool vrt_device_supports(const struct vrt_device *device, const struct vrt_op *o
 size_t vrt_device_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
     return device->ops->workspace_bytes ? device->ops->workspace_bytes(device, op) : 0;
-}
-
-static bool is_float(enum vrt_dtype dtype)
-{
-    return dtype == VRT_DTYPE_F32 || dtype == VRT_DTYPE_F16 || dtype == VRT_DTYPE_BF16;
-}
-
-static int check_param(const struct vrt_param *param)
-{
-    int64_t count = 1;
-
-    if (param->n_dims < 1 || param->n_dims > 4 || !param->data ||
-        param->use >= VRT_PARAM_USE_COUNT)
-        return vrt_raise(-EINVAL);
-    for (int i = 0; i < param->n_dims; i++) {
-        if (param->dims[i] < 1 || count > INT32_MAX / param->dims[i])
-            return vrt_raise(-EINVAL);
-        count *= param->dims[i];
-    }
-    return 0;
-}
-
-int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
-                    enum vrt_dtype dtype, struct vrt_replica **ret_replica)
-{
-    VRT_CLEANUP(vrt_freep) struct vrt_param *shapes = NULL;
-    struct vrt_replica *replica = NULL;
-    int r;
-
-    if (device->lost)
-        return VRT_BACKEND_E_LOST;
-    if (!is_float(dtype))
-        return vrt_raise(-EINVAL);
-    shapes = calloc(n_params + 1, sizeof(*shapes));
-    if (!shapes)
-        return vrt_raise(-ENOMEM);
-    for (size_t i = 0; i < n_params; i++) {
-        r = check_param(&params[i]);
-        if (r)
-            return vrt_fold(r);
-        shapes[i] = params[i];
-        shapes[i].name = NULL;
-        shapes[i].data = NULL;
-    }
-    r = vrt_device_note(device, device->ops->replica_new(device, params, n_params, dtype,
-                                                         &replica));
-    if (r)
-        return r;
-    replica->used_bytes = device->ops->replica_bytes(device, replica);
-    /* What packing makes of the weights is known only now. */
-    if (exceeds_limit(device, replica->used_bytes)) {
-        device->ops->replica_free(device, replica);
-        return VRT_BACKEND_E_NOMEM;
-    }
-    replica->params = VRT_STEAL(shapes);
-    replica->n_params = n_params;
-    replica->dtype = dtype;
-    device->used_bytes += (int64_t)replica->used_bytes;
-    *ret_replica = replica;
-    return 0;
-}
-
-struct vrt_replica *vrt_replica_free(struct vrt_device *device, struct vrt_replica *replica)
-{
-    if (!replica)
-        return NULL;
-    struct vrt_param *shapes = replica->params;
-    device->used_bytes -= (int64_t)replica->used_bytes;
-    device->ops->replica_free(device, replica);
-    free(shapes);
-    return NULL;
-}
-
-size_t vrt_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica)
-{
-    (void)device;
-    return replica->used_bytes;
 }
 
 int vrt_device_finish(struct vrt_device *device)

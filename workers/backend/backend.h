@@ -61,6 +61,7 @@ struct vrt_device_info {
     char name[32];                  /* "cpu:0" */
     char description[128];          /* "AMD EPYC, 2 threads, AVX-512, bf16" */
     char class_id[128];             /* devices of one class give bit-identical results */
+    char packing_id[64];            /* devices that share one keep weights in the same bytes */
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
     int64_t memory_total_bytes;     /* -1: nobody knows */
     bool native_f16, native_bf16;   /* multiplies these by its own instructions */
@@ -199,7 +200,8 @@ size_t vrt_device_workspace_bytes(const struct vrt_device *device, const struct 
 
 /*
  * Converts the params to `dtype` (as their use says) and to the device's own layout, once, and
- * keeps them there. `params` may be freed afterwards. Return: 0; outcome; -errno.
+ * keeps them there. `params` may be freed afterwards. For one device: "backend/replica.h" says how
+ * several come by the same weights. Return: 0; outcome; -errno.
  */
 int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
                     enum vrt_dtype dtype, struct vrt_replica **ret_replica);

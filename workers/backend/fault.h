@@ -17,9 +17,12 @@
  *                 call:N-          the Nth and all later ones
  *                 call:every=N     each Nth
  *                 after=N          the same as submit:M- with M = N + 1
- *     call        open, alloc, write, read, replica, program, submit or finish
+ *     call        open, alloc, write, read, pack, replica, copy, checksum, program, submit or
+ *                 finish. Of weights: pack lays them out on the host, for all devices of a kind;
+ *                 replica takes the device's memory; copy is one chunk of bytes that it is given,
+ *                 by the host or another device
  *     effect      fail             VRT_BACKEND_E_FAILED, nothing is done
- *                 nomem            VRT_BACKEND_E_NOMEM; open, alloc, replica and program only
+ *                 nomem            VRT_BACKEND_E_NOMEM; open, alloc, pack, replica and program
  *                 nomem>BYTES      likewise, where more than so many are wanted at once; alloc only
  *                 lost [revive=N]  VRT_BACKEND_E_LOST, and so every call until the Nth time that
  *                                  the device is opened again (default 1; "revive=never")
@@ -29,6 +32,8 @@
  *                 corrupt=zeros    zeros,
  *                 corrupt=garbage  or random values, the same in every run
  *                 black            a black picture: zeros, but chroma in the middle
+ *                 corrupt          copy only: something else arrives than was sent: from then on
+ *                                  the replica's checksum is wrong, until it is copied anew
  *
  * Calls are counted for each device from the making of the registry, over all times that it is
  * opened. Of several rules that fit, delays add up and the first other one takes effect. What an op

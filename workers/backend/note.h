@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Shared by backend.c and program.c. */
+/* What the checked functions keep in their heads about a device. */
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct vrt_device;
 
-/* Remembers that a device said it is lost. Return: r, what a call of the backend returned. */
+/* Notes that a device said it is lost. Return: r, folded if it is an errno. */
 int vrt_device_note(struct vrt_device *device, int r);
+
+/* Whether so many bytes more would be more than the device may hold. */
+bool vrt_device_exceeds_limit(const struct vrt_device *device, size_t size_bytes);

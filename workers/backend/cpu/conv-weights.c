@@ -68,10 +68,9 @@ static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_
     return 0;
 }
 
-/* From plain f32 [O,I,K,K]. */
-static int pack(struct vrt_dnnl *dnnl, const struct vrt_param *param,
-                const dnnl_memory_desc_t *desc, struct vrt_conv_layout **ret_layout)
+int vrt_conv_weights_fill(struct vrt_conv_weights *weights, const struct vrt_param *param)
 {
+    struct vrt_dnnl *dnnl = weights->dnnl;
     VRT_CLEANUP(memoryp) dnnl_memory_t plain = NULL;
     const dnnl_dims_t dims = { param->dims[0], param->dims[1], param->dims[2], param->dims[3] };
     dnnl_memory_desc_t plain_desc;
@@ -82,7 +81,7 @@ static int pack(struct vrt_dnnl *dnnl, const struct vrt_param *param,
     status = dnnl_memory_create(&plain, &plain_desc, dnnl->engine, (void *)param->data);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
-    r = convert(dnnl, plain, desc, ret_layout);
+    r = convert(dnnl, plain, &weights->desc, &weights->layouts);
     return r ? vrt_fold(r) : 0;
 }
 
@@ -108,53 +107,61 @@ static int add_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t
 
     if (r)
         return vrt_fold(r);
-    if (!weights->used)
-        weights->layouts = layout_free(weights->layouts);
     layout->next = weights->layouts;
     weights->layouts = layout;
     *ret_layout = layout;
     return 0;
 }
 
-int vrt_conv_weights_fit(struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
-                         dnnl_memory_t *ret_memory)
+/* The bytes in the layout `desc`, which live as long as the weights. */
+static int get_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t *desc,
+                      void **ret_data)
+{
+    struct vrt_conv_layout *layout;
+    int r = 0;
+
+    /* Across calls of oneDNN's, which know nothing of it: two devices may want the same layout. */
+    pthread_mutex_lock(&weights->dnnl->lock);
+    layout = find_layout(weights, desc);
+    if (!layout)
+        r = add_layout(weights, desc, &layout);
+    if (!r)
+        dnnl_memory_get_data_handle(layout->memory, ret_data);
+    pthread_mutex_unlock(&weights->dnnl->lock);
+    return r ? vrt_fold(r) : 0;
+}
+
+int vrt_conv_weights_fit(struct vrt_conv_weights *weights, dnnl_engine_t engine,
+                         const_dnnl_primitive_desc_t desc, dnnl_memory_t *ret_memory)
 {
     const dnnl_memory_desc_t *want = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    struct vrt_conv_layout *layout = find_layout(weights, want);
     void *data = NULL;
     dnnl_status_t status;
-    int r = layout ? 0 : add_layout(weights, want, &layout);
+    int r = get_layout(weights, want, &data);
 
     if (r)
         return vrt_fold(r);
-    dnnl_memory_get_data_handle(layout->memory, &data);
-    status = dnnl_memory_create(ret_memory, want, weights->dnnl->engine, data);
+    status = dnnl_memory_create(ret_memory, want, engine, data);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "handle on weights");
-    weights->used = true;
     return 0;
 }
 
-int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
-                         enum vrt_dtype dtype, struct vrt_conv_weights **ret_weights)
+int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const int dims[4], enum vrt_dtype dtype,
+                         struct vrt_conv_weights **ret_weights)
 {
     VRT_CLEANUP(vrt_conv_weights_freep) struct vrt_conv_weights *weights = NULL;
     const struct vrt_dnnl_shape shape = {
-        .in_c = param->dims[1], .out_c = param->dims[0], .k = param->dims[2], .dtype = dtype,
+        .in_c = dims[1], .out_c = dims[0], .k = dims[2], .dtype = dtype,
     };
-    dnnl_memory_desc_t desc;
-    int r;
 
     weights = calloc(1, sizeof(*weights));
     if (!weights)
         return vrt_raise(-ENOMEM);
     weights->dnnl = dnnl;
-    r = vrt_dnnl_weights_layout(dnnl, &shape, &desc);
-    if (!r)
-        r = pack(dnnl, param, &desc, &weights->layouts);
+    int r = vrt_dnnl_weights_layout(dnnl, &shape, &weights->desc);
     if (r)
         return vrt_fold(r);
-
     *ret_weights = VRT_STEAL(weights);
     return 0;
 }
@@ -175,12 +182,16 @@ struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights)
 
 size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights)
 {
-    const dnnl_memory_desc_t *desc;
-    size_t n_bytes = 0;
+    return dnnl_memory_desc_get_size(&weights->desc);
+}
 
-    for (const struct vrt_conv_layout *layout = weights->layouts; layout; layout = layout->next) {
-        dnnl_memory_get_memory_desc(layout->memory, &desc);
-        n_bytes += dnnl_memory_desc_get_size(desc);
-    }
-    return n_bytes;
+const void *vrt_conv_weights_data(const struct vrt_conv_weights *weights)
+{
+    const struct vrt_conv_layout *first = weights->layouts;
+    void *data = NULL;
+
+    while (first->next)
+        first = first->next;
+    dnnl_memory_get_data_handle(first->memory, &data);
+    return data;
 }

@@ -68,7 +68,7 @@ static int make_variant(struct vrt_conv *conv, struct vrt_conv_variant *v)
     dnnl_status_t status;
     int r;
 
-    r = vrt_conv_weights_fit(conv->params.weights, v->desc, &v->weights);
+    r = vrt_conv_weights_fit(conv->params.weights, conv->dnnl->engine, v->desc, &v->weights);
     if (r)
         return vrt_fold(r);
     status = dnnl_primitive_create(&v->primitive, v->desc);

@@ -34,15 +34,24 @@ struct vrt_dnnl *vrt_dnnl_free(struct vrt_dnnl *dnnl);
 /* Whether convolutions in `dtype` have a fast implementation here. */
 bool vrt_dnnl_supports(const struct vrt_dnnl *dnnl, enum vrt_dtype dtype);
 
-/* A convolution's weights, [O,I,K,K], in the layout of the implementation that will use them. */
-int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const struct vrt_param *param,
-                         enum vrt_dtype dtype, struct vrt_conv_weights **ret_weights);
+/*
+ * A place for a convolution's weights, [O,I,K,K], in the layout of the implementation that will use
+ * them. `dnnl` must outlive them, and is used by one thread at a time. Return: 0; -ENOMEM, -EIO.
+ */
+int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const int dims[4], enum vrt_dtype dtype,
+                         struct vrt_conv_weights **ret_weights);
+
+/* Packs them, once; from then on any thread may use them. Return: 0; -ENOMEM, -EIO. */
+int vrt_conv_weights_fill(struct vrt_conv_weights *weights, const struct vrt_param *param);
 
 /* Return: NULL. */
 struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights);
 
-/* Bytes that they take, all layouts that convolutions have asked for together. */
+/* Bytes that they take as they are first packed, before some rare shape wants another layout. */
 size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights);
+
+/* So many bytes, once they are packed. */
+const void *vrt_conv_weights_data(const struct vrt_conv_weights *weights);
 
 /* What a convolution is recorded from. The vectors and weights must outlive it. */
 struct vrt_conv_params {

@@ -71,6 +71,7 @@ static void describe(const struct vrt_cpu_machine *machine,
     info->memory_total_bytes = machine->memory_bytes;
     info->native_bf16 = isas[isa].native_bf16;
     snprintf(info->name, sizeof(info->name), "cpu:%d", i);
+    snprintf(info->packing_id, sizeof(info->packing_id), "cpu");
     snprintf(info->description, sizeof(info->description), "%s, %d %s, %s", machine->model,
              info->n_threads, info->n_threads == 1 ? "thread" : "threads", isas[isa].name);
 
@@ -238,9 +239,11 @@ const struct vrt_backend_ops vrt_backend_cpu = {
     .buffer_read = cpu_buffer_read,
     .supports = vrt_cpu_supports,
     .workspace_bytes = vrt_cpu_workspace_bytes,
-    .replica_new = vrt_cpu_replica_new,
+    .packed_new = vrt_cpu_packed_new,
+    .packed_fill = vrt_cpu_packed_fill,
+    .packed_free = vrt_cpu_packed_free,
+    .replica_begin = vrt_cpu_replica_begin,
     .replica_free = vrt_cpu_replica_free,
-    .replica_bytes = vrt_cpu_replica_bytes,
     .program_new = vrt_cpu_program_new,
     .program_free = vrt_cpu_program_free,
     .program_submit = vrt_cpu_program_submit,

@@ -25,8 +25,7 @@ struct vrt_cpu_buffer {
 
 struct vrt_cpu_replica {
     struct vrt_replica base;
-    size_t n_params;
-    struct vrt_cpu_param *params;
+    const struct vrt_cpu_param *params;     /* of what is packed, by index */
 };
 
 static inline struct vrt_cpu_device *vrt_cpu_device_of(const struct vrt_device *device)
@@ -40,15 +39,22 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op);
 /* See struct vrt_backend_ops: workspace_bytes(). */
 size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
 
-/* See struct vrt_backend_ops: replica_new(). */
-int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                        size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica);
+/* See struct vrt_backend_ops: packed_new(). */
+int vrt_cpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                       struct vrt_packed_place *places, struct vrt_packed **ret_packed);
+
+/* See struct vrt_backend_ops: packed_fill(). */
+int vrt_cpu_packed_fill(struct vrt_packed *packed, const struct vrt_pack *pack, size_t i);
+
+/* See struct vrt_backend_ops: packed_free(). */
+void vrt_cpu_packed_free(struct vrt_packed *packed);
+
+/* See struct vrt_backend_ops: replica_begin(). */
+int vrt_cpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
+                          struct vrt_replica **ret_replica);
 
 /* See struct vrt_backend_ops: replica_free(). */
 void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *replica);
-
-/* See struct vrt_backend_ops: replica_bytes(). */
-size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica);
 
 /* See struct vrt_backend_ops: program_new(). */
 int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_params *params,

@@ -4,6 +4,7 @@
 /* oneDNN's side of the convolutions: what dnnl.c finds out, and conv2d.c uses. */
 
 #include <dnnl.h>
+#include <pthread.h>
 
 #include "backend/cpu/conv2d.h"
 
@@ -12,6 +13,7 @@ struct vrt_dnnl {
     dnnl_stream_t *streams;         /* one a thread */
     int n_threads;
     bool has_bf16;
+    pthread_mutex_t lock;           /* of the weights made by it, which several devices may use */
 };
 
 /* One call's shape: frames 1, stride 1. */
@@ -29,14 +31,13 @@ struct vrt_conv_layout {
     struct vrt_conv_layout *next;
 };
 
-/* The same weights once for each layout that somebody wants; those first packed go as soon as only
- * another one is wanted. */
+/* The same weights once for each layout that somebody wants. The one first packed stays: it is what
+ * checksums are made of. */
 struct vrt_conv_weights {
     struct vrt_dnnl *dnnl;
-    struct vrt_conv_layout *layouts;        /* one at least */
-    bool used;                      /* somebody has a handle */
+    dnnl_memory_desc_t desc;        /* of the first layout */
+    struct vrt_conv_layout *layouts;        /* under dnnl->lock; the first one is the last */
 };
-
 
 /* "out of memory" or "some failure" of ours for a status of oneDNN's, logged with `what`. */
 int vrt_dnnl_raise(dnnl_status_t status, const char *what);
@@ -61,11 +62,11 @@ void vrt_dnnl_descp(dnnl_primitive_desc_t *desc);
 
 /*
  * A handle on the weights as the implementation `desc` wants them; where a rare shape wants another
- * layout, they have that one too from then on. The caller destroys *ret_memory, before the weights.
- * Return: 0; -ENOMEM, -EIO.
+ * layout, they have that one too from then on. The caller, whose engine it is, destroys
+ * *ret_memory, before the weights. Thread: any. Return: 0; -ENOMEM, -EIO.
  */
-int vrt_conv_weights_fit(struct vrt_conv_weights *weights, const_dnnl_primitive_desc_t desc,
-                         dnnl_memory_t *ret_memory);
+int vrt_conv_weights_fit(struct vrt_conv_weights *weights, dnnl_engine_t engine,
+                         const_dnnl_primitive_desc_t desc, dnnl_memory_t *ret_memory);
 
 /*
  * A convolution is cut into tiles of the output: whole rows where the input is dense, so that it

@@ -232,6 +232,7 @@ int vrt_dnnl_new(int n_threads, struct vrt_dnnl **ret_dnnl)
     dnnl = calloc(1, sizeof(*dnnl));
     if (!dnnl)
         return vrt_raise(-ENOMEM);
+    pthread_mutex_init(&dnnl->lock, NULL);
     dnnl->streams = calloc((size_t)n_threads, sizeof(*dnnl->streams));
     if (!dnnl->streams)
         return vrt_raise(-ENOMEM);
@@ -260,6 +261,7 @@ struct vrt_dnnl *vrt_dnnl_free(struct vrt_dnnl *dnnl)
     if (dnnl->engine)
         dnnl_engine_destroy(dnnl->engine);
     free(dnnl->streams);
+    pthread_mutex_destroy(&dnnl->lock);
     free(dnnl);
     return NULL;
 }

@@ -19,6 +19,7 @@
 struct vrt_narrow_weights {
     size_t size_bytes;
     int in_c, k;
+    enum vrt_dtype dtype;
     void *data;                 /* [K,K,I,24] f32, or [K,K,I/2,24,2] bf16 */
 };
 
@@ -67,24 +68,30 @@ static void pack(const float *from, struct vrt_narrow_weights *to, enum vrt_dtyp
     }
 }
 
-int vrt_narrow_weights_new(const struct vrt_param *param, enum vrt_dtype dtype,
+int vrt_narrow_weights_new(const int dims[4], enum vrt_dtype dtype,
                            struct vrt_narrow_weights **ret_weights)
 {
-    VRT_CLEANUP(vrt_narrow_weights_freep) struct vrt_narrow_weights *weights = NULL;
-    const size_t n = (size_t)CHANNELS * (size_t)param->dims[1] * (size_t)param->dims[2] *
-                     (size_t)param->dims[2];
+    struct vrt_narrow_weights *weights = calloc(1, sizeof(*weights));
+    const size_t n = (size_t)CHANNELS * (size_t)dims[1] * (size_t)dims[2] * (size_t)dims[2];
 
-    weights = calloc(1, sizeof(*weights));
     if (!weights)
         return vrt_raise(-ENOMEM);
-    weights->in_c = param->dims[1];
-    weights->k = param->dims[2];
+    weights->in_c = dims[1];
+    weights->k = dims[2];
+    weights->dtype = dtype;
     weights->size_bytes = (n * vrt_dtype_size(dtype) + ALIGN - 1) / ALIGN * ALIGN;
+    *ret_weights = weights;
+    return 0;
+}
+
+int vrt_narrow_weights_fill(struct vrt_narrow_weights *weights, const struct vrt_param *param)
+{
     weights->data = aligned_alloc(ALIGN, weights->size_bytes);
     if (!weights->data)
         return vrt_raise(-ENOMEM);
-    pack(param->data, weights, dtype);
-    *ret_weights = VRT_STEAL(weights);
+    /* What rounding adds counts in checksums. */
+    memset(weights->data, 0, weights->size_bytes);
+    pack(param->data, weights, weights->dtype);
     return 0;
 }
 
@@ -100,6 +107,11 @@ struct vrt_narrow_weights *vrt_narrow_weights_free(struct vrt_narrow_weights *we
 size_t vrt_narrow_weights_bytes(const struct vrt_narrow_weights *weights)
 {
     return weights->size_bytes;
+}
+
+const void *vrt_narrow_weights_data(const struct vrt_narrow_weights *weights)
+{
+    return weights->data;
 }
 
 /* Of a row of an edge tile: its pixels, and those that its taps reach. */

@@ -46,15 +46,21 @@ const struct vrt_narrow_kernel *vrt_narrow_kernel(enum vrt_dtype dtype);
 /* Whether a convolution of [24,I,K,K] weights of this type is done here. */
 bool vrt_narrow_fits(const int dims[4], enum vrt_dtype dtype);
 
-/* Packs weights that fit. Return: 0; -ENOMEM. */
-int vrt_narrow_weights_new(const struct vrt_param *param, enum vrt_dtype dtype,
+/* A place for weights that fit. Return: 0; -ENOMEM. */
+int vrt_narrow_weights_new(const int dims[4], enum vrt_dtype dtype,
                            struct vrt_narrow_weights **ret_weights);
+
+/* Packs them, once; from then on any thread may use them. Return: 0; -ENOMEM. */
+int vrt_narrow_weights_fill(struct vrt_narrow_weights *weights, const struct vrt_param *param);
 
 /* Return: NULL. */
 struct vrt_narrow_weights *vrt_narrow_weights_free(struct vrt_narrow_weights *weights);
 
 /* Bytes that they take. */
 size_t vrt_narrow_weights_bytes(const struct vrt_narrow_weights *weights);
+
+/* So many bytes, once they are packed. */
+const void *vrt_narrow_weights_data(const struct vrt_narrow_weights *weights);
 
 /* Scratch memory of one thread, for an op that fits. */
 size_t vrt_narrow_scratch_bytes(const struct vrt_op *op);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A network's weights as a CPU device keeps them: convolutions packed, vectors as they were. */
+/*
+ * A network's weights as CPU devices keep them: convolutions packed, vectors as they were
+ *
+ * All CPU devices of a process have one memory, so that what is packed is their replica: each
+ * keeps a reference. It has an engine of oneDNN's of its own, because any of them may go first.
+ */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +14,13 @@
 #include "backend/cpu/deform.h"
 #include "backend/cpu/device.h"
 #include "backend/half.h"
+
+struct cpu_packed {
+    struct vrt_packed base;
+    struct vrt_dnnl *dnnl;
+    size_t n_params;
+    struct vrt_cpu_param *params;
+};
 
 /* Whether it can be the weight of a conv2d. */
 static bool is_convolution(const struct vrt_param *param)
@@ -19,36 +31,51 @@ static bool is_convolution(const struct vrt_param *param)
            param->dims[3] == k;
 }
 
-static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *ret_param)
+static bool is_matrix(const struct vrt_param *param)
+{
+    return param->n_dims == 2 && param->use != VRT_PARAM_TABLE;
+}
+
+static bool is_deform(const struct vrt_param *param)
+{
+    return vrt_param_use_plain(param->use) == VRT_PARAM_WEIGHT_DEFORM && param->n_dims == 4 &&
+           param->dims[2] == 3 && param->dims[3] == 3;
+}
+
+/* What its numbers are rounded to. */
+static enum vrt_dtype dtype_of(const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    return vrt_param_use_is_f32(param->use) ? VRT_DTYPE_F32 : dtype;
+}
+
+static size_t n_elements(const struct vrt_param *param)
 {
     size_t n = 1;
 
     for (int i = 0; i < param->n_dims; i++)
         n *= (size_t)param->dims[i];
-    ret_param->values = malloc(n * sizeof(float));
-    if (!ret_param->values)
+    return n;
+}
+
+static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *kept)
+{
+    kept->values = malloc(kept->n_values * sizeof(float));
+    if (!kept->values)
         return vrt_raise(-ENOMEM);
-    memcpy(ret_param->values, param->data, n * sizeof(float));
-    ret_param->n_values = n;
+    memcpy(kept->values, param->data, kept->n_values * sizeof(float));
     return 0;
 }
 
 /* [O,I,3,3] as "backend/cpu/deform.h" says. */
-static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
-                       struct vrt_cpu_param *ret_param)
+static int keep_deform(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
-    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1];
-    const size_t row = vrt_cpu_deform_row(param->dims[0]);
-    const bool in_pairs = dtype != VRT_DTYPE_F32;
-    const size_t n_units = in_pairs ? (9 * I + 1) / 2 : 9 * I;
-    uint32_t *units = calloc(n_units * row, sizeof(*units));
+    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], row = kept->row_units;
+    const bool in_pairs = kept->dtype != VRT_DTYPE_F32;
+    uint32_t *units = calloc(kept->n_halves, sizeof(uint16_t));
 
     if (!units)
         return vrt_raise(-ENOMEM);
-    ret_param->dtype = dtype;
-    ret_param->matrix = units;
-    ret_param->row_units = row;
-    ret_param->n_halves = n_units * row * 2;
+    kept->matrix = units;
     for (size_t o = 0; o < O; o++)
     for (size_t i = 0; i < I; i++)
     for (size_t t = 0; t < 9; t++) {
@@ -64,107 +91,158 @@ static int keep_deform(const struct vrt_param *param, enum vrt_dtype dtype,
 }
 
 /* [O,I] as units: rows of f32, or of bf16 filled up to whole pairs. */
-static int keep_matrix(const struct vrt_param *param, enum vrt_dtype dtype,
-                       struct vrt_cpu_param *ret_param)
+static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
-    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], pairs = (I + 1) / 2;
+    const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1];
 
-    if (dtype == VRT_DTYPE_F32) {
-        int r = keep_values(param, ret_param);
-        ret_param->matrix = ret_param->values;
-        ret_param->row_units = I;
+    if (!kept->n_halves) {
+        int r = keep_values(param, kept);
+        kept->matrix = kept->values;
         return r ? vrt_fold(r) : 0;
     }
-    uint16_t *halves = calloc(O * pairs, 2 * sizeof(*halves));
+    uint16_t *halves = calloc(kept->n_halves, sizeof(*halves));
     if (!halves)
         return vrt_raise(-ENOMEM);
     for (size_t o = 0; o < O; o++)
         for (size_t i = 0; i < I; i++)
-            halves[o * 2 * pairs + i] = vrt_bf16_from_f32(param->data[o * I + i]);
-    ret_param->dtype = VRT_DTYPE_BF16;
-    ret_param->matrix = halves;
-    ret_param->row_units = pairs;
-    ret_param->n_halves = O * 2 * pairs;
+            halves[o * 2 * kept->row_units + i] = vrt_bf16_from_f32(param->data[o * I + i]);
+    kept->matrix = halves;
     return 0;
 }
 
-static bool is_matrix(const struct vrt_param *param)
+/* How a param will be kept, as its use says. Return: 0; -ENOMEM, -EIO. */
+static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vrt_dtype dtype,
+                   struct vrt_cpu_param *kept)
 {
-    return param->n_dims == 2 && param->use != VRT_PARAM_TABLE;
+    const size_t O = (size_t)param->dims[0], I = (size_t)(param->n_dims > 1 ? param->dims[1] : 1);
+
+    dtype = dtype_of(param, dtype);
+    if (is_matrix(param) && dtype != VRT_DTYPE_F32) {
+        kept->dtype = VRT_DTYPE_BF16;
+        kept->row_units = (I + 1) / 2;
+        kept->n_halves = O * 2 * kept->row_units;
+    } else if (is_deform(param)) {
+        kept->dtype = dtype;
+        kept->row_units = vrt_cpu_deform_row(param->dims[0]);
+        kept->n_halves = 2 * kept->row_units * (dtype != VRT_DTYPE_F32 ? (9 * I + 1) / 2 : 9 * I);
+    } else if (is_convolution(param)) {
+        return vrt_narrow_fits(param->dims, dtype)
+                   ? vrt_narrow_weights_new(param->dims, dtype, &kept->narrow)
+                   : vrt_conv_weights_new(dnnl, param->dims, dtype, &kept->weights);
+    } else {
+        kept->row_units = I;
+        kept->n_values = n_elements(param);
+    }
+    return 0;
 }
 
-/* As its use says. */
-static int keep(const struct vrt_cpu_device *cpu, const struct vrt_param *param,
-                enum vrt_dtype dtype, struct vrt_cpu_param *ret_param)
+static size_t bytes_of(const struct vrt_cpu_param *kept)
 {
-    if (vrt_param_use_is_f32(param->use))
-        dtype = VRT_DTYPE_F32;
-    if (is_matrix(param))
-        return keep_matrix(param, dtype, ret_param);
-    if (vrt_param_use_plain(param->use) == VRT_PARAM_WEIGHT_DEFORM)
-        return keep_deform(param, dtype, ret_param);
-    if (!is_convolution(param))
-        return keep_values(param, ret_param);
-    if (vrt_narrow_fits(param->dims, dtype))
-        return vrt_narrow_weights_new(param, dtype, &ret_param->narrow);
-    return vrt_conv_weights_new(cpu->dnnl, param, dtype, &ret_param->weights);
+    if (kept->weights)
+        return vrt_conv_weights_bytes(kept->weights);
+    if (kept->narrow)
+        return vrt_narrow_weights_bytes(kept->narrow);
+    return kept->n_values * sizeof(float) + kept->n_halves * sizeof(uint16_t);
 }
 
-int vrt_cpu_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                        size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica)
+static const void *data_of(const struct vrt_cpu_param *kept)
 {
-    struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
-    struct vrt_cpu_replica *replica;
-    int r = 0;
+    if (kept->weights)
+        return vrt_conv_weights_data(kept->weights);
+    if (kept->narrow)
+        return vrt_narrow_weights_data(kept->narrow);
+    return kept->matrix ? kept->matrix : kept->values;
+}
 
-    if (!vrt_dnnl_supports(cpu->dnnl, dtype))
+int vrt_cpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                       struct vrt_packed_place *places, struct vrt_packed **ret_packed)
+{
+    struct cpu_packed *packed;
+    size_t offset = 0;
+    int r;
+
+    if (!vrt_dnnl_supports(vrt_cpu_device_of(device)->dnnl, pack->dtype))
         return vrt_raise(-EINVAL);
-    replica = calloc(1, sizeof(*replica));
-    if (!replica)
+    packed = calloc(1, sizeof(*packed));
+    if (!packed)
         return vrt_raise(-ENOMEM);
-    replica->params = calloc(n_params + 1, sizeof(*replica->params));
-    if (!replica->params)
-        r = vrt_raise(-ENOMEM);
-    for (size_t i = 0; !r && i < n_params; i++)
-        r = keep(cpu, &params[i], dtype, &replica->params[replica->n_params++]);
+    packed->base.is_shared = true;
+    packed->params = calloc(pack->n_params + 1, sizeof(*packed->params));
+    r = packed->params ? vrt_dnnl_new(1, &packed->dnnl) : vrt_raise(-ENOMEM);
+    for (size_t i = 0; !r && i < pack->n_params; i++) {
+        struct vrt_cpu_param *kept = &packed->params[packed->n_params++];
+        r = lay_out(packed->dnnl, &pack->params[i], pack->dtype, kept);
+        if (r)
+            break;
+        places[i].offset_bytes = offset;
+        places[i].size_bytes = bytes_of(kept);
+        offset += (places[i].size_bytes + 7) / 8 * 8;
+    }
     if (r) {
-        vrt_cpu_replica_free(device, &replica->base);
+        vrt_cpu_packed_free(&packed->base);
         return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
     }
+    *ret_packed = &packed->base;
+    return 0;
+}
+
+int vrt_cpu_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack, size_t i)
+{
+    struct cpu_packed *packed = vrt_container_of(base, struct cpu_packed, base);
+    struct vrt_cpu_param *kept = &packed->params[i];
+    const struct vrt_param *param = &pack->params[i];
+    int r;
+
+    if (kept->weights)
+        r = vrt_conv_weights_fill(kept->weights, param);
+    else if (kept->narrow)
+        r = vrt_narrow_weights_fill(kept->narrow, param);
+    else if (is_deform(param))
+        r = keep_deform(param, kept);
+    else if (is_matrix(param))
+        r = keep_matrix(param, kept);
+    else
+        r = keep_values(param, kept);
+    if (r)
+        return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
+    base->places[i].data = data_of(kept);
+    return 0;
+}
+
+void vrt_cpu_packed_free(struct vrt_packed *base)
+{
+    struct cpu_packed *packed = vrt_container_of(base, struct cpu_packed, base);
+
+    for (size_t i = 0; i < packed->n_params; i++) {
+        struct vrt_cpu_param *kept = &packed->params[i];
+
+        vrt_conv_weights_free(kept->weights);
+        vrt_narrow_weights_free(kept->narrow);
+        if (kept->matrix != kept->values)
+            free(kept->matrix);
+        free(kept->values);
+    }
+    vrt_dnnl_free(packed->dnnl);
+    free(packed->params);
+    free(packed);
+}
+
+int vrt_cpu_replica_begin(struct vrt_device *device, struct vrt_packed *base,
+                          struct vrt_replica **ret_replica)
+{
+    const struct cpu_packed *packed = vrt_container_of(base, struct cpu_packed, base);
+    struct vrt_cpu_replica *replica = calloc(1, sizeof(*replica));
+
+    (void)device;
+    if (!replica)
+        return vrt_raise(-ENOMEM);
+    replica->params = packed->params;
     *ret_replica = &replica->base;
     return 0;
 }
 
 void vrt_cpu_replica_free(struct vrt_device *device, struct vrt_replica *base)
 {
-    struct vrt_cpu_replica *replica = vrt_container_of(base, struct vrt_cpu_replica, base);
-
     (void)device;
-    for (size_t i = 0; i < replica->n_params; i++) {
-        vrt_conv_weights_free(replica->params[i].weights);
-        vrt_narrow_weights_free(replica->params[i].narrow);
-        if (replica->params[i].matrix != replica->params[i].values)
-            free(replica->params[i].matrix);
-        free(replica->params[i].values);
-    }
-    free(replica->params);
-    free(replica);
-}
-
-size_t vrt_cpu_replica_bytes(const struct vrt_device *device, const struct vrt_replica *base)
-{
-    const struct vrt_cpu_replica *replica = vrt_container_of(base, struct vrt_cpu_replica, base);
-    size_t bytes = 0;
-
-    (void)device;
-    for (size_t i = 0; i < replica->n_params; i++) {
-        const struct vrt_cpu_param *param = &replica->params[i];
-
-        bytes += param->n_values * sizeof(float) + param->n_halves * sizeof(uint16_t);
-        if (param->weights)
-            bytes += vrt_conv_weights_bytes(param->weights);
-        if (param->narrow)
-            bytes += vrt_narrow_weights_bytes(param->narrow);
-    }
-    return bytes;
+    free(vrt_container_of(base, struct vrt_cpu_replica, base));
 }

@@ -31,6 +31,7 @@ struct fault_device {
     struct vrt_device base;
     struct vrt_device *inner;
     struct vrt_fault_wrap wrap;
+    const struct vrt_replica *corrupted;    /* the last one to which something else came */
 };
 
 static struct fault_device *fault_of(const struct vrt_device *device)
@@ -182,29 +183,144 @@ static size_t fault_workspace_bytes(const struct vrt_device *device, const struc
     return inner->ops->workspace_bytes ? inner->ops->workspace_bytes(inner, op) : 0;
 }
 
-static int fault_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                             size_t n_params, enum vrt_dtype dtype,
-                             struct vrt_replica **ret_replica)
+static int fault_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                            struct vrt_packed_place *places, struct vrt_packed **ret_packed)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    struct vrt_packed *packed;
+    int r = meet_call(device, VRT_FAULT_PACK);
+
+    if (!r)
+        r = inner->ops->packed_new(inner, pack, places, &packed);
+    if (r)
+        return r;
+    /* It outlives the device, and so must know whose it is. */
+    packed->ops = inner->ops;
+    *ret_packed = packed;
+    return 0;
+}
+
+static int fault_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
+                               struct vrt_replica **ret_replica)
 {
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_REPLICA);
 
-    return r ? r : inner->ops->replica_new(inner, params, n_params, dtype, ret_replica);
+    return r ? r : inner->ops->replica_begin(inner, packed, ret_replica);
 }
 
 static void fault_replica_free(struct vrt_device *device, struct vrt_replica *replica)
 {
     struct vrt_device *inner = fault_of(device)->inner;
 
+    if (fault_of(device)->corrupted == replica)
+        fault_of(device)->corrupted = NULL;
     inner->ops->replica_free(inner, replica);
 }
 
-static size_t fault_replica_bytes(const struct vrt_device *device,
-                                  const struct vrt_replica *replica)
+/* Counts a chunk copied to `replica`; one that begins it again makes good what was wrong. */
+static int meet_copy(struct vrt_device *device, const struct vrt_replica *replica, bool begins)
+{
+    struct fault_device *fault = fault_of(device);
+    struct vrt_fault_event event;
+    int r = meet(&fault->wrap, VRT_FAULT_COPY, 0, &event);
+
+    if (begins && fault->corrupted == replica)
+        fault->corrupted = NULL;
+    if (event.effect == VRT_FAULT_CORRUPT_COPY)
+        fault->corrupted = replica;
+    return r;
+}
+
+static int fault_replica_fill(struct vrt_device *device, struct vrt_replica *replica,
+                              struct vrt_packed *packed, const size_t range[2])
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_copy(device, replica, range[0] == 0);
+
+    return r || !inner->ops->replica_fill
+               ? r
+               : inner->ops->replica_fill(inner, replica, packed, range);
+}
+
+static bool fault_replica_can_receive(const struct vrt_device *device)
 {
     const struct vrt_device *inner = fault_of(device)->inner;
 
-    return inner->ops->replica_bytes(inner, replica);
+    return inner->ops->replica_can_receive && inner->ops->replica_can_receive(inner);
+}
+
+static int fault_replica_receive(struct vrt_device *device, struct vrt_replica *replica,
+                                 const struct vrt_replica *source)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_copy(device, replica, true);
+
+    return r ? r : inner->ops->replica_receive(inner, replica, source);
+}
+
+static int fault_replica_checksum(struct vrt_device *device, const struct vrt_replica *replica,
+                                  uint64_t *ret_checksum)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    uint64_t checksum = 0;
+    int r = meet_call(device, VRT_FAULT_CHECKSUM);
+
+    if (r)
+        return r;
+    if (inner->ops->replica_checksum)
+        r = inner->ops->replica_checksum(inner, replica, &checksum);
+    else
+        checksum = vrt_packed_sum(replica->packed);
+    if (r)
+        return r;
+    *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
+    return 0;
+}
+
+static bool fault_group_is_possible(const struct vrt_device *device)
+{
+    const struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->group_is_possible && inner->ops->group_is_possible(inner);
+}
+
+static int fault_group_key_new(struct vrt_device *device, struct vrt_group_key *ret_key)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->group_key_new(inner, ret_key);
+}
+
+static int fault_group_join(struct vrt_device *device, const struct vrt_group_seat *seat,
+                            struct vrt_group **ret_group)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->group_join(inner, seat, ret_group);
+}
+
+static int fault_group_spread(struct vrt_device *device, struct vrt_group *group,
+                              struct vrt_replica *replica, const size_t range[2])
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+    int r = meet_copy(device, replica, false);
+
+    return r ? r : inner->ops->group_spread(inner, group, replica, range);
+}
+
+static int fault_group_finish(struct vrt_device *device, struct vrt_group *group)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    return inner->ops->group_finish(inner, group);
+}
+
+static void fault_group_free(struct vrt_device *device, struct vrt_group *group)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    inner->ops->group_free(inner, group);
 }
 
 static int fault_program_new(struct vrt_device *device, const struct vrt_program_params *params,
@@ -263,9 +379,19 @@ const struct vrt_backend_ops vrt_backend_fault = {
     .buffer_read = fault_buffer_read,
     .supports = fault_supports,
     .workspace_bytes = fault_workspace_bytes,
-    .replica_new = fault_replica_new,
+    .packed_new = fault_packed_new,
+    .replica_begin = fault_replica_begin,
     .replica_free = fault_replica_free,
-    .replica_bytes = fault_replica_bytes,
+    .replica_fill = fault_replica_fill,
+    .replica_checksum = fault_replica_checksum,
+    .replica_can_receive = fault_replica_can_receive,
+    .replica_receive = fault_replica_receive,
+    .group_is_possible = fault_group_is_possible,
+    .group_key_new = fault_group_key_new,
+    .group_join = fault_group_join,
+    .group_spread = fault_group_spread,
+    .group_finish = fault_group_finish,
+    .group_free = fault_group_free,
     .program_new = fault_program_new,
     .program_free = fault_program_free,
     .program_submit = fault_program_submit,

@@ -26,7 +26,9 @@
 
 static const char *const calls[] = {
     [VRT_FAULT_OPEN] = "open",       [VRT_FAULT_ALLOC] = "alloc",     [VRT_FAULT_WRITE] = "write",
-    [VRT_FAULT_READ] = "read",       [VRT_FAULT_REPLICA] = "replica",
+    [VRT_FAULT_READ] = "read",       [VRT_FAULT_PACK] = "pack",
+    [VRT_FAULT_REPLICA] = "replica", [VRT_FAULT_COPY] = "copy",
+    [VRT_FAULT_CHECKSUM] = "checksum",
     [VRT_FAULT_PROGRAM] = "program", [VRT_FAULT_SUBMIT] = "submit",
     [VRT_FAULT_FINISH] = "finish",
 };
@@ -34,9 +36,10 @@ static const char *const calls[] = {
 _Static_assert(VRT_ARRAY_SIZE(calls) == VRT_FAULT_CALL_COUNT, "every call has its name");
 
 #define ANY_CALL ((1u << VRT_FAULT_CALL_COUNT) - 1)
-#define ALLOCATING (1u << VRT_FAULT_OPEN | 1u << VRT_FAULT_ALLOC | 1u << VRT_FAULT_REPLICA | \
-                    1u << VRT_FAULT_PROGRAM)
+#define ALLOCATING (1u << VRT_FAULT_OPEN | 1u << VRT_FAULT_ALLOC | 1u << VRT_FAULT_PACK | \
+                    1u << VRT_FAULT_REPLICA | 1u << VRT_FAULT_PROGRAM)
 #define SUBMITTING (1u << VRT_FAULT_SUBMIT)
+#define COPYING (1u << VRT_FAULT_COPY)
 
 static const struct {
     const char *word;
@@ -50,6 +53,7 @@ static const struct {
     { "corrupt=zeros", VRT_FAULT_CORRUPT_ZEROS, SUBMITTING },
     { "corrupt=garbage", VRT_FAULT_CORRUPT_GARBAGE, SUBMITTING },
     { "black", VRT_FAULT_BLACK, SUBMITTING },
+    { "corrupt", VRT_FAULT_CORRUPT_COPY, COPYING },
 };
 
 static const struct {
@@ -243,7 +247,7 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         return 0;
     }
     return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, corrupt=nan, "
-                  "corrupt=zeros, corrupt=garbage and black", word, error);
+                  "corrupt=zeros, corrupt=garbage, black and corrupt", word, error);
 }
 
 static int parse_revive(const struct words *words, const char *word, struct vrt_fault_rule *rule,

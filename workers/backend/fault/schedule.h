@@ -16,7 +16,10 @@ enum vrt_fault_call {
     VRT_FAULT_ALLOC,
     VRT_FAULT_WRITE,
     VRT_FAULT_READ,
+    VRT_FAULT_PACK,
     VRT_FAULT_REPLICA,
+    VRT_FAULT_COPY,
+    VRT_FAULT_CHECKSUM,
     VRT_FAULT_PROGRAM,
     VRT_FAULT_SUBMIT,
     VRT_FAULT_FINISH,
@@ -33,6 +36,7 @@ enum vrt_fault_effect {
     VRT_FAULT_CORRUPT_ZEROS,
     VRT_FAULT_CORRUPT_GARBAGE,
     VRT_FAULT_BLACK,
+    VRT_FAULT_CORRUPT_COPY,
 };
 
 #define VRT_FAULT_NEVER 0               /* of revive */

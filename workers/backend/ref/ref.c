@@ -31,10 +31,15 @@ struct ref_buffer {
     char *data;
 };
 
+struct ref_packed {
+    struct vrt_packed base;
+    size_t n_arrays;
+    float **arrays;             /* one a param */
+};
+
 struct vrt_ref_replica {
     struct vrt_replica base;
-    size_t n_arrays, used_bytes;
-    float **arrays;             /* one a param */
+    float *const *arrays;       /* of what is packed */
 };
 
 struct ref_program {
@@ -89,6 +94,7 @@ static int ref_probe(const struct vrt_registry_params *params, struct vrt_device
         .name = "ref:0",
         .description = "reference loops, 1 thread",
         .class_id = "ref",
+        .packing_id = "ref",
         .n_threads = 1,
         .memory_total_bytes = -1,
     };
@@ -201,62 +207,83 @@ static void pack_weight(float *dst, const struct vrt_param *param, enum vrt_dtyp
             (float)vrt_ref_rounded((double)param->data[((int64_t)o * n_i + i) * n_k + k], dtype);
 }
 
-static void ref_replica_free(struct vrt_device *device, struct vrt_replica *base)
-{
-    struct vrt_ref_replica *replica = vrt_container_of(base, struct vrt_ref_replica, base);
-
-    (void)device;
-    for (size_t i = 0; replica->arrays && i < replica->n_arrays; i++)
-        free(replica->arrays[i]);
-    free(replica->arrays);
-    free(replica);
-}
-
-static int add_param(struct vrt_ref_replica *replica, size_t i, const struct vrt_param *param,
-                     enum vrt_dtype dtype)
+static size_t n_elements(const struct vrt_param *param)
 {
     size_t n = 1;
 
     for (int k = 0; k < param->n_dims; k++)
         n *= (size_t)param->dims[k];
-    replica->arrays[i] = malloc(n * sizeof(float));
-    if (!replica->arrays[i])
+    return n;
+}
+
+static void ref_packed_free(struct vrt_packed *base)
+{
+    struct ref_packed *packed = vrt_container_of(base, struct ref_packed, base);
+
+    for (size_t i = 0; packed->arrays && i < packed->n_arrays; i++)
+        free(packed->arrays[i]);
+    free(packed->arrays);
+    free(packed);
+}
+
+static int ref_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                          struct vrt_packed_place *places, struct vrt_packed **ret_packed)
+{
+    struct ref_packed *packed = calloc(1, sizeof(*packed));
+    size_t offset = 0;
+
+    (void)device;
+    if (!packed)
         return vrt_raise(-ENOMEM);
-    if (is_weight(param))
-        pack_weight(replica->arrays[i], param, param_dtype(param, dtype));
-    else
-        memcpy(replica->arrays[i], param->data, n * sizeof(float));
-    replica->used_bytes += n * sizeof(float);
+    packed->base.is_shared = true;
+    packed->n_arrays = pack->n_params;
+    packed->arrays = calloc(pack->n_params + 1, sizeof(packed->arrays[0]));
+    if (!packed->arrays) {
+        ref_packed_free(&packed->base);
+        return vrt_raise(-ENOMEM);
+    }
+    for (size_t i = 0; i < pack->n_params; i++) {
+        places[i].offset_bytes = offset;
+        places[i].size_bytes = n_elements(&pack->params[i]) * sizeof(float);
+        offset += (places[i].size_bytes + 7) / 8 * 8;
+    }
+    *ret_packed = &packed->base;
     return 0;
 }
 
-static int ref_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                           size_t n_params, enum vrt_dtype dtype,
-                           struct vrt_replica **ret_replica)
+static int ref_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack, size_t i)
+{
+    struct ref_packed *packed = vrt_container_of(base, struct ref_packed, base);
+    const struct vrt_param *param = &pack->params[i];
+
+    packed->arrays[i] = malloc(base->places[i].size_bytes);
+    if (!packed->arrays[i])
+        return vrt_raise(-ENOMEM);
+    if (is_weight(param))
+        pack_weight(packed->arrays[i], param, param_dtype(param, pack->dtype));
+    else
+        memcpy(packed->arrays[i], param->data, base->places[i].size_bytes);
+    base->places[i].data = packed->arrays[i];
+    return 0;
+}
+
+static int ref_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
+                             struct vrt_replica **ret_replica)
 {
     struct vrt_ref_replica *replica = calloc(1, sizeof(*replica));
-    int r = 0;
 
+    (void)device;
     if (!replica)
         return vrt_raise(-ENOMEM);
-    replica->n_arrays = n_params;
-    replica->arrays = calloc(n_params + 1, sizeof(replica->arrays[0]));
-    if (!replica->arrays)
-        r = vrt_raise(-ENOMEM);
-    for (size_t i = 0; !r && i < n_params; i++)
-        r = add_param(replica, i, &params[i], dtype);
-    if (r) {
-        ref_replica_free(device, &replica->base);
-        return vrt_fold(r);
-    }
+    replica->arrays = vrt_container_of(packed, struct ref_packed, base)->arrays;
     *ret_replica = &replica->base;
     return 0;
 }
 
-static size_t ref_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica)
+static void ref_replica_free(struct vrt_device *device, struct vrt_replica *base)
 {
     (void)device;
-    return ((const struct vrt_ref_replica *)replica)->used_bytes;
+    free(vrt_container_of(base, struct vrt_ref_replica, base));
 }
 
 const float *vrt_ref_param(const struct vrt_ref_replica *replica, int index)
@@ -352,9 +379,11 @@ const struct vrt_backend_ops vrt_backend_ref = {
     .buffer_read = ref_buffer_read,
     .supports = ref_supports,
     .workspace_bytes = ref_workspace_bytes,
-    .replica_new = ref_replica_new,
+    .packed_new = ref_packed_new,
+    .packed_fill = ref_packed_fill,
+    .packed_free = ref_packed_free,
+    .replica_begin = ref_replica_begin,
     .replica_free = ref_replica_free,
-    .replica_bytes = ref_replica_bytes,
     .program_new = ref_program_new,
     .program_free = ref_program_free,
     .program_submit = ref_program_submit,
