@@ -41,3 +41,34 @@ struct vrt_colour {
 
 /* The numbers for `op`, which has passed vrt_op_check(). */
 struct vrt_colour vrt_colour_of(const struct vrt_op_colour *op);
+
+/* The same as coefficients in f32. */
+
+/* R = y + rv v, G = y - gu u - gv v, B = y + bu u, with y = (Y - y_offset) * y_scale and u, v the
+ * samples less c_offset. GBR and gray: y alone. */
+struct vrt_colour_matrix {
+    float y_scale, rv, gu, gv, bu;
+    float y_offset, c_offset;
+};
+
+/* sample = r R + g G + b B + offset, before it is rounded and clamped */
+struct vrt_colour_line {
+    float r, g, b, offset;
+};
+
+#define VRT_COLOUR_MAX_TAPS 7       /* 2 r - 1, with r up to 4 */
+
+/* The weights of luma positions r k + first, r k + first + 1, ... in chroma sample k. */
+struct vrt_colour_filter {
+    int first, n;
+    float weights[VRT_COLOUR_MAX_TAPS];
+};
+
+/* To RGB. */
+struct vrt_colour_matrix vrt_colour_matrix_of(const struct vrt_op_colour *op);
+
+/* To plane i. */
+struct vrt_colour_line vrt_colour_line_of(const struct vrt_op_colour *op, int i);
+
+/* Along an axis with r luma samples to one of chroma, 1, 2 or 4. */
+struct vrt_colour_filter vrt_colour_filter_of(int r, bool cosited);

@@ -11,25 +11,12 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rows.h"
 
-#define MAX_TAPS 7                  /* 2 r - 1, with r up to 4 */
-
 /* Rows of a thread, each aligned to 64 bytes. */
 struct scratch {
     float *rgb, *mean;              /* [W,3] */
     float *samples[3];              /* [W] */
     float *padded;                  /* [4 + W + 4]: the ends repeated */
     size_t size_bytes;
-};
-
-/* sample = r * R + g * G + b * B + offset */
-struct line {
-    float r, g, b, offset;
-};
-
-/* The weights of positions first, first + 1, ... about that of a sample of chroma. */
-struct filter {
-    int first, n;
-    float weights[MAX_TAPS];
 };
 
 static float *place(struct scratch *s, char *base, size_t n)
@@ -60,46 +47,11 @@ static size_t rgb_to_yuv_scratch_bytes(const struct vrt_op *op)
     return lay_out(op, anywhere).size_bytes;
 }
 
-/* Plane i of the layout as a line of the matrix. */
-static struct line find_line(const struct vrt_op_colour *colour, int i)
-{
-    const struct vrt_colour c = vrt_colour_of(colour);
-    const double y[3] = { c.kr, c.kg, c.kb };
-    double rgb[3] = { 0 }, offset = c.y_offset;
-
-    if (colour->layout == VRT_PLANES_GBR) {
-        rgb[(i + 1) % 3] = c.y_scale;
-    } else if (i == 0) {
-        for (int k = 0; k < 3; k++)
-            rgb[k] = y[k] * c.y_scale;
-    } else {
-        const int own = i == 1 ? 2 : 0;
-        const double scale = c.c_scale / (2 * (1 - y[own]));
-
-        for (int k = 0; k < 3; k++)
-            rgb[k] = ((k == own) - y[k]) * scale;
-        offset = c.c_offset;
-    }
-    return (struct line){ (float)rgb[0], (float)rgb[1], (float)rgb[2], (float)offset };
-}
-
-static struct filter find_filter(int r, bool cosited)
-{
-    struct filter f = { .first = cosited ? 1 - r : 0, .n = cosited ? 2 * r - 1 : r };
-
-    for (int i = 0; i < f.n; i++) {
-        const int distance = f.first + i < 0 ? -f.first - i : f.first + i;
-
-        f.weights[i] = cosited ? (float)(r - distance) / (float)(r * r) : 1 / (float)r;
-    }
-    return f;
-}
-
 /* rgb [n,3], out [n] */
-static void apply_line(const struct line *line, const float *restrict rgb, float *restrict out,
-                       int n)
+static void apply_line(const struct vrt_colour_line *line, const float *restrict rgb,
+                       float *restrict out, int n)
 {
-    const struct line l = *line;
+    const struct vrt_colour_line l = *line;
 
     for (int x = 0; x < n; x++)
         out[x] = rgb[3 * x] * l.r + rgb[3 * x + 1] * l.g + rgb[3 * x + 2] * l.b + l.offset;
@@ -127,7 +79,7 @@ static void accumulate(float *restrict acc, const float *restrict in, float weig
 
 /* The weighted mean of the rows of RGB about luma row y: [W,3]. */
 static const float *mean_rows(const struct vrt_cpu_call *call, const struct scratch *s,
-                              const struct filter *f, int d, int y)
+                              const struct vrt_colour_filter *f, int d, int y)
 {
     const struct vrt_tensor *in = &call->op->in[0];
     const int w = in->shape.w;
@@ -144,7 +96,7 @@ static const float *mean_rows(const struct vrt_cpu_call *call, const struct scra
 }
 
 /* padded [4 + W + 4] from its fifth on, out [cw]: the filter about every r-th */
-static void reduce(const struct filter *f, float *restrict padded, int w, int r,
+static void reduce(const struct vrt_colour_filter *f, float *restrict padded, int w, int r,
                    float *restrict out, int cw)
 {
     const float *in = padded + 4 + f->first;
@@ -173,7 +125,7 @@ static void write_plane(const struct vrt_cpu_call *call, const struct scratch *s
 {
     const struct vrt_op *op = call->op;
     const struct vrt_tensor *plane = vrt_op_out(op, i);
-    const struct line line = find_line(&op->colour, i);
+    const struct vrt_colour_line line = vrt_colour_line_of(&op->colour, i);
     const struct vrt_colour c = vrt_colour_of(&op->colour);
     const int w = op->in[0].shape.w, r = i ? 1 << op->colour.shift_x : 1;
     float *samples = s->samples[i];
@@ -181,7 +133,7 @@ static void write_plane(const struct vrt_cpu_call *call, const struct scratch *s
     if (r == 1) {
         apply_line(&line, rgb, samples, w);
     } else {
-        const struct filter f = find_filter(r, c.cosited_x);
+        const struct vrt_colour_filter f = vrt_colour_filter_of(r, c.cosited_x);
 
         apply_line(&line, rgb, s->padded + 4, w);
         reduce(&f, s->padded, w, r, samples, plane->shape.w);
@@ -197,7 +149,8 @@ static void rgb_to_yuv_rows(const struct vrt_cpu_call *call, int d, int y0, int 
     const struct vrt_tensor *in = &op->in[0];
     const struct scratch s = lay_out(op, call->scratch);
     const int ry = 1 << op->colour.shift_y, w = in->shape.w;
-    const struct filter f = find_filter(ry, vrt_colour_of(&op->colour).cosited_y);
+    const bool cosited = vrt_colour_of(&op->colour).cosited_y;
+    const struct vrt_colour_filter f = vrt_colour_filter_of(ry, cosited);
 
     for (int y = y0; y < y1; y++)
         write_plane(call, &s, 0, vrt_cpu_row_get(in, call->in[0], (int[3]){ d, y, 0 }, w, s.rgb),

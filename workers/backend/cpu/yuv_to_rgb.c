@@ -22,12 +22,6 @@ struct scratch {
     size_t size_bytes;
 };
 
-/* R = y + rv v, G = y - gu u - gv v, B = y + bu u, of samples less their offset. */
-struct matrix {
-    float y, rv, gu, gv, bu;
-    float y_offset, c_offset;
-};
-
 static float *place(struct scratch *s, char *base, size_t n)
 {
     const size_t at = s->size_bytes;
@@ -55,21 +49,6 @@ static size_t yuv_to_rgb_scratch_bytes(const struct vrt_op *op)
     static char anywhere[64];
 
     return lay_out(op, anywhere).size_bytes;
-}
-
-static struct matrix find_matrix(const struct vrt_op_colour *colour)
-{
-    const struct vrt_colour c = vrt_colour_of(colour);
-
-    return (struct matrix){
-        .y = (float)(1 / c.y_scale),
-        .rv = (float)(2 * (1 - c.kr) / c.c_scale),
-        .gu = (float)(2 * (1 - c.kb) * c.kb / c.kg / c.c_scale),
-        .gv = (float)(2 * (1 - c.kr) * c.kr / c.kg / c.c_scale),
-        .bu = (float)(2 * (1 - c.kb) / c.c_scale),
-        .y_offset = (float)c.y_offset,
-        .c_offset = (float)c.c_offset,
-    };
 }
 
 /* Where luma position i looks among chroma samples: index (-1 and on) and weight of the next. */
@@ -141,14 +120,14 @@ static const float *chroma_row(const struct vrt_cpu_call *call, const struct scr
 }
 
 /* y, u, v [n], out [n,3] */
-static void apply_matrix(const struct matrix *matrix, const float *const yuv[3],
+static void apply_matrix(const struct vrt_colour_matrix *matrix, const float *const yuv[3],
                          float *restrict out, int n)
 {
-    const struct matrix m = *matrix;
+    const struct vrt_colour_matrix m = *matrix;
     const float *restrict py = yuv[0], *restrict pu = yuv[1], *restrict pv = yuv[2];
 
     for (int x = 0; x < n; x++) {
-        const float y = (py[x] - m.y_offset) * m.y;
+        const float y = (py[x] - m.y_offset) * m.y_scale;
         const float u = pu[x] - m.c_offset, v = pv[x] - m.c_offset;
 
         out[3 * x] = y + m.rv * v;
@@ -158,10 +137,10 @@ static void apply_matrix(const struct matrix *matrix, const float *const yuv[3],
 }
 
 /* r, g, b [n], which are the samples less an offset, scaled; out [n,3] */
-static void interleave(const struct matrix *matrix, const float *const rgb[3],
+static void interleave(const struct vrt_colour_matrix *matrix, const float *const rgb[3],
                        float *restrict out, int n)
 {
-    const float scale = matrix->y, offset = matrix->y_offset;
+    const float scale = matrix->y_scale, offset = matrix->y_offset;
     const float *restrict r = rgb[0], *restrict g = rgb[1], *restrict b = rgb[2];
 
     for (int x = 0; x < n; x++) {
@@ -172,7 +151,7 @@ static void interleave(const struct matrix *matrix, const float *const rgb[3],
 }
 
 static void yuv_to_rgb_row(const struct vrt_cpu_call *call, const struct scratch *s,
-                           const struct matrix *matrix, int d, int y)
+                           const struct vrt_colour_matrix *matrix, int d, int y)
 {
     const struct vrt_op *op = call->op;
     const int w = op->out.shape.w, at[3] = { d, y, 0 };
@@ -196,7 +175,7 @@ static void yuv_to_rgb_row(const struct vrt_cpu_call *call, const struct scratch
 static void yuv_to_rgb_rows(const struct vrt_cpu_call *call, int d, int y0, int y1)
 {
     const struct scratch s = lay_out(call->op, call->scratch);
-    const struct matrix matrix = find_matrix(&call->op->colour);
+    const struct vrt_colour_matrix matrix = vrt_colour_matrix_of(&call->op->colour);
 
     for (int y = y0; y < y1; y++)
         yuv_to_rgb_row(call, &s, &matrix, d, y);
