@@ -14,19 +14,20 @@
 
 /* Between which of n samples of a row (or column) a bilinear resize to m takes place i from, in
  * [0, n-1]. */
-static inline float vrt_position_resized(enum vrt_resize_mode mode, int i, int m, int n)
+static inline VRT_DEVICE float vrt_position_resized(enum vrt_resize_mode mode, int i, int m,
+                                                    int n)
 {
     const bool corners = mode == VRT_RESIZE_BILINEAR_CORNERS;
     const float scale = !corners ? (float)n / (float)m :
                         m > 1 ? (float)(n - 1) / (float)(m - 1) : 0;
-    const float at = corners ? scale * (float)i : scale * ((float)i + 0.5f) - 0.5f;
+    const float at = corners ? scale * (float)i : VRT_PRODUCT(scale, (float)i + 0.5f) - 0.5f;
 
     return VRT_MIN(VRT_MAX(at, 0), (float)(n - 1));
 }
 
 /* Where a bilinear warp looks that is sent to `at`, in a row (or column) of n: the way from there
  * to [-1,1] and back. */
-static inline float vrt_position_warped(float at, int n)
+static inline VRT_DEVICE float vrt_position_warped(float at, int n)
 {
     if (n == 1)
         return at;
