@@ -10,7 +10,24 @@ struct launcher {
 };
 
 static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
+    [VRT_OP_ADD] = { vrt_cuda_add, NULL },
+    [VRT_OP_AFFINE] = { vrt_cuda_affine, NULL },
+    [VRT_OP_AVGPOOL2] = { vrt_cuda_avgpool2, NULL },
+    [VRT_OP_BLEND] = { vrt_cuda_blend, NULL },
+    [VRT_OP_CONCAT] = { vrt_cuda_concat, NULL },
+    [VRT_OP_COPY] = { vrt_cuda_copy, NULL },
+    [VRT_OP_DEPTH_TO_SPACE] = { vrt_cuda_depth_to_space, NULL },
     [VRT_OP_FILL] = { vrt_cuda_fill, NULL },
+    [VRT_OP_FLOW_OFFSETS] = { vrt_cuda_flow_offsets, NULL },
+    [VRT_OP_LAYERNORM] = { vrt_cuda_layernorm, NULL },
+    [VRT_OP_MEAN] = { vrt_cuda_mean, vrt_cuda_mean_workspace_bytes },
+    [VRT_OP_PAD] = { vrt_cuda_pad, NULL },
+    [VRT_OP_RANGE] = { vrt_cuda_range, vrt_cuda_range_workspace_bytes },
+    [VRT_OP_RESIZE] = { vrt_cuda_resize, NULL },
+    [VRT_OP_RGB_TO_YUV] = { vrt_cuda_rgb_to_yuv, NULL },
+    [VRT_OP_SPACE_TO_DEPTH] = { vrt_cuda_space_to_depth, NULL },
+    [VRT_OP_WARP] = { vrt_cuda_warp, NULL },
+    [VRT_OP_YUV_TO_RGB] = { vrt_cuda_yuv_to_rgb, NULL },
 };
 
 static bool is_supported_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype)
