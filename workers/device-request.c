@@ -16,6 +16,8 @@
 
 #define E_UNKNOWN "device.unknown"
 
+#define DIGITS "0123456789"
+
 /* Longest request that is looked at. */
 #define REQUEST_MAX 512
 
@@ -29,7 +31,9 @@ static const char *const fallback_names[VRT_FALLBACK_COUNT] = {
 struct item {
     bool is_auto, is_all;
     enum vrt_device_kind kind;
+    const char *name;               /* as it was written: "cuda:0", "cuda:0.1" */
     int index;                      /* -1: every device of the kind */
+    bool is_part;                   /* `name` is that of one device of several that a card is */
     bool force;                     /* cpu:-1 */
 };
 
@@ -69,16 +73,22 @@ static int parse_index(const char *text, struct item *item)
         item->force = true;
         return 0;
     }
-    size_t n = strspn(text, "0123456789");
-    if (n == 0 || n > 4 || text[n])
+    size_t n = strspn(text, DIGITS);
+    if (n == 0 || n > 4)
         return -EINVAL;
     item->index = (int)strtol(text, NULL, 10);
-    return 0;
+    text += n;
+    if (*text == '.' && item->kind == VRT_DEVICE_CUDA) {
+        item->is_part = true;
+        n = strspn(++text, DIGITS);
+        text += n == 1;
+    }
+    return *text || n == 0 ? -EINVAL : 0;
 }
 
 static int parse_item(const char *text, struct item *ret_item, struct vrt_error *error)
 {
-    struct item item = { .index = -1 };
+    struct item item = { .name = text, .index = -1 };
 
     item.is_auto = strcmp(text, "auto") == 0;
     item.is_all = strcmp(text, "all") == 0;
@@ -100,21 +110,36 @@ static int parse_item(const char *text, struct item *ret_item, struct vrt_error 
     return refuse_item(text, error);
 }
 
-/* The devices of `kind`; of number `index`, unless that is -1. */
-static uint64_t find_kind(const struct scope *scope, enum vrt_device_kind kind, int index)
+static bool is_meant(const struct item *item, const struct vrt_device_info *info)
+{
+    if (info->kind != item->kind)
+        return false;
+    if (item->index < 0)
+        return true;
+    if (item->is_part)
+        return strcmp(info->name, item->name) == 0;
+    return (info->kind == VRT_DEVICE_CUDA ? info->card : info->index) == item->index;
+}
+
+static uint64_t find(const struct scope *scope, const struct item *item)
 {
     uint64_t found = 0;
 
     for (size_t i = 0; i < scope->n_infos; i++)
-        if (scope->infos[i]->kind == kind && (index < 0 || scope->infos[i]->index == index))
+        if (is_meant(item, scope->infos[i]))
             found |= UINT64_C(1) << i;
     return found;
 }
 
+static uint64_t find_kind(const struct scope *scope, enum vrt_device_kind kind)
+{
+    return find(scope, &(struct item){ .kind = kind, .index = -1 });
+}
+
 static uint64_t find_accelerators(const struct scope *scope)
 {
-    return find_kind(scope, VRT_DEVICE_CUDA, -1) | find_kind(scope, VRT_DEVICE_XPU, -1) |
-           find_kind(scope, VRT_DEVICE_MPS, -1);
+    return find_kind(scope, VRT_DEVICE_CUDA) | find_kind(scope, VRT_DEVICE_XPU) |
+           find_kind(scope, VRT_DEVICE_MPS);
 }
 
 static int refuse_absent(const struct scope *scope, struct vrt_error *error)
@@ -137,7 +162,7 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
                           "lists those there are", name, scope->request);
     for (int i = 1; i < VRT_DEVICE_REF; i++) {
         enum vrt_device_kind next = (enum vrt_device_kind)((kind + i) % VRT_DEVICE_REF);
-        uint64_t found = find_kind(scope, next, -1);
+        uint64_t found = find_kind(scope, next);
         if (!found)
             continue;
         scope->choice.devices |= found;
@@ -154,7 +179,7 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
 static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
 {
     uint64_t accelerators = find_accelerators(scope);
-    uint64_t cpus = find_kind(scope, VRT_DEVICE_CPU, -1);
+    uint64_t cpus = find_kind(scope, VRT_DEVICE_CPU);
     uint64_t found;
 
     if (item->is_auto || item->is_all) {
@@ -164,15 +189,15 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
         scope->choice.devices |= found;
         return 0;
     }
-    found = find_kind(scope, item->kind, item->index);
+    found = find(scope, item);
     if (found) {
         scope->choice.devices |= found;
         return 0;
     }
-    if (item->index >= 0 && find_kind(scope, item->kind, -1))
+    if (item->index >= 0 && find_kind(scope, item->kind))
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
-                          "there is no device %s:%d; vrtctl devices lists those there are",
-                          vrt_device_kind_name(item->kind), item->index);
+                          "there is no device %s; vrtctl devices lists those there are",
+                          item->name);
     return redirect(scope, item->kind, error);
 }
 

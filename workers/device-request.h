@@ -8,7 +8,8 @@
  *     all             accelerators and CPU
  *     KIND            every device of a kind: "cuda", "xpu", "mps", "cpu"
  *     LIST            devices and kinds, separated by commas: "cuda:0,xpu:1"
- *     KIND:N          one device
+ *     KIND:N          one device; a card that is several (cuda:0.0, cuda:0.1) with all of them
+ *     cuda:N.W        one device of several that a card is
  *     cpu:-1          the CPU for everything; it stands alone
  *
  * "ref" is a device only where it is asked for by name. A kind that the machine lacks is

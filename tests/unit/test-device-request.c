@@ -11,7 +11,11 @@
 
 static const struct vrt_device_info
     cuda0 = { .kind = VRT_DEVICE_CUDA, .index = 0, .name = "cuda:0" },
-    cuda1 = { .kind = VRT_DEVICE_CUDA, .index = 1, .name = "cuda:1" },
+    cuda1 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 1, .name = "cuda:1" },
+    cuda00 = { .kind = VRT_DEVICE_CUDA, .index = 0, .card = 0, .name = "cuda:0.0" },
+    cuda01 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 0, .name = "cuda:0.1" },
+    cuda20 = { .kind = VRT_DEVICE_CUDA, .index = 4, .card = 2, .name = "cuda:2.0" },
+    cuda21 = { .kind = VRT_DEVICE_CUDA, .index = 5, .card = 2, .name = "cuda:2.1" },
     xpu0 = { .kind = VRT_DEVICE_XPU, .index = 0, .name = "xpu:0" },
     cpu0 = { .kind = VRT_DEVICE_CPU, .index = 0, .name = "cpu:0" },
     cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" },
@@ -20,6 +24,8 @@ static const struct vrt_device_info
 /* Machines: their devices by bit. */
 static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0, &cpu0, &cpu1,
                                                           &ref0 };
+static const struct vrt_device_info *const pairs[N_MAX] = { &cuda00, &cuda01, &cuda20, &cuda21,
+                                                            &cpu0 };
 static const struct vrt_device_info *const arc[N_MAX] = { &xpu0, &cpu0, &ref0 };
 static const struct vrt_device_info *const plain[N_MAX] = { &cpu0, &cpu1, &ref0 };
 static const struct vrt_device_info *const single[N_MAX] = { &cpu0 };
@@ -50,6 +56,25 @@ static const struct request_case cases[] = {
     { big, "ref", VRT_FALLBACK_WARN, 0, 0x20, NULL },
     { plain, "ref:0", VRT_FALLBACK_WARN, 0, 0x04, NULL },
     { single, "ref", VRT_FALLBACK_ALLOW, -ENODEV, 0, "reference = on in [devices]" },
+
+    /* Cards that are two devices each. */
+    { pairs, "auto", VRT_FALLBACK_WARN, 0, 0x0f, NULL },
+    { pairs, "cuda", VRT_FALLBACK_FORBID, 0, 0x0f, NULL },
+    { pairs, "cuda:0", VRT_FALLBACK_FORBID, 0, 0x03, NULL },
+    { pairs, "cuda:2", VRT_FALLBACK_FORBID, 0, 0x0c, NULL },
+    { pairs, "cuda:0.1", VRT_FALLBACK_FORBID, 0, 0x02, NULL },
+    { pairs, "cuda:2.0,cuda:0", VRT_FALLBACK_FORBID, 0, 0x07, NULL },
+    { pairs, "cuda:1", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:1;" },
+    { pairs, "cuda:4", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:4;" },
+    { pairs, "cuda:0.2", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:0.2;" },
+    { big, "cuda:1.0", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:1.0;" },
+    { plain, "cuda:0.1", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
+    { pairs, "cuda:0.", VRT_FALLBACK_WARN, -EINVAL, 0, "\"cuda:0.\" is no device" },
+    { pairs, "cuda:0.10", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:.1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:0.1.0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:0.-1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cpu:0.0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
 
     /* What the machine lacks goes down the order, and round to its beginning. */
     { arc, "cuda", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
