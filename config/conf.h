@@ -71,6 +71,10 @@ struct vrt_conf {
         char ca_file[VRT_CONF_PATH_BYTES];
     } remote;
     struct {
+        int64_t workers_per_device;             /* devices that each card is presented as */
+        bool tf32;                              /* products of f32 may drop bits of their factors */
+    } cuda;
+    struct {
         int64_t devices;
         int64_t threads;                        /* of each */
     } cpu;

@@ -82,6 +82,9 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(remote, proxy, ""),
     TEXT(remote, ca_file, ""),
 
+    INT(cuda, workers_per_device, 1, 4, "1"),
+    BOOL(cuda, tf32, "off"),
+
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),
 

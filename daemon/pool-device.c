@@ -158,16 +158,14 @@ static int start_device(struct vrt_pool_device *device)
         .runner = {
             .memory_fraction = pool->params.memory_fraction,
             .memory_limit_bytes = pool->params.memory_limit_bytes,
-            .n_sharing = 1,
         },
         .ended = worker_ended,
         .ctx = device,
     };
 
-    /* Devices that compute on the host share its memory. */
     for (size_t d = 0; d < pool->n_devices; d++)
-        if (device->info->kind >= VRT_DEVICE_CPU && &pool->devices[d] != device)
-            params.runner.n_sharing += pool->devices[d].info->kind == device->info->kind;
+        params.runner.n_sharing += vrt_device_info_shares_memory(device->info,
+                                                                 pool->devices[d].info);
     return vrt_fold(vrt_worker_new(&params, &device->mailbox));
 }
 

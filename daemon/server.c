@@ -189,6 +189,8 @@ static int start_pool(struct server *server, struct vrt_error *error)
         .registry = {
             .cpu_devices = (int)conf->cpu.devices,
             .cpu_threads = (int)conf->cpu.threads,
+            .cuda_workers = (int)conf->cuda.workers_per_device,
+            .cuda_tf32 = conf->cuda.tf32,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },

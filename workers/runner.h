@@ -62,7 +62,7 @@ struct vrt_runner_usage {
 /* Zeros: defaults. */
 struct vrt_runner_params {
     double memory_fraction;         /* of the free memory that jobs may take */
-    int n_sharing;                  /* devices that share one memory (a CPU split in several) */
+    int n_sharing;                  /* devices, this one too, that share one memory */
     int64_t memory_limit_bytes;     /* never hold more of the device's; 0: no such limit */
 };
 

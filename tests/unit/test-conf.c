@@ -25,6 +25,8 @@ static void test_defaults(void)
     expect_near(conf.devices.memory_fraction, 0.9, 0);
     expect_int(conf.devices.memory_limit, 0);
     expect_true(!conf.devices.reference);
+    expect_int(conf.cuda.workers_per_device, 1);
+    expect_true(!conf.cuda.tf32);
     expect_int(conf.cpu.devices, 1);
 }
 
@@ -145,7 +147,8 @@ static void test_values(void)
 
     expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
                               "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nthreads = 3\n"
-                              "# devices = 7\n[devices]\nmemory_fraction = 1\nfallback = forbid\n"
+                              "# devices = 7\n[cuda]\nworkers_per_device = 2\ntf32 = yes\n"
+                              "[devices]\nmemory_fraction = 1\nfallback = forbid\n"
                               "reference = on",
                               "t.conf", &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
@@ -154,6 +157,8 @@ static void test_values(void)
     expect_int(conf.jobs.max_running, 64);
     expect_int(conf.cpu.threads, 3);
     expect_int(conf.cpu.devices, 1);
+    expect_int(conf.cuda.workers_per_device, 2);
+    expect_true(conf.cuda.tf32);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
     expect_near(conf.devices.memory_fraction, 1, 0);
     expect_true(conf.devices.reference);
@@ -196,6 +201,9 @@ static void test_refusals(void)
         { "[cpu]\ndevices = many", "t.conf:2: devices: \"many\" is not an integer from 1 to 64" },
         { "[cpu]\ndevices = 0", "t.conf:2: devices: \"0\" is not an integer from 1 to 64" },
         { "[cpu]\ndevices = 65", "\"65\" is not an integer" },
+        { "[cuda]\nworkers_per_device = 0", "\"0\" is not an integer from 1 to 4" },
+        { "[cuda]\nworkers_per_device = 5", "\"5\" is not an integer from 1 to 4" },
+        { "[cuda]\ntf32 = maybe", "t.conf:2: tf32: \"maybe\" is not on or off" },
         { "[cpu]\ndevices = 1.5", "\"1.5\" is not an integer" },
         { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
         { "[cpu]\ndevices =", "t.conf:2: devices: \"\" is not an integer" },
@@ -207,7 +215,7 @@ static void test_refusals(void)
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
-                          "[devices], [access], [remote], [cpu]" },
+                          "[devices], [access], [remote], [cuda], [cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
         { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },
         { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },

@@ -69,6 +69,15 @@ struct vrt_device *vrt_device_close(struct vrt_device *device)
     return NULL;
 }
 
+bool vrt_device_info_shares_memory(const struct vrt_device_info *a,
+                                   const struct vrt_device_info *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a == b || a->kind >= VRT_DEVICE_CPU ||
+           (a->kind == VRT_DEVICE_CUDA && a->card == b->card);
+}
+
 const struct vrt_device_info *vrt_device_info(const struct vrt_device *device)
 {
     return device->info;

@@ -67,6 +67,13 @@ struct vrt_device_info {
     bool native_f16, native_bf16;   /* multiplies these by its own instructions */
     int card;                       /* CUDA: which piece of hardware; several may be one */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
+
+    /* For people and their scripts; "" where there is no such thing, or nobody knows. */
+    char uuid[48];                  /* "GPU-" and 36 digits and dashes */
+    char pci_address[24];           /* "0000:01:00.0" */
+    char compute_capability[8];     /* "8.6" */
+    char driver_version[16];        /* the newest CUDA that the driver is for: "13.0" */
+    char runtime_version[16];       /* the CUDA that the backend was built with: "13.0" */
 };
 
 struct vrt_memory_info {
@@ -151,6 +158,10 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry);
 /* The devices found, in order of preference; they live as long as the registry. */
 const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
                                                           size_t *ret_n_devices);
+
+/* Whether two devices, or one, take of the same memory: a host's, or a card's. */
+bool vrt_device_info_shares_memory(const struct vrt_device_info *a,
+                                   const struct vrt_device_info *b);
 
 /* The device called `name` ("cpu:0", "ref:0"), or NULL. */
 const struct vrt_device_info *vrt_registry_find(const struct vrt_registry *registry,

@@ -18,6 +18,7 @@
 
 #define MAX_CPU_DEVICES 1024
 #define MAX_CPU_THREADS 4096
+#define MAX_CUDA_WORKERS 4
 
 /* In order of preference; what a build lacks is a backend that finds no device. */
 static const struct backend {
@@ -69,6 +70,10 @@ static int check_params(const struct vrt_registry_params *params, struct vrt_err
         return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                           "A CPU device can't have %d threads: give 1 to %d, or 0 to share the "
                           "cores evenly", params->cpu_threads, MAX_CPU_THREADS);
+    if (params->cuda_workers < 0 || params->cuda_workers > MAX_CUDA_WORKERS)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "A CUDA card can't be %d devices: give 1 to %d, or 0 for one",
+                          params->cuda_workers, MAX_CUDA_WORKERS);
     return 0;
 }
 
