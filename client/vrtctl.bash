@@ -32,11 +32,11 @@ _vrtctl_words() {
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
 }
 
-# A list separated by commas: the last name is completed, those before it stay.
+# A list separated by commas: the last name is completed, those before it stay. $2: more words.
 _vrtctl_devices() {
     local before=
     [[ $1 == *,* ]] && before=${1%,*},
-    _vrtctl_words "auto all cpu cuda xpu mps cpu:-1 $(_vrtctl_ask devices)" "${1##*,}"
+    _vrtctl_words "$2 $(_vrtctl_ask devices)" "${1##*,}"
     COMPREPLY=("${COMPREPLY[@]/#/$before}")
     # Readline takes a colon for a word of its own.
     if [[ $1 == *:* && $COMP_WORDBREAKS == *:* ]]; then
@@ -60,7 +60,10 @@ _vrtctl() {
     COMPREPLY=()
 
     case $previous in
-    -d | --device) _vrtctl_devices "$current"; return ;;
+    -d | --device)
+        _vrtctl_devices "$current" 'auto all cpu cuda xpu mps cpu:-1'
+        return
+        ;;
     -m | --model)
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default
@@ -105,6 +108,7 @@ _vrtctl() {
     models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
     list:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
+    devices:*) _vrtctl_devices "$current" ;;
     show:* | retry:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
     watch:* | wait:* | pause:* | resume:* | priority:* | cancel:*)
         _vrtctl_words "$(_vrtctl_ask list)" "$current"

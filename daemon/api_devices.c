@@ -12,6 +12,17 @@
 #include "base/cleanup.h"
 #include "daemon/routes.h"
 
+static void fill_card(const struct vrt_device_info *info, struct vrt_device_card *card)
+{
+    card->number = info->card;
+    snprintf(card->uuid, sizeof(card->uuid), "%s", info->uuid);
+    snprintf(card->pci_address, sizeof(card->pci_address), "%s", info->pci_address);
+    snprintf(card->compute_capability, sizeof(card->compute_capability), "%s",
+             info->compute_capability);
+    snprintf(card->driver_version, sizeof(card->driver_version), "%s", info->driver_version);
+    snprintf(card->runtime_version, sizeof(card->runtime_version), "%s", info->runtime_version);
+}
+
 void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                             struct vrt_device_report *ret_report)
 {
@@ -24,6 +35,9 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     snprintf(ret_report->last_error, sizeof(ret_report->last_error), "%s", device->last_error);
     ret_report->state = device->state;
     ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
+    ret_report->has_card = info->kind == VRT_DEVICE_CUDA;
+    if (ret_report->has_card)
+        fill_card(info, &ret_report->card);
     ret_report->memory = (struct vrt_device_usage){
         .total_bytes = device->memory_total_bytes,
         .free_bytes = device->memory_free_bytes,

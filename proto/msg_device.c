@@ -38,6 +38,18 @@ static const struct vrt_field usage_fields[] = {
 };
 #undef T
 
+#define T struct vrt_device_card
+static const struct vrt_field card_fields[] = {
+    COUNT(T, number, 0),
+    VRT_FIELD_TEXT(T, uuid, NULLABLE),
+    VRT_FIELD_TEXT(T, pci_address, NULLABLE),
+    VRT_FIELD_TEXT(T, compute_capability, NULLABLE),
+    VRT_FIELD_TEXT(T, driver_version, NULLABLE),
+    VRT_FIELD_TEXT(T, runtime_version, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_device_report
 const struct vrt_field vrt_device_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
@@ -45,6 +57,7 @@ const struct vrt_field vrt_device_fields[] = {
     VRT_FIELD_TEXT(T, description, 0),
     VRT_FIELD_ENUM(T, state, 0, vrt_device_state_names),
     COUNT(T, threads, NULLABLE),
+    VRT_FIELD_OPTIONAL(T, card, has_card, card_fields),
     VRT_FIELD_OBJECT(T, memory, 0, usage_fields),
     COUNT(T, shards_done, 0),
     COUNT(T, shards_failed, 0),

@@ -20,6 +20,16 @@ struct vrt_device_usage {
     int64_t replica_bytes, workspace_bytes, peak_bytes; /* by our own accounting */
 };
 
+/* What identifies a card; "" where there is none, or nobody knows. */
+struct vrt_device_card {
+    int64_t number;                             /* of those that vrtd sees */
+    char uuid[VRT_API_NAME_BYTES];              /* "GPU-..." */
+    char pci_address[VRT_API_WORD_BYTES];       /* "0000:01:00.0" */
+    char compute_capability[VRT_API_WORD_BYTES];
+    char driver_version[VRT_API_WORD_BYTES];    /* the newest CUDA that the driver is for */
+    char runtime_version[VRT_API_WORD_BYTES];   /* the CUDA that the plugin was built with */
+};
+
 /* One of GET /v1/devices: {"devices":[...]}. */
 struct vrt_device_report {
     char name[VRT_API_DEVICE_BYTES];            /* "cpu:0" */
@@ -27,6 +37,8 @@ struct vrt_device_report {
     char description[VRT_API_TEXT_BYTES];
     int state;                                  /* enum vrt_device_state */
     int64_t threads;                            /* host threads it computes with */
+    struct vrt_device_card card;
+    bool has_card;                              /* it is one, or part of one */
     struct vrt_device_usage memory;
     int64_t shards_done, shards_failed;
     double seconds_per_shard;

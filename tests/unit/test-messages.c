@@ -359,8 +359,16 @@ static void test_reports(void)
     vrt_device_report_init(&device);
     device.state = VRT_DEVICE_QUARANTINED;
     expect_int(vrt_fields_print(vrt_device_fields, &device, &buf), 0);
-    expect_contains(buf.data, "\"state\":\"quarantined\",\"threads\":null,\"memory\":{\"total_b");
+    expect_contains(buf.data, "\"state\":\"quarantined\",\"threads\":null,\"card\":null,"
+                              "\"memory\":{\"total_b");
     expect_contains(buf.data, "\"seconds_per_shard\":null,\"last_error\":null}");
+    vrt_buf_done(&buf);
+    device.has_card = true;
+    device.card.number = 1;
+    snprintf(device.card.pci_address, sizeof(device.card.pci_address), "0000:01:00.0");
+    expect_int(vrt_fields_print(vrt_device_fields, &device, &buf), 0);
+    expect_contains(buf.data, "\"card\":{\"number\":1,\"uuid\":null,"
+                              "\"pci_address\":\"0000:01:00.0\",\"compute_capability\":null,");
     vrt_buf_done(&buf);
     vrt_model_report_init(&model);
     expect_int(vrt_fields_print(vrt_model_fields, &model, &buf), 0);

@@ -80,6 +80,7 @@ class Completion(unittest.TestCase):
             over = command in ('show', 'retry')
             self.assertIn(f'active={str(not over).lower()}', self.server.requests[-1].path)
         self.assertEqual(complete(f'{self.start} show 3 71'), {'71'})
+        self.assertEqual(complete(f'{self.start} devices '), {'cpu:0', 'cpu:1'})
         self.assertEqual(complete(f'{self.start} submit --model c'), {'compact-x2'})
         self.assertLessEqual({'cpu:0', 'cpu:1', 'auto'}, complete(f'{self.start} submit -d '))
         self.assertEqual(complete(f'{self.start} submit -d cpu:'), {'0', '1', '-1'})

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from fake_vrtd import FakeVrtd, answer, refusal
-from vrtctl_case import DEVICE, MODEL, PATIENCE_S, STATUS, VRTCTL, Case, job
+from vrtctl_case import CARD, CUDA, DEVICE, MODEL, PATIENCE_S, STATUS, VRTCTL, Case, job
 
 
 class Unreachable(Case):
@@ -128,6 +128,43 @@ class Shown(Case):
                          ['cpu:0', 'ready', '40', '1', '0.2', '2.0', 'MiB', '3.0', 'MiB', '-',
                           '8.0', 'GiB', 'Two', 'cores'])
         self.assertEqual(json.loads(self.run_it('devices', '-j')[0]), DEVICE)
+
+    def test_devices_by_name(self):
+        out, _ = self.run_it('devices', 'cpu:0')
+        self.assertEqual(out, 'cpu:0: ready\n'
+                              '  Description  Two cores\n'
+                              '  Threads      2\n'
+                              '  Memory       - of 8.0 GiB free\n'
+                              '               2.0 MiB held: models 1.0 MiB, workspace 1.0 MiB; '
+                              '3.0 MiB at most\n'
+                              '  Shards       40 done, 1 failed, 0.2 s each\n')
+        self.assertEqual(json.loads(self.run_it('devices', '-j', 'cpu:0')[0]), DEVICE)
+        self.complaint('devices', 'gpu\x1b', status=1, says='there is no device gpu?;')
+        self.complaint('devices', 'cpu', status=1, says='there is no device cpu;')
+        self.complaint('devices', '', status=1, says='there is no device ;')
+
+    def test_card_that_is_several_devices(self):
+        cards = [dict(CUDA, name=f'cuda:{card}.{worker}', card=dict(CARD, number=card))
+                 for card in (0, 1) for worker in (0, 1)]
+        third = dict(CUDA, name='cuda:3', card=dict(CARD, number=3))
+        self.server.close()
+        self.serve(lambda _: answer({'devices': cards + [third]}))
+        out, _ = self.run_it('devices', 'cuda:1')
+        self.assertEqual([line for line in out.splitlines() if not line.startswith(' ')],
+                         ['cuda:1.0: ready', 'cuda:1.1: ready'])
+        self.assertIn('  Card         number 1, shared with cuda:1.1\n', out)
+        self.assertIn('  Card         number 1, shared with cuda:1.0\n', out)
+        self.assertIn('  UUID         GPU-01020304-0506-0708-090a-0b0c0d0e0f10\n', out)
+        self.assertIn('  PCI address  0000:01:00.0\n', out)
+        self.assertIn('  Capability   8.6\n', out)
+        self.assertIn('  CUDA         12.4; the driver is for 13.0 and older\n', out)
+        self.assertNotIn('Threads', out)
+        lines = self.run_it('devices', '--json', 'cuda:0.1', 'cuda:1')[0].splitlines()
+        self.assertEqual([json.loads(line)['name'] for line in lines],
+                         ['cuda:0.1', 'cuda:1.0', 'cuda:1.1'])
+        out, _ = self.run_it('devices', 'cuda:3')
+        self.assertIn('  Card         number 3\n', out)
+        self.complaint('devices', 'cuda:0.', status=1, says='there is no device cuda:0.;')
 
     def test_errors_of_devices(self):
         """What is wrong with a device is told while it is wrong, not for ever."""

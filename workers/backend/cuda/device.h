@@ -56,6 +56,12 @@ static inline struct vrt_cuda_device *vrt_cuda_device_of(const struct vrt_device
     return vrt_container_of(device, struct vrt_cuda_device, base);
 }
 
+/* 75 for compute capability 7.5, and so on. */
+static inline int vrt_cuda_capability(const struct cudaDeviceProp *prop)
+{
+    return prop->major * 10 + prop->minor;
+}
+
 /*
  * What an error of the runtime means: 0; VRT_BACKEND_E_NOMEM; E_LOST where it stays, and then the
  * card is reset when all have closed it; else E_FAILED. Says what failed, `what`, in the log.

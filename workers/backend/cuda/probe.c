@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The CUDA devices that there are, and what is known of them before one is opened. */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/cuda/card.h"
+#include "backend/cuda/device.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "cuda"
+
+#define WORKERS_MAX 4
+
+static int version_major(int version)
+{
+    return version / 1000;
+}
+
+static int version_minor(int version)
+{
+    return version % 1000 / 10;
+}
+
+/* Why there seems to be no driver. */
+static void explain_absent(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+    if (library)
+        vrt_log_info("no CUDA devices: NVIDIA's driver (libcuda.so.1) does not answer");
+    else
+        vrt_log_info("no CUDA devices: no driver of NVIDIA's: %s", dlerror());
+    if (library)
+        dlclose(library);
+}
+
+/* Why no device was found. */
+static void explain(int error)
+{
+    int driver = 0, runtime = 0;
+
+    cudaGetLastError();
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        explain_absent();
+    else if (driver < runtime && error == (int)cudaErrorInsufficientDriver)
+        vrt_log_info("no CUDA devices: the driver is for CUDA %d.%d, this plugin needs %d.%d or a "
+                     "newer one", version_major(driver), version_minor(driver),
+                     version_major(runtime), version_minor(runtime));
+    else
+        vrt_log_info("no CUDA devices: the driver says: %s",
+                     error ? cudaGetErrorString((cudaError_t)error) : "none is there");
+}
+
+static int n_workers_of(const struct vrt_registry_params *params)
+{
+    return VRT_MIN(VRT_MAX(params->cuda_workers, 1), WORKERS_MAX);
+}
+
+/* "GPU-0a1b2c3d-...", as NVIDIA's tools write it. */
+static void print_uuid(const cudaUUID_t *uuid, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "GPU");
+
+    for (size_t i = 0; i < sizeof(uuid->bytes) && n < size; i++) {
+        const bool begins_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        n += (size_t)snprintf(text + n, size - n, "%s%02x", begins_group ? "-" : "",
+                              (unsigned char)uuid->bytes[i]);
+    }
+}
+
+static void print_version(int version, char *text, size_t size)
+{
+    if (version > 0)
+        snprintf(text, size, "%d.%d", version_major(version), version_minor(version));
+}
+
+/* What identifies the card, to people and to other programs. */
+static void identify(const struct cudaDeviceProp *prop, int ordinal, struct vrt_device_info *info)
+{
+    int driver = 0, runtime = 0;
+
+    print_uuid(&prop->uuid, info->uuid, sizeof(info->uuid));
+    if (cudaDeviceGetPCIBusId(info->pci_address, (int)sizeof(info->pci_address), ordinal) !=
+        cudaSuccess) {
+        info->pci_address[0] = '\0';
+        cudaGetLastError();
+    }
+    snprintf(info->compute_capability, sizeof(info->compute_capability), "%d.%d", prop->major,
+             prop->minor);
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    print_version(driver, info->driver_version, sizeof(info->driver_version));
+    print_version(runtime, info->runtime_version, sizeof(info->runtime_version));
+}
+
+static void describe(const struct cudaDeviceProp *prop, const struct vrt_registry_params *params,
+                     int ordinal, int worker, struct vrt_device_info *info)
+{
+    const int sm = vrt_cuda_capability(prop), n_workers = n_workers_of(params);
+
+    identify(prop, ordinal, info);
+    info->kind = VRT_DEVICE_CUDA;
+    info->card = ordinal;
+    info->tf32 = params->cuda_tf32;
+    info->index = ordinal * n_workers + worker;
+    info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
+    info->native_f16 = true;
+    info->native_bf16 = sm >= 80;
+    if (n_workers == 1)
+        snprintf(info->name, sizeof(info->name), "cuda:%d", ordinal);
+    else
+        snprintf(info->name, sizeof(info->name), "cuda:%d.%d", ordinal, worker);
+    snprintf(info->description, sizeof(info->description), "%.60s, sm_%d, %d multiprocessors",
+             prop->name, sm, prop->multiProcessorCount);
+    /* Libraries choose by the model of the card, the driver compiles what was built for none. */
+    snprintf(info->class_id, sizeof(info->class_id),
+             "cuda, %.60s, sm_%d, driver %s, CUDA %s%s", prop->name, sm, info->driver_version,
+             info->runtime_version, info->tf32 ? ", TF32" : "");
+}
+
+int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+                   size_t *ret_n_infos)
+{
+    const int n_workers = n_workers_of(params);
+    struct vrt_device_info *infos;
+    int n = 0, r = (int)cudaGetDeviceCount(&n);
+
+    *ret_n_infos = 0;
+    if (r || n == 0) {
+        explain(r);
+        return 0;
+    }
+    n = VRT_MIN(n, VRT_CUDA_MAX_CARDS);
+    infos = calloc((size_t)n * (size_t)n_workers, sizeof(*infos));
+    if (!infos)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < n; i++) {
+        struct cudaDeviceProp prop;
+        r = (int)cudaGetDeviceProperties(&prop, i);
+        if (r || vrt_cuda_capability(&prop) < 75) {
+            vrt_log_info("CUDA device %d is left out: %s", i,
+                         r ? cudaGetErrorString((cudaError_t)r) :
+                         "it is older than compute capability 7.5");
+            cudaGetLastError();
+            continue;
+        }
+        for (int k = 0; k < n_workers; k++)
+            describe(&prop, params, i, k, &infos[(*ret_n_infos)++]);
+    }
+    *ret_infos = infos;
+    return 0;
+}
