@@ -8,16 +8,17 @@ using namespace vrt;
 
 VRT_COVER_KERNEL avgpool2(vrt_cuda_cover cover, view in, view out)
 {
-    const elements from = elements_of(in);
     float sums[8] = {};
     packet four[4];
+    int64_t at[4];
     run r;
 
     if (!run_find(cover, out.c, &r))
         return;
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        four[k] = packet_get(from, view_at(in, r.d, 2 * r.h + k / 2, 2 * r.w + k % 2) + r.c, r.n);
+        at[k] = view_at(in, r.d, 2 * r.h + k / 2, 2 * r.w + k % 2) + r.c;
+    packets_get(elements_of(in), at, r.n, four);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         float x[8];

@@ -78,11 +78,11 @@ static __global__ void __launch_bounds__(THREADS) sum_parts(view in, cut u, floa
     for (int i = 0; i < 8; i++)
         shared[t][i] = sums[i];
     /* Threads of other columns, pair by pair. */
-    for (int half = THREADS / 2; half > 0; half /= 2) {
+    for (int apart = THREADS / 2; apart > 0; apart /= 2) {
         __syncthreads();
-        if (column < half && column + half < u.n_columns)
+        if (column < apart && column + apart < u.n_columns)
             for (int i = 0; i < 8; i++)
-                shared[t][i] += shared[t + half * u.n_packets][i];
+                shared[t][i] += shared[t + apart * u.n_packets][i];
     }
     if (column == 0)
         for (int i = 0; i < n; i++)
@@ -102,10 +102,10 @@ static __global__ void __launch_bounds__(THREADS) sum_all(const float *partials,
         for (int k = first; k < n_partials; k += THREADS / CHANNELS)
             sum += partials[(int64_t)k * out.c + c];
     shared[first][i] = sum;
-    for (int half = THREADS / CHANNELS / 2; half > 0; half /= 2) {
+    for (int apart = THREADS / CHANNELS / 2; apart > 0; apart /= 2) {
         __syncthreads();
-        if (first < half)
-            shared[first][i] += shared[first + half][i];
+        if (first < apart)
+            shared[first][i] += shared[first + apart][i];
     }
     if (first == 0 && c < out.c)
         store(view_data(out), out.dtype, c, shared[0][i] / n_places);

@@ -29,146 +29,130 @@ static __device__ __forceinline__ elements elements_of(const view &v)
     return { view_data(v), v.dtype };
 }
 
-static __device__ __forceinline__ bool is_aligned(const void *p, unsigned bytes)
+/* Bytes of an element. */
+static __device__ __forceinline__ int element_bytes(const elements &e)
 {
-    return ((uintptr_t)p & (bytes - 1)) == 0;
+    return e.dtype == VRT_DTYPE_F32 ? 4 : e.dtype == VRT_DTYPE_U8 ? 1 : 2;
 }
 
-static __device__ __forceinline__ void get_f32(packet &x, const uint32_t *from, int n)
+/* The n <= 8 elements of `bytes` each at p, one by one. */
+static __device__ __forceinline__ void get_each(packet &x, const char *p, int bytes, int n)
 {
-    const bool wide = is_aligned(from, 16);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        if (i >= n)
+            continue;
+        if (bytes == 4)
+            x.words[i] = ((const uint32_t *)p)[i];
+        else if (bytes == 2)
+            x.words[i / 2] |= (uint32_t)((const uint16_t *)p)[i] << (i % 2 * 16);
+        else
+            x.words[i / 4] |= (uint32_t)((const uint8_t *)p)[i] << (i % 4 * 8);
+    }
+}
+
+/* Words first, first + 1, ... */
+static __device__ __forceinline__ void get_16(packet &x, int first, const char *p)
+{
+    const uint4 four = ((const uint4 *)p)[first / 4];
+
+    x.words[first] = four.x;
+    x.words[first + 1] = four.y;
+    x.words[first + 2] = four.z;
+    x.words[first + 3] = four.w;
+}
+
+static __device__ __forceinline__ void get_8(packet &x, int first, const char *p)
+{
+    const uint2 two = ((const uint2 *)p)[first / 2];
+
+    x.words[first] = two.x;
+    x.words[first + 1] = two.y;
+}
+
+/*
+ * The n <= 8 elements at each `at`, zeros after them; zeros, and nothing is read, where that is
+ * negative. All are on their way before the first is waited for.
+ */
+template <int N>
+static __device__ __forceinline__ void packets_get(const elements &from, const int64_t (&at)[N],
+                                                   int n, packet (&x)[N])
+{
+    const int bytes = element_bytes(from);
+    const char *p[N];
+    unsigned low_bits = 0;          /* of all addresses together */
 
 #pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-        if (wide && n >= k + 4) {
-            const uint4 four = *(const uint4 *)(from + k);
-            x.words[k] = four.x;
-            x.words[k + 1] = four.y;
-            x.words[k + 2] = four.z;
-            x.words[k + 3] = four.w;
-        } else {
+    for (int k = 0; k < N; k++) {
+        x[k] = {};
+        p[k] = from.data + at[k] * bytes;
+        low_bits |= at[k] < 0 ? 0 : (unsigned)(uintptr_t)p[k];
+    }
+    if (low_bits % 16 == 0 && bytes * n % 16 == 0) {
 #pragma unroll
-            for (int i = k; i < k + 4; i++)
-                if (i < n)
-                    x.words[i] = from[i];
+        for (int k = 0; k < N; k++) {
+            if (at[k] >= 0)
+                get_16(x[k], 0, p[k]);
+            if (at[k] >= 0 && bytes * n == 32)
+                get_16(x[k], 4, p[k]);
         }
-    }
-}
-
-static __device__ __forceinline__ void get_16(packet &x, const uint16_t *from, int n)
-{
-    if (n == 8 && is_aligned(from, 16)) {
-        const uint4 all = *(const uint4 *)from;
-        x.words[0] = all.x;
-        x.words[1] = all.y;
-        x.words[2] = all.z;
-        x.words[3] = all.w;
-        return;
-    }
-    const bool wide = is_aligned(from, 8);
+    } else if (low_bits % 8 == 0 && bytes * n % 8 == 0 && bytes * n <= 16) {
 #pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-        if (wide && n >= k + 4) {
-            const uint2 four = *(const uint2 *)(from + k);
-            x.words[k / 2] = four.x;
-            x.words[k / 2 + 1] = four.y;
-        } else {
-#pragma unroll
-            for (int i = k; i < k + 4; i++)
-                if (i < n)
-                    x.words[i / 2] |= (uint32_t)from[i] << (i % 2 * 16);
+        for (int k = 0; k < N; k++) {
+            if (at[k] >= 0)
+                get_8(x[k], 0, p[k]);
+            if (at[k] >= 0 && bytes * n == 16)
+                get_8(x[k], 2, p[k]);
         }
-    }
-}
-
-static __device__ __forceinline__ void get_8(packet &x, const uint8_t *from, int n)
-{
-    if (n == 8 && is_aligned(from, 8)) {
-        const uint2 all = *(const uint2 *)from;
-        x.words[0] = all.x;
-        x.words[1] = all.y;
-        return;
-    }
+    } else {
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-        if (i < n)
-            x.words[i / 4] |= (uint32_t)from[i] << (i % 4 * 8);
+        for (int k = 0; k < N; k++)
+            if (at[k] >= 0)
+                get_each(x[k], p[k], bytes, n);
+    }
 }
 
 /* The n <= 8 elements at `at`; zeros after them, and nowhere read. */
 static __device__ __forceinline__ packet packet_get(const elements &from, int64_t at, int n)
 {
-    packet x = {};
+    const int64_t all_at[1] = { at };
+    packet x[1];
 
-    if (from.dtype == VRT_DTYPE_F32)
-        get_f32(x, (const uint32_t *)from.data + at, n);
-    else if (from.dtype == VRT_DTYPE_U8)
-        get_8(x, (const uint8_t *)from.data + at, n);
-    else
-        get_16(x, (const uint16_t *)from.data + at, n);
-    return x;
-}
-
-static __device__ __forceinline__ void put_f32(const packet &x, uint32_t *to, int n)
-{
-    const bool wide = is_aligned(to, 16);
-
-#pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-        if (wide && n >= k + 4) {
-            *(uint4 *)(to + k) = make_uint4(x.words[k], x.words[k + 1], x.words[k + 2],
-                                            x.words[k + 3]);
-        } else {
-#pragma unroll
-            for (int i = k; i < k + 4; i++)
-                if (i < n)
-                    to[i] = x.words[i];
-        }
-    }
-}
-
-static __device__ __forceinline__ void put_16(const packet &x, uint16_t *to, int n)
-{
-    if (n == 8 && is_aligned(to, 16)) {
-        *(uint4 *)to = make_uint4(x.words[0], x.words[1], x.words[2], x.words[3]);
-        return;
-    }
-    const bool wide = is_aligned(to, 8);
-#pragma unroll
-    for (int k = 0; k < 8; k += 4) {
-        if (wide && n >= k + 4) {
-            *(uint2 *)(to + k) = make_uint2(x.words[k / 2], x.words[k / 2 + 1]);
-        } else {
-#pragma unroll
-            for (int i = k; i < k + 4; i++)
-                if (i < n)
-                    to[i] = (uint16_t)(x.words[i / 2] >> (i % 2 * 16));
-        }
-    }
-}
-
-static __device__ __forceinline__ void put_8(const packet &x, uint8_t *to, int n)
-{
-    if (n == 8 && is_aligned(to, 8)) {
-        *(uint2 *)to = make_uint2(x.words[0], x.words[1]);
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < 8; i++)
-        if (i < n)
-            to[i] = (uint8_t)(x.words[i / 4] >> (i % 4 * 8));
+    packets_get(from, all_at, n, x);
+    return x[0];
 }
 
 /* Writes the n <= 8 first elements to `at`. */
 static __device__ __forceinline__ void packet_put(const packet &x, const elements &to, int64_t at,
                                                   int n)
 {
-    if (to.dtype == VRT_DTYPE_F32)
-        put_f32(x, (uint32_t *)to.data + at, n);
-    else if (to.dtype == VRT_DTYPE_U8)
-        put_8(x, (uint8_t *)to.data + at, n);
-    else
-        put_16(x, (uint16_t *)to.data + at, n);
+    const int bytes = element_bytes(to);
+    char *p = to.data + at * bytes;
+    const uint32_t *w = x.words;
+
+    if ((uintptr_t)p % 16 == 0 && n > 0 && bytes * n % 16 == 0) {
+        ((uint4 *)p)[0] = make_uint4(w[0], w[1], w[2], w[3]);
+        if (bytes * n == 32)
+            ((uint4 *)p)[1] = make_uint4(w[4], w[5], w[6], w[7]);
+        return;
+    }
+    if ((uintptr_t)p % 8 == 0 && n > 0 && bytes * n % 8 == 0 && bytes * n <= 16) {
+        ((uint2 *)p)[0] = make_uint2(w[0], w[1]);
+        if (bytes * n == 16)
+            ((uint2 *)p)[1] = make_uint2(w[2], w[3]);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        if (i >= n)
+            continue;
+        if (bytes == 4)
+            ((uint32_t *)p)[i] = w[i];
+        else if (bytes == 2)
+            ((uint16_t *)p)[i] = (uint16_t)(w[i / 2] >> (i % 2 * 16));
+        else
+            ((uint8_t *)p)[i] = (uint8_t)(w[i / 4] >> (i % 4 * 8));
+    }
 }
 
 /* The n <= 8 floats at `at`, at + step, at + 2 step, ...; zeros after them. */

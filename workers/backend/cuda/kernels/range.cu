@@ -43,10 +43,10 @@ static __device__ __forceinline__ void join_block(found (&all)[THREADS], const f
     const int t = (int)threadIdx.x;
 
     all[t] = mine;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
+    for (int apart = THREADS / 2; apart > 0; apart /= 2) {
         __syncthreads();
-        if (t < half)
-            join(all[t], all[t + half]);
+        if (t < apart)
+            join(all[t], all[t + apart]);
     }
 }
 

@@ -39,17 +39,17 @@ VRT_COVER_KERNEL nearest(vrt_cuda_cover cover, view in, view out, vrt_divisor ro
 
 VRT_COVER_KERNEL bilinear(vrt_cuda_cover cover, view in, view out, vrt_resize_mode mode)
 {
-    const elements from = elements_of(in);
+    packet corners[4];
+    int64_t at[4];
     run r;
 
     if (!run_find(cover, out.c, &r))
         return;
     const between y = find(mode, r.h, out.h, in.h), x = find(mode, r.w, out.w, in.w);
-    packet corners[4];
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        corners[k] = packet_get(from, view_at(in, r.d, k / 2 ? y.second : y.first,
-                                              k % 2 ? x.second : x.first) + r.c, r.n);
+        at[k] = view_at(in, r.d, k / 2 ? y.second : y.first, k % 2 ? x.second : x.first) + r.c;
+    packets_get(elements_of(in), at, r.n, corners);
     float values[8];
 #pragma unroll
     for (int k = 0; k < 4; k++) {

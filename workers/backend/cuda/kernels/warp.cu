@@ -7,15 +7,12 @@
 
 using namespace vrt;
 
-/* The packet's channels at row y, column x; zeros outside. What is no number is outside. */
-static __device__ __forceinline__ packet take(const elements &from, const view &in, const run &r,
-                                              float y, float x)
+/* Where the run's channels are at row y, column x; -1 outside. What is no number is outside. */
+static __device__ __forceinline__ int64_t find(const view &in, const run &r, float y, float x)
 {
     const bool inside = y >= 0 && x >= 0 && y < (float)in.h && x < (float)in.w;
 
-    if (!inside)
-        return {};
-    return packet_get(from, view_at(in, r.d, (int)y, (int)x) + r.c, r.n);
+    return inside ? view_at(in, r.d, (int)y, (int)x) + r.c : -1;
 }
 
 /* Where place (h,w) looks: y, x. */
@@ -29,8 +26,9 @@ static __device__ __forceinline__ float2 target(const view &flow, const run &r)
 /* Packets are the input's: each is written four times. */
 VRT_COVER_KERNEL nearest4(vrt_cuda_cover cover, view in, view flow, view out)
 {
-    const elements from = elements_of(in), to = elements_of(out);
+    const elements to = elements_of(out);
     packet samples[4];
+    int64_t sources[4];
     run r;
 
     if (!run_find(cover, in.c, &r))
@@ -38,8 +36,9 @@ VRT_COVER_KERNEL nearest4(vrt_cuda_cover cover, view in, view flow, view out)
     const float2 at = target(flow, r);
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        samples[k] = take(from, in, r, k % 2 ? ceilf(at.x) : floorf(at.x),
+        sources[k] = find(in, r, k % 2 ? ceilf(at.x) : floorf(at.x),
                           k / 2 ? ceilf(at.y) : floorf(at.y));
+    packets_get(elements_of(in), sources, r.n, samples);
 #pragma unroll
     for (int k = 0; k < 4; k++)
         packet_copy(samples[k], in.dtype, to, run_at(out, r) + k * in.c, r.n);
@@ -56,9 +55,9 @@ static __device__ __forceinline__ float bounded(float at, int n, bool border)
 
 VRT_COVER_KERNEL bilinear(vrt_cuda_cover cover, view in, view flow, view out, bool border)
 {
-    const elements from = elements_of(in);
     float sums[8] = {};
     packet corners[4];
+    int64_t sources[4];
     run r;
 
     if (!run_find(cover, out.c, &r))
@@ -68,7 +67,8 @@ VRT_COVER_KERNEL bilinear(vrt_cuda_cover cover, view in, view flow, view out, bo
     const float top = floorf(y), left = floorf(x), v = y - top, u = x - left;
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        corners[k] = take(from, in, r, top + (float)(k / 2), left + (float)(k % 2));
+        sources[k] = find(in, r, top + (float)(k / 2), left + (float)(k % 2));
+    packets_get(elements_of(in), sources, r.n, corners);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         const float weight = (k / 2 ? v : 1 - v) * (k % 2 ? u : 1 - u);
