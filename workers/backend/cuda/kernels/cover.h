@@ -14,7 +14,16 @@
 #include <string.h>
 
 #include "backend/cuda/kernels/divisor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "backend/tensor.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 #define VRT_CUDA_COVER_LOG2_THREADS 8
 #define VRT_CUDA_COVER_THREADS (1 << VRT_CUDA_COVER_LOG2_THREADS)

@@ -6,7 +6,15 @@
  * elements is for it one place with many channels, whose packets are full however few a pixel has
  */
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include "backend/tensor.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 /* So long that offsets in a run, and sums of them, fit an int. */
 #define VRT_CUDA_MERGE_MAX (1 << 30)
