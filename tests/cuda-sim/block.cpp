@@ -70,11 +70,17 @@ struct executor {
     void abandon();
 };
 
+/* On the heap: a library that is loaded late gets little thread-local memory of the quick kind. */
 executor &here()
 {
-    thread_local executor e;
+    static __thread executor *quick;
+    thread_local std::unique_ptr<executor> it;
 
-    return e;
+    if (!quick) {
+        it = std::make_unique<executor>();
+        quick = it.get();
+    }
+    return *quick;
 }
 
 std::string text(uint3 v)
