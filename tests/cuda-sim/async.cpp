@@ -2,8 +2,8 @@
 /*
  * Copies that are not waited for
  *
- * Bytes are read at the call, stand as 0xff in shared memory meanwhile, and arrive when their thread
- * waits for their group: who reads them earlier reads NaN.
+ * Bytes are read at the call, stand as 0xff in shared memory meanwhile, and arrive when their
+ * thread waits for their group: who reads them earlier reads NaN.
  */
 
 #include "async.h"
@@ -40,7 +40,8 @@ copies &here()
 std::deque<group> &mine()
 {
     copies &it = here();
-    const size_t thread = (size_t(threadIdx.z) * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    const size_t row = size_t(threadIdx.z) * blockDim.y + threadIdx.y;
+    const size_t thread = row * blockDim.x + threadIdx.x;
 
     it.used = true;
     if (it.groups.size() <= thread)

@@ -2,10 +2,11 @@
 /*
  * Running blocks
  *
- * A warp keeps its lanes as bits of masks: those that can go on, those that have not begun, those at
- * the block's barrier, those that wait for other lanes. Whoever has to wait picks the next thread and
- * switches straight to it; the host thread's own stack comes in only where a block begins and ends.
- * A block in which nobody can go on although threads are left is a deadlock: the stacks are given up.
+ * A warp keeps its lanes as bits of masks: those that can go on, those that have not begun, those
+ * at the block's barrier, those that wait for other lanes. Whoever has to wait picks the next thread
+ * and switches straight to it; the host thread's own stack comes in only where a block begins and
+ * ends. A block in which nobody can go on although threads are left is a deadlock: what is on the
+ * stacks is given up.
  */
 
 #include "block.h"
@@ -85,7 +86,8 @@ executor &here()
 
 std::string text(uint3 v)
 {
-    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) + ")";
+    return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) +
+           ")";
 }
 
 std::string hexadecimal(unsigned mask)
@@ -293,7 +295,8 @@ cudaError_t run_block(executor &e)
 }
 
 /* The block that comes as the `i`-th of `n`. */
-uint64_t nth_block(const std::vector<uint64_t> &shuffled, const order &turns, uint64_t i, uint64_t n)
+uint64_t nth_block(const std::vector<uint64_t> &shuffled, const order &turns, uint64_t i,
+                   uint64_t n)
 {
     return turns.is_forward() ? i : turns.is_random() ? shuffled[i] : n - 1 - i;
 }

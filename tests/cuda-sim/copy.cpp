@@ -2,9 +2,9 @@
 /*
  * Copies and fills
  *
- * As documented for the runtime's copies: pageable memory of the host is read at the call, and a copy
- * into it is done when the call returns; pinned memory is read and written when the stream comes to
- * it.
+ * As documented for the runtime's copies: pageable memory of the host is read at the call, and a
+ * copy into it is done when the call returns; pinned memory is read and written when the stream
+ * comes to it.
  */
 
 #include "machine.h"

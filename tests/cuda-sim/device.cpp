@@ -26,7 +26,9 @@ cudaError_t usable()
 {
     const machine &m = the_machine();
 
-    return m.initialisation ? m.initialisation : m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
+    if (m.initialisation)
+        return m.initialisation;
+    return m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
 int attribute_of(const device &d, cudaDeviceAttr attribute)
@@ -118,13 +120,12 @@ cudaError_t cudaSetDevice(int ordinal)
 {
     call c;
     const cudaError_t r = sim::usable();
+    const device *d = sim::find_device(ordinal);
 
-    if (r)
-        return call::result(r);
-    if (!sim::find_device(ordinal))
-        return call::result(cudaErrorInvalidDevice);
+    if (r || !d)
+        return call::result(r ? r : cudaErrorInvalidDevice);
     sim::current_ordinal = ordinal;
-    return call::result(sim::find_device(ordinal)->lost ? cudaErrorDevicesUnavailable : cudaSuccess);
+    return call::result(d->lost ? cudaErrorDevicesUnavailable : cudaSuccess);
 }
 
 cudaError_t cudaGetDevice(int *ret_device)

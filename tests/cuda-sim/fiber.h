@@ -4,8 +4,8 @@
 /*
  * Fibers: stacks on which CUDA threads wait for each other
  *
- * An idle fiber sleeps in its body and can be woken for the next thread, of whatever kernel: nothing
- * is set up anew. All of a fiber belongs to the host thread that made it.
+ * An idle fiber sleeps in its body and can be woken for the next thread, of whatever kernel:
+ * nothing is set up anew. All of a fiber belongs to the host thread that made it.
  */
 
 #include <cstddef>
@@ -39,8 +39,8 @@ void fiber_adopt(fiber *f);
 /* Leaves `from`, which runs, for `to`; returns when somebody switches back to `from`. */
 void fiber_switch(fiber *from, fiber *to);
 
-/* In switch-*.cpp: lays out a stack whose top is `top` such that the first switch to what it returns
- * calls `entry`. */
+/* In switch-*.cpp: lays out a stack whose top is `top` such that the first switch to what it
+ * returns calls `entry`. */
 void *switch_prepare(char *top, void (*entry)());
 
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures and graphs: work that is kept, with what it must come after, to be run again and again. */
+/* Captures and graphs: work that is kept, with what it must come after, to be run repeatedly. */
 
 #include "machine.h"
 

@@ -4,9 +4,9 @@
 /*
  * The simulated machine: devices, their memory, streams of work
  *
- * Work is kept in its stream's queue and done as late as the rules allow: when somebody waits for it,
- * or for an event behind it, or frees memory of the device. What another stream does is done only
- * where an event makes it necessary, so that a missing event shows as wrong bits. With
+ * Work is kept in its stream's queue and done as late as the rules allow: when somebody waits for
+ * it, or for an event behind it, or frees memory of the device. What another stream does is done
+ * only where an event makes it necessary, so that a missing event shows as wrong bits. With
  * VRT_CUDA_SIM_ORDER=reverse the other streams go first, with random:SEED they go now and then.
  *
  * One lock is held in every call, and while work is done: work of two devices never overlaps.

@@ -2,7 +2,7 @@
 /*
  * Memory of the devices and pinned memory of the host: an allocation each of the host's allocator
  *
- * Its first 256 MiB are 0xff at first; what is beyond is left to come into being when it is touched.
+ * Its first 256 MiB are 0xff at first; what is beyond comes into being when it is touched.
  */
 
 #include "machine.h"

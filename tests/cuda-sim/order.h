@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* In which order things that may run in any order do: VRT_CUDA_SIM_ORDER=forward|reverse|random:SEED */
+/* The order of what may run in any: VRT_CUDA_SIM_ORDER=forward|reverse|random:SEED */
 
 #include <cstdint>
 

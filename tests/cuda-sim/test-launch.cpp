@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Launching: indices, barriers, shared memory, what is refused, what a device does about a mistake. */
+/* Launching: indices, barriers, shared memory, what is refused, what becomes of a mistake. */
 
 #include "../unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How a kernel's arguments are kept until it runs, and the runtime's functions that are templates. */
+/* How a kernel's arguments are kept until it runs, and what of the runtime is templates. */
 
 #include <memory>
 #include <tuple>
