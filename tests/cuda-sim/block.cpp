@@ -3,10 +3,10 @@
  * Running blocks
  *
  * A warp keeps its lanes as bits of masks: those that can go on, those that have not begun, those
- * at the block's barrier, those that wait for other lanes. Whoever has to wait picks the next thread
- * and switches straight to it; the host thread's own stack comes in only where a block begins and
- * ends. A block in which nobody can go on although threads are left is a deadlock: what is on the
- * stacks is given up.
+ * at the block's barrier, those that wait for other lanes. Whoever has to wait picks the next
+ * thread and switches straight to it; the host thread's own stack comes in only where a block
+ * begins and ends. A block in which nobody can go on although threads are left is a deadlock: what
+ * is on the stacks is given up.
  */
 
 #include "block.h"

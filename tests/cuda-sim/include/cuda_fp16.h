@@ -17,9 +17,6 @@ struct alignas(4) __half2 {
     __half x, y;
 };
 
-typedef __half half;
-typedef __half2 half2;
-
 static inline __half __ushort_as_half(unsigned short bits)
 {
     __half h;
