@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,22 @@ static int64_t in_use(const struct vrt_device_usage *memory)
     return adds_up ? memory->replica_bytes + memory->workspace_bytes : VRT_UNKNOWN;
 }
 
+/* What the device is, and how, as far as that is of interest at first sight. */
+static void print_description(const struct vrt_device_report *d, char *buffer, size_t size)
+{
+    const struct vrt_device_readings *s = &d->sensors;
+    size_t n = strlen(vrt_printable(d->description, buffer, size));
+
+    if (!d->has_sensors)
+        return;
+    if (!isnan(s->utilization_percent) && n < size)
+        n += (size_t)snprintf(buffer + n, size - n, ", %.0f%% busy", s->utilization_percent);
+    if (!isnan(s->temperature_celsius) && n < size)
+        n += (size_t)snprintf(buffer + n, size - n, ", %.0f C", s->temperature_celsius);
+    if (!isnan(s->power_watts) && n < size)
+        snprintf(buffer + n, size - n, ", %.0f W", s->power_watts);
+}
+
 static int add_device(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
     struct vrt_device_report d;
@@ -51,6 +68,10 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         return VRT_CONN_E_BROKEN;
     /* last_error is the last there ever was. It is only of interest while it has consequences. */
     bool bad = d.state == VRT_DEVICE_LOST || d.state == VRT_DEVICE_QUARANTINED;
+    if (bad && d.last_error[0])
+        vrt_printable(d.last_error, description, sizeof(description));
+    else
+        print_description(&d, description, sizeof(description));
     snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, d.shards_done);
     snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, d.shards_failed);
     const char *const cells[] = {
@@ -63,10 +84,19 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         vrt_format_bytes(d.memory.peak_bytes, numbers[4], sizeof(numbers[4])),
         vrt_format_bytes(d.memory.free_bytes, numbers[5], sizeof(numbers[5])),
         vrt_format_bytes(d.memory.total_bytes, numbers[6], sizeof(numbers[6])),
-        vrt_printable(bad && d.last_error[0] ? d.last_error : d.description, description,
-                      sizeof(description)),
+        description,
     };
     return vrt_listing_add_cells(table, cells);
+}
+
+/* Without what is behind the point; "-" where nobody knows. */
+static const char *print_number(double number, char *buffer, size_t size)
+{
+    if (isnan(number))
+        snprintf(buffer, size, "-");
+    else
+        snprintf(buffer, size, "%.0f", number);
+    return buffer;
 }
 
 static int list_all(struct vrt_cli *cli)
@@ -120,6 +150,22 @@ static void show_card(const struct vrt_device_report *d, const char *others)
                vrt_printable(card->driver_version, driver, sizeof(driver)));
 }
 
+static void show_sensors(const struct vrt_device_readings *s)
+{
+    char texts[2][32];
+
+    if (!isnan(s->utilization_percent))
+        printf("  Utilization  computing %.0f%%, memory %s%% of the time\n",
+               s->utilization_percent,
+               print_number(s->memory_utilization_percent, texts[0], sizeof(texts[0])));
+    if (!isnan(s->temperature_celsius))
+        printf("  Temperature  %.0f C\n", s->temperature_celsius);
+    if (!isnan(s->power_watts))
+        printf("  Power        %.0f of %s W\n", s->power_watts,
+               print_number(s->power_limit_watts, texts[1], sizeof(texts[1])));
+    show_text("Throttling", s->throttling);
+}
+
 static void show_device(const struct vrt_device_report *d, const char *others)
 {
     char name[VRT_API_DEVICE_BYTES], rate[32];
@@ -131,6 +177,8 @@ static void show_device(const struct vrt_device_report *d, const char *others)
     if (d->threads >= 0)
         printf("  Threads      %" PRId64 "\n", d->threads);
     show_card(d, others);
+    if (d->has_sensors)
+        show_sensors(&d->sensors);
     show_memory(&d->memory);
     printf("  Shards       %" PRId64 " done, %" PRId64 " failed, %s s each\n", d->shards_done,
            d->shards_failed, vrt_format_rate(d->seconds_per_shard, rate, sizeof(rate)));

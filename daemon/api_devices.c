@@ -23,6 +23,16 @@ static void fill_card(const struct vrt_device_info *info, struct vrt_device_card
     snprintf(card->runtime_version, sizeof(card->runtime_version), "%s", info->runtime_version);
 }
 
+static void fill_sensors(const struct vrt_device_sensors *from, struct vrt_device_readings *to)
+{
+    to->utilization_percent = from->utilization_percent;
+    to->memory_utilization_percent = from->memory_utilization_percent;
+    to->temperature_celsius = from->temperature_celsius;
+    to->power_watts = from->power_watts;
+    to->power_limit_watts = from->power_limit_watts;
+    snprintf(to->throttling, sizeof(to->throttling), "%s", from->throttling);
+}
+
 void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                             struct vrt_device_report *ret_report)
 {
@@ -45,6 +55,8 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
         .workspace_bytes = device->workspace_bytes,
         .peak_bytes = device->peak_bytes,
     };
+    ret_report->has_sensors = device->sensors.are_known;
+    fill_sensors(&device->sensors, &ret_report->sensors);
     ret_report->shards_done = device->shards_done;
     ret_report->shards_failed = device->shards_failed;
     ret_report->seconds_per_shard = device->shard_s > 0 ? device->shard_s : NAN;

@@ -37,6 +37,9 @@
 /* Shards after which a device that was short of memory gets as many at a time as others. */
 #define CALM 16
 
+/* A device that rests is asked so often how it is. */
+#define TELL_S 5.0
+
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
 
@@ -65,6 +68,15 @@ void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
     device->retry_ns = vrt_clock_now_ns() + (int64_t)(VRT_MIN(wait_s, RETRY_MAX_S) * VRT_NS_PER_S);
     vrt_log_warning("%s is quarantined for %.0f s: %s", device->info->name,
                     VRT_MIN(wait_s, RETRY_MAX_S), why);
+}
+
+void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worker_task *task)
+{
+    if (task->usage.used_bytes < 0)
+        return;
+    device->usage = task->usage;
+    device->sensors = task->sensors;
+    device->told_at_ns = vrt_clock_now_ns();
 }
 
 /* What the outcome of any task says about the device itself. */
@@ -145,6 +157,7 @@ static void worker_ended(void *ctx, bool abandoned)
     (void)abandoned;
     device->mailbox = NULL;
     device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+    device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
     vrt_pool_thread_ended(pool);
 }
 
@@ -208,6 +221,35 @@ static void trim(struct vrt_pool_device *device)
         vrt_log_debug("%s keeps its idle replicas, ignoring", device->info->name);
 }
 
+/* A TELL task came back. */
+static void told(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pool *pool = ctx;
+
+    (void)task;
+    pool->devices[d].is_asked = false;
+}
+
+/* Asks a device that has sensors, and nothing else to answer to, how it is. */
+static void ask_sensors(struct vrt_pool_device *device)
+{
+    struct vrt_pool *pool = device->pool;
+    size_t d = (size_t)(device - pool->devices);
+    struct vrt_worker_task *task;
+    int r;
+
+    if (!device->sensors.are_known || device->is_asked || !vrt_pool_device_takes_shards(device) ||
+        vrt_sched_n_in_flight(pool->sched, d) > 0 || seconds_since(device->told_at_ns) < TELL_S)
+        return;
+    task = vrt_worker_task_new(VRT_WORKER_TELL, NULL, NULL);
+    if (!task)
+        return;
+    r = vrt_pool_submit(pool, d, task, told, pool);
+    device->is_asked = r == 0;
+    if (r)
+        vrt_log_debug("%s isn't asked how it is, ignoring", device->info->name);
+}
+
 void vrt_pool_device_tick(struct vrt_pool_device *device)
 {
     watch(device);
@@ -217,4 +259,5 @@ void vrt_pool_device_tick(struct vrt_pool_device *device)
         vrt_clock_now_ns() >= device->retry_ns)
         vrt_pool_device_ask(device);
     trim(device);
+    ask_sensors(device);
 }

@@ -59,8 +59,8 @@ static void on_done(struct vrt_task *base)
     bool abandoned = base->abandoned;
     bool is_dropped = ticket->is_shard && !ticket->job;
 
-    if (!abandoned && task->usage.used_bytes >= 0 && base->outcome != VRT_TASK_STOPPED)
-        device->usage = task->usage;
+    if (!abandoned && base->outcome != VRT_TASK_STOPPED)
+        vrt_pool_device_note(device, task);
     if (ticket->is_shard)
         vrt_sched_run_end(pool->sched, &ticket->run, now_s());
     if (ticket->job)
@@ -107,7 +107,8 @@ static int post(struct vrt_pool_device *device, struct vrt_worker_task *task,
         r = vrt_mailbox_post_first(device->mailbox, &task->task);
     if (r)
         free(ticket);
-    device->used_at_ns = vrt_clock_now_ns();
+    if (task->request != VRT_WORKER_TELL)
+        device->used_at_ns = vrt_clock_now_ns();
     return r;
 }
 

@@ -34,6 +34,9 @@ struct vrt_pool_device {
     int64_t shards_done, shards_failed, frames_done;
     double shard_s;
     struct vrt_runner_usage usage;
+    struct vrt_device_sensors sensors;
+    int64_t told_at_ns;                 /* when it said how it is */
+    bool is_asked;                      /* how it is */
     int64_t used_at_ns;                 /* when it was last given anything */
 };
 
@@ -93,6 +96,9 @@ bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device);
 /* Takes the device out of use for a while, longer each time. */
 void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why);
 
+/* Takes over what the task's answer tells of the device. */
+void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worker_task *task);
+
 /* Draws the conclusions of a task's outcome for the device itself. */
 void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_worker_task *task);
 
@@ -100,7 +106,7 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
 void vrt_pool_device_ask(struct vrt_pool_device *device);
 
 /* What is due every tick: gives up one that hangs, asks one whose quarantine is over, frees what
- * it kept warm for too long. */
+ * it kept warm for too long, asks one that rests how it is. */
 void vrt_pool_device_tick(struct vrt_pool_device *device);
 
 /* Takes over what earlier starts measured of the devices there are. Return: 0; -errno, and `error`

@@ -95,6 +95,7 @@ static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
         device->state = VRT_DEVICE_STARTING;
         device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
         device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+        device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
         while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)
             device->speed_class++;
         speed_classes[d] = device->speed_class;
@@ -260,6 +261,7 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
         .workspace_bytes = device->usage.workspace_bytes,
         .peak_bytes = device->usage.peak_bytes,
         .n_replicas = device->usage.n_replicas,
+        .sensors = device->sensors,
     };
     snprintf(ret_device->last_error, sizeof(ret_device->last_error), "%s", device->last_error);
 }

@@ -48,6 +48,7 @@ struct vrt_device_snapshot {
     int64_t used_bytes;             /* by our own accounting, now: all that follows */
     int64_t replica_bytes, workspace_bytes, peak_bytes;
     int n_replicas;                 /* networks it holds */
+    struct vrt_device_sensors sensors;      /* some seconds old */
     char last_error[512];           /* "" if it never failed */
 };
 

@@ -50,6 +50,19 @@ static const struct vrt_field card_fields[] = {
 };
 #undef T
 
+#define READING(member) VRT_FIELD_DOUBLE(T, member, NULLABLE, 0, INT32_MAX)
+#define T struct vrt_device_readings
+static const struct vrt_field reading_fields[] = {
+    READING(utilization_percent),
+    READING(memory_utilization_percent),
+    READING(temperature_celsius),
+    READING(power_watts),
+    READING(power_limit_watts),
+    VRT_FIELD_TEXT(T, throttling, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_device_report
 const struct vrt_field vrt_device_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
@@ -59,6 +72,7 @@ const struct vrt_field vrt_device_fields[] = {
     COUNT(T, threads, NULLABLE),
     VRT_FIELD_OPTIONAL(T, card, has_card, card_fields),
     VRT_FIELD_OBJECT(T, memory, 0, usage_fields),
+    VRT_FIELD_OPTIONAL(T, sensors, has_sensors, reading_fields),
     COUNT(T, shards_done, 0),
     COUNT(T, shards_failed, 0),
     VRT_FIELD_DOUBLE(T, seconds_per_shard, NULLABLE, 0, INT64_MAX),

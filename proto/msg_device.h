@@ -30,6 +30,14 @@ struct vrt_device_card {
     char runtime_version[VRT_API_WORD_BYTES];   /* the CUDA that the plugin was built with */
 };
 
+/* How a card is at present. */
+struct vrt_device_readings {
+    double utilization_percent, memory_utilization_percent;
+    double temperature_celsius;
+    double power_watts, power_limit_watts;
+    char throttling[VRT_API_NAME_BYTES];        /* why it is slower than it could be; "none" */
+};
+
 /* One of GET /v1/devices: {"devices":[...]}. */
 struct vrt_device_report {
     char name[VRT_API_DEVICE_BYTES];            /* "cpu:0" */
@@ -40,6 +48,8 @@ struct vrt_device_report {
     struct vrt_device_card card;
     bool has_card;                              /* it is one, or part of one */
     struct vrt_device_usage memory;
+    struct vrt_device_readings sensors;
+    bool has_sensors;
     int64_t shards_done, shards_failed;
     double seconds_per_shard;
     char last_error[VRT_API_TEXT_BYTES];

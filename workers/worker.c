@@ -23,6 +23,9 @@
  * accelerator that waits for its next launch wastes more than anybody else can use. */
 #define WORKER_NICE 5
 
+/* Sensors are asked so often at most: a shard doesn't wait for them more than now and then. */
+#define SENSORS_PERIOD_NS VRT_NS_PER_S
+
 struct vrt_shared_registry {
     atomic_int n_refs;
     struct vrt_registry *registry;
@@ -39,6 +42,8 @@ struct worker {
         struct vrt_device *device;      /* NULL: not open */
         struct vrt_runner *runner;
         struct vrt_worker_task *task;   /* in hand */
+        struct vrt_device_sensors sensors;
+        int64_t sensors_ns;             /* when they were asked; 0: not since it was opened */
     } own;
 };
 
@@ -95,6 +100,7 @@ struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
     task->request = request;
     task->work_bytes = -1;
     task->usage.total_bytes = task->usage.free_bytes = -1;
+    task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
     task->ctx = ctx;
     return task;
 }
@@ -103,6 +109,18 @@ static void close_device(struct worker *worker)
 {
     worker->own.runner = vrt_runner_free(worker->own.runner);
     worker->own.device = vrt_device_close(worker->own.device);
+    worker->own.sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+    worker->own.sensors_ns = 0;
+}
+
+static void ask_sensors(struct worker *worker)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+
+    if (worker->own.sensors_ns && now_ns - worker->own.sensors_ns < SENSORS_PERIOD_NS)
+        return;
+    vrt_device_sensors(worker->own.device, &worker->own.sensors);
+    worker->own.sensors_ns = now_ns;
 }
 
 /* Writes a few bytes to the device and reads them back. */
@@ -218,6 +236,8 @@ static int perform(struct worker *worker, struct vrt_worker_task *task)
     case VRT_WORKER_TRIM:
         vrt_runner_trim(runner, task->idle_ns);
         return 0;
+    case VRT_WORKER_TELL:
+        return 0;
     default:
         return vrt_raise(-EINVAL);
     }
@@ -239,6 +259,8 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
         close_device(worker);
     if (worker->own.runner) {
         vrt_runner_usage(worker->own.runner, &task->usage);
+        ask_sensors(worker);
+        task->sensors = worker->own.sensors;
         if (task->work)
             task->work_bytes = vrt_runner_work_bytes(worker->own.runner, task->work);
     }

@@ -29,6 +29,7 @@ enum vrt_worker_request {
     VRT_WORKER_RUN,                 /* restores `frames` */
     VRT_WORKER_RELEASE,             /* `work` is over */
     VRT_WORKER_TRIM,                /* gives up replicas that have been idle for `idle_ns` */
+    VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
     VRT_WORKER_REQUEST_COUNT,
 };
 
@@ -55,6 +56,7 @@ struct vrt_worker_task {
     int64_t busy_ns;                /* from taking the task to returning it */
     int64_t work_bytes;             /* what `work` takes of the device, -1: nothing */
     struct vrt_runner_usage usage;
+    struct vrt_device_sensors sensors;      /* a second old at most */
 };
 
 /* A registry that lives as long as any thread may look into it, abandoned ones included. */

@@ -518,6 +518,31 @@ static void test_memory(void)
     expect_int(memory.free_bytes, -1);
 }
 
+static void tell_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)
+{
+    (void)device;
+    ret_sensors->are_known = true;
+    ret_sensors->temperature_celsius = 71;
+}
+
+static void test_sensors(void)
+{
+    struct told told = new_told();
+    struct vrt_backend_ops with = *told.base.ops;
+    struct vrt_device_sensors sensors = { .are_known = true };
+
+    vrt_device_sensors(&told.base, &sensors);
+    expect_true(!sensors.are_known && isnan(sensors.temperature_celsius));
+    with.sensors = tell_sensors;
+    told.base.ops = &with;
+    vrt_device_sensors(&told.base, &sensors);
+    expect_true(sensors.are_known && isnan(sensors.power_watts));
+    expect_near(sensors.temperature_celsius, 71, 0);
+    told.base.lost = true;
+    vrt_device_sensors(&told.base, &sensors);
+    expect_true(!sensors.are_known);
+}
+
 static void test_registry(void)
 {
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
@@ -532,6 +557,10 @@ static void test_registry(void)
     error = (struct vrt_error){ 0 };
     expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
     expect_contains(error.message, "can't have 5000 threads");
+    params = (struct vrt_registry_params){ .cuda_workers = 5 };
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
+    expect_contains(error.message, "can't be 5 devices: give 1 to 4");
     expect_true(none == NULL);
 
     expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error), 0);
@@ -557,7 +586,7 @@ int main(int argc, char **argv)
         { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
         { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
         { "memory", test_memory },     { "registry", test_registry },
-        { "uses", test_uses },
+        { "uses", test_uses },         { "sensors", test_sensors },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

@@ -161,6 +161,18 @@ static void test_too_long(void)
     expect_contains(error.message, "too long");
 }
 
+/* Whose memory it is: the request for one card may mean two devices. */
+static void test_shared_memory(void)
+{
+    expect_true(vrt_device_info_shares_memory(&cuda00, &cuda01));
+    expect_true(!vrt_device_info_shares_memory(&cuda00, &cuda20));
+    expect_true(vrt_device_info_shares_memory(&cuda20, &cuda20));
+    expect_true(vrt_device_info_shares_memory(&cpu0, &cpu1));
+    expect_true(!vrt_device_info_shares_memory(&cpu0, &cuda0));
+    expect_true(!vrt_device_info_shares_memory(&cpu0, &ref0));
+    expect_true(vrt_device_info_shares_memory(&xpu0, &xpu0));
+}
+
 static void test_nothing_there(void)
 {
     struct vrt_device_choice choice;
@@ -192,6 +204,7 @@ int main(int argc, char **argv)
         { "requests", test_requests },
         { "too-long", test_too_long },
         { "nothing-there", test_nothing_there },
+        { "shared-memory", test_shared_memory },
         { "fallback-names", test_fallback_names },
     };
 

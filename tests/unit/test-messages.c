@@ -362,13 +362,19 @@ static void test_reports(void)
     expect_contains(buf.data, "\"state\":\"quarantined\",\"threads\":null,\"card\":null,"
                               "\"memory\":{\"total_b");
     expect_contains(buf.data, "\"seconds_per_shard\":null,\"last_error\":null}");
+    expect_contains(buf.data, "\"sensors\":null,\"shards_done\":");
     vrt_buf_done(&buf);
+    device.has_sensors = true;
+    device.sensors.temperature_celsius = 71;
+    device.sensors.power_watts = NAN;
     device.has_card = true;
     device.card.number = 1;
     snprintf(device.card.pci_address, sizeof(device.card.pci_address), "0000:01:00.0");
     expect_int(vrt_fields_print(vrt_device_fields, &device, &buf), 0);
     expect_contains(buf.data, "\"card\":{\"number\":1,\"uuid\":null,"
                               "\"pci_address\":\"0000:01:00.0\",\"compute_capability\":null,");
+    expect_contains(buf.data, "\"temperature_celsius\":71.0,\"power_watts\":null,");
+    expect_contains(buf.data, "\"throttling\":null},");
     vrt_buf_done(&buf);
     vrt_model_report_init(&model);
     expect_int(vrt_fields_print(vrt_model_fields, &model, &buf), 0);

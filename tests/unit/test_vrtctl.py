@@ -164,6 +164,11 @@ class Shown(Case):
                          ['cuda:0.1', 'cuda:1.0', 'cuda:1.1'])
         out, _ = self.run_it('devices', 'cuda:3')
         self.assertIn('  Card         number 3\n', out)
+        self.assertIn('  Utilization  computing 97%, memory -% of the time\n', out)
+        self.assertIn('  Temperature  71 C\n', out)
+        self.assertIn('  Power        320 of 350 W\n', out)
+        self.assertIn('  Throttling   power limit\n', out)
+        self.assertTrue(self.run_it('devices')[0].endswith('  A card, 97% busy, 71 C, 320 W\n'))
         self.complaint('devices', 'cuda:0.', status=1, says='there is no device cuda:0.;')
 
     def test_errors_of_devices(self):

@@ -48,7 +48,11 @@ DEVICE = {'name': 'cpu:0', 'kind': 'cpu', 'description': 'Two cores', 'state': '
 CARD = {'number': 0, 'uuid': 'GPU-01020304-0506-0708-090a-0b0c0d0e0f10',
         'pci_address': '0000:01:00.0', 'compute_capability': '8.6', 'driver_version': '13.0',
         'runtime_version': '12.4'}
-CUDA = dict(DEVICE, name='cuda:0', kind='cuda', threads=None, card=CARD)
+SENSORS = {'utilization_percent': 97, 'memory_utilization_percent': None,
+           'temperature_celsius': 71, 'power_watts': 319.5, 'power_limit_watts': 350,
+           'throttling': 'power limit'}
+CUDA = dict(DEVICE, name='cuda:0', kind='cuda', threads=None, card=CARD, sensors=SENSORS,
+            description='A card')
 MODEL = {'name': 'compact-x2', 'architecture': 'compact', 'scale': 2, 'parameters': 65000,
          'source': 'built-in', 'checksum': '0123456789abcdef', 'is_default': True}
 STATUS = {'version': '9.9', 'pid': 42, 'uptime_s': 3661.4,

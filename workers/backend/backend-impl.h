@@ -153,6 +153,9 @@ struct vrt_backend_ops {
 
     /* Optional. NULL: the driver cannot tell. */
     int (*memory)(struct vrt_device *device, struct vrt_memory_info *ret_info);
+
+    /* Optional. NULL: it has none. What isn't known is left as it is. */
+    void (*sensors)(struct vrt_device *device, struct vrt_device_sensors *ret_sensors);
 };
 
 /* The checksum of what is packed as the host's bytes are now: of a replica that shares them. */

@@ -98,6 +98,13 @@ int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
     return 0;
 }
 
+void vrt_device_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)
+{
+    *ret_sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+    if (device->ops->sensors && !device->lost)
+        device->ops->sensors(device, ret_sensors);
+}
+
 int64_t vrt_device_used_bytes(const struct vrt_device *device)
 {
     return device->used_bytes;

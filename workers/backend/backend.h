@@ -15,6 +15,7 @@
  * Results:  0; -errno, passed on; or a VRT_BACKEND_E_* outcome, which the caller handles.
  */
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,6 +80,22 @@ struct vrt_device_info {
 struct vrt_memory_info {
     int64_t total_bytes, free_bytes;        /* -1: the driver cannot tell */
 };
+
+/* How a device is at present. Numbers are NAN where nobody knows. */
+struct vrt_device_sensors {
+    bool are_known;                 /* false: the device has none, and all of it is unknown */
+    double utilization_percent;     /* of the time in which something was computed, lately */
+    double memory_utilization_percent;      /* in which its memory was read or written */
+    double temperature_celsius;
+    double power_watts, power_limit_watts;
+    char throttling[96];            /* why it is slower than it could be; "none"; "": unknown */
+};
+
+#define VRT_DEVICE_SENSORS_UNKNOWN                                                  \
+    {                                                                               \
+        .utilization_percent = NAN, .memory_utilization_percent = NAN,              \
+        .temperature_celsius = NAN, .power_watts = NAN, .power_limit_watts = NAN,   \
+    }
 
 /* How the backends shall present the machine. Zeros: defaults. */
 struct vrt_registry_params {
@@ -179,6 +196,9 @@ const struct vrt_device_info *vrt_device_info(const struct vrt_device *device);
 
 /* *ret_info has -1 where the driver cannot tell. Return: 0; outcome; -errno. */
 int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_info);
+
+/* Asks how the device is, which may take a millisecond; nothing it was given is waited for. */
+void vrt_device_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors);
 
 /* Bytes that buffers and replicas of this device hold now, by our own accounting. */
 int64_t vrt_device_used_bytes(const struct vrt_device *device);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/card.h"
+#include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"
 #include "base/log.h"
 
@@ -46,6 +47,7 @@ static void cuda_close(struct vrt_device *device)
         if (streams[i])
             cudaStreamDestroy(streams[i]);
     vrt_cuda_card_close(cuda->card);
+    vrt_cuda_nvml_close(cuda->nvml);
     free(cuda);
 }
 
@@ -97,6 +99,10 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
         cuda_close(&cuda->base);
         return r;
     }
+    /* Without it nothing is missing but what probing said. */
+    r = vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &cuda->nvml, NULL);
+    if (r < 0)
+        vrt_log_debug("%s: nobody tells how it is, ignoring", info->name);
     *ret_device = &cuda->base;
     return 0;
 }
@@ -129,6 +135,14 @@ static int cuda_memory(struct vrt_device *device, struct vrt_memory_info *ret_in
     return 0;
 }
 
+static void cuda_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)
+{
+    const struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+
+    if (cuda->nvml)
+        vrt_cuda_nvml_read(cuda->nvml, ret_sensors);
+}
+
 static const struct vrt_backend_ops backend_cuda = {
     .name = "cuda",
     .probe = vrt_cuda_probe,
@@ -148,6 +162,7 @@ static const struct vrt_backend_ops backend_cuda = {
     .program_submit = vrt_cuda_program_submit,
     .finish = cuda_finish,
     .memory = cuda_memory,
+    .sensors = cuda_sensors,
 };
 
 /* The plugin's entry: see "plugin.h". */

@@ -9,6 +9,7 @@
 
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/nvml.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "cuda"
@@ -124,6 +125,18 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
              info->runtime_version, info->tf32 ? ", TF32" : "");
 }
 
+/* Says once, before any device is opened, whether anybody can tell how it is. */
+static void try_sensors(const struct vrt_device_info *info)
+{
+    struct vrt_cuda_nvml *nvml = NULL;
+    struct vrt_error error = { 0 };
+
+    if (vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &nvml, &error) < 0)
+        vrt_log_info("utilization, temperature and power of CUDA devices are unknown: %s",
+                     error.message);
+    vrt_cuda_nvml_close(nvml);
+}
+
 int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                    size_t *ret_n_infos)
 {
@@ -153,6 +166,8 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
         for (int k = 0; k < n_workers; k++)
             describe(&prop, params, i, k, &infos[(*ret_n_infos)++]);
     }
+    if (*ret_n_infos > 0)
+        try_sensors(&infos[0]);
     *ret_infos = infos;
     return 0;
 }

@@ -370,6 +370,14 @@ static int fault_memory(struct vrt_device *device, struct vrt_memory_info *ret_i
     return inner->ops->memory ? inner->ops->memory(inner, ret_info) : 0;
 }
 
+static void fault_sensors(struct vrt_device *device, struct vrt_device_sensors *ret_sensors)
+{
+    struct vrt_device *inner = fault_of(device)->inner;
+
+    if (inner->ops->sensors)
+        inner->ops->sensors(inner, ret_sensors);
+}
+
 const struct vrt_backend_ops vrt_backend_fault = {
     .name = "fault",
     .close = fault_close,
@@ -397,4 +405,5 @@ const struct vrt_backend_ops vrt_backend_fault = {
     .program_submit = fault_program_submit,
     .finish = fault_finish,
     .memory = fault_memory,
+    .sensors = fault_sensors,
 };
