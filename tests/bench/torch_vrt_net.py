@@ -3,9 +3,9 @@
 
 Written from the network's description; parameters have the names of the released checkpoints, so
 that a state dictionary is such a checkpoint. What runs is common code: torch.nn.functional and
-matrix products, windows cut by views and permutes, softmax over whole score matrices. Only the
-deformable convolution is our own, because PyTorch has none (the one of torchvision is a C++
-extension of another package): positions by grid_sample, then one matrix product.
+matrix products, windows cut by views and permutes, softmax over whole score matrices. PyTorch has
+no deformable convolution: it is torchvision's where that is installed, else positions by
+grid_sample, then one matrix product. It runs on the device that the network and its input are on.
 
 Shapes: D frames, H rows, W columns, C channels. Activations are [D,H,W,C]; convolutions see the
 same memory as [D,C,H,W].
@@ -15,6 +15,11 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+try:
+    from torchvision.ops import deform_conv2d
+except ImportError:
+    deform_conv2d = None
 
 
 class Config:
@@ -61,25 +66,26 @@ def sample_at(image, positions, mode='bilinear', padding='zeros'):
     height, width = image.shape[-2:]
     x = positions[..., 0] * 2 / max(width - 1, 1) - 1
     y = positions[..., 1] * 2 / max(height - 1, 1) - 1
-    return F.grid_sample(image, torch.stack((x, y), -1), mode, padding, align_corners=True)
+    grid = torch.stack((x, y), -1)
+    return F.grid_sample(image.to(grid.dtype), grid, mode, padding, align_corners=True)
 
 
-def pixel_grid(height, width):
-    """The position of every pixel, [H,W,2]."""
-    y, x = torch.meshgrid(torch.arange(height, dtype=torch.float32),
-                          torch.arange(width, dtype=torch.float32), indexing='ij')
+def pixel_grid(image):
+    """The position of every pixel of `image` [...,H,W], [H,W,2]."""
+    axes = [torch.arange(n, dtype=torch.float32, device=image.device) for n in image.shape[-2:]]
+    y, x = torch.meshgrid(*axes, indexing='ij')
     return torch.stack((x, y), -1)
 
 
 def warp(image, flow, padding='zeros'):
     """`image` [N,C,H,W] sampled where `flow` [N,2,H,W] points."""
-    positions = pixel_grid(*image.shape[-2:]) + channels_last(flow)
+    positions = pixel_grid(image) + channels_last(flow)
     return sample_at(image, positions, padding=padding)
 
 
 def warp_nearest4(image, flow):
     """The four pixels around where `flow` points, one after the other in the channels."""
-    positions = pixel_grid(*image.shape[-2:]) + channels_last(flow)
+    positions = pixel_grid(image) + channels_last(flow)
     low, high = positions.floor(), positions.ceil()
     corners = ((low, low), (low, high), (high, low), (high, high))
     return torch.cat([sample_at(image, torch.stack((x[..., 0], y[..., 1]), -1), 'nearest')
@@ -93,10 +99,14 @@ def deform_conv(x, offset, mask, weight, bias):
     each giving its share of the output channels.
     """
     channels, height, width = x.shape
+    if deform_conv2d:
+        return deform_conv2d(x[None], offset.reshape(1, -1, height, width), weight, bias,
+                             padding=1, mask=mask[None])[0]
     groups = mask.shape[0] // 9
-    taps = torch.tensor([(r - 1, c - 1) for r in range(3) for c in range(3)], dtype=torch.float32)
+    taps = torch.tensor([(r - 1, c - 1) for r in range(3) for c in range(3)], dtype=torch.float32,
+                        device=x.device)
     offset = offset.view(groups, 9, 2, height, width) + taps.view(9, 2, 1, 1)
-    positions = offset.permute(0, 1, 3, 4, 2).flip(-1) + pixel_grid(height, width)
+    positions = offset.permute(0, 1, 3, 4, 2).flip(-1) + pixel_grid(x)
     columns = sample_at(x.view(groups, channels // groups, height, width),
                         positions.reshape(groups, 9 * height, width, 2))
     columns = columns.view(groups, channels // groups, 9, height * width)
@@ -165,7 +175,7 @@ class SpyNet(nn.Module):
         height, width = (v // scale for v in image_size)
         out = F.interpolate(flow, (height, width), mode='bilinear', align_corners=False)
         ratios = (width / (padded_size[1] // scale), height / (padded_size[0] // scale))
-        return out * torch.tensor(ratios).view(1, 2, 1, 1)
+        return out * torch.tensor(ratios, device=out.device).view(1, 2, 1, 1)
 
 
 def chain_flows(flows, distance):
@@ -235,10 +245,10 @@ class Masks:
     def __init__(self):
         self.made = {}
 
-    def get(self, size, window, shift):
-        key = (size, window, shift)
+    def get(self, size, window, shift, device):
+        key = (size, window, shift, device)
         if key not in self.made:
-            self.made[key] = self.make(*key)
+            self.made[key] = self.make(size, window, shift).to(device)
         return self.made[key]
 
     @staticmethod
@@ -341,7 +351,7 @@ class Block(nn.Module):
         padded, mask = tuple(x.shape[:3]), None
         if any(shift):
             x = torch.roll(x, [-s for s in shift], (0, 1, 2))
-            mask = self.masks.get(padded, window, shift)
+            mask = self.masks.get(padded, window, shift, x.device)
         x = join_windows(self.attn(cut_windows(x, window), mask), window, padded)
         if any(shift):
             x = torch.roll(x, shift, (0, 1, 2))

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Networks in PyTorch, run on request: what bench-gpu.py holds ours against.
+
+usage: torch_serve.py [DEVICE]
+
+Each line of standard input is one request, a JSON object, each line of standard output the answer
+to it. A request has
+
+  network  "vrt:1" to "vrt:9", "compact", "esrgan"; or "product", of two matrices of "size" rows
+  mode     "f32": eager, without TF32; "f16", "bf16": eager, VRT by autocast, pictures in that type
+           and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
+  frames, width, height
+  runs     how many are timed, after one that isn't
+
+and the answer "seconds" (of each run), "first_s", "peak_bytes", "finite"; or "error". A network
+stays until another is asked for. VRT's weights follow from names, as ours do.
+"""
+import json
+import sys
+import time
+
+import torch
+
+import torch_pictures
+import torch_vrt
+import torch_vrt_net
+
+SEED = 1234
+DTYPES = {'f32': torch.float32, 'f16': torch.float16, 'bf16': torch.bfloat16}
+
+
+class Server:
+    def __init__(self, device):
+        self.device, self.key, self.network = torch.device(device), None, None
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+
+    def hello(self):
+        return {'torch': torch.__version__, 'cuda': torch.version.cuda,
+                'torchvision': torch_vrt_net.deform_conv2d is not None,
+                'compile': hasattr(torch, 'compile')}
+
+    def wait(self):
+        if self.device.type == 'cuda':
+            torch.cuda.synchronize()
+
+    def dtype(self, mode):
+        dtype = DTYPES[mode.split('-')[0]]
+        # A CPU's PyTorch has few operations in f16.
+        return torch.bfloat16 if self.device.type == 'cpu' and dtype is torch.float16 else dtype
+
+    def forget(self):
+        self.key = self.network = None
+        if self.device.type == 'cuda':
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+
+    def prepare(self, name, mode):
+        """The network on the device. VRT's weights are f32 in every mode."""
+        is_vrt = name.startswith('vrt:')
+        key = name, torch.float32 if is_vrt else self.dtype(mode), mode.endswith('-compile')
+        if self.key == key:
+            return
+        self.forget()
+        if is_vrt:
+            network = torch_vrt_net.Vrt(torch_vrt_net.TASKS[int(name[4:])])
+            torch_vrt.fill(network, SEED)
+        else:
+            network = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan}[name]()
+        network = network.eval().to(self.device)
+        if key[1] is not torch.float32:
+            network = network.to(self.dtype(mode), memory_format=torch.channels_last)
+        if mode.endswith('-compile'):
+            network = torch.compile(network)
+        self.key, self.network = key, network
+
+    def make_input(self, request, mode):
+        is_vrt = request['network'].startswith('vrt:')
+        channels = 4 if request['network'] == 'vrt:8' else 3
+        x = torch.from_numpy(torch_vrt.video(
+            SEED, (request['frames'], channels, request['height'], request['width']),
+            channels == 4)).to(self.device)
+        if not is_vrt and self.dtype(mode) is not torch.float32:
+            x = x.to(self.dtype(mode), memory_format=torch.channels_last)
+        return x
+
+    def network_run(self, request):
+        mode = request['mode']
+        self.prepare(request['network'], mode)
+        x, dtype = self.make_input(request, mode), self.dtype(mode)
+        casts = request['network'].startswith('vrt:') and dtype is not torch.float32
+
+        def run():
+            with torch.no_grad(), torch.autocast(self.device.type, dtype if casts else
+                                                 torch.bfloat16, enabled=casts):
+                return self.network(x)
+        return run
+
+    def product_run(self, request):
+        self.forget()
+        n, dtype = request['size'], DTYPES[request['mode']]
+        a, b = ((torch.rand(n, n, device=self.device) * 2 - 1).to(dtype) for _ in range(2))
+        return lambda: a @ b
+
+    def answer(self, request):
+        if request['network'] == 'product':
+            run = self.product_run(request)
+        else:
+            run = self.network_run(request)
+        times = []
+        for _ in range(1 + request['runs']):
+            self.wait()
+            started = time.monotonic()
+            y = run()
+            self.wait()
+            times.append(time.monotonic() - started)
+        finite = bool(torch.isfinite(y).all())
+        del y
+        return {'first_s': times[0], 'seconds': times[1:], 'finite': finite,
+                'peak_bytes': self.take_peak()}
+
+    def take_peak(self):
+        """The most memory since it was asked last. What isn't weights is given back: others
+        measure on the same device."""
+        if self.device.type != 'cuda':
+            return None
+        peak = torch.cuda.max_memory_reserved()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        return peak
+
+
+def main():
+    server = Server(sys.argv[1] if len(sys.argv) > 1 else 'cuda')
+    print(json.dumps(server.hello()), flush=True)
+    for line in sys.stdin:
+        try:
+            answer = server.answer(json.loads(line))
+        # Whatever PyTorch may throw, out of memory above all: the next request may do.
+        except Exception as error:      # pylint: disable=broad-except
+            server.forget()
+            answer = {'error': ' '.join(f'{type(error).__name__}: {error}'.split())[:300]}
+        print(json.dumps(answer), flush=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

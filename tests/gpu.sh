@@ -1,0 +1,343 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# Builds the engine where there is a GPU and little else, tests it there, measures it beside PyTorch,
+# and ends in one table.
+#
+# usage: tests/gpu.sh [--quick] [--sanitizer] [--out DIR] [--seconds N]
+#   --quick      the shortest benchmarks only
+#   --sanitizer  conformance under compute-sanitizer, too
+#   --out DIR    where the build and the logs go; default: build-gpu, or a new folder in TMPDIR
+#   --seconds N  to be done within; default 540
+#
+# Needs a C compiler, Python, meson, ninja and CUDA's nvcc; PyTorch, if it is there, is measured
+# against. Nothing is installed or downloaded. A stage that fails, or takes too long, doesn't keep
+# the others from running. Exit status: 0; 1 if a stage that shows whether results are right failed;
+# 77 if there is no GPU, when all that needs none has passed; 2 for wrong usage.
+set -uo pipefail
+started=$SECONDS
+source=$(cd "$(dirname "$0")/.." && pwd)
+
+quick=no sanitizer=no out='' seconds=540 device=cuda:0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) quick=yes ;;
+    --sanitizer) sanitizer=yes ;;
+    --out | --seconds | --device)
+        [ $# -ge 2 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
+        case $1 in --out) out=$2 ;; --seconds) seconds=$2 ;; *) device=$2 ;; esac
+        shift ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,16p' "$0"; exit 0 ;;
+    *) echo "gpu.sh: unknown option '$1': see gpu.sh --help" >&2; exit 2 ;;
+    esac
+    shift
+done
+kind=${device%%:*}
+if [ -z "$out" ]; then
+    out=$source/build-gpu
+    mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || out=$(mktemp -d -t vrtd-gpu.XXXXXX) || exit 1
+fi
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+rm -f "$out"/*.log "$out"/*.tsv "$out"/bench.json "$out"/report.txt
+build=$out/build rows=$out/rows.tsv
+: >"$rows"
+failed=0
+
+# row WHAT RESULT [FIGURE [GOAL]]: a line of the table. One that begins with FAILED counts.
+row()
+{
+    printf '%s\t%s\t%s\t%s\n' "$1" "$2" "${3-}" "${4-}" >>"$rows"
+    [ "$2" != FAILED ] || failed=$((failed + 1))
+    echo "== $1: $2 ${3-}"
+}
+
+# left SECONDS: so many, or what is left of the time for everything, but 1 at least.
+left()
+{
+    local rest=$((seconds - (SECONDS - started) - 5))
+    echo $(($1 < rest ? $1 : rest > 1 ? rest : 1))
+}
+
+# limited SECONDS LOG COMMAND...: runs it so long at most, its output appended to the log.
+limited()
+{
+    local limit log=$2
+    limit=$(left "$1")
+    shift 2
+    printf '$ %s\n' "$*" >>"$log"
+    timeout -k 5 "$limit" "$@" >>"$log" 2>&1 </dev/null
+    local status=$?
+    [ $status -ne 124 ] || echo "stopped after $limit s" >>"$log"
+    return $status
+}
+
+# first COMMAND...: the first line of what it prints, or nothing.
+first()
+{
+    timeout 20 "$@" 2>/dev/null </dev/null | head -n 1
+}
+
+meson=$(command -v meson) || meson="python3 -m mesonbuild.mesonmain"
+ninja=$(command -v ninja || command -v ninja-build) || ninja="python3 -m ninja"
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+compute_sanitizer=$(command -v compute-sanitizer ||
+    ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+python=python3
+for candidate in python3 /usr/bin/python3; do
+    if timeout 60 "$candidate" -c 'import numpy, torch' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+
+# The machine: what is there, and what is left out for want of it
+
+describe_machine()
+{
+    local commit
+    commit=$(git -C "$source" rev-parse --short HEAD 2>/dev/null) || commit=${VRT_COMMIT-unknown}
+    date -u '+date       %Y-%m-%d %H:%M UTC'
+    echo "commit     $commit"
+    echo "processor  $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) threads"
+    if [ -n "$gpu" ]; then
+        echo "GPU        $gpu"
+    else
+        echo "GPU        none that nvidia-smi knows"
+    fi
+    echo "nvcc       ${nvcc:-none: the plugin for CUDA is left out}" \
+        "${nvcc:+$("$nvcc" --version | sed -n 's/^.*release \([0-9.]*\).*/(\1)/p')}"
+    echo "compiler   $(first "${CC:-cc}" --version)"
+    echo "PyTorch    $(first "$python" -c 'import torch; print(torch.__version__)' ||
+        true)${torch_missing}"
+    echo "sanitizer  ${compute_sanitizer:-none}"
+    echo "logs       $out"
+}
+gpu=$(timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
+    --format=csv,noheader 2>/dev/null | head -n 8 | paste -sd ';' -)
+torch_missing=''
+timeout 60 "$python" -c 'import numpy, torch' 2>/dev/null ||
+    torch_missing='none: ours is measured alone'
+describe_machine | tee "$out/report.txt"
+
+# Libraries that came with Python's packages: gcc finds them by these, the linker by a name
+# without a version.
+use_python_packages()
+{
+    local folder library name
+    mkdir -p "$out/lib"
+    for folder in $("$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null); do
+        for library in "$folder"/*/lib/lib{cudnn,nccl,cublasLt}.so.*; do
+            [ -e "$library" ] || continue
+            name=$(basename "$library")
+            ln -sf "$library" "$out/lib/${name%%.so.*}.so"
+            export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$library")
+            export CPATH=${CPATH:+$CPATH:}$(dirname "$(dirname "$library")")/include
+        done
+    done
+    export LIBRARY_PATH=${LIBRARY_PATH:+$LIBRARY_PATH:}$out/lib
+}
+[ -z "$nvcc" ] || [ -e "$(dirname "$(dirname "$nvcc")")/include/cudnn.h" ] || use_python_packages
+
+# The build
+
+build_engine()
+{
+    local arch options=(-Ddaemon=disabled -Dauto_features=disabled -Dbuildtype=release)
+    arch=$(sed -n 's/.*, \([0-9]*\)\.\([0-9]\)$/\1\2/p' <<<"${gpu%%;*}")
+    [ -z "$nvcc" ] || options+=(-Dcuda=enabled "-Dgpu_archs=${arch:-90}")
+    [ "$kind" != cpu ] || options+=(-Dcpu=enabled)
+    PATH=${nvcc:+$(dirname "$nvcc"):}$PATH
+    rm -rf "$build"
+    limited 60 "$out/build.log" $meson setup "$build" "$source" "${options[@]}" &&
+        limited 240 "$out/build.log" $ninja -C "$build"
+}
+stage_started=$SECONDS
+if build_engine; then
+    row 'build' passed "$((SECONDS - stage_started)) s"
+else
+    row 'build' FAILED "$out/build.log"
+    tail -n 30 "$out/build.log"
+fi
+# The simulated device's tests say which folder the plugin is in by the same variable.
+export VRTD_PLUGIN_DIR=${VRTD_PLUGIN_DIR-$build/workers/backend/cuda}
+unit=$build/tests/unit bench=$build/tests/bench
+
+has_device()
+{
+    limited 60 "$out/device.log" "$bench/bench-engine" --device "$device" --network vrt:0 \
+        --frames 2 --repeat 1
+}
+present=no
+if [ -x "$bench/bench-engine" ] && has_device; then
+    present=yes
+    sed -n 's/^device *//p' "$out/device.log" | tee -a "$out/report.txt"
+elif [ -n "$gpu" ]; then
+    row 'device' FAILED "$(tail -n 1 "$out/device.log" 2>/dev/null)"
+fi
+
+# Whether results are right
+
+# run_one FOLDER PROGRAM [PREFIX...]: one of them, its output and status put into the folder.
+run_one()
+{
+    local folder=$1 program=$2
+    shift 2
+    "$@" "$build/tests/conformance/$program" "@$kind" >"$folder/$program.out" 2>&1 </dev/null
+    echo $? >"$folder/$program.status"
+}
+export -f run_one
+export build kind
+
+# conformance NAME SECONDS [PREFIX...]: conf-OP of all ops, four at a time, each behind the prefix.
+conformance()
+{
+    local name=$1 limit=$2 all good bad skipped
+    shift 2
+    local folder=$out/$name
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    # shellcheck disable=SC2016
+    find "$build/tests/conformance" -maxdepth 1 -name 'conf-*' -type f -perm -u+x -printf '%f\n' |
+        sort | timeout -k 5 "$(left "$limit")" xargs -P 4 -I{} \
+        bash -c 'run_one "$@"' _ "$folder" {} "$@"
+    all=$(find "$build/tests/conformance" -maxdepth 1 -name 'conf-*' -type f -perm -u+x | wc -l)
+    good=$(cat "$folder"/*.status 2>/dev/null | grep -cx 0)
+    skipped=$(cat "$folder"/*.status 2>/dev/null | grep -cx 77)
+    bad=$(cat "$folder"/*.status 2>/dev/null | grep -cvxE '0|77')
+    for status in "$folder"/*.status; do
+        [ -e "$status" ] || continue
+        echo "== $(basename "$status" .status): $(cat "$status")"
+        cat "${status%.status}.out"
+    done >"$out/$name.log"
+    rm -rf "$folder"
+    local figure="$good of $all ops"
+    [ "$skipped" -eq 0 ] || figure+=", $skipped not there"
+    [ $((good + skipped + bad)) -eq "$all" ] || figure+=", $((all - good - skipped - bad)) not done"
+    if [ "$bad" -gt 0 ] || { [ "$good" -lt "$all" ] && [ "$name" = conformance ]; }; then
+        row "$name" FAILED "$figure"
+        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|ERROR' \
+            "$out/$name.log" | head -n 20
+    elif [ "$good" -eq "$all" ]; then
+        row "$name" passed "$figure" "$all of $all"
+    else
+        row "$name" 'in part' "$figure" "$all of $all"
+    fi
+}
+
+# golden PRECISION: pictures' networks and VRT against what was computed elsewhere.
+golden()
+{
+    local log=$out/golden-$1.log status cases=(vrt/vfi vrt/deblur vrt/denoise vrt/sr-pa2
+        vrt/sr-pa2-odd vrt/sr-pa4 vrt/sr-pa6 flow/sr-pa2 flow/sr-pa2-odd flow/sr-pa6)
+    local n_passed=0 n_all=0 n_skipped=0
+    # The reference device takes minutes for the larger ones.
+    [ "$kind" != ref ] || cases=(vrt/vfi)
+    for case in compact-x2 compact-x4 esrgan-x2 esrgan-x4 "${cases[@]}"; do
+        local program=test-vrt-golden
+        [ "${case%%/*}" != "$case" ] || program=test-model-parity
+        limited 60 "$log" "$unit/$program" "$device" "$1" "$case"
+        status=$?
+        n_all=$((n_all + 1))
+        [ $status -ne 0 ] || n_passed=$((n_passed + 1))
+        [ $status -ne 77 ] || n_skipped=$((n_skipped + 1))
+    done
+    local goal='1e-4'
+    [ "$1" = f32 ] || goal='2e-2, 50 dB, flows of f32'
+    if [ $n_skipped -eq $n_all ] && [ "$kind" != cuda ]; then
+        row "golden, $1" skipped "$(sed -n 's/^skipped: //p' "$log" | head -n 1)" "$goal"
+    elif [ $n_passed -eq $n_all ]; then
+        row "golden, $1" passed "$n_passed of $n_all cases" "$goal"
+    else
+        row "golden, $1" FAILED "$n_passed of $n_all cases" "$goal"
+        grep -E 'does not hold|is not|: .*\.c:[0-9]+' "$log" | head -n 10
+    fi
+}
+
+# workers NAME RUNS ARGUMENT...: two workers on the device at once: the same bits; how busy it is.
+workers()
+{
+    local log=$out/workers.log name=$1 runs=$2 busy
+    shift 2
+    limited 60 "$log" "$bench/bench-engine" --device "$device" --workers 2 --repeat "$runs" "$@"
+    local status=$? figure
+    figure=$(tail -n 1 "$log")
+    case $figure in
+    workers*'the same to the bit'*) row "two workers, $name" passed 'the same bits' 'the same bits' ;;
+    *) row "two workers, $name" FAILED "$figure (exit status $status)" 'the same bits' ;;
+    esac
+    busy=$(sed -n 's/^workers.* s: \([0-9.]*\) % of it.*/\1/p' <<<"$figure")
+    [ -n "$busy" ] || return
+    row "device busy computing, $name" \
+        "$(awk "BEGIN { print ($busy >= 95) ? \"reached\" : \"missed\" }")" "$busy %" '95 %'
+}
+
+if [ $present = yes ]; then
+    conformance conformance 120
+    for precision in f32 f16 bf16; do
+        golden $precision
+    done
+    # The reference device takes long for anything larger.
+    if [ "$kind" = ref ]; then
+        workers Compact 2 --network compact --size 48x32
+    else
+        workers 'smallest VRT' 5 --network vrt:0 --frames 3
+    fi
+    if [ "$kind" = cuda ]; then
+        workers 'VRT 001, f16' 10 --network vrt:1 --frames 6 --size 320x180 --precision f16
+    fi
+    row 'timeline of vrtd' skipped 'this build has no vrtd' '95 %'
+    if [ $sanitizer = no ]; then
+        row 'compute-sanitizer' skipped 'only with --sanitizer' 'no error'
+    elif [ "$kind" != cuda ] || [ -z "$compute_sanitizer" ]; then
+        row 'compute-sanitizer' skipped 'there is none, or no GPU' 'no error'
+    else
+        for tool in memcheck racecheck; do
+            conformance $tool 100 "$compute_sanitizer" --tool $tool --error-exitcode 9 \
+                --launch-timeout 0
+        done
+    fi
+
+    # How fast it is
+
+    options=(--device "$device" --python "$python" --log "$out/bench.json"
+        --rows "$out/bench.tsv" --errors "$out/bench-pytorch.log")
+    [ $quick = no ] || options+=(--quick --rounds 1)
+    [ "$kind" = cuda ] || options+=(--small --rounds 1)
+    if [ "$kind" = ref ]; then
+        row 'benchmarks' skipped 'the reference device is as slow as can be'
+    elif [ "$(left 60)" -lt 20 ]; then
+        row 'benchmarks' 'not measured' 'no time was left'
+    else
+        budget=$(left 420)
+        limited "$budget" "$out/bench.log" "$python" "$source/tests/bench/bench-gpu.py" "$build" \
+            "${options[@]}" --seconds $((budget - 10)) ||
+            row 'benchmarks' 'not measured' "see $out/bench.log"
+        cat "$out/bench.tsv" >>"$rows" 2>/dev/null
+    fi
+fi
+
+# The table
+
+print_table()
+{
+    local what result figure goal count
+    printf '\n%-62s %-13s %-42s %s\n' STAGE RESULT FIGURE GOAL
+    while IFS= read -r line; do
+        IFS='|' read -r what result figure goal <<<"${line//$'\t'/|}"
+        printf '%-62s %-13s %-42s %s\n' "$what" "$result" "$figure" "$goal"
+    done <"$rows"
+    count=$(cut -f 2 "$rows" | sort | uniq -c | awk '{
+        n = $1; $1 = ""; printf "%s%d%s", sep, n, $0; sep = ", " }')
+    if [ $failed -gt 0 ]; then
+        echo "gpu.sh: FAILED: $count; $((SECONDS - started)) s; logs in $out"
+    elif [ $present = no ]; then
+        echo "gpu.sh: there is no device $device here, so that only the build was tried: $count;" \
+            "$((SECONDS - started)) s"
+    else
+        echo "gpu.sh: passed: $count; $((SECONDS - started)) s; logs in $out"
+    fi
+}
+print_table | tee -a "$out/report.txt"
+[ $failed -eq 0 ] || exit 1
+[ $present = yes ] || exit 77
+exit 0
