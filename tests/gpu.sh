@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Builds the engine where there is a GPU and little else, tests it there, measures it beside PyTorch,
-# and ends in one table.
+# Builds the engine where there is a GPU and little else, tests it there, measures it beside
+# PyTorch, and ends in one table.
 #
 # usage: tests/gpu.sh [--quick] [--sanitizer] [--out DIR] [--seconds N]
 #   --quick      the shortest benchmarks only
@@ -98,7 +98,8 @@ describe_machine()
     commit=$(git -C "$source" rev-parse --short HEAD 2>/dev/null) || commit=${VRT_COMMIT-unknown}
     date -u '+date       %Y-%m-%d %H:%M UTC'
     echo "commit     $commit"
-    echo "processor  $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) threads"
+    echo "processor  $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
+        "$(nproc) threads"
     if [ -n "$gpu" ]; then
         echo "GPU        $gpu"
     else
@@ -262,7 +263,8 @@ workers()
     local status=$? figure
     figure=$(tail -n 1 "$log")
     case $figure in
-    workers*'the same to the bit'*) row "two workers, $name" passed 'the same bits' 'the same bits' ;;
+    workers*'the same to the bit'*)
+        row "two workers, $name" passed 'the same bits' 'the same bits' ;;
     *) row "two workers, $name" FAILED "$figure (exit status $status)" 'the same bits' ;;
     esac
     busy=$(sed -n 's/^workers.* s: \([0-9.]*\) % of it.*/\1/p' <<<"$figure")
