@@ -111,29 +111,47 @@ void vrt_cuda_program_free(struct vrt_device *device, struct vrt_program *base)
     free(program);
 }
 
+static struct vrt_cuda_buffer *buffer_of(struct vrt_buffer *base)
+{
+    return base ? vrt_container_of(base, struct vrt_cuda_buffer, base) : NULL;
+}
+
+/* What a program computes with waits for what is on its way there. Return: cudaError_t. */
+static int await_written(struct vrt_cuda_device *cuda, const struct vrt_cuda_buffer *buffer)
+{
+    return buffer && buffer->is_written ?
+           (int)cudaStreamWaitEvent(cuda->compute, buffer->written, 0) : 0;
+}
+
+/* Who copies to or from the buffer later waits for the program. Return: cudaError_t. */
+static int mark_used(struct vrt_cuda_device *cuda, struct vrt_cuda_buffer *buffer)
+{
+    if (!buffer)
+        return 0;
+    buffer->is_used = true;
+    return (int)cudaEventRecord(buffer->used, cuda->compute);
+}
+
 static int submit(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
                   const struct vrt_binding *bindings)
 {
+    struct vrt_cuda_buffer *arena = buffer_of(program->base.arena);
     struct vrt_cuda_slots slots = { 0 };
-    int r = 0;
+    int r = await_written(cuda, arena);
 
     for (int i = 0; !r && i < program->n_bindings; i++) {
-        struct vrt_cuda_buffer *buffer =
-            vrt_container_of(bindings[i].buffer, struct vrt_cuda_buffer, base);
+        const struct vrt_cuda_buffer *buffer = buffer_of(bindings[i].buffer);
         slots.at[1 + i] = buffer->data + bindings[i].offset_bytes;
-        if (buffer->is_written)
-            r = (int)cudaStreamWaitEvent(cuda->compute, buffer->written, 0);
+        r = await_written(cuda, buffer);
     }
     if (!r)
         r = vrt_cuda_bind(cuda->compute, &slots, program->slots);
     if (!r)
         r = (int)cudaGraphLaunch(program->graph, cuda->compute);
-    for (int i = 0; !r && i < program->n_bindings; i++) {
-        struct vrt_cuda_buffer *buffer =
-            vrt_container_of(bindings[i].buffer, struct vrt_cuda_buffer, base);
-        r = (int)cudaEventRecord(buffer->used, cuda->compute);
-        buffer->is_used = true;
-    }
+    if (!r)
+        r = mark_used(cuda, arena);
+    for (int i = 0; !r && i < program->n_bindings; i++)
+        r = mark_used(cuda, buffer_of(bindings[i].buffer));
     return r;
 }
 
