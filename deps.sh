@@ -15,7 +15,7 @@ build=(gcc libc6-dev meson ninja-build pkg-config python3
        libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
        libsystemd-dev scdoc node-llhttp ca-certificates)
 demo=(ffmpeg dpkg)
-test=(clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
+test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
 
 level=test list=no
 for arg in "$@"; do

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of a warp
+ *
+ * The fragments are gathered into matrices as the PTX ISA lays them out, the product is summed in
+ * double, and each lane gets its part: g = lane / 4, t = lane % 4.
+ */
+
+#include "include/mma.cuh"
+
+#include "block.h"
+
+namespace {
+
+constexpr int n_m = 16, n_n = 8;
+
+/* c: [n_m][n_n], added to; a: [n_m][n_k]; b: [n_n][n_k]. */
+template <int n_k>
+void multiply(float (*c)[n_n], const float (*a)[n_k], const float (*b)[n_k])
+{
+    for (int m = 0; m < n_m; m++) {
+        for (int n = 0; n < n_n; n++) {
+            double sum = c[m][n];
+
+            for (int k = 0; k < n_k; k++)
+                sum += double(a[m][k]) * double(b[n][k]);
+            c[m][n] = float(sum);
+        }
+    }
+}
+
+void gather_c(void *const *args, float (*c)[n_n])
+{
+    for (int lane = 0; lane < 32; lane++) {
+        const float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d;
+
+        for (int i = 0; i < 4; i++)
+            c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2] = d[i];
+    }
+}
+
+void scatter_c(void *const *args, const float (*c)[n_n])
+{
+    for (int lane = 0; lane < 32; lane++) {
+        float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d;
+
+        for (int i = 0; i < 4; i++)
+            d[i] = c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
+    }
+}
+
+float value_f16(uint32_t bits)
+{
+    return __half2float(__ushort_as_half((unsigned short)bits));
+}
+
+float value_bf16(uint32_t bits)
+{
+    return __uint_as_float(bits << 16);
+}
+
+float value_tf32(uint32_t bits)
+{
+    return __uint_as_float(bits & ~uint32_t(0x1fff));
+}
+
+template <float value(uint32_t)> void product_of_halves(void *const *args, unsigned)
+{
+    float a[n_m][16], b[n_n][16], c[n_m][n_n];
+
+    for (int lane = 0; lane < 32; lane++) {
+        const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
+        const int g = lane / 4, t = lane % 4;
+
+        for (int i = 0; i < 4; i++) {
+            float *at = &a[g + i % 2 * 8][i / 2 * 8 + t * 2];
+
+            at[0] = value(arg->a[i] & 0xffff);
+            at[1] = value(arg->a[i] >> 16);
+        }
+        for (int i = 0; i < 2; i++) {
+            b[g][i * 8 + t * 2] = value(arg->b[i] & 0xffff);
+            b[g][i * 8 + t * 2 + 1] = value(arg->b[i] >> 16);
+        }
+    }
+    gather_c(args, c);
+    multiply<16>(c, a, b);
+    scatter_c(args, c);
+}
+
+void product_of_tf32(void *const *args, unsigned)
+{
+    float a[n_m][8], b[n_n][8], c[n_m][n_n];
+
+    for (int lane = 0; lane < 32; lane++) {
+        const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
+        const int g = lane / 4, t = lane % 4;
+
+        for (int i = 0; i < 4; i++)
+            a[g + i % 2 * 8][t + i / 2 * 4] = value_tf32(arg->a[i]);
+        for (int i = 0; i < 2; i++)
+            b[g][t + i * 4] = value_tf32(arg->b[i]);
+    }
+    gather_c(args, c);
+    multiply<8>(c, a, b);
+    scatter_c(args, c);
+}
+
+/* Lanes 8i to 8i+7 brought the rows of matrix i. */
+template <int n, bool trans> void load(void *const *args, unsigned)
+{
+    for (int lane = 0; lane < 32; lane++) {
+        uint32_t *r = static_cast<vrt_sim_ldmatrix_arg *>(args[lane])->r;
+        const int g = lane / 4, t = lane % 4;
+
+        for (int i = 0; i < n; i++) {
+            auto element = [&](int row, int column) -> uint32_t {
+                const auto *arg = static_cast<vrt_sim_ldmatrix_arg *>(args[i * 8 + row]);
+
+                return static_cast<const uint16_t *>(arg->row)[column];
+            };
+            r[i] = trans ? element(2 * t, g) | element(2 * t + 1, g) << 16
+                         : element(g, 2 * t) | element(g, 2 * t + 1) << 16;
+        }
+    }
+}
+
+}
+
+const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16", product_of_halves<value_f16>};
+const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16", product_of_halves<value_bf16>};
+const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", product_of_tf32};
+const vrt_sim_collective vrt_sim_ldmatrix_x4 = {"ldmatrix.x4", load<4, false>};
+const vrt_sim_collective vrt_sim_ldmatrix_x4_trans = {"ldmatrix.x4.trans", load<4, true>};
+const vrt_sim_collective vrt_sim_ldmatrix_x2 = {"ldmatrix.x2", load<2, false>};
+const vrt_sim_collective vrt_sim_ldmatrix_x2_trans = {"ldmatrix.x2.trans", load<2, true>};
+
+void vrt_sim_meet_mma(const vrt_sim_collective *product, int least_capability, float *d,
+                      const uint32_t *a, const uint32_t *b)
+{
+    vrt_sim_mma_arg arg = {d, a, b};
+
+    if (sim::running_capability() < least_capability)
+        vrt_sim_trap(cudaErrorIllegalInstruction, product->name);
+    vrt_sim_meet(product, 0xffffffffu, &arg);
+}
+
+/* The addresses of the lanes that give no row don't count. */
+void vrt_sim_meet_ldmatrix(const vrt_sim_collective *load, uint32_t *r, const void *row)
+{
+    const bool of_two = load == &vrt_sim_ldmatrix_x2 || load == &vrt_sim_ldmatrix_x2_trans;
+    vrt_sim_ldmatrix_arg arg = {r, row};
+
+    if (reinterpret_cast<uintptr_t>(row) % 16 && (!of_two || vrt_sim_lane() < 16))
+        vrt_sim_trap(cudaErrorMisalignedAddress, load->name);
+    vrt_sim_meet(load, 0xffffffffu, &arg);
+}
