@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import selectors
+import signal
 import statistics
 import subprocess
 import sys
@@ -30,6 +31,9 @@ PICTURE_CASES = [('Compact x4, 1280x720', 'compact', 1, 1280, 720),
                  ('ESRGAN x4, 1280x720', 'esrgan', 1, 1280, 720)]
 SMALL_CASES = [('VRT 001, 2 of 64x64', 'vrt:1', 2, 64, 64)], [('Compact x4, 64x64', 'compact', 1,
                                                               64, 64)]
+VRT_TURNS = ('ours f16', 'ours bf16', 'ours f32', 'PyTorch f32', 'PyTorch f16')
+PICTURE_TURNS = ('ours f16', 'PyTorch f16')
+OTHERS = ('PyTorch f16', 'PyTorch f16-compile')
 GOAL_EAGER, GOAL_OTHERS, GOAL_RATE, GOAL_PICTURES = 5, 2, 0.35, 1.3
 
 
@@ -188,7 +192,7 @@ class Bench:
                     failed.add(who)
                     self.note(what=case[0], who=who, error=str(error))
                     if who.startswith('ours'):
-                        self.row(f'{case[0]}, {who}', 'not measured', str(error)[:60])
+                        self.row(f'{case[0]}, {who}', 'not measured', str(error)[-60:])
 
     def compiled(self, case):
         """The same by torch.compile, in a process of its own, which may take long to do so."""
@@ -226,15 +230,10 @@ class Bench:
                    if self.median(name, who) is not None]
         return min(medians) if medians else (None, None)
 
-    def vrt(self, case):
-        name = case[0]
-        others = ['PyTorch f16', 'PyTorch f16-compile']
+    def judge_vrt(self, name):
         ours = ['ours f16', 'ours bf16']
-        self.turns(case, [*ours, 'ours f32', 'PyTorch f32', 'PyTorch f16'])
-        if not self.options.quick and case is VRT_CASES[0]:
-            self.compiled(case)
         own, who = self.best_of(name, ours)
-        eager, (other, whose) = self.median(name, 'PyTorch f32'), self.best_of(name, others)
+        eager, (other, whose) = self.median(name, 'PyTorch f32'), self.best_of(name, OTHERS)
         if own:
             self.row(f'{name}, {who}', 'measured', f'{own * 1000:.1f} ms')
         self.judge(f'{name}, against PyTorch f32 eager', eager / own if own and eager else None,
@@ -245,38 +244,47 @@ class Bench:
         share = self.gflop[name] / bf16 / rate * 100 if bf16 and rate else None
         self.judge(f'{name}, share of the best bf16 product', share, GOAL_RATE * 100, ' %')
 
-    def picture(self, case):
-        name = case[0]
-        others = ['PyTorch f16', 'PyTorch f16-compile']
-        self.turns(case, ['ours f16', 'PyTorch f16'])
-        if not self.options.quick:
-            self.compiled(case)
-        own, (other, whose) = self.median(name, 'ours f16'), self.best_of(name, others)
+    def judge_picture(self, name):
+        own, (other, whose) = self.median(name, 'ours f16'), self.best_of(name, OTHERS)
         if own:
             self.row(f'{name}, ours f16', 'measured', f'{1 / own:.2f} frames/s')
         self.judge(f'{name}, against {whose or "PyTorch f16"}',
                    other / own if own and other else None, GOAL_PICTURES, ' x')
 
-    def run(self):
-        if self.torch:
-            try:
-                self.torch.start()
-                self.note(what='PyTorch', **self.torch.about)
-            except Failed as error:
-                self.note(what='PyTorch', error=str(error))
-                self.torch = None
-        else:
+    def start_torch(self):
+        if not self.torch:
             self.note(what='PyTorch', error=f'{self.options.python} has none: ours alone')
+            return
+        try:
+            self.torch.start()
+            self.note(what='PyTorch', **self.torch.about)
+        except Failed as error:
+            self.note(what='PyTorch', error=str(error))
+            self.torch = None
+
+    def measure(self, vrt, pictures):
+        """What is wanted most comes first; torch.compile, which may take all the time, last."""
+        self.products()
+        for case in vrt[:1] + pictures + vrt[1:]:
+            self.turns(case, PICTURE_TURNS if case in pictures else VRT_TURNS)
+        for case in () if self.options.quick else pictures + vrt[:1]:
+            self.compiled(case)
+
+    def run(self):
         vrt, pictures = SMALL_CASES if self.options.small else (VRT_CASES, PICTURE_CASES)
         if self.options.quick:
             vrt, pictures = vrt[:1], pictures[:1]
-        self.products()
-        for i, case in enumerate(vrt):
-            self.vrt(case)
-            for picture in pictures if i == 0 else ():
-                self.picture(picture)
-        if self.torch:
-            self.torch.stop()
+        self.start_torch()
+        try:
+            self.measure(vrt, pictures)
+        finally:
+            # Also when somebody stops us.
+            for case in vrt:
+                self.judge_vrt(case[0])
+            for case in pictures:
+                self.judge_picture(case[0])
+            if self.torch:
+                self.torch.stop()
 
 
 def main():
@@ -295,7 +303,9 @@ def main():
     parser.add_argument('--rows', type=argparse.FileType('w'), default=sys.stdout)
     parser.add_argument('--errors', type=argparse.FileType('w'), default=sys.stderr,
                         help='where PyTorch\'s messages go')
-    Bench(parser.parse_args()).run()
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    Bench(options).run()
     return 0
 
 
