@@ -1,25 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Prints the names of the devices there are, one a line; the log says what is missing. */
+/*
+ * Prints what is known of the devices there are, tab-separated, one a line; the log says what is
+ * missing.
+ *
+ * usage: list-devices [WORKERS [tf32]]
+ */
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "backend/backend.h"
 #include "base/log.h"
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const struct vrt_registry_params params = {
+        .cuda_workers = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0,
+        .cuda_tf32 = argc > 2,
+    };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_error error = { 0 };
     size_t n;
 
     vrt_log_set_level(VRT_LOG_INFO);
-    if (vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error)) {
+    if (vrt_registry_new(&params, &registry, &error)) {
         fprintf(stderr, "%s\n", error.message);
         return 1;
     }
     const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n);
     for (size_t i = 0; i < n; i++)
-        puts(infos[i]->name);
+        printf("%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", infos[i]->name, infos[i]->card, infos[i]->uuid,
+               infos[i]->pci_address, infos[i]->compute_capability, infos[i]->driver_version,
+               infos[i]->runtime_version, infos[i]->class_id);
     return 0;
 }

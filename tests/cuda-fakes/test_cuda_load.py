@@ -43,7 +43,7 @@ class CudaLoad(unittest.TestCase):
         done = subprocess.run([LIST_DEVICES], env=env, capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        devices = done.stdout.split()
+        devices = [line.split('\t')[0] for line in done.stdout.splitlines()]
         self.assertIn('ref:0', devices)
         self.assertFalse([d for d in devices if d.startswith('cuda')])
         lines = [line for line in done.stderr.splitlines() if line.startswith('info cuda: ')]

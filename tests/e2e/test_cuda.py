@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""CUDA devices, on a simulated machine: what is told of them.
+
+VRTD_CUDA_SIM is the folder of the plugin for that machine, VRTD_FAKE_NVML a library that tells how
+its card at 0000:01:00.0 is.
+"""
+import os
+import shutil
+import time
+
+import harness
+from harness import clip
+
+SENSORS = {'utilization_percent': 97, 'memory_utilization_percent': 0, 'temperature_celsius': 71,
+           'power_watts': 319.5, 'power_limit_watts': 350,
+           'throttling': 'temperature, power limit'}
+
+
+def environment(folder, **more):
+    """Of a daemon whose libraries are the simulated machine's."""
+    libraries = os.path.join(folder, 'libraries')
+    os.makedirs(libraries, exist_ok=True)
+    shutil.copy(os.environ['VRTD_FAKE_NVML'], os.path.join(libraries, 'libnvidia-ml.so.1'))
+    env = dict(os.environ, VRTD_PLUGIN_DIR=os.environ['VRTD_CUDA_SIM'],
+               LD_LIBRARY_PATH=libraries, **more)
+    if 'CUDA_VISIBLE_DEVICES' not in more:
+        env.pop('CUDA_VISIBLE_DEVICES', None)
+    return env
+
+
+class Cards(harness.Case):
+    """The third and the first of three cards, each of which is two devices."""
+    config = {'cuda': {'workers_per_device': 2}}
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        env = environment(folder, VRT_CUDA_SIM_DEVICES='3', CUDA_VISIBLE_DEVICES='2,0')
+        return super().start_daemon(folder, env=env, **options)
+
+    def devices(self):
+        """Once every device has been opened."""
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while True:
+            devices = self.daemon.request('GET', '/v1/devices')[1]['devices']
+            if all(d['state'] != 'starting' for d in devices):
+                return devices
+            self.assertLess(time.monotonic(), deadline, devices)
+            time.sleep(0.05)
+
+    def test_what_is_told(self):
+        devices = self.devices()
+        self.assertEqual([d['name'] for d in devices],
+                         ['cuda:0.0', 'cuda:0.1', 'cuda:1.0', 'cuda:1.1', 'cpu:0'])
+        self.assertEqual([d['state'] for d in devices], ['ready'] * 5, self.daemon.log_text())
+        cards = [d['card'] for d in devices]
+        self.assertEqual(cards[0], cards[1])
+        self.assertEqual(cards[2], cards[3])
+        self.assertIsNone(cards[4])
+        self.assertEqual([c['number'] for c in cards[:4]], [0, 0, 1, 1])
+        self.assertEqual([c['pci_address'] for c in cards[:4]],
+                         ['0000:03:00.0'] * 2 + ['0000:01:00.0'] * 2)
+        self.assertNotEqual(cards[0]['uuid'], cards[2]['uuid'])
+        self.assertEqual(devices[0]['memory']['total_bytes'], devices[1]['memory']['total_bytes'])
+
+    def test_sensors(self):
+        """NVML knows one of the two cards."""
+        sensors = [d['sensors'] for d in self.devices()]
+        self.assertEqual(sensors, [None, None, SENSORS, SENSORS, None])
+        table = self.vrtctl('devices').stdout.splitlines()
+        self.assertTrue(table[3].endswith(', 97% busy, 71 C, 320 W'), table)
+        self.assertNotIn('busy', table[1])
+        told = self.vrtctl('devices', 'cuda:1').stdout
+        self.assertIn('  Throttling   temperature, power limit\n', told)
+        self.assertIn('  Card         number 1, shared with cuda:1.0\n', told)
+        self.assertEqual(told.count('PCI address  0000:01:00.0'), 2)
+
+    def test_requests(self):
+        self.devices()
+        source = clip(self.path('request.mkv'), '-c:v', 'ffv1', frames=2)
+        target = self.path('none.mkv')
+        for request in ('cuda:2', 'cuda:0.2', 'cuda:0.x'):
+            self.refused('submit', '--follow', '--device', request, '--output', target, source,
+                         says='no device', status=None)
+
+    def test_reload_waits(self):
+        """Another number of devices is of the next start."""
+        path = os.path.join(self.folder, 'vrtd.conf')
+        with open(path, encoding='utf-8') as f:
+            before = f.read()
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('[cuda]\nworkers_per_device = 1\n')
+        self.addCleanup(lambda: open(path, 'w', encoding='utf-8').write(before))
+        self.daemon.process.send_signal(1)
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while 'workers_per_device' not in self.daemon.log_text():
+            self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
+            time.sleep(0.05)
+        self.assertEqual(len(self.devices()), 5)
+
+
+if __name__ == '__main__':
+    harness.main()
