@@ -63,12 +63,12 @@ static void add_mutual(int with)
                                     .is_shifted = shifted, .is_mutual = true });
 }
 
-/* Widths of heads that no vector divides, one head, and what networks have. */
+/* Widths of heads that no vector divides, one head, what networks have, and more than that. */
 static void add_widths(int with)
 {
     static const int widths[][2] = {    /* channels, heads */
         { 1, 1 },   { 4, 1 },   { 8, 2 },   { 24, 6 },  { 32, 1 },  { 40, 2 },  { 36, 6 },
-        { 60, 6 },  { 96, 6 },  { 120, 6 }, { 180, 6 }, { 30, 2 },
+        { 60, 6 },  { 96, 6 },  { 120, 6 }, { 180, 6 }, { 30, 2 },  { 150, 2 }, { 390, 6 },
     };
 
     for (size_t k = 0; k < VRT_ARRAY_SIZE(widths); k++)
