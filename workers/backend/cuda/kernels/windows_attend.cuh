@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Attention within windows, in halves: softmax(q k^T + bias + mask) v, without ever storing a
+ * matrix of scores
+ *
+ * A warp has 16 queries, whose scores with 64 keys at a time are made in its registers, and with
+ * them the running maximum, sum and result of each query (Dao et al. 2022, arXiv:2205.14135). Keys
+ * and values pass by in shared memory, the next 64 being copied ahead. Queries come scaled by
+ * log2(e) / sqrt(dim), and so does the bias by log2(e), so that powers of two are enough.
+ */
+
+#include "mma.cuh"
+#include "backend/cuda/kernels/launch.cuh"
+#include "backend/cuda/kernels/windows.cuh"
+
+#define ATTEND_KEYS 64
+#define ATTEND_MAX_WARPS 8
+#define ATTEND_LOG2E 1.44269504f
+
+namespace vrt {
+
+struct attend {
+    vrt_cuda_windows windows;
+    const void *rows;               /* [windows][places][layers][3][heads][channels] */
+    int64_t row_elements, layer_elements;
+    const float *table;             /* [heads][n_biases], times log2(e) */
+    int n_biases;
+    int first_window;
+    int heads, dim;
+    bool is_mutual;                 /* layers: self, mutual */
+    int self_tiles, mutual_tiles;   /* of queries: of a window, and of each of its frames */
+    void *out;                      /* [places of the clip][out_row_elements] */
+    int64_t out_row_elements;
+};
+
+/* Which queries of a window meet which keys. */
+struct attend_meeting {
+    int first_query, first_key, n;  /* places of the window, as many of both */
+    int first_out;                  /* the place whose row query 0 makes */
+    int first_tile;                 /* the queries' tile that this block has */
+    int column;                     /* of the result */
+    bool is_self;
+};
+
+static __device__ __forceinline__ attend_meeting attend_meeting_of(const attend &a, int tile)
+{
+    const int n = a.windows.n_places, half = n / 2;
+
+    if (tile < a.self_tiles)
+        return { 0, 0, n, 0, tile, a.is_mutual ? a.heads * a.dim : 0, true };
+    tile -= a.self_tiles;
+    if (tile < a.mutual_tiles)
+        return { half, 0, half, 0, tile, 0, false };
+    return { 0, half, half, half, tile - a.mutual_tiles, 0, false };
+}
+
+/* Halves from one key to the next in shared memory: such that ldmatrix meets no bank twice. */
+template <int EIGHTS>
+static constexpr int attend_stride = (EIGHTS | 1) * 8;
+
+/* Shared memory: biases of one head, codes and labels of keys, two stages of keys and values. */
+template <int EIGHTS>
+static inline size_t attend_shared_bytes(const vrt_cuda_windows *w)
+{
+    const int keys = (w->n_places + ATTEND_KEYS - 1) / ATTEND_KEYS * ATTEND_KEYS;
+    const int biases = (vrt_cuda_windows_n_biases(w) + 3) / 4 * 4;
+
+    return sizeof(float) * (size_t)(biases + 2 * keys) +
+           sizeof(uint16_t) * 4 * ATTEND_KEYS * (size_t)attend_stride<EIGHTS>;
+}
+
+/* Begins to copy 64 keys, then their values, zeros after the n-th. */
+template <class T, int EIGHTS>
+static __device__ __forceinline__ void attend_copy(T *stage, const T *keys, int n,
+                                                   int64_t row_elements, int values)
+{
+    for (int i = threadIdx.x; i < 2 * ATTEND_KEYS * EIGHTS; i += blockDim.x) {
+        const int r = i / EIGHTS, c = i % EIGHTS * 8, key = r % ATTEND_KEYS;
+        const bool is_there = key < n;
+        const T *from = keys + (is_there ? key * row_elements : 0) + c;
+
+        cp_async_16(stage + r * attend_stride<EIGHTS> + c,
+                    r < ATTEND_KEYS ? from : from + values, is_there);
+    }
+    cp_async_commit();
+}
+
+/* This lane's part of a warp's queries g and g + 8, as fragments; zeros after the n-th. */
+template <class T, int EIGHTS>
+static __device__ __forceinline__ void attend_load_queries(const T *queries, int64_t row_elements,
+                                                           int first, int n,
+                                                           uint32_t q[(EIGHTS + 1) / 2][4])
+{
+    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+
+#pragma unroll
+    for (int i = 0; i < (EIGHTS + 1) / 2; i++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int row = first + g + e % 2 * 8, eight = 2 * i + e / 2;
+            q[i][e] = eight < EIGHTS && row < n
+                ? *(const uint32_t *)(queries + row * row_elements + eight * 8 + 2 * t) : 0;
+        }
+}
+
+/* scores += q k^T: 16 queries, 64 keys. */
+template <class T, int EIGHTS>
+static __device__ __forceinline__ void attend_score(const T *keys,
+                                                    const uint32_t q[(EIGHTS + 1) / 2][4],
+                                                    float scores[8][4])
+{
+    const int lane = threadIdx.x % 32, stride = attend_stride<EIGHTS>;
+    const T *pair = keys + (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 8;
+
+#pragma unroll
+    for (int i = 0; i < EIGHTS / 2; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j += 2) {
+            uint32_t k[4];
+            ldmatrix_x4(k, pair + j * 8 * stride + 16 * i);
+            mma_16x8x16<T>(scores[j], q[i], k);
+            mma_16x8x16<T>(scores[j + 1], q[i], k + 2);
+        }
+    if constexpr (EIGHTS % 2) {         /* the last 8 channels: four tiles of keys at once */
+#pragma unroll
+        for (int j = 0; j < 8; j += 4) {
+            uint32_t k[4];
+            ldmatrix_x4(k, keys + (j * 8 + lane) * stride + (EIGHTS - 1) * 8);
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const uint32_t both[2] = { k[e], 0 };
+                mma_16x8x16<T>(scores[j + e], q[EIGHTS / 2], both);
+            }
+        }
+    }
+}
+
+/* out += p v: 16 queries, 64 keys. */
+template <class T, int EIGHTS>
+static __device__ __forceinline__ void attend_add_values(const T *values, const float p[8][4],
+                                                         float out[EIGHTS][4])
+{
+    const int lane = threadIdx.x % 32, stride = attend_stride<EIGHTS>;
+    const T *pair = values + lane % 16 * stride + lane / 16 * 8;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t a[4] = {
+            pack_halves<T>(p[2 * i][0], p[2 * i][1]),
+            pack_halves<T>(p[2 * i][2], p[2 * i][3]),
+            pack_halves<T>(p[2 * i + 1][0], p[2 * i + 1][1]),
+            pack_halves<T>(p[2 * i + 1][2], p[2 * i + 1][3]),
+        };
+#pragma unroll
+        for (int c = 0; c + 1 < EIGHTS; c += 2) {
+            uint32_t v[4];
+            ldmatrix_x4_trans(v, pair + 16 * i * stride + 8 * c);
+            mma_16x8x16<T>(out[c], a, v);
+            mma_16x8x16<T>(out[c + 1], a, v + 2);
+        }
+        if constexpr (EIGHTS % 2) {
+            uint32_t v[2];
+            ldmatrix_x2_trans(v, pair - lane / 16 * 8 + 16 * i * stride + 8 * (EIGHTS - 1));
+            mma_16x8x16<T>(out[EIGHTS - 1], a, v);
+        }
+    }
+}
+
+/* What a lane knows of its two queries, g and g + 8 of the warp's. */
+struct attend_state {
+    int code[2], label[2];
+    float most[2], sum[2];
+};
+
+/* The scores of 64 keys before q k^T are their biases. codes: of the keys. */
+static __device__ __forceinline__ void attend_begin(const attend_state &state, const char *biases,
+                                                    const int *codes, float scores[8][4])
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        const int2 code = *(const int2 *)(codes + 8 * j + 2 * (threadIdx.x % 4));
+
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            scores[j][e] = *(const float *)(biases + (state.code[e / 2] -
+                                                      (e % 2 ? code.y : code.x)));
+    }
+}
+
+/* Lowers the scores of keys with another label than the query. */
+static __device__ __forceinline__ void attend_mask(const attend_state &state, const int *labels,
+                                                   float scores[8][4])
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        const int2 label = *(const int2 *)(labels + 8 * j + 2 * (threadIdx.x % 4));
+
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (state.label[e / 2] != (e % 2 ? label.y : label.x))
+                scores[j][e] -= 100 * ATTEND_LOG2E;
+    }
+}
+
+/* There are but n of the keys. */
+static __device__ __forceinline__ void attend_end(int n, float scores[8][4])
+{
+#pragma unroll
+    for (int j = 0; j < 8; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (8 * j + 2 * (int)(threadIdx.x % 4) + e % 2 >= n)
+                scores[j][e] = -INFINITY;
+}
+
+/* Scores become powers, the state and `out` what they are with those included. */
+template <int EIGHTS>
+static __device__ __forceinline__ void attend_soften(attend_state *state, float scores[8][4],
+                                                     float out[EIGHTS][4])
+{
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float most = scores[0][2 * r], sum = 0;
+
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            most = fmaxf(most, fmaxf(scores[j][2 * r], scores[j][2 * r + 1]));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 1));
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 2));
+        most = fmaxf(most, state->most[r]);
+        const float scale = exp2_approximate(state->most[r] - most);
+        state->most[r] = most;
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            scores[j][2 * r] = exp2_approximate(scores[j][2 * r] - most);
+            scores[j][2 * r + 1] = exp2_approximate(scores[j][2 * r + 1] - most);
+            sum += scores[j][2 * r] + scores[j][2 * r + 1];
+        }
+        state->sum[r] = state->sum[r] * scale + sum;
+#pragma unroll
+        for (int c = 0; c < EIGHTS; c++) {
+            out[c][2 * r] *= scale;
+            out[c][2 * r + 1] *= scale;
+        }
+    }
+}
+
+/* The results of this lane's queries, to their places' rows. */
+template <class T, int EIGHTS>
+static __device__ __forceinline__ void attend_put(const attend &a, const attend_meeting &m,
+                                                  int window, int head, int query,
+                                                  const attend_state &state,
+                                                  const float out[EIGHTS][4])
+{
+    const int t = threadIdx.x % 4, column = m.column + head * a.dim;
+
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float sum = state.sum[r];
+        int at[3];
+
+        sum += __shfl_xor_sync(0xffffffff, sum, 1);
+        sum += __shfl_xor_sync(0xffffffff, sum, 2);
+        if (query + 8 * r >= m.n ||
+            !vrt_cuda_windows_place(&a.windows, window, m.first_out + query + 8 * r, at))
+            continue;
+        const float scale = 1 / sum;
+        const int64_t place = ((int64_t)at[0] * a.windows.clip[1] + at[1]) * a.windows.clip[2] +
+                              at[2];
+        T *to = (T *)a.out + place * a.out_row_elements + column;
+#pragma unroll
+        for (int c = 0; c < EIGHTS; c++) {
+            const int i = 8 * c + 2 * t;
+            const uint32_t both = pack_halves<T>(out[c][2 * r] * scale, out[c][2 * r + 1] * scale);
+
+            if (i + 1 < a.dim && column % 2 == 0) {
+                *(uint32_t *)(to + i) = both;
+                continue;
+            }
+            if (i < a.dim)
+                *(uint16_t *)(to + i) = (uint16_t)both;
+            if (i + 1 < a.dim)
+                *(uint16_t *)(to + i + 1) = (uint16_t)(both >> 16);
+        }
+    }
+}
+
+/*
+ * EIGHTS: dim / 8, rounded up. Grid: windows by tiles by heads, heads the fastest, as all of them
+ * read the same rows.
+ */
+template <class T, int EIGHTS>
+static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 : 2)
+    attend_windows(attend a)
+{
+    VRT_DYNAMIC_SHARED(shared);
+    const int n_places = a.windows.n_places, tiles = a.self_tiles + 2 * a.mutual_tiles;
+    const int head = blockIdx.x % a.heads, part = a.heads * 8 * EIGHTS;
+    const int in_chunk = blockIdx.x / a.heads / tiles, window = a.first_window + in_chunk;
+    const attend_meeting m = attend_meeting_of(a, blockIdx.x / a.heads % tiles);
+    const bool is_mixed = vrt_cuda_windows_is_mixed(&a.windows, window);
+    const int n_stages = (m.n + ATTEND_KEYS - 1) / ATTEND_KEYS;
+    const int stage_elements = 2 * ATTEND_KEYS * attend_stride<EIGHTS>;
+    const T *rows = (const T *)a.rows + in_chunk * (int64_t)n_places * a.row_elements +
+                    (m.is_self ? 0 : a.layer_elements) + head * 8 * EIGHTS;
+    const T *keys = rows + m.first_key * a.row_elements + part;
+    float *biases = (float *)shared;
+    int *codes = (int *)(biases + (a.n_biases + 3) / 4 * 4), *labels = codes;
+    T *stages;
+
+    labels += n_stages * ATTEND_KEYS;
+    stages = (T *)(labels + n_stages * ATTEND_KEYS);
+    attend_copy<T, EIGHTS>(stages, keys, m.n, a.row_elements, part);
+    for (int i = threadIdx.x; i < n_stages * ATTEND_KEYS; i += blockDim.x) {
+        codes[i] = i < m.n ? 4 * vrt_cuda_windows_code(&a.windows, i) : 0;
+        labels[i] = i < m.n ? vrt_cuda_windows_label(&a.windows, window, i) : 0;
+    }
+    for (int i = threadIdx.x; m.is_self && i < a.n_biases; i += blockDim.x)
+        biases[i] = __ldg(a.table + (int64_t)head * a.n_biases + i);
+
+    const int query = (m.first_tile * (int)(blockDim.x / 32) + (int)threadIdx.x / 32) * 16;
+    const int g = threadIdx.x % 32 / 4;
+    attend_state state = { {}, {}, { -INFINITY, -INFINITY }, {} };
+    uint32_t q[(EIGHTS + 1) / 2][4];
+    float out[EIGHTS][4] = {};
+    attend_load_queries<T, EIGHTS>(rows + m.first_query * a.row_elements, a.row_elements, query,
+                                   m.n, q);
+    __syncthreads();
+    for (int r = 0; r < 2; r++) {
+        const int i = query + g + 8 * r < m.n ? query + g + 8 * r : 0;
+        state.code[r] = codes[i] + (a.n_biases - 1) / 2 * 4;
+        state.label[r] = labels[i];
+    }
+    for (int s = 0; s < n_stages; s++) {
+        const T *stage = stages + s % 2 * stage_elements;
+        const int first = s * ATTEND_KEYS;
+        float scores[8][4] = {};
+
+        cp_async_wait<0>();
+        __syncthreads();
+        if (s + 1 < n_stages)
+            attend_copy<T, EIGHTS>(stages + (s + 1) % 2 * stage_elements,
+                                   keys + (first + ATTEND_KEYS) * a.row_elements,
+                                   m.n - first - ATTEND_KEYS, a.row_elements, part);
+        if (query >= m.n)
+            continue;
+        if (m.is_self)
+            attend_begin(state, (const char *)biases, codes + first, scores);
+        if (is_mixed)
+            attend_mask(state, labels + first, scores);
+        if (m.n - first < ATTEND_KEYS)
+            attend_end(m.n - first, scores);
+        attend_score<T, EIGHTS>(stage, q, scores);
+        attend_soften<EIGHTS>(&state, scores, out);
+        attend_add_values<T, EIGHTS>(stage + stage_elements / 2, scores, out);
+    }
+    if (query < m.n)
+        attend_put<T, EIGHTS>(a, m, window, head, query + g, state, out);
+}
+
+/* The eights that heads of this width are computed in; 0: they are too wide. */
+static inline int attend_eights(int dim)
+{
+    return dim <= 16 ? 2 : dim <= 24 ? 3 : dim <= 32 ? 4 : dim <= 64 ? 8 : 0;
+}
+
+/* A kernel for heads of some width and a type of halves. */
+struct attend_kernel {
+    void (*run)(attend a);
+    size_t shared_bytes;
+};
+
+template <class T>
+static inline attend_kernel attend_kernel_for(const vrt_cuda_windows *w, int dim)
+{
+    switch (attend_eights(dim)) {
+    case 2: return { attend_windows<T, 2>, attend_shared_bytes<2>(w) };
+    case 3: return { attend_windows<T, 3>, attend_shared_bytes<3>(w) };
+    case 4: return { attend_windows<T, 4>, attend_shared_bytes<4>(w) };
+    case 8: return { attend_windows<T, 8>, attend_shared_bytes<8>(w) };
+    }
+    return { NULL, SIZE_MAX };
+}
+
+/* Cuts the queries into tiles. Return: how many blocks n_windows windows take. */
+static inline unsigned attend_cut(attend *a, int n_windows, int tile)
+{
+    const int n = a->windows.n_places;
+
+    a->self_tiles = (n + tile - 1) / tile;
+    a->mutual_tiles = a->is_mutual ? (n / 2 + tile - 1) / tile : 0;
+    return (unsigned)(n_windows * (a->self_tiles + 2 * a->mutual_tiles) * a->heads);
+}
+
+/* Enqueues it for the heads of n_windows windows. Return: 0, cudaError_t. */
+static inline int attend_launch(const vrt_cuda_call *call, attend *a, int n_windows,
+                                vrt_dtype dtype)
+{
+    const int warps = a->windows.n_places > 128 ? ATTEND_MAX_WARPS : 4;
+    const unsigned blocks = attend_cut(a, n_windows, 16 * warps);
+    const attend_kernel kernel = dtype == VRT_DTYPE_F16
+        ? attend_kernel_for<__half>(&a->windows, a->dim)
+        : attend_kernel_for<__nv_bfloat16>(&a->windows, a->dim);
+
+    return vrt_launch(kernel.run, blocks, 32 * warps, kernel.shared_bytes, call->stream, *a);
+}
+
+}
