@@ -37,6 +37,37 @@ VRT_COVER_KERNEL depth_to_space(vrt_cuda_cover cover, view in, view out, shuffle
     packet_store(sums, to, run_at(out, r), r.n);
 }
 
+/*
+ * Blocks of 2x2 from PIXELS, the channels a multiple of 8: a thread reads the 32 channels, side by
+ * side, that four packets are made of. Channel e of the block's (i,j) is the (4e + 2i + j)-th.
+ */
+VRT_COVER_KERNEL pixels_of_2(vrt_cuda_cover cover, view in, view out)
+{
+    const elements to = elements_of(out);
+    float x[4][VRT_CUDA_PACKET], y[VRT_CUDA_PACKET];
+    packet four[4];
+    int64_t at[4];
+    run r;
+
+    if (!run_find(cover, out.c, &r))
+        return;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        at[k] = view_at(in, r.d, r.h, r.w) + 4 * r.c + k * VRT_CUDA_PACKET;
+    packets_get(elements_of(in), at, VRT_CUDA_PACKET, four);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        packet_open(four[k], in.dtype, x[k]);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+#pragma unroll
+        for (int e = 0; e < VRT_CUDA_PACKET; e++)
+            y[e] = x[e / 2][e % 2 * 4 + k];
+        packet_store(y, to, view_at(out, r.d, 2 * r.h + k / 2, 2 * r.w + k % 2) + r.c,
+                     VRT_CUDA_PACKET);
+    }
+}
+
 int vrt_cuda_depth_to_space(const vrt_cuda_call *call)
 {
     const vrt_tensor *base = vrt_op_in(call->op, 1), *out = vrt_op_out(call->op, 0);
@@ -44,6 +75,14 @@ int vrt_cuda_depth_to_space(const vrt_cuda_call *call)
     const shuffle s = { vrt_divisor_of(op->r), op->order };
     addend a = {};
 
+    if (op->order == VRT_SHUFFLE_PIXELS && op->r == 2 && out->shape.c % VRT_CUDA_PACKET == 0 &&
+        !base) {
+        const vrt_shape in = vrt_op_in(call->op, 0)->shape;
+        const vrt_shape packets = { in.d, in.h, in.w, out->shape.c };
+
+        return cover_launch(pixels_of_2, call, cover_of(packets), view_of_in(call, 0),
+                            view_of(call, out));
+    }
     if (base) {
         a.base = view_of(call, base);
         a.h = vrt_divisor_of(out->shape.h / base->shape.h);
