@@ -81,6 +81,11 @@ inline float exp2_approximate(float x)
     return y < 1.17549435e-38f ? 0.0f : y;
 }
 
+template <class T> inline T *in_global(T *p)
+{
+    return p;
+}
+
 inline void ldmatrix_x4(uint32_t r[4], const void *row)
 {
     vrt_sim_meet_ldmatrix(&vrt_sim_ldmatrix_x4, r, row);

@@ -226,14 +226,12 @@ static __device__ __forceinline__ packet packet_close(const float values[8], int
             x.words[i] = __float_as_uint(values[i]);
     } else if (dtype == VRT_DTYPE_F16) {
 #pragma unroll
-        for (int i = 0; i < 8; i++)
-            x.words[i / 2] |= (uint32_t)__half_as_ushort(__float2half_rn(values[i]))
-                              << (i % 2 * 16);
+        for (int i = 0; i < 8; i += 2)
+            x.words[i / 2] = pack_halves<__half>(values[i], values[i + 1]);
     } else {
 #pragma unroll
-        for (int i = 0; i < 8; i++)
-            x.words[i / 2] |= (uint32_t)__bfloat16_as_ushort(__float2bfloat16_rn(values[i]))
-                              << (i % 2 * 16);
+        for (int i = 0; i < 8; i += 2)
+            x.words[i / 2] = pack_halves<__nv_bfloat16>(values[i], values[i + 1]);
     }
     return x;
 }

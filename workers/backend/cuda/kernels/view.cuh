@@ -15,6 +15,7 @@
 #include <cuda_runtime.h>
 
 #include "backend/cuda/kernels/kernels.h"
+#include "mma.cuh"
 
 namespace vrt {
 
@@ -71,7 +72,7 @@ static inline bool view_is_aligned(const view &v, int64_t bytes)
 /* Where element (0,0,0,0) is. */
 static __device__ __forceinline__ char *view_data(const view &v)
 {
-    return (v.base ? v.base : *v.slot) + v.offset_bytes;
+    return in_global((v.base ? v.base : *v.slot) + v.offset_bytes);
 }
 
 /* Elements from (0,0,0,0) to (d,h,w,0). */

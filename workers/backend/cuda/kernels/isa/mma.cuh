@@ -120,6 +120,14 @@ static __device__ __forceinline__ float exp2_approximate(float x)
     return y;
 }
 
+/* p, of which the compiler then knows that it leads to the device's memory, and nowhere else. */
+template <class T>
+static __device__ __forceinline__ T *in_global(T *p)
+{
+    __builtin_assume(__isGlobal(p));
+    return p;
+}
+
 /* A shared address as the instructions below want it. */
 static __device__ __forceinline__ uint32_t shared_address(const void *shared)
 {
