@@ -8,6 +8,7 @@
 static const struct vrt_shape shapes[] = {
     { 1, 1, 1, 1 },  { 1, 5, 7, 3 },   { 2, 3, 5, 12 },   { 3, 1, 17, 2 },
     { 1, 9, 1, 64 }, { 4, 40, 33, 3 }, { 7, 64, 100, 1 }, { 1, 3, 4, 300 },
+    { 1, 2, 3, 2100 },
 };
 
 static const enum vrt_dtype types[] = { VRT_DTYPE_F32, VRT_DTYPE_BF16, VRT_DTYPE_F16 };
