@@ -273,7 +273,10 @@ static void run_graph(struct vrt_device *device, const struct vrt_network *netwo
     const struct vrt_binding bindings[2] = { { io[0], 0 }, { io[1], 0 } };
 
     expect_int(vrt_replica_new(device, params, n_params, dtype, &replica), 0);
-    expect_int(vrt_executor_new_all(device, replica, &graph, 1, &arena, &executor), 0);
+    int r = vrt_executor_new_all(device, replica, &graph, 1, &arena, &executor);
+    if (r == -EINVAL)
+        test_skip("the device doesn't run every op of the network");
+    expect_int(r, 0);
     expect_int(vrt_executor_submit(executor, bindings), 0);
     expect_int(vrt_device_finish(device), 0);
     vrt_executor_free(executor);

@@ -12,6 +12,8 @@
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
+
 #include "engine/executor.h"
 #include "model/architecture.h"
 #include "tests/unit/golden.h"
@@ -160,7 +162,10 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
         expect_int(vrt_buffer_new(p->device, size, &bindings[1 + i].buffer), 0);
     }
     expect_int(vrt_replica_new(p->device, params, n_params, dtype, &replica), 0);
-    expect_int(vrt_executor_new_all(p->device, replica, &graph, 1, &arena, &executor), 0);
+    int r = vrt_executor_new_all(p->device, replica, &graph, 1, &arena, &executor);
+    if (r == -EINVAL)
+        test_skip("the device doesn't run every op of the network");
+    expect_int(r, 0);
     expect_int(vrt_executor_submit(executor, bindings), 0);
     expect_int(vrt_device_finish(p->device), 0);
     for (int i = 0; i < p->n_captures; i++) {
