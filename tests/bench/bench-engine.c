@@ -13,8 +13,9 @@
  *   --repeat N         runs that are timed, default 5; one more goes before
  *   --threads N        of a CPU device; default: all cores
  *   --by-op            one run more, op by op
- *   --workers N        afterwards N threads with devices of their own, or one device opened N
- *                      times, each of which uploads, computes and downloads --repeat times, at once
+ *   --workers N        afterwards N threads, to 4, each of which has the device opened for itself
+ *                      (a CUDA card as one of N devices), uploads, computes and downloads --repeat
+ *                      times, at once
  *   --json             print one JSON object
  *
  * Exit status: 0; 1 for what could not be done, or a worker's result that isn't the lone one's, to
@@ -34,7 +35,7 @@
 #include "infer/report.h"
 #include "tests/bench/load.h"
 
-#define WORKERS_MAX 16
+#define WORKERS_MAX 4
 
 struct command {
     struct load_params load;
@@ -51,6 +52,7 @@ struct crowd {
 
 struct worker {
     const struct command *command;
+    struct load_params params;
     struct load load;
     pthread_t thread;
     pthread_barrier_t *barrier;
@@ -152,7 +154,7 @@ static void *worker_main(void *ctx)
 {
     struct worker *w = ctx;
 
-    w->r = load_open(&w->load, &w->command->load, &w->error);
+    w->r = load_open(&w->load, &w->params, &w->error);
     w->y = w->r ? NULL : malloc(w->load.y_bytes);
     if (w->r == 0)
         w->r = w->y ? work(w) : -1;
@@ -180,7 +182,11 @@ static bool run_crowd(const struct command *command, const void *wanted, double 
     ret_crowd->same = true;
     pthread_barrier_init(&barrier, NULL, (unsigned int)n + 1);
     for (int i = 0; i < n; i++) {
-        workers[i] = (struct worker){ .command = command, .barrier = &barrier, .wanted = wanted };
+        workers[i] = (struct worker){
+            .command = command, .params = command->load, .barrier = &barrier, .wanted = wanted,
+        };
+        workers[i].params.n_workers = n;
+        workers[i].params.worker = i;
         if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0)
             abort();
     }

@@ -72,7 +72,10 @@ static int check(int r, const char *what, const struct load_params *params,
 static int open_device(struct load *load, const struct load_params *params,
                        struct vrt_error *error)
 {
-    const struct vrt_registry_params registry = { .cpu_threads = params->n_threads };
+    const struct vrt_registry_params registry = {
+        .cpu_threads = params->n_threads, .cuda_workers = params->n_workers,
+    };
+    char name[64];
     const struct vrt_device_info *const *infos, *info;
     size_t n_infos;
     int r = vrt_registry_new(&registry, &load->registry, error);
@@ -80,6 +83,9 @@ static int open_device(struct load *load, const struct load_params *params,
     if (r < 0)
         return r;
     info = vrt_registry_find(load->registry, params->device);
+    snprintf(name, sizeof(name), "%s.%d", params->device, params->worker);
+    if (!info)
+        info = vrt_registry_find(load->registry, name);
     infos = vrt_registry_devices(load->registry, &n_infos);
     for (size_t i = 0; i < n_infos && !info; i++)
         if (strcmp(vrt_device_kind_name(infos[i]->kind), params->device) == 0)

@@ -20,6 +20,8 @@ struct load_params {
     enum vrt_dtype dtype;
     int n_frames, width, height;
     int n_threads;                  /* of a CPU device; 0: all cores */
+    int n_workers, worker;          /* which of so many devices that a CUDA card is presented as;
+                                     * 0: it is one */
 };
 
 struct load {
