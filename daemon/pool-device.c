@@ -79,6 +79,24 @@ void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worke
     device->told_at_ns = vrt_clock_now_ns();
 }
 
+/*
+ * Has those try themselves out that are one piece of hardware with a device which is lost: what it
+ * is lost by is theirs as well, and it can't be reset before all of them have closed it.
+ */
+static void suspect_others(struct vrt_pool_device *lost)
+{
+    struct vrt_pool *pool = lost->pool;
+
+    if (lost->info->kind != VRT_DEVICE_CUDA)
+        return;
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        struct vrt_pool_device *other = &pool->devices[d];
+        if (other != lost && other->info->kind == VRT_DEVICE_CUDA &&
+            other->info->card == lost->info->card && vrt_pool_device_takes_shards(other))
+            vrt_pool_device_ask(other);
+    }
+}
+
 /* What the outcome of any task says about the device itself. */
 void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_worker_task *task)
 {
@@ -89,6 +107,7 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
     } else if (task->task.outcome == VRT_TASK_FAILED) {
         if (task->result == VRT_BACKEND_E_LOST) {
             vrt_pool_device_quarantine(device, task->error.message);
+            suspect_others(device);
         } else if (task->result == VRT_BACKEND_E_NOMEM) {
             device->n_in_flight_max = 1;
             device->n_calm = 0;
@@ -130,7 +149,7 @@ static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
 
 static int start_device(struct vrt_pool_device *device);
 
-/* Asks a device that is starting, or was quarantined, whether it works. */
+/* Asks a device that is starting, was quarantined or is suspected, whether it works. */
 void vrt_pool_device_ask(struct vrt_pool_device *device)
 {
     struct vrt_worker_task *task = NULL;

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * usage: test-cuda-failures SCENARIO
+ *
+ * What becomes of a CUDA device that fails, on the simulated machine, whose environment says when:
+ * VRT_CUDA_SIM_FAIL is read once a process, so that each scenario is one of its own.
+ */
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "tests/unit/test.h"
+
+#define N_FLOATS 1000
+
+struct card {
+    struct vrt_registry *registry;
+    struct vrt_device *devices[2];      /* NULL: not open */
+};
+
+static int open_device(struct card *card, int i)
+{
+    size_t n;
+    const struct vrt_device_info *const *infos = vrt_registry_devices(card->registry, &n);
+
+    expect_true((size_t)i < n && infos[i]->kind == VRT_DEVICE_CUDA);
+    return vrt_device_open(card->registry, infos[i], &card->devices[i]);
+}
+
+static void close_device(struct card *card, int i)
+{
+    card->devices[i] = vrt_device_close(card->devices[i]);
+}
+
+static struct card new_card(int n_workers)
+{
+    struct card card = { 0 };
+    const struct vrt_registry_params params = { .cuda_workers = n_workers };
+
+    expect_int(vrt_registry_new(&params, &card.registry, NULL), 0);
+    for (int i = 0; i < n_workers; i++)
+        expect_int(open_device(&card, i), 0);
+    return card;
+}
+
+static void free_card(struct card *card)
+{
+    for (int i = 0; i < 2; i++)
+        close_device(card, i);
+    vrt_registry_free(card->registry);
+}
+
+static struct vrt_op fill_op(float value)
+{
+    struct vrt_op op = { .kind = VRT_OP_FILL, .fill = { value } };
+
+    op.out = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1, 1, N_FLOATS, 1 });
+    op.out.storage = 0;
+    op.out.slot = 1;
+    return op;
+}
+
+/* Fills a buffer of the device's and reads it back: uses all that can fail. */
+static int compute(struct vrt_device *device)
+{
+    static float got[N_FLOATS];
+    const struct vrt_op op = fill_op(7);
+    const struct vrt_program_params params = { .ops = &op, .n_ops = 1, .n_bindings = 1 };
+    struct vrt_program *program = NULL;
+    struct vrt_binding binding = { NULL, 0 };
+    int r = vrt_buffer_new(device, sizeof(got), &binding.buffer);
+
+    memset(got, 0, sizeof(got));
+    if (!r)
+        r = vrt_buffer_write(device, binding.buffer, 0, got, sizeof(got));
+    if (!r)
+        r = vrt_program_new(device, &params, &program);
+    if (!r)
+        r = vrt_program_submit(device, program, &binding);
+    if (!r)
+        r = vrt_device_finish(device);
+    if (!r)
+        r = vrt_buffer_read(device, binding.buffer, 0, got, sizeof(got));
+    vrt_program_free(device, program);
+    vrt_buffer_free(device, binding.buffer);
+    for (int i = 0; !r && i < N_FLOATS; i++)
+        expect_true(got[i] == 7);
+    return r;
+}
+
+/* Computes until it fails, at most 100 times. Return: how it failed. */
+static int compute_until_failure(struct vrt_device *device)
+{
+    int r = 0;
+
+    for (int i = 0; !r && i < 100; i++)
+        r = compute(device);
+    return r;
+}
+
+/* Full for a moment: nothing else is wrong with it. */
+static void test_full(void)
+{
+    struct card card = new_card(1);
+
+    expect_int(compute_until_failure(card.devices[0]), VRT_BACKEND_E_NOMEM);
+    expect_int(compute(card.devices[0]), 0);
+    expect_int(vrt_device_used_bytes(card.devices[0]), 0);
+    free_card(&card);
+}
+
+/* A launch or a copy is refused: the next isn't. */
+static void test_refused(void)
+{
+    struct card card = new_card(1);
+
+    expect_int(compute_until_failure(card.devices[0]), VRT_BACKEND_E_FAILED);
+    expect_int(compute(card.devices[0]), 0);
+    free_card(&card);
+}
+
+/* An error that stays until the card is reset, which opening it again does. */
+static void test_sticky(void)
+{
+    struct card card = new_card(1);
+
+    expect_int(compute_until_failure(card.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(compute(card.devices[0]), VRT_BACKEND_E_LOST);
+    close_device(&card, 0);
+    expect_int(open_device(&card, 0), 0);
+    expect_int(compute(card.devices[0]), 0);
+    free_card(&card);
+}
+
+/* The same where two workers share the card: it can't be reset under the other's feet. */
+static void test_sticky_shared(void)
+{
+    struct card card = new_card(2);
+
+    expect_int(compute(card.devices[1]), 0);
+    expect_int(compute_until_failure(card.devices[0]), VRT_BACKEND_E_LOST);
+    close_device(&card, 0);
+    expect_int(open_device(&card, 0), VRT_BACKEND_E_LOST);
+    expect_int(compute(card.devices[1]), VRT_BACKEND_E_LOST);
+    close_device(&card, 1);
+    for (int i = 0; i < 2; i++) {
+        expect_int(open_device(&card, i), 0);
+        expect_int(compute(card.devices[i]), 0);
+    }
+    free_card(&card);
+}
+
+/* A card that is gone stays so; whoever asks is told, and the process lives. */
+static void test_gone(void)
+{
+    struct card card = new_card(1);
+
+    expect_int(compute_until_failure(card.devices[0]), VRT_BACKEND_E_LOST);
+    close_device(&card, 0);
+    for (int i = 0; i < 3; i++) {
+        expect_int(open_device(&card, 0), VRT_BACKEND_E_LOST);
+        card.devices[0] = NULL;
+    }
+    free_card(&card);
+}
+
+/* The driver starts and then finds no card. */
+static void test_none(void)
+{
+    struct vrt_registry *registry;
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, NULL), 0);
+    expect_true(!vrt_registry_find(registry, "cuda:0"));
+    vrt_registry_free(registry);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "full", test_full },
+        { "refused", test_refused },
+        { "sticky", test_sticky },
+        { "sticky-shared", test_sticky_shared },
+        { "gone", test_gone },
+        { "none", test_none },
+    };
+
+    if (argc != 2)      /* each needs an environment of its own */
+        test_fail("usage: test-cuda-failures SCENARIO");
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
