@@ -4,11 +4,6 @@
 #include "block.h"
 #include "machine.h"
 
-#include <cxxabi.h>
-#include <cstdio>
-#include <cstdlib>
-#include <dlfcn.h>
-
 namespace sim {
 
 namespace {
@@ -55,25 +50,6 @@ cudaError_t disaster(device *d, std::string *ret_why)
     return cudaSuccess;
 }
 
-}
-
-std::string kernel_name(const void *function)
-{
-    Dl_info info;
-    char place[64];
-
-    if (!dladdr(function, &info) || !info.dli_fname)
-        return "(unknown)";
-    if (info.dli_sname && info.dli_saddr == function) {
-        char *plain = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, nullptr);
-        const std::string result = plain ? plain : info.dli_sname;
-
-        free(plain);
-        return result;
-    }
-    snprintf(place, sizeof(place), "+%#zx",
-             size_t(static_cast<const char *>(function) - static_cast<char *>(info.dli_fbase)));
-    return std::string(info.dli_fname) + place;
 }
 
 }

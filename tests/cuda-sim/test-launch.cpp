@@ -1,33 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Launching: indices, barriers, shared memory, what is refused, what becomes of a mistake. */
+/* Launching: indices, barriers, shared memory, what is refused. */
 
-#include "../unit/test.h"
+#include "test-kernel.h"
 
-#include "include/cuda_runtime.h"
-#include "include/mma.cuh"
 #include "block.h"
-#include "machine.h"
+#include "include/mma.cuh"
 
 namespace {
-
-template <class... P, class... A>
-cudaError_t launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, A... args)
-{
-    cudaLaunchConfig_t config = {};
-
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared;
-    return cudaLaunchKernelEx(&config, kernel, P(args)...);
-}
-
-template <class T> T *device_array(size_t n)
-{
-    void *data = nullptr;
-
-    expect_int(cudaMalloc(&data, n * sizeof(T)), cudaSuccess);
-    return static_cast<T *>(data);
-}
 
 void number(int *out)
 {
@@ -40,19 +19,16 @@ void number(int *out)
 
 void test_indices()
 {
-    int *out = device_array<int>(2 * 3 * 4 * 5 * 6 * 7), back[2 * 3 * 4 * 5 * 6 * 7];
+    const device_array<int> out(std::vector<int>(2 * 3 * 4 * 5 * 6 * 7));
     const size_t before = sim::n_fibers();
 
-    expect_int(cudaMemset(out, 0, sizeof(back)), cudaSuccess);
-    expect_int(launch(number, dim3(2, 3, 4), dim3(5, 6, 7), 0, out), cudaSuccess);
-    expect_int(cudaMemcpy(back, out, sizeof(back), cudaMemcpyDeviceToHost), cudaSuccess);
-    for (int i = 0; i < 2 * 3 * 4 * 5 * 6 * 7; i++)
-        expect_int(back[i], i / 210 * 1000 + i % 210 + 1);
+    expect_int(launch(number, dim3(2, 3, 4), dim3(5, 6, 7), 0, out.data), cudaSuccess);
+    for (int i = 0; i < int(out.n); i++)
+        expect_int(out.read()[size_t(i)], i / 210 * 1000 + i % 210 + 1);
     expect_true(sim::n_fibers() <= before + 1);     /* nobody waited: no stacks were needed */
-    expect_int(cudaFree(out), cudaSuccess);
 }
 
-/* Reverses a block's numbers; without the barrier that is wrong in some order. */
+/* Reverses a block's numbers; without the barrier that is wrong in whatever order. */
 void reverse(const float *in, float *out, bool with_barrier)
 {
     VRT_DYNAMIC_SHARED(bytes);
@@ -68,36 +44,126 @@ void reverse(const float *in, float *out, bool with_barrier)
 int n_wrong_of_reverse(bool with_barrier)
 {
     constexpr int n = 1024, n_blocks = 3;
-    float *in = device_array<float>(n * n_blocks), *out = device_array<float>(n * n_blocks);
-    float numbers[n * n_blocks];
+    std::vector<float> numbers(n * n_blocks);
     int n_wrong = 0;
 
-    for (int i = 0; i < n * n_blocks; i++)
+    for (size_t i = 0; i < numbers.size(); i++)
         numbers[i] = float(i);
-    expect_int(cudaMemcpy(in, numbers, sizeof(numbers), cudaMemcpyHostToDevice), cudaSuccess);
-    expect_int(launch(reverse, n_blocks, n, n * sizeof(float), in, out, with_barrier), cudaSuccess);
-    expect_int(cudaMemcpy(numbers, out, sizeof(numbers), cudaMemcpyDeviceToHost), cudaSuccess);
+    const device_array<float> in(numbers), out(numbers.size());
+
+    expect_int(launch(reverse, n_blocks, n, n * sizeof(float), in.data, out.data, with_barrier),
+               cudaSuccess);
+    numbers = out.read();
     for (int i = 0; i < n * n_blocks; i++)
-        n_wrong += numbers[i] != float(i / n * n + n - 1 - i % n);
-    expect_int(cudaFree(in), cudaSuccess);
-    expect_int(cudaFree(out), cudaSuccess);
+        n_wrong += numbers[size_t(i)] != float(i / n * n + n - 1 - i % n);
     return n_wrong;
 }
 
 void test_barrier()
 {
     expect_int(n_wrong_of_reverse(true), 0);
+    expect_true(n_wrong_of_reverse(false) > 0);
 }
 
-void test_missing_barrier_shows()
+/* Rounds of a sum over the block: each needs the one before. */
+void sum(float *out)
 {
-    expect_true(n_wrong_of_reverse(false) > 0);
+    __shared__ float part[256];
+    const int i = int(threadIdx.x);
+
+    part[i] = float(i + int(blockIdx.x));
+    for (int step = 128; step; step /= 2) {
+        __syncthreads();
+        if (i < step)
+            part[i] += part[i + step];
+    }
+    if (i == 0)
+        out[blockIdx.x] = part[0];
+}
+
+void test_many_barriers()
+{
+    const device_array<float> out(50);
+
+    expect_int(launch(sum, 50, 256, 0, out.data), cudaSuccess);
+    for (int b = 0; b < 50; b++)
+        expect_near(out.read()[size_t(b)], 255 * 128 + 256 * b, 0);
+}
+
+/* Some threads end before the others' barrier: they are not waited for. */
+void leave_early(int *out)
+{
+    if (threadIdx.x % 3 == 0)
+        return;
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}
+
+void test_ended_threads()
+{
+    const device_array<int> out(std::vector<int>(100));
+
+    expect_int(launch(leave_early, 1, 100, 0, out.data), cudaSuccess);
+    for (int i = 0; i < 100; i++)
+        expect_int(out.read()[size_t(i)], i % 3 != 0);
+}
+
+/* What nobody wrote is NaN, in each block anew. */
+void count_nan(int *out, int n)
+{
+    VRT_DYNAMIC_SHARED(bytes);
+    float *all = reinterpret_cast<float *>(bytes);
+    int n_nan = 0;
+
+    for (int i = 0; i < n; i++) {
+        n_nan += isnan(all[i]);
+        all[i] = 1.0f;
+    }
+    out[blockIdx.x] = n_nan;
+}
+
+void test_poison()
+{
+    const device_array<int> out(3), fresh(1000);
+
+    expect_int(launch(count_nan, 3, 1, 400, out.data, 100), cudaSuccess);
+    for (int n : out.read())
+        expect_int(n, 100);
+    for (int bits : fresh.read())
+        expect_int(bits, -1);
+}
+
+void nothing()
+{
+}
+
+void test_refused()
+{
+    expect_int(launch(nothing, 0, 1, 0), cudaErrorInvalidConfiguration);
+    expect_int(cudaGetLastError(), cudaErrorInvalidConfiguration);
+    expect_int(cudaGetLastError(), cudaSuccess);
+    expect_int(launch(nothing, 1, 1025, 0), cudaErrorInvalidConfiguration);
+    expect_int(launch(nothing, 1, dim3(32, 33), 0), cudaErrorInvalidConfiguration);
+    expect_int(launch(nothing, dim3(1, 65536), 1, 0), cudaErrorInvalidConfiguration);
+    expect_int(launch(nothing, dim3(65536, 65535), dim3(1, 1, 65), 0),
+               cudaErrorInvalidConfiguration);
+    expect_int(launch(nothing, 1, 1, 48 * 1024), cudaSuccess);
+    expect_int(launch(nothing, 1, 1, 48 * 1024 + 1), cudaErrorInvalidValue);
+    expect_int(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    100 * 1024), cudaSuccess);
+    expect_int(launch(nothing, 1, 1, 48 * 1024 + 1), cudaSuccess);
+    expect_int(cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 232449),
+               cudaErrorInvalidValue);
+    cudaGetLastError();
 }
 
 const test_case cases[] = {
     {"indices", test_indices},
     {"barrier", test_barrier},
-    {"missing barrier shows", test_missing_barrier_shows},
+    {"many barriers", test_many_barriers},
+    {"ended threads", test_ended_threads},
+    {"poison", test_poison},
+    {"refused", test_refused},
 };
 
 }
