@@ -38,6 +38,13 @@ struct marker {
     uint64_t time_ns = 0;
 };
 
+/* Where streams of several partners wait for each other. */
+struct rendezvous {
+    size_t n_expected = 0;
+    std::vector<std::shared_ptr<marker>> arrived;   /* of the partners that have called */
+    bool cancelled = false;                         /* nobody waits any more */
+};
+
 /* Does its part on the stream's device; a failure is the device's from then on. */
 using action = std::function<cudaError_t(std::string *ret_why)>;
 
@@ -45,7 +52,7 @@ struct work {
     action run;                         /* may be empty */
     std::shared_ptr<marker> wait;       /* must be done first; may be NULL */
     std::shared_ptr<marker> signal;     /* done then; may be NULL */
-    std::function<bool()> ready;        /* empty: always */
+    std::shared_ptr<rendezvous> meeting;    /* all must have come there first; may be NULL */
 };
 
 struct node {

@@ -15,13 +15,25 @@ uint64_t now_ns()
     return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+bool is_complete(const rendezvous &meeting)
+{
+    return meeting.cancelled || meeting.arrived.size() == meeting.n_expected;
+}
+
 bool can_step(const CUstream_st *s)
 {
     if (s->queue.empty())
         return false;
     const work &first = s->queue.front();
 
-    return (!first.wait || first.wait->done) && (!first.ready || first.ready());
+    if (first.wait && !first.wait->done)
+        return false;
+    if (!first.meeting || first.meeting->cancelled)
+        return true;
+    for (const auto &one : first.meeting->arrived)
+        if (!one->done)
+            return false;
+    return is_complete(*first.meeting);
 }
 
 /* Does the first work of the queue. A broken device does none, but leaves nobody waiting. */
@@ -106,18 +118,29 @@ CUstream_st *resolve(cudaStream_t stream, cudaError_t *ret_error)
     return nullptr;
 }
 
+/* Does what the first work of the queue waits for. */
+static void prepare(call *c, const CUstream_st *stream)
+{
+    const std::shared_ptr<marker> wait = stream->queue.front().wait;
+    const std::shared_ptr<rendezvous> meeting = stream->queue.front().meeting;
+
+    if (wait && !wait->done)
+        return drain(c, wait->stream, wait.get());
+    if (!is_complete(*meeting))                 /* another thread has still to call */
+        return the_machine().changed.wait(c->held);
+    for (size_t i = 0; i < meeting->arrived.size(); i++)
+        if (!meeting->arrived[i]->done)
+            drain(c, meeting->arrived[i]->stream, meeting->arrived[i].get());
+}
+
 void drain(call *c, CUstream_st *stream, const marker *until)
 {
     run_others(stream);
     while (!stream->queue.empty() && !(until && until->done)) {
-        const work &first = stream->queue.front();
-
-        if (first.wait && !first.wait->done)
-            drain(c, first.wait->stream, std::shared_ptr<marker>(first.wait).get());
-        else if (!can_step(stream))
-            the_machine().changed.wait(c->held);
-        else
+        if (can_step(stream))
             step(stream);
+        else
+            prepare(c, stream);
         run_others(stream);
     }
 }
@@ -156,9 +179,11 @@ cudaError_t submit(call *c, CUstream_st *stream, work w)
             if (stream->owner->streams[i]->blocking)
                 drain(c, stream->owner->streams[i], nullptr);
     }
+    const bool must_wait = w.meeting && !is_complete(*w.meeting);
+
     stream->queue.push_back(std::move(w));
     m.changed.notify_all();
-    if (stream->is_default || !m.lazy)
+    if ((stream->is_default || !m.lazy) && !must_wait)
         drain(c, stream, nullptr);
     return cudaSuccess;
 }
@@ -240,8 +265,8 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
         return cudaSuccess;
     if (sim::can_step(stream))
         sim::step(stream);
-    else if (stream->queue.front().wait)
-        sim::drain(&c, stream->queue.front().wait->stream, stream->queue.front().wait.get());
+    else if (!stream->queue.front().meeting || sim::is_complete(*stream->queue.front().meeting))
+        sim::prepare(&c, stream);
     return stream->owner->sticky ? call::result(stream->owner->sticky) : cudaErrorNotReady;
 }
 

@@ -75,8 +75,8 @@ template <class T> void test_halves()
         expect_near(c[i], want[i], 0);
 }
 
-/* PTX: a: row = groupID for a0 and a2, else groupID + 8; col = tid_in_group for a0 and a1, else + 4;
- * b: row = tid_in_group, + 4 for b1; col = groupID. */
+/* PTX: a: row = groupID for a0 and a2, else groupID + 8; col = tid_in_group for a0 and a1, else
+ * tid_in_group + 4; b: row = tid_in_group, + 4 for b1; col = groupID. */
 void multiply_tf32(const float *a, const float *b, float *c)
 {
     const int group = int(threadIdx.x) >> 2, in_group = int(threadIdx.x) % 4;

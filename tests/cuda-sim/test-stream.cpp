@@ -145,7 +145,7 @@ void test_queries()
     expect_near(a.read()[5], 1.0, 0);
 }
 
-/* A capture runs nothing; its graph runs as often as it is launched, on the memory as it is then. */
+/* A capture runs nothing; its graph runs whenever it is launched, on the memory as it is then. */
 void test_graphs()
 {
     const streams s;
