@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Which op is done by which launcher, and of which types. */
+/* Which op is done by which launcher, and of which types and sizes. */
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/kernels/cover.h"
+
+/* The product of two sides, as in a resize, fits an int. */
+#define MAX_SIDE (1 << 15)
 
 struct launcher {
     int (*launch)(const struct vrt_cuda_call *call);
@@ -35,6 +39,19 @@ static bool is_supported_type(const struct vrt_cuda_device *cuda, enum vrt_dtype
     return dtype != VRT_DTYPE_BF16 || cuda->limits.capability >= 80;
 }
 
+/* Kernels count rows and what is in one in ints. */
+static bool is_supported_size(struct vrt_shape shape)
+{
+    return shape.h <= MAX_SIDE && shape.w <= MAX_SIDE &&
+           (int64_t)shape.d * shape.h <= VRT_CUDA_COVER_MAX &&
+           (int64_t)shape.w * shape.c <= VRT_CUDA_COVER_MAX;
+}
+
+static bool is_supported(const struct vrt_cuda_device *cuda, const struct vrt_tensor *t)
+{
+    return is_supported_type(cuda, t->dtype) && is_supported_size(t->shape);
+}
+
 bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
@@ -42,10 +59,10 @@ bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
     if (!launchers[op->kind].launch)
         return false;
     for (int i = 0; i < op->n_in; i++)
-        if (vrt_op_in(op, i) && !is_supported_type(cuda, vrt_op_in(op, i)->dtype))
+        if (vrt_op_in(op, i) && !is_supported(cuda, vrt_op_in(op, i)))
             return false;
     for (int i = 0; i < vrt_op_n_out(op); i++)
-        if (!is_supported_type(cuda, vrt_op_out(op, i)->dtype))
+        if (!is_supported(cuda, vrt_op_out(op, i)))
             return false;
     return true;
 }

@@ -39,18 +39,23 @@ static cut cut_of(const vrt_shape &in)
     return c;
 }
 
-/* Sum of row `row`, its columns first, first + step, ..., of n channels from `at` on: to x. */
-static __device__ __forceinline__ void sum_row(const view &in, int64_t at, int first, int step,
-                                               int n, float sums[8])
+/* What a thread of a block adds up: n channels from c on, of every n_columns-th column. */
+struct share {
+    int c, n, column;
+};
+
+/* sums += those of the row that begins at `at`. */
+static __device__ __forceinline__ void sum_row(const view &in, const cut &u, const share &s,
+                                               int64_t at, float sums[8])
 {
     const elements from = elements_of(in);
     float of_row[8] = {};
 
 #pragma unroll 4
-    for (int w = first; w < in.w; w += step) {
+    for (int w = s.column; w < in.w; w += u.n_columns) {
         float x[8];
 
-        packet_load(from, at + w * in.stride_w, n, x);
+        packet_load(from, at + w * in.stride_w + s.c, s.n, x);
 #pragma unroll
         for (int i = 0; i < 8; i++)
             of_row[i] += x[i];
@@ -64,28 +69,31 @@ static __device__ __forceinline__ void sum_row(const view &in, int64_t at, int f
 static __global__ void __launch_bounds__(THREADS) sum_parts(view in, cut u, float *partials)
 {
     __shared__ float shared[THREADS][VRT_CUDA_PACKET];
-    const int t = (int)threadIdx.x, column = t / u.n_packets;
-    const int packet = (int)blockIdx.y * u.n_packets + t % u.n_packets;
-    const int c = packet * VRT_CUDA_PACKET, n = min(VRT_CUDA_PACKET, in.c - c);
-    const int64_t first = (int64_t)blockIdx.x * u.rows_each, n_rows = (int64_t)in.d * in.h;
+    const int t = (int)threadIdx.x;
+    const int c = ((int)blockIdx.y * u.n_packets + t % u.n_packets) * VRT_CUDA_PACKET;
+    const share mine = { c, min(VRT_CUDA_PACKET, in.c - c), t / u.n_packets };
+    const int64_t first = (int64_t)blockIdx.x * u.rows_each;
+    int d = (int)(first / in.h), h = (int)(first % in.h);
     float sums[8] = {};
 
-    for (int64_t row = first; row < min(first + u.rows_each, n_rows); row++)
-        if (n > 0 && column < u.n_columns)
-            sum_row(in, view_at(in, (int)(row / in.h), (int)(row % in.h), 0) + c, column,
-                    u.n_columns, n, sums);
+    for (int i = 0; i < u.rows_each && d < in.d; i++) {
+        if (mine.n > 0 && mine.column < u.n_columns)
+            sum_row(in, u, mine, view_at(in, d, h, 0), sums);
+        h = h + 1 == in.h ? 0 : h + 1;
+        d += h == 0;
+    }
 #pragma unroll
     for (int i = 0; i < 8; i++)
         shared[t][i] = sums[i];
-    /* Threads of other columns, pair by pair. */
+    /* Threads with the same channels, pair by pair. */
     for (int apart = THREADS / 2; apart > 0; apart /= 2) {
         __syncthreads();
-        if (column < apart && column + apart < u.n_columns)
+        if (mine.column < apart && mine.column + apart < u.n_columns)
             for (int i = 0; i < 8; i++)
                 shared[t][i] += shared[t + apart * u.n_packets][i];
     }
-    if (column == 0)
-        for (int i = 0; i < n; i++)
+    if (mine.column == 0)
+        for (int i = 0; i < mine.n; i++)
             partials[(int64_t)blockIdx.x * in.c + c + i] = shared[t][i];
 }
 

@@ -70,10 +70,8 @@ static __device__ __forceinline__ void get_8(packet &x, int first, const char *p
     x.words[first + 1] = two.y;
 }
 
-/*
- * The n <= 8 elements at each `at`, zeros after them; zeros, and nothing is read, where that is
- * negative. All are on their way before the first is waited for.
- */
+/* The n elements, 1 to 8, at each `at`, zeros after them; where `at` is negative nothing is read:
+ * zeros. All are on their way before the first is waited for. */
 template <int N>
 static __device__ __forceinline__ void packets_get(const elements &from, const int64_t (&at)[N],
                                                    int n, packet (&x)[N])
@@ -112,7 +110,7 @@ static __device__ __forceinline__ void packets_get(const elements &from, const i
     }
 }
 
-/* The n <= 8 elements at `at`; zeros after them, and nowhere read. */
+/* The n elements, 1 to 8, at `at`; zeros after them. */
 static __device__ __forceinline__ packet packet_get(const elements &from, int64_t at, int n)
 {
     const int64_t all_at[1] = { at };
@@ -122,7 +120,7 @@ static __device__ __forceinline__ packet packet_get(const elements &from, int64_
     return x[0];
 }
 
-/* Writes the n <= 8 first elements to `at`. */
+/* Writes the n <= 8 first elements to `at`, none where n is not positive. */
 static __device__ __forceinline__ void packet_put(const packet &x, const elements &to, int64_t at,
                                                   int n)
 {
@@ -236,33 +234,36 @@ static __device__ __forceinline__ packet packet_close(const float values[8], int
     return x;
 }
 
-/* The n <= 8 elements at `at`, as f32; zeros after them. */
+/* The n elements, 1 to 8, at `at`, as f32; zeros after them. */
 static __device__ __forceinline__ void packet_load(const elements &from, int64_t at, int n,
                                                    float values[8])
 {
     packet_open(packet_get(from, at, n), from.dtype, values);
 }
 
-/* Writes the n <= 8 first of f32 to `at`. */
+/* Writes the n <= 8 first of f32 to `at`, none where n is not positive. */
 static __device__ __forceinline__ void packet_store(const float values[8], const elements &to,
                                                     int64_t at, int n)
 {
     packet_put(packet_close(values, to.dtype), to, at, n);
 }
 
-/* Writes the n <= 8 first elements, of the other type, to `at`: as they are where both have the
- * same type, else as floats. */
-static __device__ __forceinline__ void packet_copy(const packet &x, int from_dtype,
-                                                   const elements &to, int64_t at, int n)
+/* A packet of one type as one of another: as it is where both are the same, else of floats. */
+static __device__ __forceinline__ packet packet_convert(const packet &x, int from, int to)
 {
     float values[8];
 
-    if (from_dtype == to.dtype) {
-        packet_put(x, to, at, n);
-        return;
-    }
-    packet_open(x, from_dtype, values);
-    packet_store(values, to, at, n);
+    if (from == to)
+        return x;
+    packet_open(x, from, values);
+    return packet_close(values, to);
+}
+
+/* Writes the n <= 8 first elements of a packet of `dtype` to `at`, in the type that is there. */
+static __device__ __forceinline__ void packet_copy(const packet &x, int dtype, const elements &to,
+                                                   int64_t at, int n)
+{
+    packet_put(packet_convert(x, dtype, to.dtype), to, at, n);
 }
 
 }

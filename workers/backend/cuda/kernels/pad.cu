@@ -14,6 +14,11 @@ struct axis {
     bool repeats;                   /* the mirror has the edge twice */
 };
 
+struct margin {
+    axis rows, columns;
+    vrt_pad_mode mode;
+};
+
 static axis axis_of(vrt_pad_mode mode, int first, int n)
 {
     axis a = {};
@@ -38,16 +43,15 @@ static __device__ __forceinline__ int find(const axis &a, vrt_pad_mode mode, int
     return k < a.n ? k : (int)a.period.divisor - k - (a.repeats ? 1 : 0);
 }
 
-VRT_COVER_KERNEL pad(vrt_cuda_cover cover, view in, view out, axis rows, axis columns,
-                     vrt_pad_mode mode)
+VRT_COVER_KERNEL pad(vrt_cuda_cover cover, view in, view out, margin m)
 {
     packet x = {};
     run r;
 
     if (!run_find(cover, out.c, &r))
         return;
-    const int h = find(rows, mode, r.h), w = find(columns, mode, r.w);
-    if (mode != VRT_PAD_ZERO || (h == r.h - rows.first && w == r.w - columns.first))
+    const int h = find(m.rows, m.mode, r.h), w = find(m.columns, m.mode, r.w);
+    if (m.mode != VRT_PAD_ZERO || (h == r.h - m.rows.first && w == r.w - m.columns.first))
         x = packet_get(elements_of(in), view_at(in, r.d, h, w) + r.c, r.n);
     packet_copy(x, in.dtype, elements_of(out), run_at(out, r), r.n);
 }
@@ -56,8 +60,8 @@ int vrt_cuda_pad(const vrt_cuda_call *call)
 {
     const vrt_tensor *in = vrt_op_in(call->op, 0), *out = vrt_op_out(call->op, 0);
     const vrt_op_pad *p = &call->op->pad;
+    const margin m = { axis_of(p->mode, p->top, in->shape.h),
+                       axis_of(p->mode, p->left, in->shape.w), p->mode };
 
-    return cover_launch(pad, call, cover_of(out->shape), view_of(call, in), view_of(call, out),
-                        axis_of(p->mode, p->top, in->shape.h),
-                        axis_of(p->mode, p->left, in->shape.w), p->mode);
+    return cover_launch(pad, call, cover_of(out->shape), view_of(call, in), view_of(call, out), m);
 }

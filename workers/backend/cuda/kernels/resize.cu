@@ -2,8 +2,6 @@
 
 /* resize: nearest and bilinear, with corners on corners or edges on edges. */
 
-#include <limits.h>
-
 #include "backend/cuda/kernels/packet.cuh"
 #include "backend/position.h"
 
@@ -23,7 +21,8 @@ static __device__ __forceinline__ between find(vrt_resize_mode mode, int i, int 
     return { first, min(first + 1, n - 1), position - (float)first };
 }
 
-/* `rows` and `columns` divide by how many the output has. */
+/* `rows` and `columns` divide by how many the output has; no side is so long that its product with
+ * another overflows (supports.c). */
 VRT_COVER_KERNEL nearest(vrt_cuda_cover cover, view in, view out, vrt_divisor rows,
                          vrt_divisor columns)
 {
@@ -72,8 +71,6 @@ int vrt_cuda_resize(const vrt_cuda_call *call)
     const vrt_cuda_cover cover = cover_of(out->shape);
     const view from = view_of_in(call, 0), to = view_of(call, out);
 
-    if ((int64_t)from.h * to.h > INT_MAX || (int64_t)from.w * to.w > INT_MAX)
-        return (int)cudaErrorInvalidValue;  /* no picture; and nearest's products would overflow */
     if (mode != VRT_RESIZE_NEAREST)
         return cover_launch(bilinear, call, cover, from, to, mode);
     return cover_launch(nearest, call, cover, from, to, vrt_divisor_of(out->shape.h),

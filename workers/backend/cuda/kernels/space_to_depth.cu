@@ -15,13 +15,8 @@ VRT_COVER_KERNEL space_to_depth(vrt_cuda_cover cover, view in, view out, shuffle
     if (!run_find(cover, in.c, &r))
         return;
     const counterpart there = counterpart_of(s, out, r, in.c);
-    packet x = packet_get(elements_of(in), run_at(in, r), r.n);
-    if (in.dtype != out.dtype) {
-        float values[8];
-
-        packet_open(x, in.dtype, values);
-        x = packet_close(values, out.dtype);
-    }
+    const packet x = packet_convert(packet_get(elements_of(in), run_at(in, r), r.n), in.dtype,
+                                    out.dtype);
     if (there.step == 1)
         packet_put(x, to, there.at, r.n);
     else
