@@ -38,11 +38,11 @@ class Cards(harness.Case):
         env = environment(folder, VRT_CUDA_SIM_DEVICES='3', CUDA_VISIBLE_DEVICES='2,0')
         return super().start_daemon(folder, env=env, **options)
 
-    def devices(self):
+    def devices(self, daemon=None):
         """Once every device has been opened."""
         deadline = time.monotonic() + harness.PATIENCE_S
         while True:
-            devices = self.daemon.request('GET', '/v1/devices')[1]['devices']
+            devices = (daemon or self.daemon).request('GET', '/v1/devices')[1]['devices']
             if all(d['state'] != 'starting' for d in devices):
                 return devices
             self.assertLess(time.monotonic(), deadline, devices)
@@ -74,6 +74,25 @@ class Cards(harness.Case):
         self.assertIn('  Throttling   temperature, power limit\n', told)
         self.assertIn('  Card         number 1, shared with cuda:1.0\n', told)
         self.assertEqual(told.count('PCI address  0000:01:00.0'), 2)
+
+    def test_a_card_that_rests_is_asked_again(self):
+        """Of one that works every shard tells; this one has nothing to do, and is wrapped as well."""
+        folder = self.path('resting')
+        os.mkdir(folder)
+        path = os.path.join(folder, 'celsius')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('40')
+        daemon = harness.Daemon(folder, env=environment(folder, FAKE_NVML_CELSIUS=path),
+                                fault='cuda submit:1000000 fail')
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        self.assertEqual(self.devices(daemon)[0]['sensors']['temperature_celsius'], 40)
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('39')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while self.devices(daemon)[0]['sensors']['temperature_celsius'] != 39:
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.2)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_requests(self):
         self.devices()
