@@ -76,7 +76,7 @@ class Cards(harness.Case):
         self.assertEqual(told.count('PCI address  0000:01:00.0'), 2)
 
     def test_a_card_that_rests_is_asked_again(self):
-        """Of one that works every shard tells; this one has nothing to do, and is wrapped as well."""
+        """Of one that works every shard tells; this one has nothing to do (and is wrapped)."""
         folder = self.path('resting')
         os.mkdir(folder)
         path = os.path.join(folder, 'celsius')

@@ -11,7 +11,7 @@
  *
  *     schedule    rules, separated by ';'; none at all is a wrapper that does nothing
  *     rule        [device] when effect
- *     device      a name ("cpu:1"), or a kind ("cpu"): each device of it; absent: every device
+ *     device      a name ("cpu:1", "cuda:0.1"), or a kind ("cpu"): all of it; absent: every device
  *     when        call:N           the Nth such call to the device, from 1
  *                 call:N-M         the Nth to the Mth
  *                 call:N-          the Nth and all later ones

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 
+#define DIGITS "0123456789"
 #define MAX_RULES 64
 #define MAX_WORDS 4             /* of a rule: device, when, effect, revive */
 #define MAX_TEXT 4096
@@ -176,11 +177,10 @@ static int parse_when(const struct words *words, const char *word, struct vrt_fa
     return 0;
 }
 
-/* "cpu" or "cpu:1". Return: whether it can be a device's. */
+/* "cpu", "cpu:1" or "cuda:0.1". Return: whether it can be a device's. */
 static bool parse_device(const char *word, struct vrt_fault_rule *rule)
 {
     const size_t n = strcspn(word, ":");
-    char *end;
 
     if (strlen(word) >= sizeof(rule->device))
         return false;
@@ -191,8 +191,12 @@ static bool parse_device(const char *word, struct vrt_fault_rule *rule)
             continue;
         if (!word[n])
             return true;
-        strtoul(word + n + 1, &end, 10);
-        return word[n + 1] >= '0' && word[n + 1] <= '9' && !*end;
+        const char *number = word + n + 1;
+        const size_t n_digits = strspn(number, DIGITS);
+        if (n_digits == 0 || number[n_digits] != '.')
+            return n_digits > 0 && !number[n_digits];
+        number += n_digits + 1;
+        return *number && strspn(number, DIGITS) == strlen(number);
     }
     return false;
 }
