@@ -157,7 +157,7 @@ build_engine()
     [ "$kind" != cpu ] || options+=(-Dcpu=enabled)
     rm -rf "$build"
     limited 60 "$out/build.log" $meson setup "$build" "$source" "${options[@]}" &&
-        limited 240 "$out/build.log" $ninja -C "$build"
+        limited 240 "$out/build.log" $ninja -C "$build" gpu-tests
 }
 stage_started=$SECONDS
 if build_engine; then
