@@ -349,10 +349,10 @@ fi
 print_table()
 {
     local what result figure goal count
-    printf '\n%-62s %-13s %-42s %s\n' STAGE RESULT FIGURE GOAL
+    printf '\n%-58s %-13s %-46s %s\n' STAGE RESULT FIGURE GOAL
     while IFS= read -r line; do
         IFS='|' read -r what result figure goal <<<"${line//$'\t'/|}"
-        printf '%-62s %-13s %-42s %s\n' "$what" "$result" "$figure" "$goal"
+        printf '%-58s %-13s %-46s %s\n' "$what" "$result" "$figure" "$goal"
     done <"$rows"
     count=$(cut -f 2 "$rows" | sort | uniq -c | awk '{
         n = $1; $1 = ""; printf "%s%d%s", sep, n, $0; sep = ", " }')

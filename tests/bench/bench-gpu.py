@@ -93,7 +93,7 @@ class Bench:
         self.torch = PyTorch(options) if self.has_torch() else None
         self.best = {}              # the best product's GFLOP/s, by precision
         self.results = {}           # (name, contestant): seconds of each run
-        self.gflop = {}
+        self.gflop, self.memory = {}, {}    # memory: of (name, contestant), in bytes
 
     def has_torch(self):
         try:
@@ -171,11 +171,13 @@ class Bench:
             answer = self.ours(['--network', network], who.split()[1], '--frames', str(frames),
                                '--size', f'{width}x{height}', '--repeat', '5', '--by-op')
             self.gflop[name] = answer['gflop']
+            self.memory[name, who] = answer['planned_peak_bytes']
             seconds = [answer['median_s']]
         else:
             answer = self.theirs({'network': network, 'mode': who.split()[1], 'frames': frames,
                                   'width': width, 'height': height, 'runs': 3})
             seconds = answer['seconds']
+            self.memory[name, who] = answer['peak_bytes']
         self.results.setdefault((name, who), []).extend(seconds)
         self.note(what=name, who=who, answer=answer)
 
@@ -230,12 +232,18 @@ class Bench:
                    if self.median(name, who) is not None]
         return min(medians) if medians else (None, None)
 
+    def sizes(self, name, who):
+        """What memory it needs, beside PyTorch's at the same precision."""
+        text = f', {self.memory[name, who] / 2**30:.2f} GiB'
+        theirs = self.memory.get((name, 'PyTorch f16'))
+        return f'{text} (PyTorch {theirs / 2**30:.2f})' if theirs else text
+
     def judge_vrt(self, name):
         ours = ['ours f16', 'ours bf16']
         own, who = self.best_of(name, ours)
         eager, (other, whose) = self.median(name, 'PyTorch f32'), self.best_of(name, OTHERS)
         if own:
-            self.row(f'{name}, {who}', 'measured', f'{own * 1000:.1f} ms')
+            self.row(f'{name}, {who}', 'measured', f'{own * 1000:.1f} ms{self.sizes(name, who)}')
         self.judge(f'{name}, against PyTorch f32 eager', eager / own if own and eager else None,
                    GOAL_EAGER, ' x')
         self.judge(f'{name}, against {whose or "the best of the others"}',
@@ -247,7 +255,8 @@ class Bench:
     def judge_picture(self, name):
         own, (other, whose) = self.median(name, 'ours f16'), self.best_of(name, OTHERS)
         if own:
-            self.row(f'{name}, ours f16', 'measured', f'{1 / own:.2f} frames/s')
+            self.row(f'{name}, ours f16', 'measured',
+                     f'{1 / own:.2f} frames/s{self.sizes(name, "ours f16")}')
         self.judge(f'{name}, against {whose or "PyTorch f16"}',
                    other / own if own and other else None, GOAL_PICTURES, ' x')
 
