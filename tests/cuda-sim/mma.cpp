@@ -14,18 +14,20 @@ namespace {
 
 constexpr int n_m = 16, n_n = 8;
 
-/* c: [n_m][n_n], added to; a: [n_m][n_k]; b: [n_n][n_k]. */
+/* c: added to. */
 template <int n_k>
-void multiply(float (*c)[n_n], const float (*a)[n_k], const float (*b)[n_k])
+void multiply(float (*c)[n_n], const double (*a)[n_k], const double (*b)[n_n])
 {
     for (int m = 0; m < n_m; m++) {
-        for (int n = 0; n < n_n; n++) {
-            double sum = c[m][n];
+        double sums[n_n];
 
-            for (int k = 0; k < n_k; k++)
-                sum += double(a[m][k]) * double(b[n][k]);
-            c[m][n] = float(sum);
-        }
+        for (int n = 0; n < n_n; n++)
+            sums[n] = c[m][n];
+        for (int k = 0; k < n_k; k++)
+            for (int n = 0; n < n_n; n++)
+                sums[n] += a[m][k] * b[k][n];
+        for (int n = 0; n < n_n; n++)
+            c[m][n] = float(sums[n]);
     }
 }
 
@@ -66,21 +68,22 @@ float value_tf32(uint32_t bits)
 
 template <float value(uint32_t)> void product_of_halves(void *const *args, unsigned)
 {
-    float a[n_m][16], b[n_n][16], c[n_m][n_n];
+    double a[n_m][16], b[16][n_n];
+    float c[n_m][n_n];
 
     for (int lane = 0; lane < 32; lane++) {
         const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
         const int g = lane / 4, t = lane % 4;
 
         for (int i = 0; i < 4; i++) {
-            float *at = &a[g + i % 2 * 8][i / 2 * 8 + t * 2];
+            double *at = &a[g + i % 2 * 8][i / 2 * 8 + t * 2];
 
             at[0] = value(arg->a[i] & 0xffff);
             at[1] = value(arg->a[i] >> 16);
         }
         for (int i = 0; i < 2; i++) {
-            b[g][i * 8 + t * 2] = value(arg->b[i] & 0xffff);
-            b[g][i * 8 + t * 2 + 1] = value(arg->b[i] >> 16);
+            b[i * 8 + t * 2][g] = value(arg->b[i] & 0xffff);
+            b[i * 8 + t * 2 + 1][g] = value(arg->b[i] >> 16);
         }
     }
     gather_c(args, c);
@@ -90,7 +93,8 @@ template <float value(uint32_t)> void product_of_halves(void *const *args, unsig
 
 void product_of_tf32(void *const *args, unsigned)
 {
-    float a[n_m][8], b[n_n][8], c[n_m][n_n];
+    double a[n_m][8], b[8][n_n];
+    float c[n_m][n_n];
 
     for (int lane = 0; lane < 32; lane++) {
         const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
@@ -99,7 +103,7 @@ void product_of_tf32(void *const *args, unsigned)
         for (int i = 0; i < 4; i++)
             a[g + i % 2 * 8][t + i / 2 * 4] = value_tf32(arg->a[i]);
         for (int i = 0; i < 2; i++)
-            b[g][t + i * 4] = value_tf32(arg->b[i]);
+            b[t + i * 4][g] = value_tf32(arg->b[i]);
     }
     gather_c(args, c);
     multiply<8>(c, a, b);
