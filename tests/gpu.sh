@@ -220,7 +220,7 @@ conformance()
     bad=$(cat "$folder"/*.status 2>/dev/null | grep -cvxE '0|77')
     for status in "$folder"/*.status; do
         [ -e "$status" ] || continue
-        echo "== $(basename "$status" .status): $(cat "$status")"
+        echo "== $(basename "$status" .status): exit status $(cat "$status")"
         cat "${status%.status}.out"
     done >"$out/$name.log"
     rm -rf "$folder"
@@ -229,6 +229,7 @@ conformance()
     [ $((good + skipped + bad)) -eq "$all" ] || figure+=", $((all - good - skipped - bad)) not done"
     if [ "$bad" -gt 0 ] || { [ "$good" -lt "$all" ] && [ "$name" = conformance ]; }; then
         row "$name" FAILED "$figure"
+        sed -n '/exit status 0$/!s/^== /   /p' "$out/$name.log"
         grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|ERROR' \
             "$out/$name.log" | head -n 20
     elif [ "$good" -eq "$all" ]; then
