@@ -95,6 +95,7 @@ struct machine {
     cudaError_t initialisation = cudaSuccess;
     std::vector<std::unique_ptr<device>> devices;
     std::map<uintptr_t, allocation> memory;
+    bool memory_is_open = false;        /* of the devices, to the host: while work is done */
     std::map<const void *, int> dynamic_limits;     /* of kernels */
     std::vector<std::shared_ptr<capture>> captures;
     std::string last_failure;
@@ -104,10 +105,15 @@ struct machine {
 
 machine &the_machine();
 
+/* Lets work at the devices' memory, or nobody. */
+void open_memory(bool open);
+
 /* A call of the runtime: holds the lock, and keeps the thread's last error. */
 class call {
 public:
     call() : held(the_machine().lock) {}
+    call(const call &) = delete;
+    ~call() { open_memory(false); }
     std::unique_lock<std::mutex> held;
 
     /* Remembers an error for cudaGetLastError() and returns it. */

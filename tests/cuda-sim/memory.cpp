@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of the devices and pinned memory of the host: an allocation each of the host's allocator
- *
- * Its first 256 MiB are 0xff at first; what is beyond comes into being when it is touched.
+ * Memory of the devices, which the host may not touch, and pinned memory of the host
  */
 
+#include "guard.h"
 #include "machine.h"
 
 #include <algorithm>
@@ -14,18 +13,6 @@
 namespace sim {
 
 namespace {
-
-constexpr size_t alignment_bytes = 256, max_poisoned_bytes = size_t(256) << 20;
-
-void *allocate(size_t n_bytes)
-{
-    void *data = nullptr;
-
-    if (posix_memalign(&data, alignment_bytes, n_bytes) != 0)
-        return nullptr;
-    memset(data, 0xff, std::min(n_bytes, max_poisoned_bytes));
-    return data;
-}
 
 cudaError_t allocate_device(void **ret_data, size_t n_bytes)
 {
@@ -40,10 +27,12 @@ cudaError_t allocate_device(void **ret_data, size_t n_bytes)
     }
     if (shall_fail("malloc") || n_bytes > d->capacity_bytes - d->used_bytes)
         return cudaErrorMemoryAllocation;
-    void *data = allocate(n_bytes);
+    void *data = guarded_new(n_bytes);
 
     if (!data)
         return cudaErrorMemoryAllocation;
+    if (the_machine().memory_is_open)
+        guarded_open(data, n_bytes, true);
     d->used_bytes += n_bytes;
     the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, d, false};
     *ret_data = data;
@@ -56,10 +45,11 @@ cudaError_t allocate_host(void **ret_data, size_t n_bytes)
 
     if (!current(&r))
         return r;
-    void *data = shall_fail("mallochost") ? nullptr : allocate(std::max(n_bytes, size_t(1)));
+    void *data = nullptr;
 
-    if (!data)
+    if (shall_fail("mallochost") || posix_memalign(&data, 256, std::max(n_bytes, size_t(1))) != 0)
         return cudaErrorMemoryAllocation;
+    memset(data, 0xff, n_bytes);
     the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, nullptr, false};
     *ret_data = data;
     return cudaSuccess;
@@ -111,13 +101,23 @@ void free_all(device *d)
 
     for (iterator i = memory.begin(); i != memory.end();) {
         if (i->second.owner == d) {
-            free(reinterpret_cast<void *>(i->first));
+            guarded_free(reinterpret_cast<void *>(i->first), i->second.n_bytes);
             i = memory.erase(i);
         } else {
             ++i;
         }
     }
     d->used_bytes = 0;
+}
+
+void open_memory(bool open)
+{
+    if (the_machine().memory_is_open == open)
+        return;
+    the_machine().memory_is_open = open;
+    for (auto &one : the_machine().memory)
+        if (one.second.owner)
+            guarded_open(reinterpret_cast<void *>(one.first), one.second.n_bytes, open);
 }
 
 }
@@ -147,8 +147,8 @@ cudaError_t cudaFree(void *data)
 
     sim::drain_device(&c, d);
     d->used_bytes -= i->second.n_bytes;
+    sim::guarded_free(data, i->second.n_bytes);
     the_machine().memory.erase(i);
-    free(data);
     return call::result(d->sticky);
 }
 

@@ -45,6 +45,7 @@ void step(CUstream_st *s)
 
     s->queue.pop_front();
     if (first.run && !d->sticky) {
+        open_memory(true);
         const cudaError_t r = first.run(&why);
 
         if (r)
