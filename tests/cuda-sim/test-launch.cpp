@@ -5,6 +5,7 @@
 
 #include "block.h"
 #include "include/mma.cuh"
+#include "static-shared.h"
 
 namespace {
 
@@ -129,6 +130,9 @@ void test_poison()
     expect_int(launch(count_nan, 3, 1, 400, out.data, 100), cudaSuccess);
     for (int n : out.read())
         expect_int(n, 100);
+    expect_int(static_shared_count_nan(3, out.data), cudaSuccess);
+    for (int n : out.read())
+        expect_int(n, 256);
     for (int bits : fresh.read())
         expect_int(bits, -1);
 }
