@@ -51,12 +51,12 @@ class PyTorch:
         kind = self.options.device.split(':')[0]
         self.child = subprocess.Popen(
             [self.options.python, os.path.join(HERE, 'torch_serve.py'),
-             'cuda' if kind == 'cuda' else 'cpu'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.options.errors)
+             'cuda' if kind == 'cuda' else 'cpu'], bufsize=0, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.options.errors)
         self.about = json.loads(self.read_line(120))
 
     def read_line(self, seconds):
-        """A line of its output. It writes one only when asked, so that none is lost in between."""
+        """A line of its output, which isn't buffered: what has come is what can be waited for."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.child.stdout, selectors.EVENT_READ)
             if not selector.select(max(seconds, 0)):
@@ -73,7 +73,11 @@ class PyTorch:
             self.start()
         self.child.stdin.write(json.dumps(request).encode() + b'\n')
         self.child.stdin.flush()
-        answer = json.loads(self.read_line(seconds))
+        ends = time.monotonic() + seconds
+        line = b''
+        while not line.startswith(b'{'):    # compilers may talk in between
+            line = self.read_line(ends - time.monotonic())
+        answer = json.loads(line)
         if 'error' in answer:
             raise Failed(answer['error'])
         return answer

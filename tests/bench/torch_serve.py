@@ -11,7 +11,7 @@ to it. A request has
   mode     "f32": eager, without TF32; "f16", "bf16": eager, VRT by autocast, pictures in that type
            and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
   frames, width, height
-  runs     how many are timed, after one that isn't
+  runs     how many are timed, after those of WARM_UP_S, one at least
 
 and the answer "seconds" (of each run), "first_s", "peak_bytes", "finite"; or "error". A network
 stays until another is asked for. VRT's weights follow from names, as ours do.
@@ -27,6 +27,7 @@ import torch_vrt
 import torch_vrt_net
 
 SEED = 1234
+WARM_UP_S = 0.3     # as bench-engine has it
 DTYPES = {'f32': torch.float32, 'f16': torch.float16, 'bf16': torch.bfloat16}
 
 
@@ -109,17 +110,23 @@ class Server:
             run = self.product_run(request)
         else:
             run = self.network_run(request)
-        times = []
-        for _ in range(1 + request['runs']):
-            self.wait()
-            started = time.monotonic()
-            y = run()
-            self.wait()
-            times.append(time.monotonic() - started)
+        y, first_s = self.timed(run)
+        started = time.monotonic()
+        while time.monotonic() - started < WARM_UP_S - first_s:
+            self.timed(run)
         finite = bool(torch.isfinite(y).all())
         del y
-        return {'first_s': times[0], 'seconds': times[1:], 'finite': finite,
+        seconds = [self.timed(run)[1] for _ in range(request['runs'])]
+        return {'first_s': first_s, 'seconds': seconds, 'finite': finite,
                 'peak_bytes': self.take_peak()}
+
+    def timed(self, run):
+        """The result, and the seconds."""
+        self.wait()
+        started = time.monotonic()
+        y = run()
+        self.wait()
+        return y, time.monotonic() - started
 
     def take_peak(self):
         """The most memory since it was asked last. What isn't weights is given back: others
