@@ -90,10 +90,6 @@ int vrt_cuda_window_attention(const struct vrt_cuda_call *call);
 int vrt_cuda_yuv_to_rgb(const struct vrt_cuda_call *call);
 
 /* Bytes that the launcher of the same name wants at call->workspace; the others want none. */
-size_t vrt_cuda_conv2d_workspace_bytes(const struct vrt_cuda_limits *limits,
-                                       const struct vrt_op *op);
-size_t vrt_cuda_deform_conv2d_workspace_bytes(const struct vrt_cuda_limits *limits,
-                                              const struct vrt_op *op);
 size_t vrt_cuda_geglu_workspace_bytes(const struct vrt_cuda_limits *limits,
                                       const struct vrt_op *op);
 size_t vrt_cuda_linear_workspace_bytes(const struct vrt_cuda_limits *limits,

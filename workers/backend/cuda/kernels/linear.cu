@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * linear: out = activation(norm(x) * weight^T + bias) + residual
+ *
+ * What is multiplied is of the weights' type. Where x is, and isn't normed, its rows are read where
+ * they are; else they are made in the workspace first, a band of places after the other, so that
+ * the workspace is small and a band still in the cache when it is multiplied.
+ */
+
+#include "backend/cuda/kernels/launch.cuh"
+#include "backend/cuda/kernels/product.h"
+
+using namespace vrt;
+
+#define THREADS 256
+#define WARPS (THREADS / 32)
+
+#define BAND_BYTES (16 << 20)
+
+/* Rows that a warp each makes. */
+struct made_rows {
+    view x;
+    const float *weight, *bias;     /* of the norm; NULL: none */
+    int64_t first, n;               /* places of x, row-major */
+    char *to;                       /* [n][row] */
+    int dtype, row;                 /* elements; zeros after x's channels */
+};
+
+static __device__ __forceinline__ float warp_sum(float x)
+{
+    for (int step = 16; step > 0; step /= 2)
+        x += __shfl_xor_sync(0xffffffff, x, step);
+    return x;
+}
+
+static __global__ void __launch_bounds__(THREADS) make_rows(const made_rows rows)
+{
+    const view &x = rows.x;
+    const int lane = (int)threadIdx.x % 32;
+    const int64_t k = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, m = rows.first + k;
+    float mean = 0, variance = 0, scale = 1;
+
+    if (k >= rows.n)
+        return;
+    const char *data = view_data(x);
+    const int64_t at = view_at(x, (int)(m / x.w / x.h), (int)(m / x.w % x.h), (int)(m % x.w));
+    if (rows.weight) {
+        for (int c = lane; c < x.c; c += 32)
+            mean += load(data, x.dtype, at + c);
+        mean = warp_sum(mean) / (float)x.c;
+        for (int c = lane; c < x.c; c += 32) {
+            const float off = load(data, x.dtype, at + c) - mean;
+            variance += off * off;
+        }
+        scale = 1 / sqrtf(warp_sum(variance) / (float)x.c + VRT_NORM_EPSILON);
+    }
+    for (int c = lane; c < rows.row; c += 32) {
+        float y = c < x.c ? load(data, x.dtype, at + c) : 0;
+        if (rows.weight && c < x.c)
+            y = (y - mean) * scale * rows.weight[c] + rows.bias[c];
+        store(rows.to, rows.dtype, k * rows.row + c, y);
+    }
+}
+
+static int multiply_rows(const vrt_cuda_call *call, const product &p)
+{
+    switch (call->params[call->op->linear.weight].dtype) {
+    case VRT_DTYPE_F16: return rows_launch<__half>(call, p);
+    case VRT_DTYPE_BF16: return rows_launch<__nv_bfloat16>(call, p);
+    default: return call->tf32 ? rows_launch<tf32>(call, p) : rows_launch<float>(call, p);
+    }
+}
+
+/* Rows as they are made in the workspace, n of them. */
+static view band_of(const made_rows &rows, int64_t n)
+{
+    view v = {};
+
+    v.base = rows.to;
+    v.stride_w = rows.row;
+    v.stride_h = v.stride_d = n * rows.row;
+    v.d = v.h = 1;
+    v.w = (int)n;
+    v.c = rows.x.c;
+    v.dtype = rows.dtype;
+    return v;
+}
+
+/* How many places of `row` elements of up to 4 bytes are made at a time. */
+static int64_t band_places(int row)
+{
+    const int64_t n = BAND_BYTES / 4 / row;
+
+    return n > 1 ? n : 1;
+}
+
+static int64_t row_elements(const vrt_op *op)
+{
+    return (op->in[0].shape.c + 7) / 8 * 8;
+}
+
+int vrt_cuda_linear(const vrt_cuda_call *call)
+{
+    const vrt_op_linear &linear = call->op->linear;
+    const vrt_cuda_param &weight = call->params[linear.weight];
+    product p = product_of(call, linear.weight, linear.bias, call->op->in[0].shape.c);
+    made_rows rows = { p.x, NULL, NULL, 0, 0, call->workspace, weight.dtype,
+                       (int)row_elements(call->op) };
+
+    p.activation = linear.activation;
+    p.residual = view_of_in(call, 1);
+    if (linear.norm.weight < 0 && p.x.dtype == (int)weight.dtype)
+        return multiply_rows(call, p);
+    if (linear.norm.weight >= 0) {
+        rows.weight = (const float *)call->params[linear.norm.weight].data;
+        rows.bias = (const float *)call->params[linear.norm.bias].data;
+    }
+    const int64_t n_places = p.n_places, band = band_places(rows.row);
+    for (int64_t first = 0; first < n_places; first += band) {
+        rows.first = p.first_out = first;
+        rows.n = p.n_places = n_places - first < band ? n_places - first : band;
+        p.x = band_of(rows, rows.n);
+        const dim3 grid((unsigned)vrt_cuda_divided_up(rows.n, WARPS));
+        int r = vrt_launch(make_rows, grid, THREADS, 0, call->stream, rows);
+        if (!r)
+            r = multiply_rows(call, p);
+        if (r)
+            return r;
+    }
+    return 0;
+}
+
+size_t vrt_cuda_linear_workspace_bytes(const vrt_cuda_limits *, const vrt_op *op)
+{
+    const int64_t row = row_elements(op), n = vrt_shape_count(op->out.shape) / op->out.shape.c;
+    const int64_t band = band_places((int)row);
+
+    return (size_t)((n < band ? n : band) * row) * sizeof(float);
+}
