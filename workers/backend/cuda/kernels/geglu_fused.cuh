@@ -200,6 +200,7 @@ static __global__ void __launch_bounds__(2 * TILE_MAX_ROWS, PAIRS > 4 ? 1 : 2) g
     __syncthreads();
     tile_fill(p.x, p.is_wide, p.norm, places, tile);
 
+#pragma unroll 1
     for (int s = 0; s < n; s++) {
         const T *stage = stages + s % p.n_stages * geglu_stage_elements<PAIRS>;
         const int part = s % n_parts, steps = k16 - part * (TILE_SLICE / 16);

@@ -245,6 +245,7 @@ template <int WIDTH, class T, class Row>
 static __device__ __forceinline__ void tile_copy_slice(T *stage, int n, const T *weight,
                                                        int64_t row_elements, int k, Row row)
 {
+#pragma unroll 1
     for (int i = threadIdx.x; i < n * (WIDTH / 8); i += blockDim.x) {
         const int r = i / (WIDTH / 8), c = i % (WIDTH / 8) * 8, from = row(r);
         const bool is_there = from >= 0 && k + c < row_elements;
@@ -281,7 +282,7 @@ static __device__ __forceinline__ void tile_multiply(const tile_lane &lane, cons
 {
     a += lane.a_row * a_stride + lane.a_k;
     b += lane.b_row * b_stride + lane.b_k;
-#pragma unroll 2
+#pragma unroll 1
     for (int s = 0; s < n_steps; s++) {
         uint32_t x[2][4];
 

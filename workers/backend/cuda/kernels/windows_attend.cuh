@@ -16,7 +16,7 @@
 #include "backend/cuda/kernels/windows.cuh"
 
 #define ATTEND_KEYS 64
-#define ATTEND_MAX_WARPS 8
+#define ATTEND_MAX_WARPS 6
 #define ATTEND_LOG2E 1.44269504f
 
 namespace vrt {
@@ -333,6 +333,7 @@ static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 :
         state.code[r] = codes[i] + (a.n_biases - 1) / 2 * 4;
         state.label[r] = labels[i];
     }
+#pragma unroll 1
     for (int s = 0; s < n_stages; s++) {
         const T *stage = stages + s % 2 * stage_elements;
         const int first = s * ATTEND_KEYS;
@@ -398,7 +399,7 @@ static inline unsigned attend_cut(attend *a, int n_windows, int tile)
 static inline int attend_launch(const vrt_cuda_call *call, attend *a, int n_windows,
                                 vrt_dtype dtype)
 {
-    const int warps = a->windows.n_places > 128 ? ATTEND_MAX_WARPS : 4;
+    const int warps = a->windows.n_places % (16 * ATTEND_MAX_WARPS) == 0 ? ATTEND_MAX_WARPS : 4;
     const unsigned blocks = attend_cut(a, n_windows, 16 * warps);
     const attend_kernel kernel = dtype == VRT_DTYPE_F16
         ? attend_kernel_for<__half>(&a->windows, a->dim)

@@ -19,7 +19,7 @@
 #define PLAIN_KEYS 8
 
 /* Channels of a head that a thread has registers for, at most. */
-#define PLAIN_MOST 64
+#define PLAIN_MOST 32
 
 namespace vrt {
 
@@ -222,6 +222,7 @@ static __global__ void __launch_bounds__(PLAIN_THREADS) attend_plain(attend a)
     for (int c = 0; c < DIM; c++)
         state.out[c] = 0;
     plain_load_query<DIM>(rows, query_row, 0, scale, state.q);
+#pragma unroll 1
     for (int first = 0; first < m.n; first += PLAIN_KEYS) {
         float scores[PLAIN_KEYS] = {};
 
@@ -258,9 +259,7 @@ static inline int plain_launch(const vrt_cuda_call *call, attend *a, int n_windo
 {
     const dim3 grid(attend_cut(a, n_windows, PLAIN_THREADS),
                     (unsigned)((a->dim + PLAIN_MOST - 1) / PLAIN_MOST));
-    void (*const kernel)(attend) = a->dim <= 16 ? attend_plain<16>
-                                 : a->dim <= 32 ? attend_plain<32>
-                                                  : attend_plain<PLAIN_MOST>;
+    void (*const kernel)(attend) = a->dim <= 16 ? attend_plain<16> : attend_plain<PLAIN_MOST>;
 
     return vrt_launch(kernel, grid, PLAIN_THREADS, 0, call->stream, *a);
 }

@@ -130,6 +130,7 @@ static __global__ void __launch_bounds__(2 * TILE_MAX_ROWS, 2) project_rows(proj
     __syncthreads();
     tile_fill(p.x, p.is_wide, p.norm, places, tile);
 
+#pragma unroll 1
     for (int s = 0; s < n; s++) {
         const int column = s / n_slices * PROJECT_COLUMNS, slice = s % n_slices;
         const int steps = k16 - slice * (TILE_SLICE / 16);
