@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""CUDA devices, on a simulated machine: what is told of them.
+"""CUDA devices, on a simulated machine: what is told of them, and jobs on a card that is two.
 
 VRTD_CUDA_SIM is the folder of the plugin for that machine, VRTD_FAKE_NVML a library that tells how
 its card at 0000:01:00.0 is.
@@ -10,7 +10,7 @@ import shutil
 import time
 
 import harness
-from harness import clip
+from harness import clip, digest
 
 SENSORS = {'utilization_percent': 97, 'memory_utilization_percent': 0, 'temperature_celsius': 71,
            'power_watts': 319.5, 'power_limit_watts': 350,
@@ -116,6 +116,34 @@ class Cards(harness.Case):
             self.assertLess(time.monotonic(), deadline, self.daemon.log_text())
             time.sleep(0.05)
         self.assertEqual(len(self.devices()), 5)
+
+
+class Jobs(harness.Case):
+    """One card, as two devices and as one."""
+    config = {'cuda': {'workers_per_device': 2}}
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        return super().start_daemon(folder, env=environment(folder), **options)
+
+    def test_two_devices_of_a_card_give_the_bytes_of_one(self):
+        source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=4, size='48x32')
+        folder = self.path('one')
+        os.mkdir(folder)
+        one = harness.Daemon(folder, env=environment(folder), fault='')
+        self.addCleanup(lambda: one.process.poll() is None and one.stop())
+        for precision in ('f32', 'f16'):
+            with self.subTest(precision=precision):
+                targets = [self.path(f'{n}-{precision}.mkv') for n in ('two', 'one')]
+                options = ('--device', 'cuda:0', '--precision', precision, '--codec', 'ffv1')
+                both = self.follow(source, targets[0], *options)
+                alone = self.follow(source, targets[1], *options, daemon=one)
+                self.assertEqual([d['name'] for d in both['devices']], ['cuda:0.0', 'cuda:0.1'])
+                self.assertEqual([d['name'] for d in alone['devices']], ['cuda:0'])
+                self.assertEqual(sum(d['frames_done'] for d in both['devices']), 4)
+                self.assertEqual(both['warnings'], [])
+                self.assertEqual(*map(digest, targets))
+        self.assertEqual(one.stop(), 0, one.log_text())
 
 
 if __name__ == '__main__':
