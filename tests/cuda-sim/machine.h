@@ -10,6 +10,17 @@
  * VRT_CUDA_SIM_ORDER=reverse the other streams go first, with random:SEED they go now and then.
  *
  * One lock is held in every call, and while work is done: work of two devices never overlaps.
+ *
+ * The environment, read once:
+ *     VRT_CUDA_SIM_DEVICES=N       devices there are (1); CUDA_VISIBLE_DEVICES chooses among them
+ *     VRT_CUDA_SIM_ARCH=CC         compute capability of all of them: 75, ..., 120 (90)
+ *     VRT_CUDA_SIM_MEMORY=BYTES    memory of each (8 GiB); it is not real until it is touched
+ *     VRT_CUDA_SIM_LAZY=0          work is done when it is enqueued
+ *     VRT_CUDA_SIM_ORDER=...       forward, reverse or random:SEED: threads, blocks, streams, nodes
+ *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
+ *                                  hostregister memcpy memset launch graph sync stream event
+ *                                  capture instantiate cublas matmul cudnn convolution. Kernels as
+ *                                  they run, which breaks the device: illegal ecc lost
  */
 
 #include "include/cuda_runtime_api.h"

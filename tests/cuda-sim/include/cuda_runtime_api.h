@@ -6,7 +6,7 @@
  *
  * Names, meanings and numbers are those that NVIDIA documents for the runtime API; what is not
  * declared here the simulated machine does not have. See tests/cuda-sim/machine.h for how work is
- * executed, and docs/architecture.md for what it is good for.
+ * executed.
  */
 
 #include <stddef.h>
