@@ -32,7 +32,8 @@ template <class T, int ROWS, int THREADS>
 struct channel_gather {
     static constexpr int EACH = ROWS * VRT_CUDA_SLAB_CHUNKS / THREADS;
 
-    const char *from[EACH];         /* this thread's chunk of slab 0; NULL: no such place */
+    const char *from[EACH];         /* this thread's chunk of slab 0 */
+    unsigned exists;                /* bit i: there is such a place */
     int n_in, granule;
 
     __device__ __forceinline__ channel_gather(const product &p, int64_t first, int)
@@ -40,17 +41,19 @@ struct channel_gather {
         const char *data = view_data(p.x);
         const int chunk = (int)threadIdx.x % VRT_CUDA_SLAB_CHUNKS;
 
+        exists = 0;
         granule = view_granule(p.x, data);
         n_in = p.n_in - chunk * element<T>::IN_CHUNK;
         data += chunk * VRT_CUDA_CHUNK_BYTES;
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             const int64_t m = first + (i * THREADS + (int)threadIdx.x) / VRT_CUDA_SLAB_CHUNKS;
-            from[i] = NULL;
+            from[i] = data;
             if (m < p.n_places) {
                 const place at = place_of(p.x, p.first_x + m);
-                from[i] = data + view_at(p.x, at.d, at.h, at.w) *
-                                     (int64_t)sizeof(typename element<T>::type);
+                from[i] += view_at(p.x, at.d, at.h, at.w) *
+                           (int64_t)sizeof(typename element<T>::type);
+                exists |= 1u << i;
             }
         }
     }
@@ -65,7 +68,7 @@ struct channel_gather {
         for (int i = 0; i < EACH; i++)
             copy_chunk<T>(dst + i * (THREADS / VRT_CUDA_SLAB_CHUNKS) * VRT_CUDA_ROW_BYTES,
                           from[i] + step * VRT_CUDA_SLAB_CHUNKS * VRT_CUDA_CHUNK_BYTES,
-                          from[i] ? n_in - k : 0, granule);
+                          exists >> i & 1 ? n_in - k : 0, granule);
     }
 };
 
