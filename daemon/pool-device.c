@@ -173,7 +173,8 @@ static void worker_ended(void *ctx, bool abandoned)
     struct vrt_pool_device *device = ctx;
     struct vrt_pool *pool = device->pool;
 
-    (void)abandoned;
+    if (abandoned)
+        vrt_replica_store_forget(pool->replicas, device->info);
     device->mailbox = NULL;
     device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
     device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
@@ -190,6 +191,7 @@ static int start_device(struct vrt_pool_device *device)
         .runner = {
             .memory_fraction = pool->params.memory_fraction,
             .memory_limit_bytes = pool->params.memory_limit_bytes,
+            .store = pool->replicas,
         },
         .ended = worker_ended,
         .ctx = device,

@@ -59,6 +59,7 @@ struct vrt_pool_survey {
 struct vrt_pool {
     struct vrt_pool_params params;
     struct vrt_shared_registry *registry;
+    struct vrt_replica_store *replicas;
     struct vrt_outbox *outbox;
     uv_timer_t timer;
 

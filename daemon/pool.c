@@ -127,6 +127,8 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
     pool->params.patience_s = or_default(params->patience_s, PATIENCE_DEFAULT_S);
     r = open_registry(pool, error);
+    if (!r && vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &pool->replicas))
+        r = vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
     if (!r)
         r = list_devices(pool, error);
     if (!r)
@@ -205,6 +207,7 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
 {
     if (!pool)
         return NULL;
+    vrt_replica_store_unref(pool->replicas);
     vrt_shared_registry_unref(pool->registry);
     vrt_sched_free(pool->sched);
     free(pool->devices);
@@ -264,6 +267,13 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
         .sensors = device->sensors,
     };
     snprintf(ret_device->last_error, sizeof(ret_device->last_error), "%s", device->last_error);
+}
+
+int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
+                      size_t *ret_n_entries)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    return vrt_fold(vrt_replica_store_list(pool->replicas, ret_entries, ret_n_entries));
 }
 
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,

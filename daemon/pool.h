@@ -21,6 +21,7 @@
 
 struct uv_loop_s;
 struct vrt_pool;
+struct vrt_replica_entry;
 struct vrt_store;
 
 /* Zeros: defaults. What it points to needs to live only until vrt_pool_new() returns. */
@@ -74,6 +75,11 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool);
 
 /* Device `i` as it is now. Cheap: nothing is asked of the device. */
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device);
+
+/* Which replicas are on which devices (engine/replica.h). Cheap likewise. Return: 0, -ENOMEM. The
+ * caller frees *ret_entries by free(). */
+int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
+                      size_t *ret_n_entries) VRT_MUST_CHECK;
 
 /* The infos, in order of preference: for vrt_device_request_resolve(). */
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,

@@ -7,7 +7,8 @@
  * which nothing idle is left is told to be full. What the driver says is free decides about a
  * survey's plan only: other processes may have taken it before anything is allocated.
  *
- * A kit is found by its work, a replica by the weights' checksum and the precision: jobs with one
+ * Where a replica's bytes come from is the store's business (engine/replica.h), in which the
+ * runners of all devices meet. A kit is found by its work, a replica by the weights' checksum and the precision: jobs with one
  * model share the replica, each with a kit of its own. A kit refers to its replica, so that one in
  * use is never given up, and of the work at hand neither is.
  */
@@ -39,7 +40,8 @@ struct held_replica {
     struct vrt_list link;
     uint64_t checksum;
     enum vrt_dtype dtype;
-    struct vrt_replica *replica;
+    struct vrt_replica_hold *hold;
+    struct vrt_replica *replica;    /* the hold's */
     int n_kits;                     /* that refer to it; 0: idle */
     int64_t used_ns;
 };
@@ -56,10 +58,26 @@ struct held_kit {
 struct vrt_runner {
     struct vrt_device *device;
     struct vrt_runner_params params;
+    struct vrt_replica_seat *seat;
     struct vrt_list replicas;       /* of struct held_replica.link */
     struct vrt_list kits;           /* of struct held_kit.link */
     int64_t peak_bytes;
 };
+
+/* A seat at the store that was given, or at one that goes with the seat. */
+static int take_seat(struct vrt_runner *runner)
+{
+    VRT_CLEANUP(vrt_replica_store_unrefp) struct vrt_replica_store *own = NULL;
+    struct vrt_replica_store *store = runner->params.store;
+
+    if (!store) {
+        int r = vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &own);
+        if (r)
+            return vrt_fold(r);
+        store = own;
+    }
+    return vrt_fold(vrt_replica_seat_new(store, runner->device, &runner->seat));
+}
 
 int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *params,
                    struct vrt_runner **ret_runner)
@@ -70,6 +88,11 @@ int vrt_runner_new(struct vrt_device *device, const struct vrt_runner_params *pa
         return vrt_raise(-ENOMEM);
     runner->device = device;
     runner->params = *params;
+    int r = take_seat(runner);
+    if (r) {
+        free(runner);
+        return vrt_fold(r);
+    }
     vrt_device_limit_memory(device, params->memory_limit_bytes);
     if (runner->params.memory_fraction <= 0)
         runner->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
@@ -89,7 +112,8 @@ struct vrt_device *vrt_runner_device(const struct vrt_runner *runner)
 static void free_kit(struct held_kit *held)
 {
     vrt_list_remove(&held->link);
-    held->replica->n_kits--;
+    if (--held->replica->n_kits == 0)
+        vrt_replica_hold_mark(held->replica->hold, false);
     /* It may be idle from now on, and was in use until now, however long ago it was made. */
     held->replica->used_ns = vrt_clock_now_ns();
     vrt_kit_free(held->kit);
@@ -97,11 +121,11 @@ static void free_kit(struct held_kit *held)
     free(held);
 }
 
-static void free_replica(struct vrt_runner *runner, struct held_replica *held)
+static void free_replica(struct held_replica *held)
 {
     vrt_assert(held->n_kits == 0);
     vrt_list_remove(&held->link);
-    vrt_replica_free(runner->device, held->replica);
+    vrt_replica_hold_free(held->hold);
     free(held);
 }
 
@@ -115,7 +139,8 @@ struct vrt_runner *vrt_runner_free(struct vrt_runner *runner)
     VRT_LIST_FOREACH(kit, &runner->kits, link)
         free_kit(kit);
     VRT_LIST_FOREACH(replica, &runner->replicas, link)
-        free_replica(runner, replica);
+        free_replica(replica);
+    vrt_replica_seat_free(runner->seat);
     free(runner);
     return NULL;
 }
@@ -144,7 +169,7 @@ static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *
             (!oldest_replica || replica->used_ns < oldest_replica->used_ns))
             oldest_replica = replica;
     if (oldest_replica) {
-        free_replica(runner, oldest_replica);
+        free_replica(oldest_replica);
         return true;
     }
     VRT_LIST_FOREACH(kit, &runner->kits, link)
@@ -159,7 +184,6 @@ static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_netw
                                 enum vrt_dtype dtype, struct held_replica **ret_held)
 {
     struct held_replica *held;
-    size_t n_params;
 
     VRT_LIST_FOREACH(held, &runner->replicas, link) {
         if (is_of(held, network, dtype)) {
@@ -173,13 +197,19 @@ static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_netw
         return vrt_raise(-ENOMEM);
     held->checksum = vrt_network_checksum(network);
     held->dtype = dtype;
-    held->used_ns = vrt_clock_now_ns();
-    const struct vrt_param *params = vrt_network_params(network, &n_params);
-    int r = vrt_replica_new(runner->device, params, n_params, dtype, &held->replica);
+    struct vrt_replica_want want = {
+        .weights = held->checksum,
+        .pack = { .dtype = dtype },
+        .watch = runner->params.watch,
+    };
+    want.pack.params = vrt_network_params(network, &want.pack.n_params);
+    int r = vrt_replica_seat_take(runner->seat, &want, &held->hold);
     if (r) {
         free(held);
         return vrt_fold(r);
     }
+    held->replica = vrt_replica_hold_get(held->hold);
+    held->used_ns = vrt_clock_now_ns();
     vrt_list_append(&runner->replicas, &held->link);
     note_peak(runner);
     *ret_held = held;
@@ -206,7 +236,8 @@ static int make_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_d
     held->work = vrt_work_ref(work);
     held->dtype = dtype;
     held->replica = replica;
-    replica->n_kits++;
+    if (replica->n_kits++ == 0)
+        vrt_replica_hold_mark(replica->hold, true);
     vrt_list_append(&runner->kits, &held->link);
     note_peak(runner);
     *ret_held = held;
@@ -248,6 +279,15 @@ static int ask_memory(const struct vrt_runner *runner, int n_sharing,
     return 0;
 }
 
+/* What letting a replica go frees of what is this device's part: of bytes that several share, only
+ * the last one's does. */
+static int64_t freed_bytes(const struct vrt_runner *runner, const struct held_replica *held)
+{
+    const int64_t bytes = (int64_t)vrt_replica_bytes(runner->device, held->replica);
+
+    return vrt_replica_packed(held->replica) ? bytes / runner->params.n_sharing : bytes;
+}
+
 /* What is free, with what idle replicas would leave, and to a job that is due kits that others can
  * make anew; -1: nobody can tell. */
 static int64_t free_bytes(struct vrt_runner *runner, const struct held_replica *keep, bool is_due)
@@ -260,9 +300,12 @@ static int64_t free_bytes(struct vrt_runner *runner, const struct held_replica *
     if (ask_memory(runner, runner->params.n_sharing, &memory) || memory.free_bytes < 0)
         return -1;
     /* The replica that the job will use is on the device already, and part of what it plans. */
-    VRT_LIST_FOREACH(held, &runner->replicas, link)
-        if (!held->n_kits || held == keep || is_due)
+    VRT_LIST_FOREACH(held, &runner->replicas, link) {
+        if (held == keep)
             idle_bytes += (int64_t)vrt_replica_bytes(runner->device, held->replica);
+        else if (!held->n_kits || is_due)
+            idle_bytes += freed_bytes(runner, held);
+    }
     VRT_LIST_FOREACH(kit, &runner->kits, link)
         if (is_due)
             idle_bytes += (int64_t)vrt_kit_bytes(kit->kit);
@@ -508,7 +551,7 @@ void vrt_runner_trim(struct vrt_runner *runner, int64_t idle_ns)
 
     VRT_LIST_FOREACH(held, &runner->replicas, link)
         if (!held->n_kits && now_ns - held->used_ns >= idle_ns)
-            free_replica(runner, held);
+            free_replica(held);
 }
 
 void vrt_runner_usage(struct vrt_runner *runner, struct vrt_runner_usage *ret_usage)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
+#include "engine/replica.h"
 #include "workers/kit.h"
 #include "workers/recipe.h"
 #include "workers/shard.h"
@@ -64,6 +65,8 @@ struct vrt_runner_params {
     double memory_fraction;         /* of the free memory that jobs may take */
     int n_sharing;                  /* devices, this one too, that share one memory */
     int64_t memory_limit_bytes;     /* never hold more of the device's; 0: no such limit */
+    struct vrt_replica_store *store;        /* a reference is taken; NULL: one of its own */
+    struct vrt_replica_watch watch; /* while weights come; go_on NULL: nobody looks on */
 };
 
 /* Return: 0, -ENOMEM. `device` must outlive it. */

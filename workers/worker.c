@@ -143,29 +143,31 @@ static int try_out(struct vrt_device *device)
     return r;
 }
 
-static int do_open(struct worker *worker)
-{
-    int r = 0;
-
-    if (!worker->own.device) {
-        r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
-        if (!r)
-            r = vrt_runner_new(worker->own.device, &worker->runner_params, &worker->own.runner);
-    }
-    if (!r)
-        r = try_out(worker->own.device);
-    if (r)
-        close_device(worker);
-    return r;
-}
-
-/* Between tiles: the device is alive, and the shard still wanted. */
+/* Between tiles, and while weights come: the device is alive, and the shard still wanted. */
 static bool go_on(void *ctx)
 {
     struct worker *worker = ctx;
 
     vrt_mailbox_beat(worker->own.mailbox);
     return !atomic_load(&worker->own.task->task.cancel);
+}
+
+static int do_open(struct worker *worker)
+{
+    int r = 0;
+
+    if (!worker->own.device) {
+        r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
+        struct vrt_runner_params params = worker->runner_params;
+        params.watch = (struct vrt_replica_watch){ go_on, worker };
+        if (!r)
+            r = vrt_runner_new(worker->own.device, &params, &worker->own.runner);
+    }
+    if (!r)
+        r = try_out(worker->own.device);
+    if (r)
+        close_device(worker);
+    return r;
 }
 
 /* Fills in how fast the device will be, if it can be found out: an estimate is no reason to refuse
@@ -270,6 +272,13 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
     return task->result ? VRT_TASK_FAILED : VRT_TASK_DONE;
 }
 
+static void done(struct worker *worker)
+{
+    vrt_replica_store_unref(worker->runner_params.store);
+    vrt_shared_registry_unref(worker->registry);
+    free(worker);
+}
+
 static void run(struct vrt_mailbox *mailbox, void *ctx)
 {
     struct worker *worker = ctx;
@@ -283,8 +292,7 @@ static void run(struct vrt_mailbox *mailbox, void *ctx)
         vrt_mailbox_return(mailbox, task, outcome);
     }
     close_device(worker);
-    vrt_shared_registry_unref(worker->registry);
-    free(worker);
+    done(worker);
 }
 
 int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **ret_mailbox)
@@ -299,6 +307,8 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
     worker->registry = params->registry;
     worker->info = params->info;
     worker->runner_params = params->runner;
+    if (params->runner.store)
+        vrt_replica_store_ref(params->runner.store);
     const struct vrt_mailbox_params mailbox = {
         .name = params->info->name,
         .capacity = VRT_WORKER_CAPACITY,
@@ -310,8 +320,7 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
     };
     r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
     if (r) {
-        vrt_shared_registry_unref(worker->registry);
-        free(worker);
+        done(worker);
         return vrt_fold(r);
     }
     return 0;
