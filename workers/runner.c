@@ -8,9 +8,9 @@
  * survey's plan only: other processes may have taken it before anything is allocated.
  *
  * Where a replica's bytes come from is the store's business (engine/replica.h), in which the
- * runners of all devices meet. A kit is found by its work, a replica by the weights' checksum and the precision: jobs with one
- * model share the replica, each with a kit of its own. A kit refers to its replica, so that one in
- * use is never given up, and of the work at hand neither is.
+ * runners of all devices meet. A kit is found by its work, a replica by the weights' checksum and
+ * the precision: jobs with one model share the replica, each with a kit of its own. A kit refers
+ * to its replica, so that one in use is never given up, and of the work at hand neither is.
  */
 
 #include "workers/runner.h"

@@ -79,7 +79,7 @@ static void close_gathering(struct vrt_replica_hold *hold)
     int r = 0;
 
     if (weights->gathering != VRT_GATHERING_OPEN ||
-        (!all_came(hold) && weights->ready_bytes < weights->size_bytes &&
+        (!all_came(hold) &&
          vrt_clock_now_ns() - weights->gathering_ns < store->params.gather_ns))
         return;
     weights->n_ranks = give_ranks(weights);

@@ -99,19 +99,26 @@ static int send(struct vrt_cuda_device *cuda, char *to, const char *from, size_t
     return (int)cudaEventRecord(stage->done, cuda->upload);
 }
 
+int vrt_cuda_upload(struct vrt_cuda_device *cuda, char *to, const char *from, size_t size_bytes)
+{
+    int r = 0;
+
+    for (size_t at = 0; !r && at < size_bytes; at += VRT_CUDA_STAGE_BYTES)
+        r = send(cuda, to + at, from + at, VRT_MIN(size_bytes - at, VRT_CUDA_STAGE_BYTES));
+    return r;
+}
+
 int vrt_cuda_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
                           const void *src, size_t size_bytes)
 {
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     struct vrt_cuda_buffer *buffer = buffer_of(dst);
-    const char *from = src;
     int r = 0;
 
     if (buffer->is_used)
         r = (int)cudaStreamWaitEvent(cuda->upload, buffer->used, 0);
-    for (size_t at = 0; !r && at < size_bytes; at += VRT_CUDA_STAGE_BYTES)
-        r = send(cuda, buffer->data + offset_bytes + at, from + at,
-                 VRT_MIN(size_bytes - at, VRT_CUDA_STAGE_BYTES));
+    if (!r)
+        r = vrt_cuda_upload(cuda, buffer->data + offset_bytes, src, size_bytes);
     if (!r)
         r = (int)cudaEventRecord(buffer->written, cuda->upload);
     buffer->is_written = true;

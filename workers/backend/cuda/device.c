@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/card.h"
+#include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"
 #include "base/log.h"
@@ -48,6 +49,7 @@ static void cuda_close(struct vrt_device *device)
             cudaStreamDestroy(streams[i]);
     vrt_cuda_card_close(cuda->card);
     vrt_cuda_nvml_close(cuda->nvml);
+    vrt_cuda_nccl_close(cuda->nccl);
     free(cuda);
 }
 
@@ -80,6 +82,19 @@ static int start(struct vrt_cuda_device *cuda, int ordinal)
     return r;
 }
 
+/* Of use where there are several cards, and said once. */
+static void open_nccl(struct vrt_cuda_device *cuda)
+{
+    struct vrt_error error = { .id = NULL };
+    int n = 0;
+
+    if (cudaGetDeviceCount(&n) != cudaSuccess || n < 2)
+        return;
+    if (vrt_cuda_nccl_open(VRT_CUDA_NCCL_LIBRARY, &cuda->nccl, &error) < 0 &&
+        cuda->base.info->index == 0)
+        vrt_log_info("weights are copied to each card by itself: %s", error.message);
+}
+
 static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret_device)
 {
     struct vrt_cuda_device *cuda = calloc(1, sizeof(*cuda));
@@ -103,6 +118,7 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
     r = vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &cuda->nvml, NULL);
     if (r < 0)
         vrt_log_debug("%s: nobody tells how it is, ignoring", info->name);
+    open_nccl(cuda);
     *ret_device = &cuda->base;
     return 0;
 }
@@ -154,9 +170,21 @@ static const struct vrt_backend_ops backend_cuda = {
     .buffer_read = vrt_cuda_buffer_read,
     .supports = vrt_cuda_supports,
     .workspace_bytes = vrt_cuda_workspace_bytes,
-    .replica_new = vrt_cuda_replica_new,
+    .packed_new = vrt_cuda_packed_new,
+    .packed_fill = vrt_cuda_packed_fill,
+    .packed_free = vrt_cuda_packed_free,
+    .replica_begin = vrt_cuda_replica_begin,
     .replica_free = vrt_cuda_replica_free,
-    .replica_bytes = vrt_cuda_replica_bytes,
+    .replica_fill = vrt_cuda_replica_fill,
+    .replica_checksum = vrt_cuda_replica_checksum,
+    .replica_can_receive = vrt_cuda_replica_can_receive,
+    .replica_receive = vrt_cuda_replica_receive,
+    .group_is_possible = vrt_cuda_group_is_possible,
+    .group_key_new = vrt_cuda_group_key_new,
+    .group_join = vrt_cuda_group_join,
+    .group_spread = vrt_cuda_group_spread,
+    .group_finish = vrt_cuda_group_finish,
+    .group_free = vrt_cuda_group_free,
     .program_new = vrt_cuda_program_new,
     .program_free = vrt_cuda_program_free,
     .program_submit = vrt_cuda_program_submit,

@@ -30,6 +30,7 @@ struct vrt_cuda_device {
     struct vrt_device base;
     struct vrt_cuda_card *card;     /* a reference */
     struct vrt_cuda_nvml *nvml;     /* NULL: there is none */
+    struct vrt_cuda_nccl *nccl;     /* likewise */
     struct vrt_cuda_limits limits;
     bool tf32;
     cudaStream_t upload, compute, download;
@@ -47,9 +48,10 @@ struct vrt_cuda_buffer {
 
 struct vrt_cuda_replica {
     struct vrt_replica base;
+    int card;
     char *blob;
     size_t bytes;
-    size_t n_params;
+    uint64_t *sums;                 /* the parts of its checksum, on the device */
     struct vrt_cuda_param *params;
 };
 
@@ -84,15 +86,37 @@ int vrt_cuda_buffer_read(struct vrt_device *device, const struct vrt_buffer *src
                          size_t offset_bytes, void *dst, size_t size_bytes);
 bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op);
 size_t vrt_cuda_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
-int vrt_cuda_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                         size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica);
+int vrt_cuda_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                        struct vrt_packed_place *places, struct vrt_packed **ret_packed);
+int vrt_cuda_packed_fill(struct vrt_packed *packed, const struct vrt_pack *pack, size_t i);
+void vrt_cuda_packed_free(struct vrt_packed *packed);
+int vrt_cuda_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
+                           struct vrt_replica **ret_replica);
 void vrt_cuda_replica_free(struct vrt_device *device, struct vrt_replica *replica);
-size_t vrt_cuda_replica_bytes(const struct vrt_device *device, const struct vrt_replica *replica);
+int vrt_cuda_replica_fill(struct vrt_device *device, struct vrt_replica *replica,
+                          struct vrt_packed *packed, const size_t range[2]);
+int vrt_cuda_replica_checksum(struct vrt_device *device, const struct vrt_replica *replica,
+                              uint64_t *ret_checksum);
+bool vrt_cuda_replica_can_receive(const struct vrt_device *device);
+int vrt_cuda_replica_receive(struct vrt_device *device, struct vrt_replica *replica,
+                             const struct vrt_replica *source);
+bool vrt_cuda_group_is_possible(const struct vrt_device *device);
+int vrt_cuda_group_key_new(struct vrt_device *device, struct vrt_group_key *ret_key);
+int vrt_cuda_group_join(struct vrt_device *device, const struct vrt_group_seat *seat,
+                        struct vrt_group **ret_group);
+int vrt_cuda_group_spread(struct vrt_device *device, struct vrt_group *group,
+                          struct vrt_replica *replica, const size_t range[2]);
+int vrt_cuda_group_finish(struct vrt_device *device, struct vrt_group *group);
+void vrt_cuda_group_free(struct vrt_device *device, struct vrt_group *group);
 int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_params *params,
                          struct vrt_program **ret_program);
 void vrt_cuda_program_free(struct vrt_device *device, struct vrt_program *program);
 int vrt_cuda_program_submit(struct vrt_device *device, struct vrt_program *program,
                             const struct vrt_binding *bindings);
+
+/* Enqueues a copy to the device, behind those before; `from` may be changed when it returns.
+ * Return: cudaError_t. */
+int vrt_cuda_upload(struct vrt_cuda_device *cuda, char *to, const char *from, size_t size_bytes);
 
 /* Makes and frees the stages of a device. Return: cudaError_t. */
 int vrt_cuda_stages_init(struct vrt_cuda_stage *stages);

@@ -120,6 +120,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     snprintf(info->description, sizeof(info->description), "%.60s, sm_%d, %d multiprocessors",
              prop->name, sm, prop->multiProcessorCount);
     /* Libraries choose by the model of the card, the driver compiles what was built for none. */
+    snprintf(info->packing_id, sizeof(info->packing_id), "cuda");
     snprintf(info->class_id, sizeof(info->class_id),
              "cuda, %.60s, sm_%d, driver %s, CUDA %s%s", prop->name, sm, info->driver_version,
              info->runtime_version, info->tf32 ? ", TF32" : "");

@@ -2,6 +2,9 @@
 
 /*
  * A network's weights on a CUDA device: one block of memory, laid out as "kernels/kernels.h" says
+ *
+ * What is packed on the host is the same block, so that any part of it can be copied by itself. All
+ * that comes to a replica, from wherever, goes through the device's upload stream.
  */
 
 #include <errno.h>
@@ -13,12 +16,22 @@
 
 #define ALIGN 256
 
+struct cuda_packed {
+    struct vrt_packed base;
+    char *blob;
+};
+
 /* How a param is kept: `rows` runs of row_elements, each of `taps` runs of `inner` elements, of
  * which the first `kept` are the param's. */
 struct layout {
     enum vrt_dtype dtype;
     size_t rows, taps, inner, kept;
 };
+
+static struct vrt_cuda_replica *replica_of(const struct vrt_replica *base)
+{
+    return vrt_container_of(base, struct vrt_cuda_replica, base);
+}
 
 static size_t rounded(size_t n, size_t to)
 {
@@ -70,88 +83,150 @@ static void pack(const struct vrt_param *param, const struct layout *layout, cha
                     param->data[(o * layout->kept + i) * layout->taps + t]);
 }
 
-static int upload(struct vrt_cuda_device *cuda, struct vrt_cuda_replica *replica,
-                  const char *packed)
+int vrt_cuda_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
+                        struct vrt_packed_place *places, struct vrt_packed **ret_packed)
 {
-    int r = (int)cudaMalloc((void **)&replica->blob, VRT_MAX(replica->bytes, (size_t)1));
+    struct cuda_packed *packed = calloc(1, sizeof(*packed));
+    size_t bytes = 0;
 
-    if (!r)
-        r = (int)cudaMemcpy(replica->blob, packed, replica->bytes, cudaMemcpyHostToDevice);
-    return vrt_cuda_outcome(cuda, r, "copying weights to it");
+    (void)device;
+    if (!packed)
+        return vrt_raise(-ENOMEM);
+    for (size_t i = 0; i < pack->n_params; i++) {
+        const struct layout layout = lay_out(&pack->params[i], pack->dtype);
+        places[i] = (struct vrt_packed_place){ bytes, layout_bytes(&layout), NULL };
+        bytes += layout_bytes(&layout);
+    }
+    /* Pages that are never packed, because another device has them, are never there. */
+    packed->blob = calloc(1, bytes + 1);
+    if (!packed->blob) {
+        free(packed);
+        return vrt_raise(-ENOMEM);
+    }
+    *ret_packed = &packed->base;
+    return 0;
 }
 
-/* All params as they are kept, one behind the other; the caller frees it. NULL: no memory. */
-static char *pack_all(const struct vrt_param *params, size_t n_params, enum vrt_dtype dtype,
-                      size_t bytes)
+int vrt_cuda_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack_, size_t i)
 {
-    char *packed = calloc(1, bytes + 1);
-    size_t at = 0;
+    struct cuda_packed *packed = vrt_container_of(base, struct cuda_packed, base);
+    const struct layout layout = lay_out(&pack_->params[i], pack_->dtype);
+    char *to = packed->blob + base->places[i].offset_bytes;
 
-    for (size_t i = 0; packed && i < n_params; i++) {
-        const struct layout layout = lay_out(&params[i], dtype);
-        pack(&params[i], &layout, packed + at);
-        at += layout_bytes(&layout);
-    }
-    return packed;
+    pack(&pack_->params[i], &layout, to);
+    base->places[i].data = to;
+    return 0;
+}
+
+void vrt_cuda_packed_free(struct vrt_packed *base)
+{
+    struct cuda_packed *packed = vrt_container_of(base, struct cuda_packed, base);
+
+    free(packed->blob);
+    free(packed);
 }
 
 /* Where each param is, once the block of memory is there. */
-static void place(struct vrt_cuda_replica *replica, const struct vrt_param *params,
-                  enum vrt_dtype dtype)
+static void place(struct vrt_cuda_replica *replica, const struct vrt_packed *packed)
 {
-    size_t at = 0;
-
-    for (size_t i = 0; i < replica->n_params; i++) {
-        const struct layout layout = lay_out(&params[i], dtype);
+    for (size_t i = 0; i < packed->n_params; i++) {
+        const struct layout layout = lay_out(&packed->params[i], packed->dtype);
         struct vrt_cuda_param *param = &replica->params[i];
-        param->data = replica->blob + at;
+        param->data = replica->blob + packed->places[i].offset_bytes;
         param->dtype = layout.dtype;
         param->row_elements = (int64_t)(layout.taps * layout.inner);
-        param->n_dims = params[i].n_dims;
-        memcpy(param->dims, params[i].dims, sizeof(param->dims));
-        at += layout_bytes(&layout);
+        param->n_dims = packed->params[i].n_dims;
+        memcpy(param->dims, packed->params[i].dims, sizeof(param->dims));
     }
 }
 
-int vrt_cuda_replica_new(struct vrt_device *device, const struct vrt_param *params,
-                         size_t n_params, enum vrt_dtype dtype, struct vrt_replica **ret_replica)
+int vrt_cuda_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
+                           struct vrt_replica **ret_replica)
 {
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     struct vrt_cuda_replica *replica = calloc(1, sizeof(*replica));
-    VRT_CLEANUP(vrt_freep) char *packed = NULL;
     int r;
 
     if (!replica)
         return vrt_raise(-ENOMEM);
-    for (size_t i = 0; i < n_params; i++) {
-        const struct layout layout = lay_out(&params[i], dtype);
-        replica->bytes += layout_bytes(&layout);
-    }
-    replica->n_params = n_params;
-    replica->params = calloc(n_params + 1, sizeof(*replica->params));
-    packed = pack_all(params, n_params, dtype, replica->bytes);
-    r = replica->params && packed ? upload(cuda, replica, packed) : vrt_raise(-ENOMEM);
+    replica->card = device->info->card;
+    replica->bytes = packed->size_bytes;
+    replica->params = calloc(packed->n_params + 1, sizeof(*replica->params));
+    r = replica->params ? (int)cudaMalloc((void **)&replica->blob, VRT_MAX(replica->bytes, 1)) : 0;
+    if (!r && replica->params)
+        r = (int)cudaMalloc((void **)&replica->sums, VRT_CUDA_CHECKSUM_BLOCKS * sizeof(uint64_t));
+    r = replica->params ? vrt_cuda_outcome(cuda, r, "allocating memory for weights")
+                        : vrt_raise(-ENOMEM);
     if (r) {
         vrt_cuda_replica_free(device, &replica->base);
-        return r < 0 ? vrt_fold(r) : r;
+        return r;
     }
-    place(replica, params, dtype);
+    place(replica, packed);
     *ret_replica = &replica->base;
     return 0;
 }
 
 void vrt_cuda_replica_free(struct vrt_device *device, struct vrt_replica *base)
 {
-    struct vrt_cuda_replica *replica = vrt_container_of(base, struct vrt_cuda_replica, base);
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    struct vrt_cuda_replica *replica = replica_of(base);
 
-    cudaStreamSynchronize(vrt_cuda_device_of(device)->compute);
+    cudaStreamSynchronize(cuda->upload);
+    cudaStreamSynchronize(cuda->compute);
     cudaFree(replica->blob);
+    cudaFree(replica->sums);
     free(replica->params);
     free(replica);
 }
 
-size_t vrt_cuda_replica_bytes(const struct vrt_device *device, const struct vrt_replica *base)
+int vrt_cuda_replica_fill(struct vrt_device *device, struct vrt_replica *base,
+                          struct vrt_packed *packed, const size_t range[2])
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    const char *blob = vrt_container_of(packed, struct cuda_packed, base)->blob;
+    int r = vrt_cuda_upload(cuda, replica_of(base)->blob + range[0], blob + range[0],
+                            range[1] - range[0]);
+
+    return vrt_cuda_outcome(cuda, r, "copying weights to it");
+}
+
+bool vrt_cuda_replica_can_receive(const struct vrt_device *device)
 {
     (void)device;
-    return vrt_container_of(base, struct vrt_cuda_replica, base)->bytes;
+    return true;
+}
+
+int vrt_cuda_replica_receive(struct vrt_device *device, struct vrt_replica *base,
+                             const struct vrt_replica *source)
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    const struct vrt_cuda_replica *from = replica_of(source), *to = replica_of(base);
+    int r = (int)cudaMemcpyPeerAsync(to->blob, to->card, from->blob, from->card, to->bytes,
+                                     cuda->upload);
+
+    if (!r)
+        r = (int)cudaStreamSynchronize(cuda->upload);
+    return vrt_cuda_outcome(cuda, r, "copying weights from another card");
+}
+
+int vrt_cuda_replica_checksum(struct vrt_device *device, const struct vrt_replica *base,
+                              uint64_t *ret_checksum)
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    const struct vrt_cuda_replica *replica = replica_of(base);
+    uint64_t sums[VRT_CUDA_CHECKSUM_BLOCKS] = { 0 }, checksum = 0;
+    int r = vrt_cuda_checksum(cuda->upload, replica->blob, replica->bytes, replica->sums);
+
+    if (!r)
+        r = (int)cudaMemcpyAsync(sums, replica->sums, sizeof(sums), cudaMemcpyDeviceToHost,
+                                 cuda->upload);
+    if (!r)
+        r = (int)cudaStreamSynchronize(cuda->upload);
+    r = vrt_cuda_outcome(cuda, r, "adding up weights");
+    if (r)
+        return r;
+    for (size_t i = 0; i < VRT_CUDA_CHECKSUM_BLOCKS; i++)
+        checksum += sums[i];
+    *ret_checksum = checksum;
+    return 0;
 }

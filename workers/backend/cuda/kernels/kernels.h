@@ -64,6 +64,13 @@ struct vrt_cuda_slots {
 /* Enqueues the writing of all of *slots to `to`, in the device's memory. Return: cudaError_t. */
 int vrt_cuda_bind(cudaStream_t stream, const struct vrt_cuda_slots *slots, char **to);
 
+/* Parts that a checksum is added up of. */
+#define VRT_CUDA_CHECKSUM_BLOCKS 256
+
+/* Enqueues the adding up of `size_bytes` bytes, a multiple of 8, as "backend/checksum.h" says, to
+ * sums[0..VRT_CUDA_CHECKSUM_BLOCKS-1] in the device's memory. Return: cudaError_t. */
+int vrt_cuda_checksum(cudaStream_t stream, const void *data, size_t size_bytes, uint64_t *sums);
+
 /* The launchers. Return: 0, cudaError_t. */
 int vrt_cuda_add(const struct vrt_cuda_call *call);
 int vrt_cuda_affine(const struct vrt_cuda_call *call);
