@@ -83,6 +83,34 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
     return vrt_fold(r);
 }
 
+static const struct vrt_column replica_columns[] = {
+    { "DEVICE", VRT_ALIGN_LEFT },
+    { "REPLICA OF", VRT_ALIGN_LEFT },
+    { "PRECISION", VRT_ALIGN_LEFT },
+    { "SIZE", VRT_ALIGN_RIGHT },
+    { "STATE", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_held_report h;
+    char device[VRT_API_DEVICE_BYTES], model[VRT_API_NAME_BYTES], precision[VRT_API_WORD_BYTES];
+    char bytes[32];
+
+    vrt_held_report_init(&h);
+    if (vrt_fields_decode(vrt_held_fields, json, VRT_FIELDS_LENIENT, &h, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    const char *const cells[] = {
+        vrt_printable(h.device, device, sizeof(device)),
+        vrt_printable(h.model[0] ? h.model : h.checksum, model, sizeof(model)),
+        vrt_printable(h.precision, precision, sizeof(precision)),
+        vrt_format_bytes(h.bytes, bytes, sizeof(bytes)),
+        vrt_held_state_names[h.state],
+    };
+    return vrt_fold(vrt_listing_add_cells(table, cells));
+}
+
 /* The request for what the user named. */
 static int make_request(const struct vrt_cli *cli, struct vrt_buf *body, struct vrt_error *error)
 {
@@ -212,12 +240,19 @@ static int pull(struct vrt_cli *cli)
 
 static int run(struct vrt_cli *cli)
 {
-    static const struct vrt_listing listing = { "/v1/models", "models", model_columns, add_model };
+    static const struct vrt_listing models = {
+        "/v1/models", "models", model_columns, add_model, false,
+    };
+    static const struct vrt_listing replicas = {
+        "/v1/models", "replicas", replica_columns, add_replica, true,
+    };
     struct vrt_error error = { 0 };
     int n = cli->args.n_operands;
 
-    if (n == 0)
-        return vrt_listing_print(cli, &listing);
+    if (n == 0) {
+        int exit = vrt_listing_print(cli, &models);
+        return exit ? exit : vrt_listing_print(cli, &replicas);
+    }
     if (n == 2 && strcmp(cli->args.operands[0], "pull") == 0)
         return pull(cli);
     vrt_refuse(&error, -EINVAL, "usage", "expected nothing, or pull NAME, or pull URL; see vrtctl "

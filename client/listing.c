@@ -3,6 +3,7 @@
 #include "client/listing.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "client/cli.h"
 #include "client/conn.h"
@@ -25,6 +26,8 @@ static int take_list(const struct vrt_cli *cli, const struct vrt_listing *listin
     const json_t *list = json_object_get(json, listing->key);
     int r = 0;
 
+    if (!json_is_array(list) && listing->is_optional)
+        return 0;
     if (!json_is_array(list))
         return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
                           "vrtd's answer holds no list of %s", listing->key);
@@ -48,7 +51,11 @@ int vrt_listing_print(struct vrt_cli *cli, const struct vrt_listing *listing)
     if (r == 0)
         r = take_list(cli, listing, json, &table, &error);
     json_decref(json);
-    if (r == 0 && !cli->args.json)
+    const bool is_silent = cli->args.json || (listing->is_optional && table.n_cells == 0);
+    /* It follows another table. */
+    if (r == 0 && !is_silent && listing->is_optional)
+        putchar('\n');
+    if (r == 0 && !is_silent)
         r = vrt_screen_print_table(&table);
     vrt_table_done(&table);
     return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;

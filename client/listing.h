@@ -3,6 +3,8 @@
 
 /* Lists that the daemon keeps, as tables or, with --json, an object a line. */
 
+#include <stdbool.h>
+
 #include "client/table.h"
 
 struct json_t;
@@ -14,6 +16,7 @@ struct vrt_listing {
     const struct vrt_column *columns;
     /* Adds the row of an element. Return: 0; VRT_CONN_E_*; -errno. */
     int (*add)(const struct json_t *json, struct vrt_table *table, struct vrt_error *error);
+    bool is_optional;                       /* where there is none, or it is empty: say nothing */
 };
 
 /* Asks for a list and prints it. Return: enum vrt_exit; everything was said. */

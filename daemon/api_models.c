@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * GET and POST /v1/models. The folder is read by a thread; what is on its way there, and what the
- * catalogue holds besides, is added by the loop.
+ * GET and POST /v1/models. The folder is read by a thread; what is on its way there, what the
+ * catalogue holds besides, and which weights are on which devices, is added by the loop.
  */
 
 #include "daemon/routes.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 #include "api.h"
@@ -16,7 +19,9 @@
 #include "base/log.h"
 #include "daemon/access.h"
 #include "daemon/models.h"
+#include "daemon/pool.h"
 #include "daemon/remote.h"
+#include "engine/replica.h"
 
 #define VRT_LOG_TOPIC "api"
 
@@ -39,6 +44,44 @@ static void list(uv_work_t *work)
                                       &listing->n_reports);
 }
 
+static const int held_states[VRT_REPLICA_STATE_COUNT] = {
+    [VRT_REPLICA_PACKING] = VRT_HELD_PACKING, [VRT_REPLICA_COPYING] = VRT_HELD_COPYING,
+    [VRT_REPLICA_READY] = VRT_HELD_READY,     [VRT_REPLICA_IN_USE] = VRT_HELD_IN_USE,
+    [VRT_REPLICA_IDLE] = VRT_HELD_IDLE,
+};
+
+static void describe(const struct vrt_replica_entry *entry, const struct listing *listing,
+                     struct vrt_held_report *ret_report)
+{
+    vrt_held_report_init(ret_report);
+    snprintf(ret_report->device, sizeof(ret_report->device), "%s", entry->device);
+    snprintf(ret_report->checksum, sizeof(ret_report->checksum), "%016" PRIx64, entry->weights);
+    snprintf(ret_report->precision, sizeof(ret_report->precision), "%s",
+             vrt_dtype_name(entry->dtype));
+    ret_report->bytes = entry->bytes;
+    ret_report->state = held_states[entry->state];
+    for (size_t i = 0; i < listing->n_reports && !ret_report->model[0]; i++)
+        if (strcmp(listing->reports[i].checksum, ret_report->checksum) == 0)
+            snprintf(ret_report->model, sizeof(ret_report->model), "%s",
+                     listing->reports[i].name);
+}
+
+static int print_replicas(const struct listing *listing, struct vrt_buf *body)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_replica_entry *entries = NULL;
+    struct vrt_held_report report;
+    size_t n = 0;
+
+    int r = listing->api->pool ? vrt_pool_replicas(listing->api->pool, &entries, &n) : 0;
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        describe(&entries[i], listing, &report);
+        r = vrt_buf_append(body, ",", i > 0);
+        if (r == 0)
+            r = vrt_fields_print(vrt_held_fields, &report, body);
+    }
+    return vrt_fold(r);
+}
+
 static void reply_list(struct vrt_conn *conn, const struct listing *listing)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
@@ -49,6 +92,10 @@ static void reply_list(struct vrt_conn *conn, const struct listing *listing)
         if (r == 0)
             r = vrt_fields_print(vrt_model_fields, &listing->reports[i], &body);
     }
+    if (r == 0)
+        r = vrt_buf_printf(&body, "],\"replicas\":[");
+    if (r == 0)
+        r = print_replicas(listing, &body);
     if (r == 0)
         r = vrt_buf_append(&body, "]}", 2);
     vrt_api_reply(conn, r, &body, "printing the models");

@@ -16,6 +16,15 @@ const char *const vrt_device_state_names[] = {
     [VRT_DEVICE_STATE_COUNT] = NULL,
 };
 
+const char *const vrt_held_state_names[] = {
+    [VRT_HELD_PACKING] = "packing",
+    [VRT_HELD_COPYING] = "copying",
+    [VRT_HELD_READY] = "ready",
+    [VRT_HELD_IN_USE] = "in_use",
+    [VRT_HELD_IDLE] = "idle",
+    [VRT_HELD_STATE_COUNT] = NULL,
+};
+
 const char *const vrt_model_state_names[] = {
     [VRT_MODEL_READY] = "ready",
     [VRT_MODEL_AVAILABLE] = "available",
@@ -102,6 +111,18 @@ const struct vrt_field vrt_model_fields[] = {
 };
 #undef T
 
+#define T struct vrt_held_report
+const struct vrt_field vrt_held_fields[] = {
+    VRT_FIELD_TEXT(T, device, 0),
+    VRT_FIELD_TEXT(T, model, NULLABLE),
+    VRT_FIELD_TEXT(T, checksum, 0),
+    VRT_FIELD_TEXT(T, precision, 0),
+    COUNT(T, bytes, 0),
+    VRT_FIELD_ENUM(T, state, 0, vrt_held_state_names),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_model_request
 const struct vrt_field vrt_model_request_fields[] = {
     VRT_FIELD_TEXT(T, name, NULLABLE),
@@ -151,6 +172,12 @@ void vrt_device_report_init(struct vrt_device_report *report)
 {
     *report = (struct vrt_device_report){ 0 };
     vrt_fields_reset(vrt_device_fields, report);
+}
+
+void vrt_held_report_init(struct vrt_held_report *report)
+{
+    *report = (struct vrt_held_report){ 0 };
+    vrt_fields_reset(vrt_held_fields, report);
 }
 
 void vrt_model_report_init(struct vrt_model_report *report)

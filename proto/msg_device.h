@@ -63,6 +63,26 @@ enum vrt_model_state {
     VRT_MODEL_STATE_COUNT,
 };
 
+/* How far a device is with the weights of a network. */
+enum vrt_held_state {
+    VRT_HELD_PACKING,           /* its thread converts them on the host */
+    VRT_HELD_COPYING,           /* they are on their way to it, or it waits for them */
+    VRT_HELD_READY,             /* it has them, and has not used them yet */
+    VRT_HELD_IN_USE,            /* a job is set up with them */
+    VRT_HELD_IDLE,              /* kept for whatever comes next */
+    VRT_HELD_STATE_COUNT,
+};
+
+/* The weights of one network on one device: GET /v1/models, {"replicas":[...]}. */
+struct vrt_held_report {
+    char device[VRT_API_DEVICE_BYTES];
+    char model[VRT_API_NAME_BYTES];             /* "": none of the list; a job brought it */
+    char checksum[VRT_API_WORD_BYTES];          /* of the weights, as models have it */
+    char precision[VRT_API_WORD_BYTES];
+    int64_t bytes;                              /* of the device's memory */
+    int state;                                  /* enum vrt_held_state */
+};
+
 /* One of GET /v1/models: {"models":[...]}. */
 struct vrt_model_report {
     char name[VRT_API_NAME_BYTES];
@@ -111,15 +131,18 @@ struct vrt_status_report {
 };
 
 extern const char *const vrt_device_state_names[];
+extern const char *const vrt_held_state_names[];
 extern const char *const vrt_model_state_names[];
 
 extern const struct vrt_field vrt_device_fields[];
+extern const struct vrt_field vrt_held_fields[];
 extern const struct vrt_field vrt_model_fields[];
 extern const struct vrt_field vrt_model_request_fields[];
 extern const struct vrt_field vrt_status_fields[];
 
 /* Everything unknown; nothing allocated. */
 void vrt_device_report_init(struct vrt_device_report *report);
+void vrt_held_report_init(struct vrt_held_report *report);
 void vrt_model_report_init(struct vrt_model_report *report);
 void vrt_status_report_init(struct vrt_status_report *report);
 

@@ -37,6 +37,32 @@ class Devices(harness.Case):
             self.assertEqual(sum(d['frames_done'] for d in job['devices']), 40)
         self.assertEqual(len(set(results.values())), 1, results)
 
+    def test_replicas_are_listed(self):
+        """After a job each device keeps the weights, idle; while it runs they are in use."""
+        source = clip(self.path('r.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        folder = self.path('replicas')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'cpu': {'devices': 3, 'threads': 1}})
+        try:
+            self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
+            self.vrtctl('submit', '--follow', '--precision', 'f32', '--device', 'all', '--model',
+                        'compact-x2', '--output', os.path.join(folder, 'out.mkv'), source,
+                        daemon=daemon)
+            answer = daemon.request('GET', '/v1/models')[1]
+            held = [r for r in answer['replicas'] if r['model'] == 'compact-x2']
+            self.assertEqual(sorted(r['device'] for r in held), ['cpu:0', 'cpu:1', 'cpu:2'])
+            model = next(m for m in answer['models'] if m['name'] == 'compact-x2')
+            for replica in held:
+                self.assertEqual(replica['checksum'], model['checksum'])
+                self.assertEqual(replica['precision'], 'f32')
+                self.assertEqual(replica['bytes'], held[0]['bytes'])
+                self.assertGreater(replica['bytes'], model['parameters'] * 4 // 2)
+                self.assertIn(replica['state'], ['ready', 'in_use', 'idle'])
+            lines = self.vrtctl('models', daemon=daemon).stdout.splitlines()
+            self.assertEqual(len([line for line in lines if line.startswith('cpu:')]), 3, lines)
+        finally:
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_faults_change_nothing(self):
         source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
         config = {'cpu': {'devices': 2, 'threads': 1}}

@@ -73,6 +73,7 @@ int main(void)
         { "Profile", vrt_profile_fields },
         { "Device", vrt_device_fields },
         { "Model", vrt_model_fields },
+        { "Replica", vrt_held_fields },
         { "ModelRequest", vrt_model_request_fields },
         { "Status", vrt_status_fields },
     };

@@ -186,6 +186,21 @@ class Shown(Case):
         self.assertIn('compact-x2 (default)  compact', out)
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
+    def test_replicas(self):
+        """Below the models, by name where there is one; lines of their own as JSON."""
+        held = {'device': 'cpu:0', 'model': 'compact-x2', 'checksum': 16 * '1', 'precision': 'f32',
+                'bytes': 3 << 20, 'state': 'in_use'}
+        brought = dict(held, device='cuda:1', model=None, precision='bf16', state='packing')
+        self.server.close()
+        self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought]}))
+        lines = self.run_it('models')[0].splitlines()
+        self.assertEqual([line.split() for line in lines[-3:]], [
+            ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
+            ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
+            ['cuda:1', 16 * '1', 'bf16', '3.0', 'MiB', 'packing']])
+        lines = self.run_it('--json', 'models')[0].splitlines()
+        self.assertEqual([json.loads(line) for line in lines], [MODEL, held, brought])
+
     def test_failed_pull(self):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
