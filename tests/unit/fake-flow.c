@@ -14,6 +14,7 @@
 #include "daemon/pipeline.h"
 #include "daemon/pool.h"
 #include "daemon/profile.h"
+#include "engine/replica.h"
 
 struct fake_flow fake_flow;
 
@@ -82,6 +83,27 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 {
     (void)pool;
     return VRT_ARRAY_SIZE(device_infos);
+}
+
+int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
+                      size_t *ret_n_entries)
+{
+    struct vrt_replica_entry *entries = calloc(2, sizeof(*entries));
+
+    (void)pool;
+    if (!entries)
+        return -ENOMEM;
+    entries[0] = (struct vrt_replica_entry){
+        .device = "cpu:0", .weights = 0xfeed, .dtype = VRT_DTYPE_BF16, .bytes = 4096,
+        .state = VRT_REPLICA_PACKING,
+    };
+    entries[1] = (struct vrt_replica_entry){
+        .device = "cuda:1", .weights = 0xbeef, .dtype = VRT_DTYPE_F32, .bytes = 1,
+        .state = VRT_REPLICA_IN_USE,
+    };
+    *ret_entries = entries;
+    *ret_n_entries = 2;
+    return 0;
 }
 
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)

@@ -209,6 +209,9 @@ static void test_models(void)
     expect_contains(body, "{\"models\":[{\"name\":\"compact-x2\",\"state\":\"ready\","
                           "\"architecture\":\"compact\"");
     expect_contains(body, "\"is_default\":false");
+    expect_contains(body, "\"replicas\":[{\"device\":\"cpu:0\",\"model\":null,\"checksum\":"
+                          "\"000000000000feed\",\"precision\":\"bf16\",\"bytes\":4096,"
+                          "\"state\":\"packing\"},{\"device\":\"cuda:1\",");
     expect_int(play_submit(&play, "run-1", ""), -404);
     expect_int(mkdir(play.models, 0700), 0);
     snprintf(path, sizeof(path), "%s/mine.safetensors", play.models);

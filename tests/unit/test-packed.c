@@ -113,7 +113,7 @@ static void fill_by_chunks(const char *kind)
     vrt_replica_free(bench.devices[0], replica);
     vrt_packed_unref(chunked);
     vrt_packed_unref(whole);
-    expect_true(!vrt_packed_unref(NULL));
+    expect_true(!vrt_packed_unref(NULL) && !vrt_replica_free(bench.devices[0], NULL));
     teardown(&bench);
 }
 
@@ -155,6 +155,26 @@ static void test_shared(void)
         expect_true(checksum == vrt_packed_checksum(vrt_replica_packed(replicas[i])));
         vrt_replica_free(bench.devices[i], replicas[i]);
     }
+    teardown(&bench);
+}
+
+static void test_bad_params(void)
+{
+    const float data[6] = { 0 };
+    const struct vrt_param bads[] = {
+        { "no dims", 0, { 0 }, data },           { "five dims", 5, { 1, 1, 1, 1 }, data },
+        { "no data", 1, { 1 }, NULL },           { "a zero", 2, { 2, 0 }, data },
+        { "large", 3, { 1 << 20, 1 << 20, 1 << 20 }, data },
+        { "of no use", 1, { 1 }, data, VRT_PARAM_USE_COUNT },
+    };
+    struct vrt_replica *replica = NULL;
+    struct bench bench;
+
+    setup(&bench, "ref", 1, NULL);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++)
+        expect_int(vrt_replica_new(bench.devices[0], &bads[i], 1, VRT_DTYPE_F32, &replica),
+                   -EINVAL);
+    expect_int(vrt_device_used_bytes(bench.devices[0]), 0);
     teardown(&bench);
 }
 
@@ -231,6 +251,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "checksum", test_checksum },     { "chunks-ref", test_chunks_ref },
+        { "bad-params", test_bad_params },
         { "refused", test_refused },       { "chunks-cpu", test_chunks_cpu },
         { "shared", test_shared },         { "faults", test_faults },
     };

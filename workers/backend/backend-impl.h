@@ -102,11 +102,6 @@ struct vrt_backend_ops {
     /* Optional. NULL: no op needs any. */
     size_t (*workspace_bytes)(const struct vrt_device *device, const struct vrt_op *op);
 
-    /* Instead of all up to replica_begin(): packs for this device alone. */
-    int (*replica_new)(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
-                       enum vrt_dtype dtype, struct vrt_replica **ret_replica);
-    size_t (*replica_bytes)(const struct vrt_device *device, const struct vrt_replica *replica);
-
     /* Lays out: fills in offset and size of places[0..n_params-1], in order. */
     int (*packed_new)(struct vrt_device *device, const struct vrt_pack *pack,
                       struct vrt_packed_place *places, struct vrt_packed **ret_packed);

@@ -237,34 +237,6 @@ struct vrt_packed *vrt_replica_packed(const struct vrt_replica *replica)
     return replica->packed;
 }
 
-/* By a backend that packs for each device by itself. */
-static int make_alone(struct vrt_device *device, const struct vrt_pack *pack,
-                      struct vrt_replica **ret_replica)
-{
-    VRT_CLEANUP(vrt_freep) struct vrt_param *shapes = NULL;
-    struct vrt_replica *replica = NULL;
-
-    int r = take_shapes(pack, &shapes);
-    if (r)
-        return vrt_fold(r);
-    r = vrt_device_note(device, device->ops->replica_new(device, pack->params, pack->n_params,
-                                                         pack->dtype, &replica));
-    if (r)
-        return r;
-    replica->used_bytes = device->ops->replica_bytes(device, replica);
-    /* What packing makes of the weights is known only now. */
-    if (vrt_device_exceeds_limit(device, replica->used_bytes)) {
-        device->ops->replica_free(device, replica);
-        return VRT_BACKEND_E_NOMEM;
-    }
-    replica->params = VRT_STEAL(shapes);
-    replica->n_params = pack->n_params;
-    replica->dtype = pack->dtype;
-    device->used_bytes += (int64_t)replica->used_bytes;
-    *ret_replica = replica;
-    return 0;
-}
-
 int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, size_t n_params,
                     enum vrt_dtype dtype, struct vrt_replica **ret_replica)
 {
@@ -275,8 +247,6 @@ int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, s
 
     if (device->lost)
         return VRT_BACKEND_E_LOST;
-    if (!device->ops->packed_new)
-        return make_alone(device, &pack, ret_replica);
     int r = vrt_packed_new(device, &pack, &packed);
     if (!r)
         r = vrt_replica_begin(device, packed, &replica);
