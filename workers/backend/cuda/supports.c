@@ -25,6 +25,7 @@ static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
     [VRT_OP_DEPTH_TO_SPACE] = { vrt_cuda_depth_to_space, NULL },
     [VRT_OP_FILL] = { vrt_cuda_fill, NULL },
     [VRT_OP_FLOW_OFFSETS] = { vrt_cuda_flow_offsets, NULL },
+    [VRT_OP_GEGLU] = { vrt_cuda_geglu, vrt_cuda_geglu_workspace_bytes },
     [VRT_OP_LAYERNORM] = { vrt_cuda_layernorm, NULL },
     [VRT_OP_LINEAR] = { vrt_cuda_linear, vrt_cuda_linear_workspace_bytes },
     [VRT_OP_MEAN] = { vrt_cuda_mean, vrt_cuda_mean_workspace_bytes },
@@ -34,6 +35,8 @@ static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
     [VRT_OP_RGB_TO_YUV] = { vrt_cuda_rgb_to_yuv, NULL },
     [VRT_OP_SPACE_TO_DEPTH] = { vrt_cuda_space_to_depth, NULL },
     [VRT_OP_WARP] = { vrt_cuda_warp, NULL },
+    [VRT_OP_WINDOW_ATTENTION] = { vrt_cuda_window_attention,
+                                  vrt_cuda_window_attention_workspace_bytes },
     [VRT_OP_YUV_TO_RGB] = { vrt_cuda_yuv_to_rgb, NULL },
 };
 
