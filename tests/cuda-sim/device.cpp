@@ -171,6 +171,15 @@ cudaError_t cudaDeviceSynchronize(void)
 
     if (!d)
         return call::result(r);
+    /* Whichever thread captures: the device encompasses its stream. */
+    for (auto &one : sim::the_machine().captures) {
+        if (one->origin->owner == d) {
+            one->invalid = true;
+            r = cudaErrorStreamCaptureUnsupported;
+        }
+    }
+    if (r)
+        return call::result(r);
     sim::drain_device(&c, d);
     return call::result(d->sticky);
 }

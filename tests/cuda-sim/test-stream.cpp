@@ -3,6 +3,8 @@
 
 #include "test-kernel.h"
 
+#include <thread>
+
 namespace {
 
 struct streams {
@@ -204,6 +206,15 @@ void test_captures_refuse()
 
     expect_int(cudaStreamBeginCapture(s.compute, cudaStreamCaptureModeThreadLocal), cudaSuccess);
     expect_int(cudaStreamSynchronize(s.compute), cudaErrorStreamCaptureUnsupported);
+    expect_bad_capture(s, cudaErrorStreamCaptureInvalidated);
+
+    /* Other threads may allocate, but not wait for the device of which that stream is a part. */
+    expect_int(cudaStreamBeginCapture(s.compute, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    std::thread([&data] {
+        expect_int(cudaMalloc(&data, 4), cudaSuccess);
+        expect_int(cudaFree(data), cudaSuccess);
+        expect_int(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    }).join();
     expect_bad_capture(s, cudaErrorStreamCaptureInvalidated);
 
     expect_int(cudaStreamBeginCapture(s.compute, cudaStreamCaptureModeRelaxed), cudaSuccess);

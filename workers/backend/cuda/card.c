@@ -24,7 +24,8 @@ static struct {
     struct vrt_cuda_card cards[VRT_CUDA_MAX_CARDS];
 } cards_of_process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Whether memory can be had, written and read again: what a broken card can't do. */
+/* Whether memory can be had, written and read again: what a broken card can't do. The whole card
+ * isn't waited for: another device of it may be recording a program, which that would spoil. */
 static int try_out(void)
 {
     unsigned pattern = 0x5a17c0de, answer = 0;
@@ -36,8 +37,6 @@ static int try_out(void)
     r = (int)cudaMemcpy(data, &pattern, sizeof(pattern), cudaMemcpyHostToDevice);
     if (!r)
         r = (int)cudaMemcpy(&answer, data, sizeof(answer), cudaMemcpyDeviceToHost);
-    if (!r)
-        r = (int)cudaDeviceSynchronize();
     cudaFree(data);
     return !r && answer != pattern ? (int)cudaErrorECCUncorrectable : r;
 }

@@ -25,8 +25,13 @@ int vrt_cuda_outcome(struct vrt_cuda_device *cuda, int error, const char *what)
     if (error == (int)cudaErrorMemoryAllocation)
         return VRT_BACKEND_E_NOMEM;
 
-    /* An error that stays is told again by whatever is asked next. */
-    const bool stays = cudaDeviceSynchronize() != cudaSuccess;
+    /*
+     * An error that stays is told again by whatever is asked next. That must be nothing that waits:
+     * a group's kernels end when it is broken off, which may be what comes next. Nor may it ask the
+     * whole card: that fails, and spoils it, while another of its devices records a program.
+     */
+    const cudaError_t again = cudaStreamQuery(cuda->compute);
+    const bool stays = again != cudaSuccess && again != cudaErrorNotReady;
     vrt_log_warning("%s: %s failed: %s%s", cuda->base.info ? cuda->base.info->name : "a device",
                     what, cudaGetErrorString((cudaError_t)error),
                     stays ? "; it has to be reset" : "");
