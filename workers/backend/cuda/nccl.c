@@ -91,6 +91,7 @@ static const struct {
 struct vrt_group {
     struct comm *comm;              /* NULL: it was destroyed */
     struct vrt_replica_watch watch;
+    bool is_root;                   /* it has the bytes */
 };
 
 _Static_assert(sizeof(struct unique_id) == sizeof(struct vrt_group_key), "a key is an id");
@@ -102,7 +103,9 @@ int vrt_cuda_nccl_open(const char *library, struct vrt_cuda_nccl **ret_nccl,
 
     if (!nccl)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), library);
-    nccl->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    /* A thread of its own waits for all ranks of a key, those that never come as well: it can't be
+     * unloaded. */
+    nccl->library = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!nccl->library)
         return vrt_refuse(error, -ENOENT, "device.failed", "%s", dlerror());
     for (size_t i = 0; i < VRT_ARRAY_SIZE(entries); i++) {
@@ -191,6 +194,7 @@ int vrt_cuda_group_join(struct vrt_device *device, const struct vrt_group_seat *
     if (!group)
         return vrt_raise(-ENOMEM);
     group->watch = seat->watch;
+    group->is_root = seat->rank == 0;
     memcpy(id.bytes, seat->key->bytes, sizeof(id.bytes));
     int r = cuda->nccl->init(&group->comm, seat->n_ranks, id, seat->rank, &config);
     r = settle(cuda, group, r, "becoming one of a group");
@@ -200,18 +204,6 @@ int vrt_cuda_group_join(struct vrt_device *device, const struct vrt_group_seat *
     }
     *ret_group = group;
     return 0;
-}
-
-int vrt_cuda_group_spread(struct vrt_device *device, struct vrt_group *group,
-                          struct vrt_replica *base, const size_t range[2])
-{
-    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
-    char *at = vrt_container_of(base, struct vrt_cuda_replica, base)->blob + range[0];
-    /* Behind what was copied from the host, in the same stream. */
-    int r = cuda->nccl->broadcast(at, at, range[1] - range[0], UINT8, 0, group->comm,
-                                  cuda->upload);
-
-    return settle(cuda, group, r, "spreading weights");
 }
 
 /* Waits for the card, as long as the watch says so and no other rank failed. */
@@ -228,6 +220,20 @@ static int await_stream(struct vrt_cuda_device *cuda, const struct vrt_group *gr
         r = (int)cudaStreamQuery(cuda->upload);
     }
     return vrt_cuda_outcome(cuda, r, "spreading weights");
+}
+
+int vrt_cuda_group_spread(struct vrt_device *device, struct vrt_group *group,
+                          struct vrt_replica *base, const size_t range[2])
+{
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
+    char *at = vrt_container_of(base, struct vrt_cuda_replica, base)->blob + range[0];
+    /* Behind what was copied from the host, in the same stream. */
+    int r = cuda->nccl->broadcast(at, at, range[1] - range[0], UINT8, 0, group->comm,
+                                  cuda->upload);
+
+    r = settle(cuda, group, r, "spreading weights");
+    /* What it copies from the host next waits behind this, for a stage, and asks no watch. */
+    return r || !group->is_root ? r : await_stream(cuda, group);
 }
 
 int vrt_cuda_group_finish(struct vrt_device *device, struct vrt_group *group)
