@@ -131,15 +131,13 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
 static int cuda_finish(struct vrt_device *device)
 {
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
-    int r = (int)cudaStreamSynchronize(cuda->upload), failure = cuda->failure;
+    int r = (int)cudaStreamSynchronize(cuda->upload);
 
     if (!r)
         r = (int)cudaStreamSynchronize(cuda->compute);
     if (!r)
         r = (int)cudaStreamSynchronize(cuda->download);
-    cuda->failure = 0;
-    r = vrt_cuda_outcome(cuda, r, "computing");
-    return failure ? failure : r;
+    return vrt_cuda_outcome(cuda, r, "computing");
 }
 
 static int cuda_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)

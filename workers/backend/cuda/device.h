@@ -36,7 +36,6 @@ struct vrt_cuda_device {
     cudaStream_t upload, compute, download;
     struct vrt_cuda_stage up[VRT_CUDA_STAGES], down[VRT_CUDA_STAGES];
     int next_up;
-    int failure;                    /* the first since finish() */
 };
 
 struct vrt_cuda_buffer {
