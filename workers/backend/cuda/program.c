@@ -11,6 +11,9 @@
 #include <stdlib.h>
 
 #include "backend/cuda/device.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "cuda"
 
 struct vrt_cuda_program {
     struct vrt_program base;
@@ -82,8 +85,11 @@ int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_par
     struct vrt_cuda_program *program;
     int r;
 
-    if (params->n_bindings >= VRT_CUDA_MAX_SLOTS)
+    if (params->n_bindings >= VRT_CUDA_MAX_SLOTS) {
+        vrt_log_error("a program with %d bound buffers: at most %d are possible",
+                      params->n_bindings, VRT_CUDA_MAX_SLOTS - 1);
         return vrt_raise(-EINVAL);
+    }
     program = calloc(1, sizeof(*program));
     if (!program)
         return vrt_raise(-ENOMEM);

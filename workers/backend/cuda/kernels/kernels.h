@@ -24,7 +24,7 @@ extern "C" {
 #include "backend/op.h"
 
 /* Slots of a program, the arena's included. */
-#define VRT_CUDA_MAX_SLOTS 16
+#define VRT_CUDA_MAX_SLOTS 64
 
 /* What a launcher may know of the device. */
 struct vrt_cuda_limits {
