@@ -41,15 +41,24 @@ static int try_out(void)
     return !r && answer != pattern ? (int)cudaErrorECCUncorrectable : r;
 }
 
+/* Makes it the calling thread's current device. Who waits for it sleeps: the cores have decoders
+ * and encoders to run meanwhile. */
+static int use(const struct vrt_cuda_card *card)
+{
+    int r = (int)cudaSetDevice(card->ordinal);
+
+    return r ? r : (int)cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
+}
+
 /* Of the calling thread's current device. */
 static int reset(struct vrt_cuda_card *card)
 {
-    int r = (int)cudaDeviceReset();
+    int r;
 
+    cudaDeviceReset();
     /* What it was reset for may be told once more, by that call and by the next. */
     cudaGetLastError();
-    if (r)
-        r = (int)cudaSetDevice(card->ordinal);
+    r = use(card);
     if (!r)
         card->is_broken = false;
     return r;
@@ -62,7 +71,7 @@ int vrt_cuda_card_open(int ordinal, struct vrt_cuda_card **ret_card)
 
     pthread_mutex_lock(&cards_of_process.lock);
     card->ordinal = ordinal;
-    r = (int)cudaSetDevice(ordinal);
+    r = use(card);
     if (!r && card->is_broken && card->n_open == 0) {
         vrt_log_info("card %d: resetting it", ordinal);
         r = reset(card);

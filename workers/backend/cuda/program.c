@@ -62,8 +62,8 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
                    const struct vrt_program_params *params)
 {
     cudaGraph_t graph = NULL;
-    /* Other threads may do with their devices what they like meanwhile. */
-    int r = (int)cudaStreamBeginCapture(cuda->compute, cudaStreamCaptureModeThreadLocal), ended;
+    /* Nobody else uses this stream, and what a kernel's first launch allocates is no part of it. */
+    int r = (int)cudaStreamBeginCapture(cuda->compute, cudaStreamCaptureModeRelaxed), ended;
 
     if (r)
         return r;
