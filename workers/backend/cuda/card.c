@@ -50,13 +50,14 @@ static int use(const struct vrt_cuda_card *card)
     return r ? r : (int)cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
 }
 
-/* Of the calling thread's current device. */
+/* What it is reset for may be told once more by each call up to the reset, that one included. */
 static int reset(struct vrt_cuda_card *card)
 {
     int r;
 
+    vrt_log_info("card %d: resetting it", card->ordinal);
+    cudaSetDevice(card->ordinal);
     cudaDeviceReset();
-    /* What it was reset for may be told once more, by that call and by the next. */
     cudaGetLastError();
     r = use(card);
     if (!r)
@@ -71,11 +72,7 @@ int vrt_cuda_card_open(int ordinal, struct vrt_cuda_card **ret_card)
 
     pthread_mutex_lock(&cards_of_process.lock);
     card->ordinal = ordinal;
-    r = use(card);
-    if (!r && card->is_broken && card->n_open == 0) {
-        vrt_log_info("card %d: resetting it", ordinal);
-        r = reset(card);
-    }
+    r = card->is_broken && card->n_open == 0 ? reset(card) : use(card);
     if (!r && card->is_broken)
         r = (int)cudaErrorDevicesUnavailable;
     if (!r)
