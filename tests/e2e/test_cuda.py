@@ -126,12 +126,17 @@ class Jobs(harness.Case):
     def start_daemon(cls, folder, **options):
         return super().start_daemon(folder, env=environment(folder), **options)
 
+    def start(self, name, **options):
+        """One more daemon."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, env=environment(folder), **options)
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
     def test_two_devices_of_a_card_give_the_bytes_of_one(self):
         source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=4, size='48x32')
-        folder = self.path('one')
-        os.mkdir(folder)
-        one = harness.Daemon(folder, env=environment(folder), fault='')
-        self.addCleanup(lambda: one.process.poll() is None and one.stop())
+        one = self.start('one', fault='')
         for precision in ('f32', 'f16'):
             with self.subTest(precision=precision):
                 targets = [self.path(f'{n}-{precision}.mkv') for n in ('two', 'one')]
@@ -144,6 +149,20 @@ class Jobs(harness.Case):
                 self.assertEqual(both['warnings'], [])
                 self.assertEqual(*map(digest, targets))
         self.assertEqual(one.stop(), 0, one.log_text())
+
+    def test_one_of_two_devices_is_lost(self):
+        """The card itself is well, and its other device goes on."""
+        source = clip(self.path('lost.mkv'), '-c:v', 'ffv1', frames=12, size='32x32')
+        options = ('--device', 'cuda:0', '--precision', 'f32', '--codec', 'ffv1')
+        targets = [self.path(f'lost-{n}.mkv') for n in ('wanted', 'got')]
+        self.follow(source, targets[0], *options)
+        daemon = self.start('lost', config=self.config,
+                            fault='cuda:0.1 submit:1 lost revive=never')
+        job = self.follow(source, targets[1], *options, daemon=daemon)
+        self.assertEqual(job['state'], 'done')
+        self.assertIn('cuda:0.1: submit number 1 goes wrong, as scheduled', daemon.log_text())
+        self.assertEqual(*map(digest, targets))
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
 
 if __name__ == '__main__':
