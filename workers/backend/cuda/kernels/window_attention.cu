@@ -9,10 +9,10 @@
  * 104 KB of shared memory beside a head's 74 KB of q, k and v: that is more than any device before
  * sm_90 has, and there leaves one block a multiprocessor. With a block for every window and head
  * each place is read and normed six times, 6 * 480 B * P = 1.0 GB through the second-level cache.
- * Rows of q, k, v (3 * 6 heads * 24 halves = 864 B a place) are 0.3 GB written and, with a tile of
- * 128 queries, three times read: 1.2 GB, no norm twice, no flop twice. And they never need leave
- * that cache, as only so many windows as VRT_WINDOWS_CHUNK_BYTES hold are under way at a time.
- * Places are gathered straight from x by index arithmetic; scores exist in registers only.
+ * Rows of q, k, v (3 * 6 heads * 24 halves = 864 B a place) are 0.3 GB written; with a tile of 96
+ * queries q is read once, k and v four times: 0.9 GB, no norm twice, no flop twice. And they never
+ * need leave that cache, as only so many windows as VRT_WINDOWS_CHUNK_BYTES hold are under way at
+ * a time. Places are gathered straight from x by index arithmetic; scores exist in registers only.
  */
 
 #include "backend/cuda/kernels/compose.cuh"
