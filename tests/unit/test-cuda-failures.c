@@ -7,6 +7,8 @@
  * VRT_CUDA_SIM_FAIL is read once a process, so that each scenario is one of its own.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -165,6 +167,60 @@ static void test_gone(void)
     free_card(&card);
 }
 
+struct recording {
+    struct card *card;
+    atomic_bool is_over;
+    int result;
+};
+
+/* Records one program after the other. */
+static void *record(void *ctx)
+{
+    enum { N_OPS = 100 };
+    struct recording *recording = ctx;
+    static struct vrt_op ops[N_OPS];
+    const struct vrt_program_params params = { .ops = ops, .n_ops = N_OPS, .n_bindings = 1 };
+    int r = open_device(recording->card, 0);
+
+    for (int i = 0; i < N_OPS; i++)
+        ops[i] = fill_op(7);
+    while (!r && !atomic_load(&recording->is_over)) {
+        struct vrt_program *program = NULL;
+        r = vrt_program_new(recording->card->devices[0], &params, &program);
+        vrt_program_free(recording->card->devices[0], program);
+    }
+    close_device(recording->card, 0);
+    recording->result = r;
+    return NULL;
+}
+
+/* What one device of a card records isn't spoilt by the other's being opened, or out of order. */
+static void test_recording(void)
+{
+    const struct vrt_registry_params params = { .cuda_workers = 2 };
+    struct card card = { 0 };
+    struct recording recording = { .card = &card };
+    pthread_t thread;
+    int r = 0, n_failed = 0;
+
+    expect_int(vrt_registry_new(&params, &card.registry, NULL), 0);
+    expect_int(pthread_create(&thread, NULL, record, &recording), 0);
+    for (int i = 0; !r && i < 40; i++) {
+        r = open_device(&card, 1);
+        if (!r)
+            r = compute(card.devices[1]);
+        if (r == VRT_BACKEND_E_FAILED && n_failed++ == 0)
+            r = compute(card.devices[1]);
+        close_device(&card, 1);
+    }
+    atomic_store(&recording.is_over, true);
+    pthread_join(thread, NULL);
+    expect_int(r, 0);
+    expect_int(n_failed, 1);
+    expect_int(recording.result, 0);
+    free_card(&card);
+}
+
 /* The driver starts and then finds no card. */
 static void test_none(void)
 {
@@ -183,6 +239,7 @@ int main(int argc, char **argv)
         { "sticky", test_sticky },
         { "sticky-shared", test_sticky_shared },
         { "gone", test_gone },
+        { "recording", test_recording },
         { "none", test_none },
     };
 
