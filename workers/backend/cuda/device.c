@@ -34,7 +34,7 @@ int vrt_cuda_outcome(struct vrt_cuda_device *cuda, int error, const char *what)
     const bool stays = again != cudaSuccess && again != cudaErrorNotReady;
     vrt_log_warning("%s: %s failed: %s%s", cuda->base.info ? cuda->base.info->name : "a device",
                     what, cudaGetErrorString((cudaError_t)error),
-                    stays ? "; it has to be reset" : "");
+                    stays ? "; the card will be reset before it is used again" : "");
     cudaGetLastError();
     if (!stays && error != (int)cudaErrorDevicesUnavailable)
         return VRT_BACKEND_E_FAILED;
