@@ -42,6 +42,7 @@ static void explain_absent(void)
 /* Why no device was found. */
 static void explain(int error)
 {
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int driver = 0, runtime = 0;
 
     cudaGetLastError();
@@ -53,6 +54,9 @@ static void explain(int error)
         vrt_log_info("no CUDA devices: the driver is for CUDA %d.%d, this plugin needs %d.%d or a "
                      "newer one", version_major(driver), version_minor(driver),
                      version_major(runtime), version_minor(runtime));
+    else if (visible && error == (int)cudaErrorNoDevice)
+        vrt_log_info("no CUDA devices: the driver has none that CUDA_VISIBLE_DEVICES=\"%s\" names",
+                     visible);
     else
         vrt_log_info("no CUDA devices: the driver says: %s",
                      error ? cudaGetErrorString((cudaError_t)error) : "none is there");
