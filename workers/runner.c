@@ -431,7 +431,8 @@ static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_su
 static int refuse_memory(const char *device, const struct vrt_survey *survey,
                          struct vrt_error *error)
 {
-    const char *cure = "";
+    const char *cure = ": ask for another device, or see memory_limit in vrtd.conf(5)";
+    const int64_t mib = INT64_C(1) << 20;
 
     if (survey->exact_grid)
         cure = ": ask for a smaller tile, or for none";
@@ -444,8 +445,8 @@ static int refuse_memory(const char *device, const struct vrt_survey *survey,
                           "clips and tiles that the job may be done in%s", device, cure);
     return vrt_refuse(error, -ENOSPC, "device.memory",
                       "the job needs %" PRId64 " MiB of %s, which has %" PRId64
-                      " MiB to give%s", survey->planned_bytes >> 20, device,
-                      survey->allowed_bytes >> 20, cure);
+                      " MiB to give%s", (survey->planned_bytes - 1) / mib + 1, device,
+                      survey->allowed_bytes / mib, cure);
 }
 
 /* The largest clip and tile from the wanted ones on that fit, with what they take. */
