@@ -71,6 +71,9 @@ static inline int vrt_cuda_capability(const struct cudaDeviceProp *prop)
  */
 int vrt_cuda_outcome(struct vrt_cuda_device *cuda, int error, const char *what);
 
+/* Whether the device multiplies what is of this type: no bf16 before sm_80. */
+bool vrt_cuda_has_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype);
+
 /* See struct vrt_backend_ops: probe(). */
 int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                    size_t *ret_n_infos);

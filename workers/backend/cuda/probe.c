@@ -112,7 +112,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     identify(prop, ordinal, info);
     info->kind = VRT_DEVICE_CUDA;
     info->card = ordinal;
-    info->tf32 = params->cuda_tf32;
+    info->tf32 = params->cuda_tf32 && sm >= 80;
     info->index = ordinal * n_workers + worker;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
     info->native_f16 = true;

@@ -86,10 +86,12 @@ static void pack(const struct vrt_param *param, const struct layout *layout, cha
 int vrt_cuda_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
                         struct vrt_packed_place *places, struct vrt_packed **ret_packed)
 {
-    struct cuda_packed *packed = calloc(1, sizeof(*packed));
+    struct cuda_packed *packed;
     size_t bytes = 0;
 
-    (void)device;
+    if (!vrt_cuda_has_type(vrt_cuda_device_of(device), pack->dtype))
+        return vrt_raise(-EINVAL);
+    packed = calloc(1, sizeof(*packed));
     if (!packed)
         return vrt_raise(-ENOMEM);
     for (size_t i = 0; i < pack->n_params; i++) {

@@ -40,7 +40,7 @@ static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
     [VRT_OP_YUV_TO_RGB] = { vrt_cuda_yuv_to_rgb, NULL },
 };
 
-static bool is_supported_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype)
+bool vrt_cuda_has_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype)
 {
     return dtype != VRT_DTYPE_BF16 || cuda->limits.capability >= 80;
 }
@@ -55,7 +55,7 @@ static bool is_supported_size(struct vrt_shape shape)
 
 static bool is_supported(const struct vrt_cuda_device *cuda, const struct vrt_tensor *t)
 {
-    return is_supported_type(cuda, t->dtype) && is_supported_size(t->shape);
+    return vrt_cuda_has_type(cuda, t->dtype) && is_supported_size(t->shape);
 }
 
 bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
