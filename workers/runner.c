@@ -399,8 +399,9 @@ static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, en
             }, db);
         /* No reason to refuse a job that left the choice to us. The next one measures again. */
         if (r) {
-            vrt_log_debug("%s in %s: %s, f32 is used", vrt_device_info(runner->device)->name,
-                          vrt_dtype_name(dtype), vrt_backend_strerror(r));
+            vrt_log_info("%s: how close %s comes to f32 can't be measured, so f32 is used: %s",
+                         vrt_device_info(runner->device)->name, vrt_dtype_name(dtype),
+                         vrt_backend_strerror(r));
             return false;
         }
         vrt_log_info("%s in %s on %s: %.1f dB of f32",
