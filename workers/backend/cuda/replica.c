@@ -139,6 +139,7 @@ static void place(struct vrt_cuda_replica *replica, const struct vrt_packed *pac
         param->row_elements = (int64_t)(layout.taps * layout.inner);
         param->n_dims = packed->params[i].n_dims;
         memcpy(param->dims, packed->params[i].dims, sizeof(param->dims));
+        param->is_strict = vrt_param_use_is_f32(packed->params[i].use);
     }
 }
 

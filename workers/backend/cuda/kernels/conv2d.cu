@@ -15,6 +15,8 @@ static int start(const vrt_cuda_call *call, const product &p)
 int vrt_cuda_conv2d(const vrt_cuda_call *call)
 {
     const vrt_op_conv2d &conv = call->op->conv2d;
+    const vrt_cuda_param &weight = call->params[conv.weight];
+    const bool tf32_allowed = call->tf32 && !weight.is_strict;
     product p = product_of(call, conv.weight, conv.bias, call->op->in[0].shape.c);
 
     p.kernel = conv.kernel;
@@ -24,9 +26,9 @@ int vrt_cuda_conv2d(const vrt_cuda_call *call)
     if (conv.activation == VRT_ACTIVATION_PRELU)
         p.slopes = (const float *)call->params[conv.slopes].data;
     p.residual = view_of_in(call, 1);
-    switch (call->params[conv.weight].dtype) {
+    switch (weight.dtype) {
     case VRT_DTYPE_F16: return start<__half>(call, p);
     case VRT_DTYPE_BF16: return start<__nv_bfloat16>(call, p);
-    default: return call->tf32 ? start<tf32>(call, p) : start<float>(call, p);
+    default: return tf32_allowed ? start<tf32>(call, p) : start<float>(call, p);
     }
 }

@@ -43,6 +43,7 @@ struct vrt_cuda_param {
     int64_t row_elements;           /* from one output's weights to the next one's */
     int n_dims;
     int dims[4];                    /* as of the checkpoint */
+    bool is_strict;                 /* f32 in every precision: never multiplied as TF32 */
 };
 
 struct vrt_cuda_call {
@@ -53,7 +54,8 @@ struct vrt_cuda_call {
     char *arena;                    /* the device's address of slot 0 */
     char *const *slots;             /* in the device's memory: where slot k is this time, k >= 1 */
     char *workspace;                /* aligned to 256 bytes, as large as was asked for */
-    bool tf32;                      /* products of f32 may drop 13 bits of their factors */
+    bool tf32;                      /* products of f32 may drop 13 bits of their factors, but for
+                                     * those with strict weights */
 };
 
 /* Addresses for a program's slots, by value: part of a launch, so that nobody has to keep them. */

@@ -65,10 +65,13 @@ static __global__ void __launch_bounds__(THREADS) make_rows(const made_rows rows
 
 static int multiply_rows(const vrt_cuda_call *call, const product &p)
 {
-    switch (call->params[call->op->linear.weight].dtype) {
+    const vrt_cuda_param &weight = call->params[call->op->linear.weight];
+    const bool tf32_allowed = call->tf32 && !weight.is_strict;
+
+    switch (weight.dtype) {
     case VRT_DTYPE_F16: return rows_launch<__half>(call, p);
     case VRT_DTYPE_BF16: return rows_launch<__nv_bfloat16>(call, p);
-    default: return call->tf32 ? rows_launch<tf32>(call, p) : rows_launch<float>(call, p);
+    default: return tf32_allowed ? rows_launch<tf32>(call, p) : rows_launch<float>(call, p);
     }
 }
 
