@@ -18,10 +18,11 @@ ALLOWED_STACK = {}
 
 
 def read(path):
-    """(kernel, architecture) -> [stack, spilled, registers, shared bytes]"""
-    found, key, stack, spilled = {}, None, 0, 0
+    """(kernel, architecture) -> [stack, spilled, registers, shared bytes]; None: no report"""
+    found, key, stack, spilled, is_report = {}, None, 0, 0, False
     with open(path, encoding='utf-8', errors='replace') as f:
         for line in f:
+            is_report |= line.startswith('ptxas info')
             if m := ENTRY.search(line):
                 key = m.groups()
             elif m := SPILLS.search(line):
@@ -29,7 +30,7 @@ def read(path):
             elif (m := USED.search(line)) and key:
                 found[key] = [stack, spilled, int(m[1]), int(m[2] or 0)]
                 key = None
-    return found
+    return found if is_report else None
 
 
 def short(name):
@@ -51,9 +52,9 @@ def main():
     problems, n = [], 0
     for path in sys.argv[1:]:
         found = read(path)
-        if not found:
-            problems.append(f'{path}: no report of a kernel in it')
-        for (kernel, arch), (stack, spilled, registers, shared) in sorted(found.items()):
+        if found is None:
+            problems.append(f'{path}: the assembler said nothing')
+        for (kernel, arch), (stack, spilled, registers, shared) in sorted((found or {}).items()):
             n += 1
             name = short(kernel)
             print(f'{name:40} {arch:8} {registers:4} registers {shared:6} bytes shared')
