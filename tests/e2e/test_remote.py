@@ -160,6 +160,9 @@ class InputTest(RemoteCase):
         self.vrtctl('submit', '--output', self.path('slow.mp4'), long, daemon=daemon)
         self.vrtctl('retry', job['id'], self.path('clip.mp4'), daemon=daemon)
         self.assertEqual(self.job(job['id'], daemon)['state'], 'queued')
+        # A submission is answered when it is stored, and so is what was to be stored before it.
+        self.vrtctl('submit', '--output', self.path('last.mp4'), self.path('clip.mp4'),
+                    daemon=daemon)
         daemon.kill()
         again = self.start_daemon(folder)
         self.assertEqual(self.job(job['id'], again)['state'], 'needs_input')
