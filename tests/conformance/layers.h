@@ -11,7 +11,7 @@ struct conf_types {
     enum vrt_param_use use;         /* of the weights */
 };
 
-#define CONF_N_TYPES 7
+#define CONF_N_TYPES 8
 
 extern const struct conf_types conf_types[CONF_N_TYPES];
 

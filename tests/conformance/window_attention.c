@@ -15,7 +15,7 @@ struct attention {
     enum conf_view in_view, out_view;
 };
 
-#define MAX_CASES 256
+#define MAX_CASES 512
 static struct attention cases[MAX_CASES];
 static int n_cases;
 
