@@ -6,6 +6,7 @@ VRTD_CUDA_SIM is the folder of the plugin for that machine, VRTD_FAKE_NVML a lib
 its card at 0000:01:00.0 is.
 """
 import os
+import pathlib
 import shutil
 import time
 
@@ -109,7 +110,7 @@ class Cards(harness.Case):
             before = f.read()
         with open(path, 'w', encoding='utf-8') as f:
             f.write('[cuda]\nworkers_per_device = 1\n')
-        self.addCleanup(lambda: open(path, 'w', encoding='utf-8').write(before))
+        self.addCleanup(pathlib.Path(path).write_text, before, encoding='utf-8')
         self.daemon.process.send_signal(1)
         deadline = time.monotonic() + harness.PATIENCE_S
         while 'workers_per_device' not in self.daemon.log_text():
@@ -135,7 +136,8 @@ class Jobs(harness.Case):
         return daemon
 
     def test_two_devices_of_a_card_give_the_bytes_of_one(self):
-        source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=4, size='48x32')
+        # Three shards: more than one device takes at a time.
+        source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
         one = self.start('one', fault='')
         for precision in ('f32', 'f16'):
             with self.subTest(precision=precision):
@@ -145,7 +147,8 @@ class Jobs(harness.Case):
                 alone = self.follow(source, targets[1], *options, daemon=one)
                 self.assertEqual([d['name'] for d in both['devices']], ['cuda:0.0', 'cuda:0.1'])
                 self.assertEqual([d['name'] for d in alone['devices']], ['cuda:0'])
-                self.assertEqual(sum(d['frames_done'] for d in both['devices']), 4)
+                self.assertEqual(sum(d['frames_done'] for d in both['devices']), 20)
+                self.assertTrue(all(d['frames_done'] for d in both['devices']), both['devices'])
                 self.assertEqual(both['warnings'], [])
                 self.assertEqual(*map(digest, targets))
         self.assertEqual(one.stop(), 0, one.log_text())
