@@ -289,13 +289,15 @@ static void test_long_start(void)
     expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
     expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
     for (int i = 1; i <= N; i++) {
-        expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+        /* Beside them the first may be told of again, which goes on. */
+        do
+            expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+        while (i > 1 && strstr(play_answer, "{\"id\":1,"));
         snprintf(wanted, sizeof(wanted), "{\"id\":%d,", i);
         expect_contains(play_answer, wanted);
     }
     snprintf(wanted, sizeof(wanted), "/v1/jobs/%d", N);
     expect_int(play_ask(&play, "DELETE", wanted, "", &body), 200);
-    /* Beside it the first may be told of, which goes on. */
     snprintf(wanted, sizeof(wanted), "{\"id\":%d,", N);
     do
         expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
