@@ -14,8 +14,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/macro.h"
+
 /* What word `index` adds. */
-static inline uint64_t vrt_checksum_mix(uint64_t word, uint64_t index)
+VRT_DEVICE static inline uint64_t vrt_checksum_mix(uint64_t word, uint64_t index)
 {
     uint64_t z = word + (index + 1) * 0x9e3779b97f4a7c15u;
 
@@ -27,10 +29,10 @@ static inline uint64_t vrt_checksum_mix(uint64_t word, uint64_t index)
 }
 
 /* What `size_bytes` bytes add that begin `offset_bytes` (a multiple of 8) after the start. */
-static inline uint64_t vrt_checksum_bytes(const void *bytes, size_t offset_bytes,
-                                          size_t size_bytes)
+VRT_DEVICE static inline uint64_t vrt_checksum_bytes(const void *bytes, size_t offset_bytes,
+                                                     size_t size_bytes)
 {
-    const unsigned char *at = bytes;
+    const unsigned char *at = (const unsigned char *)bytes;
     uint64_t sum = 0, index = offset_bytes / 8, word;
 
     for (; size_bytes >= 8; size_bytes -= 8, at += 8) {

@@ -2,22 +2,11 @@
 
 /* The checksum of weights: what "backend/checksum.h" defines, a part of it by each block. */
 
+#include "backend/checksum.h"
 #include "backend/cuda/kernels/kernels.h"
 #include "backend/cuda/kernels/launch.cuh"
 
 #define THREADS 256
-
-/* What word `index` adds. */
-static __device__ uint64_t mix(uint64_t word, uint64_t index)
-{
-    uint64_t z = word + (index + 1) * 0x9e3779b97f4a7c15ull;
-
-    if (!word)
-        return 0;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
 
 static __global__ void __launch_bounds__(THREADS) checksum(const uint64_t *words, uint64_t n,
                                                            uint64_t *sums)
@@ -27,7 +16,7 @@ static __global__ void __launch_bounds__(THREADS) checksum(const uint64_t *words
     uint64_t sum = 0;
 
     for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += step)
-        sum += mix(words[i], i);
+        sum += vrt_checksum_mix(words[i], i);
     parts[threadIdx.x] = sum;
     __syncthreads();
     for (int half = THREADS / 2; half > 0; half /= 2) {
