@@ -10,6 +10,7 @@
 
 #include "backend/cuda/kernels/channels.cuh"
 #include "backend/cuda/kernels/product.h"
+#include "backend/cuda/kernels/scalar.cuh"
 
 namespace vrt {
 
@@ -61,12 +62,6 @@ static __device__ __forceinline__ epilogue epilogue_of(const product &p, const r
         e.whole_residual = view_granule(p.residual, e.residual) == 16;
     }
     return e;
-}
-
-/* The exact one, by erf. */
-static __device__ __forceinline__ float gelu(float x)
-{
-    return 0.5f * x * (1 + erff(x * 0.70710678118654752f));
 }
 
 static __device__ __forceinline__ void activate(int activation, const float slopes[8], float x[8])

@@ -31,11 +31,6 @@ struct geglu {
     int n_stages;
 };
 
-static __device__ __forceinline__ float gelu(float x)
-{
-    return 0.5f * x * (1 + erff(x * 0.707106781f));
-}
-
 /* Elements from the view's data to the tile's row; -1: there is no such row. */
 static __device__ __forceinline__ int64_t geglu_place(const view &v, int64_t row)
 {

@@ -10,6 +10,7 @@
 
 #include "backend/cuda/kernels/launch.cuh"
 #include "backend/cuda/kernels/product.h"
+#include "backend/cuda/kernels/scalar.cuh"
 
 using namespace vrt;
 
@@ -26,13 +27,6 @@ struct made_rows {
     char *to;                       /* [n][row] */
     int dtype, row;                 /* elements; zeros after x's channels */
 };
-
-static __device__ __forceinline__ float warp_sum(float x)
-{
-    for (int step = 16; step > 0; step /= 2)
-        x += __shfl_xor_sync(0xffffffff, x, step);
-    return x;
-}
 
 static __global__ void __launch_bounds__(THREADS) make_rows(const made_rows rows)
 {

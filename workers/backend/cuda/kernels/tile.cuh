@@ -12,6 +12,7 @@
  */
 
 #include "mma.cuh"
+#include "backend/cuda/kernels/scalar.cuh"
 #include "backend/cuda/kernels/view.cuh"
 
 #define TILE_SLICE 64
@@ -77,13 +78,6 @@ struct tile_place {
 };
 
 typedef float tile_values[TILE_ROWS_AT_ONCE][TILE_FOURS][4];
-
-static __device__ __forceinline__ float warp_sum(float x)
-{
-    for (int k = 16; k; k /= 2)
-        x += __shfl_xor_sync(0xffffffff, x, k);
-    return x;
-}
 
 /* v [.][j] is channels 4 (lane + 32 j) and the next three. */
 static __device__ __forceinline__ void tile_load_wide(const char *data, int C,
