@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Prints what is known of the devices there are, tab-separated, one a line; the log says what is
- * missing.
+ * Prints what is known of the devices there are, tab-separated, one a line; then each finding. The
+ * log says what is missing.
  *
  * usage: list-devices [WORKERS [tf32]]
  */
@@ -33,5 +33,10 @@ int main(int argc, char **argv)
         printf("%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", infos[i]->name, infos[i]->card, infos[i]->uuid,
                infos[i]->pci_address, infos[i]->compute_capability, infos[i]->driver_version,
                infos[i]->runtime_version, infos[i]->class_id);
+    const struct vrt_findings *findings = vrt_registry_findings(registry);
+    for (size_t i = 0; i < findings->n; i++)
+        printf("finding\t%s\t%s\t%d\t%s\t%s\n", findings->list[i].backend,
+               findings->list[i].what, (int)findings->list[i].kind, findings->list[i].text,
+               findings->list[i].cure);
     return 0;
 }

@@ -48,6 +48,13 @@ class CudaLoad(unittest.TestCase):
         self.assertFalse([d for d in devices if d.startswith('cuda')])
         lines = [line for line in done.stderr.splitlines() if line.startswith('info cuda: ')]
         self.assertEqual(len(lines), 1, done.stderr)
+        findings = [line.split('\t')[1:] for line in done.stdout.splitlines()
+                    if line.startswith('finding\tcuda\t')]
+        self.assertEqual(len(findings), 1, findings)
+        backend, _, kind, text, cure = findings[0]
+        self.assertEqual((backend, lines[0]), ('cuda', 'info cuda: ' + text))
+        self.assertIn(kind, '12')
+        self.assertTrue(cure)
         for word in ('no CUDA devices', *words):
             self.assertIn(word, lines[0])
 

@@ -81,7 +81,8 @@ struct vrt_program {
 struct vrt_backend_ops {
     const char *name;               /* "cpu", "cuda", ... */
 
-    /* Lists the devices present, without opening one. The caller frees *ret_infos by free(). */
+    /* Lists the devices present, without opening one, and tells vrt_finding_add() what was looked
+     * for, and why something is left out. The caller frees *ret_infos by free(). */
     int (*probe)(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                  size_t *ret_n_infos);
 
@@ -152,6 +153,13 @@ struct vrt_backend_ops {
     /* Optional. NULL: it has none. What isn't known is left as it is. */
     void (*sensors)(struct vrt_device *device, struct vrt_device_sensors *ret_sensors);
 };
+
+/*
+ * Notes what was looked for in probe(), in params->findings: `finding` without its text, which
+ * follows. What isn't as it should be is an info line of the log as well. NULL findings: only that.
+ */
+void vrt_finding_add(struct vrt_findings *findings, const struct vrt_finding *finding,
+                     const char *format, ...) VRT_PRINTF(3, 4);
 
 /* The checksum of what is packed as the host's bytes are now: of a replica that shares them. */
 uint64_t vrt_packed_sum(const struct vrt_packed *packed);

@@ -97,6 +97,28 @@ struct vrt_device_sensors {
         .temperature_celsius = NAN, .power_watts = NAN, .power_limit_watts = NAN,   \
     }
 
+enum vrt_finding_kind {
+    VRT_FINDING_THERE,              /* it was found: the text says which, and which version */
+    VRT_FINDING_ABSENT,             /* it isn't there, as on a machine without such hardware */
+    VRT_FINDING_UNFIT,              /* it is there, but can't be used, or not all of it */
+};
+
+/* One thing that a backend looked for while the devices were listed. Texts are one line each. */
+struct vrt_finding {
+    char backend[16];               /* "cuda" */
+    char what[16];                  /* "plugin", "driver", "devices", ... */
+    enum vrt_finding_kind kind;
+    char text[256];                 /* "no CUDA devices: there is no ..." */
+    char cure[192];                 /* what may be done about it; "": nothing needs to be */
+};
+
+#define VRT_FINDINGS_MAX 64         /* what is found beyond is in the log only */
+
+struct vrt_findings {
+    struct vrt_finding list[VRT_FINDINGS_MAX];
+    size_t n;
+};
+
 /* How the backends shall present the machine. Zeros: defaults. */
 struct vrt_registry_params {
     int cpu_devices;                /* split the CPU into so many; 0: one */
@@ -106,6 +128,7 @@ struct vrt_registry_params {
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
+    struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 
 /* What a param is for, which decides how a device keeps it. Vectors (1 dimension) are f32. */
@@ -175,6 +198,9 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry);
 /* The devices found, in order of preference; they live as long as the registry. */
 const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
                                                           size_t *ret_n_devices);
+
+/* What the backends looked for, in their order; it lives as long as the registry. */
+const struct vrt_findings *vrt_registry_findings(const struct vrt_registry *registry);
 
 /* Whether two devices, or one, take of the same memory: a host's, or a card's. */
 bool vrt_device_info_shares_memory(const struct vrt_device_info *a,

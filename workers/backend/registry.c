@@ -3,6 +3,7 @@
 /* The backends, and the devices that they found. A new backend is one line in the table. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct vrt_registry {
     struct found found[VRT_ARRAY_SIZE(backends)];
     const struct vrt_device_info **devices;     /* of all, in the order of `backends` */
     size_t n_devices;
+    struct vrt_findings findings;
 
     struct vrt_fault_schedule *faults;          /* NULL: devices are not wrapped */
     struct vrt_fault_state *fault_states;       /* by device */
@@ -77,9 +79,23 @@ static int check_params(const struct vrt_registry_params *params, struct vrt_err
     return 0;
 }
 
-/* A backend that can't tell what it has is survived: the machine has fewer devices then. */
-static int probe_all(struct vrt_registry *registry, const struct vrt_registry_params *params)
+static void note_failure(struct vrt_registry *registry, const char *backend, int r)
 {
+    struct vrt_finding finding = { .what = "devices", .kind = VRT_FINDING_UNFIT };
+
+    vrt_log_warning("listing the devices of %s failed (%s), ignoring", backend,
+                    vrt_backend_strerror(r));
+    snprintf(finding.backend, sizeof(finding.backend), "%s", backend);
+    vrt_finding_add(&registry->findings, &finding, "its devices can't be listed: %s",
+                    vrt_backend_strerror(r));
+}
+
+/* A backend that can't tell what it has is survived: the machine has fewer devices then. */
+static int probe_all(struct vrt_registry *registry, const struct vrt_registry_params *asked)
+{
+    struct vrt_registry_params own = *asked, *params = &own;
+
+    params->findings = &registry->findings;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
         struct found *found = &registry->found[i];
         found->ops = backends[i].ops;
@@ -89,8 +105,7 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
         if (r == -ENOMEM)
             return vrt_fold(r);
         if (r)
-            vrt_log_warning("listing the devices of %s failed (%s), ignoring", backends[i].name,
-                            vrt_backend_strerror(r));
+            note_failure(registry, backends[i].name, r);
         registry->n_devices += found->n_infos;
     }
     registry->devices = calloc(registry->n_devices + 1, sizeof(registry->devices[0]));
@@ -143,6 +158,11 @@ const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_regis
 {
     *ret_n_devices = registry->n_devices;
     return registry->devices;
+}
+
+const struct vrt_findings *vrt_registry_findings(const struct vrt_registry *registry)
+{
+    return &registry->findings;
 }
 
 const struct vrt_device_info *vrt_registry_find(const struct vrt_registry *registry,

@@ -13,8 +13,6 @@
 #include "backend/cuda/plugin.h"
 #include "base/log.h"
 
-#define VRT_LOG_TOPIC "cuda"
-
 /* In order of preference. The last is the tests' own, on a machine made of software. */
 static const char *const plugins[] = {
     "libvrt-cuda13.so",
@@ -38,8 +36,36 @@ static enum vrt_log_level log_level(void)
     return (enum vrt_log_level)level;
 }
 
-/* Return: the plugin's backend, or NULL, and then why is in the log. */
-static const struct vrt_backend_ops *open_plugin(const char *path)
+static const struct vrt_finding plugin_absent = {
+    .backend = "cuda",
+    .what = "plugin",
+    .kind = VRT_FINDING_ABSENT,
+    .cure = "install the plugin, or set VRTD_PLUGIN_DIR to its folder for the daemon",
+};
+
+static const struct vrt_finding plugin_unfit = {
+    .backend = "cuda",
+    .what = "plugin",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "install the library that is named",
+};
+
+static const struct vrt_finding plugin_other = {
+    .backend = "cuda",
+    .what = "plugin",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "install vrtd and the plugin from one package",
+};
+
+static const struct vrt_finding plugin_there = {
+    .backend = "cuda",
+    .what = "plugin",
+    .kind = VRT_FINDING_THERE,
+};
+
+/* Return: the plugin's backend, or NULL, and then why is among the findings. */
+static const struct vrt_backend_ops *open_plugin(const struct vrt_registry_params *params,
+                                                 const char *path)
 {
     const struct vrt_cuda_host host = { VRT_CUDA_PLUGIN_ABI, log_level() };
     const struct vrt_backend_ops *ops = NULL;
@@ -47,7 +73,8 @@ static const struct vrt_backend_ops *open_plugin(const char *path)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
     if (!library) {
-        vrt_log_info("no CUDA devices by this plugin: %s", dlerror());
+        vrt_finding_add(params->findings, &plugin_unfit, "no CUDA devices by this plugin: %s",
+                        dlerror());
         return NULL;
     }
     vrt_cuda_plugin_fn *plugin =
@@ -55,36 +82,49 @@ static const struct vrt_backend_ops *open_plugin(const char *path)
     if (plugin)
         ops = plugin(&host);
     if (!ops) {
-        vrt_log_info("no CUDA devices: %s is not of vrtd %s, install both from one package", path,
-                     VRT_VERSION);
+        vrt_finding_add(params->findings, &plugin_other, "no CUDA devices: %s is not of vrtd %s, "
+                        "install both from one package", path, VRT_VERSION);
         dlclose(library);
     }
     return ops;
+}
+
+/* What other plugins lacked doesn't matter where one works: findings [from, to) are dropped. */
+static void forget(struct vrt_findings *findings, size_t from, size_t to)
+{
+    memmove(&findings->list[from], &findings->list[to],
+            (findings->n - to) * sizeof(findings->list[0]));
+    findings->n -= to - from;
 }
 
 int vrt_cuda_load(const struct vrt_registry_params *params, const struct vrt_backend_ops **ret_ops,
                   struct vrt_device_info **ret_infos, size_t *ret_n_infos)
 {
     const char *dir = plugin_dir(params);
+    const size_t n_first = params->findings->n;
     bool found = false;
+    char path[4096];
 
     *ret_ops = NULL;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(plugins); i++) {
-        char path[4096];
         int n = snprintf(path, sizeof(path), "%s/%s", dir, plugins[i]);
         if (n < 0 || (size_t)n >= sizeof(path) || access(path, R_OK) != 0)
             continue;
         found = true;
-        const struct vrt_backend_ops *ops = open_plugin(path);
+        const size_t n_earlier = params->findings->n;
+        const struct vrt_backend_ops *ops = open_plugin(params, path);
         int r = ops ? ops->probe(params, ret_infos, ret_n_infos) : 0;
         if (r)
             return r < 0 ? vrt_fold(r) : r;
         if (ops && *ret_n_infos > 0) {
             *ret_ops = ops;
+            forget(params->findings, n_first, n_earlier);
+            vrt_finding_add(params->findings, &plugin_there, "%s", path);
             return 0;
         }
     }
     if (!found)
-        vrt_log_info("no CUDA devices: there is no plugin libvrt-cuda*.so in %s", dir);
+        vrt_finding_add(params->findings, &plugin_absent, "no CUDA devices: there is no plugin "
+                        "libvrt-cuda*.so in %s", dir);
     return 0;
 }

@@ -10,9 +10,6 @@
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/nvml.h"
-#include "base/log.h"
-
-#define VRT_LOG_TOPIC "cuda"
 
 #define WORKERS_MAX 4
 
@@ -26,21 +23,70 @@ static int version_minor(int version)
     return version % 1000 / 10;
 }
 
+static const struct vrt_finding driver_absent = {
+    .backend = "cuda",
+    .what = "driver",
+    .kind = VRT_FINDING_ABSENT,
+    .cure = "install NVIDIA's driver; in a container, hand it in",
+};
+
+static const struct vrt_finding driver_silent = {
+    .backend = "cuda",
+    .what = "driver",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "load its kernel module: nvidia-smi says what is wrong",
+};
+
+static const struct vrt_finding driver_old = {
+    .backend = "cuda",
+    .what = "driver",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "install a newer driver, or the plugin for an older CUDA",
+};
+
+static const struct vrt_finding none_visible = {
+    .backend = "cuda",
+    .what = "devices",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "unset CUDA_VISIBLE_DEVICES for the daemon, or name cards that nvidia-smi -L lists",
+};
+
+static const struct vrt_finding none_found = {
+    .backend = "cuda",
+    .what = "devices",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "nvidia-smi says more",
+};
+
+static const struct vrt_finding left_out = {
+    .backend = "cuda",
+    .what = "devices",
+    .kind = VRT_FINDING_UNFIT,
+};
+
+static const struct vrt_finding no_sensors = {
+    .backend = "cuda",
+    .what = "sensors",
+    .kind = VRT_FINDING_ABSENT,
+};
+
 /* Why there seems to be no driver. */
-static void explain_absent(void)
+static void explain_absent(struct vrt_findings *findings)
 {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
 
     if (library)
-        vrt_log_info("no CUDA devices: NVIDIA's driver (libcuda.so.1) does not answer");
+        vrt_finding_add(findings, &driver_silent,
+                        "no CUDA devices: NVIDIA's driver (libcuda.so.1) does not answer");
     else
-        vrt_log_info("no CUDA devices: no driver of NVIDIA's: %s", dlerror());
+        vrt_finding_add(findings, &driver_absent, "no CUDA devices: no driver of NVIDIA's: %s",
+                        dlerror());
     if (library)
         dlclose(library);
 }
 
 /* Why no device was found. */
-static void explain(int error)
+static void explain(struct vrt_findings *findings, int error)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int driver = 0, runtime = 0;
@@ -49,17 +95,37 @@ static void explain(int error)
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     if (driver == 0)
-        explain_absent();
+        explain_absent(findings);
     else if (driver < runtime && error == (int)cudaErrorInsufficientDriver)
-        vrt_log_info("no CUDA devices: the driver is for CUDA %d.%d, this plugin needs %d.%d or a "
-                     "newer one", version_major(driver), version_minor(driver),
-                     version_major(runtime), version_minor(runtime));
+        vrt_finding_add(findings, &driver_old, "no CUDA devices: the driver is for CUDA %d.%d, "
+                        "this plugin needs %d.%d or a newer one", version_major(driver),
+                        version_minor(driver), version_major(runtime), version_minor(runtime));
     else if (visible && error == (int)cudaErrorNoDevice)
-        vrt_log_info("no CUDA devices: the driver has none that CUDA_VISIBLE_DEVICES=\"%s\" names",
-                     visible);
+        vrt_finding_add(findings, &none_visible, "no CUDA devices: the driver has none that "
+                        "CUDA_VISIBLE_DEVICES=\"%s\" names", visible);
     else
-        vrt_log_info("no CUDA devices: the driver says: %s",
-                     error ? cudaGetErrorString((cudaError_t)error) : "none is there");
+        vrt_finding_add(findings, &none_found, "no CUDA devices: the driver says: %s",
+                        error ? cudaGetErrorString((cudaError_t)error) : "none is there");
+}
+
+/* Which driver it is that works. */
+static void tell_driver(struct vrt_findings *findings, const struct vrt_device_info *info)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, "cuInit") : NULL;
+    Dl_info file = { .dli_fname = NULL };
+    const struct vrt_finding finding = {
+        .backend = "cuda",
+        .what = "driver",
+        .kind = VRT_FINDING_THERE,
+    };
+
+    if (!symbol || !dladdr(symbol, &file))
+        file.dli_fname = "the driver";
+    vrt_finding_add(findings, &finding, "%s, for CUDA %s; the plugin was built with CUDA %s",
+                    file.dli_fname, info->driver_version, info->runtime_version);
+    if (library)
+        dlclose(library);
 }
 
 static int n_workers_of(const struct vrt_registry_params *params)
@@ -131,14 +197,14 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */
-static void try_sensors(const struct vrt_device_info *info)
+static void try_sensors(struct vrt_findings *findings, const struct vrt_device_info *info)
 {
     struct vrt_cuda_nvml *nvml = NULL;
     struct vrt_error error = { 0 };
 
     if (vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &nvml, &error) < 0)
-        vrt_log_info("utilization, temperature and power of CUDA devices are unknown: %s",
-                     error.message);
+        vrt_finding_add(findings, &no_sensors, "utilization, temperature and power of CUDA devices "
+                        "are unknown: %s", error.message);
     vrt_cuda_nvml_close(nvml);
 }
 
@@ -151,7 +217,7 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
 
     *ret_n_infos = 0;
     if (r || n == 0) {
-        explain(r);
+        explain(params->findings, r);
         return 0;
     }
     n = VRT_MIN(n, VRT_CUDA_MAX_CARDS);
@@ -162,17 +228,19 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
         struct cudaDeviceProp prop;
         r = (int)cudaGetDeviceProperties(&prop, i);
         if (r || vrt_cuda_capability(&prop) < 75) {
-            vrt_log_info("CUDA device %d is left out: %s", i,
-                         r ? cudaGetErrorString((cudaError_t)r) :
-                         "it is older than compute capability 7.5");
+            vrt_finding_add(params->findings, &left_out, "CUDA device %d is left out: %s", i,
+                            r ? cudaGetErrorString((cudaError_t)r) :
+                            "it is older than compute capability 7.5");
             cudaGetLastError();
             continue;
         }
         for (int k = 0; k < n_workers; k++)
             describe(&prop, params, i, k, &infos[(*ret_n_infos)++]);
     }
-    if (*ret_n_infos > 0)
-        try_sensors(&infos[0]);
+    if (*ret_n_infos > 0) {
+        tell_driver(params->findings, &infos[0]);
+        try_sensors(params->findings, &infos[0]);
+    }
     *ret_infos = infos;
     return 0;
 }
