@@ -27,8 +27,8 @@ done
 out=build-check
 mkdir -p $out
 rm -f $out/*.json $out/*.result $out/*.log
-# One more than there are processors: some tests wait for time to pass.
-jobs=$(($(nproc) + 1))
+# More than there are processors: many tests wait for time to pass.
+jobs=$(($(nproc) * 2))
 
 # one NAME SUITES SETUP-OPTION...: configures (again), builds and tests one variant.
 # CC and the sanitizers' options come from the environment.
@@ -79,7 +79,7 @@ export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_afte
 export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 
 [ $long = no ] || export VRTD_LONG=1
-suites="lint unit flow conformance fault e2e fuzz"
+suites="lint unit unit-slow flow conformance simulated fault e2e fuzz"
 # The reference device computes large networks for long: once is enough.
 [ $quick = yes ] || suites+=" golden"
 [ $long = no ] || suites+=" golden-long"
@@ -88,11 +88,12 @@ suites="lint unit flow conformance fault e2e fuzz"
 one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs
 unset VRTD_LONG
 if [ $quick = no ]; then
-    [ $long = no ] && slow="" || slow="flow-long e2e-long fault"
-    # nvcc compiles the same kernels everywhere: once is enough.
-    CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled
-    one asan-ubsan "unit flow conformance e2e fuzz $slow" -Db_sanitize=address,undefined \
-        -Dcuda=disabled
+    [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault"
+    # nvcc compiles the same kernels everywhere, and so do those that run without it: once is enough.
+    CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled \
+        -Dsimulated_cuda=disabled
+    one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
+        -Db_sanitize=address,undefined -Dcuda=disabled
     one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
