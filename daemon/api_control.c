@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is done to jobs that are listed, by those who may: their owners and administrators. Each
- * route answers with the job as it is then; what a job still has in hand may take a moment longer.
+ * route answers with the job, once what was done to it is in the store and no crash takes it back;
+ * what the job still has in hand may take a moment longer.
  */
 
 #include "daemon/routes.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -33,18 +35,44 @@ static struct vrt_job *find_job(const struct vrt_call *call)
     return NULL;
 }
 
-/* Answers with the job, or with why it couldn't be done. */
-static void reply(const struct vrt_call *call, const struct vrt_job *job, int r, const char *done,
+/* An answer that waits for the store. */
+struct answer {
+    struct vrt_queue_wait wait;
+    struct vrt_conn_watch watch;
+};
+
+static void on_stored(struct vrt_queue_wait *wait, struct vrt_job *job)
+{
+    struct answer *answer = vrt_container_of(wait, struct answer, wait);
+
+    if (answer->watch.conn)
+        vrt_api_reply_job(answer->watch.conn, job, VRT_JOB_VIEW_FULL);
+    free(answer);
+}
+
+/* It was done all the same. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    (void)watch;
+}
+
+/* Answers with the job as it will be in the store, or with why it couldn't be done. */
+static void reply(const struct vrt_call *call, struct vrt_job *job, int r, const char *done,
                   struct vrt_error *error)
 {
-    if (r < 0) {
-        vrt_refuse_errno(error, r, "controlling the job");
+    struct answer *answer = r < 0 ? NULL : calloc(1, sizeof(*answer));
+
+    if (!answer) {
+        vrt_refuse_errno(error, r < 0 ? r : vrt_raise(-ENOMEM), "controlling the job");
         vrt_conn_refuse(call->conn, error);
         return;
     }
     vrt_log_info("job %" PRId64 ": %s by uid %d", job->info.id, done,
                  (int)call->request->peer->uid);
-    vrt_api_reply_job(call, job);
+    answer->wait.stored = on_stored;
+    answer->watch.gone = on_gone;
+    vrt_conn_watch(call->conn, &answer->watch);
+    vrt_queue_await_stored(job, &answer->wait);
 }
 
 void vrt_api_job_cancel(const struct vrt_call *call)

@@ -33,12 +33,11 @@ static enum vrt_job_view view_of(const struct vrt_call *call, const struct vrt_j
            VRT_JOB_VIEW_FULL : VRT_JOB_VIEW_REDACTED;
 }
 
-void vrt_api_reply_job(const struct vrt_call *call, const struct vrt_job *job)
+void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
 
-    vrt_api_reply(call->conn, vrt_job_print(job, view_of(call, job), &body), &body,
-                  "printing the job");
+    vrt_api_reply(conn, vrt_job_print(job, view, &body), &body, "printing the job");
 }
 
 /* The same for one that was just made. */
@@ -221,5 +220,5 @@ void vrt_api_job_show(const struct vrt_call *call)
     if (!job)
         return;
     vrt_queue_refresh(call->api->queue, job);
-    vrt_api_reply_job(call, job);
+    vrt_api_reply_job(call->conn, job, view_of(call, job));
 }

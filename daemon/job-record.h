@@ -18,7 +18,7 @@
 
 #define VRT_JOB_GROUPS_MAX 64
 
-/* Found at admission; fixed from then on, but for the recipe's size and notice_due. */
+/* Found at admission; fixed from then on, but for the recipe's size and the last two. */
 struct vrt_job_work {
     bool is_admitted;                   /* else the rest up to the groups is not known yet */
     struct vrt_recipe recipe;
@@ -29,6 +29,7 @@ struct vrt_job_work {
     gid_t groups[VRT_JOB_GROUPS_MAX];   /* of who submitted it: what files he may open */
     size_t n_groups;
     bool notice_due;                    /* its webhook was not told yet */
+    bool is_cancelled;                  /* it is to end, whatever becomes of its run */
 };
 
 /* The texts of a row, while it is written. */

@@ -75,6 +75,7 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     if (!job)
         return vrt_raise(-ENOMEM);
     vrt_list_init(&job->link);
+    vrt_list_init(&job->waits);
     vrt_job_info_init(&job->info);
     job->uid = uid;
     job->output_bytes = -1;

@@ -182,6 +182,7 @@ int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
     if (job->is_swept)
         vrt_queue_cut_segments(queue, job, 0);
     job->is_swept = false;
+    job->work->is_cancelled = false;
     job->info.frames_done = 0;
     requeue(queue, job, VRT_JOB_RETRY);
     return 0;
@@ -207,11 +208,18 @@ int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job)
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (vrt_job_state_is_final(job->info.state))
         return -EALREADY;
+    if (!job->admission && !job->run) {
+        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
+        return 0;
+    }
+    /* That takes a moment, in which the daemon may die. What isn't listed isn't stored either. */
+    if (job->work && !vrt_list_is_empty(&job->link)) {
+        job->work->is_cancelled = true;
+        vrt_queue_save(queue, job, NULL);
+    }
     if (job->admission)
         vrt_queue_give_up_admission(job->admission, false);
-    else if (job->run)
-        vrt_queue_run_end(job, VRT_RUN_CANCEL, NULL);
     else
-        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
+        vrt_queue_run_end(job, VRT_RUN_CANCEL, NULL);
     return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "daemon/keep.h"
 #include "daemon/pipeline.h"
 #include "daemon/quota.h"
@@ -38,6 +39,24 @@ struct saving {
     struct vrt_segment_record segment;
 };
 
+static void end_waits(struct vrt_job *job)
+{
+    struct vrt_queue_wait *wait;
+
+    while ((wait = VRT_LIST_FIRST(&job->waits, struct vrt_queue_wait, link))) {
+        vrt_list_remove(&wait->link);
+        wait->stored(wait, job);
+    }
+}
+
+void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_list_append(&job->waits, &wait->link);
+    if (!job->n_saving)
+        end_waits(job);
+}
+
 /* A write of the job is through. */
 static void end_saving(struct saving *saving, int r)
 {
@@ -49,6 +68,8 @@ static void end_saving(struct saving *saving, int r)
     queue->n_saving--;
     job->n_saving--;
     bool is_last = !job->n_saving && job->is_forgotten;
+    if (!job->n_saving)
+        end_waits(job);
     /* It may free a job that was never listed; one that was forgotten it leaves alone. */
     if (then)
         then(job, r);
@@ -380,6 +401,10 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
         vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
         vrt_log_info("job %" PRId64 " was interrupted: %zu segments are stored", job->info.id,
                      job->n_segments);
+    }
+    if (job->work->is_cancelled) {
+        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
+        return;
     }
     if (was_running && job->n_barren >= BARREN_MAX) {
         vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &crash_loop);

@@ -17,6 +17,7 @@
  * Thread: the loop's.
  */
 
+#include "base/list.h"
 #include "base/macro.h"
 #include "daemon/job.h"
 
@@ -106,8 +107,8 @@ struct vrt_queue_handover {
 };
 
 /*
- * What users do to a listed job. Each is saved and told before it returns, as far as it took
- * effect; what a run still has in hand is put down within one shard's time.
+ * What users do to a listed job. Each is told, and on its way to the store, before it returns;
+ * what a run still has in hand is put down within one shard's time.
  * Return: 0; -EINVAL: its state doesn't allow that; -errno; `error` says what would help.
  */
 
@@ -126,6 +127,18 @@ int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
 /* A higher one is heard at the next shard. */
 int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int priority,
                            struct vrt_error *error);
+
+/* Embedded in what waits for the store. */
+struct vrt_queue_wait {
+    struct vrt_list link;
+    void (*stored)(struct vrt_queue_wait *wait, struct vrt_job *job);
+};
+
+/*
+ * Calls `stored`, once, when all that was done to the job is on the disk, so that no crash takes it
+ * back, or couldn't be written yet: soon by the loop; at once where no write is under way.
+ */
+void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait);
 
 /* Brings the progress of a running job up to date. */
 void vrt_queue_refresh(struct vrt_queue *queue, struct vrt_job *job);

@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 #include "daemon/conn.h"
+#include "daemon/job.h"
 #include "workers/device-request.h"
 
 struct uv_loop_s;
 struct vrt_access;
 struct vrt_events;
-struct vrt_job;
 struct vrt_listener;
 struct vrt_models;
 struct vrt_pool;
@@ -60,8 +60,8 @@ void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const cha
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
 
-/* Answers with the job in its long form, as the one who asks may see it. */
-void vrt_api_reply_job(const struct vrt_call *call, const struct vrt_job *job);
+/* Answers with the job in its long form. */
+void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view);
 
 /* The routes: each answers, watches or starts a stream. */
 void vrt_api_job_create(const struct vrt_call *call);

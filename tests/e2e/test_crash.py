@@ -399,6 +399,29 @@ class Lives(Crashes):
         self.finish()
         self.assertLess(self.computed[job], 2 * SHARDS)
 
+    def test_what_was_answered_is_kept(self):
+        """The daemon dies the moment it has said that it did what was asked."""
+        source, target = self.source(), self.path('t.mp4')
+        wanted, _ = self.undisturbed(CONFIG, source, self.path('wanted.mp4'))
+        self.start(CONFIG)
+        job = self.submit(source, target)
+        going = ('queued', 'running', 'finishing')
+        for method, path, states in (('POST', '/pause', ('paused',)), ('POST', '/resume', going),
+                                     ('DELETE', '', ('cancelled',))):
+            self.until(job, lambda j: j['state'] == 'paused' or j['frames_done'] > 0)
+            status, answer = self.daemon.request(method, f'/v1/jobs/{job}{path}')
+            self.assertEqual(status, 200, answer)
+            self.kill_after(0)
+            self.start(CONFIG)
+            self.assertIn(self.show(job)['state'], states, self.daemon.log_text())
+        self.vrtctl('retry', job)
+        self.kill_after(0)
+        self.start(CONFIG)
+        self.assertIn(self.show(job)['state'], going, self.daemon.log_text())
+        self.until_state(job, 'done')
+        self.assertEqual(digest(target), wanted)
+        self.finish()
+
     def test_nothing_is_left_behind(self):
         """No descriptor, and no working file, after many jobs."""
         source = clip(self.path('tiny.mp4'), frames=16, size=SIZE)
