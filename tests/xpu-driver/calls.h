@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What the driver answers: for each of the loader's tables the calls in it
+ *
+ * Each is a function, named "drv_" and what the API calls it, which does what the API says. A table
+ * that the loader asks for and of which nothing is answered has no calls.
+ */
+
+#include <stddef.h>
+
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+#include <level_zero/zes_api.h>
+#include <level_zero/zes_ddi.h>
+#include <level_zero/zet_api.h>
+#include <level_zero/zet_ddi.h>
+
+#define DRV_NO_CALLS(X)
+
+#define DRV_GLOBAL_CALLS(X) \
+    X(ze, , Init)
+
+#define DRV_DRIVER_CALLS(X)                 \
+    X(ze, Driver, Get)                      \
+    X(ze, Driver, GetApiVersion)            \
+    X(ze, Driver, GetProperties)            \
+    X(ze, Driver, GetExtensionProperties)
+
+#define DRV_DEVICE_CALLS(X)                         \
+    X(ze, Device, Get)                              \
+    X(ze, Device, GetSubDevices)                    \
+    X(ze, Device, GetProperties)                    \
+    X(ze, Device, GetComputeProperties)             \
+    X(ze, Device, GetModuleProperties)              \
+    X(ze, Device, GetCommandQueueGroupProperties)   \
+    X(ze, Device, GetMemoryProperties)              \
+    X(ze, Device, GetMemoryAccessProperties)        \
+    X(ze, Device, GetCacheProperties)               \
+    X(ze, Device, GetP2PProperties)                 \
+    X(ze, Device, CanAccessPeer)                    \
+    X(ze, Device, GetStatus)                        \
+    X(ze, Device, GetGlobalTimestamps)              \
+    X(ze, Device, PciGetPropertiesExt)
+
+#define DRV_CONTEXT_CALLS(X)    \
+    X(ze, Context, Create)      \
+    X(ze, Context, CreateEx)    \
+    X(ze, Context, Destroy)     \
+    X(ze, Context, GetStatus)
+
+/* The API, the table's name, that name in the table's type, its calls. */
+#define DRV_TABLES(X)                                                   \
+    X(ze, Global, global, DRV_GLOBAL_CALLS)                             \
+    X(ze, Driver, driver, DRV_DRIVER_CALLS)                             \
+    X(ze, Device, device, DRV_DEVICE_CALLS)                             \
+    X(ze, DeviceExp, device_exp, DRV_NO_CALLS)                          \
+    X(ze, Context, context, DRV_CONTEXT_CALLS)                          \
+    X(ze, CommandQueue, command_queue, DRV_NO_CALLS)                    \
+    X(ze, CommandList, command_list, DRV_NO_CALLS)                      \
+    X(ze, Image, image, DRV_NO_CALLS)                                   \
+    X(ze, ImageExp, image_exp, DRV_NO_CALLS)                            \
+    X(ze, Fence, fence, DRV_NO_CALLS)                                   \
+    X(ze, EventPool, event_pool, DRV_NO_CALLS)                          \
+    X(ze, Event, event, DRV_NO_CALLS)                                   \
+    X(ze, EventExp, event_exp, DRV_NO_CALLS)                            \
+    X(ze, Module, module, DRV_NO_CALLS)                                 \
+    X(ze, ModuleBuildLog, module_build_log, DRV_NO_CALLS)               \
+    X(ze, Kernel, kernel, DRV_NO_CALLS)                                 \
+    X(ze, KernelExp, kernel_exp, DRV_NO_CALLS)                          \
+    X(ze, Sampler, sampler, DRV_NO_CALLS)                               \
+    X(ze, PhysicalMem, physical_mem, DRV_NO_CALLS)                      \
+    X(ze, Mem, mem, DRV_NO_CALLS)                                       \
+    X(ze, VirtualMem, virtual_mem, DRV_NO_CALLS)                        \
+    X(ze, FabricVertexExp, fabric_vertex_exp, DRV_NO_CALLS)             \
+    X(ze, FabricEdgeExp, fabric_edge_exp, DRV_NO_CALLS)                 \
+    X(zes, Driver, driver, DRV_NO_CALLS)                                \
+    X(zes, Device, device, DRV_NO_CALLS)                                \
+    X(zes, Scheduler, scheduler, DRV_NO_CALLS)                          \
+    X(zes, PerformanceFactor, performance_factor, DRV_NO_CALLS)         \
+    X(zes, Power, power, DRV_NO_CALLS)                                  \
+    X(zes, Frequency, frequency, DRV_NO_CALLS)                          \
+    X(zes, Engine, engine, DRV_NO_CALLS)                                \
+    X(zes, Standby, standby, DRV_NO_CALLS)                              \
+    X(zes, Firmware, firmware, DRV_NO_CALLS)                            \
+    X(zes, Memory, memory, DRV_NO_CALLS)                                \
+    X(zes, FabricPort, fabric_port, DRV_NO_CALLS)                       \
+    X(zes, Temperature, temperature, DRV_NO_CALLS)                      \
+    X(zes, Psu, psu, DRV_NO_CALLS)                                      \
+    X(zes, Fan, fan, DRV_NO_CALLS)                                      \
+    X(zes, Led, led, DRV_NO_CALLS)                                      \
+    X(zes, Ras, ras, DRV_NO_CALLS)                                      \
+    X(zes, Diagnostics, diagnostics, DRV_NO_CALLS)                      \
+    X(zet, Device, device, DRV_NO_CALLS)                                \
+    X(zet, Context, context, DRV_NO_CALLS)                              \
+    X(zet, CommandList, command_list, DRV_NO_CALLS)                     \
+    X(zet, Module, module, DRV_NO_CALLS)                                \
+    X(zet, Kernel, kernel, DRV_NO_CALLS)                                \
+    X(zet, MetricGroup, metric_group, DRV_NO_CALLS)                     \
+    X(zet, MetricGroupExp, metric_group_exp, DRV_NO_CALLS)              \
+    X(zet, Metric, metric, DRV_NO_CALLS)                                \
+    X(zet, MetricStreamer, metric_streamer, DRV_NO_CALLS)               \
+    X(zet, MetricQueryPool, metric_query_pool, DRV_NO_CALLS)            \
+    X(zet, MetricQuery, metric_query, DRV_NO_CALLS)                     \
+    X(zet, TracerExp, tracer_exp, DRV_NO_CALLS)                         \
+    X(zet, Debug, debug, DRV_NO_CALLS)
+
+/* Declares each: what a pointer of the loader's table points to. */
+#define DRV_DECLARE(api, object, call) \
+    __typeof__(*(api##_pfn##object##call##_t)NULL) drv_##api##object##call;
+
+DRV_GLOBAL_CALLS(DRV_DECLARE)
+DRV_DRIVER_CALLS(DRV_DECLARE)
+DRV_DEVICE_CALLS(DRV_DECLARE)
+DRV_CONTEXT_CALLS(DRV_DECLARE)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Cards, and the tiles they may have: what exists, and what it has been through. */
+
+#include "object.h"
+#include "settings.h"
+
+#define DRV_VERSION_BASE 0x01030000u    /* of the driver; the settings have the rest */
+#define DRV_MAX_GROUP_SIZE 1024
+#define DRV_LOCAL_BYTES 65536
+#define DRV_MAX_ARGUMENTS_BYTES 2048
+
+/* What a queue can be for: its ordinal. */
+enum drv_queue_group {
+    DRV_QUEUE_COMPUTE,
+    DRV_QUEUE_COPY,
+    DRV_QUEUE_GROUP_COUNT,
+};
+
+struct drv_device {
+    struct drv_object object;
+    unsigned card, tile;                /* tile: 0 for a whole card */
+    struct drv_device *whole;           /* of a tile that is a subdevice: its card; else NULL */
+    struct drv_device *tiles[DRV_MAX_TILES];    /* of a card with subdevices: those to be seen */
+    unsigned n_tiles;
+    uint64_t memory_bytes, used_bytes;
+};
+
+/* Locked. Makes the devices that the settings and ZE_AFFINITY_MASK ask for. Return: as zeInit(). */
+ze_result_t drv_devices_make(void);
+
+/* Locked. Those of zeDeviceGet(). */
+struct drv_device *const *drv_devices(uint32_t *ret_n);
+
+/* Locked. NULL: no such device (drv_object_find()). */
+struct drv_device *drv_device_find(ze_device_handle_t handle);
+
+/* Locked. Whether memory of `owner` can be reached by `device`. */
+bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner);
+
+/*
+ * What the device's clock shows: a count of DRV_TICK_BITS bits, DRV_TICKS_PER_S a second. That of
+ * its kernels is the lower DRV_KERNEL_TICK_BITS of them, and wraps half a second after zeInit().
+ */
+uint64_t drv_device_ticks(const struct drv_device *device, int64_t now_ns);
+
+#define DRV_TICKS_PER_S 19200000u
+#define DRV_TICK_BITS 36
+#define DRV_KERNEL_TICK_BITS 32

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the environment says (the list is driver.h's). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DRV_MAX_CARDS 64
+#define DRV_MAX_TILES 4
+
+struct drv_settings {
+    unsigned n_cards, n_tiles;
+    uint64_t memory_bytes[DRV_MAX_CARDS];
+    bool can_peer, has_sysman, is_strict;
+    unsigned version;
+};
+
+/* Locked. The settings, as drv_settings_read() found them. */
+const struct drv_settings *drv_settings(void);
+
+/* Locked. Reads them. Return: false where a variable is nonsense, of which a line says why. */
+bool drv_settings_read(void);
