@@ -13,7 +13,7 @@
  * to its replica, so that one in use is never given up, and of the work at hand neither is.
  */
 
-#include "workers/runner.h"
+#include "workers/runner-impl.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,6 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "workers/fidelity.h"
 #include "workers/fit.h"
@@ -35,34 +34,6 @@
 /* Of what is free, that a kit may take before those of other jobs go: more than planned with, so
  * that two jobs which fit don't push each other out whenever a little less is free. */
 #define SQUEEZED_FRACTION 0.95
-
-struct held_replica {
-    struct vrt_list link;
-    uint64_t checksum;
-    enum vrt_dtype dtype;
-    struct vrt_replica_hold *hold;
-    struct vrt_replica *replica;    /* the hold's */
-    int n_kits;                     /* that refer to it; 0: idle */
-    int64_t used_ns;
-};
-
-struct held_kit {
-    struct vrt_list link;
-    struct vrt_work *work;          /* a reference */
-    enum vrt_dtype dtype;
-    struct held_replica *replica;
-    struct vrt_kit *kit;
-    int64_t used_ns;
-};
-
-struct vrt_runner {
-    struct vrt_device *device;
-    struct vrt_runner_params params;
-    struct vrt_replica_seat *seat;
-    struct vrt_list replicas;       /* of struct held_replica.link */
-    struct vrt_list kits;           /* of struct held_kit.link */
-    int64_t peak_bytes;
-};
 
 /* A seat at the store that was given, or at one that goes with the seat. */
 static int take_seat(struct vrt_runner *runner)
@@ -109,7 +80,7 @@ struct vrt_device *vrt_runner_device(const struct vrt_runner *runner)
     return runner->device;
 }
 
-static void free_kit(struct held_kit *held)
+static void free_kit(struct vrt_held_kit *held)
 {
     vrt_list_remove(&held->link);
     if (--held->replica->n_kits == 0)
@@ -121,7 +92,7 @@ static void free_kit(struct held_kit *held)
     free(held);
 }
 
-static void free_replica(struct held_replica *held)
+static void free_replica(struct vrt_held_replica *held)
 {
     vrt_assert(held->n_kits == 0);
     vrt_list_remove(&held->link);
@@ -129,10 +100,20 @@ static void free_replica(struct held_replica *held)
     free(held);
 }
 
+void vrt_runner_drop_replica(struct vrt_runner *runner, struct vrt_held_replica *held)
+{
+    struct vrt_held_kit *kit;
+
+    VRT_LIST_FOREACH(kit, &runner->kits, link)
+        if (kit->replica == held)
+            free_kit(kit);
+    free_replica(held);
+}
+
 struct vrt_runner *vrt_runner_free(struct vrt_runner *runner)
 {
-    struct held_kit *kit;
-    struct held_replica *replica;
+    struct vrt_held_kit *kit;
+    struct vrt_held_replica *replica;
 
     if (!runner)
         return NULL;
@@ -150,7 +131,7 @@ static void note_peak(struct vrt_runner *runner)
     runner->peak_bytes = VRT_MAX(runner->peak_bytes, vrt_device_used_bytes(runner->device));
 }
 
-static bool is_of(const struct held_replica *held, const struct vrt_network *network,
+static bool is_of(const struct vrt_held_replica *held, const struct vrt_network *network,
                   enum vrt_dtype dtype)
 {
     return held->checksum == vrt_network_checksum(network) && held->dtype == dtype;
@@ -161,8 +142,8 @@ static bool is_of(const struct held_replica *held, const struct vrt_network *net
 static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *keep,
                               enum vrt_dtype dtype)
 {
-    struct held_replica *replica, *oldest_replica = NULL;
-    struct held_kit *kit, *oldest_kit = NULL;
+    struct vrt_held_replica *replica, *oldest_replica = NULL;
+    struct vrt_held_kit *kit, *oldest_kit = NULL;
 
     VRT_LIST_FOREACH(replica, &runner->replicas, link)
         if (!replica->n_kits && !is_of(replica, keep->network, dtype) &&
@@ -180,10 +161,10 @@ static bool give_up_something(struct vrt_runner *runner, const struct vrt_work *
     return oldest_kit != NULL;
 }
 
-static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_network *network,
-                                enum vrt_dtype dtype, struct held_replica **ret_held)
+int vrt_runner_get_replica(struct vrt_runner *runner, const struct vrt_network *network,
+                           enum vrt_dtype dtype, struct vrt_held_replica **ret_held)
 {
-    struct held_replica *held;
+    struct vrt_held_replica *held;
 
     VRT_LIST_FOREACH(held, &runner->replicas, link) {
         if (is_of(held, network, dtype)) {
@@ -217,11 +198,11 @@ static int find_or_make_replica(struct vrt_runner *runner, const struct vrt_netw
 }
 
 static int make_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
-                    struct held_kit **ret_held)
+                    struct vrt_held_kit **ret_held)
 {
-    struct held_replica *replica;
-    struct held_kit *held;
-    int r = find_or_make_replica(runner, work->network, dtype, &replica);
+    struct vrt_held_replica *replica;
+    struct vrt_held_kit *held;
+    int r = vrt_runner_get_replica(runner, work->network, dtype, &replica);
 
     if (r)
         return vrt_fold(r);
@@ -244,9 +225,9 @@ static int make_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_d
     return 0;
 }
 
-static struct held_kit *find_kit(const struct vrt_runner *runner, const struct vrt_work *work)
+static struct vrt_held_kit *find_kit(const struct vrt_runner *runner, const struct vrt_work *work)
 {
-    struct held_kit *held;
+    struct vrt_held_kit *held;
 
     VRT_LIST_FOREACH(held, &runner->kits, link)
         if (held->work == work)
@@ -281,7 +262,7 @@ static int ask_memory(const struct vrt_runner *runner, int n_sharing,
 
 /* What letting a replica go frees of what is this device's part: of bytes that several share, only
  * the last one's does. */
-static int64_t freed_bytes(const struct vrt_runner *runner, const struct held_replica *held)
+static int64_t freed_bytes(const struct vrt_runner *runner, const struct vrt_held_replica *held)
 {
     const int64_t bytes = (int64_t)vrt_replica_bytes(runner->device, held->replica);
 
@@ -290,11 +271,12 @@ static int64_t freed_bytes(const struct vrt_runner *runner, const struct held_re
 
 /* What is free, with what idle replicas would leave, and to a job that is due kits that others can
  * make anew; -1: nobody can tell. */
-static int64_t free_bytes(struct vrt_runner *runner, const struct held_replica *keep, bool is_due)
+static int64_t free_bytes(struct vrt_runner *runner, const struct vrt_held_replica *keep,
+                          bool is_due)
 {
     struct vrt_memory_info memory = { -1, -1 };
-    struct held_replica *held;
-    struct held_kit *kit;
+    struct vrt_held_replica *held;
+    struct vrt_held_kit *kit;
     int64_t idle_bytes = 0;
 
     if (ask_memory(runner, runner->params.n_sharing, &memory) || memory.free_bytes < 0)
@@ -317,12 +299,12 @@ static int64_t free_bytes(struct vrt_runner *runner, const struct held_replica *
 static int make_room(struct vrt_runner *runner, const struct vrt_work *work, enum vrt_dtype dtype)
 {
     const struct vrt_work_size size = vrt_work_size(work);
-    struct held_replica *replica;
+    struct vrt_held_replica *replica;
     struct vrt_kit_plan plan;
 
     if (vrt_list_is_empty(&runner->kits))
         return 0;
-    int r = find_or_make_replica(runner, work->network, dtype, &replica);
+    int r = vrt_runner_get_replica(runner, work->network, dtype, &replica);
     if (!r)
         r = vrt_kit_plan(runner->device, work, &size, dtype, &plan);
     if (r)
@@ -339,9 +321,9 @@ static int make_room(struct vrt_runner *runner, const struct vrt_work *work, enu
 
 /* The kit for the work, made if need be, at the cost of whatever is idle. */
 static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype,
-                   struct held_kit **ret_held)
+                   struct vrt_held_kit **ret_held)
 {
-    struct held_kit *held = find_kit(runner, work);
+    struct vrt_held_kit *held = find_kit(runner, work);
     int r = 0;
 
     if (!held || held->dtype != dtype) {
@@ -361,8 +343,7 @@ static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dt
     return 0;
 }
 
-/* What AUTO would rather be than f32, or f32. */
-static enum vrt_dtype preferred_dtype(const struct vrt_device_info *info)
+enum vrt_dtype vrt_runner_preferred_dtype(const struct vrt_device_info *info)
 {
     switch (info->kind) {
     case VRT_DEVICE_CUDA:
@@ -382,14 +363,14 @@ static enum vrt_dtype preferred_dtype(const struct vrt_device_info *info)
 /* Whether the network in `dtype` is close enough to itself in f32; what isn't known is measured. */
 static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, enum vrt_dtype dtype)
 {
-    struct held_replica *full, *reduced;
+    struct vrt_held_replica *full, *reduced;
     double *db = &survey->fidelity_db[dtype];
     int r = 0;
 
     if (isnan(*db)) {
-        r = find_or_make_replica(runner, survey->work->network, VRT_DTYPE_F32, &full);
+        r = vrt_runner_get_replica(runner, survey->work->network, VRT_DTYPE_F32, &full);
         if (!r)
-            r = find_or_make_replica(runner, survey->work->network, dtype, &reduced);
+            r = vrt_runner_get_replica(runner, survey->work->network, dtype, &reduced);
         if (!r)
             r = vrt_fidelity_measure(runner->device, &(struct vrt_fidelity_params){
                 .network = survey->work->network,
@@ -421,7 +402,7 @@ static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_su
     case VRT_PRECISION_BF16:
         return VRT_DTYPE_BF16;
     case VRT_PRECISION_AUTO:
-        dtype = preferred_dtype(vrt_device_info(runner->device));
+        dtype = vrt_runner_preferred_dtype(vrt_device_info(runner->device));
         return is_faithful(runner, survey, dtype) ? dtype : VRT_DTYPE_F32;
     default:
         return VRT_DTYPE_F32;
@@ -484,12 +465,12 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
                       struct vrt_error *error)
 {
     const char *device = vrt_device_info(runner->device)->name;
-    struct held_replica *replica;
+    struct vrt_held_replica *replica;
     int r;
 
     survey->dtype = resolve_precision(runner, survey);
     do {
-        r = find_or_make_replica(runner, survey->work->network, survey->dtype, &replica);
+        r = vrt_runner_get_replica(runner, survey->work->network, survey->dtype, &replica);
     } while (r == VRT_BACKEND_E_NOMEM && give_up_something(runner, survey->work, survey->dtype));
     if (r == -EINVAL)
         return vrt_refuse(error, r, "device.unsupported", "%s can't hold this network in %s: "
@@ -507,7 +488,7 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
 
 int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dtype dtype)
 {
-    struct held_kit *held;
+    struct vrt_held_kit *held;
 
     return vrt_fold(get_kit(runner, work, dtype, &held));
 }
@@ -517,7 +498,7 @@ int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *ord
                    struct vrt_error *error)
 {
     struct vrt_executor_watch watch = order->watch;
-    struct held_kit *held;
+    struct vrt_held_kit *held;
     int r = get_kit(runner, order->work, order->dtype, &held);
 
     watch.op_times = order->op_times;
@@ -530,7 +511,7 @@ int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *ord
 
 int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work)
 {
-    const struct held_kit *held = find_kit(runner, work);
+    const struct vrt_held_kit *held = find_kit(runner, work);
 
     if (!held)
         return -1;
@@ -540,7 +521,7 @@ int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_
 
 void vrt_runner_release(struct vrt_runner *runner, const struct vrt_work *work)
 {
-    struct held_kit *held = find_kit(runner, work);
+    struct vrt_held_kit *held = find_kit(runner, work);
 
     if (held)
         free_kit(held);
@@ -549,7 +530,7 @@ void vrt_runner_release(struct vrt_runner *runner, const struct vrt_work *work)
 void vrt_runner_trim(struct vrt_runner *runner, int64_t idle_ns)
 {
     int64_t now_ns = vrt_clock_now_ns();
-    struct held_replica *held;
+    struct vrt_held_replica *held;
 
     VRT_LIST_FOREACH(held, &runner->replicas, link)
         if (!held->n_kits && now_ns - held->used_ns >= idle_ns)
@@ -560,8 +541,8 @@ void vrt_runner_usage(struct vrt_runner *runner, struct vrt_runner_usage *ret_us
 {
     struct vrt_runner_usage usage = { .peak_bytes = runner->peak_bytes };
     struct vrt_memory_info memory = { -1, -1 };
-    struct held_replica *replica;
-    struct held_kit *kit;
+    struct vrt_held_replica *replica;
+    struct vrt_held_kit *kit;
 
     int r = ask_memory(runner, 1, &memory);
     usage.total_bytes = r ? -1 : memory.total_bytes;

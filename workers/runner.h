@@ -18,6 +18,7 @@
 #include "workers/shard.h"
 #include "workers/work.h"
 
+struct vrt_checkup;
 struct vrt_runner;
 
 /* Beside 0, -errno and the outcomes of the backend. */
@@ -100,6 +101,13 @@ int vrt_runner_prepare(struct vrt_runner *runner, struct vrt_work *work, enum vr
 int vrt_runner_run(struct vrt_runner *runner, const struct vrt_runner_order *order,
                    struct vrt_shard_frames *frames, struct vrt_kit_times *times,
                    struct vrt_error *error);
+
+/*
+ * Fills the checkup in, in some seconds at most on any device; what jobs hold stays as it is, save
+ * weights that have changed. Return: 0, whatever was found; VRT_BACKEND_E_LOST; -ECANCELED: the
+ * runner's watch said no. What was found before stands in any case.
+ */
+int vrt_runner_checkup(struct vrt_runner *runner, struct vrt_checkup *checkup);
 
 /* Device memory that a kit and the replica of `work` take; -1: it has none. */
 int64_t vrt_runner_work_bytes(const struct vrt_runner *runner, const struct vrt_work *work);

@@ -80,6 +80,7 @@ struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
         return NULL;
     vrt_shard_frames_done(&task->frames);
     vrt_work_unref(task->work);
+    vrt_checkup_free(task->checkup);
     free(task);
     return NULL;
 }
@@ -240,6 +241,8 @@ static int perform(struct worker *worker, struct vrt_worker_task *task)
         return 0;
     case VRT_WORKER_TELL:
         return 0;
+    case VRT_WORKER_CHECK:
+        return vrt_runner_checkup(runner, task->checkup);
     default:
         return vrt_raise(-EINVAL);
     }

@@ -16,6 +16,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "workers/checkup.h"
 #include "workers/mailbox.h"
 #include "workers/runner.h"
 
@@ -30,6 +31,7 @@ enum vrt_worker_request {
     VRT_WORKER_RELEASE,             /* `work` is over */
     VRT_WORKER_TRIM,                /* gives up replicas that have been idle for `idle_ns` */
     VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
+    VRT_WORKER_CHECK,               /* fills `checkup`; fails only where the device is lost */
     VRT_WORKER_REQUEST_COUNT,
 };
 
@@ -44,6 +46,7 @@ struct vrt_worker_task {
     struct vrt_shard_frames frames; /* RUN: references */
     bool by_ops;                    /* RUN: op by op, to fill `op_times` */
     struct vrt_survey survey;       /* SURVEY */
+    struct vrt_checkup *checkup;    /* CHECK: owned */
     int64_t idle_ns;                /* TRIM */
     int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     void *ctx;                      /* the loop's */

@@ -40,6 +40,7 @@ static void test_good_schedules(void)
         { "write:1 delay=3600s", "", VRT_FAULT_WRITE, 1, 1, 1, VRT_FAULT_DELAY, 3600000000000,
           1 },
         { "cpu copy:2 corrupt", "cpu", VRT_FAULT_COPY, 2, 2, 1, VRT_FAULT_CORRUPT_COPY, 0, 1 },
+        { "checksum:4 corrupt", "", VRT_FAULT_CHECKSUM, 4, 4, 1, VRT_FAULT_CORRUPT_COPY, 0, 1 },
         { "pack:1 nomem", "", VRT_FAULT_PACK, 1, 1, 1, VRT_FAULT_NOMEM, 0, 1 },
         { "checksum:1 fail", "", VRT_FAULT_CHECKSUM, 1, 1, 1, VRT_FAULT_FAIL, 0, 1 },
         { "program:1 delay=7us", "", VRT_FAULT_PROGRAM, 1, 1, 1, VRT_FAULT_DELAY, 7000, 1 },

@@ -125,6 +125,7 @@ struct vrt_registry_params {
     int cpu_threads;                /* threads of each; 0: the cores available, split evenly */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
     bool no_reference;              /* leave the reference device out */
+    bool only_reference;            /* leave all others out; nothing is looked for */
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */

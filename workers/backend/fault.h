@@ -32,8 +32,9 @@
  *                 corrupt=zeros    zeros,
  *                 corrupt=garbage  or random values, the same in every run
  *                 black            a black picture: zeros, but chroma in the middle
- *                 corrupt          copy only: something else arrives than was sent: from then on
- *                                  the replica's checksum is wrong, until it is copied anew
+ *                 corrupt          copy: something else arrives than was sent; checksum: its bytes
+ *                                  have changed since. From then on the replica's checksum is
+ *                                  wrong, until it is copied anew
  *
  * Calls are counted for each device from the making of the registry, over all times that it is
  * opened. Of several rules that fit, delays add up and the first other one takes effect. What an op

@@ -99,6 +99,8 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
         struct found *found = &registry->found[i];
         found->ops = backends[i].ops;
+        if (asked->only_reference && found->ops != &vrt_backend_ref)
+            continue;
         int r = backends[i].load ?
             backends[i].load(params, &found->ops, &found->infos, &found->n_infos) :
             found->ops->probe(params, &found->infos, &found->n_infos);

@@ -283,8 +283,7 @@ static int copy_in_group(struct vrt_replica_hold *hold, const struct vrt_replica
     return r == VRT_BACKEND_E_LOST ? r : 0;
 }
 
-/* Whether the device has what was packed. */
-static int check(struct vrt_replica_hold *hold, bool *ret_is_right)
+int vrt_replica_hold_check(struct vrt_replica_hold *hold, bool *ret_is_right)
 {
     struct vrt_weights *weights = hold->weights;
     uint64_t checksum;
@@ -308,14 +307,14 @@ static int copy_and_check(struct vrt_replica_hold *hold, const struct vrt_replic
     if (!r && !is_done)
         r = copy_from_host(hold, want);
     if (!r)
-        r = check(hold, &is_right);
+        r = vrt_replica_hold_check(hold, &is_right);
     if (r || is_right)
         return r;
     vrt_log_warning("%s: weights came with a wrong checksum, copying them once more",
                     hold->seat->info->name);
     r = copy_from_host(hold, want);
     if (!r)
-        r = check(hold, &is_right);
+        r = vrt_replica_hold_check(hold, &is_right);
     if (r || is_right)
         return r;
     vrt_log_error("%s: weights came with a wrong checksum again: its memory, or the way there, "

@@ -94,6 +94,10 @@ int vrt_replica_seat_take(struct vrt_replica_seat *seat, const struct vrt_replic
 /* The replica, which is the hold's. */
 struct vrt_replica *vrt_replica_hold_get(const struct vrt_replica_hold *hold);
 
+/* Has the device compute the checksum of its bytes anew: whether it is still that of what was
+ * packed. Return: 0; outcome; -errno. */
+int vrt_replica_hold_check(struct vrt_replica_hold *hold, bool *ret_is_right);
+
 /* Says whether it is in use, for those who list; at first it is READY. */
 void vrt_replica_hold_mark(struct vrt_replica_hold *hold, bool in_use);
 

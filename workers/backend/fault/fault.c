@@ -263,11 +263,14 @@ static int fault_replica_checksum(struct vrt_device *device, const struct vrt_re
                                   uint64_t *ret_checksum)
 {
     struct vrt_device *inner = fault_of(device)->inner;
+    struct vrt_fault_event event;
     uint64_t checksum = 0;
-    int r = meet_call(device, VRT_FAULT_CHECKSUM);
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_CHECKSUM, 0, &event);
 
     if (r)
         return r;
+    if (event.effect == VRT_FAULT_CORRUPT_COPY)
+        fault_of(device)->corrupted = replica;
     if (inner->ops->replica_checksum)
         r = inner->ops->replica_checksum(inner, replica, &checksum);
     else

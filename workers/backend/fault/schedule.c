@@ -40,7 +40,7 @@ _Static_assert(VRT_ARRAY_SIZE(calls) == VRT_FAULT_CALL_COUNT, "every call has it
 #define ALLOCATING (1u << VRT_FAULT_OPEN | 1u << VRT_FAULT_ALLOC | 1u << VRT_FAULT_PACK | \
                     1u << VRT_FAULT_REPLICA | 1u << VRT_FAULT_PROGRAM)
 #define SUBMITTING (1u << VRT_FAULT_SUBMIT)
-#define COPYING (1u << VRT_FAULT_COPY)
+#define HOLDING (1u << VRT_FAULT_COPY | 1u << VRT_FAULT_CHECKSUM)
 
 static const struct {
     const char *word;
@@ -54,7 +54,7 @@ static const struct {
     { "corrupt=zeros", VRT_FAULT_CORRUPT_ZEROS, SUBMITTING },
     { "corrupt=garbage", VRT_FAULT_CORRUPT_GARBAGE, SUBMITTING },
     { "black", VRT_FAULT_BLACK, SUBMITTING },
-    { "corrupt", VRT_FAULT_CORRUPT_COPY, COPYING },
+    { "corrupt", VRT_FAULT_CORRUPT_COPY, HOLDING },
 };
 
 static const struct {
