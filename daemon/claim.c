@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -21,10 +20,6 @@
 /* Enough for a burst of clients. Whoever connects stands behind all that a flooder has put there:
  * a long queue would only make him wait longer. */
 #define BACKLOG 512
-
-/* One that was just killed has its locks until its last thread is gone. */
-#define PATIENCE_MS 2000
-#define STEP_MS 20
 
 /* Opens and locks. Return: 0; -EAGAIN: what was locked is not at the path any more; -errno. */
 static int lock(const char *path, int *ret_fd)
@@ -53,12 +48,8 @@ int vrt_claim_take(const char *path, const char *what, struct vrt_claim *claim,
     if (strlen(path) >= sizeof(claim->path))
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage", "the path %.100s... is too "
                           "long", path);
-    for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += STEP_MS) {
+    for (int i = 0; i < 10 && r == -EAGAIN; i++)
         r = lock(path, &fd);
-        if (r != -EBUSY && r != -EAGAIN)
-            break;
-        poll(NULL, 0, STEP_MS);
-    }
     if (r == -EBUSY)
         return vrt_refuse(error, vrt_raise(r), "usage",
                           "another vrtd has %s: stop it, or give another", what);

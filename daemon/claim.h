@@ -21,8 +21,7 @@ struct vrt_claim {
 #define VRT_CLAIM_NONE { .fd = -1 }
 
 /*
- * Locks the file at `path`, made if need be; waits two seconds at most for who has it to end.
- * `what` is what messages call the thing.
+ * Locks the file at `path`, made if need be. `what` is what messages call the thing.
  * Return: 0; -EBUSY: another process has it; -errno. `error` says why.
  */
 int vrt_claim_take(const char *path, const char *what, struct vrt_claim *claim,

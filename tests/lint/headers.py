@@ -13,7 +13,7 @@ import sys
 
 
 # C++ for nvcc, or for a compiler in its place.
-SKIPPED = ('workers/backend/cuda/kernels', 'tests/cuda-sim')
+SKIPPED = ('workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl', 'tests/cuda-sim')
 
 
 def compile_header(job):

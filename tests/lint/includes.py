@@ -44,9 +44,12 @@ VENDOR = {
     r'libav.*|libsw.*': ('workers/frames/',),
     r'(oneapi/)?dnnl.*': ('workers/backend/cpu/',),
     r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
+    r'level_zero/.*': ('workers/backend/xpu/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
     r'systemd/.*': ('daemon/',),
 }
+
+SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')
 
 # The pure modules: no loop, no I/O.
 PURE = ('daemon/job.', 'daemon/sched.', 'daemon/sched-', 'daemon/quota.', 'daemon/address.')
@@ -101,7 +104,7 @@ def main():
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
-                if name.endswith(('.c', '.h', '.cu', '.cuh', '.m')) and layer_of(path):
+                if name.endswith(SOURCES) and layer_of(path):
                     check(root, path, problems)
                     n_files += 1
     print('\n'.join(problems) or f'{n_files} files include along the layers')

@@ -173,24 +173,6 @@ static void test_claim(void)
     expect_int(vrt_claim_take(in_folder("lock"), "the thing", &second, NULL), 0);
     vrt_claim_release(&second);
 
-    /* One that is about to end is waited for. */
-    int told[2];
-    expect_int(pipe(told), 0);
-    pid = fork();
-    if (pid == 0) {
-        int r = vrt_claim_take(in_folder("lock"), "the thing", &first, NULL);
-        if (write(told[1], "", 1) == 1)
-            usleep(200 * 1000);
-        _exit(r != 0);
-    }
-    expect_int(read(told[0], &(char){ 0 }, 1), 1);
-    expect_int(vrt_claim_take(in_folder("lock"), "the thing", &second, NULL), 0);
-    vrt_claim_release(&second);
-    expect_int(waitpid(pid, &status, 0), pid);
-    expect_int(status, 0);
-    close(told[0]);
-    close(told[1]);
-
     error = (struct vrt_error){ .id = NULL };
     expect_int(vrt_claim_take(in_folder("none/lock"), "the thing", &first, &error), -ENOENT);
     expect_contains(error.message, "none/lock");

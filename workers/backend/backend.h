@@ -66,14 +66,16 @@ struct vrt_device_info {
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
     int64_t memory_total_bytes;     /* -1: nobody knows */
     bool native_f16, native_bf16;   /* multiplies these by its own instructions */
-    int card;                       /* CUDA: which piece of hardware; several may be one */
+    int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
+                                     * GPU or tile, as the backend counts them */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
 
     /* For people and their scripts; "" where there is no such thing, or nobody knows. */
-    char uuid[48];                  /* "GPU-" and 36 digits and dashes */
+    char uuid[48];                  /* 36 digits and dashes; CUDA: "GPU-" before them */
     char pci_address[24];           /* "0000:01:00.0" */
     char compute_capability[8];     /* "8.6" */
-    char driver_version[16];        /* the newest CUDA that the driver is for: "13.0" */
+    char driver_version[16];        /* CUDA: the newest that the driver is for, "13.0"; XPU: the
+                                     * driver's own, "1.3.24595" */
     char runtime_version[16];       /* the CUDA that the backend was built with: "13.0" */
 };
 
@@ -129,6 +131,7 @@ struct vrt_registry_params {
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
+    bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 

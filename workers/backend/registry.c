@@ -13,6 +13,7 @@
 #include "backend/cuda/load.h"
 #include "backend/fault/fault.h"
 #include "backend/ref/ref.h"
+#include "backend/xpu/xpu.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "registry"
@@ -29,6 +30,7 @@ static const struct backend {
                 struct vrt_device_info **ret_infos, size_t *ret_n_infos);
 } backends[] = {
     { "cuda", NULL, vrt_cuda_load },
+    { "xpu", &vrt_backend_xpu, NULL },
     { "cpu", &vrt_backend_cpu, NULL },
     { "ref", &vrt_backend_ref, NULL },
 };

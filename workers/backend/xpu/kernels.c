@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "backend/xpu/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/xpu/device.h"
+#include "backend/xpu/spirv.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "xpu"
+
+static const char *const names[] = {
+#define NAME(name) #name,
+    VRT_XPU_KERNELS(NAME)
+};
+
+/* Pointers are of 64 bits, and what they point into may be larger than 4 GiB. */
+#define BUILD_FLAGS "-ze-opt-greater-than-4GB-buffer-required"
+
+static void log_build(const struct vrt_xpu_loader *ze, ze_module_build_log_handle_t build_log,
+                      const char *name)
+{
+    size_t size = 0;
+    char *text;
+
+    if (ze->zeModuleBuildLogGetString(build_log, &size, NULL) || size < 2)
+        return;
+    text = calloc(1, size + 1);
+    if (text && ze->zeModuleBuildLogGetString(build_log, &size, text) == ZE_RESULT_SUCCESS)
+        vrt_log_warning("compiling %s: %s", name, text);
+    free(text);
+}
+
+static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
+{
+    const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(names[kernel]);
+    ze_module_build_log_handle_t build_log = NULL;
+
+    if (!spirv)
+        return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+    const ze_module_desc_t module = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+        .format = ZE_MODULE_FORMAT_IL_SPIRV,
+        .inputSize = spirv->size_bytes,
+        .pInputModule = spirv->data,
+        .pBuildFlags = BUILD_FLAGS,
+    };
+    const ze_kernel_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+        .pKernelName = names[kernel],
+    };
+    ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, &module,
+                                            &xpu->kernels.made[kernel].module, &build_log);
+    if (r && build_log)
+        log_build(xpu->ze, build_log, names[kernel]);
+    if (build_log)
+        xpu->ze->zeModuleBuildLogDestroy(build_log);
+    if (!r)
+        r = xpu->ze->zeKernelCreate(xpu->kernels.made[kernel].module, &desc,
+                                    &xpu->kernels.made[kernel].kernel);
+    return r;
+}
+
+ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu_launch *launch)
+{
+    struct vrt_xpu_device *xpu = call->device;
+    const struct vrt_xpu_loader *ze = xpu->ze;
+    const ze_group_count_t groups = { launch->groups[0], launch->groups[1], launch->groups[2] };
+    ze_result_t r = ZE_RESULT_SUCCESS;
+
+    if (!xpu->kernels.made[launch->kernel].kernel)
+        r = build(xpu, launch->kernel);
+    if (r) {
+        vrt_log_warning("kernel %s can't be had: %s (0x%x)", names[launch->kernel],
+                        vrt_xpu_result_text(r), (unsigned)r);
+        return r;
+    }
+    const ze_kernel_handle_t kernel = xpu->kernels.made[launch->kernel].kernel;
+    r = ze->zeKernelSetGroupSize(kernel, launch->local[0], launch->local[1], launch->local[2]);
+    if (!r)
+        r = ze->zeKernelSetArgumentValue(kernel, 0, launch->args_bytes, launch->args);
+    for (int i = 0; !r && i < launch->n_data; i++)
+        r = ze->zeKernelSetArgumentValue(kernel, (uint32_t)i + 1, sizeof(launch->data[i]),
+                                         launch->data[i] ? &launch->data[i] : NULL);
+    if (!r)
+        r = ze->zeCommandListAppendLaunchKernel(call->list, kernel, &groups, NULL, 0, NULL);
+    return r ? r : ze->zeCommandListAppendBarrier(call->list, NULL, 0, NULL);
+}
+
+void vrt_xpu_kernels_done(struct vrt_xpu_kernels *kernels, const struct vrt_xpu_loader *ze)
+{
+    for (int i = 0; i < VRT_XPU_KERNEL_COUNT; i++) {
+        if (kernels->made[i].kernel)
+            ze->zeKernelDestroy(kernels->made[i].kernel);
+        if (kernels->made[i].module)
+            ze->zeModuleDestroy(kernels->made[i].module);
+    }
+}
+
+struct vrt_xpu_view vrt_xpu_view_of(const struct vrt_tensor *t)
+{
+    if (!t)
+        return (struct vrt_xpu_view){ 0 };
+    return (struct vrt_xpu_view){
+        .stride_d = t->stride_d,
+        .stride_h = t->stride_h,
+        .stride_w = t->stride_w,
+        .d = t->shape.d,
+        .h = t->shape.h,
+        .w = t->shape.w,
+        .c = t->shape.c,
+        .dtype = (int32_t)t->dtype,
+    };
+}
+
+char *vrt_xpu_data_of(const struct vrt_xpu_call *call, const struct vrt_tensor *t)
+{
+    if (!t)
+        return NULL;
+    return (t->slot == VRT_SLOT_ARENA ? call->arena : call->bindings[t->slot - 1]) +
+           t->offset_bytes;
+}

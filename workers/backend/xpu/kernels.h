@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The kernels of a device: compiled when they are first wanted, kept until it is closed
+ *
+ * Thread: that of the device.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "backend/op.h"
+#include "backend/xpu/kernels/args.h"
+#include "backend/xpu/loader.h"
+
+struct vrt_xpu_device;
+
+/* X(name): of the file of this name in kernels/, and of the function in it. */
+#define VRT_XPU_KERNELS(X) \
+    X(add)              \
+    X(affine)           \
+    X(avgpool2)         \
+    X(blend)            \
+    X(checksum)         \
+    X(copy)             \
+    X(depth_to_space)   \
+    X(fill)             \
+    X(flow_offsets)     \
+    X(mean)             \
+    X(mean_total)       \
+    X(pad)              \
+    X(range)            \
+    X(range_total)      \
+    X(resize)           \
+    X(rgb_to_yuv)       \
+    X(space_to_depth)   \
+    X(warp)             \
+    X(yuv_to_rgb)
+
+enum vrt_xpu_kernel {
+#define VRT_XPU_ENUMERATOR(name) VRT_XPU_KERNEL_##name,
+    VRT_XPU_KERNELS(VRT_XPU_ENUMERATOR)
+#undef VRT_XPU_ENUMERATOR
+    VRT_XPU_KERNEL_COUNT,
+};
+
+struct vrt_xpu_kernels {
+    struct {
+        ze_module_handle_t module;  /* NULL: not wanted yet */
+        ze_kernel_handle_t kernel;
+    } made[VRT_XPU_KERNEL_COUNT];
+};
+
+#define VRT_XPU_MAX_DATA 16
+
+/* How a kernel is to be run. */
+struct vrt_xpu_launch {
+    enum vrt_xpu_kernel kernel;
+    const void *args;               /* its struct of kernels/args.h */
+    size_t args_bytes;
+    const char *data[VRT_XPU_MAX_DATA];     /* on the device; NULL where there is none */
+    int n_data;
+    uint32_t groups[3], local[3];   /* how many groups, of how many items */
+};
+
+/* To which a matrix's rows are filled up, in elements. */
+#define VRT_XPU_ROW_ALIGN 16
+
+/* Parts that a checksum is added up of. */
+#define VRT_XPU_CHECKSUM_ITEMS 4096
+
+/*
+ * A param on the device: f32 vectors and tables as they are; [O,I] as [I][O rounded up], [O,I,K,K]
+ * as [K*K][I][O rounded up], to a multiple of VRT_XPU_ROW_ALIGN; what is added is zeros.
+ */
+struct vrt_xpu_param {
+    const char *data;               /* at a multiple of 256 bytes */
+    enum vrt_dtype dtype;
+    int row_elements;               /* from one input's weights to the next one's */
+    int n_dims;
+    int dims[4];                    /* as of the checkpoint */
+};
+
+/* An op being recorded. */
+struct vrt_xpu_call {
+    struct vrt_xpu_device *device;
+    ze_command_list_handle_t list;
+    const struct vrt_op *op;        /* checked, and supported */
+    const struct vrt_xpu_param *params;     /* the replica's, by index */
+    char *arena;                    /* the device's address of slot 0 */
+    char *const *bindings;          /* that of slot 1 + k, for each k */
+    char *workspace;
+};
+
+/*
+ * Appends a kernel, behind which whatever comes next waits, to the call's list; compiles it if need
+ * be. Return: ze_result_t.
+ */
+ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu_launch *launch);
+
+/* NULL handles are fine. */
+void vrt_xpu_kernels_done(struct vrt_xpu_kernels *kernels, const struct vrt_xpu_loader *ze);
+
+/* How kernels see `t`; NULL: nothing. */
+struct vrt_xpu_view vrt_xpu_view_of(const struct vrt_tensor *t);
+
+/* Where element (0,0,0,0) of `t` is; NULL: NULL. */
+char *vrt_xpu_data_of(const struct vrt_xpu_call *call, const struct vrt_tensor *t);
+
+/* Appends the commands of one op. Return: ze_result_t. */
+ze_result_t vrt_xpu_record(const struct vrt_xpu_call *call);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+
+/* avgpool2: the mean of 2 x 2 places. */
+
+#include "backend/xpu/kernels/view.clh"
+
+__kernel void avgpool2(struct vrt_xpu_elements e, __global char *out, const __global char *x)
+{
+    const struct place p = place_of(&e.out);
+    float sum = 0;
+
+    if (!p.exists)
+        return;
+    for (int k = 0; k < 4; k++)
+        sum += load(x, e.in[0].dtype,
+                    view_at(&e.in[0], p.d, 2 * p.h + k / 2, 2 * p.w + k % 2) + p.c);
+    store_at(&e.out, out, &p, sum * 0.25f);
+}

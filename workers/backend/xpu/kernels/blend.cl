@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+
+/* blend: acc (where there is one) plus x times the weights of its row and column, or, where `mode`
+ * is 1, divided by them. */
+
+#include "backend/xpu/kernels/view.clh"
+
+__kernel void blend(struct vrt_xpu_elements e, __global char *out, const __global char *x,
+                    const __global char *rows, const __global char *columns,
+                    const __global char *acc)
+{
+    const struct place p = place_of(&e.out);
+
+    if (!p.exists)
+        return;
+    const float weight = load(rows, e.in[1].dtype, view_at(&e.in[1], 0, p.h, 0)) *
+                         load(columns, e.in[2].dtype, view_at(&e.in[2], 0, 0, p.w));
+    const float value = load_at(&e.in[0], x, &p), sum = e.in[3].c ? load_at(&e.in[3], acc, &p) : 0;
+    store_at(&e.out, out, &p, sum + (e.mode ? value / weight : value * weight));
+}

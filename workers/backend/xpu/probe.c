@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The GPUs that Level Zero's drivers have, and what is known of them before one is opened. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/xpu/device.h"
+#include "backend/xpu/sysman.h"
+
+#define INTEL 0x8086
+
+static const struct vrt_finding loader_absent = {
+    .backend = "xpu",
+    .what = "loader",
+    .kind = VRT_FINDING_ABSENT,
+    .cure = "where there are Intel GPUs, install the package libze1",
+};
+
+static const struct vrt_finding loader_unfit = {
+    .backend = "xpu",
+    .what = "loader",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "install a newer libze1",
+};
+
+static const struct vrt_finding driver_absent = {
+    .backend = "xpu",
+    .what = "driver",
+    .kind = VRT_FINDING_ABSENT,
+    .cure = "where there are Intel GPUs, install the package libze-intel-gpu1 (in older releases: "
+            "intel-level-zero-gpu), and let the daemon's user be of the group render",
+};
+
+static const struct vrt_finding driver_unfit = {
+    .backend = "xpu",
+    .what = "driver",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "see what the kernel's log says of i915 or xe",
+};
+
+static const struct vrt_finding driver_there = {
+    .backend = "xpu",
+    .what = "driver",
+    .kind = VRT_FINDING_THERE,
+};
+
+static const struct vrt_finding none_visible = {
+    .backend = "xpu",
+    .what = "devices",
+    .kind = VRT_FINDING_UNFIT,
+    .cure = "unset ZE_AFFINITY_MASK for the daemon, or name GPUs that there are, from 0 on",
+};
+
+static const struct vrt_finding none_found = {
+    .backend = "xpu",
+    .what = "devices",
+    .kind = VRT_FINDING_ABSENT,
+};
+
+static const struct vrt_finding left_out = {
+    .backend = "xpu",
+    .what = "devices",
+    .kind = VRT_FINDING_UNFIT,
+};
+
+/* PCI device ids, a family's from first to last, whose matrix units multiply f16 (DPAS): Level Zero
+ * itself doesn't tell. */
+static const struct {
+    uint32_t first, last;
+} with_dpas[] = {
+    { 0x4f80, 0x4f88 }, { 0x5690, 0x56c2 },     /* Arc A: DG2 */
+    { 0x0bd0, 0x0be5 },                         /* Data Center GPU Max */
+    { 0x7d51, 0x7d51 }, { 0x7dd1, 0x7dd1 },     /* Arrow Lake H */
+    { 0x6420, 0x64b0 },                         /* Lunar Lake */
+    { 0xe202, 0xe223 },                         /* Arc B: Battlemage */
+};
+
+bool vrt_xpu_has_dpas(const ze_device_properties_t *properties)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(with_dpas); i++)
+        if (properties->vendorId == INTEL && properties->deviceId >= with_dpas[i].first &&
+            properties->deviceId <= with_dpas[i].last)
+            return true;
+    return false;
+}
+
+static void print_uuid(const ze_device_uuid_t *uuid, char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(uuid->id) && n < size; i++) {
+        const bool begins_group = i == 4 || i == 6 || i == 8 || i == 10;
+        n += (size_t)snprintf(text + n, size - n, "%s%02x", begins_group ? "-" : "",
+                              uuid->id[i]);
+    }
+}
+
+static void print_pci_address(const struct vrt_xpu_system *system, ze_device_handle_t device,
+                              char *text, size_t size)
+{
+    ze_pci_ext_properties_t pci = { .stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES };
+
+    if (system->loader.zeDevicePciGetPropertiesExt &&
+        system->loader.zeDevicePciGetPropertiesExt(device, &pci) == ZE_RESULT_SUCCESS)
+        snprintf(text, size, "%04x:%02x:%02x.%x", pci.address.domain & 0xffff,
+                 pci.address.bus & 0xff, pci.address.device & 0xff, pci.address.function & 0xf);
+}
+
+/* As Intel writes it, in parts of 8, 8 and 16 bits: "1.3.24595". */
+static void print_version(uint32_t version, char *text, size_t size)
+{
+    snprintf(text, size, "%u.%u.%u", version >> 24, version >> 16 & 0xff, version & 0xffff);
+}
+
+static int64_t memory_bytes(const struct vrt_xpu_system *system, const struct vrt_xpu_unit *unit)
+{
+    ze_device_memory_properties_t memories[16];
+    struct vrt_xpu_sysman sysman;
+    struct vrt_memory_info info;
+    int64_t bytes = 0;
+    uint32_t n = VRT_ARRAY_SIZE(memories);
+
+    for (uint32_t i = 0; i < n; i++)
+        memories[i] = (ze_device_memory_properties_t){
+            .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
+    if (system->loader.zeDeviceGetMemoryProperties(unit->device, &n, memories) ==
+        ZE_RESULT_SUCCESS)
+        for (uint32_t i = 0; i < n && i < VRT_ARRAY_SIZE(memories); i++)
+            bytes += (int64_t)memories[i].totalSize;
+    if (bytes > 0)
+        return bytes;
+    vrt_xpu_sysman_init(&sysman, system, unit);
+    vrt_xpu_sysman_memory(&sysman, &info);
+    return info.total_bytes;
+}
+
+/* What tells devices apart that look alike, and what else a user should know of. */
+static void print_description(const ze_device_properties_t *properties,
+                              const struct vrt_xpu_unit *unit, struct vrt_device_info *info)
+{
+    const unsigned n_units = properties->numSlices * properties->numSubslicesPerSlice *
+                             properties->numEUsPerSubslice;
+    const char *mask = getenv("ZE_AFFINITY_MASK");
+    char tile[24] = "", masked[40] = "";
+
+    if (unit->root >= 0)
+        snprintf(tile, sizeof(tile), ", tile %d", unit->tile);
+    if (mask && mask[0])
+        snprintf(masked, sizeof(masked), ", ZE_AFFINITY_MASK=%.16s", mask);
+    snprintf(info->description, sizeof(info->description), "%.48s%s, %u EUs%s%s",
+             properties->name, tile, n_units, vrt_xpu_has_dpas(properties) ? ", DPAS" : "",
+             masked);
+    snprintf(info->class_id, sizeof(info->class_id), "xpu, %.60s, %u EUs, driver %s",
+             properties->name, n_units, info->driver_version);
+}
+
+/* Return: ZE_RESULT_SUCCESS, or why the device is of no use. */
+static ze_result_t describe(const struct vrt_xpu_system *system, int i, int index,
+                            struct vrt_device_info *info)
+{
+    const struct vrt_xpu_unit *unit = &system->units[i];
+    ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+    ze_device_module_properties_t module = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES };
+    ze_result_t r = system->loader.zeDeviceGetProperties(unit->device, &properties);
+
+    if (!r)
+        r = system->loader.zeDeviceGetModuleProperties(unit->device, &module);
+    if (r)
+        return r;
+    *info = (struct vrt_device_info){
+        .kind = VRT_DEVICE_XPU,
+        .index = index,
+        .card = i,
+        .native_f16 = module.flags & ZE_DEVICE_MODULE_FLAG_FP16,
+        .memory_total_bytes = memory_bytes(system, unit),
+    };
+    snprintf(info->name, sizeof(info->name), "xpu:%d", index);
+    print_uuid(&properties.uuid, info->uuid, sizeof(info->uuid));
+    print_pci_address(system, unit->device, info->pci_address, sizeof(info->pci_address));
+    print_version(unit->driver->version, info->driver_version, sizeof(info->driver_version));
+    print_description(&properties, unit, info);
+    snprintf(info->packing_id, sizeof(info->packing_id), "xpu, driver %d",
+             (int)(unit->driver - system->drivers));
+    return ZE_RESULT_SUCCESS;
+}
+
+/* Whether unit i is one of the devices: a GPU, or each of its tiles where it has some. */
+static bool is_shown(const struct vrt_xpu_system *system, int i, bool tiles)
+{
+    const struct vrt_xpu_unit *unit = &system->units[i];
+
+    return tiles ? unit->root >= 0 || unit->n_tiles == 0 : unit->root < 0;
+}
+
+/* Why Level Zero can't be asked: -errno of vrt_xpu_system_open(). */
+static void explain(struct vrt_findings *findings, int r, const char *message)
+{
+    const struct vrt_finding *finding = r == -ENOENT ? &loader_absent :
+                                        r == -ENOSYS ? &loader_unfit :
+                                        r == -ENODEV ? &driver_absent : &driver_unfit;
+
+    vrt_finding_add(findings, finding, "no XPU devices: %s", message);
+}
+
+/* What the drivers are, and that they have nothing if so. */
+static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *system, int n)
+{
+    const char *mask = getenv("ZE_AFFINITY_MASK");
+    char version[16];
+
+    for (int i = 0; i < system->n_drivers; i++) {
+        print_version(system->drivers[i].version, version, sizeof(version));
+        vrt_finding_add(findings, &driver_there, "a driver of version %s, by " VRT_XPU_LOADER,
+                        version);
+    }
+    if (n == 0 && mask && mask[0])
+        vrt_finding_add(findings, &none_visible, "no XPU devices: the driver has none that "
+                        "ZE_AFFINITY_MASK=\"%.64s\" names", mask);
+    else if (n == 0)
+        vrt_finding_add(findings, &none_found, "no XPU devices: the driver has no GPU");
+}
+
+int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+                  size_t *ret_n_infos)
+{
+    VRT_CLEANUP(vrt_xpu_system_closep) const struct vrt_xpu_system *system = NULL;
+    struct vrt_error error = { 0 };
+    int n = 0;
+
+    *ret_infos = NULL;
+    *ret_n_infos = 0;
+    int r = vrt_xpu_system_open(&system, &error);
+    if (r == -ENOMEM)
+        return vrt_fold(r);
+    if (r) {
+        explain(params->findings, r, error.message);
+        return 0;
+    }
+    struct vrt_device_info *infos = calloc((size_t)system->n_units + 1, sizeof(*infos));
+    if (!infos)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < system->n_units; i++) {
+        if (!is_shown(system, i, params->xpu_tiles))
+            continue;
+        const ze_result_t result = describe(system, i, n, &infos[n]);
+        if (result)
+            vrt_finding_add(params->findings, &left_out, "a GPU is left out: %s (0x%x)",
+                            vrt_xpu_result_text(result), (unsigned)result);
+        else
+            n++;
+    }
+    tell(params->findings, system, n);
+    *ret_infos = infos;
+    *ret_n_infos = (size_t)n;
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Built where Level Zero's headers or a compiler to SPIR-V are absent: there are no XPU devices. */
+
+#include "backend/backend-impl.h"
+#include "backend/xpu/xpu.h"
+
+static const struct vrt_finding not_built = {
+    .backend = "xpu",
+    .what = "backend",
+    .kind = VRT_FINDING_ABSENT,
+};
+
+static int none_probe(const struct vrt_registry_params *params,
+                      struct vrt_device_info **ret_infos, size_t *ret_n_infos)
+{
+    vrt_finding_add(params->findings, &not_built, "no XPU devices: this program was built without "
+                    "Level Zero");
+    *ret_infos = NULL;
+    *ret_n_infos = 0;
+    return 0;
+}
+
+const struct vrt_backend_ops vrt_backend_xpu = {
+    .name = "xpu",
+    .probe = none_probe,
+};
