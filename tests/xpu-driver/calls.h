@@ -44,11 +44,84 @@
     X(ze, Device, GetGlobalTimestamps)              \
     X(ze, Device, PciGetPropertiesExt)
 
-#define DRV_CONTEXT_CALLS(X)    \
-    X(ze, Context, Create)      \
-    X(ze, Context, CreateEx)    \
-    X(ze, Context, Destroy)     \
-    X(ze, Context, GetStatus)
+#define DRV_CONTEXT_CALLS(X)                \
+    X(ze, Context, Create)                  \
+    X(ze, Context, CreateEx)                \
+    X(ze, Context, Destroy)                 \
+    X(ze, Context, GetStatus)               \
+    X(ze, Context, MakeMemoryResident)      \
+    X(ze, Context, EvictMemory)
+
+#define DRV_COMMAND_QUEUE_CALLS(X)              \
+    X(ze, CommandQueue, Create)                 \
+    X(ze, CommandQueue, Destroy)                \
+    X(ze, CommandQueue, ExecuteCommandLists)    \
+    X(ze, CommandQueue, Synchronize)
+
+#define DRV_COMMAND_LIST_CALLS(X)                       \
+    X(ze, CommandList, Create)                          \
+    X(ze, CommandList, CreateImmediate)                 \
+    X(ze, CommandList, Destroy)                         \
+    X(ze, CommandList, Close)                           \
+    X(ze, CommandList, Reset)                           \
+    X(ze, CommandList, AppendBarrier)                   \
+    X(ze, CommandList, AppendMemoryRangesBarrier)       \
+    X(ze, CommandList, AppendMemoryCopy)                \
+    X(ze, CommandList, AppendMemoryFill)                \
+    X(ze, CommandList, AppendSignalEvent)               \
+    X(ze, CommandList, AppendWaitOnEvents)              \
+    X(ze, CommandList, AppendEventReset)                \
+    X(ze, CommandList, AppendLaunchKernel)              \
+    X(ze, CommandList, AppendWriteGlobalTimestamp)
+
+#define DRV_FENCE_CALLS(X)              \
+    X(ze, Fence, Create)                \
+    X(ze, Fence, Destroy)               \
+    X(ze, Fence, HostSynchronize)       \
+    X(ze, Fence, QueryStatus)           \
+    X(ze, Fence, Reset)
+
+#define DRV_EVENT_POOL_CALLS(X)     \
+    X(ze, EventPool, Create)        \
+    X(ze, EventPool, Destroy)
+
+#define DRV_EVENT_CALLS(X)                  \
+    X(ze, Event, Create)                    \
+    X(ze, Event, Destroy)                   \
+    X(ze, Event, HostSignal)                \
+    X(ze, Event, HostSynchronize)           \
+    X(ze, Event, QueryStatus)               \
+    X(ze, Event, HostReset)                 \
+    X(ze, Event, QueryKernelTimestamp)
+
+#define DRV_MODULE_CALLS(X)             \
+    X(ze, Module, Create)               \
+    X(ze, Module, Destroy)              \
+    X(ze, Module, GetNativeBinary)      \
+    X(ze, Module, GetKernelNames)
+
+#define DRV_MODULE_BUILD_LOG_CALLS(X)       \
+    X(ze, ModuleBuildLog, Destroy)          \
+    X(ze, ModuleBuildLog, GetString)
+
+#define DRV_KERNEL_CALLS(X)             \
+    X(ze, Kernel, Create)               \
+    X(ze, Kernel, Destroy)              \
+    X(ze, Kernel, SetGroupSize)         \
+    X(ze, Kernel, SuggestGroupSize)     \
+    X(ze, Kernel, SetArgumentValue)     \
+    X(ze, Kernel, SetIndirectAccess)    \
+    X(ze, Kernel, GetIndirectAccess)    \
+    X(ze, Kernel, GetProperties)        \
+    X(ze, Kernel, GetName)
+
+#define DRV_MEM_CALLS(X)                \
+    X(ze, Mem, AllocShared)             \
+    X(ze, Mem, AllocDevice)             \
+    X(ze, Mem, AllocHost)               \
+    X(ze, Mem, Free)                    \
+    X(ze, Mem, GetAllocProperties)      \
+    X(ze, Mem, GetAddressRange)
 
 /* The API, the table's name, that name in the table's type, its calls. */
 #define DRV_TABLES(X)                                                   \
@@ -57,21 +130,21 @@
     X(ze, Device, device, DRV_DEVICE_CALLS)                             \
     X(ze, DeviceExp, device_exp, DRV_NO_CALLS)                          \
     X(ze, Context, context, DRV_CONTEXT_CALLS)                          \
-    X(ze, CommandQueue, command_queue, DRV_NO_CALLS)                    \
-    X(ze, CommandList, command_list, DRV_NO_CALLS)                      \
+    X(ze, CommandQueue, command_queue, DRV_COMMAND_QUEUE_CALLS)         \
+    X(ze, CommandList, command_list, DRV_COMMAND_LIST_CALLS)            \
     X(ze, Image, image, DRV_NO_CALLS)                                   \
     X(ze, ImageExp, image_exp, DRV_NO_CALLS)                            \
-    X(ze, Fence, fence, DRV_NO_CALLS)                                   \
-    X(ze, EventPool, event_pool, DRV_NO_CALLS)                          \
-    X(ze, Event, event, DRV_NO_CALLS)                                   \
+    X(ze, Fence, fence, DRV_FENCE_CALLS)                                \
+    X(ze, EventPool, event_pool, DRV_EVENT_POOL_CALLS)                  \
+    X(ze, Event, event, DRV_EVENT_CALLS)                                \
     X(ze, EventExp, event_exp, DRV_NO_CALLS)                            \
-    X(ze, Module, module, DRV_NO_CALLS)                                 \
-    X(ze, ModuleBuildLog, module_build_log, DRV_NO_CALLS)               \
-    X(ze, Kernel, kernel, DRV_NO_CALLS)                                 \
+    X(ze, Module, module, DRV_MODULE_CALLS)                             \
+    X(ze, ModuleBuildLog, module_build_log, DRV_MODULE_BUILD_LOG_CALLS) \
+    X(ze, Kernel, kernel, DRV_KERNEL_CALLS)                             \
     X(ze, KernelExp, kernel_exp, DRV_NO_CALLS)                          \
     X(ze, Sampler, sampler, DRV_NO_CALLS)                               \
     X(ze, PhysicalMem, physical_mem, DRV_NO_CALLS)                      \
-    X(ze, Mem, mem, DRV_NO_CALLS)                                       \
+    X(ze, Mem, mem, DRV_MEM_CALLS)                                      \
     X(ze, VirtualMem, virtual_mem, DRV_NO_CALLS)                        \
     X(ze, FabricVertexExp, fabric_vertex_exp, DRV_NO_CALLS)             \
     X(ze, FabricEdgeExp, fabric_edge_exp, DRV_NO_CALLS)                 \
@@ -114,3 +187,12 @@ DRV_GLOBAL_CALLS(DRV_DECLARE)
 DRV_DRIVER_CALLS(DRV_DECLARE)
 DRV_DEVICE_CALLS(DRV_DECLARE)
 DRV_CONTEXT_CALLS(DRV_DECLARE)
+DRV_COMMAND_QUEUE_CALLS(DRV_DECLARE)
+DRV_COMMAND_LIST_CALLS(DRV_DECLARE)
+DRV_FENCE_CALLS(DRV_DECLARE)
+DRV_EVENT_POOL_CALLS(DRV_DECLARE)
+DRV_EVENT_CALLS(DRV_DECLARE)
+DRV_MODULE_CALLS(DRV_DECLARE)
+DRV_MODULE_BUILD_LOG_CALLS(DRV_DECLARE)
+DRV_KERNEL_CALLS(DRV_DECLARE)
+DRV_MEM_CALLS(DRV_DECLARE)

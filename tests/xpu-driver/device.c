@@ -77,6 +77,11 @@ struct drv_device *drv_device_find(ze_device_handle_t handle)
     return drv_object_find(handle, DRV_DEVICE);
 }
 
+bool drv_device_is_dead(const struct drv_device *device, unsigned life)
+{
+    return device->is_lost || device->life != life;
+}
+
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner)
 {
     return device->card == owner->card || drv_settings()->can_peer;

@@ -7,6 +7,7 @@
 #include "settings.h"
 
 #define DRV_VERSION_BASE 0x01030000u    /* of the driver; the settings have the rest */
+#define DRV_MAX_ALLOCATION_BYTES 4294959104u    /* without the descriptor that relaxes it */
 #define DRV_MAX_GROUP_SIZE 1024
 #define DRV_LOCAL_BYTES 65536
 #define DRV_MAX_ARGUMENTS_BYTES 2048
@@ -25,6 +26,9 @@ struct drv_device {
     struct drv_device *tiles[DRV_MAX_TILES];    /* of a card with subdevices: those to be seen */
     unsigned n_tiles;
     uint64_t memory_bytes, used_bytes;
+    int64_t busy_ns[DRV_QUEUE_GROUP_COUNT];     /* that its queues had something to do */
+    bool is_lost;
+    unsigned life;                      /* how often it came back: what was made before is dead */
 };
 
 /* Locked. Makes the devices that the settings and ZE_AFFINITY_MASK ask for. Return: as zeInit(). */
@@ -35,6 +39,9 @@ struct drv_device *const *drv_devices(uint32_t *ret_n);
 
 /* Locked. NULL: no such device (drv_object_find()). */
 struct drv_device *drv_device_find(ze_device_handle_t handle);
+
+/* Locked. Whether the device is lost, or was since its life `life`. */
+bool drv_device_is_dead(const struct drv_device *device, unsigned life);
 
 /* Locked. Whether memory of `owner` can be reached by `device`. */
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner);

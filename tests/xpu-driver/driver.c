@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cache.h"
+#include "memory.h"
 #include "object.h"
 #include "settings.h"
 
@@ -41,7 +43,9 @@ __attribute__((constructor)) static void load(void)
 __attribute__((destructor)) static void unload(void)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter("drv_the end of the process");
+    drv_memory_report_leaks();
     drv_object_report_leaks();
+    drv_cache_close();
     if (driver.n_misuses && drv_settings()->is_strict)
         _exit(EXIT_MISUSE);
 }

@@ -20,6 +20,7 @@
  *     VRT_XPU_PEER=1            each card reaches the others' memory (0)
  *     VRT_XPU_SYSMAN=0          Sysman isn't answered (1)
  *     VRT_XPU_VERSION=N         the driver's version, of which its native binaries are (1)
+ *     VRT_XPU_CACHE=FOLDER      what is compiled is kept there (a folder of its own in $TMPDIR)
  *     VRT_XPU_STRICT=0          misuse and leaks only print a line (1)
  * and as with any driver
  *     ZE_AFFINITY_MASK=LIST     which cards and tiles are there: 0,1.1

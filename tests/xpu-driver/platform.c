@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "cache.h"
 #include "calls.h"
 #include "device.h"
 
@@ -16,7 +17,7 @@ static struct {
 
 static ze_result_t make(void)
 {
-    if (!drv_settings_read())
+    if (!drv_settings_read() || drv_cache_open() != 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     drv_object_add(&platform.object, DRV_DRIVER, NULL);
     return drv_devices_make();

@@ -11,7 +11,6 @@
 
 #define VENDOR_INTEL 0x8086
 #define DEVICE_A770 0x56a0
-#define MAX_ALLOCATION_BYTES 4294959104u
 #define N_EUS_PER_SUBSLICE 16
 #define N_SUBSLICES_PER_SLICE 4
 #define N_SLICES 8
@@ -60,7 +59,7 @@ ze_result_t drv_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_prope
         .flags = device->whole ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0,
         .subdeviceId = device->tile,
         .coreClockRate = 2400,
-        .maxMemAllocSize = VRT_MIN(MAX_ALLOCATION_BYTES, device->memory_bytes),
+        .maxMemAllocSize = VRT_MIN(DRV_MAX_ALLOCATION_BYTES, device->memory_bytes),
         .maxHardwareContexts = 65536,
         .numThreadsPerEU = 8,
         .physicalEUSimdWidth = 8,

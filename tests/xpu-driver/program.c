@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "program.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "translate.h"
+
+#define LOG_BYTES 65536
+
+/* One lock for all that is built: PoCL's compiler is no place for several threads either. */
+static struct {
+    pthread_mutex_t lock;
+    cl_context context;                 /* NULL: not looked for, or not there */
+    cl_device_id device;
+    struct drv_program *programs;
+} pocl = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local cl_command_queue thread_queue;
+
+static bool open_platform(cl_platform_id platform)
+{
+    char name[128] = "";
+    cl_int error;
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    if (strcmp(name, "Portable Computing Language") != 0 ||
+        clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &pocl.device, NULL) != CL_SUCCESS)
+        return false;
+    pocl.context = clCreateContext(NULL, 1, &pocl.device, NULL, NULL, &error);
+    return pocl.context != NULL;
+}
+
+static bool open_pocl(void)
+{
+    cl_platform_id platforms[8];
+    cl_uint n = 0;
+    if (pocl.context)
+        return true;
+    /* The thread that enqueues a kernel is the one that runs it. */
+    setenv("POCL_DEVICES", "basic", 1);
+    setenv("OCL_ICD_VENDORS", "/etc/OpenCL/vendors/pocl.icd", 0);
+    if (clGetPlatformIDs(VRT_ARRAY_SIZE(platforms), platforms, &n) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < VRT_MIN(n, VRT_ARRAY_SIZE(platforms)); i++) {
+        if (open_platform(platforms[i]))
+            return true;
+    }
+    return false;
+}
+
+/* What PoCL says of a program that it doesn't build. */
+static char *build_log(cl_program program)
+{
+    char *log = calloc(1, LOG_BYTES);
+    if (log)
+        clGetProgramBuildInfo(program, pocl.device, CL_PROGRAM_BUILD_LOG, LOG_BYTES - 1, log, NULL);
+    return log;
+}
+
+static cl_program build(const void *spirv, size_t n_bytes, char **ret_log)
+{
+    VRT_CLEANUP(vrt_freep) uint8_t *bitcode = NULL;
+    size_t n = 0;
+    cl_int state, error;
+
+    if (!open_pocl()) {
+        *ret_log = strdup("there is no PoCL: install pocl-opencl-icd");
+        return NULL;
+    }
+    bitcode = drv_translate(spirv, n_bytes, &n, ret_log);
+    if (!bitcode)
+        return NULL;
+    cl_program program = clCreateProgramWithBinary(pocl.context, 1, &pocl.device, &n,
+                                                   (const unsigned char **)&bitcode, &state,
+                                                   &error);
+    if (error != CL_SUCCESS) {
+        *ret_log = strdup("PoCL takes no program of this LLVM");
+        return NULL;
+    }
+    if (clBuildProgram(program, 1, &pocl.device, "", NULL, NULL) == CL_SUCCESS)
+        return program;
+    *ret_log = build_log(program);
+    clReleaseProgram(program);
+    return NULL;
+}
+
+static struct drv_program *make(const void *spirv, size_t n_bytes, char **ret_log)
+{
+    struct drv_program *program = calloc(1, sizeof(*program) + n_bytes);
+    if (!program)
+        return NULL;
+    memcpy(program->spirv, spirv, n_bytes);
+    program->n_bytes = n_bytes;
+    if (!drv_spirv_parse(program->spirv, n_bytes, &program->kernels, &program->n_kernels))
+        *ret_log = strdup("this is no SPIR-V");
+    else if ((program->built = build(program->spirv, n_bytes, ret_log)) != NULL)
+        return program;
+    free(program->kernels);
+    free(program);
+    return NULL;
+}
+
+const struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **ret_log)
+{
+    *ret_log = NULL;
+    pthread_mutex_lock(&pocl.lock);
+    struct drv_program *program = pocl.programs;
+    while (program &&
+           (program->n_bytes != n_bytes || memcmp(program->spirv, spirv, n_bytes) != 0))
+        program = program->next;
+    if (!program) {
+        program = make(spirv, n_bytes, ret_log);
+        if (program) {
+            program->next = pocl.programs;
+            pocl.programs = program;
+        }
+    }
+    pthread_mutex_unlock(&pocl.lock);
+    return program;
+}
+
+const struct drv_kernel_info *drv_program_kernel(const struct drv_program *program,
+                                                 const char *name)
+{
+    for (uint32_t i = 0; i < program->n_kernels; i++) {
+        if (strcmp(program->kernels[i].name, name) == 0)
+            return &program->kernels[i];
+    }
+    return NULL;
+}
+
+static cl_int set_arguments(cl_kernel kernel, const struct drv_launch *launch)
+{
+    cl_int error = CL_SUCCESS;
+    for (uint32_t i = 0; error == CL_SUCCESS && i < launch->kernel->n_arguments; i++) {
+        const struct drv_argument *argument = &launch->arguments[i];
+        switch (launch->kernel->arguments[i].kind) {
+        case DRV_ARGUMENT_POINTER:
+            /* Of the CPU's memory PoCL takes any pointer. */
+            error = clSetKernelArgSVMPointer(kernel, i, argument->pointer);
+            break;
+        case DRV_ARGUMENT_LOCAL:
+            error = clSetKernelArg(kernel, i, argument->n_bytes, NULL);
+            break;
+        case DRV_ARGUMENT_VALUE:
+            error = clSetKernelArg(kernel, i, argument->n_bytes, argument->bytes);
+            break;
+        }
+    }
+    return error;
+}
+
+int drv_launch_run(const struct drv_launch *launch)
+{
+    size_t global[3];
+    cl_int error = CL_SUCCESS;
+
+    if (!thread_queue)
+        thread_queue = clCreateCommandQueueWithProperties(pocl.context, pocl.device, NULL, &error);
+    if (error != CL_SUCCESS)
+        return error;
+    cl_kernel kernel = clCreateKernel(launch->program->built, launch->kernel->name, &error);
+    if (error != CL_SUCCESS)
+        return error;
+    error = set_arguments(kernel, launch);
+    size_t local[3];
+    for (int i = 0; i < 3; i++) {
+        local[i] = launch->group_size[i];
+        global[i] = local[i] * launch->n_groups[i];
+    }
+    if (error == CL_SUCCESS)
+        error = clEnqueueNDRangeKernel(thread_queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (error == CL_SUCCESS)
+        error = clFinish(thread_queue);
+    clReleaseKernel(kernel);
+    return error;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "spirv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+#define MAGIC 0x07230203u
+#define HEADER_WORDS 5
+#define MAX_BOUND (1u << 22)            /* of ids, as the specification limits them */
+#define MAX_TYPE_BYTES (1u << 24)
+
+enum {
+    OP_ENTRY_POINT = 15,
+    OP_EXECUTION_MODE = 16,
+    OP_TYPE_INT = 21,
+    OP_TYPE_FLOAT = 22,
+    OP_TYPE_VECTOR = 23,
+    OP_TYPE_ARRAY = 28,
+    OP_TYPE_STRUCT = 30,
+    OP_TYPE_POINTER = 32,
+    OP_CONSTANT = 43,
+    OP_FUNCTION = 54,
+    OP_FUNCTION_PARAMETER = 55,
+    OP_FUNCTION_END = 56,
+    OP_FUNCTION_CALL = 57,
+    OP_VARIABLE = 59,
+    OP_LOAD = 61,
+    OP_STORE = 62,
+    OP_BITCAST = 124,
+    OP_ATOMIC_LOAD = 227,
+    OP_ATOMIC_XOR = 242,
+};
+
+enum {
+    MODEL_KERNEL = 6,
+    MODE_LOCAL_SIZE = 17,
+};
+
+enum storage {
+    STORAGE_UNIFORM_CONSTANT = 0,
+    STORAGE_WORKGROUP = 4,
+    STORAGE_CROSS_WORKGROUP = 5,
+    STORAGE_FUNCTION = 7,
+};
+
+/* What an id is, as far as arguments are concerned. */
+struct id {
+    uint32_t n_bytes, alignment;        /* of a type; 0: unknown */
+    uint32_t pointee;                   /* of a pointer's type: an id; else 0 */
+    uint32_t storage;
+    uint32_t value;                     /* of a constant */
+    uint32_t local_bytes;               /* of a variable in local memory */
+};
+
+struct module {
+    struct id *ids;
+    uint32_t bound;
+    struct drv_kernel_info *kernels;
+    uint32_t n_kernels;
+    struct drv_kernel_info *now;        /* whose function is being read; NULL: another's */
+};
+
+/* Id 0 is nobody's: what is out of bounds ends there. */
+static struct id *get(struct module *module, uint32_t id)
+{
+    return &module->ids[id < module->bound ? id : 0];
+}
+
+static void set_type(struct module *module, uint32_t id, uint64_t n_bytes, uint32_t alignment)
+{
+    get(module, id)->n_bytes = n_bytes > MAX_TYPE_BYTES ? 0 : (uint32_t)n_bytes;
+    get(module, id)->alignment = alignment;
+}
+
+static bool read_entry_point(struct module *module, const uint32_t *w, uint32_t n)
+{
+    if (n < 4 || w[1] != MODEL_KERNEL)
+        return n >= 4;
+    const char *name = (const char *)&w[3];
+    size_t length = strnlen(name, (n - 3) * sizeof(*w));
+    struct drv_kernel_info *grown = reallocarray(module->kernels, module->n_kernels + 1,
+                                                 sizeof(*grown));
+    if (!grown)
+        return false;
+    module->kernels = grown;
+    struct drv_kernel_info *kernel = &grown[module->n_kernels];
+    if (length >= sizeof(kernel->name))
+        return false;
+    memset(kernel, 0, sizeof(*kernel));
+    kernel->id = w[2];
+    memcpy(kernel->name, name, length);
+    module->n_kernels++;
+    return true;
+}
+
+static struct drv_kernel_info *find_kernel(struct module *module, uint32_t id)
+{
+    for (uint32_t i = 0; i < module->n_kernels; i++) {
+        if (module->kernels[i].id == id)
+            return &module->kernels[i];
+    }
+    return NULL;
+}
+
+static void read_vector(struct module *module, const uint32_t *w)
+{
+    const struct id *of = get(module, w[2]);
+    uint64_t n = of->n_bytes * (uint64_t)(w[3] == 3 ? 4 : w[3]);
+    set_type(module, w[1], n, (uint32_t)VRT_MIN(n, 128));
+}
+
+static void read_struct(struct module *module, const uint32_t *w, uint32_t n)
+{
+    uint64_t n_bytes = 0;
+    uint32_t alignment = 1;
+    for (uint32_t i = 2; i < n; i++) {
+        const struct id *of = get(module, w[i]);
+        uint32_t a = VRT_MAX(of->alignment, 1);
+        n_bytes = (n_bytes + a - 1) / a * a + of->n_bytes;
+        alignment = VRT_MAX(alignment, a);
+    }
+    set_type(module, w[1], (n_bytes + alignment - 1) / alignment * alignment, alignment);
+}
+
+static bool read_parameter(struct module *module, const uint32_t *w)
+{
+    struct drv_kernel_info *kernel = module->now;
+    if (!kernel)
+        return true;
+    if (kernel->n_arguments == DRV_MAX_ARGUMENTS)
+        return false;
+    const struct id *type = get(module, w[1]);
+    struct drv_argument_info *argument = &kernel->arguments[kernel->n_arguments++];
+    argument->n_bytes = type->n_bytes;
+    if (!type->pointee)
+        argument->kind = DRV_ARGUMENT_VALUE;
+    else if (type->storage == STORAGE_CROSS_WORKGROUP || type->storage == STORAGE_UNIFORM_CONSTANT)
+        argument->kind = DRV_ARGUMENT_POINTER;
+    else if (type->storage == STORAGE_WORKGROUP)
+        argument->kind = DRV_ARGUMENT_LOCAL;
+    else if (type->storage == STORAGE_FUNCTION)
+        argument->n_bytes = get(module, type->pointee)->n_bytes;    /* a struct by value */
+    else
+        return false;
+    return argument->n_bytes > 0;
+}
+
+/* Local memory that the kernel has: what instructions of its function name of it, each once. */
+static void read_uses(struct module *module, const uint32_t *w, uint32_t n)
+{
+    const uint32_t op = w[0] & 0xffff;
+    const bool has_pointers = (op >= OP_FUNCTION_CALL && op <= OP_BITCAST) ||
+                              (op >= OP_ATOMIC_LOAD && op <= OP_ATOMIC_XOR);
+    if (!module->now || !has_pointers)
+        return;
+    /* What follows the pointers of these are numbers. */
+    const uint32_t n_ids = op == OP_LOAD || op == OP_STORE ? 4 : 8;
+    for (uint32_t i = 1; i < VRT_MIN(n, n_ids); i++) {
+        struct id *id = get(module, w[i]);
+        module->now->local_bytes += id->local_bytes;
+        id->local_bytes = 0;
+    }
+}
+
+/* Return: false where the instruction of `n` words ends too early or says what can't be. */
+static bool read_instruction(struct module *module, const uint32_t *w, uint32_t n)
+{
+    static const uint8_t min_words[OP_VARIABLE + 1] = {
+        [OP_EXECUTION_MODE] = 3, [OP_TYPE_INT] = 4, [OP_TYPE_FLOAT] = 3, [OP_TYPE_VECTOR] = 4,
+        [OP_TYPE_ARRAY] = 4, [OP_TYPE_STRUCT] = 2, [OP_TYPE_POINTER] = 4, [OP_CONSTANT] = 4,
+        [OP_FUNCTION] = 5, [OP_FUNCTION_PARAMETER] = 3, [OP_VARIABLE] = 4,
+    };
+    const uint32_t op = w[0] & 0xffff;
+    struct drv_kernel_info *kernel;
+    if (op < VRT_ARRAY_SIZE(min_words) && n < min_words[op])
+        return false;
+    switch (op) {
+    case OP_ENTRY_POINT:
+        return read_entry_point(module, w, n);
+    case OP_EXECUTION_MODE:
+        kernel = find_kernel(module, w[1]);
+        if (kernel && w[2] == MODE_LOCAL_SIZE && n >= 6)
+            memcpy(kernel->group_size, &w[3], sizeof(kernel->group_size));
+        return true;
+    case OP_TYPE_INT:
+    case OP_TYPE_FLOAT:
+        set_type(module, w[1], w[2] / 8, w[2] / 8);
+        return true;
+    case OP_TYPE_VECTOR:
+        read_vector(module, w);
+        return true;
+    case OP_TYPE_ARRAY:
+        set_type(module, w[1], get(module, w[2])->n_bytes * (uint64_t)get(module, w[3])->value,
+                 get(module, w[2])->alignment);
+        return true;
+    case OP_TYPE_STRUCT:
+        read_struct(module, w, n);
+        return true;
+    case OP_TYPE_POINTER:
+        set_type(module, w[1], 8, 8);
+        get(module, w[1])->storage = w[2];
+        get(module, w[1])->pointee = w[3];
+        return true;
+    case OP_CONSTANT:
+        get(module, w[2])->value = w[3];
+        return true;
+    case OP_VARIABLE:
+        if (w[3] == STORAGE_WORKGROUP)
+            get(module, w[2])->local_bytes = get(module, get(module, w[1])->pointee)->n_bytes;
+        return true;
+    case OP_FUNCTION:
+        module->now = find_kernel(module, w[2]);
+        return true;
+    case OP_FUNCTION_PARAMETER:
+        return read_parameter(module, w);
+    case OP_FUNCTION_END:
+        module->now = NULL;
+        return true;
+    default:
+        read_uses(module, w, n);
+        return true;
+    }
+}
+
+bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_kernel_info **ret_kernels,
+                     uint32_t *ret_n)
+{
+    const uint32_t *words = data;
+    const size_t n_words = n_bytes / sizeof(*words);
+    struct module module = { .bound = n_words >= HEADER_WORDS ? words[3] : 0 };
+    bool is_right = module.bound > 0 && module.bound <= MAX_BOUND && words[0] == MAGIC &&
+                    n_bytes % sizeof(*words) == 0;
+
+    if (!is_right || !(module.ids = calloc(module.bound, sizeof(*module.ids))))
+        return false;
+    for (size_t i = HEADER_WORDS; is_right && i < n_words;) {
+        const uint32_t n = words[i] >> 16;
+        is_right = n > 0 && n <= n_words - i && read_instruction(&module, words + i, n);
+        i += n;
+    }
+    free(module.ids);
+    if (!is_right) {
+        free(module.kernels);
+        return false;
+    }
+    *ret_kernels = module.kernels;
+    *ret_n = module.n_kernels;
+    return true;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* What devices do: kernels and copies, recorded, replayed, asynchronous, ordered by events. */
+
+#include "bench.h"
+
+#include "base/macro.h"
+
+enum { N = 1000 };
+
+/* c = a + b, whatever the card; the list is executed three times, with other numbers each time. */
+static void add_on(const struct bench *bench, int i)
+{
+    float *a = bench_alloc(bench, i, N * sizeof(float)), *b = bench_alloc(bench, i, 2 * N * 4);
+    float *staging = bench_alloc(bench, -1, 3 * N * sizeof(float));
+    float *second = b + N;
+    const uint32_t n = N;
+    ze_module_handle_t module = bench_module(bench, i);
+    ze_kernel_handle_t kernel = bench_kernel(module, "add");
+    ze_command_queue_handle_t queue = bench_queue(bench, i, false);
+    ze_command_list_handle_t list = bench_list(bench, i, false);
+    const ze_fence_desc_t fence_desc = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
+    ze_fence_handle_t fence;
+
+    expect_ok(zeFenceCreate(queue, &fence_desc, &fence));
+    expect_ok(zeKernelSetGroupSize(kernel, 64, 1, 1));
+    bench_argument(kernel, 0, a);
+    bench_argument(kernel, 1, b);
+    bench_argument(kernel, 2, second);
+    bench_argument(kernel, 3, n);
+    expect_ok(zeCommandListAppendMemoryCopy(list, a, staging, N * 4, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, b, staging + N, N * 4, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendBarrier(list, NULL, 0, NULL));
+    const ze_group_count_t groups = { (N + 63) / 64, 1, 1 };
+    expect_ok(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendBarrier(list, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, staging + 2 * N, second, N * 4, NULL, 0, NULL));
+    expect_ok(zeCommandListClose(list));
+    /* What was recorded is what the arguments were then. */
+    bench_argument(kernel, 0, b);
+
+    for (int round = 0; round < 3; round++) {
+        for (int k = 0; k < N; k++) {
+            staging[k] = (float)(k * (round + 1));
+            staging[N + k] = 0.5f * (float)(k + i);
+        }
+        expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
+        expect_ok(zeFenceHostSynchronize(fence, WAIT_NS));
+        expect_ok(zeFenceReset(fence));
+        for (int k = 0; k < N; k++)
+            expect_near(staging[2 * N + k], (float)(k * (round + 1)) + 0.5f * (float)(k + i), 0);
+    }
+    expect_ok(zeFenceDestroy(fence));
+    expect_ok(zeCommandListDestroy(list));
+    expect_ok(zeCommandQueueDestroy(queue));
+    expect_ok(zeKernelDestroy(kernel));
+    expect_ok(zeModuleDestroy(module));
+    expect_ok(zeMemFree(bench->context, a));
+    expect_ok(zeMemFree(bench->context, b));
+    expect_ok(zeMemFree(bench->context, staging));
+}
+
+static void add_everywhere(void)
+{
+    struct bench bench;
+    bench_init(&bench);
+    for (unsigned i = 0; i < bench.n_devices; i++)
+        add_on(&bench, (int)i);
+    bench_done(&bench);
+}
+
+static void test_add(void)
+{
+    bench_run(add_everywhere, (const char *[]){ "VRT_XPU_DEVICES=2", NULL }, 0, NULL);
+}
+
+/* Arguments of each kind, on an immediate list. */
+static void pass_arguments(void)
+{
+    struct bench bench;
+    bench_init(&bench);
+    float *memory = bench_alloc(&bench, 0, 4096), numbers[256];
+    ze_command_list_handle_t list = bench_immediate(&bench, 0);
+    ze_module_handle_t module = bench_module(&bench, 0);
+    ze_kernel_handle_t values = bench_kernel(module, "values"), sum = bench_kernel(module, "sum");
+    uint32_t n_names = 0;
+
+    expect_ok(zeModuleGetKernelNames(module, &n_names, NULL));
+    expect_int(n_names, 4);
+
+    const float number = 0.25f, v[4] = { 1, 2, 3, 4 };
+    const uint16_t n = 200;
+    expect_ok(zeKernelSetGroupSize(values, 16, 1, 1));
+    bench_argument(values, 0, memory);
+    bench_argument(values, 1, number);
+    bench_argument(values, 2, v);
+    bench_argument(values, 3, n);
+    const ze_group_count_t groups = { 13, 1, 1 };
+    expect_ok(zeCommandListAppendLaunchKernel(list, values, &groups, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, memory, sizeof(numbers), NULL, 0, NULL));
+    for (int i = 0; i < 200; i++)
+        expect_near(numbers[i], 2.25, 0);
+    /* Memory that nobody wrote. */
+    expect_true(isnan(numbers[200]));
+
+    const float one = 1, *out = memory + 512;
+    expect_ok(zeCommandListAppendMemoryFill(list, memory, &one, 4, 512, NULL, 0, NULL));
+    bench_argument(sum, 0, memory);
+    bench_argument(sum, 1, out);
+    expect_ok(zeKernelSetArgumentValue(sum, 2, 64 * sizeof(float), NULL));
+    const ze_group_count_t two = { 2, 1, 1 };
+    expect_ok(zeCommandListAppendLaunchKernel(list, sum, &two, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, out, 8, NULL, 0, NULL));
+    expect_near(numbers[0], 64, 0);
+    expect_near(numbers[1], 64, 0);
+
+    expect_int(zeKernelSetGroupSize(sum, 32, 1, 1), ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
+    expect_int(zeKernelSetGroupSize(values, 2048, 1, 1),
+               ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
+    expect_int(zeKernelSetArgumentValue(values, 1, 8, &number),
+               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+    expect_int(zeKernelSetArgumentValue(values, 4, 4, &number),
+               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+    expect_int(zeKernelSetArgumentValue(sum, 2, 4, &number),
+               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
+
+    expect_ok(zeKernelDestroy(values));
+    expect_ok(zeKernelDestroy(sum));
+    expect_ok(zeModuleDestroy(module));
+    expect_ok(zeCommandListDestroy(list));
+    expect_ok(zeMemFree(bench.context, memory));
+    bench_done(&bench);
+}
+
+static void test_arguments(void)
+{
+    bench_run(pass_arguments, NULL, 0, NULL);
+}
+
+/*
+ * The copy queue waits for an event of the compute queue, which waits for one of the host: nothing
+ * is done until that is signaled, and waits that end in between say so.
+ */
+static void chain(void)
+{
+    struct bench bench;
+    bench_init(&bench);
+    uint32_t *memory = bench_alloc(&bench, 0, 64), *result = bench_alloc(&bench, -1, 64);
+    ze_command_queue_handle_t queues[2] = { bench_queue(&bench, 0, false),
+                                            bench_queue(&bench, 0, true) };
+    ze_command_list_handle_t lists[2] = { bench_list(&bench, 0, false),
+                                          bench_list(&bench, 0, true) };
+    ze_module_handle_t module = bench_module(&bench, 0);
+    ze_kernel_handle_t kernel = bench_kernel(module, "count");
+    ze_event_handle_t events[3];
+    ze_event_pool_handle_t pool = bench_events(&bench, 3, events);
+    const uint32_t n = 3, zero = 0;
+    const ze_group_count_t groups = { 5, 2, 1 };
+
+    *result = 99;
+    expect_ok(zeKernelSetGroupSize(kernel, 4, 1, 1));
+    bench_argument(kernel, 0, memory);
+    bench_argument(kernel, 1, n);
+    expect_ok(zeCommandListAppendWaitOnEvents(lists[0], 1, &events[0]));
+    expect_ok(zeCommandListAppendMemoryFill(lists[0], memory, &zero, 4, 64, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendBarrier(lists[0], NULL, 0, NULL));
+    expect_ok(zeCommandListAppendLaunchKernel(lists[0], kernel, &groups, events[1], 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(lists[1], result, memory, 4, events[2], 1, &events[1]));
+    for (int i = 1; i >= 0; i--) {
+        expect_ok(zeCommandListClose(lists[i]));
+        expect_ok(zeCommandQueueExecuteCommandLists(queues[i], 1, &lists[i], NULL));
+    }
+    expect_int(zeEventQueryStatus(events[2]), ZE_RESULT_NOT_READY);
+    expect_int(zeEventHostSynchronize(events[2], 2000000), ZE_RESULT_NOT_READY);
+    expect_int(zeCommandQueueSynchronize(queues[1], 2000000), ZE_RESULT_NOT_READY);
+    expect_int(zeCommandQueueSynchronize(queues[0], 0), ZE_RESULT_NOT_READY);
+    expect_int(*result, 99);
+    expect_ok(zeEventHostSignal(events[0]));
+    expect_ok(zeEventHostSynchronize(events[2], WAIT_NS));
+    expect_int(*result, 5 * 2 * 4 * 3);
+    expect_ok(zeEventQueryStatus(events[1]));
+    for (int i = 0; i < 2; i++)
+        expect_ok(zeCommandQueueSynchronize(queues[i], WAIT_NS));
+
+    ze_kernel_timestamp_result_t kernel_times, copy_times;
+    expect_ok(zeEventQueryKernelTimestamp(events[1], &kernel_times));
+    expect_ok(zeEventQueryKernelTimestamp(events[2], &copy_times));
+    /* The counter has 32 bits, and wraps. */
+    expect_true((uint32_t)(kernel_times.global.kernelEnd - kernel_times.global.kernelStart) > 0);
+    expect_true((uint32_t)(copy_times.global.kernelStart - kernel_times.global.kernelEnd) <
+                20 * 19200000u);
+
+    for (int i = 0; i < 3; i++)
+        expect_ok(zeEventDestroy(events[i]));
+    expect_ok(zeEventPoolDestroy(pool));
+    for (int i = 0; i < 2; i++) {
+        expect_ok(zeCommandListDestroy(lists[i]));
+        expect_ok(zeCommandQueueDestroy(queues[i]));
+    }
+    expect_ok(zeKernelDestroy(kernel));
+    expect_ok(zeModuleDestroy(module));
+    expect_ok(zeMemFree(bench.context, memory));
+    expect_ok(zeMemFree(bench.context, result));
+    bench_done(&bench);
+}
+
+static void test_events(void)
+{
+    bench_run(chain, NULL, 0, NULL);
+}
+
+/* A binary that the driver made of a module makes the same module again. */
+static void go_native(void)
+{
+    struct bench bench;
+    bench_init(&bench);
+    ze_module_handle_t module = bench_module(&bench, 0), again;
+    static uint8_t binary[1 << 16];
+    size_t n = 0;
+    uint32_t n_names = 0;
+    expect_ok(zeModuleGetNativeBinary(module, &n, NULL));
+    expect_true(n > 0 && n <= sizeof(binary));
+    expect_ok(zeModuleGetNativeBinary(module, &n, binary));
+    ze_module_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+        .format = ZE_MODULE_FORMAT_NATIVE,
+        .inputSize = n,
+        .pInputModule = binary,
+    };
+    expect_ok(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL));
+    expect_ok(zeModuleGetKernelNames(again, &n_names, NULL));
+    expect_int(n_names, 4);
+    expect_ok(zeModuleDestroy(again));
+    binary[8]++;                        /* of another version of the driver */
+    expect_int(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL),
+               ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+    desc.inputSize = 5;
+    expect_int(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL),
+               ZE_RESULT_ERROR_INVALID_NATIVE_BINARY);
+
+    /* What isn't SPIR-V, and what only begins as it does. */
+    static const uint32_t nonsense[] = { 0x07230203, 0x10000, 0, 8, 0, 0x00ff00ff };
+    desc.format = ZE_MODULE_FORMAT_IL_SPIRV;
+    /* (The loader, where its layers are on, gives out a log's handle that it then doesn't know.) */
+    const bool has_log = !getenv("ZE_ENABLE_LOADER_INTERCEPT");
+    for (size_t i = 1; i <= VRT_ARRAY_SIZE(nonsense); i++) {
+        ze_module_build_log_handle_t log;
+        char text[256] = "";
+        desc.inputSize = i * 4;
+        desc.pInputModule = (const uint8_t *)nonsense;
+        expect_int(zeModuleCreate(bench.context, bench.devices[0], &desc, &again,
+                                  has_log ? &log : NULL),
+                   ZE_RESULT_ERROR_MODULE_BUILD_FAILURE);
+        if (!has_log)
+            continue;
+        n = sizeof(text);
+        expect_ok(zeModuleBuildLogGetString(log, &n, text));
+        expect_true(strlen(text) > 0);
+        expect_ok(zeModuleBuildLogDestroy(log));
+    }
+    expect_ok(zeModuleDestroy(module));
+    bench_done(&bench);
+}
+
+static void test_modules(void)
+{
+    bench_run(go_native, NULL, 0, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "add", test_add },
+        { "arguments", test_arguments },
+        { "events", test_events },
+        { "modules", test_modules },
+    };
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
