@@ -286,6 +286,11 @@ const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
     return infos;
 }
 
+const struct vrt_findings *vrt_pool_findings(const struct vrt_pool *pool)
+{
+    return vrt_registry_findings(vrt_shared_registry_get(pool->registry));
+}
+
 uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool)
 {
     uint64_t ready = 0;

@@ -85,4 +85,7 @@ int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **re
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
                                                     size_t *ret_n_infos);
 
+/* What the backends looked for when the devices were listed; it lives as long as the pool. */
+const struct vrt_findings *vrt_pool_findings(const struct vrt_pool *pool);
+
 VRT_DEFINE_CLEANUP(struct vrt_pool, vrt_pool_free)

@@ -16,6 +16,7 @@
 
 struct uv_loop_s;
 struct vrt_access;
+struct vrt_doctoring;
 struct vrt_events;
 struct vrt_listener;
 struct vrt_models;
@@ -37,6 +38,9 @@ struct vrt_api {
     struct vrt_remote *remote;      /* NULL: likewise */
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
+    struct vrt_doctoring *doctoring;    /* likewise */
+    const char *state_dir;          /* NULL: there is none, as of spool_fd */
+    int spool_fd;
     int64_t started_ns, n_requests;
 };
 
@@ -77,5 +81,6 @@ void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);
+void vrt_api_doctor(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);

@@ -535,6 +535,8 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     server->api.loop = &server->loop;
     server->api.fallback = fallback_of(server->conf.devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
+    server->api.state_dir = server->params->state_dir;
+    server->api.spool_fd = server->params->spool_fd;
     r = start(server, error);
     if (r < 0) {
         server->stopping = true;

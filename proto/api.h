@@ -31,6 +31,7 @@
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
+    X(DOCTOR,       "POST",     "/v1/doctor")           \
     X(EVENTS,       "GET",      "/v1/events")           \
     X(HEALTH,       "GET",      "/healthz")
 
@@ -69,6 +70,7 @@ enum vrt_api_route_id {
     X(JOB_CRASH_LOOP,       "job.crash_loop",       500, "vrtd ended whenever it began the job") \
     X(JOB_QUEUE_FULL,       "job.queue_full",       503, "as many jobs wait as are allowed")    \
     X(PROFILE_BUSY,         "profile.busy",         503, "another model is being profiled")     \
+    X(DOCTOR_BUSY,          "doctor.busy",          503, "an examination goes on already")      \
     X(JOB_INPUT,            "job.input",            422, "the input cannot be restored")        \
     X(JOB_OUTPUT,           "job.output",           422, "the output cannot be written")        \
     X(JOB_SAME_FILE,        "job.same_file",        422, "the output is in use already")        \
@@ -182,6 +184,10 @@ enum vrt_api_error_index {
 #define VRT_API_PROFILE_SIDE_MAX 16384
 #define VRT_API_PROFILE_FRAMES_MAX 10000
 #define VRT_API_OPS_MAX 64              /* kinds of ops that are told of */
+
+/* Examinations. */
+#define VRT_API_DOCTOR_PATIENCE_S 60    /* for a device; what it hasn't shown by then is left out */
+#define VRT_API_CHECKS_MAX 2048
 
 struct vrt_api_route {
     const char *method, *path;

@@ -87,7 +87,8 @@ def main():
     for error, status in tables['errors']:
         if f'|  {error}\n:  {status}\n' not in manual:
             problems.append(f'the manual lacks {error} with status {status}')
-    for line in tables['JobRequest'] + tables['ProfileRequest'] + tables['ModelRequest']:
+    for line in (tables['JobRequest'] + tables['ProfileRequest'] + tables['DoctorRequest'] +
+                 tables['ModelRequest']):
         if f'*{line["key"]}*' not in manual:
             problems.append(f'the manual lacks the field {line["key"]}')
     print('\n'.join(problems) or f'{len(routes)} routes, {len(ids)} errors and every field agree')

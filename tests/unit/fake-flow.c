@@ -11,6 +11,8 @@
 #include <uv.h>
 
 #include "api.h"
+#include "daemon/doctor-report.h"
+#include "daemon/doctor.h"
 #include "daemon/pipeline.h"
 #include "daemon/pool.h"
 #include "daemon/profile.h"
@@ -396,6 +398,72 @@ void vrt_profile_cancel(struct vrt_profile *profile)
 {
     profile->cancelled = true;
     fake_flow.n_profiles_cancelled++;
+}
+
+struct vrt_doctor {
+    struct vrt_doctor_params params;
+    uv_timer_t timer;
+    int n_ticks;
+    bool is_slow, is_cancelled;
+};
+
+static void on_doctor_closed(uv_handle_t *handle)
+{
+    free(vrt_container_of(handle, struct vrt_doctor, timer));
+}
+
+static void on_doctor_tick(uv_timer_t *timer)
+{
+    struct vrt_doctor *doctor = vrt_container_of(timer, struct vrt_doctor, timer);
+
+    if (doctor->is_slow && !doctor->is_cancelled)
+        return;
+    vrt_doctor_report_add(doctor->params.report, &(struct vrt_doctor_line){
+        .id = "device.kernel",
+        .subject = "cpu:0",
+        .status = VRT_DOCTOR_WARNING,
+        .cure = "none",
+    }, "the fake has no kernels");
+    doctor->params.done(doctor->params.ctx);
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_doctor_closed);
+}
+
+/* "cpu:9" takes until it is cancelled, "cpu:7" is not there. */
+int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params,
+                   struct vrt_doctor **ret_doctor, struct vrt_error *error)
+{
+    struct vrt_doctor *doctor = calloc(1, sizeof(*doctor));
+
+    if (!doctor)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake examination");
+    if (strcmp(params->device, "cpu:7") == 0) {
+        free(doctor);
+        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
+    }
+    doctor->params = *params;
+    doctor->is_slow = strcmp(params->device, "cpu:9") == 0;
+    uv_timer_init(pool->loop, &doctor->timer);
+    uv_timer_start(&doctor->timer, on_doctor_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    atomic_fetch_add(&fake_flow.n_doctors, 1);
+    *ret_doctor = doctor;
+    return 0;
+}
+
+void vrt_doctor_cancel(struct vrt_doctor *doctor)
+{
+    doctor->is_cancelled = true;
+}
+
+void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
+                              bool (*has_gpu)(const char *kind),
+                              struct vrt_doctor_report *report)
+{
+    (void)pool;
+    (void)kind;
+    (void)has_gpu;
+    (void)report;
 }
 
 const char *vrt_stage_name(enum vrt_stage stage)

@@ -33,6 +33,7 @@ struct fake_flow {
     int n_starts;
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
     atomic_int n_profiles;                      /* ever begun; to be looked at at any time */
+    atomic_int n_doctors;                       /* likewise */
     atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */
 };
 

@@ -7,6 +7,7 @@
 #include "api.h"
 #include "fields.h"
 #include "msg_device.h"
+#include "msg_doctor.h"
 #include "msg_job.h"
 #include "msg_plan.h"
 
@@ -71,6 +72,8 @@ int main(void)
         { "Plan", vrt_plan_fields },
         { "ProfileRequest", vrt_profile_request_fields },
         { "Profile", vrt_profile_fields },
+        { "DoctorRequest", vrt_doctor_request_fields },
+        { "Doctor", vrt_doctor_fields },
         { "Device", vrt_device_fields },
         { "Model", vrt_model_fields },
         { "Replica", vrt_held_fields },

@@ -119,23 +119,23 @@ static void test_routes(void)
     play_stop(&play);
 }
 
-/* Sends POST /v1/profile. Return: the connection. */
-static int profile_begin(struct play *play, const char *body)
+/* Sends a POST. Return: the connection. */
+static int post_begin(struct play *play, const char *path, const char *body)
 {
     char request[1024];
     int fd = http_client_connect(play->socket);
-    int n = snprintf(request, sizeof(request), "POST /v1/profile HTTP/1.1\r\nHost: x\r\n"
+    int n = snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nHost: x\r\n"
                      "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                     strlen(body), body);
+                     path, strlen(body), body);
 
     http_client_send(fd, request, (size_t)n);
     return fd;
 }
 
 /* The same, to the end. Return: the status. */
-static int profile(struct play *play, const char *body)
+static int post(struct play *play, const char *path, const char *body)
 {
-    int fd = profile_begin(play, body);
+    int fd = post_begin(play, path, body);
     int status = http_client_read(fd, play_answer, sizeof(play_answer));
 
     close(fd);
@@ -166,24 +166,68 @@ static void test_profile(void)
 
     play_start(&play, "");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        int status = profile(&play, cases[i].body);
+        int status = post(&play, "/v1/profile", cases[i].body);
         if (status != cases[i].status || !strstr(play_answer, cases[i].says))
             test_fail("case %zu: %s", i, play_answer);
     }
     /* One at a time; who goes away makes room. */
     int n_before = atomic_load(&fake_flow.n_profiles);
-    int fd = profile_begin(&play, "{\"width\":16000}");
+    int fd = post_begin(&play, "/v1/profile", "{\"width\":16000}");
     while (atomic_load(&fake_flow.n_profiles) == n_before)
         usleep(1000);
-    expect_true(profile(&play, "{\"width\":8}") != 200);
+    expect_true(post(&play, "/v1/profile", "{\"width\":8}") != 200);
     expect_contains(play_answer, "profile.busy");
     close(fd);
-    for (int i = 0; profile(&play, "{\"width\":8}") != 200; i++) {
+    for (int i = 0; post(&play, "/v1/profile", "{\"width\":8}") != 200; i++) {
         expect_true(i < 10000);
         usleep(1000);
     }
     play_stop(&play);
     expect_int(fake_flow.n_profiles_cancelled, 1);
+}
+
+static void test_doctor(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "{}", 200, "\"id\":\"device.kernel\",\"subject\":\"cpu:0\",\"status\":\"warning\","
+          "\"by\":\"vrtd\",\"result\":\"the fake has no kernels\",\"cure\":\"none\"}" },
+        { "{}", 200, "\"id\":\"folder.spool\"" },
+        { "{}", 200, "\"id\":\"environment\"" },
+        { "{}", 200, "\"version\":\"" VRT_VERSION "\"" },
+        { "{\"device\":null}", 200, "\"id\":\"gpu.hardware\"" },
+        { "{\"device\":\"cuda\"}", 200, "\"failed\":0" },
+        { "{\"device\":\"cpu:7\"}", 422, "the fake has no cpu:7" },
+        { "{\"device\":7}", 400, "device: expected a string" },
+        { "{\"device\":\"0123456789012345678901234567890123\"}", 400, "device" },
+        { "{\"colour\":1}", 400, "no such field; there are device" },
+        { "[]", 400, "request.field" },
+        { "", 400, "request.json" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        int status = post(&play, "/v1/doctor", cases[i].body);
+        if (status != cases[i].status || !strstr(play_answer, cases[i].says))
+            test_fail("case %zu: %s", i, play_answer);
+    }
+    /* One at a time; who goes away makes room. */
+    int n_before = atomic_load(&fake_flow.n_doctors);
+    int fd = post_begin(&play, "/v1/doctor", "{\"device\":\"cpu:9\"}");
+    while (atomic_load(&fake_flow.n_doctors) == n_before)
+        usleep(1000);
+    expect_int(post(&play, "/v1/doctor", "{}"), 503);
+    expect_contains(play_answer, "doctor.busy");
+    close(fd);
+    for (int i = 0; post(&play, "/v1/doctor", "{}") != 200; i++) {
+        expect_true(i < 10000);
+        usleep(1000);
+    }
+    play_stop(&play);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -338,6 +382,7 @@ int main(int argc, char **argv)
         { "streams-limit", test_streams_limit },
         { "events", test_events },
         { "profile", test_profile },
+        { "doctor", test_doctor },
         { "routes", test_routes },
         { "pages", test_pages },
         { "models", test_models },

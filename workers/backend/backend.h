@@ -203,6 +203,9 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry);
 const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
                                                           size_t *ret_n_devices);
 
+/* Whether a backend for devices of this kind ("cuda") is built in, or can be loaded. */
+bool vrt_registry_has_backend(const char *kind);
+
 /* What the backends looked for, in their order; it lives as long as the registry. */
 const struct vrt_findings *vrt_registry_findings(const struct vrt_registry *registry);
 

@@ -164,6 +164,14 @@ const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_regis
     return registry->devices;
 }
 
+bool vrt_registry_has_backend(const char *kind)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
+        if (strcmp(backends[i].name, kind) == 0)
+            return true;
+    return false;
+}
+
 const struct vrt_findings *vrt_registry_findings(const struct vrt_registry *registry)
 {
     return &registry->findings;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "doctor_host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/gpus.h"
+
+#define TEXT_BYTES VRT_API_TEXT_BYTES
+
+/* What vendors' libraries and ours read. */
+static const struct {
+    const char *name;
+    const char *kind;               /* of devices that it is about; NULL: any */
+    const char *meaning;
+} variables[] = {
+    { "CUDA_VISIBLE_DEVICES", "cuda", "which NVIDIA cards there are for it, and in which order" },
+    { "CUDA_DEVICE_ORDER", "cuda", "how NVIDIA cards are numbered" },
+    { "NVIDIA_VISIBLE_DEVICES", "cuda", "which NVIDIA cards its container was given" },
+    { "ZE_AFFINITY_MASK", "xpu", "which Intel GPUs there are for it" },
+    { "ZE_FLAT_DEVICE_HIERARCHY", "xpu", "whether tiles of Intel GPUs are devices of their own" },
+    { "ZE_ENABLE_ALT_DRIVERS", "xpu", "which Level Zero drivers are taken, instead of Intel's" },
+    { "ZE_ENABLE_NULL_DRIVER", "xpu", "whether Level Zero has devices that compute nothing" },
+    { "NEOReadDebugKeys", "xpu", "whether Intel's driver reads settings meant for its authors" },
+    { "VRTD_PLUGIN_DIR", NULL, "where its plugins are" },
+    { "LD_LIBRARY_PATH", NULL, "where libraries are looked for first" },
+    { "LD_PRELOAD", NULL, "what is loaded before any library" },
+};
+
+static const struct vendor {
+    int number;
+    const char *name;
+    const char *kind;               /* of devices; NULL: nothing of ours computes on them */
+    const char *no_driver;          /* the cure */
+} vendors[] = {
+    { VRT_GPU_INTEL, "Intel", "xpu", "boot a kernel that knows it (6.2 or newer for Arc cards), "
+      "with its firmware installed: dmesg | grep -i -e i915 -e xe" },
+    { VRT_GPU_NVIDIA, "NVIDIA", "cuda", "install NVIDIA's driver and load it: modprobe nvidia" },
+    { VRT_GPU_AMD, "AMD", NULL, "" },
+};
+
+static const struct vendor *vendor_of(const struct vrt_gpu *gpu)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(vendors); i++)
+        if (vendors[i].number == gpu->vendor)
+            return &vendors[i];
+    return &vendors[VRT_ARRAY_SIZE(vendors) - 1];
+}
+
+static bool is_wanted(const struct vrt_doctor_host *host, const char *kind)
+{
+    return !host->only || (kind && strcmp(host->only, kind) == 0);
+}
+
+static const char *process_of(const struct vrt_doctor_host *host)
+{
+    return vrt_doctor_by_names[host->by];
+}
+
+void vrt_doctor_look_at_environment(const struct vrt_doctor_host *host,
+                                    struct vrt_doctor_report *report)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(variables); i++) {
+        const char *value = getenv(variables[i].name);
+        if (!value || (variables[i].kind && !is_wanted(host, variables[i].kind)))
+            continue;
+        vrt_doctor_report_add(report, &(struct vrt_doctor_line){
+            .id = "environment",
+            .subject = variables[i].name,
+            .status = VRT_DOCTOR_NOTE,
+            .by = host->by,
+        }, "is \"%s\" for %s: %s", value, process_of(host), variables[i].meaning);
+        n++;
+    }
+    if (n == 0)
+        vrt_doctor_report_add(report, &(struct vrt_doctor_line){
+            .id = "environment",
+            .status = VRT_DOCTOR_OK,
+            .by = host->by,
+        }, "no variable that has a say in devices is set for %s", process_of(host));
+}
+
+/* What has to be done so that the user may open the node. */
+static void print_node_cure(const struct vrt_doctor_host *host, const struct vrt_gpu_node *node,
+                            char *text, size_t size)
+{
+    const char *again = host->by == VRT_DOCTOR_BY_VRTD ?
+                        "then restart vrtd (systemctl restart vrtd)" : "then log in again";
+
+    if (node->open_errno == EACCES && (node->mode & 0060) == 0060 && node->gid != 0)
+        snprintf(text, size, "usermod -aG %s %s, %s", node->group, host->user, again);
+    else if (node->open_errno == EACCES)
+        snprintf(text, size, "no group may open it: install the udev rules of its driver, or "
+                 "chgrp render %s and chmod 0660 %s, %s", node->path, node->path, again);
+    else if (node->open_errno == EPERM)
+        snprintf(text, size, "the sandbox of the process keeps it from devices: see DeviceAllow= "
+                 "and PrivateDevices= of its unit, or --device of its container");
+    else if (node->open_errno == ENOENT)
+        snprintf(text, size, "in a container, hand it in (--device %s); else the driver is not "
+                 "whole: dmesg says more", node->path);
+    else
+        snprintf(text, size, "dmesg says more");
+}
+
+static void add_node(const struct vrt_doctor_host *host, const struct vrt_gpu_node *node,
+                     struct vrt_doctor_report *report)
+{
+    char cure[TEXT_BYTES] = "";
+    struct vrt_doctor_line line = {
+        .id = "gpu.node",
+        .subject = node->path,
+        .status = VRT_DOCTOR_OK,
+        .by = host->by,
+        .cure = cure,
+    };
+
+    if (node->open_errno == 0) {
+        vrt_doctor_report_add(report, &line, "user %s may open it", host->user);
+        return;
+    }
+    print_node_cure(host, node, cure, sizeof(cure));
+    line.status = VRT_DOCTOR_FAILED;
+    if (node->open_errno == ENOENT)
+        vrt_doctor_report_add(report, &line, "it is not there");
+    else if (node->open_errno == EACCES)
+        vrt_doctor_report_add(report, &line, "user %s may not open it: it is group %s's, mode "
+                              "%04o", host->user, node->group, node->mode);
+    else
+        vrt_doctor_report_add(report, &line, "user %s can't open it: %s", host->user,
+                              strerror(node->open_errno));
+}
+
+/* Whether an earlier GPU has the node as well. */
+static bool is_told(const struct vrt_gpu *gpus, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < gpus[i].n_nodes; k++)
+            if (strcmp(gpus[i].nodes[k].path, path) == 0)
+                return true;
+    return false;
+}
+
+/* Return: whether its nodes matter. */
+static bool add_gpu(const struct vrt_doctor_host *host, const struct vrt_gpu *gpu,
+                    struct vrt_doctor_report *report)
+{
+    const struct vendor *vendor = vendor_of(gpu);
+    const bool is_usable = vendor->kind && (!host->has_backend || host->has_backend(vendor->kind));
+    struct vrt_doctor_line line = {
+        .id = "gpu.hardware",
+        .subject = gpu->address,
+        .status = VRT_DOCTOR_OK,
+        .by = host->by,
+    };
+
+    if (!is_usable) {
+        line.status = VRT_DOCTOR_NOTE;
+        vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x: this build has nothing that "
+                              "computes on it", vendor->name, (unsigned)gpu->vendor,
+                              (unsigned)gpu->device);
+        return false;
+    }
+    if (!gpu->driver[0] || strcmp(gpu->driver, "nouveau") == 0 ||
+        strcmp(gpu->driver, "vfio-pci") == 0) {
+        line.status = VRT_DOCTOR_WARNING;
+        line.cure = vendor->no_driver;
+        vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x: %s%s", vendor->name,
+                              (unsigned)gpu->vendor, (unsigned)gpu->device,
+                              gpu->driver[0] ? gpu->driver : "the kernel has no driver for it",
+                              gpu->driver[0] ? " has it, by which nothing can compute" : "");
+        return false;
+    }
+    vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x, kernel driver %s", vendor->name,
+                          (unsigned)gpu->vendor, (unsigned)gpu->device, gpu->driver);
+    return true;
+}
+
+static void report_no_memory(const struct vrt_doctor_host *host, struct vrt_doctor_report *report)
+{
+    vrt_doctor_report_add(report, &(struct vrt_doctor_line){
+        .id = "gpu.hardware",
+        .status = VRT_DOCTOR_SKIPPED,
+        .by = host->by,
+    }, "not looked at: %s", strerror(ENOMEM));
+}
+
+void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doctor_report *report)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    size_t n = 0, n_told = 0;
+
+    if (vrt_gpus_list(host->root, &gpus, &n) < 0) {
+        report_no_memory(host, report);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!is_wanted(host, vendor_of(&gpus[i])->kind))
+            continue;
+        n_told++;
+        if (!add_gpu(host, &gpus[i], report))
+            continue;
+        for (size_t k = 0; k < gpus[i].n_nodes; k++)
+            if (!is_told(gpus, i, gpus[i].nodes[k].path))
+                add_node(host, &gpus[i].nodes[k], report);
+    }
+    if (n_told == 0)
+        vrt_doctor_report_add(report, &(struct vrt_doctor_line){
+            .id = "gpu.hardware",
+            .status = VRT_DOCTOR_NOTE,
+            .by = host->by,
+        }, "no %sGPU is on the PCI buses of this machine",
+           !host->only ? "" : strcmp(host->only, "cuda") == 0 ? "NVIDIA " : "Intel ");
+}
+
+bool vrt_doctor_has_gpu(const struct vrt_doctor_host *host, const char *kind)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    size_t n = 0;
+
+    if (vrt_gpus_list(host->root, &gpus, &n) < 0)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const char *made = vendor_of(&gpus[i])->kind;
+        if (made && strcmp(made, kind) == 0)
+            return true;
+    }
+    return false;
+}
