@@ -81,7 +81,7 @@ struct vrt_command {
 extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
     vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_pause, vrt_command_resume,
     vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_devices,
-    vrt_command_models, vrt_command_profile, vrt_command_version;
+    vrt_command_models, vrt_command_profile, vrt_command_doctor, vrt_command_version;
 
 /* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
 void vrt_cli_complain(const char *what, const struct vrt_error *error);

@@ -228,6 +228,12 @@ static int look_up(void *context, curl_off_t total, curl_off_t now, curl_off_t u
     return conn->interrupt && *conn->interrupt;
 }
 
+/* How long an answer is waited for. */
+static int64_t patience_s(const struct vrt_conn *conn, const struct vrt_request *request)
+{
+    return VRT_MAX(conn->timeout_s, request->patience_s);
+}
+
 /* Sends and receives. Return: curl's code. */
 static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
 {
@@ -237,7 +243,7 @@ static CURLcode perform(struct vrt_conn *conn, struct exchange *exchange)
     vrt_conn_prepare(conn, easy, request->path);
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT,
-                     request->takes_long ? 0L : (long)conn->timeout_s);
+                     request->takes_long ? 0L : (long)patience_s(conn, request));
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, exchange);
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
@@ -342,6 +348,9 @@ int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
         r = vrt_conn_curl_failed(conn, conn->easy, CURLE_SEND_ERROR, error);
     else if (exchange.r < 0)
         r = vrt_refuse_errno(error, exchange.r, "sending descriptors to vrtd");
+    else if (code == CURLE_OPERATION_TIMEDOUT)
+        r = vrt_refuse(error, VRT_CONN_E_UNREACHABLE, "client.unreachable", "vrtd at %s gave no "
+                       "answer within %" PRId64 " s", conn->printable, patience_s(conn, request));
     else if (code != CURLE_OK)
         r = vrt_conn_curl_failed(conn, conn->easy, code, error);
     else

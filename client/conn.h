@@ -42,6 +42,7 @@ struct vrt_request {
     const int *fds;             /* descriptors that go along; they stay the caller's */
     int n_fds;
     bool takes_long;            /* the answer is waited for as long as it takes */
+    int64_t patience_s;         /* it is waited for so long, where that is more than usual */
 };
 
 /*

@@ -87,7 +87,7 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            devices models profile version' "$current"
+            devices models profile doctor version' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -97,6 +97,7 @@ _vrtctl() {
     profile:-*)
         _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
         ;;
+    doctor:-*) _vrtctl_words "--device $common" "$current" ;;
     profile:*)
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default

@@ -100,7 +100,7 @@ static void look_at_folder(const char *id, const char *path, int fd,
 
     if (bytes == INT64_MAX) {
         line.status = VRT_DOCTOR_NOTE;
-        vrt_doctor_report_add(report, &line, "how much room it has can't be told");
+        vrt_doctor_report_add(report, &line, "how much room %s has can't be told", path);
         return;
     }
     if (bytes < SCARCE_BYTES) {
@@ -108,7 +108,7 @@ static void look_at_folder(const char *id, const char *path, int fd,
         line.cure = "make room on its disk, or give vrtd a folder on another (state_dir in "
                     "vrtd.conf); jobs wait as disk_full where it is full";
     }
-    vrt_doctor_report_add(report, &line, "%.1f GiB free", (double)bytes / GIB);
+    vrt_doctor_report_add(report, &line, "%.1f GiB free in %s", (double)bytes / GIB, path);
 }
 
 static void look_at_folders(const struct vrt_api *api, struct vrt_doctor_report *report)

@@ -11,6 +11,7 @@
 #include "workers/trial.h"
 
 #define MIB (INT64_C(1) << 20)
+#define GIB (INT64_C(1) << 30)
 
 /* Below this a device can hardly take a job. */
 #define SCARCE_BYTES (256 * MIB)
@@ -124,8 +125,8 @@ static void tell_memory(const char *name, const struct vrt_runner_usage *usage,
         line.status = VRT_DOCTOR_WARNING;
         line.cure = CURE_NOMEM;
     }
-    vrt_doctor_report_add(report, &line, "%" PRId64 " of %" PRId64 " MiB free, vrtd holds %" PRId64
-                          " MiB", usage->free_bytes / MIB, usage->total_bytes / MIB,
+    vrt_doctor_report_add(report, &line, "%.1f of %.1f GiB free, vrtd holds %" PRId64 " MiB",
+                          (double)usage->free_bytes / GIB, (double)usage->total_bytes / GIB,
                           usage->used_bytes / MIB);
 }
 
@@ -178,9 +179,8 @@ static void tell_weights(const struct vrt_doctor_found *found, struct vrt_doctor
     struct vrt_doctor_line line = { .id = "device.weights", .subject = found->device.info->name };
 
     if (checkup->weights_result == 0) {
-        vrt_doctor_report_add(report, &line, "%d in its memory, %.1f MiB: the checksums that it "
-                              "computes are right", checkup->n_weights,
-                              (double)checkup->weights_bytes / MIB);
+        vrt_doctor_report_add(report, &line, "%d in memory, %.1f MiB: its checksums are right",
+                              checkup->n_weights, (double)checkup->weights_bytes / MIB);
     } else if (checkup->weights_result == VRT_CHECKUP_E_WRONG) {
         line.status = VRT_DOCTOR_FAILED;
         line.cure = "they are brought anew with the next job; where it happens again, "
@@ -226,11 +226,9 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
         line.status = VRT_DOCTOR_FAILED;
         line.cure = CURE_FAILING;
     }
-    vrt_doctor_report_add(report, &line, "%s in %s%s: PSNR %.1f dB against ref (at least %.0f), "
-                          "largest error %.1e (at most %.0e), %.1f ms",
-                          vrt_network_info(found->checkup->network)->architecture,
-                          vrt_dtype_name(run->dtype), is_tf32 ? " (TF32)" : "", db, allowed_db,
-                          error, allowed_error, (double)run->duration_ns / VRT_NS_PER_MS);
+    vrt_doctor_report_add(report, &line, "%s%s: %.1f dB of ref (>= %.0f), error %.1e (<= %.0e)",
+                          vrt_dtype_name(run->dtype), is_tf32 ? ", TF32" : "", db, allowed_db,
+                          error, allowed_error);
 }
 
 /* One that was asked and didn't answer, or not yet. */

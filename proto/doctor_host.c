@@ -83,7 +83,7 @@ void vrt_doctor_look_at_environment(const struct vrt_doctor_host *host,
             .id = "environment",
             .status = VRT_DOCTOR_OK,
             .by = host->by,
-        }, "no variable that has a say in devices is set for %s", process_of(host));
+        }, "no variable is set for %s that bears on devices", process_of(host));
 }
 
 /* What has to be done so that the user may open the node. */

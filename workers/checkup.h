@@ -30,7 +30,6 @@ struct vrt_checkup_run {
     enum vrt_dtype dtype;
     int result;                     /* 0; outcome; -errno; NOT_TRIED */
     float *out;                     /* [vrt_trial_n_out()], where the result is 0 */
-    int64_t duration_ns;            /* of the run alone */
 };
 
 #define VRT_CHECKUP_RUNS 2          /* in f32, and in what the device rather takes, if anything */

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "workers/checkup.h"
 #include "workers/runner-impl.h"
@@ -70,12 +69,10 @@ static int run_network(struct vrt_runner *runner, const struct vrt_network *netw
     if (!out)
         return vrt_raise(-ENOMEM);
     int r = vrt_runner_get_replica(runner, network, run->dtype, &held);
-    const int64_t began_ns = vrt_clock_now_ns();
     if (!r)
         r = vrt_trial_run(runner->device, network, held->replica, run->dtype, out);
     if (r)
         return vrt_fold(r);
-    run->duration_ns = vrt_clock_now_ns() - began_ns;
     run->out = VRT_STEAL(out);
     return 0;
 }
