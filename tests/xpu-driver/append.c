@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "faults.h"
 #include "kernel.h"
 #include "list.h"
 #include "queue.h"
@@ -66,7 +67,9 @@ static ze_result_t append(ze_command_list_handle_t handle, const struct drv_comm
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (list->is_closed)
         return drv_misuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the list is closed");
-    ze_result_t r = check_events(list, events);
+    ze_result_t r = drv_device_use(list->place.device);
+    if (r == ZE_RESULT_SUCCESS)
+        r = check_events(list, events);
     if (r != ZE_RESULT_SUCCESS)
         return r;
     command->signal = events->signal;

@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "faults.h"
+#include "flip.h"
+
+#define HANG_LOOK_NS (20 * VRT_NS_PER_MS)
 
 /* The same command, by the addresses of the bytes that it is about. */
 struct work {
@@ -76,9 +80,10 @@ static bool check_events(const struct drv_command *command)
 bool drv_command_check(const struct drv_command *command, const struct drv_place *place)
 {
     struct work work;
-    bool can = check_events(command) && resolve(command, place, &work);
-    if (can)
-        free(work.launch);
+    if (!check_events(command))
+        return false;
+    const bool can = resolve(command, place, &work);
+    free(work.launch);
     return can;
 }
 
@@ -129,42 +134,96 @@ static void reset(ze_event_handle_t handle)
         event->is_signaled = event->has_times = false;
 }
 
-ze_result_t drv_command_run(const struct drv_command *command, const struct drv_place *place)
+/* What the schedule of faults says of the command. */
+static struct drv_fault count(const struct drv_command *command, const struct drv_place *place)
 {
-    struct work work;
-    ze_result_t r = wait_for_events(command, place);
-    if (r == ZE_RESULT_SUCCESS && drv_device_is_dead(place->device, place->life))
-        r = ZE_RESULT_ERROR_DEVICE_LOST;
-    if (r != ZE_RESULT_SUCCESS)
-        return r;
-    /* As on a card: who reads what isn't there loses it. */
-    if (!resolve(command, place, &work)) {
-        place->device->is_lost = true;
-        drv_changed();
-        return ZE_RESULT_ERROR_DEVICE_LOST;
+    switch (command->kind) {
+    case DRV_COMMAND_COPY:
+    case DRV_COMMAND_FILL:
+        return drv_faults_count(place->device, DRV_AT_COPY);
+    case DRV_COMMAND_LAUNCH:
+        return drv_faults_count(place->device, DRV_AT_RUN);
+    default:
+        return (struct drv_fault){ .slow = 1 };
     }
+}
 
-    const int64_t start_ns = vrt_clock_now_ns();
-    drv_unlock();
-    bool is_done = do_work(command, &work);
-    drv_relock();
-    const int64_t end_ns = vrt_clock_now_ns();
-    free(work.launch);
-    place->device->busy_ns[place->group] += end_ns - start_ns;
-    if (!is_done) {
-        drv_misuse(ZE_RESULT_SUCCESS, "PoCL doesn't run kernel %s", command->launch->kernel->name);
-        place->device->is_lost = true;
-        drv_changed();
-        return ZE_RESULT_ERROR_DEVICE_LOST;
+/* The command never ends, unless the device is lost. */
+static ze_result_t hang(const struct drv_place *place)
+{
+    place->device->n_hanging++;
+    while (!drv_device_is_dead(place->device, place->life)) {
+        drv_wait(vrt_clock_now_ns() + HANG_LOOK_NS);
+        drv_faults_refresh();
     }
+    place->device->n_hanging--;
+    return ZE_RESULT_ERROR_DEVICE_LOST;
+}
+
+/* Does it, in all the time it takes. Return: whether it was done. */
+static bool do_slowly(const struct drv_command *command, const struct drv_place *place,
+                      struct work *work, const struct drv_fault *fault)
+{
+    const int64_t start_ns = vrt_clock_now_ns();
+    VRT_CLEANUP(drv_flip_freep) struct drv_flip *flip =
+        fault->flips && command->launch ? drv_flip_new(command->launch) : NULL;
+
+    drv_sleep(fault->delay_ns);
+    const int64_t begin_ns = vrt_clock_now_ns();
+    drv_unlock();
+    const bool is_done = do_work(command, work);
+    drv_relock();
+    if (flip)
+        drv_flip_launch(flip);
+    else if (fault->flips)
+        drv_flip_bytes(work->to, command->n_bytes);
+    drv_sleep((vrt_clock_now_ns() - begin_ns) * (fault->slow - 1));
+    place->device->busy_ns[place->group] += vrt_clock_now_ns() - start_ns;
+    return is_done;
+}
+
+/* What is left to do when the work is done. */
+static void finish(const struct drv_command *command, const struct drv_place *place,
+                   const struct work *work, int64_t start_ns)
+{
+    const int64_t end_ns = vrt_clock_now_ns();
     if (command->kind == DRV_COMMAND_TIME) {
         const uint64_t ticks = drv_device_ticks(place->device, end_ns);
-        memcpy(work.to, &ticks, sizeof(ticks));
+        memcpy(work->to, &ticks, sizeof(ticks));
     }
     if (command->kind == DRV_COMMAND_RESET)
         reset(command->signal);
     else if (command->signal)
         drv_event_signal(command->signal, start_ns, end_ns);
+}
+
+ze_result_t drv_command_run(const struct drv_command *command, const struct drv_place *place)
+{
+    struct work work;
+    ze_result_t r = wait_for_events(command, place);
+    if (r != ZE_RESULT_SUCCESS)
+        return r;
+    const struct drv_fault fault = count(command, place);
+    if (fault.hangs)
+        return hang(place);
+    if (drv_device_is_dead(place->device, place->life))
+        return ZE_RESULT_ERROR_DEVICE_LOST;
+
+    const int64_t start_ns = vrt_clock_now_ns();
+    bool is_done = resolve(command, place, &work);
+    if (is_done) {
+        is_done = do_slowly(command, place, &work, &fault);
+        if (!is_done)
+            drv_misuse(ZE_RESULT_SUCCESS, "PoCL doesn't run kernel %s",
+                       command->launch->kernel->name);
+    }
+    free(work.launch);
+    /* As on a card: who does what can't be done loses it. */
+    if (!is_done)
+        drv_device_lose(place->device, INT64_MAX);
+    if (drv_device_is_dead(place->device, place->life))
+        return ZE_RESULT_ERROR_DEVICE_LOST;
+    finish(command, place, &work, start_ns);
     return ZE_RESULT_SUCCESS;
 }
 

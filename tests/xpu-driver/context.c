@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calls.h"
+#include "faults.h"
 
 struct drv_context *drv_context_find(ze_context_handle_t handle)
 {
@@ -26,7 +27,7 @@ ze_result_t drv_context_find_device(ze_context_handle_t handle, ze_device_handle
         return drv_misuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the context is not for this device");
     *ret_context = context;
     *ret_device = device;
-    return ZE_RESULT_SUCCESS;
+    return drv_device_use(device);
 }
 
 static struct drv_context *context_free(struct drv_context *context)

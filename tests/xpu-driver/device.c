@@ -77,9 +77,63 @@ struct drv_device *drv_device_find(ze_device_handle_t handle)
     return drv_object_find(handle, DRV_DEVICE);
 }
 
-bool drv_device_is_dead(const struct drv_device *device, unsigned life)
+/* What there is of the device's card, itself included: `change` for each. */
+static void for_card(const struct drv_device *device, void (*change)(struct drv_device *, int64_t),
+                     int64_t value)
 {
-    return device->is_lost || device->life != life;
+    change(&machine.cards[device->card], value);
+    for (unsigned i = 0; i < DRV_MAX_TILES; i++)
+        change(&machine.tiles[device->card][i], value);
+    drv_changed();
+}
+
+static void lose(struct drv_device *device, int64_t back_ns)
+{
+    device->is_lost = true;
+    device->back_ns = back_ns;
+}
+
+static void mend(struct drv_device *device, int64_t value)
+{
+    (void)value;
+    device->is_lost = false;
+    device->life++;
+}
+
+void drv_device_lose(struct drv_device *device, int64_t back_ns)
+{
+    for_card(device, lose, back_ns);
+}
+
+void drv_device_mend(struct drv_device *device)
+{
+    if (device->is_lost)
+        for_card(device, mend, 0);
+}
+
+bool drv_device_is_lost(struct drv_device *device)
+{
+    if (device->is_lost && vrt_clock_now_ns() >= device->back_ns)
+        drv_device_mend(device);
+    return device->is_lost;
+}
+
+bool drv_device_is_dead(struct drv_device *device, unsigned life)
+{
+    return drv_device_is_lost(device) || device->life != life;
+}
+
+bool drv_devices_hang(void)
+{
+    for (uint32_t i = 0; i < machine.n_seen; i++) {
+        const struct drv_device *device = machine.seen[i];
+        unsigned n = device->n_hanging;
+        for (unsigned k = 0; k < device->n_tiles; k++)
+            n += device->tiles[k]->n_hanging;
+        if (n)
+            return true;
+    }
+    return false;
 }
 
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner)

@@ -27,7 +27,9 @@ struct drv_device {
     unsigned n_tiles;
     uint64_t memory_bytes, used_bytes;
     int64_t busy_ns[DRV_QUEUE_GROUP_COUNT];     /* that its queues had something to do */
-    bool is_lost;
+    unsigned n_hanging;                 /* commands */
+    bool is_lost;                       /* of each of a card's devices */
+    int64_t back_ns;                    /* when it comes back; INT64_MAX: never by itself */
     unsigned life;                      /* how often it came back: what was made before is dead */
 };
 
@@ -40,8 +42,20 @@ struct drv_device *const *drv_devices(uint32_t *ret_n);
 /* Locked. NULL: no such device (drv_object_find()). */
 struct drv_device *drv_device_find(ze_device_handle_t handle);
 
-/* Locked. Whether the device is lost, or was since its life `life`. */
-bool drv_device_is_dead(const struct drv_device *device, unsigned life);
+/* Locked. Whether the device is lost now. */
+bool drv_device_is_lost(struct drv_device *device);
+
+/* Locked. Whether what was made in its life `life` is dead: it is lost, or was since then. */
+bool drv_device_is_dead(struct drv_device *device, unsigned life);
+
+/* Locked. The device's card is lost, until `back_ns` (INT64_MAX: for good). */
+void drv_device_lose(struct drv_device *device, int64_t back_ns);
+
+/* Locked. It is back, if it was lost. */
+void drv_device_mend(struct drv_device *device);
+
+/* Locked. Whether a command hangs on any device. */
+bool drv_devices_hang(void);
 
 /* Locked. Whether memory of `owner` can be reached by `device`. */
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner);

@@ -9,13 +9,16 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cache.h"
+#include "device.h"
 #include "memory.h"
 #include "object.h"
+#include "queue.h"
 #include "settings.h"
 
 #define EXIT_MISUSE 70
@@ -25,9 +28,18 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned n_misuses;
+    bool hung;                          /* something did, when the process came to its end */
 } driver = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local const char *function_now;
+
+/* The beginning of the end: threads that still run are none that a leak checker likes to see. */
+static void end(void)
+{
+    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter("drv_the end of the process");
+    driver.hung = drv_devices_hang();
+    drv_queues_end();
+}
 
 /* Before any call: a condition that goes by the monotonic clock has no static initialiser. */
 __attribute__((constructor)) static void load(void)
@@ -37,14 +49,18 @@ __attribute__((constructor)) static void load(void)
     pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&driver.changed, &by_monotonic);
     pthread_condattr_destroy(&by_monotonic);
+    atexit(end);
 }
 
 /* The end of the process, after all that the program does at its end. */
 __attribute__((destructor)) static void unload(void)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter("drv_the end of the process");
-    drv_memory_report_leaks();
-    drv_object_report_leaks();
+    /* What a device that hangs has can't be freed. */
+    if (!driver.hung) {
+        drv_memory_report_leaks();
+        drv_object_report_leaks();
+    }
     drv_cache_close();
     if (driver.n_misuses && drv_settings()->is_strict)
         _exit(EXIT_MISUSE);
@@ -85,6 +101,13 @@ bool drv_wait(int64_t deadline_ns)
         .tv_nsec = deadline_ns % VRT_NS_PER_S,
     };
     return pthread_cond_timedwait(&driver.changed, &driver.lock, &until) != ETIMEDOUT;
+}
+
+void drv_sleep(int64_t ns)
+{
+    const int64_t until_ns = vrt_clock_now_ns() + ns;
+    while (vrt_clock_now_ns() < until_ns)
+        drv_wait(until_ns);
 }
 
 int64_t drv_deadline(uint64_t timeout_ns)

@@ -21,6 +21,8 @@
  *     VRT_XPU_SYSMAN=0          Sysman isn't answered (1)
  *     VRT_XPU_VERSION=N         the driver's version, of which its native binaries are (1)
  *     VRT_XPU_CACHE=FOLDER      what is compiled is kept there (a folder of its own in $TMPDIR)
+ *     VRT_XPU_FAULTS=RULES      what fails and when: see faults.h
+ *     VRT_XPU_CONTROL=FILE      the same, while the process runs
  *     VRT_XPU_STRICT=0          misuse and leaks only print a line (1)
  * and as with any driver
  *     ZE_AFFINITY_MASK=LIST     which cards and tiles are there: 0,1.1
@@ -62,6 +64,9 @@ void drv_relock(void);
  * `deadline_ns`. Return: false where it does.
  */
 bool drv_wait(int64_t deadline_ns);
+
+/* Locked. Sleeps for so long whatever changes, the lock given away; 0: not at all. */
+void drv_sleep(int64_t ns);
 
 /* Locked. The deadline of a wait that takes `timeout_ns` at most, as the API counts them. */
 int64_t drv_deadline(uint64_t timeout_ns);

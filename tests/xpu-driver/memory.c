@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "calls.h"
+#include "faults.h"
 #include "queue.h"
 
 #define PAGE_BYTES 4096u
@@ -78,6 +79,8 @@ void *drv_memory_reach(const struct drv_context *context, const struct drv_devic
         wrong = "was freed";
     else if (memory->context != context)
         wrong = "is of another context";
+    else if (memory->device && memory->life != memory->device->life)
+        wrong = "was lost with its device";
     else if (memory->device && !drv_device_reaches(device, memory->device))
         wrong = "is of a device that this one can't reach";
     else if (n_bytes > memory->n_bytes - offset)
@@ -211,10 +214,17 @@ static ze_result_t allocate(const struct drv_memory *wanted, size_t alignment, c
     if (!memory)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     *memory = *wanted;
+    memory->life = memory->device ? memory->device->life : 0;
     alignment = VRT_MAX(alignment, MIN_ALIGNMENT);
     if (memory->type == ZE_MEMORY_TYPE_DEVICE) {
         memory->charged_bytes = (memory->n_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-        if (!charge(memory)) {
+        const struct drv_fault fault = drv_faults_count(memory->device, DRV_AT_ALLOC);
+        drv_sleep(fault.delay_ns);
+        if (drv_device_is_lost(memory->device)) {
+            free(memory);
+            return ZE_RESULT_ERROR_DEVICE_LOST;
+        }
+        if (fault.fails || !charge(memory)) {
             free(memory);
             return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
         }

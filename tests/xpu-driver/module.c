@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "faults.h"
 #include "kernel.h"
 
 /* At the head of a native binary. */
@@ -91,6 +92,10 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     if (r != ZE_RESULT_SUCCESS)
         return r;
 
+    const struct drv_fault fault = drv_faults_count(device, DRV_AT_BUILD);
+    drv_sleep(fault.delay_ns);
+    if (drv_device_is_lost(device))
+        return ZE_RESULT_ERROR_DEVICE_LOST;
     struct drv_module *module = calloc(1, sizeof(*module));
     if (!module)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -98,7 +103,10 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     module->device = device;
     drv_object_add(&module->object, DRV_MODULE, &context->object);
     drv_unlock();
-    module->program = drv_program_get(spirv, n_bytes, &text);
+    if (fault.fails)
+        text = strdup("the schedule of faults has it fail");
+    else
+        module->program = drv_program_get(spirv, n_bytes, &text);
     drv_relock();
     make_log(ret_log, text);
     if (!module->program) {

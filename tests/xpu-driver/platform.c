@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cache.h"
 #include "calls.h"
-#include "device.h"
+#include "faults.h"
 
 static struct {
     struct drv_object object;
@@ -17,7 +17,7 @@ static struct {
 
 static ze_result_t make(void)
 {
-    if (!drv_settings_read() || drv_cache_open() != 0)
+    if (!drv_settings_read() || !drv_faults_read() || drv_cache_open() != 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     drv_object_add(&platform.object, DRV_DRIVER, NULL);
     return drv_devices_make();
@@ -151,7 +151,8 @@ ze_result_t drv_zeDeviceCanAccessPeer(ze_device_handle_t a, ze_device_handle_t b
 ze_result_t drv_zeDeviceGetStatus(ze_device_handle_t handle)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    return drv_device_find(handle) ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    struct drv_device *device = drv_device_find(handle);
+    return device ? drv_device_use(device) : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 }
 
 ze_result_t drv_zeDeviceGetGlobalTimestamps(ze_device_handle_t handle, uint64_t *host,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "calls.h"
+#include "faults.h"
 #include "fence.h"
 #include "queue-impl.h"
 
@@ -62,14 +63,18 @@ ze_result_t drv_zeCommandQueueExecuteCommandLists(ze_command_queue_handle_t hand
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (!lists || !n)
         return lists ? ZE_RESULT_ERROR_INVALID_SIZE : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    return drv_queue_execute(queue, lists, n, fence);
+    const ze_result_t r = drv_device_use(queue->place.device);
+    return r == ZE_RESULT_SUCCESS ? drv_queue_execute(queue, lists, n, fence) : r;
 }
 
 ze_result_t drv_zeCommandQueueSynchronize(ze_command_queue_handle_t handle, uint64_t timeout_ns)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     struct drv_queue *queue = queue_find(handle);
-    return queue ? drv_queue_wait(queue, timeout_ns) : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    if (!queue)
+        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    const ze_result_t r = drv_device_use(queue->place.device);
+    return r == ZE_RESULT_SUCCESS ? drv_queue_wait(queue, timeout_ns) : r;
 }
 
 ze_result_t drv_zeFenceCreate(ze_command_queue_handle_t handle, const ze_fence_desc_t *desc,

@@ -174,6 +174,20 @@ void drv_queue_stop(struct drv_queue *queue)
     free(queue);
 }
 
+void drv_queues_end(void)
+{
+    struct drv_queue *queue;
+    VRT_LIST_FOREACH(queue, &queues, link) {
+        if (queue->is_stopping)
+            continue;
+        queue->is_stopping = true;
+        drv_device_lose(queue->place.device, INT64_MAX);
+        drv_unlock();
+        pthread_join(queue->thread, NULL);
+        drv_relock();
+    }
+}
+
 ze_result_t drv_queue_wait(struct drv_queue *queue, uint64_t timeout_ns)
 {
     const int64_t deadline_ns = drv_deadline(timeout_ns);

@@ -23,6 +23,12 @@ ze_result_t drv_queue_start(const struct drv_queue_params *params, struct drv_qu
  */
 void drv_queue_stop(struct drv_queue *queue);
 
+/*
+ * Locked, but while it waits. The process ends: the threads of all queues do as well, whatever they
+ * were at, and all devices are lost.
+ */
+void drv_queues_end(void);
+
 /* Locked. Gives the queue a command of its own, which it frees. Return: as the append would. */
 ze_result_t drv_queue_submit(struct drv_queue *queue, struct drv_command *command);
 
