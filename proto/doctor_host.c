@@ -137,12 +137,11 @@ static void add_node(const struct vrt_doctor_host *host, const struct vrt_gpu_no
 }
 
 /* Whether an earlier GPU has the node as well. */
-static bool is_told(const struct vrt_gpu *gpus, size_t n, const char *path)
+static bool is_told(const struct vrt_doctor_report *report, const char *path)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < gpus[i].n_nodes; k++)
-            if (strcmp(gpus[i].nodes[k].path, path) == 0)
-                return true;
+    for (size_t i = 0; i < report->n_checks; i++)
+        if (strcmp(report->checks[i].subject, path) == 0)
+            return true;
     return false;
 }
 
@@ -206,7 +205,7 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
         if (!add_gpu(host, &gpus[i], report))
             continue;
         for (size_t k = 0; k < gpus[i].n_nodes; k++)
-            if (!is_told(gpus, i, gpus[i].nodes[k].path))
+            if (!is_told(report, gpus[i].nodes[k].path))
                 add_node(host, &gpus[i].nodes[k], report);
     }
     if (n_told == 0)

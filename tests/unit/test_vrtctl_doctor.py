@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl doctor against a server of the test's own, and against none.
+
+usage: test_vrtctl_doctor.py VRTCTL [unittest arguments]
+"""
+import json
+import os
+import pty
+import re
+import socket
+import subprocess
+import unittest
+
+from fake_vrtd import answer, refusal
+from vrtctl_case import PATIENCE_S, Case
+
+
+def check(check_id, subject=None, status='ok', result='all is well', cure=None):
+    return {'id': check_id, 'subject': subject, 'status': status, 'by': 'vrtd', 'result': result,
+            'cure': cure}
+
+
+def report(*checks, **more):
+    return {'version': '0.1.0', 'user': 'vrtd', 'pid': 812,
+            'failed': sum(c['status'] == 'failed' for c in checks),
+            'warnings': sum(c['status'] == 'warning' for c in checks),
+            'checks': list(checks)} | more
+
+
+WELL = [check('environment'), check('device.state', 'cpu:0', result='ready'),
+        check('device.network.bf16', 'cpu:0'), check('folder.state', '/var/lib/vrtd'),
+        check('gpu.hardware', '0000:03:00.0'), check('gpu.node', '/dev/dri/renderD128'),
+        check('backend.driver', 'cuda', 'note'), check('device.kernel', 'cpu:1', 'skipped')]
+ILL = check('device.kernel', 'cuda:0', 'failed', 'wrong by up to 3', 'look after its memory')
+
+
+class Doctor(Case):
+    def examines(self, *checks, **more):
+        def respond(request):
+            self.seen = request
+            return answer(report(*checks, **more))
+        self.serve(respond)
+
+    def test_well(self):
+        self.examines(*WELL)
+        out, err = self.run_it('doctor')
+        self.assertEqual(err, '')
+        self.assertEqual((self.seen.method, self.seen.path), ('POST', '/v1/doctor'))
+        self.assertEqual(self.seen.json(), {'device': ''})
+        lines = [re.split(r'  +', line, maxsplit=2) for line in out.splitlines()]
+        self.assertEqual(lines[0][:2], ['ok', 'vrtd'])
+        self.assertIn('0.1.0, process 812, user vrtd, at ', lines[0][2])
+        self.assertEqual([line[:2] for line in lines[1:9]],
+                         [['ok', 'environment'], ['ok', 'cpu:0'], ['ok', 'cpu:0 network bf16'],
+                          ['ok', 'state folder'], ['ok', 'GPU 0000:03:00.0'],
+                          ['ok', '/dev/dri/renderD128'], ['note', 'cuda driver'],
+                          ['skipped', 'cpu:1 kernel']])
+        self.assertEqual(len({line.index(text) for line, text in
+                              zip(out.splitlines()[1:9], ['all is', 'ready'] + ['all is'] * 6)}), 1)
+        self.assertNotIn('cure', out)
+        self.assertEqual(out.splitlines()[-1], '9 checks: 0 failed, 0 warnings')
+
+    def test_ill(self):
+        self.examines(*WELL, ILL, check('backend.plugin', 'cuda', 'warning', cure='install it'))
+        out, _ = self.run_it('doctor', '-d', 'cuda:0', status=1)
+        self.assertEqual(self.seen.json(), {'device': 'cuda:0'})
+        self.assertRegex(out, r'\nFAILED +cuda:0 kernel +wrong by up to 3\n +cure: look after its '
+                              r'memory\nWARNING +cuda plugin +all is well\n +cure: install it\n')
+        self.assertTrue(out.endswith('\n11 checks: 1 failed, 1 warning\n'), out)
+
+    def test_warnings_are_no_failure(self):
+        self.examines(check('backend.plugin', 'cuda', 'warning'))
+        self.run_it('doctor')
+
+    def test_json(self):
+        self.examines(*WELL, ILL)
+        out, _ = self.run_it('doctor', '--json', status=1)
+        self.assertEqual(len(out.splitlines()), 1)
+        got = json.loads(out)
+        self.assertEqual(got['checks'][0]['id'], 'daemon.reach')
+        self.assertEqual(got['checks'][0]['by'], 'vrtctl')
+        self.assertEqual(got['checks'][1:], [*WELL, ILL])
+        self.assertEqual((got['failed'], got['warnings'], got['user']), (1, 0, 'vrtd'))
+
+    def test_another_version(self):
+        self.examines(*WELL, version='9.9')
+        out, _ = self.run_it('doctor')
+        self.assertRegex(out, r'\nWARNING +vrtd +vrtctl is version [0-9.]+, vrtd is 9\.9\n +cure: ')
+
+    def test_what_a_newer_daemon_tells(self):
+        """Unknown ids and statuses are shown; control characters move no cursor."""
+        self.examines(check('moon.phase', status='bright', result='full\x1b[2J'),
+                      check('device.aura', 'cpu:0', result=''), extra=1)
+        out, _ = self.run_it('doctor')
+        self.assertRegex(out, r'\nnote +moon\.phase +full\?\[2J\n')
+        self.assertRegex(out, r'\nok +cpu:0 aura +\n')
+
+    def test_wrapped_on_a_terminal(self):
+        words = ' '.join(f'word{i}' for i in range(60))
+        self.examines(check('device.kernel', 'cpu:0', 'failed', words, words),
+                      check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'))
+        terminal, end = pty.openpty()
+        self.addCleanup(os.close, terminal)
+        subprocess.run(['stty', 'cols', '80', 'rows', '24'], stdin=end, check=True)
+        process = subprocess.Popen(self.command('doctor'), stdout=end, stderr=subprocess.PIPE,
+                                   cwd=self.folder, env=dict(os.environ, TERM='xterm'))
+        os.close(end)
+        out = b''
+        while True:
+            try:
+                data = os.read(terminal, 65536)
+            except OSError:         # the other end is closed
+                break
+            if not data:
+                break
+            out += data
+        self.assertEqual(process.communicate(timeout=PATIENCE_S)[1], b'')
+        self.assertEqual(process.returncode, 1)
+        lines = out.decode().replace('\r\n', '\n').splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80, out)
+        self.assertGreater(len(lines), 16)
+        self.assertEqual(' '.join(out.decode().split()).count(words), 2)
+
+    def test_refused(self):
+        self.serve(lambda _: refusal(422, 'device.unknown', 'there is no device cuda:7'))
+        self.complaint('doctor', '-d', 'cuda:7', status=1, says='there is no device cuda:7')
+        self.serve(lambda _: refusal(503, 'doctor.busy', 'another examination goes on'))
+        self.complaint('doctor', status=1, says='another examination goes on')
+        self.serve(lambda _: refusal(404, 'route.not_found', 'nothing is at /v1/doctor'))
+        self.complaint('doctor', status=1, says='too old to examine anything')
+        self.serve(lambda _: answer({'checks': 7}))
+        self.complaint('doctor', status=3, says="vrtd's answer is not understood")
+
+    def test_wrong_usage(self):
+        self.complaint('doctor', '--colour', status=2, says='unknown option --colour')
+        self.complaint('doctor', 'cpu:0', status=2, says='one too many')
+        self.complaint('doctor', '--device', status=2, says='--device')
+
+    def expect_own(self, says, cure):
+        out, err = self.run_it('doctor', '--json', status=1)
+        self.assertEqual(err, '')
+        got = json.loads(out)
+        self.assertIsNone(got['version'])
+        self.assertEqual({c['by'] for c in got['checks']}, {'vrtctl'})
+        ids = [c['id'] for c in got['checks']]
+        self.assertEqual(ids[:2], ['daemon.reach', 'daemon.devices'])
+        self.assertIn('environment', ids)
+        self.assertIn('gpu.hardware', ids)
+        self.assertIn(says, got['checks'][0]['result'])
+        self.assertIn(cure, got['checks'][0]['cure'])
+        self.assertRegex(self.run_it('doctor', status=1)[0], r'^FAILED +vrtd +')
+
+    def test_no_daemon(self):
+        self.expect_own('vrtd is not running', 'systemctl start vrtd.socket')
+
+    @unittest.skipIf(os.geteuid() == 0, 'root may use every socket')
+    def test_forbidden_socket(self):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.path('fake.sock'))
+            os.chmod(self.path('fake.sock'), 0)
+            listener.listen()
+            self.expect_own('you may not use', 'ask its owner for access')
+
+    def test_dead_socket(self):
+        """The daemon was killed: its socket is still there."""
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.path('fake.sock'))
+        self.expect_own('vrtd is not running', 'systemctl start vrtd.socket')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
