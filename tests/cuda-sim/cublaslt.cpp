@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* cuBLASLt for the simulated machine: products by plain loops, summed in double. */
+/*
+ * cuBLASLt for the simulated machine: products by plain loops, summed in double
+ *
+ * Strict where the library only states what it expects: a way is for the shapes and alignments that
+ * it was asked for with, scratch is spoilt, and where reductions in any order aren't ruled out the
+ * first way is one whose last bits differ each time.
+ */
 
 #include "include/cublasLt.h"
 
 #include "machine.h"
 #include "number.h"
 
+#include <algorithm>
 #include <cstring>
 
 using sim::number_type;
@@ -35,6 +42,8 @@ struct cublasLtMatrixLayoutOpaque {
 
 struct cublasLtMatmulPreferenceOpaque {
     uint64_t max_workspace_bytes = 0;
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
+    uint32_t aligns[4] = {256, 256, 256, 256};
 };
 
 namespace {
@@ -89,11 +98,47 @@ bool is_sound(const layout &l)
            l.n_batches >= 1;
 }
 
+/* What an algorithm holds. */
+struct way {
+    uint64_t is_unordered, workspace_bytes, fingerprint;
+    uint32_t aligns[4];
+};
+
+static_assert(sizeof(way) <= sizeof(cublasLtMatmulAlgo_t), "it is kept in one");
+
+way way_of(const cublasLtMatmulAlgo_t &algo)
+{
+    way w;
+
+    memcpy(&w, algo.data, sizeof(w));
+    return w;
+}
+
+/* What scratch a way is given at most. */
+constexpr uint64_t SCRATCH_BYTES = 1 << 20;
+
+/* Of all that a way depends on but alignments (FNV-1a). */
+uint64_t fingerprint(const description &desc, const layout *const layouts[4])
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    auto mix = [&hash](uint64_t x) { hash = (hash ^ x) * 0x100000001b3; };
+
+    for (uint64_t x : {uint64_t(desc.compute), uint64_t(desc.a), uint64_t(desc.b),
+                       uint64_t(desc.epilogue)})
+        mix(x);
+    for (int i = 0; i < 4; i++)
+        for (uint64_t x : {uint64_t(layouts[i]->type), layouts[i]->rows, layouts[i]->columns,
+                           uint64_t(layouts[i]->stride), uint64_t(layouts[i]->order)})
+            mix(x);
+    return hash;
+}
+
 struct product {
     description desc;
     matrix a, b, c, d;
     float alpha, beta;
     int32_t n_batches;
+    bool is_unordered;
 
     float sum(uint64_t batch, uint64_t row, uint64_t column) const
     {
@@ -109,8 +154,12 @@ struct product {
     }
     float element(uint64_t batch, uint64_t row, uint64_t column) const
     {
+        static uint32_t n_sums;
         float x = alpha * sum(batch, row, column);
         number_type bias_type = d.type;
+
+        if (is_unordered)
+            x *= 1.0f + 0x1p-20f * float(n_sums++ % 3);
 
         if (beta != 0.0f)
             x += beta * c.get(batch, row, column);
@@ -146,7 +195,12 @@ cublasStatus_t check(const description &desc, const layout *const layouts[4])
     if (desc.scale != CUDA_R_32F || desc.pointer_mode || layouts[0]->type != layouts[1]->type ||
         layouts[2]->type != layouts[3]->type)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (layouts[0]->type == CUDA_R_32F && layouts[3]->type != CUDA_R_32F)
+    if (layouts[3]->type != CUDA_R_32F && layouts[3]->type != layouts[0]->type)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (desc.epilogue & CUBLASLT_EPILOGUE_BIAS && desc.bias_type >= 0 &&
+        desc.bias_type != int32_t(layouts[3]->type))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (desc.epilogue & ~CUBLASLT_EPILOGUE_RELU_BIAS & ~CUBLASLT_EPILOGUE_DEFAULT)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -280,53 +334,124 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 {
     uint32_t ignored;
 
-    if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
         return set(&preference->max_workspace_bytes, value, n_bytes);
-    return set(&ignored, value, n_bytes);
+    case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK:
+        return set(&preference->reductions, value, n_bytes);
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+        return set(&preference->aligns[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES],
+                   value, n_bytes);
+    default: return set(&ignored, value, n_bytes);
+    }
 }
 
-/* One way of doing it, which needs no workspace. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
     cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-    cublasLtMatmulPreference_t, int n_wanted, cublasLtMatmulHeuristicResult_t *ret_results,
-    int *ret_n)
+    cublasLtMatmulPreference_t preference, int n_wanted,
+    cublasLtMatmulHeuristicResult_t *ret_results, int *ret_n)
 {
+    sim::call held;
     const layout *const layouts[] = {a, b, c, d};
+    cudaError_t r;
+    const sim::device *device = sim::current(&r);
 
     *ret_n = 0;
-    if (!handle || !desc || n_wanted < 1)
+    if (!handle || !desc || !preference || n_wanted < 1 || !device ||
+        device->ordinal != handle->ordinal)
         return CUBLAS_STATUS_INVALID_VALUE;
     const cublasStatus_t status = check(*desc, layouts);
 
     if (status)
         return status;
-    ret_results[0] = {};
-    ret_results[0].wavesCount = 1.0f;
-    *ret_n = 1;
+    if (sim::shall_fail("heuristic") || (a->type == CUDA_R_16BF && device->capability < 80))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    /* One that adds up parts in any order, one that can't be had, and one as it should be. */
+    for (int i = preference->reductions ? 0 : 1; i < 3 && *ret_n < n_wanted; i++) {
+        cublasLtMatmulHeuristicResult_t &found = ret_results[(*ret_n)++];
+        way w = {i < 2, std::min(preference->max_workspace_bytes, SCRATCH_BYTES),
+                 fingerprint(*desc, layouts), {}};
+
+        memcpy(w.aligns, preference->aligns, sizeof(w.aligns));
+        found = {};
+        memcpy(found.algo.data, &w, sizeof(w));
+        found.workspaceSize = w.workspace_bytes;
+        found.state = i == 1 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+        found.wavesCount = 1.0f;
+    }
     return CUBLAS_STATUS_SUCCESS;
+}
+
+namespace {
+
+cublasStatus_t refuse(const char *what)
+{
+    sim::refused(what);
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+/* Whether all of the matrix is in the device's memory. */
+bool is_there(const void *data, const layout &l)
+{
+    const matrix m(data, l, false);
+    const int64_t last = m.at(uint64_t(l.n_batches) - 1, m.rows - 1, m.columns - 1);
+
+    return sim::find(data, (size_t(last) + 1) * sim::size_of(m.type)) != nullptr;
+}
+
+/* Whether the way is for these matrices, at these addresses, and has its scratch. */
+bool fits(const way &w, const description &desc, const layout *const layouts[4],
+          const void *const data[4], void *workspace, size_t n_bytes)
+{
+    if (w.fingerprint != fingerprint(desc, layouts))
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (uintptr_t(data[i]) % w.aligns[i])
+            return false;
+    if (!w.workspace_bytes)
+        return true;
+    return n_bytes >= w.workspace_bytes && uintptr_t(workspace) % 256 == 0 &&
+           sim::find(workspace, n_bytes);
+}
+
 }
 
 cublasStatus_t cublasLtMatmul(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
     cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
     const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
-    cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *, void *, size_t,
-    cudaStream_t handle_of_stream)
+    cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace,
+    size_t workspace_bytes, cudaStream_t handle_of_stream)
 {
     sim::call held;
     const layout *const layouts[] = {a_layout, b_layout, c_layout, d_layout};
+    const void *const data[] = {a, b, c, d};
     cudaError_t r;
     CUstream_st *stream = sim::resolve(handle_of_stream, &r);
+    way w = {};
 
     if (!stream)
         return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (!handle || !desc || !alpha || !beta || !a || !b || !c || !d)
+    if (!handle || !desc || !alpha || !beta || stream->owner->ordinal != handle->ordinal)
         return CUBLAS_STATUS_INVALID_VALUE;
     const cublasStatus_t status = check(*desc, layouts);
 
     if (status)
         return status;
+    for (int i = 0; i < 4; i++)
+        if (!is_there(data[i], *layouts[i]))
+            return refuse("a matrix that isn't in the device's memory");
+    if (algo) {
+        w = way_of(*algo);
+        if (!fits(w, *desc, layouts, data, workspace, workspace_bytes))
+            return refuse("a way that isn't for these matrices, or without its scratch");
+    }
+    if (desc->epilogue & CUBLASLT_EPILOGUE_BIAS && !sim::find(desc->bias, d_layout->rows * 2))
+        return refuse("a bias that isn't in the device's memory");
     if (sim::shall_fail("matmul"))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     const product p = {*desc,
@@ -336,8 +461,11 @@ cublasStatus_t cublasLtMatmul(
                        matrix(d, *d_layout, false),
                        *static_cast<const float *>(alpha),
                        *static_cast<const float *>(beta),
-                       d_layout->n_batches};
-    auto run = [p](std::string *) {
+                       d_layout->n_batches,
+                       w.is_unordered != 0};
+    auto run = [p, w, workspace](std::string *) {
+        if (w.workspace_bytes)
+            memset(workspace, 0xff, w.workspace_bytes);
         p.run();
         return cudaSuccess;
     };

@@ -125,6 +125,14 @@ bool shall_fail(const char *what)
     return false;
 }
 
+void refused(const char *what)
+{
+    if (!getenv("VRT_CUDA_SIM_STRICT"))
+        return;
+    fprintf(stderr, "cuda-sim: a library was given %s\n", what);
+    abort();
+}
+
 void fail(device *d, cudaError_t error, const std::string &why)
 {
     the_machine().last_failure = why;

@@ -17,10 +17,12 @@
  *     VRT_CUDA_SIM_MEMORY=BYTES    memory of each (8 GiB); it is not real until it is touched
  *     VRT_CUDA_SIM_LAZY=0          work is done when it is enqueued
  *     VRT_CUDA_SIM_ORDER=...       forward, reverse or random:SEED: threads, blocks, streams, nodes
+ *     VRT_CUDA_SIM_STRICT=1        a library that is called wrongly ends the process
  *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
  *                                  hostregister memcpy memset launch graph sync stream event
- *                                  capture instantiate cublas matmul cudnn convolution. Kernels as
- *                                  they run, which breaks the device: illegal ecc lost
+ *                                  capture instantiate cublas heuristic matmul cudnn engines
+ *                                  convolution. Kernels as they run, which breaks the device:
+ *                                  illegal ecc lost
  */
 
 #include "include/cuda_runtime_api.h"
@@ -158,6 +160,9 @@ cudaError_t run_nodes(order *turns, const nodes &all, std::string *ret_why);
 
 /* Counts a call of this kind: whether VRT_CUDA_SIM_FAIL wants this one to fail. */
 bool shall_fail(const char *what);
+
+/* A library was asked for what it doesn't do. With VRT_CUDA_SIM_STRICT that ends the process. */
+void refused(const char *what);
 
 /* Takes the memory of a device, whose streams are drained. */
 void free_all(device *d);

@@ -53,7 +53,9 @@ template <class T> void test_linear(cudaDataType_t type)
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t desc;
     cublasLtMatmulPreference_t preference;
-    cublasLtMatmulHeuristicResult_t found;
+    cublasLtMatmulHeuristicResult_t found[3];
+    const uint32_t ordered = CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint64_t scratch_bytes = 4096;
     int n_found;
 
     for (size_t i = 0; i < x.size(); i++)
@@ -70,6 +72,7 @@ template <class T> void test_linear(cudaDataType_t type)
     const layout x_layout(type, n_i, n, false, x_stride, 2, n * x_stride);
     const layout y_layout(CUDA_R_32F, n_o, n, false, y_stride, 2, n * y_stride);
 
+    const layout wide_layout(CUDA_R_32F, n_o, n, false, n_o, 2, n * y_stride);
     bias_at = on_bias.data;
     expect_int(cublasLtCreate(&handle), CUBLAS_STATUS_SUCCESS);
     expect_int(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -88,13 +91,39 @@ template <class T> void test_linear(cudaDataType_t type)
     cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                                    sizeof(transposed));
     expect_int(cublasLtMatmulPreferenceCreate(&preference), CUBLAS_STATUS_SUCCESS);
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                         &scratch_bytes, sizeof(scratch_bytes));
     expect_int(cublasLtMatmulAlgoGetHeuristic(handle, desc, w_layout.it, x_layout.it, y_layout.it,
-                                              y_layout.it, preference, 1, &found, &n_found),
+                                              y_layout.it, preference, 3, found, &n_found),
                CUBLAS_STATUS_SUCCESS);
-    expect_int(n_found, 1);
-    expect_int(cublasLtMatmul(handle, desc, &one, on_w.data, w_layout.it, on_x.data, x_layout.it,
-                              &one, on_y.data, y_layout.it, on_y.data, y_layout.it, &found.algo,
-                              nullptr, 0, nullptr), CUBLAS_STATUS_SUCCESS);
+    expect_int(n_found, 3);
+    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                         &ordered, sizeof(ordered));
+    expect_int(cublasLtMatmulAlgoGetHeuristic(handle, desc, w_layout.it, x_layout.it, y_layout.it,
+                                              y_layout.it, preference, 3, found, &n_found),
+               CUBLAS_STATUS_SUCCESS);
+    expect_int(n_found, 2);
+    expect_int(found[0].state, CUBLAS_STATUS_NOT_SUPPORTED);
+    expect_int(found[1].state, CUBLAS_STATUS_SUCCESS);
+    expect_int(found[1].workspaceSize, scratch_bytes);
+
+    /* Not without its scratch, nor for other matrices, nor at other addresses. */
+    const device_array<float> scratch(std::vector<float>(scratch_bytes / sizeof(float)));
+    const struct {
+        const layout &l;
+        const void *weights;
+        void *at;
+        cublasStatus_t want;
+    } tries[] = {
+        {y_layout, on_w.data, nullptr, CUBLAS_STATUS_INVALID_VALUE},
+        {wide_layout, on_w.data, scratch.data, CUBLAS_STATUS_INVALID_VALUE},
+        {y_layout, on_w.data + 1, scratch.data, CUBLAS_STATUS_INVALID_VALUE},
+        {y_layout, on_w.data, scratch.data, CUBLAS_STATUS_SUCCESS},
+    };
+    for (const auto &t : tries)
+        expect_int(cublasLtMatmul(handle, desc, &one, t.weights, w_layout.it, on_x.data,
+                                  x_layout.it, &one, on_y.data, t.l.it, on_y.data, t.l.it,
+                                  &found[1].algo, t.at, scratch_bytes, nullptr), t.want);
     const auto got = on_y.read();
 
     for (int b = 0; b < 2; b++) {

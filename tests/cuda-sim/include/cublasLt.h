@@ -51,6 +51,11 @@ typedef enum cublasLtOrder {
     CUBLASLT_ORDER_ROW = 1
 } cublasLtOrder_t;
 
+typedef enum cublasLtReductionScheme {
+    CUBLASLT_REDUCTION_SCHEME_NONE = 0,
+    CUBLASLT_REDUCTION_SCHEME_MASK = 7
+} cublasLtReductionScheme_t;
+
 typedef enum cublasLtEpilogue {
     CUBLASLT_EPILOGUE_DEFAULT = 1,
     CUBLASLT_EPILOGUE_RELU = 2,
