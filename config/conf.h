@@ -20,6 +20,13 @@ enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_COUNT,
 };
 
+enum vrt_conf_libraries {
+    VRT_CONF_LIBRARIES_AUTO,    /* NVIDIA's compute what they are thought to do faster */
+    VRT_CONF_LIBRARIES_OFF,     /* nothing */
+    VRT_CONF_LIBRARIES_ALL,     /* all that they can */
+    VRT_CONF_LIBRARIES_COUNT,
+};
+
 #define VRT_CONF_PATH_BYTES 256
 
 /* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
@@ -73,6 +80,7 @@ struct vrt_conf {
     struct {
         int64_t workers_per_device;             /* devices that each card is presented as */
         bool tf32;                              /* products of f32 may drop bits of their factors */
+        int libraries;                          /* enum vrt_conf_libraries */
     } cuda;
     struct {
         int64_t devices;

@@ -16,6 +16,13 @@ const char *const vrt_conf_fallback_names[] = {
     [VRT_CONF_FALLBACK_COUNT] = NULL,
 };
 
+static const char *const libraries_names[] = {
+    [VRT_CONF_LIBRARIES_AUTO] = "auto",
+    [VRT_CONF_LIBRARIES_OFF] = "off",
+    [VRT_CONF_LIBRARIES_ALL] = "all",
+    [VRT_CONF_LIBRARIES_COUNT] = NULL,
+};
+
 static const char *const log_level_names[] = {
     [VRT_LOG_ERROR] = "error",
     [VRT_LOG_WARNING] = "warning",
@@ -84,6 +91,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     INT(cuda, workers_per_device, 1, 4, "1"),
     BOOL(cuda, tf32, "off"),
+    WORD(cuda, libraries, libraries_names, "auto"),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

@@ -30,7 +30,7 @@
 #define FIDELITY "fidelity_db"
 #define SPEED "flops_per_s"
 
-#define CLASS_BYTES 192
+#define CLASS_BYTES 256
 
 static void print_class(const struct vrt_device_info *info, char text[CLASS_BYTES])
 {

@@ -180,6 +180,12 @@ static int start_remote(struct server *server, struct vrt_error *error)
     return vrt_fold(vrt_remote_new(&params, &server->api.remote, error));
 }
 
+static const enum vrt_cuda_libraries_wanted cuda_libraries[] = {
+    [VRT_CONF_LIBRARIES_AUTO] = VRT_CUDA_LIBRARIES_AUTO,
+    [VRT_CONF_LIBRARIES_OFF] = VRT_CUDA_LIBRARIES_OFF,
+    [VRT_CONF_LIBRARIES_ALL] = VRT_CUDA_LIBRARIES_ALL,
+};
+
 static int start_pool(struct server *server, struct vrt_error *error)
 {
     const struct vrt_conf *conf = &server->conf;
@@ -191,6 +197,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .cpu_threads = (int)conf->cpu.threads,
             .cuda_workers = (int)conf->cuda.workers_per_device,
             .cuda_tf32 = conf->cuda.tf32,
+            .cuda_libraries = cuda_libraries[conf->cuda.libraries],
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },

@@ -4,20 +4,30 @@
  * Prints what is known of the devices there are, tab-separated, one a line; then each finding. The
  * log says what is missing.
  *
- * usage: list-devices [WORKERS [tf32]]
+ * usage: list-devices [WORKERS [tf32|auto|off|all]]: the last three of [cuda] libraries
  */
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend.h"
 #include "base/log.h"
 
+static enum vrt_cuda_libraries_wanted libraries_of(const char *text)
+{
+    if (strcmp(text, "all") == 0)
+        return VRT_CUDA_LIBRARIES_ALL;
+    return strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
+}
+
 int main(int argc, char **argv)
 {
+    const char *option = argc > 2 ? argv[2] : "";
     const struct vrt_registry_params params = {
         .cuda_workers = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0,
-        .cuda_tf32 = argc > 2,
+        .cuda_tf32 = strcmp(option, "tf32") == 0,
+        .cuda_libraries = libraries_of(option),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_error error = { 0 };

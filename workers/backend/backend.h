@@ -55,13 +55,20 @@ enum vrt_precision {
     VRT_PRECISION_COUNT,
 };
 
+/* What a CUDA device may leave to cuBLASLt and cuDNN. */
+enum vrt_cuda_libraries_wanted {
+    VRT_CUDA_LIBRARIES_AUTO,        /* what they are thought to do faster: "cuda/library.h" */
+    VRT_CUDA_LIBRARIES_OFF,
+    VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
+};
+
 /* What is known of a device before it is opened. */
 struct vrt_device_info {
     enum vrt_device_kind kind;
     int index;                      /* among those of its kind */
     char name[32];                  /* "cpu:0" */
     char description[128];          /* "AMD EPYC, 2 threads, AVX-512, bf16" */
-    char class_id[128];             /* devices of one class give bit-identical results */
+    char class_id[192];             /* devices of one class give bit-identical results */
     char packing_id[64];            /* devices that share one keep weights in the same bytes */
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
     int64_t memory_total_bytes;     /* -1: nobody knows */
@@ -69,6 +76,7 @@ struct vrt_device_info {
     int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
                                      * GPU or tile, as the backend counts them */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
+    enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
 
     /* For people and their scripts; "" where there is no such thing, or nobody knows. */
     char uuid[48];                  /* 36 digits and dashes; CUDA: "GPU-" before them */
@@ -131,6 +139,7 @@ struct vrt_registry_params {
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
+    enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/card.h"
+#include "backend/cuda/libraries.h"
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"
@@ -47,6 +48,7 @@ static void cuda_close(struct vrt_device *device)
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     cudaStream_t streams[] = { cuda->upload, cuda->compute, cuda->download };
 
+    vrt_cuda_libraries_close(cuda->libraries);
     vrt_cuda_stages_done(cuda->up);
     vrt_cuda_stages_done(cuda->down);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(streams); i++)
@@ -100,6 +102,17 @@ static void open_nccl(struct vrt_cuda_device *cuda)
         vrt_log_info("weights are copied to each card by itself: %s", error.message);
 }
 
+static void open_libraries(struct vrt_cuda_device *cuda)
+{
+    const struct vrt_cuda_library_rules rules = {
+        .wanted = cuda->base.info->libraries,
+        .capability = cuda->limits.capability,
+        .tf32 = cuda->tf32,
+    };
+
+    cuda->libraries = vrt_cuda_libraries_open(&rules, cuda->base.info->name, cuda->compute);
+}
+
 static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret_device)
 {
     struct vrt_cuda_device *cuda = calloc(1, sizeof(*cuda));
@@ -124,6 +137,7 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
     if (r < 0)
         vrt_log_debug("%s: nobody tells how it is, ignoring", info->name);
     open_nccl(cuda);
+    open_libraries(cuda);
     *ret_device = &cuda->base;
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "backend/cuda/kernels/kernels.h"
 
 struct vrt_cuda_card;
+struct vrt_cuda_libraries;
 struct vrt_cuda_nvml;
 
 /* Pinned memory that copies go through, in turns. */
@@ -31,6 +32,7 @@ struct vrt_cuda_device {
     struct vrt_cuda_card *card;     /* a reference */
     struct vrt_cuda_nvml *nvml;     /* NULL: there is none */
     struct vrt_cuda_nccl *nccl;     /* likewise */
+    struct vrt_cuda_libraries *libraries;   /* likewise */
     struct vrt_cuda_limits limits;
     bool tf32;
     cudaStream_t upload, compute, download;

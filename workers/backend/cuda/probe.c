@@ -9,6 +9,7 @@
 
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/libraries.h"
 #include "backend/cuda/nvml.h"
 
 #define WORKERS_MAX 4
@@ -170,6 +171,28 @@ static void identify(const struct cudaDeviceProp *prop, int ordinal, struct vrt_
     print_version(runtime, info->runtime_version, sizeof(info->runtime_version));
 }
 
+/* What of NVIDIA's libraries there is for a card of this kind; asked for once. */
+struct libraries {
+    bool are_known;
+    char text[64];
+};
+
+static const char *libraries_text(struct libraries *libraries, const struct cudaDeviceProp *prop,
+                                  const struct vrt_registry_params *params)
+{
+    const struct vrt_cuda_library_rules rules = {
+        .wanted = params->cuda_libraries, .capability = vrt_cuda_capability(prop),
+    };
+
+    if (!vrt_cuda_library_is_wanted(&rules))
+        return "";
+    if (!libraries->are_known)
+        vrt_cuda_libraries_describe(&rules, params->findings, libraries->text,
+                                    sizeof(libraries->text));
+    libraries->are_known = true;
+    return libraries->text;
+}
+
 static void describe(const struct cudaDeviceProp *prop, const struct vrt_registry_params *params,
                      int ordinal, int worker, struct vrt_device_info *info)
 {
@@ -179,6 +202,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     info->kind = VRT_DEVICE_CUDA;
     info->card = ordinal;
     info->tf32 = params->cuda_tf32 && sm >= 80;
+    info->libraries = params->cuda_libraries;
     info->index = ordinal * n_workers + worker;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
     info->native_f16 = true;
@@ -189,11 +213,17 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
         snprintf(info->name, sizeof(info->name), "cuda:%d.%d", ordinal, worker);
     snprintf(info->description, sizeof(info->description), "%.60s, sm_%d, %d multiprocessors",
              prop->name, sm, prop->multiProcessorCount);
-    /* Libraries choose by the model of the card, the driver compiles what was built for none. */
     snprintf(info->packing_id, sizeof(info->packing_id), "cuda");
+}
+
+/* Libraries choose by their version and the model of the card, the driver compiles what was built
+ * for none. */
+static void classify(const struct cudaDeviceProp *prop, const char *libraries,
+                     struct vrt_device_info *info)
+{
     snprintf(info->class_id, sizeof(info->class_id),
-             "cuda, %.60s, sm_%d, driver %s, CUDA %s%s", prop->name, sm, info->driver_version,
-             info->runtime_version, info->tf32 ? ", TF32" : "");
+             "cuda, %.60s, sm_%d, driver %s, CUDA %s%s%s", prop->name, vrt_cuda_capability(prop),
+             info->driver_version, info->runtime_version, libraries, info->tf32 ? ", TF32" : "");
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */
@@ -212,6 +242,7 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
                    size_t *ret_n_infos)
 {
     const int n_workers = n_workers_of(params);
+    struct libraries libraries = { .are_known = false };
     struct vrt_device_info *infos;
     int n = 0, r = (int)cudaGetDeviceCount(&n);
 
@@ -234,8 +265,11 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
             cudaGetLastError();
             continue;
         }
-        for (int k = 0; k < n_workers; k++)
-            describe(&prop, params, i, k, &infos[(*ret_n_infos)++]);
+        for (int k = 0; k < n_workers; k++) {
+            struct vrt_device_info *info = &infos[(*ret_n_infos)++];
+            describe(&prop, params, i, k, info);
+            classify(&prop, libraries_text(&libraries, &prop, params), info);
+        }
     }
     if (*ret_n_infos > 0) {
         tell_driver(params->findings, &infos[0]);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "backend/cuda/device.h"
+#include "backend/cuda/libraries.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "cuda"
@@ -32,8 +33,9 @@ static char *data_of(const struct vrt_buffer *buffer)
     return buffer ? vrt_container_of(buffer, struct vrt_cuda_buffer, base)->data : NULL;
 }
 
-static int launch_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *program,
-                      const struct vrt_program_params *params)
+/* Goes through the ops, and enqueues them, or only readies libraries for them. */
+static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *program,
+                  const struct vrt_program_params *params, bool enqueues)
 {
     const struct vrt_cuda_replica *replica = params->replica ?
         vrt_container_of(params->replica, struct vrt_cuda_replica, base) : NULL;
@@ -52,7 +54,12 @@ static int launch_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_progra
             .workspace = arena ? arena + op->workspace_offset_bytes : NULL,
             .tf32 = cuda->tf32,
         };
-        r = vrt_cuda_launch(&call);
+        if (!enqueues)
+            vrt_cuda_libraries_can(cuda->libraries, &call);
+        else if (vrt_cuda_libraries_can(cuda->libraries, &call))
+            r = vrt_cuda_libraries_launch(cuda->libraries, &call);
+        else
+            r = vrt_cuda_launch(&call);
     }
     return r;
 }
@@ -67,7 +74,7 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
 
     if (r)
         return r;
-    r = launch_all(cuda, program, params);
+    r = do_all(cuda, program, params, true);
     ended = (int)cudaStreamEndCapture(cuda->compute, &graph);
     if (!r)
         r = ended;
@@ -75,6 +82,22 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
         r = (int)cudaGraphInstantiate(&program->graph, graph, 0);
     if (graph)
         cudaGraphDestroy(graph);
+    return r;
+}
+
+/* With libraries, and if one of them fails without them. Return: cudaError_t. */
+static int record(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
+                  const struct vrt_program_params *params)
+{
+    const bool had_given_up = vrt_cuda_libraries_gave_up(cuda->libraries);
+    int r = do_all(cuda, program, params, false);
+
+    if (!r)
+        r = capture(cuda, program, params);
+    if (r && !had_given_up && vrt_cuda_libraries_gave_up(cuda->libraries)) {
+        cudaGetLastError();
+        r = capture(cuda, program, params);
+    }
     return r;
 }
 
@@ -96,7 +119,7 @@ int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_par
     program->n_bindings = params->n_bindings;
     r = (int)cudaMalloc((void **)&program->slots, sizeof(struct vrt_cuda_slots));
     if (!r)
-        r = capture(cuda, program, params);
+        r = record(cuda, program, params);
     r = vrt_cuda_outcome(cuda, r, "recording a program");
     if (r) {
         vrt_cuda_program_free(device, &program->base);

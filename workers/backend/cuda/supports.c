@@ -4,6 +4,7 @@
 
 #include "backend/cuda/device.h"
 #include "backend/cuda/kernels/cover.h"
+#include "backend/cuda/libraries.h"
 
 /* The product of two sides, as in a resize, fits an int. */
 #define MAX_SIDE (1 << 15)
@@ -75,10 +76,12 @@ bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
 
 size_t vrt_cuda_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
+    const struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     const struct launcher *launcher = &launchers[op->kind];
+    const size_t bytes = launcher->workspace_bytes ?
+                         launcher->workspace_bytes(&cuda->limits, op) : 0;
 
-    return launcher->workspace_bytes ?
-           launcher->workspace_bytes(&vrt_cuda_device_of(device)->limits, op) : 0;
+    return bytes + vrt_cuda_libraries_workspace_bytes(cuda->libraries, op, bytes);
 }
 
 int vrt_cuda_launch(const struct vrt_cuda_call *call)

@@ -98,6 +98,17 @@ int vrt_cuda_warp(const struct vrt_cuda_call *call);
 int vrt_cuda_window_attention(const struct vrt_cuda_call *call);
 int vrt_cuda_yuv_to_rgb(const struct vrt_cuda_call *call);
 
+/*
+ * What a linear layer is before it is multiplied, for those who do that otherwise: whether its rows
+ * must be made, being normed or of another type than its weights; elements of one, zeros after the
+ * channels; how many are made at a time. make_rows() enqueues the making of those of the places
+ * first .. first + n - 1, row-major, at call->workspace. Return: 0, cudaError_t.
+ */
+bool vrt_cuda_linear_makes_rows(const struct vrt_cuda_call *call);
+int64_t vrt_cuda_linear_row_elements(const struct vrt_op *op);
+int64_t vrt_cuda_linear_band(const struct vrt_op *op);
+int vrt_cuda_linear_make_rows(const struct vrt_cuda_call *call, int64_t first, int64_t n);
+
 /* Bytes that the launcher of the same name wants at call->workspace; the others want none. */
 size_t vrt_cuda_geglu_workspace_bytes(const struct vrt_cuda_limits *limits,
                                       const struct vrt_op *op);

@@ -69,69 +69,85 @@ static int multiply_rows(const vrt_cuda_call *call, const product &p)
     }
 }
 
-/* Rows as they are made in the workspace, n of them. */
-static view band_of(const made_rows &rows, int64_t n)
+bool vrt_cuda_linear_makes_rows(const vrt_cuda_call *call)
 {
-    view v = {};
+    const vrt_op_linear &linear = call->op->linear;
 
-    v.base = rows.to;
-    v.stride_w = rows.row;
-    v.stride_h = v.stride_d = n * rows.row;
-    v.d = v.h = 1;
-    v.w = (int)n;
-    v.c = rows.x.c;
-    v.dtype = rows.dtype;
-    return v;
+    return linear.norm.weight >= 0 || call->op->in[0].dtype != call->params[linear.weight].dtype;
 }
 
-/* How many places of `row` elements of up to 4 bytes are made at a time. */
-static int64_t band_places(int row)
+int64_t vrt_cuda_linear_row_elements(const vrt_op *op)
 {
-    const int64_t n = BAND_BYTES / 4 / row;
+    return (op->in[0].shape.c + 7) / 8 * 8;
+}
+
+int64_t vrt_cuda_linear_band(const vrt_op *op)
+{
+    const int64_t n = BAND_BYTES / 4 / vrt_cuda_linear_row_elements(op);
 
     return n > 1 ? n : 1;
 }
 
-static int64_t row_elements(const vrt_op *op)
+int vrt_cuda_linear_make_rows(const vrt_cuda_call *call, int64_t first, int64_t n)
 {
-    return (op->in[0].shape.c + 7) / 8 * 8;
+    const vrt_op_norm &norm = call->op->linear.norm;
+    made_rows rows = {};
+
+    rows.x = view_of_in(call, 0);
+    if (norm.weight >= 0) {
+        rows.weight = (const float *)call->params[norm.weight].data;
+        rows.bias = (const float *)call->params[norm.bias].data;
+    }
+    rows.first = first;
+    rows.n = n;
+    rows.to = call->workspace;
+    rows.dtype = call->params[call->op->linear.weight].dtype;
+    rows.row = (int)vrt_cuda_linear_row_elements(call->op);
+    return vrt_launch(make_rows, dim3((unsigned)vrt_cuda_divided_up(n, WARPS)), THREADS, 0,
+                      call->stream, rows);
+}
+
+/* The n rows that were made. */
+static view band_of(const vrt_cuda_call *call, int64_t n)
+{
+    view v = {};
+
+    v.base = call->workspace;
+    v.stride_w = vrt_cuda_linear_row_elements(call->op);
+    v.stride_h = v.stride_d = n * v.stride_w;
+    v.d = v.h = 1;
+    v.w = (int)n;
+    v.c = call->op->in[0].shape.c;
+    v.dtype = call->params[call->op->linear.weight].dtype;
+    return v;
 }
 
 int vrt_cuda_linear(const vrt_cuda_call *call)
 {
     const vrt_op_linear &linear = call->op->linear;
-    const vrt_cuda_param &weight = call->params[linear.weight];
     product p = product_of(call, linear.weight, linear.bias, call->op->in[0].shape.c);
-    made_rows rows = { p.x, NULL, NULL, 0, 0, call->workspace, weight.dtype,
-                       (int)row_elements(call->op) };
+    int r = 0;
 
     p.activation = linear.activation;
     p.residual = view_of_in(call, 1);
-    if (linear.norm.weight < 0 && p.x.dtype == (int)weight.dtype)
+    if (!vrt_cuda_linear_makes_rows(call))
         return multiply_rows(call, p);
-    if (linear.norm.weight >= 0) {
-        rows.weight = (const float *)call->params[linear.norm.weight].data;
-        rows.bias = (const float *)call->params[linear.norm.bias].data;
-    }
-    const int64_t n_places = p.n_places, band = band_places(rows.row);
-    for (int64_t first = 0; first < n_places; first += band) {
-        rows.first = p.first_out = first;
-        rows.n = p.n_places = n_places - first < band ? n_places - first : band;
-        p.x = band_of(rows, rows.n);
-        const dim3 grid((unsigned)vrt_cuda_divided_up(rows.n, WARPS));
-        int r = vrt_launch(make_rows, grid, THREADS, 0, call->stream, rows);
+    const int64_t n_places = p.n_places, band = vrt_cuda_linear_band(call->op);
+    for (int64_t first = 0; !r && first < n_places; first += band) {
+        p.first_out = first;
+        p.n_places = n_places - first < band ? n_places - first : band;
+        p.x = band_of(call, p.n_places);
+        r = vrt_cuda_linear_make_rows(call, first, p.n_places);
         if (!r)
             r = multiply_rows(call, p);
-        if (r)
-            return r;
     }
-    return 0;
+    return r;
 }
 
 size_t vrt_cuda_linear_workspace_bytes(const vrt_cuda_limits *, const vrt_op *op)
 {
-    const int64_t row = row_elements(op), n = vrt_shape_count(op->out.shape) / op->out.shape.c;
-    const int64_t band = band_places((int)row);
+    const int64_t n = vrt_shape_count(op->out.shape) / op->out.shape.c;
+    const int64_t band = vrt_cuda_linear_band(op);
 
-    return (size_t)((n < band ? n : band) * row) * sizeof(float);
+    return (size_t)((n < band ? n : band) * vrt_cuda_linear_row_elements(op)) * sizeof(float);
 }

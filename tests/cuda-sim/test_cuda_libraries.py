@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""NVIDIA's libraries on the simulated machine: there, not there, broken, failing.
+
+usage: test_cuda_libraries.py LIST_DEVICES PLUGIN_DIR NOTHING CONF_LINEAR
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LIST_DEVICES, PLUGINS, NOTHING, LINEAR = (os.path.abspath(path) for path in sys.argv[1:5])
+
+LINEAR_LIBRARY = 'libcublasLt-sim.so.1'
+GAVE_UP = 'libraries of NVIDIA\'s compute nothing from now on'
+DIFFERS = 'results may differ in the last bits'
+
+
+def run(command, **environment):
+    """What a program says of cards with all libraries in use: its output and its log."""
+    env = dict(os.environ, VRTD_PLUGIN_DIR=PLUGINS, VRT_CONF_CUDA_LIBRARIES='all',
+               VRT_CONF_ALL_IN_ARENA='1', **environment)
+    env.pop('JOURNAL_STREAM', None)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def classes(option='all', **environment):
+    """What the class of each CUDA device is called, and the log."""
+    _, out, log = run([LIST_DEVICES, '1', option], VRT_CUDA_SIM_DEVICES='2', **environment)
+    return [line.split('\t')[7] for line in out.splitlines() if line.startswith('cuda')], log
+
+
+class CudaLibraries(unittest.TestCase):
+    def test_versions_are_part_of_the_class(self):
+        found, log = classes()
+        self.assertEqual(len(set(found)), 1)
+        self.assertIn(', cuBLASLt 13.0.0', found[0])
+        self.assertNotIn('own kernels', log)
+
+    def test_what_the_configuration_wants(self):
+        for option, capability, wanted in (('auto', '90', True), ('auto', '100', True),
+                                           ('auto', '89', False), ('auto', '120', False),
+                                           ('all', '75', True), ('off', '90', False)):
+            found, _ = classes(option, VRT_CUDA_SIM_ARCH=capability)
+            self.assertEqual('cuBLASLt' in found[0], wanted, (option, capability, found))
+
+    def test_broken_libraries(self):
+        """They are no reason to have fewer devices; the log says once what is the matter."""
+        for name, what, says in ((LINEAR_LIBRARY, 'multiply for linear layers', 'cublasLt'),):
+            with tempfile.TemporaryDirectory(prefix='vrt-cuda-') as folder:
+                place = os.path.join(folder, name)
+                with open(place, 'w', encoding='utf-8') as f:
+                    f.write('not a library, but long enough to be taken for one' * 20)
+                found, log = classes(LD_LIBRARY_PATH=folder)
+                self.assertEqual(len(found), 2)
+                self.assertNotIn('cuBLASLt' if 'Lt' in name else 'cuDNN', found[0])
+                self.assertEqual(log.count(f'own kernels {what}'), 1, log)
+                self.assertIn('invalid ELF header', log)
+                shutil.copy(NOTHING, place)
+                found, log = classes(LD_LIBRARY_PATH=folder)
+                self.assertEqual(len(found), 2)
+                self.assertRegex(log, f'own kernels {what}: {name} lacks {says}')
+
+    def test_all_is_computed_without_what_fails(self):
+        """A case of an op, and the library's call that fails: the case is right nevertheless, but
+        for its bits in the second guise, for which nothing fails."""
+        for failure, says, n in (('cublas@1', DIFFERS, 1), ('heuristic@1', 'no way fits|says: ', 0),
+                                 ('matmul@1', GAVE_UP, 2)):
+            code, out, log = run([LINEAR, 'linear[60]@cuda:0'], VRT_CUDA_SIM_FAIL=failure)
+            self.assertIn('linear@cuda:0: 1 ran, 0 not supported, 0 failed', out, log)
+            self.assertEqual(log.count('warning cuda'), n, log)
+            if n:
+                self.assertRegex(log, says)
+            else:
+                self.assertEqual(code, 0, log)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Ops as the libraries are asked for them. Thread: that of the device. */
+
+#include "backend/cuda/cublaslt.h"
+#include "backend/cuda/kernels/kernels.h"
+
+/* Whether cuBLASLt does this linear layer, which vrt_cuda_library_of() gives it. */
+bool vrt_cuda_cublaslt_can(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_call *call);
+
+/* Enqueues one that it does; `scratch` is as in struct vrt_cuda_rows_data. Return: 0; -EIO: the
+ * library refused; cudaError_t. */
+int vrt_cuda_cublaslt_linear(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_call *call,
+                             char *scratch);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "backend/cuda/libraries.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend/backend-impl.h"
+#include "backend/cuda/by-library.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "cuda"
+
+/* What a workspace is aligned to, and so each part of it. */
+#define ALIGN 256
+
+struct vrt_cuda_libraries {
+    struct vrt_cuda_library_rules rules;
+    struct vrt_cuda_cublaslt *cublaslt;     /* NULL: it isn't there */
+    const char *name;               /* of the device */
+    bool gave_up;
+};
+
+static const struct vrt_finding found = {
+    .backend = "cuda",
+    .what = "libraries",
+    .kind = VRT_FINDING_THERE,
+};
+
+static const struct vrt_finding missing = {
+    .backend = "cuda",
+    .what = "libraries",
+    .kind = VRT_FINDING_ABSENT,
+    .cure = "nothing is needed; to have larger layers computed by it, install it",
+};
+
+void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
+                                 struct vrt_findings *findings, char *text, size_t size)
+{
+    struct vrt_error error = { .id = NULL };
+    int version;
+
+    text[0] = '\0';
+    if (!vrt_cuda_library_is_wanted(rules))
+        return;
+    if (vrt_cuda_cublaslt_version(VRT_CUDA_CUBLASLT, &version, &error) < 0) {
+        vrt_finding_add(findings, &missing, "vrtd's own kernels multiply for linear layers: %s",
+                        error.message);
+        return;
+    }
+    snprintf(text, size, ", cuBLASLt %d.%d.%d", version / 10000, version / 100 % 100,
+             version % 100);
+    vrt_finding_add(findings, &found, "%s", text + 2);
+}
+
+/* One that is there and doesn't start: this device differs from others of its class. */
+static void explain(const char *name, int r, const struct vrt_error *error)
+{
+    if (r == -EIO || r == -ENOMEM)
+        vrt_log_warning("%s: vrtd's own kernels compute what a library should, so that results "
+                        "may differ in the last bits from those of other cards: %s", name,
+                        error->message);
+}
+
+struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library_rules *rules,
+                                                   const char *name, cudaStream_t stream)
+{
+    VRT_CLEANUP(vrt_cuda_libraries_closep) struct vrt_cuda_libraries *libraries = NULL;
+    struct vrt_error error = { .id = NULL };
+    int r;
+
+    (void)stream;
+    if (!vrt_cuda_library_is_wanted(rules))
+        return NULL;
+    libraries = calloc(1, sizeof(*libraries));
+    if (!libraries)
+        return NULL;
+    libraries->rules = *rules;
+    libraries->name = name;
+    r = vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error);
+    if (r < 0)
+        explain(name, r, &error);
+    return libraries->cublaslt ? VRT_STEAL(libraries) : NULL;
+}
+
+struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *libraries)
+{
+    if (!libraries)
+        return NULL;
+    vrt_cuda_cublaslt_close(libraries->cublaslt);
+    free(libraries);
+    return NULL;
+}
+
+/* Those that are there. */
+static bool has(const struct vrt_cuda_libraries *libraries, enum vrt_cuda_library library)
+{
+    return library == VRT_CUDA_LIBRARY_CUBLASLT && libraries->cublaslt;
+}
+
+static size_t scratch_offset(size_t own_bytes)
+{
+    return (own_bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+size_t vrt_cuda_libraries_workspace_bytes(const struct vrt_cuda_libraries *libraries,
+                                          const struct vrt_op *op, size_t own_bytes)
+{
+    if (!libraries || !has(libraries, vrt_cuda_library_may(&libraries->rules, op)))
+        return 0;
+    return scratch_offset(own_bytes) - own_bytes + VRT_CUDA_LIBRARY_SCRATCH_BYTES;
+}
+
+/* The layer's weights: ops that a library may do have some. */
+static const struct vrt_cuda_param *weight_of(const struct vrt_cuda_call *call)
+{
+    return &call->params[call->op->kind == VRT_OP_LINEAR ? call->op->linear.weight :
+                                                           call->op->conv2d.weight];
+}
+
+static enum vrt_cuda_library library_of(const struct vrt_cuda_libraries *libraries,
+                                        const struct vrt_cuda_call *call)
+{
+    if (!has(libraries, vrt_cuda_library_may(&libraries->rules, call->op)))
+        return VRT_CUDA_LIBRARY_NONE;
+    return vrt_cuda_library_of(&libraries->rules, call->op, weight_of(call)->dtype,
+                               weight_of(call)->is_strict);
+}
+
+bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
+                            const struct vrt_cuda_call *call)
+{
+    if (!libraries || libraries->gave_up)
+        return false;
+    switch (library_of(libraries, call)) {
+    case VRT_CUDA_LIBRARY_CUBLASLT: return vrt_cuda_cublaslt_can(libraries->cublaslt, call);
+    default: return false;
+    }
+}
+
+int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,
+                              const struct vrt_cuda_call *call)
+{
+    const size_t own_bytes = vrt_cuda_linear_workspace_bytes(call->limits, call->op);
+    int r = vrt_cuda_cublaslt_linear(libraries->cublaslt, call,
+                                     call->workspace + scratch_offset(own_bytes));
+
+    if (r >= 0)
+        return r;
+    libraries->gave_up = true;
+    vrt_log_warning("%s: libraries of NVIDIA's compute nothing from now on: vrtd's own kernels do",
+                    libraries->name);
+    return (int)cudaErrorUnknown;
+}
+
+bool vrt_cuda_libraries_gave_up(const struct vrt_cuda_libraries *libraries)
+{
+    return libraries && libraries->gave_up;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * NVIDIA's libraries on a device: started with it, asked for each op that a program is recorded of
+ *
+ * A library that is missing, doesn't start, or doesn't know how, breaks nothing: the op is done by
+ * our own kernels. Thread: that of the device, but for vrt_cuda_libraries_describe().
+ */
+
+#include "backend/cuda/kernels/kernels.h"
+#include "backend/cuda/library.h"
+#include "base/cleanup.h"
+
+struct vrt_cuda_libraries;
+
+/* What of them there is, for a class of devices that go by these rules: ", cuBLASLt 13.1.1", say,
+ * or "". Notes what is there and what is missing, unless none is wanted. */
+void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
+                                 struct vrt_findings *findings, char *text, size_t size);
+
+/* Starts those that the rules want on the current device, on which `stream` is. Return: NULL:
+ * none is wanted, or none starts, which the log says of the device called `name`. */
+struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library_rules *rules,
+                                                   const char *name, cudaStream_t stream);
+
+/* NULL is fine. Programs that were recorded with it must have been freed. Return: NULL. */
+struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *libraries);
+
+VRT_DEFINE_CLEANUP(struct vrt_cuda_libraries, vrt_cuda_libraries_close)
+
+/* What a launcher's workspace grows by: so much, where the launcher itself wants own_bytes. NULL
+ * is fine. */
+size_t vrt_cuda_libraries_workspace_bytes(const struct vrt_cuda_libraries *libraries,
+                                          const struct vrt_op *op, size_t own_bytes);
+
+/* Whether a library does this op. It is asked, and what it needs is made, the first time that one
+ * of this shape comes: that is no part of a recording. NULL is fine: none does. */
+bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
+                            const struct vrt_cuda_call *call);
+
+/* Enqueues an op that a library does. Return: 0, cudaError_t. */
+int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,
+                              const struct vrt_cuda_call *call);
+
+/* Whether a launch failed for which a library is to blame: none does anything any more. NULL is
+ * fine. */
+bool vrt_cuda_libraries_gave_up(const struct vrt_cuda_libraries *libraries);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Which op a library of NVIDIA's computes, and which our own kernels do: a function of what is
+ * asked for, of nothing that was tried or measured, so that devices of one class choose alike
+ */
+
+#include "backend/backend.h"
+
+/* What a library may have of an op's workspace: its scratch, however it goes about it. */
+#define VRT_CUDA_LIBRARY_SCRATCH_BYTES ((size_t)4 << 20)
+
+/* In AUTO ops of fewer multiplications and additions stay ours: a large card is done with them
+ * before a launch is, and what is compiled for a convolution takes half a second. */
+#define VRT_CUDA_LIBRARY_FLOPS_MIN ((int64_t)1 << 28)
+
+enum vrt_cuda_library {
+    VRT_CUDA_LIBRARY_NONE,          /* our own kernels */
+    VRT_CUDA_LIBRARY_CUBLASLT,
+    VRT_CUDA_LIBRARY_CUDNN,
+};
+
+/* What a device is told. */
+struct vrt_cuda_library_rules {
+    enum vrt_cuda_libraries_wanted wanted;
+    int capability;                 /* 75 for 7.5 */
+    bool tf32;                      /* see struct vrt_device_info */
+};
+
+/* Whether any op at all may be a library's. */
+bool vrt_cuda_library_is_wanted(const struct vrt_cuda_library_rules *rules);
+
+/* Which library may compute the op, going by what a plan knows: not by the weights' type, nor by
+ * where tensors are. What is NONE here is so for ever. */
+enum vrt_cuda_library vrt_cuda_library_may(const struct vrt_cuda_library_rules *rules,
+                                           const struct vrt_op *op);
+
+/* Which library shall compute the op, whose weights are of type `dtype`, and are strict if
+ * `is_strict`: f32 in every precision. */
+enum vrt_cuda_library vrt_cuda_library_of(const struct vrt_cuda_library_rules *rules,
+                                          const struct vrt_op *op, enum vrt_dtype dtype,
+                                          bool is_strict);
