@@ -123,6 +123,29 @@
     X(ze, Mem, GetAllocProperties)      \
     X(ze, Mem, GetAddressRange)
 
+#define DRV_SYSMAN_DEVICE_CALLS(X)          \
+    X(zes, Device, GetProperties)           \
+    X(zes, Device, EnumMemoryModules)       \
+    X(zes, Device, EnumTemperatureSensors)  \
+    X(zes, Device, EnumPowerDomains)        \
+    X(zes, Device, EnumEngineGroups)
+
+#define DRV_SYSMAN_MEMORY_CALLS(X)  \
+    X(zes, Memory, GetProperties)   \
+    X(zes, Memory, GetState)
+
+#define DRV_SYSMAN_TEMPERATURE_CALLS(X) \
+    X(zes, Temperature, GetProperties)  \
+    X(zes, Temperature, GetState)
+
+#define DRV_SYSMAN_POWER_CALLS(X)       \
+    X(zes, Power, GetEnergyCounter)     \
+    X(zes, Power, GetLimits)
+
+#define DRV_SYSMAN_ENGINE_CALLS(X)  \
+    X(zes, Engine, GetProperties)   \
+    X(zes, Engine, GetActivity)
+
 /* The API, the table's name, that name in the table's type, its calls. */
 #define DRV_TABLES(X)                                                   \
     X(ze, Global, global, DRV_GLOBAL_CALLS)                             \
@@ -149,17 +172,17 @@
     X(ze, FabricVertexExp, fabric_vertex_exp, DRV_NO_CALLS)             \
     X(ze, FabricEdgeExp, fabric_edge_exp, DRV_NO_CALLS)                 \
     X(zes, Driver, driver, DRV_NO_CALLS)                                \
-    X(zes, Device, device, DRV_NO_CALLS)                                \
+    X(zes, Device, device, DRV_SYSMAN_DEVICE_CALLS)                     \
     X(zes, Scheduler, scheduler, DRV_NO_CALLS)                          \
     X(zes, PerformanceFactor, performance_factor, DRV_NO_CALLS)         \
-    X(zes, Power, power, DRV_NO_CALLS)                                  \
+    X(zes, Power, power, DRV_SYSMAN_POWER_CALLS)                        \
     X(zes, Frequency, frequency, DRV_NO_CALLS)                          \
-    X(zes, Engine, engine, DRV_NO_CALLS)                                \
+    X(zes, Engine, engine, DRV_SYSMAN_ENGINE_CALLS)                     \
     X(zes, Standby, standby, DRV_NO_CALLS)                              \
     X(zes, Firmware, firmware, DRV_NO_CALLS)                            \
-    X(zes, Memory, memory, DRV_NO_CALLS)                                \
+    X(zes, Memory, memory, DRV_SYSMAN_MEMORY_CALLS)                     \
     X(zes, FabricPort, fabric_port, DRV_NO_CALLS)                       \
-    X(zes, Temperature, temperature, DRV_NO_CALLS)                      \
+    X(zes, Temperature, temperature, DRV_SYSMAN_TEMPERATURE_CALLS)      \
     X(zes, Psu, psu, DRV_NO_CALLS)                                      \
     X(zes, Fan, fan, DRV_NO_CALLS)                                      \
     X(zes, Led, led, DRV_NO_CALLS)                                      \
@@ -196,3 +219,8 @@ DRV_MODULE_CALLS(DRV_DECLARE)
 DRV_MODULE_BUILD_LOG_CALLS(DRV_DECLARE)
 DRV_KERNEL_CALLS(DRV_DECLARE)
 DRV_MEM_CALLS(DRV_DECLARE)
+DRV_SYSMAN_DEVICE_CALLS(DRV_DECLARE)
+DRV_SYSMAN_MEMORY_CALLS(DRV_DECLARE)
+DRV_SYSMAN_TEMPERATURE_CALLS(DRV_DECLARE)
+DRV_SYSMAN_POWER_CALLS(DRV_DECLARE)
+DRV_SYSMAN_ENGINE_CALLS(DRV_DECLARE)

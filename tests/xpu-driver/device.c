@@ -15,6 +15,18 @@ static struct {
     int64_t start_ns;
 } machine;
 
+static void make_device(struct drv_device *device, unsigned card, unsigned tile)
+{
+    device->card = card;
+    device->tile = tile;
+    drv_object_add(&device->object, DRV_DEVICE, NULL);
+    for (int kind = 0; kind < DRV_SENSOR_COUNT; kind++) {
+        device->sensors[kind].device = device;
+        device->sensors[kind].kind = kind;
+        drv_object_add(&device->sensors[kind].object, DRV_SENSOR, NULL);
+    }
+}
+
 static void make_card(unsigned card, uint32_t tiles)
 {
     const struct drv_settings *settings = drv_settings();
@@ -22,8 +34,7 @@ static void make_card(unsigned card, uint32_t tiles)
     struct drv_device *device = &machine.cards[card];
 
     if (whole) {
-        device->card = card;
-        drv_object_add(&device->object, DRV_DEVICE, NULL);
+        make_device(device, card, 0);
         machine.seen[machine.n_seen++] = device;
     }
     if (settings->n_tiles == 1) {
@@ -34,10 +45,8 @@ static void make_card(unsigned card, uint32_t tiles)
         struct drv_device *tile = &machine.tiles[card][i];
         if (!(tiles >> i & 1))
             continue;
-        tile->card = card;
-        tile->tile = i;
         tile->memory_bytes = settings->memory_bytes[card] / settings->n_tiles;
-        drv_object_add(&tile->object, DRV_DEVICE, NULL);
+        make_device(tile, card, i);
         if (whole) {
             tile->whole = device;
             device->tiles[device->n_tiles++] = tile;
@@ -139,6 +148,11 @@ bool drv_devices_hang(void)
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner)
 {
     return device->card == owner->card || drv_settings()->can_peer;
+}
+
+int64_t drv_devices_age_ns(void)
+{
+    return vrt_clock_now_ns() - machine.start_ns;
 }
 
 uint64_t drv_device_ticks(const struct drv_device *device, int64_t now_ns)

@@ -19,8 +19,26 @@ enum drv_queue_group {
     DRV_QUEUE_GROUP_COUNT,
 };
 
+/* What Sysman knows of a device, each by a handle of its own. */
+enum drv_sensor_kind {
+    DRV_SENSOR_MEMORY,
+    DRV_SENSOR_TEMPERATURE_GPU,
+    DRV_SENSOR_TEMPERATURE_MEMORY,
+    DRV_SENSOR_POWER,
+    DRV_SENSOR_ENGINE_COMPUTE,
+    DRV_SENSOR_ENGINE_COPY,
+    DRV_SENSOR_COUNT,
+};
+
+struct drv_sensor {
+    struct drv_object object;
+    struct drv_device *device;
+    enum drv_sensor_kind kind;
+};
+
 struct drv_device {
     struct drv_object object;
+    struct drv_sensor sensors[DRV_SENSOR_COUNT];
     unsigned card, tile;                /* tile: 0 for a whole card */
     struct drv_device *whole;           /* of a tile that is a subdevice: its card; else NULL */
     struct drv_device *tiles[DRV_MAX_TILES];    /* of a card with subdevices: those to be seen */
@@ -59,6 +77,9 @@ bool drv_devices_hang(void);
 
 /* Locked. Whether memory of `owner` can be reached by `device`. */
 bool drv_device_reaches(const struct drv_device *device, const struct drv_device *owner);
+
+/* Locked. For how long there have been devices. */
+int64_t drv_devices_age_ns(void);
 
 /*
  * What the device's clock shows: a count of DRV_TICK_BITS bits, DRV_TICKS_PER_S a second. That of

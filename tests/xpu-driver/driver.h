@@ -18,7 +18,7 @@
  *     VRT_XPU_TILES=N           subdevices of each, 1 to 4 (1: none)
  *     VRT_XPU_MEMORY_MIB=N,...  memory of each card (16384); the last is that of all further ones
  *     VRT_XPU_PEER=1            each card reaches the others' memory (0)
- *     VRT_XPU_SYSMAN=0          Sysman isn't answered (1)
+ *     VRT_XPU_SYSMAN=0          Sysman isn't answered (1); 2: the user isn't allowed to ask
  *     VRT_XPU_VERSION=N         the driver's version, of which its native binaries are (1)
  *     VRT_XPU_CACHE=FOLDER      what is compiled is kept there (a folder of its own in $TMPDIR)
  *     VRT_XPU_FAULTS=RULES      what fails and when: see faults.h

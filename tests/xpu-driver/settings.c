@@ -23,7 +23,7 @@ static const struct number numbers[] = {
     { "VRT_XPU_DEVICES", 1, 0, DRV_MAX_CARDS, offsetof(struct raw, cards) },
     { "VRT_XPU_TILES", 1, 1, DRV_MAX_TILES, offsetof(struct raw, tiles) },
     { "VRT_XPU_PEER", 0, 0, 1, offsetof(struct raw, peer) },
-    { "VRT_XPU_SYSMAN", 1, 0, 1, offsetof(struct raw, sysman) },
+    { "VRT_XPU_SYSMAN", 1, 0, 2, offsetof(struct raw, sysman) },
     { "VRT_XPU_STRICT", 1, 0, 1, offsetof(struct raw, strict) },
     { "VRT_XPU_VERSION", 1, 1, 65535, offsetof(struct raw, version) },
     { "ZES_ENABLE_SYSMAN", 0, 0, 1, offsetof(struct raw, zes) },
@@ -92,7 +92,7 @@ bool drv_settings_read(void)
     settings.n_cards = raw.cards;
     settings.n_tiles = raw.tiles;
     settings.can_peer = raw.peer;
-    settings.has_sysman = raw.sysman && raw.zes;
+    settings.sysman = raw.zes ? raw.sysman : DRV_SYSMAN_NONE;
     settings.is_strict = raw.strict;
     settings.version = raw.version;
     return true;

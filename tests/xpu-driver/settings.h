@@ -12,7 +12,12 @@
 struct drv_settings {
     unsigned n_cards, n_tiles;
     uint64_t memory_bytes[DRV_MAX_CARDS];
-    bool can_peer, has_sysman, is_strict;
+    bool can_peer, is_strict;
+    enum drv_sysman {
+        DRV_SYSMAN_NONE,
+        DRV_SYSMAN_WHOLE,
+        DRV_SYSMAN_FORBIDDEN,           /* it is answered, but not to this user */
+    } sysman;
     unsigned version;
 };
 
