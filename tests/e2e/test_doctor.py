@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""vrtctl doctor: devices that are well, that fail, lie and vanish; while jobs run; without vrtd.
+
+VRTD_CUDA_SIM, where it is set, is the folder of the plugin for a machine made of software.
+"""
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import clip, digest
+
+PARTS = ['device.state', 'device.memory', 'device.kernel', 'device.weights', 'device.network']
+SIM = os.environ.get('VRTD_CUDA_SIM', '')
+
+
+class Doctor(harness.Case):
+    config = {'cpu': {'devices': 2, 'threads': 1}}
+
+    def start(self, name, fault='', config=None, **options):
+        """One more daemon, all of whose devices have been opened."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        config = dict(self.config, devices={'backoff_s': 300}) | (config or {})
+        daemon = harness.Daemon(folder, config, fault=fault, **options)
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        self.await_opened(daemon)
+        return daemon
+
+    def await_opened(self, daemon):
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while any(d['state'] == 'starting'
+                  for d in daemon.request('GET', '/v1/devices')[1]['devices']):
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.02)
+
+    def examine(self, daemon, *options, status=0, **environment):
+        """The checks by (id, subject)."""
+        done = self.vrtctl('doctor', '--json', *options, daemon=daemon, status=status,
+                           **environment)
+        self.assertEqual(done.stderr, '')
+        report = json.loads(done.stdout)
+        checks = {(c['id'], c['subject']): c for c in report['checks']}
+        self.assertEqual(len(checks), len(report['checks']), report)
+        for kind in ('failed', 'warning'):
+            n = sum(c['status'] == kind for c in report['checks'])
+            self.assertEqual(report[kind if kind == 'failed' else 'warnings'], n)
+        for check in report['checks']:
+            self.assertTrue(check['result'], check)
+            self.assertTrue(check['cure'] or check['status'] not in ('failed', 'warning'), check)
+        return checks
+
+    def statuses(self, checks, device):
+        return [checks[part, device]['status'] for part in PARTS if (part, device) in checks]
+
+    def ends_well(self, daemon):
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_all_is_well(self):
+        self.await_opened(self.daemon)
+        checks = self.examine(self.daemon)
+        for device in ('cpu:0', 'cpu:1'):
+            self.assertEqual(self.statuses(checks, device), ['ok'] * 5, checks)
+            self.assertRegex(checks['device.network', device]['result'],
+                             r'^f32: 1[0-9][0-9]\.[0-9] dB of ref \(>= 100\), '
+                             r'error .* \(<= 1e-04\)$')
+        self.assertEqual(checks['daemon.reach', None]['status'], 'ok')
+        self.assertIn(os.path.join(self.folder, 'state', 'spool'),
+                      {subject for id_, subject in checks if id_ == 'folder.spool'})
+        text = self.vrtctl('doctor').stdout
+        self.assertRegex(text, r'\nok +cpu:1 kernel +a convolution of integers is exact\n')
+        self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')
+
+    def test_one_device_or_kind(self):
+        self.await_opened(self.daemon)
+        subjects = {s for id_, s in self.examine(self.daemon, '-d', 'cpu:1') if 'device.' in id_}
+        self.assertEqual(subjects, {'cpu:1'})
+        subjects = {s for id_, s in self.examine(self.daemon, '-d', 'cpu') if 'device.' in id_}
+        self.assertEqual(subjects, {'cpu:0', 'cpu:1'})
+        checks = self.examine(self.daemon, '-d', 'mps', status=1)
+        self.assertEqual(checks['device.state', 'mps']['status'], 'failed')
+        self.examine(self.daemon, '-d', 'cpu:9', status=1)
+        self.refused('doctor', '-d', 'moon', says='there is no device moon')
+        self.refused('doctor', '-d', 'cpu:' + '0' * 40, says='device')
+
+    def test_environment_is_the_daemons(self):
+        daemon = self.start('environment', env=dict(os.environ, ZE_AFFINITY_MASK='0.1'))
+        checks = self.examine(daemon, VRTD_PLUGIN_DIR='/nowhere')
+        self.assertIn('"0.1" for vrtd', checks['environment', 'ZE_AFFINITY_MASK']['result'])
+        self.assertNotIn(('environment', 'VRTD_PLUGIN_DIR'), checks)
+        self.ends_well(daemon)
+
+    def test_wrong_results(self):
+        """Each way to lie, on one device of two: the other is well."""
+        for i, lie in enumerate(['corrupt=garbage', 'corrupt=nan', 'corrupt=zeros']):
+            with self.subTest(lie=lie):
+                daemon = self.start(f'lie{i}', fault=f'cpu:1 submit:1- {lie}')
+                checks = self.examine(daemon, status=1)
+                self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok'] * 5)
+                self.assertEqual(self.statuses(checks, 'cpu:1'),
+                                 ['ok', 'ok', 'failed', 'ok', 'failed'], checks)
+                self.assertIn('keep jobs away', checks['device.kernel', 'cpu:1']['cure'])
+                self.ends_well(daemon)
+
+    def test_failures(self):
+        daemon = self.start('nomem', fault='cpu:1 alloc:2- nomem; cpu:0 submit:1 fail')
+        checks = self.examine(daemon, status=1)
+        self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok', 'ok', 'failed', 'ok', 'ok'])
+        self.assertEqual(self.statuses(checks, 'cpu:1'), ['ok', 'ok', 'failed', 'ok', 'failed'])
+        self.assertEqual(checks['device.kernel', 'cpu:1']['result'], 'out of device memory')
+        # It was only looked at: nothing of this counts against the devices.
+        states = [d['state'] for d in daemon.request('GET', '/v1/devices')[1]['devices']]
+        self.assertEqual(states, ['ready', 'ready'])
+        self.ends_well(daemon)
+
+    def test_lost(self):
+        daemon = self.start('lost', fault='cpu:1 submit:1 lost revive=never')
+        checks = self.examine(daemon, status=1)
+        self.assertEqual(checks['device.kernel', 'cpu:1']['status'], 'failed')
+        self.assertEqual(checks['device.network', 'cpu:1']['status'], 'skipped')
+        self.assertEqual(self.statuses(checks, 'cpu:0'), ['ok'] * 5)
+        checks = self.examine(daemon, status=1)
+        self.assertEqual(self.statuses(checks, 'cpu:1'), ['failed'])
+        self.assertIn('in quarantine', checks['device.state', 'cpu:1']['result'])
+        self.ends_well(daemon)
+
+    def test_weights_that_changed(self):
+        """Found, given up and brought anew; those that can't be brought well are refused."""
+        daemon = self.start('weights', fault='ref checksum:2 corrupt; cpu:1 copy:2-3 corrupt',
+                            config={'devices': {'backoff_s': 300, 'reference': 'on'}})
+        checks = self.examine(daemon, status=1)
+        self.assertEqual(self.statuses(checks, 'ref:0'), ['ok', 'note', 'ok', 'failed', 'ok'])
+        self.assertIn('1 of 1 had changed', checks['device.weights', 'ref:0']['result'])
+        self.assertIn('200.0 dB', checks['device.network', 'ref:0']['result'])
+        self.assertEqual(checks['device.weights', 'cpu:1']['status'], 'failed')
+        self.assertIn('wrong checksum', checks['device.weights', 'cpu:1']['result'])
+        checks = self.examine(daemon)
+        self.assertEqual(checks['device.weights', 'ref:0']['status'], 'ok')
+        self.ends_well(daemon)
+
+    def test_while_a_job_runs(self):
+        """Its bytes are those of one that is left alone, and devices still are examined."""
+        source = clip(self.path('busy.mkv'), '-c:v', 'ffv1', frames=60, size='96x64')
+        options = ('--precision', 'f32', '--codec', 'ffv1')
+        self.follow(source, self.path('alone.mkv'), *options)
+        daemon = self.start('busy', fault='cpu submit:1- delay=20ms')
+        target = os.path.join(daemon.folder, 'out.mkv')
+        job = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
+                                     daemon=daemon).stdout)['id']
+        n = 0
+        while daemon.request('GET', f'/v1/jobs/{job}')[1]['state'] in ('queued', 'running'):
+            checks = self.examine(daemon)
+            for device in ('cpu:0', 'cpu:1'):
+                self.assertEqual(self.statuses(checks, device), ['ok'] * 5, checks)
+            n += 'busy' in str(checks['device.state', 'cpu:0'])
+        self.vrtctl('wait', job, daemon=daemon)
+        self.assertGreater(n, 0)
+        self.assertEqual(digest(target), digest(self.path('alone.mkv')))
+        self.ends_well(daemon)
+
+    def test_client_goes_away_and_daemon_stops(self):
+        daemon = self.start('away', fault='cpu:1 submit:1- delay=1s')
+        for end in ('client', 'daemon'):
+            with self.subTest(end=end):
+                client = subprocess.Popen([harness.VRTCTL, 'doctor', '--json'],
+                                          env=dict(os.environ, VRTD_SOCKET=daemon.socket),
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                time.sleep(0.4)
+                if end == 'client':
+                    client.kill()
+                else:
+                    self.ends_well(daemon)
+                out, _ = client.communicate(timeout=harness.PATIENCE_S)
+        self.assertIn(client.returncode, (0, 1), out)
+        self.assertNotIn(b'ERROR', out)
+
+    def test_no_daemon(self):
+        done = self.vrtctl('doctor', '--socket', self.path('none.sock'), status=1)
+        self.assertRegex(done.stdout, r'^FAILED +vrtd +vrtd is not running: nothing listens')
+        self.assertIn('cure: systemctl start vrtd.socket', done.stdout)
+        self.assertRegex(done.stdout, r'\nskipped +vrtd +devices are vrtd')
+
+
+@unittest.skipUnless(SIM, 'the simulated CUDA machine was not built')
+class Cards(harness.Case):
+    """The same of cards: two, which are made of software."""
+    few_jobs = True
+    config = {'cpu': {'threads': 1}}
+    start, await_opened, examine, statuses, ends_well = (
+        Doctor.start, Doctor.await_opened, Doctor.examine, Doctor.statuses, Doctor.ends_well)
+
+    def machine(self, name, fault='', **more):
+        environment = dict(os.environ, VRTD_PLUGIN_DIR=SIM, VRT_CUDA_SIM_DEVICES='2', **more)
+        if 'CUDA_VISIBLE_DEVICES' not in more:
+            environment.pop('CUDA_VISIBLE_DEVICES', None)
+        return self.start(name, fault, env=environment)
+
+    def test_all_is_well(self):
+        daemon = self.machine('well', CUDA_VISIBLE_DEVICES='1,0')
+        checks = self.examine(daemon, '--device', 'cuda')
+        for device in ('cuda:0', 'cuda:1'):
+            self.assertEqual(self.statuses(checks, device), ['ok'] * 5, checks)
+            self.assertEqual(checks['device.network.bf16', device]['status'], 'ok')
+        self.assertIn('libvrt-cuda-sim.so', checks['backend.plugin', 'cuda']['result'])
+        self.assertRegex(checks['backend.driver', 'cuda']['result'], 'for CUDA [0-9]+[.][0-9]+')
+        self.assertIn('"1,0" for vrtd', checks['environment', 'CUDA_VISIBLE_DEVICES']['result'])
+        self.ends_well(daemon)
+
+    def test_changed_weights_and_wrong_results(self):
+        daemon = self.machine('ill', 'cuda:0 checksum:3 corrupt; cuda:1 submit:1- corrupt=garbage')
+        checks = self.examine(daemon, '-d', 'cuda', status=1)
+        self.assertEqual(self.statuses(checks, 'cuda:0'), ['ok', 'ok', 'ok', 'failed', 'ok'])
+        self.assertIn('had changed in its memory', checks['device.weights', 'cuda:0']['result'])
+        self.assertEqual(self.statuses(checks, 'cuda:1'), ['ok', 'ok', 'failed', 'ok', 'failed'])
+        checks = self.examine(daemon, '-d', 'cuda:0')
+        self.assertEqual(self.statuses(checks, 'cuda:0'), ['ok'] * 5)
+        self.ends_well(daemon)
+
+    def test_cards_that_are_left_out(self):
+        daemon = self.machine('masked', CUDA_VISIBLE_DEVICES='9')
+        checks = self.examine(daemon, '-d', 'cuda', status=1)
+        self.assertEqual(checks['device.state', 'cuda']['status'], 'failed')
+        self.assertEqual(checks['backend.devices', 'cuda']['status'], 'warning')
+        self.assertIn('unset CUDA_VISIBLE_DEVICES', checks['backend.devices', 'cuda']['cure'])
+        self.ends_well(daemon)
+
+
+if __name__ == '__main__':
+    harness.main()
