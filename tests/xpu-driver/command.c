@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "faults.h"
 #include "flip.h"
+#include "report.h"
 
 #define HANG_LOOK_NS (20 * VRT_NS_PER_MS)
 
@@ -182,11 +183,20 @@ static bool do_slowly(const struct drv_command *command, const struct drv_place 
     return is_done;
 }
 
+/* Whose memory it is; NULL: the host's. */
+static const struct drv_device *owner_of(const void *address)
+{
+    const struct drv_memory *memory = drv_memory_find(address);
+    return memory && memory->type == ZE_MEMORY_TYPE_DEVICE ? memory->device : NULL;
+}
+
 /* What is left to do when the work is done. */
 static void finish(const struct drv_command *command, const struct drv_place *place,
                    const struct work *work, int64_t start_ns)
 {
     const int64_t end_ns = vrt_clock_now_ns();
+    if (command->kind == DRV_COMMAND_COPY)
+        drv_report_copy(owner_of(command->to), owner_of(command->from), command->n_bytes);
     if (command->kind == DRV_COMMAND_TIME) {
         const uint64_t ticks = drv_device_ticks(place->device, end_ns);
         memcpy(work->to, &ticks, sizeof(ticks));

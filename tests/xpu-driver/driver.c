@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "object.h"
 #include "queue.h"
+#include "report.h"
 #include "settings.h"
 
 #define EXIT_MISUSE 70
@@ -61,6 +62,7 @@ __attribute__((destructor)) static void unload(void)
         drv_memory_report_leaks();
         drv_object_report_leaks();
     }
+    drv_report_write(driver.n_misuses);
     drv_cache_close();
     if (driver.n_misuses && drv_settings()->is_strict)
         _exit(EXIT_MISUSE);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "cache.h"
+#include "report.h"
 
 #define MAX_RULES 64
 
@@ -255,6 +256,7 @@ struct drv_fault drv_faults_count(struct drv_device *device, enum drv_event_kind
 {
     struct drv_fault fault = { .slow = 1 };
     drv_faults_refresh();
+    drv_report_event(device, kind);
     const uint64_t n = ++faults.n[device->card][kind];
     for (size_t i = 0; i < faults.n_rules; i++) {
         if (is_about(&faults.rules[i], device->card, kind, n))

@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "faults.h"
 #include "queue.h"
+#include "report.h"
 
 #define PAGE_BYTES 4096u
 #define MIN_ALIGNMENT 64u
@@ -163,6 +164,7 @@ static bool charge(struct drv_memory *memory)
     device->used_bytes += n;
     if (whole)
         whole->used_bytes += n;
+    drv_report_use(device, whole ? whole->used_bytes : device->used_bytes);
     return true;
 }
 

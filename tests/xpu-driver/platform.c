@@ -8,6 +8,7 @@
 #include "cache.h"
 #include "calls.h"
 #include "faults.h"
+#include "order.h"
 
 static struct {
     struct drv_object object;
@@ -17,7 +18,8 @@ static struct {
 
 static ze_result_t make(void)
 {
-    if (!drv_settings_read() || !drv_faults_read() || drv_cache_open() != 0)
+    if (!drv_settings_read() || !drv_faults_read() || !drv_order_read() ||
+        drv_cache_open() != 0)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     drv_object_add(&platform.object, DRV_DRIVER, NULL);
     return drv_devices_make();

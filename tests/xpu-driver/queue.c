@@ -9,6 +9,7 @@
 #include "base/list.h"
 #include "calls.h"
 #include "fence.h"
+#include "order.h"
 #include "queue-impl.h"
 
 /* What a queue was given at once: lists, or one command of its own. */
@@ -94,14 +95,6 @@ bool drv_queue_is_idle(const struct drv_queue *queue)
     return vrt_list_is_empty(&queue->jobs);
 }
 
-static ze_result_t run_list(const struct drv_list *list, const struct drv_place *place)
-{
-    ze_result_t r = ZE_RESULT_SUCCESS;
-    for (size_t i = 0; r == ZE_RESULT_SUCCESS && i < list->n_commands; i++)
-        r = drv_command_run(list->commands[i], place);
-    return r;
-}
-
 static void end_job(struct job *job, ze_result_t r)
 {
     vrt_list_remove(&job->link);
@@ -130,7 +123,7 @@ static void *work(void *argument)
         ze_result_t r = queue->result;
         if (r == ZE_RESULT_SUCCESS)
             r = job->own ? drv_command_run(job->own, &queue->place)
-                         : run_list(job->list, &queue->place);
+                         : drv_list_run(job->list, &queue->place);
         queue->result = r;
         end_job(job, r);
     }

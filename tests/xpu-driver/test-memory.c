@@ -104,10 +104,34 @@ static void copy_over(void)
     bench_done(&bench);
 }
 
+/* What crosses from where to where is counted. */
 static void test_peers(void)
 {
-    bench_run(copy_over, (const char *[]){ "VRT_XPU_DEVICES=2", NULL }, 0, NULL);
-    bench_run(copy_over, (const char *[]){ "VRT_XPU_DEVICES=2", "VRT_XPU_PEER=1", NULL }, 0, NULL);
+    static const struct {
+        const char *peer, *counted[3];
+    } cases[] = {
+        { "VRT_XPU_PEER=0", { "0 from_host_bytes 256", "1 from_host_bytes 256",
+                              "1 from_card_bytes 0" } },
+        { "VRT_XPU_PEER=1", { "0 from_host_bytes 256", "1 from_host_bytes 0",
+                              "1 from_card_bytes 256" } },
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        char path[] = "/tmp/test-xpu-driver.XXXXXX", setting[64], text[4096];
+        int fd = mkstemp(path);
+        expect_true(fd >= 0);
+        snprintf(setting, sizeof(setting), "VRT_XPU_REPORT=%s", path);
+        bench_run(copy_over, (const char *[]){ "VRT_XPU_DEVICES=2", setting, cases[i].peer, NULL },
+                  0, NULL);
+        ssize_t n = read(fd, text, sizeof(text) - 1);
+        expect_true(n > 0);
+        text[n] = '\0';
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(cases[i].counted); k++)
+            expect_contains(text, cases[i].counted[k]);
+        expect_contains(text, "0 allocs 1\n");
+        expect_contains(text, "all misuses 0\n");
+        close(fd);
+        unlink(path);
+    }
 }
 
 static void end_well(int signal_number)

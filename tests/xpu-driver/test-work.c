@@ -208,6 +208,51 @@ static void test_events(void)
     bench_run(chain, NULL, 0, NULL);
 }
 
+/* Fills the number with 1, 2 and 3; what comes of it where nothing orders them, and where it is. */
+static void fill_three_times(void)
+{
+    struct bench bench;
+    bench_init(&bench);
+    const bool is_forward = !getenv("VRT_XPU_ORDER");
+    uint32_t *memory = bench_alloc(&bench, 0, 64), got;
+    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
+    ze_event_handle_t events[3];
+    ze_event_pool_handle_t pool = bench_events(&bench, 3, events);
+
+    for (int by = 0; by < 3; by++) {        /* nothing, barriers, events */
+        ze_command_list_handle_t list = bench_list(&bench, 0, false);
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint32_t number = i + 1;
+            if (by == 1)
+                expect_ok(zeCommandListAppendBarrier(list, NULL, 0, NULL));
+            expect_ok(zeCommandListAppendMemoryFill(list, memory, &number, 4, 4,
+                                                    by == 2 ? events[i] : NULL, by == 2 && i,
+                                                    &events[by == 2 && i ? i - 1 : 0]));
+        }
+        bench_execute(queue, list);
+        bench_copy(&bench, 0, &got, memory, 4);
+        expect_int(got, by == 0 && !is_forward ? 1 : 3);
+        expect_ok(zeCommandListDestroy(list));
+    }
+    for (int i = 0; i < 3; i++)
+        expect_ok(zeEventDestroy(events[i]));
+    expect_ok(zeEventPoolDestroy(pool));
+    expect_ok(zeCommandQueueDestroy(queue));
+    expect_ok(zeMemFree(bench.context, memory));
+    bench_done(&bench);
+}
+
+static void test_order(void)
+{
+    bench_run(fill_three_times, NULL, 0, NULL);
+    bench_run(fill_three_times, (const char *[]){ "VRT_XPU_ORDER=reverse", NULL }, 0, NULL);
+    for (int seed = 1; seed < 20; seed += 6) {
+        char setting[32];
+        snprintf(setting, sizeof(setting), "VRT_XPU_ORDER=random:%d", seed);
+        bench_run(add_everywhere, (const char *[]){ setting, NULL }, 0, NULL);
+    }
+}
+
 /* A binary that the driver made of a module makes the same module again. */
 static void go_native(void)
 {
@@ -272,6 +317,7 @@ int main(int argc, char **argv)
         { "add", test_add },
         { "arguments", test_arguments },
         { "events", test_events },
+        { "order", test_order },
         { "modules", test_modules },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
