@@ -40,7 +40,7 @@ static const struct vrt_option options[] = {
 #define PATIENCE_S (VRT_API_DOCTOR_PATIENCE_S + 30)
 
 #define LABEL_MIN 14
-#define LABEL_MAX 22
+#define LABEL_MAX 18
 #define MARK_COLUMNS 9              /* "warning" and two blanks */
 
 /* The columns that a result has at least; else it isn't wrapped. */
@@ -164,7 +164,7 @@ static void print_cure(const struct vrt_conn *conn, char *text, size_t size)
     struct stat st;
 
     if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && access(path, W_OK) < 0) {
-        group = st.st_mode & S_IWGRP ? getgrgid(st.st_gid) : NULL;
+        group = st.st_mode & S_IWGRP && st.st_gid != 0 ? getgrgid(st.st_gid) : NULL;
         if (group && user)
             snprintf(text, size, "usermod -aG %s %s, then log in again; or start your own: vrtd &",
                      group->gr_name, user->pw_name);
