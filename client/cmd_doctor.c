@@ -40,7 +40,7 @@ static const struct vrt_option options[] = {
 #define PATIENCE_S (VRT_API_DOCTOR_PATIENCE_S + 30)
 
 #define LABEL_MIN 14
-#define LABEL_MAX 18
+#define LABEL_MAX 19
 #define MARK_COLUMNS 9              /* "warning" and two blanks */
 
 /* The columns that a result has at least; else it isn't wrapped. */

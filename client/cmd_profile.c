@@ -146,7 +146,8 @@ static void print_subject(const struct vrt_profile_report *p)
     printf("  Device     %s\n", vrt_printable(p->device_description, text, sizeof(text)));
     printf("  Frames     %" PRId64 "x%" PRId64 " to %" PRId64 "x%" PRId64 ", %" PRId64
            " timed\n", p->width, p->height, p->output_width, p->output_height, p->frames);
-    printf("  Recipe     clips of %" PRId64 " frames", p->clip_frames);
+    printf("  Recipe     clips of %s",
+           vrt_format_count(p->clip_frames, "frame", text, sizeof(text)));
     if (p->clip_overlap > 0)
         printf(" sharing %" PRId64, p->clip_overlap);
     printf(", ");

@@ -132,13 +132,15 @@ static void show_stages(const struct vrt_job_info *job)
 
 static void show_devices(const struct vrt_job_info *job)
 {
-    struct text name, replica, workspace, peak;
+    struct text name, frames, shards, replica, workspace, peak;
 
     for (size_t i = 0; i < job->n_devices; i++) {
         const struct vrt_job_device *d = &job->devices[i];
-        printf("  %-9s  %s: %" PRId64 " frames, %" PRId64 " shards, %" PRId64 " under way\n"
+        printf("  %-9s  %s: %s, %s, %" PRId64 " under way\n"
                "             model %s, workspace %s, peak %s\n",
-               i == 0 ? "Devices" : "", PRINTABLE(d->name, name), d->frames_done, d->shards_done,
+               i == 0 ? "Devices" : "", PRINTABLE(d->name, name),
+               vrt_format_count(d->frames_done, "frame", frames.data, sizeof(frames.data)),
+               vrt_format_count(d->shards_done, "shard", shards.data, sizeof(shards.data)),
                d->shards_running,
                vrt_format_bytes(d->replica_bytes, replica.data, sizeof(replica.data)),
                vrt_format_bytes(d->workspace_bytes, workspace.data, sizeof(workspace.data)),
@@ -150,11 +152,12 @@ static void show_recipe(const struct vrt_job_info *job)
 {
     const struct vrt_job_recipe *recipe = &job->recipe;
     bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
-    struct text preset;
+    struct text preset, frames;
 
     if (!job->has_recipe)
         return;
-    printf("  Recipe     clips of %" PRId64 " frames", recipe->clip_frames);
+    printf("  Recipe     clips of %s",
+           vrt_format_count(recipe->clip_frames, "frame", frames.data, sizeof(frames.data)));
     if (recipe->clip_overlap > 0)
         printf(" sharing %" PRId64, recipe->clip_overlap);
     printf(", ");

@@ -35,6 +35,15 @@ const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size)
     return buffer;
 }
 
+const char *vrt_format_count(int64_t n, const char *noun, char *buffer, size_t size)
+{
+    if (n < 0)
+        snprintf(buffer, size, "- %ss", noun);
+    else
+        snprintf(buffer, size, "%" PRId64 " %s%s", n, noun, n == 1 ? "" : "s");
+    return buffer;
+}
+
 const char *vrt_format_duration(double seconds, char *buffer, size_t size)
 {
     if (!(seconds >= 0) || seconds > 1e12) {

@@ -13,6 +13,9 @@
 /* "512 B", "2.4 MiB", "16 GiB". */
 const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size);
 
+/* "1 frame", "2 frames", "- frames" of "frame". */
+const char *vrt_format_count(int64_t n, const char *noun, char *buffer, size_t size);
+
 /* "0:07", "12:30", "3:02:01", "2 d 3:00:00". */
 const char *vrt_format_duration(double seconds, char *buffer, size_t size);
 

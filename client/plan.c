@@ -82,11 +82,12 @@ static void print_video(const struct vrt_plan_report *plan)
 static void print_work(const struct vrt_plan_report *plan)
 {
     const struct vrt_job_recipe *recipe = &plan->recipe;
-    char seconds[64];
+    char seconds[64], shards[64];
 
     if (plan->frames_total >= 0)
-        printf("  Frames     %" PRId64 " in %" PRId64 " shards of %" PRId64, plan->frames_total,
-               plan->shards, recipe->clip_frames);
+        printf("  Frames     %" PRId64 " in %s of %" PRId64, plan->frames_total,
+               vrt_format_count(plan->shards, "shard", shards, sizeof(shards)),
+               recipe->clip_frames);
     else
         printf("  Frames     as many as there turn out to be, in shards of %" PRId64,
                recipe->clip_frames);

@@ -289,7 +289,7 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
 
 int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
 {
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], took[40], rate[40];
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], frames[40], took[40], rate[40];
     char devices[PART_BYTES];
 
     vrt_progress_name(job, input, sizeof(input));
@@ -298,8 +298,9 @@ int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
                               vrt_name_of(vrt_job_state_names, job->state));
     print_devices(job, devices, sizeof(devices));
-    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %" PRId64 " frames in %s (%s fps)%s%s",
-                          job->id, input, output[0] ? " -> " : "", output, job->frames_done,
+    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %s in %s (%s fps)%s%s",
+                          job->id, input, output[0] ? " -> " : "", output,
+                          vrt_format_count(job->frames_done, "frame", frames, sizeof(frames)),
                           vrt_format_duration(job->elapsed_s, took, sizeof(took)),
                           vrt_format_rate((double)job->frames_done / job->elapsed_s, rate,
                                           sizeof(rate)),

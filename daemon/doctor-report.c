@@ -226,9 +226,8 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
         line.status = VRT_DOCTOR_FAILED;
         line.cure = CURE_FAILING;
     }
-    vrt_doctor_report_add(report, &line, "%s%s: %.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
-                          vrt_dtype_name(run->dtype), is_tf32 ? ", TF32" : "", db, allowed_db,
-                          error, allowed_error);
+    vrt_doctor_report_add(report, &line, "%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
+                          is_tf32 ? "TF32: " : "", db, allowed_db, error, allowed_error);
 }
 
 /* One that was asked and didn't answer, or not yet. */

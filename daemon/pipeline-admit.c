@@ -359,8 +359,8 @@ static void warn_of_size(struct vrt_pipeline *pipeline)
     char clips[96] = "";
 
     if (now->frames != old->frames)
-        snprintf(clips, sizeof(clips), "clips of %d frames in place of %d and ", now->frames,
-                 old->frames);
+        snprintf(clips, sizeof(clips), "clips of %d frame%s in place of %d and ", now->frames,
+                 now->frames == 1 ? "" : "s", old->frames);
     vrt_pipeline_warn(pipeline, "the devices ran out of memory, and the job began anew with "
                       "%stiles of %d x %d pixels in place of %d x %d", clips, now->grid.x.size,
                       now->grid.y.size, old->grid.x.size, old->grid.y.size);

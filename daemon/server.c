@@ -353,8 +353,9 @@ static void on_stop_signal(uv_signal_t *handle, int number)
         uv_stop(&server->loop);
         return;
     }
-    vrt_log_info("signal %d: stopping, %d jobs are put back; again to stop at once", number,
-                 vrt_jobs_n_running(vrt_queue_jobs(server->api.queue)));
+    const int n_running = vrt_jobs_n_running(vrt_queue_jobs(server->api.queue));
+    vrt_log_info("signal %d: stopping, %d %s put back; again to stop at once", number, n_running,
+                 n_running == 1 ? "job is" : "jobs are");
     server->stopping = true;
     vrt_reload_stop(server->reload);
     vrt_service_stopping(server->service, server->conf.daemon.stop_timeout);

@@ -127,9 +127,9 @@ static int choose_clip(const struct vrt_recipe_params *params, struct vrt_recipe
 
     if (clip->frames > 0 && (clip->frames < network->min_frames || clip->frames > most)) {
         vrt_error_set_field(error, "clip");
-        return vrt_refuse(error, -EINVAL, "request.field", "clips of %d frames don't suit %s: ask "
-                          "for %d to %d", clip->frames, network->description, network->min_frames,
-                          most);
+        return vrt_refuse(error, -EINVAL, "request.field", "clips of %d frame%s don't suit %s: ask "
+                          "for %d to %d", clip->frames, clip->frames == 1 ? "" : "s",
+                          network->description, network->min_frames, most);
     }
     recipe->clip_frames = clip->frames > 0 ? clip->frames : VRT_MIN(network->clip_frames, most);
     /* A short video isn't planned as if it were a long one. */

@@ -65,7 +65,7 @@ class Doctor(harness.Case):
         for device in ('cpu:0', 'cpu:1'):
             self.assertEqual(self.statuses(checks, device), ['ok'] * 5, checks)
             self.assertRegex(checks['device.network', device]['result'],
-                             r'^f32: 1[0-9][0-9]\.[0-9] dB of ref \(>=100\), '
+                             r'^1[0-9][0-9]\.[0-9] dB of ref \(>=100\), '
                              r'error .* \(<=1e-04\)$')
         self.assertEqual(checks['daemon.reach', None]['status'], 'ok')
         self.assertIn(os.path.join(self.folder, 'state', 'spool'),

@@ -26,6 +26,10 @@ static void test_formats(void)
     expect_str(vrt_format_bytes(1048575, b, sizeof(b)), "1.0 MiB");
     expect_str(vrt_format_bytes(16LL << 30, b, sizeof(b)), "16 GiB");
     expect_str(vrt_format_bytes(INT64_MAX, b, sizeof(b)), "8.0 EiB");
+    expect_str(vrt_format_count(0, "shard", b, sizeof(b)), "0 shards");
+    expect_str(vrt_format_count(1, "shard", b, sizeof(b)), "1 shard");
+    expect_str(vrt_format_count(2, "frame", b, sizeof(b)), "2 frames");
+    expect_str(vrt_format_count(-1, "frame", b, sizeof(b)), "- frames");
     expect_str(vrt_format_duration(NAN, b, sizeof(b)), "-");
     expect_str(vrt_format_duration(-1, b, sizeof(b)), "-");
     expect_str(vrt_format_duration(INFINITY, b, sizeof(b)), "-");
