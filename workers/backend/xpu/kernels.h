@@ -18,24 +18,28 @@ struct vrt_xpu_device;
 
 /* X(name): of the file of this name in kernels/, and of the function in it. */
 #define VRT_XPU_KERNELS(X) \
-    X(add)              \
-    X(affine)           \
-    X(avgpool2)         \
-    X(blend)            \
-    X(checksum)         \
-    X(copy)             \
-    X(depth_to_space)   \
-    X(fill)             \
-    X(flow_offsets)     \
-    X(mean)             \
-    X(mean_total)       \
-    X(pad)              \
-    X(range)            \
-    X(range_total)      \
-    X(resize)           \
-    X(rgb_to_yuv)       \
-    X(space_to_depth)   \
-    X(warp)             \
+    X(add)                 \
+    X(affine)              \
+    X(avgpool2)            \
+    X(blend)               \
+    X(checksum)            \
+    X(conv2d)              \
+    X(copy)                \
+    X(deform_conv2d)       \
+    X(depth_to_space)      \
+    X(fill)                \
+    X(flow_offsets)        \
+    X(layernorm)           \
+    X(linear)              \
+    X(mean)                \
+    X(mean_total)          \
+    X(pad)                 \
+    X(range)               \
+    X(range_total)         \
+    X(resize)              \
+    X(rgb_to_yuv)          \
+    X(space_to_depth)      \
+    X(warp)                \
     X(yuv_to_rgb)
 
 enum vrt_xpu_kernel {

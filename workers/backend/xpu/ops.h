@@ -16,10 +16,15 @@ ze_result_t vrt_xpu_affine(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_avgpool2(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_blend(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_concat(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_conv2d(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_copy(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_deform_conv2d(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_depth_to_space(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_fill(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_flow_offsets(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_layernorm(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_linear(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_mean(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_pad(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_range(const struct vrt_xpu_call *call);
@@ -30,5 +35,7 @@ ze_result_t vrt_xpu_warp(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_yuv_to_rgb(const struct vrt_xpu_call *call);
 
 /* Bytes that the function of the same name wants at call->workspace; the others want none. */
+size_t vrt_xpu_geglu_workspace_bytes(const struct vrt_op *op);
+size_t vrt_xpu_linear_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_mean_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_range_workspace_bytes(const struct vrt_op *op);

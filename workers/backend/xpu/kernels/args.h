@@ -67,3 +67,48 @@ struct vrt_xpu_plane {
     float line[4], max;
     int32_t unused;
 };
+
+/* Places and outputs of a tile of a product, and the items of its group. */
+#define VRT_XPU_PRODUCT_ROWS 64
+#define VRT_XPU_PRODUCT_COLUMNS 32
+#define VRT_XPU_PRODUCT_ITEMS 128
+
+/* A matrix of weights: [n_factors][row_elements]. */
+struct vrt_xpu_weights {
+    int32_t n_factors, row_elements;
+    int32_t dtype, unused;
+};
+
+struct vrt_xpu_conv2d {
+    struct vrt_xpu_view out, x, residual;
+    struct vrt_xpu_weights weights;
+    int32_t taps;                   /* along a side */
+    int32_t has_bias, activation;
+    float slope, scale;
+    int32_t unused;
+};
+
+/* out = activation(norm(x) * weights + bias) * gate + residual, at the places of `out`. */
+struct vrt_xpu_linear {
+    struct vrt_xpu_view out, x, residual, gate;
+    struct vrt_xpu_weights weights;
+    int32_t has_norm, has_bias, activation;
+    int32_t window_h, window_w, shift_h, shift_w;   /* window_w 0: no position is added */
+    int32_t unused;
+};
+
+/* Items that share a place, and places of a group. */
+#define VRT_XPU_NORM_LANES 16
+#define VRT_XPU_NORM_PLACES 8
+
+struct vrt_xpu_norm {
+    struct vrt_xpu_view out, x;
+    int32_t only_stats, unused;
+};
+
+struct vrt_xpu_deform_conv2d {
+    struct vrt_xpu_view out, x, offsets;
+    struct vrt_xpu_weights weights;
+    int32_t groups, offset_groups;
+    int32_t has_bias, unused;
+};

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Ops that multiply by weights, and norms. */
+
+#include "backend/xpu/ops-products.h"
+
+/* Where param i is; NULL where there is none such. */
+static const char *param_data(const struct vrt_xpu_call *call, int i)
+{
+    return i < 0 ? NULL : call->params[i].data;
+}
+
+static struct vrt_xpu_weights weights_of(const struct vrt_xpu_param *param)
+{
+    int n = param->n_dims > 1 ? param->dims[1] : 1;
+
+    for (int i = 2; i < param->n_dims; i++)
+        n *= param->dims[i];
+    return (struct vrt_xpu_weights){
+        .n_factors = n,
+        .row_elements = param->row_elements,
+        .dtype = (int32_t)param->dtype,
+    };
+}
+
+/* How many groups make an output, of `n_out` channels in each of n_parts. */
+static void set_groups(struct vrt_xpu_launch *launch, const struct vrt_xpu_view *out, int n_out,
+                       int n_parts)
+{
+    const uint32_t n_rows = (uint32_t)out->d * (uint32_t)out->h * (uint32_t)out->w;
+
+    launch->groups[0] = ((uint32_t)n_out + VRT_XPU_PRODUCT_COLUMNS - 1) / VRT_XPU_PRODUCT_COLUMNS;
+    launch->groups[1] = (n_rows + VRT_XPU_PRODUCT_ROWS - 1) / VRT_XPU_PRODUCT_ROWS;
+    launch->groups[2] = (uint32_t)n_parts;
+    launch->local[0] = VRT_XPU_PRODUCT_ITEMS;
+    launch->local[1] = launch->local[2] = 1;
+}
+
+ze_result_t vrt_xpu_conv2d(const struct vrt_xpu_call *call)
+{
+    const struct vrt_op_conv2d *conv = &call->op->conv2d;
+    const struct vrt_tensor *x = vrt_op_in(call->op, 0), *residual = vrt_op_in(call->op, 1);
+    const int slopes = conv->activation == VRT_ACTIVATION_PRELU ? conv->slopes : -1;
+    const struct vrt_xpu_conv2d args = {
+        .out = vrt_xpu_view_of(&call->op->out),
+        .x = vrt_xpu_view_of(x),
+        .residual = vrt_xpu_view_of(residual),
+        .weights = weights_of(&call->params[conv->weight]),
+        .taps = conv->kernel,
+        .has_bias = conv->bias >= 0,
+        .activation = (int32_t)conv->activation,
+        .slope = conv->slope,
+        .scale = conv->scale,
+    };
+    struct vrt_xpu_launch launch = {
+        .kernel = VRT_XPU_KERNEL_conv2d,
+        .args = &args,
+        .args_bytes = sizeof(args),
+        .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
+                  vrt_xpu_data_of(call, residual), param_data(call, conv->weight),
+                  param_data(call, conv->bias), param_data(call, slopes) },
+        .n_data = 6,
+    };
+
+    set_groups(&launch, &args.out, args.out.c, 1);
+    return vrt_xpu_launch(call, &launch);
+}
+
+ze_result_t vrt_xpu_deform_conv2d(const struct vrt_xpu_call *call)
+{
+    const struct vrt_op_deform_conv2d *deform = &call->op->deform_conv2d;
+    const struct vrt_tensor *x = vrt_op_in(call->op, 0), *offsets = vrt_op_in(call->op, 1);
+    const struct vrt_xpu_deform_conv2d args = {
+        .out = vrt_xpu_view_of(&call->op->out),
+        .x = vrt_xpu_view_of(x),
+        .offsets = vrt_xpu_view_of(offsets),
+        .weights = weights_of(&call->params[deform->weight]),
+        .groups = deform->groups,
+        .offset_groups = deform->offset_groups,
+        .has_bias = deform->bias >= 0,
+    };
+    struct vrt_xpu_launch launch = {
+        .kernel = VRT_XPU_KERNEL_deform_conv2d,
+        .args = &args,
+        .args_bytes = sizeof(args),
+        .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
+                  vrt_xpu_data_of(call, offsets), param_data(call, deform->weight),
+                  param_data(call, deform->bias) },
+        .n_data = 5,
+    };
+
+    set_groups(&launch, &args.out, args.out.c / deform->groups, deform->groups);
+    return vrt_xpu_launch(call, &launch);
+}
+
+ze_result_t vrt_xpu_layer(const struct vrt_xpu_call *call, const struct vrt_xpu_layer *layer)
+{
+    const struct vrt_op_norm *norm = layer->norm;
+    const struct vrt_xpu_linear args = {
+        .out = layer->out,
+        .x = layer->x,
+        .residual = vrt_xpu_view_of(layer->residual),
+        .gate = layer->gate,
+        .weights = weights_of(&call->params[layer->weight]),
+        .has_norm = norm != NULL,
+        .has_bias = layer->bias >= 0,
+        .activation = (int32_t)layer->activation,
+        .window_h = layer->window[0],
+        .window_w = layer->window[1],
+        .shift_h = layer->shift[0],
+        .shift_w = layer->shift[1],
+    };
+    struct vrt_xpu_launch launch = {
+        .kernel = VRT_XPU_KERNEL_linear,
+        .args = &args,
+        .args_bytes = sizeof(args),
+        .data = { layer->out_data, layer->x_data, vrt_xpu_data_of(call, layer->residual),
+                  layer->gate_data, param_data(call, layer->weight),
+                  param_data(call, layer->bias), norm ? layer->stats : NULL,
+                  norm ? param_data(call, norm->weight) : NULL,
+                  norm ? param_data(call, norm->bias) : NULL,
+                  layer->window[1] ? param_data(call, layer->position) : NULL },
+        .n_data = 10,
+    };
+
+    set_groups(&launch, &args.out, args.out.c, 1);
+    return vrt_xpu_launch(call, &launch);
+}
+
+/* Norms x into `out` or, where `out` is NULL, writes what norms it to `data`. */
+static ze_result_t launch_norm(const struct vrt_xpu_call *call, const struct vrt_op_norm *norm,
+                               const struct vrt_tensor *out, char *data)
+{
+    const struct vrt_tensor *x = vrt_op_in(call->op, 0);
+    const struct vrt_xpu_norm args = {
+        .out = vrt_xpu_view_of(out),
+        .x = vrt_xpu_view_of(x),
+        .only_stats = !out,
+    };
+    const uint32_t n_rows = (uint32_t)args.x.d * (uint32_t)args.x.h * (uint32_t)args.x.w;
+    const struct vrt_xpu_launch launch = {
+        .kernel = VRT_XPU_KERNEL_layernorm,
+        .args = &args,
+        .args_bytes = sizeof(args),
+        .data = { data, vrt_xpu_data_of(call, x), param_data(call, norm->weight),
+                  param_data(call, norm->bias) },
+        .n_data = 4,
+        .groups = { (n_rows + VRT_XPU_NORM_PLACES - 1) / VRT_XPU_NORM_PLACES, 1, 1 },
+        .local = { VRT_XPU_NORM_LANES * VRT_XPU_NORM_PLACES, 1, 1 },
+    };
+
+    return vrt_xpu_launch(call, &launch);
+}
+
+ze_result_t vrt_xpu_norm_stats(const struct vrt_xpu_call *call, const struct vrt_op_norm *norm,
+                               char *stats)
+{
+    return norm->weight < 0 ? ZE_RESULT_SUCCESS : launch_norm(call, norm, NULL, stats);
+}
+
+ze_result_t vrt_xpu_layernorm(const struct vrt_xpu_call *call)
+{
+    return launch_norm(call, &call->op->layernorm.norm, &call->op->out,
+                       vrt_xpu_data_of(call, &call->op->out));
+}
+
+size_t vrt_xpu_stats_bytes(const struct vrt_op *op, const struct vrt_op_norm *norm)
+{
+    const struct vrt_shape x = op->in[0].shape;
+    const size_t bytes = (size_t)x.d * (size_t)x.h * (size_t)x.w * 2 * sizeof(float);
+
+    return norm->weight < 0 ? 0 : (bytes + 255) / 256 * 256;
+}
+
+size_t vrt_xpu_linear_workspace_bytes(const struct vrt_op *op)
+{
+    return vrt_xpu_stats_bytes(op, &op->linear.norm);
+}
+
+ze_result_t vrt_xpu_linear(const struct vrt_xpu_call *call)
+{
+    const struct vrt_op_linear *linear = &call->op->linear;
+    const struct vrt_tensor *x = vrt_op_in(call->op, 0);
+    const struct vrt_xpu_layer layer = {
+        .out = vrt_xpu_view_of(&call->op->out),
+        .x = vrt_xpu_view_of(x),
+        .out_data = vrt_xpu_data_of(call, &call->op->out),
+        .x_data = vrt_xpu_data_of(call, x),
+        .residual = vrt_op_in(call->op, 1),
+        .norm = linear->norm.weight >= 0 ? &linear->norm : NULL,
+        .stats = call->workspace,
+        .weight = linear->weight,
+        .bias = linear->bias,
+        .activation = linear->activation,
+    };
+    ze_result_t r = vrt_xpu_norm_stats(call, &linear->norm, call->workspace);
+
+    return r ? r : vrt_xpu_layer(call, &layer);
+}
+
+struct vrt_xpu_view vrt_xpu_dense_view(enum vrt_dtype dtype, struct vrt_shape shape)
+{
+    const struct vrt_tensor dense = vrt_tensor_dense(dtype, shape);
+
+    return vrt_xpu_view_of(&dense);
+}
+
+/* Both halves of what is hidden, as f32 at most. */
+size_t vrt_xpu_geglu_workspace_bytes(const struct vrt_op *op)
+{
+    const struct vrt_shape x = op->in[0].shape;
+    const size_t n_rows = (size_t)x.d * (size_t)x.h * (size_t)x.w;
+
+    return vrt_xpu_stats_bytes(op, &op->geglu.norm) +
+           2 * n_rows * (size_t)op->geglu.hidden * sizeof(float);
+}
+
+ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call)
+{
+    const struct vrt_op_geglu *geglu = &call->op->geglu;
+    const struct vrt_tensor *x = vrt_op_in(call->op, 0);
+    struct vrt_shape shape = x->shape;
+    char *gate = call->workspace + vrt_xpu_stats_bytes(call->op, &geglu->norm), *hidden;
+
+    shape.c = geglu->hidden;
+    hidden = gate + (size_t)vrt_shape_count(shape) * sizeof(float);
+    const struct vrt_xpu_layer first = {
+        .out = vrt_xpu_dense_view(VRT_DTYPE_F32, shape),
+        .x = vrt_xpu_view_of(x),
+        .out_data = gate,
+        .x_data = vrt_xpu_data_of(call, x),
+        .norm = geglu->norm.weight >= 0 ? &geglu->norm : NULL,
+        .stats = call->workspace,
+        .weight = geglu->fc11,
+        .bias = geglu->fc11_bias,
+        .activation = VRT_ACTIVATION_GELU,
+    };
+    struct vrt_xpu_layer second = first;
+    second.out = vrt_xpu_dense_view(call->params[geglu->fc2].dtype, shape);
+    second.out_data = hidden;
+    second.gate = first.out;
+    second.gate_data = gate;
+    second.weight = geglu->fc12;
+    second.bias = geglu->fc12_bias;
+    second.activation = VRT_ACTIVATION_NONE;
+    const struct vrt_xpu_layer third = {
+        .out = vrt_xpu_view_of(&call->op->out),
+        .x = second.out,
+        .out_data = vrt_xpu_data_of(call, &call->op->out),
+        .x_data = hidden,
+        .residual = vrt_op_in(call->op, 1),
+        .weight = geglu->fc2,
+        .bias = geglu->fc2_bias,
+    };
+    ze_result_t r = vrt_xpu_norm_stats(call, &geglu->norm, call->workspace);
+
+    if (!r)
+        r = vrt_xpu_layer(call, &first);
+    if (!r)
+        r = vrt_xpu_layer(call, &second);
+    return r ? r : vrt_xpu_layer(call, &third);
+}
