@@ -40,6 +40,8 @@ struct vrt_xpu_device;
     X(rgb_to_yuv)          \
     X(space_to_depth)      \
     X(warp)                \
+    X(window_attend_32)    \
+    X(window_attend_64)    \
     X(yuv_to_rgb)
 
 enum vrt_xpu_kernel {

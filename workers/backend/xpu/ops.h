@@ -32,6 +32,7 @@ ze_result_t vrt_xpu_resize(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_rgb_to_yuv(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_space_to_depth(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_warp(const struct vrt_xpu_call *call);
+ze_result_t vrt_xpu_window_attention(const struct vrt_xpu_call *call);
 ze_result_t vrt_xpu_yuv_to_rgb(const struct vrt_xpu_call *call);
 
 /* Bytes that the function of the same name wants at call->workspace; the others want none. */
@@ -39,3 +40,10 @@ size_t vrt_xpu_geglu_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_linear_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_mean_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_range_workspace_bytes(const struct vrt_op *op);
+size_t vrt_xpu_window_attention_workspace_bytes(const struct vrt_op *op);
+
+/* Channels of a head at most. */
+#define VRT_XPU_ATTEND_MAX_DIM 64
+
+/* Whether heads are small enough, and the padded clip. */
+bool vrt_xpu_window_attention_is_supported(const struct vrt_op *op);

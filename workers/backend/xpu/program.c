@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Programs of an XPU device: the ops' kernels recorded in command lists, once, and replayed
+ * Programs of an XPU device: the ops' kernels recorded in command lists, and replayed
  *
- * A kernel's addresses are part of the recording. Ops that work in the arena alone, nearly all of a
- * network, are recorded when the program is made; those that touch what is bound, when it is
- * submitted, and kept: a program that gets the same bindings again, as two shards in turns do, is
- * replayed as it is. All of them go to the queue at once, in order.
+ * A kernel's addresses are part of the recording. So the ops are split in runs that work in the
+ * arena alone, nearly all of a network, and runs that touch what is bound, which are recorded anew
+ * where the bindings are others. A list can't be given to the queue again before it is done:
+ * several recordings, or takes, of a program are kept, so that one is prepared while another runs,
+ * and one that gets its own bindings again, as two shards in turns do, is replayed as it is.
  */
 
 #include <errno.h>
@@ -14,8 +15,7 @@
 
 #include "backend/xpu/device.h"
 
-/* Bindings of which the recordings are kept. */
-#define N_TAKES 4
+#define N_TAKES 3
 
 /* A run of ops that touch what is bound, or that don't. */
 struct segment {
@@ -25,9 +25,9 @@ struct segment {
 
 /* One recording of the whole program. */
 struct take {
-    ze_command_list_handle_t *lists;        /* by segment; what isn't bound is the program's */
+    ze_command_list_handle_t *lists;        /* by segment; NULL: it wasn't recorded yet */
     char **at;                      /* what the bindings were, [n_bindings] */
-    uint64_t submission;            /* the last that ran it; 0: it was not recorded */
+    uint64_t submission;            /* the last that ran it as it is; 0: none */
     uint64_t used;                  /* counts up: when it was wanted last */
 };
 
@@ -40,7 +40,6 @@ struct xpu_program {
     char *arena;
     struct segment *segments;
     size_t n_segments;
-    ze_command_list_handle_t *lists;        /* by segment; NULL where that is bound */
     struct take takes[N_TAKES];
     uint64_t n_used;
 };
@@ -99,16 +98,24 @@ static ze_result_t record(struct vrt_xpu_device *xpu, const struct xpu_program *
     return r ? r : xpu->ze->zeCommandListClose(list);
 }
 
-static ze_result_t record_fixed(struct vrt_xpu_device *xpu, struct xpu_program *program)
+/* Records what was never recorded and, for bindings that changed, what is bound. */
+static ze_result_t record_take(struct vrt_xpu_device *xpu, const struct xpu_program *program,
+                               struct take *take, bool has_bindings)
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
     for (size_t i = 0; !r && i < program->n_segments; i++) {
-        if (program->segments[i].is_bound)
+        const struct segment *segment = &program->segments[i];
+        if (segment->is_bound ? !has_bindings : take->lists[i] != NULL)
             continue;
-        r = vrt_xpu_list_new(xpu, &program->lists[i]);
+        r = take->lists[i] ? xpu->ze->zeCommandListReset(take->lists[i])
+                           : vrt_xpu_list_new(xpu, &take->lists[i]);
         if (!r)
-            r = record(xpu, program, &program->segments[i], NULL, program->lists[i]);
+            r = record(xpu, program, segment, take->at, take->lists[i]);
+        if (r && take->lists[i]) {
+            vrt_xpu_list_free(xpu, take->lists[i]);
+            take->lists[i] = NULL;
+        }
     }
     return r;
 }
@@ -140,10 +147,8 @@ static struct xpu_program *new_program(const struct vrt_program_params *params)
             vrt_container_of(params->replica, struct vrt_xpu_replica, base)->params;
     if (params->arena)
         program->arena = buffer_of(params->arena)->data;
-    if (program->segments) {
+    if (program->segments)
         split(program);
-        program->lists = calloc(program->n_segments, sizeof(program->lists[0]));
-    }
     return program;
 }
 
@@ -156,10 +161,11 @@ int vrt_xpu_program_new(struct vrt_device *device, const struct vrt_program_para
 
     if (!program)
         return vrt_raise(-ENOMEM);
-    if (!program->lists || !make_takes(program))
+    if (!program->segments || !make_takes(program))
         r = vrt_raise(-ENOMEM);
     else
-        r = vrt_xpu_outcome(xpu, record_fixed(xpu, program), "recording a program");
+        r = vrt_xpu_outcome(xpu, record_take(xpu, program, &program->takes[0], false),
+                            "recording a program");
     if (r) {
         vrt_xpu_program_free(device, &program->base);
         return r;
@@ -182,8 +188,7 @@ static void free_take(struct vrt_xpu_device *xpu, const struct xpu_program *prog
                       struct take *take)
 {
     for (size_t i = 0; take->lists && i < program->n_segments; i++)
-        if (program->segments[i].is_bound)
-            vrt_xpu_list_free(xpu, take->lists[i]);
+        vrt_xpu_list_free(xpu, take->lists[i]);
     free(take->lists);
     free(take->at);
 }
@@ -197,9 +202,6 @@ void vrt_xpu_program_free(struct vrt_device *device, struct vrt_program *base)
         vrt_xpu_outcome(xpu, vrt_xpu_await(xpu, last_submission(program)), "computing");
     for (int i = 0; i < N_TAKES; i++)
         free_take(xpu, program, &program->takes[i]);
-    for (size_t i = 0; program->lists && i < program->n_segments; i++)
-        vrt_xpu_list_free(xpu, program->lists[i]);
-    free(program->lists);
     free(program->segments);
     free(program);
 }
@@ -229,38 +231,30 @@ static struct take *find_take(struct xpu_program *program, const struct vrt_bind
     return oldest;
 }
 
-/* Records anew what is bound, once the device has done with it. */
-static ze_result_t record_take(struct vrt_xpu_device *xpu, struct xpu_program *program,
-                               const struct vrt_binding *bindings, struct take *take)
+/* A take of these bindings that isn't under way. */
+static ze_result_t prepare(struct vrt_xpu_device *xpu, struct xpu_program *program,
+                           const struct vrt_binding *bindings, struct take **ret_take)
 {
+    bool found;
+    struct take *take = find_take(program, bindings, &found);
     ze_result_t r = vrt_xpu_await(xpu, take->submission);
 
+    *ret_take = take;
+    if (r || found)
+        return r;
     take->submission = 0;
     program->ops = program->base.ops;
     for (int i = 0; i < program->n_bindings; i++)
         take->at[i] = address_of(&bindings[i]);
-    for (size_t i = 0; !r && i < program->n_segments; i++) {
-        if (!program->segments[i].is_bound) {
-            take->lists[i] = program->lists[i];
-            continue;
-        }
-        r = take->lists[i] ? xpu->ze->zeCommandListReset(take->lists[i])
-                           : vrt_xpu_list_new(xpu, &take->lists[i]);
-        if (!r)
-            r = record(xpu, program, &program->segments[i], take->at, take->lists[i]);
-    }
-    return r;
+    return record_take(xpu, program, take, true);
 }
 
 static ze_result_t submit(struct vrt_xpu_device *xpu, struct xpu_program *program,
                           const struct vrt_binding *bindings)
 {
-    bool found;
-    struct take *take = find_take(program, bindings, &found);
-    ze_result_t r = ZE_RESULT_SUCCESS;
+    struct take *take;
+    ze_result_t r = prepare(xpu, program, bindings, &take);
 
-    if (!found)
-        r = record_take(xpu, program, bindings, take);
     if (!r)
         r = vrt_xpu_submit(xpu, take->lists, (uint32_t)program->n_segments);
     if (r)

@@ -33,6 +33,8 @@ static const struct recorder {
     [VRT_OP_RGB_TO_YUV] = { vrt_xpu_rgb_to_yuv, NULL },
     [VRT_OP_SPACE_TO_DEPTH] = { vrt_xpu_space_to_depth, NULL },
     [VRT_OP_WARP] = { vrt_xpu_warp, NULL },
+    [VRT_OP_WINDOW_ATTENTION] = { vrt_xpu_window_attention,
+                                  vrt_xpu_window_attention_workspace_bytes },
     [VRT_OP_YUV_TO_RGB] = { vrt_xpu_yuv_to_rgb, NULL },
 };
 
@@ -55,7 +57,7 @@ bool vrt_xpu_supports(const struct vrt_device *device, const struct vrt_op *op)
     for (int i = 0; i < vrt_op_n_out(op); i++)
         if (!is_supported_size(vrt_op_out(op, i)->shape))
             return false;
-    return true;
+    return op->kind != VRT_OP_WINDOW_ATTENTION || vrt_xpu_window_attention_is_supported(op);
 }
 
 size_t vrt_xpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
