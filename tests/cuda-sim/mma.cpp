@@ -2,33 +2,112 @@
 /*
  * Products of a warp
  *
- * The fragments are gathered into matrices as the PTX ISA lays them out, the product is summed in
- * double, and each lane gets its part: g = lane / 4, t = lane % 4.
+ * The fragments are gathered into matrices as the PTX ISA lays them out, and each lane gets its
+ * part of the product: g = lane / 4, t = lane % 4.
+ *
+ * The products of factors are exact. Four at a time are added to the sum: all five are aligned to
+ * the largest of them, what is below its 24 bits is cut off, and so is what the result has more
+ * than 24. That is the first tensor cores' arithmetic (Fasi, Higham, Mikaitis, Pranesh, "Numerical
+ * behavior of NVIDIA tensor cores", 2021); later ones add more at a time, and keep bits more.
  */
 
 #include "include/mma.cuh"
 
 #include "block.h"
 
+#include <cfenv>
+#include <cmath>
+
 namespace {
 
-constexpr int n_m = 16, n_n = 8;
+constexpr int n_m = 16, n_n = 8, n_at_once = 4;
 
-/* c: added to. */
+/* Two numbers, and their bits, in what any host has registers for. */
+typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t pair_bits __attribute__((vector_size(2 * sizeof(int64_t))));
+constexpr int n_pairs = n_n / 2;
+
+/*
+ * sums += terms. Rounds towards zero, so that beside 2^29 times the leading power of two what is
+ * below 24 bits is cut off; of numbers that aren't finite what a plain sum has.
+ */
+template <int n_terms> __attribute__((noinline)) void add_cut(float *sums, pair (*terms)[n_pairs])
+{
+    constexpr int64_t sign = INT64_MIN, exponent = int64_t(0x7ff) << 52;
+
+    for (int n = 0; n < n_pairs; n++) {
+        pair largest = {}, total = {}, plain = {};
+
+        terms[n_terms][n] = pair{sums[2 * n], sums[2 * n + 1]};
+        for (int i = 0; i <= n_terms; i++) {
+            const pair magnitude = pair(pair_bits(terms[i][n]) & ~sign);
+            const pair_bits is_larger = magnitude > largest;
+
+            largest = pair((pair_bits(magnitude) & is_larger) | (pair_bits(largest) & ~is_larger));
+            plain += terms[i][n];
+        }
+        const pair beside = pair(pair_bits(largest) & exponent) * double(1 << 29);
+        for (int i = 0; i <= n_terms; i++) {
+            const pair_bits its_sign = pair_bits(terms[i][n]) & sign;
+            const pair magnitude = pair(pair_bits(terms[i][n]) & ~sign);
+            const pair cut = (magnitude + beside) - beside;
+
+            total += pair(pair_bits(cut) | its_sign);
+        }
+        for (int k = 0; k < 2; k++) {
+            const double sum = std::isfinite(plain[k]) ? total[k] : plain[k];
+
+            /* Rounding towards zero doesn't reach infinity. */
+            sums[2 * n + k] = std::fabs(sum) >= 0x1p128 ? float(std::copysign(INFINITY, sum))
+                                                        : float(sum);
+        }
+    }
+}
+
+/* Whether all of them are zeros, or all are finite, by which nothing is added. */
+bool are_zero(const double *x, int n)
+{
+    double magnitude = 0;
+
+    for (int i = 0; i < n; i++)
+        magnitude += std::fabs(x[i]);
+    return magnitude == 0;
+}
+
+bool are_finite(const double *x, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return std::isfinite(sum);
+}
+
+/* c: added to. What is zero is most of many a tile, and left out. */
 template <int n_k>
 void multiply(float (*c)[n_n], const double (*a)[n_k], const double (*b)[n_n])
 {
-    for (int m = 0; m < n_m; m++) {
-        double sums[n_n];
+    const int rounding = fegetround();
 
-        for (int n = 0; n < n_n; n++)
-            sums[n] = c[m][n];
-        for (int k = 0; k < n_k; k++)
-            for (int n = 0; n < n_n; n++)
-                sums[n] += a[m][k] * b[k][n];
-        for (int n = 0; n < n_n; n++)
-            c[m][n] = float(sums[n]);
+    fesetround(FE_TOWARDZERO);
+    for (int first = 0; first < n_k; first += n_at_once) {
+        const bool is_finite = are_finite(b[first], n_at_once * n_n);
+        const bool is_zero = are_zero(b[first], n_at_once * n_n);
+
+        for (int m = 0; m < n_m; m++) {
+            pair terms[n_at_once + 1][n_pairs];
+
+            if (is_finite && are_zero(&a[m][first], n_at_once))
+                continue;
+            if (is_zero && are_finite(&a[m][first], n_at_once))
+                continue;
+            for (int k = 0; k < n_at_once; k++)
+                for (int n = 0; n < n_n; n++)
+                    terms[k][n / 2][n % 2] = a[m][first + k] * b[first + k][n];
+            add_cut<n_at_once>(c[m], terms);
+        }
     }
+    fesetround(rounding);
 }
 
 void gather_c(void *const *args, float (*c)[n_n])
@@ -110,6 +189,22 @@ void product_of_tf32(void *const *args, unsigned)
     scatter_c(args, c);
 }
 
+template <int n> void products_of_tf32(void *const *args, unsigned mask)
+{
+    for (int j = 0; j < n; j++) {
+        vrt_sim_mma_arg one[32];
+        void *each[32];
+
+        for (int lane = 0; lane < 32; lane++) {
+            const auto *all = static_cast<vrt_sim_mma_arg *>(args[lane]);
+
+            one[lane] = {all->d + 4 * j, all->a, all->b + 2 * j};
+            each[lane] = &one[lane];
+        }
+        product_of_tf32(each, mask);
+    }
+}
+
 /* Lanes 8i to 8i+7 brought the rows of matrix i. */
 template <int n, bool trans> void load(void *const *args, unsigned)
 {
@@ -134,6 +229,8 @@ template <int n, bool trans> void load(void *const *args, unsigned)
 const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16", product_of_halves<value_f16>};
 const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16", product_of_halves<value_bf16>};
 const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", product_of_tf32};
+const vrt_sim_collective vrt_sim_mma_tf32_2 = {"2 mma.m16n8k8 of tf32", products_of_tf32<2>};
+const vrt_sim_collective vrt_sim_mma_tf32_4 = {"4 mma.m16n8k8 of tf32", products_of_tf32<4>};
 const vrt_sim_collective vrt_sim_ldmatrix_x4 = {"ldmatrix.x4", load<4, false>};
 const vrt_sim_collective vrt_sim_ldmatrix_x4_trans = {"ldmatrix.x4.trans", load<4, true>};
 const vrt_sim_collective vrt_sim_ldmatrix_x2 = {"ldmatrix.x2", load<2, false>};

@@ -16,7 +16,8 @@
 
 #define VRT_DYNAMIC_SHARED(name) unsigned char *const name = vrt_sim_dynamic_shared
 
-/* One lane's part of a product: m16n8k16 of halves, m16n8k8 of tf32. */
+/* One lane's part of a product, m16n8k16 of halves, m16n8k8 of tf32; or of n of them, whose d and
+ * b follow each other. */
 struct vrt_sim_mma_arg {
     float *d;
     const uint32_t *a, *b;
@@ -28,6 +29,7 @@ struct vrt_sim_ldmatrix_arg {
 };
 
 extern const vrt_sim_collective vrt_sim_mma_f16, vrt_sim_mma_bf16, vrt_sim_mma_tf32;
+extern const vrt_sim_collective vrt_sim_mma_tf32_2, vrt_sim_mma_tf32_4;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x4, vrt_sim_ldmatrix_x4_trans;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x2, vrt_sim_ldmatrix_x2_trans;
 
@@ -41,6 +43,11 @@ void vrt_sim_cp_async_commit(void);
 void vrt_sim_cp_async_wait(unsigned n_groups);
 
 namespace vrt {
+
+constexpr bool has_fast_tf32()
+{
+    return true;
+}
 
 template <class T> void mma_16x8x16(float d[4], const uint32_t a[4], const uint32_t b[2]);
 
@@ -58,6 +65,12 @@ inline void mma_16x8x16<__nv_bfloat16>(float d[4], const uint32_t a[4], const ui
 inline void mma_16x8x8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     vrt_sim_meet_mma(&vrt_sim_mma_tf32, 80, d, a, b);
+}
+
+template <int N> void mma_16x8x8_tf32(float d[N][4], const uint32_t a[4], const uint32_t (*b)[4])
+{
+    static_assert(N == 2 || N == 4, "as many as there are collectives for");
+    vrt_sim_meet_mma(N == 2 ? &vrt_sim_mma_tf32_2 : &vrt_sim_mma_tf32_4, 80, d[0], a, b[0]);
 }
 
 template <class T> uint32_t pack_halves(float low, float high);
