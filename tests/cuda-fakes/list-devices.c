@@ -4,7 +4,7 @@
  * Prints what is known of the devices there are, tab-separated, one a line; then each finding. The
  * log says what is missing.
  *
- * usage: list-devices [WORKERS [tf32|auto|off|all]]: the last three of [cuda] libraries
+ * usage: list-devices [WORKERS [tf32|fma|auto|off|all]]: the last three of [cuda] libraries
  */
 
 #include <stdio.h>
@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     const struct vrt_registry_params params = {
         .cuda_workers = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0,
         .cuda_tf32 = strcmp(option, "tf32") == 0,
+        .cuda_fma = strcmp(option, "fma") == 0,
         .cuda_libraries = libraries_of(option),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;

@@ -57,10 +57,12 @@ class CudaDevices(unittest.TestCase):
         self.assertEqual(devices[0][2:], devices[1][2:])
         self.assertNotEqual(devices[0][2], devices[2][2])
 
-    def test_tf32_is_a_class_of_its_own(self):
-        exact, rounded = devices_of('1')[0][0], devices_of('1', 'tf32')[0][0]
-        self.assertEqual(exact[:7], rounded[:7])
-        self.assertEqual(exact[7] + ', TF32', rounded[7])
+    def test_tf32_and_fma_are_classes_of_their_own(self):
+        usual = devices_of('1')[0][0]
+        for option, word in (('tf32', ', TF32'), ('fma', ', FMA')):
+            other = devices_of('1', option)[0][0]
+            self.assertEqual(usual[:7], other[:7])
+            self.assertEqual(usual[7] + word, other[7])
 
     def test_old_cards_are_left_out(self):
         devices, log = devices_of(VRT_CUDA_SIM_ARCH='70')

@@ -2,6 +2,7 @@
 
 /* How products of the CUDA backend are cut into tiles. */
 
+#include "backend/cuda/kernels/f32-products.h"
 #include "backend/cuda/kernels/product-tiles.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
@@ -9,8 +10,10 @@
 static const struct vrt_cuda_tile rows[] = { VRT_CUDA_ROWS_TILES(VRT_CUDA_TILE) };
 static const struct vrt_cuda_tile conv[] = { VRT_CUDA_CONV_TILES(VRT_CUDA_TILE) };
 static const struct vrt_cuda_tile tf32[] = { VRT_CUDA_TF32_TILES(VRT_CUDA_TILE) };
+static const struct vrt_cuda_tile split[] = { VRT_CUDA_SPLIT_TILES(VRT_CUDA_TILE) };
 static const struct vrt_cuda_tile f32[] = { VRT_CUDA_F32_TILES(VRT_CUDA_TILE) };
 static const struct vrt_cuda_tile deform[] = { VRT_CUDA_DEFORM_TILES(VRT_CUDA_TILE) };
+static const struct vrt_cuda_tile deform_split[] = { VRT_CUDA_DEFORM_SPLIT_TILES(VRT_CUDA_TILE) };
 static const struct vrt_cuda_tile deform_f32[] = { VRT_CUDA_DEFORM_F32_TILES(VRT_CUDA_TILE) };
 
 #define KiB ((size_t)1024)
@@ -29,6 +32,9 @@ static const struct set {
     { f32, VRT_ARRAY_SIZE(f32), VRT_CUDA_GATHER_ROWS, true },
     { f32, VRT_ARRAY_SIZE(f32), VRT_CUDA_GATHER_PATCHES, true },
     { deform, VRT_ARRAY_SIZE(deform), VRT_CUDA_GATHER_SAMPLES, false },
+    { split, VRT_ARRAY_SIZE(split), VRT_CUDA_GATHER_ROWS, false },
+    { split, VRT_ARRAY_SIZE(split), VRT_CUDA_GATHER_PATCHES, false },
+    { deform_split, VRT_ARRAY_SIZE(deform_split), VRT_CUDA_GATHER_SAMPLES, false },
     { deform_f32, VRT_ARRAY_SIZE(deform_f32), VRT_CUDA_GATHER_SAMPLES, true },
 };
 
@@ -169,6 +175,18 @@ static void test_large(void)
     expect_true(vrt_cuda_tile_choose(conv, VRT_ARRAY_SIZE(conv), &shape, 64 * KiB) >= 0);
 }
 
+/* Where tensor cores make f32 of TF32: the cards of data centres. */
+static void test_f32_products(void)
+{
+    static const int split_on[] = { 80, 90, 100, 103 };
+    static const int fma_on[] = { 75, 86, 87, 89, 101, 110, 120, 121, 0, 200 };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(split_on); i++)
+        expect_int(vrt_cuda_f32_products(split_on[i]), VRT_CUDA_F32_SPLIT);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fma_on); i++)
+        expect_int(vrt_cuda_f32_products(fma_on[i]), VRT_CUDA_F32_FMA);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -179,6 +197,7 @@ int main(int argc, char **argv)
         { "patches", test_patches },
         { "choices", test_choices },
         { "large", test_large },
+        { "f32 products", test_f32_products },
     };
 
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));

@@ -76,6 +76,7 @@ struct vrt_device_info {
     int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
                                      * GPU or tile, as the backend counts them */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
+    bool fma;                       /* CUDA: where they don't, they are made by FMA on any card */
     enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
 
     /* For people and their scripts; "" where there is no such thing, or nobody knows. */
@@ -139,6 +140,7 @@ struct vrt_registry_params {
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
+    bool cuda_fma;                  /* struct vrt_device_info.fma of CUDA devices */
     enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */

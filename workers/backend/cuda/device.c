@@ -63,16 +63,30 @@ static void cuda_close(struct vrt_device *device)
 static int find_limits(int ordinal, struct vrt_cuda_limits *ret_limits)
 {
     struct cudaDeviceProp prop;
-    int r = (int)cudaGetDeviceProperties(&prop, ordinal);
+    int code, r = (int)cudaGetDeviceProperties(&prop, ordinal);
 
+    if (r)
+        return r;
+    r = vrt_cuda_code(&code);
     if (r)
         return r;
     *ret_limits = (struct vrt_cuda_limits){
         .capability = vrt_cuda_capability(&prop),
+        .code = code,
         .n_multiprocessors = prop.multiProcessorCount,
         .shared_bytes = prop.sharedMemPerBlockOptin,
     };
     return 0;
+}
+
+/* How f32 is multiplied: as suits the card, if its kernels are compiled for such a one. */
+static enum vrt_cuda_f32_products f32_products(const struct vrt_cuda_device *cuda)
+{
+    const enum vrt_cuda_f32_products best = vrt_cuda_f32_products(cuda->limits.capability);
+
+    if (cuda->base.info->fma || vrt_cuda_f32_products(cuda->limits.code) != best)
+        return VRT_CUDA_F32_FMA;
+    return best;
 }
 
 static int start(struct vrt_cuda_device *cuda, int ordinal)
@@ -132,6 +146,7 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
         cuda_close(&cuda->base);
         return r;
     }
+    cuda->f32 = f32_products(cuda);
     /* Without it nothing is missing but what probing said. */
     r = vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &cuda->nvml, NULL);
     if (r < 0)

@@ -35,6 +35,7 @@ struct vrt_cuda_device {
     struct vrt_cuda_libraries *libraries;   /* likewise */
     struct vrt_cuda_limits limits;
     bool tf32;
+    enum vrt_cuda_f32_products f32;
     cudaStream_t upload, compute, download;
     struct vrt_cuda_stage up[VRT_CUDA_STAGES], down[VRT_CUDA_STAGES];
     int next_up;

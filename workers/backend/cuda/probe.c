@@ -202,6 +202,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     info->kind = VRT_DEVICE_CUDA;
     info->card = ordinal;
     info->tf32 = params->cuda_tf32 && sm >= 80;
+    info->fma = params->cuda_fma;
     info->libraries = params->cuda_libraries;
     info->index = ordinal * n_workers + worker;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
@@ -222,8 +223,9 @@ static void classify(const struct cudaDeviceProp *prop, const char *libraries,
                      struct vrt_device_info *info)
 {
     snprintf(info->class_id, sizeof(info->class_id),
-             "cuda, %.60s, sm_%d, driver %s, CUDA %s%s%s", prop->name, vrt_cuda_capability(prop),
-             info->driver_version, info->runtime_version, libraries, info->tf32 ? ", TF32" : "");
+             "cuda, %.50s, sm_%d, driver %s, CUDA %s%s%s%s", prop->name, vrt_cuda_capability(prop),
+             info->driver_version, info->runtime_version, libraries, info->tf32 ? ", TF32" : "",
+             info->fma ? ", FMA" : "");
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */

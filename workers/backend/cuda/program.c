@@ -53,6 +53,7 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
             .slots = program->slots,
             .workspace = arena ? arena + op->workspace_offset_bytes : NULL,
             .tf32 = cuda->tf32,
+            .f32 = cuda->f32,
         };
         if (!enqueues)
             vrt_cuda_libraries_can(cuda->libraries, &call);

@@ -43,7 +43,7 @@ static const struct launcher launchers[VRT_OP_KIND_COUNT] = {
 
 bool vrt_cuda_has_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype)
 {
-    return dtype != VRT_DTYPE_BF16 || cuda->limits.capability >= 80;
+    return dtype != VRT_DTYPE_BF16 || cuda->limits.code >= 80;
 }
 
 /* Kernels count rows and what is in one in ints. */

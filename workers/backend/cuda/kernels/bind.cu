@@ -16,3 +16,14 @@ int vrt_cuda_bind(cudaStream_t stream, const vrt_cuda_slots *slots, char **to)
 {
     return vrt_launch(bind, 1, 1, 0, stream, *slots, to);
 }
+
+/* All kernels are compiled for the same ones. */
+int vrt_cuda_code(int *ret_code)
+{
+    cudaFuncAttributes attributes;
+    const cudaError_t r = cudaFuncGetAttributes(&attributes, bind);
+
+    if (r == cudaSuccess)
+        *ret_code = attributes.ptxVersion;
+    return (int)r;
+}

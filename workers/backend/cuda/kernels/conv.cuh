@@ -108,6 +108,10 @@ struct tap_step {
 template <class Sums, int STAGES, int N_BLOCKS>
 static __global__ void __launch_bounds__(Sums::THREADS, N_BLOCKS) conv_product(const product p)
 {
+    if constexpr (!is_wanted<typename Sums::element_type>()) {
+        __trap();
+        return;
+    }
     constexpr int B_BYTES = Sums::COLUMNS * VRT_CUDA_ROW_BYTES;
     VRT_DYNAMIC_SHARED(shared);
     const patch tile = patch_of<Sums>(p);

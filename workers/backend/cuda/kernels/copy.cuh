@@ -22,6 +22,9 @@ struct element {
 template <>
 struct element<tf32> : element<float> {};
 
+template <>
+struct element<split_tf32> : element<float> {};
+
 /* Bits of the two halves, or the one float, at src, of which the first n halves exist; else 0. */
 static __device__ __forceinline__ uint32_t piece_of(const unsigned short *src, int n)
 {

@@ -21,6 +21,7 @@
 extern "C" {
 #endif
 
+#include "backend/cuda/kernels/f32-products.h"
 #include "backend/op.h"
 
 /* Slots of a program, the arena's included. */
@@ -29,6 +30,7 @@ extern "C" {
 /* What a launcher may know of the device. */
 struct vrt_cuda_limits {
     int capability;                 /* 75 for 7.5, ..., 120 for 12.0 */
+    int code;                       /* which of these the kernels that it runs were compiled for */
     int n_multiprocessors;          /* for the size of a grid, never for the order of a sum */
     size_t shared_bytes;            /* that a block may have at most, asked for explicitly */
 };
@@ -56,6 +58,7 @@ struct vrt_cuda_call {
     char *workspace;                /* aligned to 256 bytes, as large as was asked for */
     bool tf32;                      /* products of f32 may drop 13 bits of their factors, but for
                                      * those with strict weights */
+    enum vrt_cuda_f32_products f32; /* all other products of f32 */
 };
 
 /* Addresses for a program's slots, by value: part of a launch, so that nobody has to keep them. */
@@ -65,6 +68,9 @@ struct vrt_cuda_slots {
 
 /* Enqueues the writing of all of *slots to `to`, in the device's memory. Return: cudaError_t. */
 int vrt_cuda_bind(cudaStream_t stream, const struct vrt_cuda_slots *slots, char **to);
+
+/* *ret_code: see struct vrt_cuda_limits; of the current device. Return: cudaError_t. */
+int vrt_cuda_code(int *ret_code);
 
 /* Parts that a checksum is added up of. */
 #define VRT_CUDA_CHECKSUM_BLOCKS 256

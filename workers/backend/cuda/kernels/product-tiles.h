@@ -38,7 +38,13 @@
     X(128, 64, 2, 2, 3, 75)    \
     X(128, 32, 4, 1, 4, 50)
 
-/* f32 as it is, rows and patches alike: 128 threads of m/16 by n/8 sums each. */
+/* f32 in parts, by mma, rows and patches alike. */
+#define VRT_CUDA_SPLIT_TILES(X) \
+    X(128, 64, 2, 2, 3, 75)     \
+    X(128, 32, 4, 1, 4, 50)     \
+    X(128, 16, 4, 1, 4, 30)
+
+/* f32 by fma, rows and patches alike: 128 threads of m/16 by n/8 sums each. */
 #define VRT_CUDA_F32_TILES(X)  \
     X(128, 64, 4, 1, 3, 85)    \
     X(128, 32, 4, 1, 4, 65)    \
@@ -49,7 +55,9 @@
     X(64, 128, 2, 4, 3, 45)      \
     X(64, 64, 2, 4, 3, 30)
 
-/* The same with f32. */
+/* The same with f32, in parts by mma, and by fma. */
+#define VRT_CUDA_DEFORM_SPLIT_TILES(X) \
+    X(64, 64, 2, 2, 3, 50)
 #define VRT_CUDA_DEFORM_F32_TILES(X) \
     X(64, 64, 4, 1, 3, 50)
 

@@ -8,7 +8,8 @@
  *
  * m is a place of the output, n one of its channels; B are the weights, in rows of k, and A is what
  * the op gathers: "rows.cuh" a place's channels, "conv.cuh" those of its neighbours too,
- * "deform.cuh" samples. T is the type of both factors: __half, __nv_bfloat16, float, or tf32.
+ * "deform.cuh" samples. T is the type of both factors: __half, __nv_bfloat16, float, tf32, or
+ * split_tf32.
  */
 
 #include "backend/cuda/kernels/product-tiles.h"
@@ -18,6 +19,9 @@ namespace vrt {
 
 /* f32 in memory, whose last 13 bits are rounded away before they are multiplied. */
 struct tf32 {};
+
+/* f32 in memory, multiplied in parts ("split.cuh"). Only where has_fast_tf32(). */
+struct split_tf32 {};
 
 /* What kernels are given. */
 struct product {

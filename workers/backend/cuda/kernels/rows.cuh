@@ -101,6 +101,10 @@ static __device__ __forceinline__ rows_tile rows_tile_of(const product &p)
 template <class Sums, class Gather, int STAGES, int N_BLOCKS>
 static __global__ void __launch_bounds__(Sums::THREADS, N_BLOCKS) rows_product(const product p)
 {
+    if constexpr (!is_wanted<typename Sums::element_type>()) {
+        __trap();
+        return;
+    }
     constexpr int A_BYTES = Sums::ROWS * VRT_CUDA_ROW_BYTES;
     constexpr int B_BYTES = Sums::COLUMNS * VRT_CUDA_ROW_BYTES;
     VRT_DYNAMIC_SHARED(shared);

@@ -12,6 +12,7 @@
 
 #include "backend/cuda/kernels/copy.cuh"
 #include "backend/cuda/kernels/epilogue.cuh"
+#include "backend/cuda/kernels/split.cuh"
 
 namespace vrt {
 
@@ -46,6 +47,48 @@ __device__ __forceinline__ void prepare<tf32>(uint32_t r[4])
             r[i] += 0x1000;
 }
 
+/* d += a * b, of two chunks of k, from this lane's rows on: M fragments of a, a_bytes from one to
+ * the next, and N / 2 pairs of fragments of b, b_bytes apart. UNROLL: of two such in a row. */
+template <class T>
+struct multiply_2 {
+    static constexpr int UNROLL = 2;
+
+    template <int M, int N>
+    static __device__ __forceinline__ void add(float d[M][N][4], const unsigned char *a,
+                                               int a_bytes, const unsigned char *b, int b_bytes)
+    {
+        uint32_t fa[M][4], fb[N / 2][4];
+
+#pragma unroll
+        for (int i = 0; i < M; i++) {
+            ldmatrix_x4(fa[i], a + i * a_bytes);
+            prepare<T>(fa[i]);
+        }
+#pragma unroll
+        for (int j = 0; j < N / 2; j++) {
+            ldmatrix_x4(fb[j], b + j * b_bytes);
+            prepare<T>(fb[j]);
+        }
+#pragma unroll
+        for (int i = 0; i < M; i++)
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                multiply<T>(d[i][j], fa[i], &fb[j / 2][j % 2 * 2]);
+    }
+};
+
+template <>
+struct multiply_2<split_tf32> {
+    static constexpr int UNROLL = 1;            /* for want of registers */
+
+    template <int M, int N>
+    static __device__ __forceinline__ void add(float d[M][N][4], const unsigned char *a,
+                                               int a_bytes, const unsigned char *b, int b_bytes)
+    {
+        split_multiply<M, N>(d, a, a_bytes, b, b_bytes);
+    }
+};
+
 /* M x N sums by MW x NW warps; fragments are 16 x 8. */
 template <class T, int M, int N, int MW, int NW>
 struct mma_sums {
@@ -66,29 +109,6 @@ struct mma_sums {
                     d[i][j][k] = 0;
     }
 
-    /* a, b: of this lane's rows. */
-    __device__ __forceinline__ void add_2(const unsigned char *a, int run_bytes,
-                                          const unsigned char *b)
-    {
-        uint32_t fa[WARP_M / 16][4], fb[WARP_N / 16][4];
-
-#pragma unroll
-        for (int i = 0; i < WARP_M / 16; i++) {
-            ldmatrix_x4(fa[i], a + i * run_bytes);
-            prepare<T>(fa[i]);
-        }
-#pragma unroll
-        for (int j = 0; j < WARP_N / 16; j++) {
-            ldmatrix_x4(fb[j], b + j * 16 * VRT_CUDA_ROW_BYTES);
-            prepare<T>(fb[j]);
-        }
-#pragma unroll
-        for (int i = 0; i < WARP_M / 16; i++)
-#pragma unroll
-            for (int j = 0; j < WARP_N / 8; j++)
-                multiply<T>(d[i][j], fa[i], &fb[j / 2][j % 2 * 2]);
-    }
-
     __device__ __forceinline__ void add(const unsigned char *a, int run_bytes,
                                         const unsigned char *b, int n_chunks)
     {
@@ -98,9 +118,14 @@ struct mma_sums {
         a += warp / NW * (WARP_M / 16) * run_bytes + lane % 16 * VRT_CUDA_ROW_BYTES +
              lane / 16 * VRT_CUDA_CHUNK_BYTES;
         b += row * VRT_CUDA_ROW_BYTES + lane / 8 % 2 * VRT_CUDA_CHUNK_BYTES;
-        add_2(a, run_bytes, b);
-        if (n_chunks > 2)
-            add_2(a + 2 * VRT_CUDA_CHUNK_BYTES, run_bytes, b + 2 * VRT_CUDA_CHUNK_BYTES);
+#pragma unroll multiply_2<T>::UNROLL
+        for (int c = 0; c < VRT_CUDA_SLAB_CHUNKS; c += 2) {
+            if (c > 0 && c >= n_chunks)
+                break;
+            multiply_2<T>::template add<WARP_M / 16, WARP_N / 8>(
+                d, a + c * VRT_CUDA_CHUNK_BYTES, run_bytes, b + c * VRT_CUDA_CHUNK_BYTES,
+                16 * VRT_CUDA_ROW_BYTES);
+        }
     }
 
     /* Fragments 2*half and 2*half + 1 to the warp's slab. */

@@ -25,6 +25,16 @@
 
 namespace vrt {
 
+/* Whether this is compiled for devices where vrt_cuda_f32_products() finds splitting worth it. */
+static __device__ constexpr bool has_fast_tf32()
+{
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* d += a * b, for T = __half or __nv_bfloat16 (from sm_80 on). */
 template <class T>
 static __device__ __forceinline__ void mma_16x8x16(float d[4], const uint32_t a[4],
@@ -77,6 +87,16 @@ static __device__ __forceinline__ void mma_16x8x8_tf32(float d[4], const uint32_
 #else
     __trap();
 #endif
+}
+
+/* The same of N fragments of b, two and two as ldmatrix_x4() loads them: d[j] += a * b[j]. */
+template <int N>
+static __device__ __forceinline__ void mma_16x8x8_tf32(float d[N][4], const uint32_t a[4],
+                                                       const uint32_t (*b)[4])
+{
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        mma_16x8x8_tf32(d[j], a, &b[j / 2][j % 2 * 2]);
 }
 
 /* Two halves as fragments have them, `low` in the low 16 bits, rounded to nearest, ties to even. */
