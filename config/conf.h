@@ -13,6 +13,13 @@
 
 #include "base/error.h"
 
+/* How CUDA devices make products of f32 with all of its bits. */
+enum vrt_conf_f32 {
+    VRT_CONF_F32_AUTO,      /* as is fastest on the card */
+    VRT_CONF_F32_FMA,
+    VRT_CONF_F32_COUNT,
+};
+
 enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_ALLOW,    /* a request for absent devices runs on others */
     VRT_CONF_FALLBACK_WARN,     /* likewise, and the job says so in its warnings */
@@ -80,6 +87,7 @@ struct vrt_conf {
     struct {
         int64_t workers_per_device;             /* devices that each card is presented as */
         bool tf32;                              /* products of f32 may drop bits of their factors */
+        int f32;                                /* enum vrt_conf_f32 */
         int libraries;                          /* enum vrt_conf_libraries */
     } cuda;
     struct {

@@ -16,6 +16,12 @@ const char *const vrt_conf_fallback_names[] = {
     [VRT_CONF_FALLBACK_COUNT] = NULL,
 };
 
+static const char *const f32_names[] = {
+    [VRT_CONF_F32_AUTO] = "auto",
+    [VRT_CONF_F32_FMA] = "fma",
+    [VRT_CONF_F32_COUNT] = NULL,
+};
+
 static const char *const libraries_names[] = {
     [VRT_CONF_LIBRARIES_AUTO] = "auto",
     [VRT_CONF_LIBRARIES_OFF] = "off",
@@ -91,6 +97,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     INT(cuda, workers_per_device, 1, 4, "1"),
     BOOL(cuda, tf32, "off"),
+    WORD(cuda, f32, f32_names, "auto"),
     WORD(cuda, libraries, libraries_names, "auto"),
 
     INT(cpu, devices, 1, 64, "1"),

@@ -197,6 +197,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .cpu_threads = (int)conf->cpu.threads,
             .cuda_workers = (int)conf->cuda.workers_per_device,
             .cuda_tf32 = conf->cuda.tf32,
+            .cuda_fma = conf->cuda.f32 == VRT_CONF_F32_FMA,
             .cuda_libraries = cuda_libraries[conf->cuda.libraries],
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,

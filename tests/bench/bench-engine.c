@@ -12,6 +12,7 @@
  *   --frames N         default: 1; of --size WxH, default 64x64
  *   --repeat N         runs that are timed, default 5; those of WARM_UP_S go before, one at least
  *   --threads N        of a CPU device; default: all cores
+ *   --fma              CUDA: products of f32 by FMA, also where tensor cores make them in parts
  *   --by-op            one run more, op by op
  *   --workers N        afterwards N threads, to 4, each of which has the device opened for itself
  *                      (a CUDA card as one of N devices), uploads, computes and downloads --repeat
@@ -331,6 +332,9 @@ static bool parse_option(int option, const char *value, struct command *command)
         return parse_number(value, 4096, &load->n_threads);
     case 'w':
         return parse_number(value, WORKERS_MAX, &command->n_workers);
+    case 'm':
+        load->fma = true;
+        return true;
     case 'b':
         command->by_op = true;
         return true;
@@ -350,7 +354,7 @@ int main(int argc, char **argv)
         { "frames", required_argument, NULL, 'f' }, { "size", required_argument, NULL, 's' },
         { "repeat", required_argument, NULL, 'r' }, { "threads", required_argument, NULL, 't' },
         { "workers", required_argument, NULL, 'w' }, { "by-op", no_argument, NULL, 'b' },
-        { "json", no_argument, NULL, 'j' }, { 0 },
+        { "json", no_argument, NULL, 'j' }, { "fma", no_argument, NULL, 'm' }, { 0 },
     };
     struct command command = {
         .load = { .device = "ref:0", .n_frames = 1, .width = 64, .height = 64 },
@@ -363,7 +367,7 @@ int main(int argc, char **argv)
     if (!good || optind < argc || !command.load.network == !command.load.product) {
         fputs("usage: bench-engine --network NAME|--product N [--device DEVICE] [--precision P] "
               "[--frames N]\n           [--size WxH] [--repeat N] [--threads N] [--by-op] "
-              "[--workers N] [--json]\n", stderr);
+              "[--workers N] [--fma] [--json]\n", stderr);
         return 2;
     }
     return run(&command);

@@ -31,7 +31,7 @@ PICTURE_CASES = [('Compact x4, 1280x720', 'compact', 1, 1280, 720),
                  ('ESRGAN x4, 1280x720', 'esrgan', 1, 1280, 720)]
 SMALL_CASES = [('VRT 001, 2 of 64x64', 'vrt:1', 2, 64, 64)], [('Compact x4, 64x64', 'compact', 1,
                                                               64, 64)]
-VRT_TURNS = ('ours f16', 'ours bf16', 'ours f32', 'PyTorch f32', 'PyTorch f16')
+VRT_TURNS = ('ours f16', 'ours bf16', 'ours f32', 'ours f32 fma', 'PyTorch f32', 'PyTorch f16')
 PICTURE_TURNS = ('ours f16', 'PyTorch f16')
 OTHERS = ('PyTorch f16', 'PyTorch f16-compile')
 GOAL_EAGER, GOAL_OTHERS, GOAL_RATE, GOAL_PICTURES = 5, 2, 0.35, 1.3
@@ -173,7 +173,8 @@ class Bench:
         name, network, frames, width, height = case
         if who.startswith('ours'):
             answer = self.ours(['--network', network], who.split()[1], '--frames', str(frames),
-                               '--size', f'{width}x{height}', '--repeat', '5', '--by-op')
+                               '--size', f'{width}x{height}', '--repeat', '5', '--by-op',
+                               *(f'--{option}' for option in who.split()[2:]))
             self.gflop[name] = answer['gflop']
             self.memory[name, who] = answer['planned_peak_bytes']
             seconds = [answer['median_s']]
@@ -252,6 +253,9 @@ class Bench:
                    GOAL_EAGER, ' x')
         self.judge(f'{name}, against {whose or "the best of the others"}',
                    other / own if own and other else None, GOAL_OTHERS, ' x')
+        split, fma = self.median(name, 'ours f32'), self.median(name, 'ours f32 fma')
+        if split and fma:
+            self.row(f'{name}, f32, against itself by FMA', 'measured', f'{fma / split:.2f} x')
         bf16, rate = self.median(name, 'ours bf16'), self.best.get('bf16')
         share = self.gflop[name] / bf16 / rate * 100 if bf16 and rate else None
         self.judge(f'{name}, share of the best bf16 product', share, GOAL_RATE * 100, ' %')

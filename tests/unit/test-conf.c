@@ -27,6 +27,7 @@ static void test_defaults(void)
     expect_true(!conf.devices.reference);
     expect_int(conf.cuda.workers_per_device, 1);
     expect_true(!conf.cuda.tf32);
+    expect_int(conf.cuda.f32, VRT_CONF_F32_AUTO);
     expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_AUTO);
     expect_int(conf.cpu.devices, 1);
 }
@@ -149,6 +150,7 @@ static void test_values(void)
     expect_int(vrt_conf_parse("[daemon]\r\nsocket = /tmp/a b.sock ; where\nlog_level=debug\n"
                               "[jobs]\ncodec = ffv1\nmax_running=64\n[cpu]\nthreads = 3\n"
                               "# devices = 7\n[cuda]\nworkers_per_device = 2\ntf32 = yes\n"
+                              "f32 = fma\n"
                               "libraries = off\n"
                               "[devices]\nmemory_fraction = 1\nfallback = forbid\n"
                               "reference = on",
@@ -161,6 +163,7 @@ static void test_values(void)
     expect_int(conf.cpu.devices, 1);
     expect_int(conf.cuda.workers_per_device, 2);
     expect_true(conf.cuda.tf32);
+    expect_int(conf.cuda.f32, VRT_CONF_F32_FMA);
     expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_OFF);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
     expect_near(conf.devices.memory_fraction, 1, 0);
@@ -207,6 +210,7 @@ static void test_refusals(void)
         { "[cuda]\nworkers_per_device = 0", "\"0\" is not an integer from 1 to 4" },
         { "[cuda]\nworkers_per_device = 5", "\"5\" is not an integer from 1 to 4" },
         { "[cuda]\ntf32 = maybe", "t.conf:2: tf32: \"maybe\" is not on or off" },
+        { "[cuda]\nf32 = exact", "t.conf:2: f32: \"exact\" is not auto or fma" },
         { "[cuda]\nlibraries = on", "t.conf:2: libraries: \"on\" is not auto, off or all" },
         { "[cpu]\ndevices = 1.5", "\"1.5\" is not an integer" },
         { "[cpu]\ndevices = 99999999999999999999", "is not an integer from 1 to 64" },
