@@ -446,5 +446,6 @@ void vrt_pipeline_warn_all(struct vrt_pipeline *pipeline, const struct vrt_warni
     for (int i = 0; i < warnings->n; i++)
         vrt_pipeline_warn(pipeline, "%s", warnings->sentences[i]);
     if (warnings->n_lost > 0)
-        vrt_pipeline_warn(pipeline, "and %d warnings more", warnings->n_lost);
+        vrt_pipeline_warn(pipeline, "and %d warning%s more", warnings->n_lost,
+                          warnings->n_lost == 1 ? "" : "s");
 }

@@ -4,15 +4,19 @@
 
 #include "backend/backend-impl.h"
 #include "backend/cpu/cpu.h"
-#include "base/log.h"
-
-#define VRT_LOG_TOPIC "cpu"
 
 static int none_probe(const struct vrt_registry_params *params,
                       struct vrt_device_info **ret_infos, size_t *ret_n_infos)
 {
-    (void)params;
-    vrt_log_info("no CPU device: this program was built without oneDNN");
+    const struct vrt_finding not_built = {
+        .backend = "cpu",
+        .what = "library",
+        .kind = VRT_FINDING_ABSENT,
+        .cure = "build vrtd where oneDNN is installed (libdnnl-dev)",
+    };
+
+    vrt_finding_add(params->findings, &not_built,
+                    "no CPU device: this program was built without oneDNN");
     *ret_infos = NULL;
     *ret_n_infos = 0;
     return 0;

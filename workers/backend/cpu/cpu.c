@@ -80,6 +80,20 @@ static void describe(const struct vrt_cpu_machine *machine,
              machine->model, isas[isa].name, version->major, version->minor, version->patch);
 }
 
+/* Which library it is that computes, and by which instructions. */
+static void tell_library(struct vrt_findings *findings)
+{
+    const dnnl_version_t *version = dnnl_version();
+    const struct vrt_finding finding = {
+        .backend = "cpu",
+        .what = "library",
+        .kind = VRT_FINDING_THERE,
+    };
+
+    vrt_finding_add(findings, &finding, "oneDNN %d.%d.%d, by %s", version->major, version->minor,
+                    version->patch, isas[find_isa()].name);
+}
+
 static int cpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                      size_t *ret_n_infos)
 {
@@ -93,6 +107,7 @@ static int cpu_probe(const struct vrt_registry_params *params, struct vrt_device
         return vrt_raise(-ENOMEM);
     }
     vrt_cpu_machine_look(machine);
+    tell_library(params->findings);
     for (int i = 0; i < n; i++)
         describe(machine, params, i, &infos[i]);
     *ret_infos = infos;
