@@ -159,9 +159,9 @@ ze_result_t drv_zeModuleGetKernelNames(ze_module_handle_t handle, uint32_t *coun
     const struct drv_module *module = drv_module_find(handle);
     if (!module || !count)
         return module ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    const uint32_t n = drv_list_count(count, module->program->n_kernels, names);
+    const uint32_t n = drv_list_count(count, module->program->module.n_kernels, names);
     for (uint32_t i = 0; i < n; i++)
-        names[i] = module->program->kernels[i].name;
+        names[i] = module->program->module.kernels[i].name;
     return ZE_RESULT_SUCCESS;
 }
 

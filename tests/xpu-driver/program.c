@@ -99,11 +99,14 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, char **ret_lo
         return NULL;
     memcpy(program->spirv, spirv, n_bytes);
     program->n_bytes = n_bytes;
-    if (!drv_spirv_parse(program->spirv, n_bytes, &program->kernels, &program->n_kernels))
+    if (!drv_spirv_parse(program->spirv, n_bytes, &program->module))
         *ret_log = strdup("this is no SPIR-V");
-    else if ((program->built = build(program->spirv, n_bytes, ret_log)) != NULL)
+    else if (program->module.missing[0]) {
+        if (asprintf(ret_log, "there is nothing on a CPU for %s", program->module.missing) < 0)
+            *ret_log = NULL;
+    } else if ((program->built = build(program->spirv, n_bytes, ret_log)) != NULL)
         return program;
-    free(program->kernels);
+    free(program->module.kernels);
     free(program);
     return NULL;
 }
@@ -130,9 +133,9 @@ const struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, cha
 const struct drv_kernel_info *drv_program_kernel(const struct drv_program *program,
                                                  const char *name)
 {
-    for (uint32_t i = 0; i < program->n_kernels; i++) {
-        if (strcmp(program->kernels[i].name, name) == 0)
-            return &program->kernels[i];
+    for (uint32_t i = 0; i < program->module.n_kernels; i++) {
+        if (strcmp(program->module.kernels[i].name, name) == 0)
+            return &program->module.kernels[i];
     }
     return NULL;
 }

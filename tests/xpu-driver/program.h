@@ -11,12 +11,11 @@
 #include "spirv.h"
 
 struct drv_program {
-    struct drv_kernel_info *kernels;
-    uint32_t n_kernels;
+    struct drv_spirv module;
     void *built;                        /* program.c's */
     struct drv_program *next;
     size_t n_bytes;
-    uint8_t spirv[];
+    uint8_t spirv[];                    /* the module itself */
 };
 
 /* What a kernel is launched with. */

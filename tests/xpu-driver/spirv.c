@@ -2,6 +2,7 @@
 
 #include "spirv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 
 enum {
     OP_ENTRY_POINT = 15,
+    OP_CAPABILITY = 17,
     OP_EXECUTION_MODE = 16,
     OP_TYPE_INT = 21,
     OP_TYPE_FLOAT = 22,
@@ -29,6 +31,7 @@ enum {
     OP_VARIABLE = 59,
     OP_LOAD = 61,
     OP_STORE = 62,
+    OP_DECORATE = 71,
     OP_BITCAST = 124,
     OP_ATOMIC_LOAD = 227,
     OP_ATOMIC_XOR = 242,
@@ -37,6 +40,19 @@ enum {
 enum {
     MODEL_KERNEL = 6,
     MODE_LOCAL_SIZE = 17,
+    DECORATION_LINKAGE = 41,
+};
+
+/* Capabilities, from first to last, that are about subgroups. */
+static const struct {
+    uint32_t first, last;
+    const char *name;
+} subgroup_capabilities[] = {
+    { 18, 18, "groups" },
+    { 58, 68, "subgroups" },
+    { 4423, 4431, "subgroups that vote" },
+    { 5568, 5579, "Intel's subgroups" },
+    { 6100, 6118, "matrices of subgroups" },
 };
 
 enum storage {
@@ -52,7 +68,9 @@ struct id {
     uint32_t pointee;                   /* of a pointer's type: an id; else 0 */
     uint32_t storage;
     uint32_t value;                     /* of a constant */
-    uint32_t local_bytes;               /* of a variable in local memory */
+    uint32_t local_bytes;               /* of a variable in local memory; of a function's all */
+    bool is_local;                      /* a variable in local memory that nothing has named yet */
+    uint32_t callee;                    /* of a function: the first that it calls */
 };
 
 struct module {
@@ -60,7 +78,9 @@ struct module {
     uint32_t bound;
     struct drv_kernel_info *kernels;
     uint32_t n_kernels;
-    struct drv_kernel_info *now;        /* whose function is being read; NULL: another's */
+    uint32_t function;                  /* that is being read */
+    struct drv_kernel_info *now;        /* whose it is; NULL: no kernel's */
+    char missing[64];
 };
 
 /* Id 0 is nobody's: what is out of bounds ends there. */
@@ -103,6 +123,28 @@ static struct drv_kernel_info *find_kernel(struct module *module, uint32_t id)
             return &module->kernels[i];
     }
     return NULL;
+}
+
+static void read_capability(struct module *module, uint32_t capability)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(subgroup_capabilities); i++) {
+        if (capability >= subgroup_capabilities[i].first &&
+            capability <= subgroup_capabilities[i].last)
+            snprintf(module->missing, sizeof(module->missing), "%s",
+                     subgroup_capabilities[i].name);
+    }
+}
+
+/* What is imported under this name is one of Intel's own functions: matrix units are reached so. */
+static void read_decoration(struct module *module, const uint32_t *w, uint32_t n)
+{
+    static const char intel[] = "intel_sub_group";
+    const char *name = (const char *)&w[3];
+    if (n < 5 || w[2] != DECORATION_LINKAGE)
+        return;
+    const size_t length = strnlen(name, (n - 3) * sizeof(*w));
+    if (memmem(name, length, intel, strlen(intel)))
+        snprintf(module->missing, sizeof(module->missing), "%.*s", (int)VRT_MIN(length, 60), name);
 }
 
 static void read_vector(struct module *module, const uint32_t *w)
@@ -148,43 +190,56 @@ static bool read_parameter(struct module *module, const uint32_t *w)
     return argument->n_bytes > 0;
 }
 
-/* Local memory that the kernel has: what instructions of its function name of it, each once. */
+/* Local memory that a function has: what its instructions name of it, each once. */
 static void read_uses(struct module *module, const uint32_t *w, uint32_t n)
 {
     const uint32_t op = w[0] & 0xffff;
+    struct id *function = get(module, module->function);
     const bool has_pointers = (op >= OP_FUNCTION_CALL && op <= OP_BITCAST) ||
                               (op >= OP_ATOMIC_LOAD && op <= OP_ATOMIC_XOR);
-    if (!module->now || !has_pointers)
+    if (!has_pointers)
         return;
+    if (op == OP_FUNCTION_CALL && n > 3 && !function->callee)
+        function->callee = w[3];
     /* What follows the pointers of these are numbers. */
     const uint32_t n_ids = op == OP_LOAD || op == OP_STORE ? 4 : 8;
     for (uint32_t i = 1; i < VRT_MIN(n, n_ids); i++) {
         struct id *id = get(module, w[i]);
-        module->now->local_bytes += id->local_bytes;
-        id->local_bytes = 0;
+        if (!id->is_local)
+            continue;
+        function->local_bytes += id->local_bytes;
+        id->is_local = false;
     }
 }
 
-/* Return: false where the instruction of `n` words ends too early or says what can't be. */
-static bool read_instruction(struct module *module, const uint32_t *w, uint32_t n)
+/* A kernel's entry point may be a function that only calls its body. */
+static void count_local(struct module *module)
 {
-    static const uint8_t min_words[OP_VARIABLE + 1] = {
-        [OP_EXECUTION_MODE] = 3, [OP_TYPE_INT] = 4, [OP_TYPE_FLOAT] = 3, [OP_TYPE_VECTOR] = 4,
-        [OP_TYPE_ARRAY] = 4, [OP_TYPE_STRUCT] = 2, [OP_TYPE_POINTER] = 4, [OP_CONSTANT] = 4,
-        [OP_FUNCTION] = 5, [OP_FUNCTION_PARAMETER] = 3, [OP_VARIABLE] = 4,
+    for (uint32_t i = 0; i < module->n_kernels; i++) {
+        const struct id *entry = get(module, module->kernels[i].id);
+        module->kernels[i].local_bytes = entry->local_bytes +
+                                         get(module, entry->callee)->local_bytes;
+    }
+}
+
+/* Whether the instruction has the words that are read of it. */
+static bool is_whole(const uint32_t *w, uint32_t n)
+{
+    static const uint8_t min_words[] = {
+        [OP_CAPABILITY] = 2,         [OP_EXECUTION_MODE] = 3, [OP_TYPE_INT] = 4,
+        [OP_TYPE_FLOAT] = 3,         [OP_TYPE_VECTOR] = 4,    [OP_TYPE_ARRAY] = 4,
+        [OP_TYPE_STRUCT] = 2,        [OP_TYPE_POINTER] = 4,   [OP_CONSTANT] = 4,
+        [OP_FUNCTION] = 5,           [OP_FUNCTION_PARAMETER] = 3,
+        [OP_VARIABLE] = 4,
     };
     const uint32_t op = w[0] & 0xffff;
-    struct drv_kernel_info *kernel;
-    if (op < VRT_ARRAY_SIZE(min_words) && n < min_words[op])
-        return false;
-    switch (op) {
-    case OP_ENTRY_POINT:
-        return read_entry_point(module, w, n);
-    case OP_EXECUTION_MODE:
-        kernel = find_kernel(module, w[1]);
-        if (kernel && w[2] == MODE_LOCAL_SIZE && n >= 6)
-            memcpy(kernel->group_size, &w[3], sizeof(kernel->group_size));
-        return true;
+    return op >= VRT_ARRAY_SIZE(min_words) || n >= min_words[op];
+}
+
+/* Types and constants. Return: false where it is none of these. */
+static bool read_declaration(struct module *module, const uint32_t *w, uint32_t n)
+{
+    switch (w[0] & 0xffff) {
     case OP_TYPE_INT:
     case OP_TYPE_FLOAT:
         set_type(module, w[1], w[2] / 8, w[2] / 8);
@@ -207,11 +262,49 @@ static bool read_instruction(struct module *module, const uint32_t *w, uint32_t 
     case OP_CONSTANT:
         get(module, w[2])->value = w[3];
         return true;
+    default:
+        return false;
+    }
+}
+
+static void read_mode(struct module *module, const uint32_t *w, uint32_t n)
+{
+    struct drv_kernel_info *kernel = find_kernel(module, w[1]);
+    if (kernel && w[2] == MODE_LOCAL_SIZE && n >= 6)
+        memcpy(kernel->group_size, &w[3], sizeof(kernel->group_size));
+}
+
+static void read_variable(struct module *module, const uint32_t *w)
+{
+    struct id *variable = get(module, w[2]);
+    if (w[3] != STORAGE_WORKGROUP)
+        return;
+    variable->local_bytes = get(module, get(module, w[1])->pointee)->n_bytes;
+    variable->is_local = true;
+}
+
+/* Return: false where the instruction of `n` words ends too early or says what can't be. */
+static bool read_instruction(struct module *module, const uint32_t *w, uint32_t n)
+{
+    if (!is_whole(w, n))
+        return false;
+    switch (w[0] & 0xffff) {
+    case OP_CAPABILITY:
+        read_capability(module, w[1]);
+        return true;
+    case OP_DECORATE:
+        read_decoration(module, w, n);
+        return true;
+    case OP_ENTRY_POINT:
+        return read_entry_point(module, w, n);
+    case OP_EXECUTION_MODE:
+        read_mode(module, w, n);
+        return true;
     case OP_VARIABLE:
-        if (w[3] == STORAGE_WORKGROUP)
-            get(module, w[2])->local_bytes = get(module, get(module, w[1])->pointee)->n_bytes;
+        read_variable(module, w);
         return true;
     case OP_FUNCTION:
+        module->function = w[2];
         module->now = find_kernel(module, w[2]);
         return true;
     case OP_FUNCTION_PARAMETER:
@@ -220,13 +313,13 @@ static bool read_instruction(struct module *module, const uint32_t *w, uint32_t 
         module->now = NULL;
         return true;
     default:
-        read_uses(module, w, n);
+        if (!read_declaration(module, w, n))
+            read_uses(module, w, n);
         return true;
     }
 }
 
-bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_kernel_info **ret_kernels,
-                     uint32_t *ret_n)
+bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_spirv *ret_spirv)
 {
     const uint32_t *words = data;
     const size_t n_words = n_bytes / sizeof(*words);
@@ -241,12 +334,13 @@ bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_kernel_info **
         is_right = n > 0 && n <= n_words - i && read_instruction(&module, words + i, n);
         i += n;
     }
+    count_local(&module);
     free(module.ids);
     if (!is_right) {
         free(module.kernels);
         return false;
     }
-    *ret_kernels = module.kernels;
-    *ret_n = module.n_kernels;
+    *ret_spirv = (struct drv_spirv){ .kernels = module.kernels, .n_kernels = module.n_kernels };
+    memcpy(ret_spirv->missing, module.missing, sizeof(module.missing));
     return true;
 }

@@ -29,10 +29,15 @@ struct drv_kernel_info {
     uint32_t local_bytes;               /* of its own variables */
 };
 
+/* What a module is made of; zero-initialised is none. */
+struct drv_spirv {
+    struct drv_kernel_info *kernels;    /* freed with free() */
+    uint32_t n_kernels;
+    char missing[64];                   /* what it needs that PoCL's CPU hasn't: subgroups; or "" */
+};
+
 /*
- * Reads the kernels of the module of `n_bytes` at `data`, aligned to 4. Return: false where it is
- * no SPIR-V that this driver knows (what spirv-val finds is no concern here); the array is freed
- * with free().
+ * Reads the module of `n_bytes` at `data`, aligned to 4. Return: false where it is no SPIR-V that
+ * this driver knows (what spirv-val finds is no concern here).
  */
-bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_kernel_info **ret_kernels,
-                     uint32_t *ret_n);
+bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_spirv *ret_spirv);

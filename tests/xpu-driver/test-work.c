@@ -85,7 +85,7 @@ static void pass_arguments(void)
     uint32_t n_names = 0;
 
     expect_ok(zeModuleGetKernelNames(module, &n_names, NULL));
-    expect_int(n_names, 4);
+    expect_int(n_names, 5);
 
     const float number = 0.25f, v[4] = { 1, 2, 3, 4 };
     const uint16_t n = 200;
@@ -112,6 +112,30 @@ static void pass_arguments(void)
     expect_ok(zeCommandListAppendMemoryCopy(list, numbers, out, 8, NULL, 0, NULL));
     expect_near(numbers[0], 64, 0);
     expect_near(numbers[1], 64, 0);
+
+    const struct {
+        int n;
+        float scale;
+        _Alignas(8) short more[4];
+        char last;
+    } shape = { 5, 2, { 0, 0, 7, 0 }, 1 };
+    ze_kernel_handle_t turn = bench_kernel(module, "turn");
+    for (int i = 0; i < 5; i++)
+        numbers[i] = (float)i;
+    bench_argument(turn, 0, memory);
+    bench_argument(turn, 1, out);
+    bench_argument(turn, 2, shape);
+    expect_ok(zeCommandListAppendMemoryCopy(list, memory, numbers, 20, NULL, 0, NULL));
+    const ze_group_count_t once = { 1, 1, 1 };
+    expect_ok(zeCommandListAppendLaunchKernel(list, turn, &once, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, out, 20, NULL, 0, NULL));
+    for (int i = 0; i < 5; i++)
+        expect_near(numbers[i], (4 - i) * 2 + 7 + 1, 0);
+    ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+    expect_ok(zeKernelGetProperties(turn, &p));
+    expect_int(p.localMemSize, 64);
+    expect_int(p.requiredGroupSizeY, 2);
+    expect_ok(zeKernelDestroy(turn));
 
     expect_int(zeKernelSetGroupSize(sum, 32, 1, 1), ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
     expect_int(zeKernelSetGroupSize(values, 2048, 1, 1),
@@ -273,7 +297,7 @@ static void go_native(void)
     };
     expect_ok(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL));
     expect_ok(zeModuleGetKernelNames(again, &n_names, NULL));
-    expect_int(n_names, 4);
+    expect_int(n_names, 5);
     expect_ok(zeModuleDestroy(again));
     binary[8]++;                        /* of another version of the driver */
     expect_int(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL),
