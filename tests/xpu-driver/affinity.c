@@ -2,8 +2,8 @@
 
 #include "affinity.h"
 
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool read_index(const char **at, unsigned long *ret_index)
 {
@@ -15,6 +15,23 @@ static bool read_index(const char **at, unsigned long *ret_index)
     return true;
 }
 
+/* "2" or "2.1" at *at, which is then at the next entry; *ret_tile is n_tiles for all of them. */
+static bool read_entry(const char **at, unsigned n_tiles, unsigned long *ret_card,
+                       unsigned long *ret_tile)
+{
+    *ret_tile = n_tiles;
+    if (!read_index(at, ret_card))
+        return false;
+    if (**at == '.') {
+        ++*at;
+        if (!read_index(at, ret_tile))
+            return false;
+        if (*ret_tile >= n_tiles)
+            *ret_card = ULONG_MAX;      /* nobody's */
+    }
+    return !**at || (*(*at)++ == ',' && **at);
+}
+
 bool drv_affinity_parse(const char *text, size_t n_cards, unsigned n_tiles, uint32_t *ret_tiles)
 {
     const uint32_t all = (1u << n_tiles) - 1;
@@ -23,16 +40,11 @@ bool drv_affinity_parse(const char *text, size_t n_cards, unsigned n_tiles, uint
     for (size_t i = 0; i < n_cards; i++)
         ret_tiles[i] = names_all ? all : 0;
     for (const char *at = names_all ? "" : text; *at;) {
-        unsigned long card, tile = n_tiles;
-        if (!read_index(&at, &card))
+        unsigned long card, tile;
+        if (!read_entry(&at, n_tiles, &card, &tile))
             return false;
-        bool has_tile = *at == '.';
-        if (has_tile && (at++, !read_index(&at, &tile)))
-            return false;
-        if (*at && (*at++ != ',' || !*at))
-            return false;
-        if (card < n_cards && (!has_tile || tile < n_tiles))
-            ret_tiles[card] |= has_tile ? 1u << tile : all;
+        if (card < n_cards)
+            ret_tiles[card] |= tile < n_tiles ? 1u << tile : all;
     }
     return true;
 }

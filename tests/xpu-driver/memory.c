@@ -80,7 +80,7 @@ void *drv_memory_reach(const struct drv_context *context, const struct drv_devic
         wrong = "was freed";
     else if (memory->context != context)
         wrong = "is of another context";
-    else if (memory->device && memory->life != memory->device->life)
+    else if (memory->type == ZE_MEMORY_TYPE_DEVICE && memory->life != memory->device->life)
         wrong = "was lost with its device";
     else if (memory->device && !drv_device_reaches(device, memory->device))
         wrong = "is of a device that this one can't reach";
@@ -200,41 +200,54 @@ static bool is_relaxed(const void *chain)
     return false;
 }
 
-/* `wanted` says what: context, device, type and size. */
-static ze_result_t allocate(const struct drv_memory *wanted, size_t alignment, const void *chain,
-                            void **ret_address)
+static ze_result_t check_wanted(const struct drv_memory *wanted, size_t alignment,
+                                const void *chain)
 {
-    if (!ret_address)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
     if ((alignment & (alignment - 1)) || alignment > MAX_ALIGNMENT)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
     if (!wanted->n_bytes || wanted->n_bytes > SIZE_MAX / 4 ||
         (wanted->device && wanted->n_bytes > DRV_MAX_ALLOCATION_BYTES && !is_relaxed(chain)))
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
+    return ZE_RESULT_SUCCESS;
+}
 
+/* Takes what it needs of its device's memory, unless a fault is in the way. */
+static ze_result_t take(struct drv_memory *memory)
+{
+    if (memory->type != ZE_MEMORY_TYPE_DEVICE)
+        return ZE_RESULT_SUCCESS;
+    const struct drv_fault fault = drv_faults_count(memory->device, DRV_AT_ALLOC);
+    drv_sleep(fault.delay_ns);
+    if (drv_device_is_lost(memory->device))
+        return ZE_RESULT_ERROR_DEVICE_LOST;
+    memory->life = memory->device->life;
+    memory->charged_bytes = (memory->n_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+    if (!fault.fails && charge(memory))
+        return ZE_RESULT_SUCCESS;
+    memory->charged_bytes = 0;
+    return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+/* `wanted` says what: context, device, type and size. */
+static ze_result_t allocate(const struct drv_memory *wanted, size_t alignment, const void *chain,
+                            void **ret_address)
+{
+    ze_result_t r = ret_address ? check_wanted(wanted, alignment, chain)
+                                : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+    if (r != ZE_RESULT_SUCCESS)
+        return r;
     struct drv_memory *memory = malloc(sizeof(*memory));
     if (!memory)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     *memory = *wanted;
-    memory->life = memory->device ? memory->device->life : 0;
-    alignment = VRT_MAX(alignment, MIN_ALIGNMENT);
-    if (memory->type == ZE_MEMORY_TYPE_DEVICE) {
-        memory->charged_bytes = (memory->n_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-        const struct drv_fault fault = drv_faults_count(memory->device, DRV_AT_ALLOC);
-        drv_sleep(fault.delay_ns);
-        if (drv_device_is_lost(memory->device)) {
-            free(memory);
-            return ZE_RESULT_ERROR_DEVICE_LOST;
-        }
-        if (fault.fails || !charge(memory)) {
-            free(memory);
-            return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
-        }
-    }
-    if (!map_memory(memory, alignment) || !insert(memory)) {
+    r = take(memory);
+    if (r == ZE_RESULT_SUCCESS &&
+        (!map_memory(memory, VRT_MAX(alignment, MIN_ALIGNMENT)) || !insert(memory)))
+        r = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    if (r != ZE_RESULT_SUCCESS) {
         empty(memory);
         free(memory);
-        return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+        return r;
     }
     memory->context->object.n_children++;
     *ret_address = memory->address;

@@ -217,20 +217,23 @@ static void test_flip(void)
     bench_run(flip, (const char *[]){ "VRT_XPU_FAULTS=copy:2 flip; run:2 flip", NULL }, 0, NULL);
 }
 
-/* How long card `i` takes for 300 MB. */
+/* How long card `i` takes for a copy of 2 MiB: the shortest of ten, as others use the CPU, too. */
 static double copy_for_s(const struct bench *bench, int i)
 {
-    enum { BYTES = 32 << 20 };
+    enum { BYTES = 2 << 20 };
     char *memory = bench_alloc(bench, i, 2 * BYTES);
     ze_command_list_handle_t list = bench_immediate(bench, i);
-    const int64_t start_ns = vrt_clock_now_ns();
-    for (int k = 0; k < 5; k++)
+    int64_t shortest_ns = INT64_MAX;
+    for (int k = 0; k < 10; k++) {
+        const int64_t start_ns = vrt_clock_now_ns();
         expect_ok(zeCommandListAppendMemoryCopy(list, memory, memory + BYTES, BYTES, NULL, 0,
                                                 NULL));
-    const int64_t taken_ns = vrt_clock_now_ns() - start_ns;
+        const int64_t taken_ns = vrt_clock_now_ns() - start_ns;
+        shortest_ns = VRT_MIN(shortest_ns, taken_ns);
+    }
     expect_ok(zeCommandListDestroy(list));
     expect_ok(zeMemFree(bench->context, memory));
-    return (double)taken_ns / 1e9;
+    return (double)shortest_ns / 1e9;
 }
 
 static void compare_speeds(void)
@@ -239,8 +242,8 @@ static void compare_speeds(void)
     bench_init(&bench);
     double slow = copy_for_s(&bench, 1), fast = copy_for_s(&bench, 0);
     if (getenv("IS_DELAYED"))
-        expect_true(slow >= 0.1);
-    else if (!(slow > 2 * fast))
+        expect_true(slow >= 0.02);
+    else if (!(slow > 4 * fast))
         test_fail("card 1 took %g s, card 0 %g s", slow, fast);
     bench_done(&bench);
 }
@@ -248,7 +251,7 @@ static void compare_speeds(void)
 static void test_slow(void)
 {
     bench_run(compare_speeds, (const char *[]){ "VRT_XPU_DEVICES=2",
-                                                "VRT_XPU_FAULTS=1 copy:1- slow=5", NULL }, 0, NULL);
+                                                "VRT_XPU_FAULTS=1 copy:1- slow=9", NULL }, 0, NULL);
     bench_run(compare_speeds, (const char *[]){ "VRT_XPU_DEVICES=2", "IS_DELAYED=1",
                                                 "VRT_XPU_FAULTS=1 copy:1- delay=20ms", NULL },
               0, NULL);

@@ -73,91 +73,130 @@ static void test_add(void)
     bench_run(add_everywhere, (const char *[]){ "VRT_XPU_DEVICES=2", NULL }, 0, NULL);
 }
 
-/* Arguments of each kind, on an immediate list. */
-static void pass_arguments(void)
-{
+/* Kernels of card 0 and an immediate list of it. */
+struct kernels {
     struct bench bench;
-    bench_init(&bench);
-    float *memory = bench_alloc(&bench, 0, 4096), numbers[256];
-    ze_command_list_handle_t list = bench_immediate(&bench, 0);
-    ze_module_handle_t module = bench_module(&bench, 0);
-    ze_kernel_handle_t values = bench_kernel(module, "values"), sum = bench_kernel(module, "sum");
-    uint32_t n_names = 0;
+    float *memory;                      /* 4096 bytes */
+    ze_module_handle_t module;
+    ze_command_list_handle_t list;
+};
 
-    expect_ok(zeModuleGetKernelNames(module, &n_names, NULL));
-    expect_int(n_names, 5);
+static void open_kernels(struct kernels *kernels)
+{
+    bench_init(&kernels->bench);
+    kernels->memory = bench_alloc(&kernels->bench, 0, 4096);
+    kernels->module = bench_module(&kernels->bench, 0);
+    kernels->list = bench_immediate(&kernels->bench, 0);
+}
 
+static void close_kernels(struct kernels *kernels)
+{
+    expect_ok(zeModuleDestroy(kernels->module));
+    expect_ok(zeCommandListDestroy(kernels->list));
+    expect_ok(zeMemFree(kernels->bench.context, kernels->memory));
+    bench_done(&kernels->bench);
+}
+
+/* Runs the kernel on `n` groups, then copies what is at `from` to the host. */
+static void run_and_copy(const struct kernels *kernels, ze_kernel_handle_t kernel, uint32_t n,
+                         const float *from, float *to, size_t n_bytes)
+{
+    const ze_group_count_t groups = { n, 1, 1 };
+    expect_ok(zeCommandListAppendLaunchKernel(kernels->list, kernel, &groups, NULL, 0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(kernels->list, to, from, n_bytes, NULL, 0, NULL));
+}
+
+static void pass_values(void)
+{
+    struct kernels kernels;
+    open_kernels(&kernels);
+    ze_kernel_handle_t values = bench_kernel(kernels.module, "values");
     const float number = 0.25f, v[4] = { 1, 2, 3, 4 };
     const uint16_t n = 200;
+    uint32_t n_names = 0;
+    float numbers[256];
+
+    expect_ok(zeModuleGetKernelNames(kernels.module, &n_names, NULL));
+    expect_int(n_names, 5);
     expect_ok(zeKernelSetGroupSize(values, 16, 1, 1));
-    bench_argument(values, 0, memory);
+    bench_argument(values, 0, kernels.memory);
     bench_argument(values, 1, number);
     bench_argument(values, 2, v);
     bench_argument(values, 3, n);
-    const ze_group_count_t groups = { 13, 1, 1 };
-    expect_ok(zeCommandListAppendLaunchKernel(list, values, &groups, NULL, 0, NULL));
-    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, memory, sizeof(numbers), NULL, 0, NULL));
+    run_and_copy(&kernels, values, 13, kernels.memory, numbers, sizeof(numbers));
     for (int i = 0; i < 200; i++)
         expect_near(numbers[i], 2.25, 0);
     /* Memory that nobody wrote. */
     expect_true(isnan(numbers[200]));
 
-    const float one = 1, *out = memory + 512;
-    expect_ok(zeCommandListAppendMemoryFill(list, memory, &one, 4, 512, NULL, 0, NULL));
-    bench_argument(sum, 0, memory);
-    bench_argument(sum, 1, out);
-    expect_ok(zeKernelSetArgumentValue(sum, 2, 64 * sizeof(float), NULL));
-    const ze_group_count_t two = { 2, 1, 1 };
-    expect_ok(zeCommandListAppendLaunchKernel(list, sum, &two, NULL, 0, NULL));
-    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, out, 8, NULL, 0, NULL));
-    expect_near(numbers[0], 64, 0);
-    expect_near(numbers[1], 64, 0);
-
-    const struct {
-        int n;
-        float scale;
-        _Alignas(8) short more[4];
-        char last;
-    } shape = { 5, 2, { 0, 0, 7, 0 }, 1 };
-    ze_kernel_handle_t turn = bench_kernel(module, "turn");
-    for (int i = 0; i < 5; i++)
-        numbers[i] = (float)i;
-    bench_argument(turn, 0, memory);
-    bench_argument(turn, 1, out);
-    bench_argument(turn, 2, shape);
-    expect_ok(zeCommandListAppendMemoryCopy(list, memory, numbers, 20, NULL, 0, NULL));
-    const ze_group_count_t once = { 1, 1, 1 };
-    expect_ok(zeCommandListAppendLaunchKernel(list, turn, &once, NULL, 0, NULL));
-    expect_ok(zeCommandListAppendMemoryCopy(list, numbers, out, 20, NULL, 0, NULL));
-    for (int i = 0; i < 5; i++)
-        expect_near(numbers[i], (4 - i) * 2 + 7 + 1, 0);
-    ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
-    expect_ok(zeKernelGetProperties(turn, &p));
-    expect_int(p.localMemSize, 64);
-    expect_int(p.requiredGroupSizeY, 2);
-    expect_ok(zeKernelDestroy(turn));
-
-    expect_int(zeKernelSetGroupSize(sum, 32, 1, 1), ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
     expect_int(zeKernelSetGroupSize(values, 2048, 1, 1),
                ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
     expect_int(zeKernelSetArgumentValue(values, 1, 8, &number),
                ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     expect_int(zeKernelSetArgumentValue(values, 4, 4, &number),
                ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
-    expect_int(zeKernelSetArgumentValue(sum, 2, 4, &number),
-               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
-
     expect_ok(zeKernelDestroy(values));
+    close_kernels(&kernels);
+}
+
+static void pass_local(void)
+{
+    struct kernels kernels;
+    open_kernels(&kernels);
+    ze_kernel_handle_t sum = bench_kernel(kernels.module, "sum");
+    const float one = 1, *out = kernels.memory + 512;
+    float numbers[2];
+
+    expect_ok(zeCommandListAppendMemoryFill(kernels.list, kernels.memory, &one, 4, 512, NULL, 0,
+                                            NULL));
+    bench_argument(sum, 0, kernels.memory);
+    bench_argument(sum, 1, out);
+    expect_ok(zeKernelSetArgumentValue(sum, 2, 64 * sizeof(float), NULL));
+    run_and_copy(&kernels, sum, 2, out, numbers, sizeof(numbers));
+    expect_near(numbers[0], 64, 0);
+    expect_near(numbers[1], 64, 0);
+    expect_int(zeKernelSetGroupSize(sum, 32, 1, 1), ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION);
+    expect_int(zeKernelSetArgumentValue(sum, 2, 4, &one),
+               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     expect_ok(zeKernelDestroy(sum));
-    expect_ok(zeModuleDestroy(module));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeMemFree(bench.context, memory));
-    bench_done(&bench);
+    close_kernels(&kernels);
+}
+
+static void pass_struct(void)
+{
+    struct kernels kernels;
+    open_kernels(&kernels);
+    ze_kernel_handle_t turn = bench_kernel(kernels.module, "turn");
+    ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
+    const float *out = kernels.memory + 512;
+    float numbers[5] = { 0, 1, 2, 3, 4 };
+    const struct {
+        int n;
+        float scale;
+        _Alignas(8) short more[4];
+        char last;
+    } shape = { 5, 2, { 0, 0, 7, 0 }, 1 };
+
+    bench_argument(turn, 0, kernels.memory);
+    bench_argument(turn, 1, out);
+    bench_argument(turn, 2, shape);
+    expect_ok(zeCommandListAppendMemoryCopy(kernels.list, kernels.memory, numbers, 20, NULL, 0,
+                                            NULL));
+    run_and_copy(&kernels, turn, 1, out, numbers, sizeof(numbers));
+    for (int i = 0; i < 5; i++)
+        expect_near(numbers[i], (4 - i) * 2 + 7 + 1, 0);
+    expect_ok(zeKernelGetProperties(turn, &p));
+    expect_int(p.localMemSize, 64);
+    expect_int(p.requiredGroupSizeY, 2);
+    expect_ok(zeKernelDestroy(turn));
+    close_kernels(&kernels);
 }
 
 static void test_arguments(void)
 {
-    bench_run(pass_arguments, NULL, 0, NULL);
+    bench_run(pass_values, NULL, 0, NULL);
+    bench_run(pass_local, NULL, 0, NULL);
+    bench_run(pass_struct, NULL, 0, NULL);
 }
 
 /*
