@@ -16,6 +16,9 @@
 /* Below this a device can hardly take a job. */
 #define SCARCE_BYTES (256 * MIB)
 
+/* What vrtd holds for jobs, rather than for the examination itself. */
+#define MUCH_BYTES (64 * MIB)
+
 #define CURE_FAILING "keep jobs away from it (--device), and look after its memory, power and " \
                      "cooling, then its driver"
 #define CURE_LOG "vrtd's log says more: journalctl -u vrtd"
@@ -145,10 +148,11 @@ static void tell_trouble(const struct vrt_doctor_found *found, const char *id, i
         line.status = VRT_DOCTOR_SKIPPED;
         line.cure = NULL;
         vrt_doctor_report_add(report, &line, "not tried");
-    } else if (result == VRT_BACKEND_E_NOMEM && found->usage.workspace_bytes > 0) {
+    } else if (result == VRT_BACKEND_E_NOMEM && found->usage.used_bytes >= MUCH_BYTES) {
         line.status = VRT_DOCTOR_SKIPPED;
-        line.cure = NULL;
-        vrt_doctor_report_add(report, &line, "not tried: its memory is full of jobs");
+        line.cure = "ask again when jobs are done: vrtd gives up what it keeps warm after a while";
+        vrt_doctor_report_add(report, &line, "not tried: its memory is full, of which vrtd holds "
+                              "%" PRId64 " MiB", found->usage.used_bytes / MIB);
     } else {
         if (result == VRT_BACKEND_E_NOMEM)
             line.cure = CURE_NOMEM;

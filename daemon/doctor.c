@@ -143,6 +143,10 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
                    "up");
     } else if (task->task.outcome == VRT_TASK_STOPPED) {
         vrt_refuse(&found->error, -ESHUTDOWN, "shutting_down", "not tried: vrtd is about to stop");
+    } else if (task->task.outcome == VRT_TASK_FAILED &&
+               task->checkup->kernel_result == VRT_CHECKUP_E_NOT_TRIED) {
+        /* It was lost at what it did before. */
+        found->error = task->error;
     } else {
         found->outcome = VRT_DOCTOR_ANSWERED;
         found->usage = task->usage;

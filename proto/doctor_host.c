@@ -125,7 +125,8 @@ static void add_node(const struct vrt_doctor_host *host, const struct vrt_gpu_no
         return;
     }
     print_node_cure(host, node, cure, sizeof(cure));
-    line.status = VRT_DOCTOR_FAILED;
+    /* One that isn't there may have been kept from a container on purpose. */
+    line.status = node->open_errno == ENOENT ? VRT_DOCTOR_WARNING : VRT_DOCTOR_FAILED;
     if (node->open_errno == ENOENT)
         vrt_doctor_report_add(report, &line, "it is not there");
     else if (node->open_errno == EACCES)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Bodies of requests about jobs: what is taken is printed, and must be taken again as the same. */
+/* Bodies of requests: what is taken is printed, and must be taken again as the same. */
 
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
+#include "msg_doctor.h"
 #include "msg_job.h"
 
 struct message {
@@ -16,6 +17,7 @@ union any {
     struct vrt_job_request job;
     struct vrt_job_files_request files;
     struct vrt_job_change change;
+    struct vrt_doctor_request doctor;
 };
 
 static int parse_job(const void *text, size_t size, void *message, struct vrt_error *error)
@@ -33,10 +35,16 @@ static int parse_change(const void *text, size_t size, void *message, struct vrt
     return vrt_job_change_parse(text, size, message, error);
 }
 
+static int parse_doctor(const void *text, size_t size, void *message, struct vrt_error *error)
+{
+    return vrt_doctor_request_parse(text, size, message, error);
+}
+
 static const struct message messages[] = {
     { parse_job, vrt_job_request_fields },
     { parse_files, vrt_job_files_request_fields },
     { parse_change, vrt_job_change_fields },
+    { parse_doctor, vrt_doctor_request_fields },
 };
 
 static void try(const struct message *message, const uint8_t *data, size_t size)
