@@ -17,7 +17,16 @@ static const char *const names[] = {
 };
 
 /* Pointers are of 64 bits, and what they point into may be larger than 4 GiB. */
-#define BUILD_FLAGS "-ze-opt-greater-than-4GB-buffer-required"
+#define FLAGS "-ze-opt-greater-than-4GB-buffer-required"
+
+/* Twice the registers, half the threads: for what would spill. */
+#define FLAGS_LARGE FLAGS " -ze-opt-large-register-file"
+
+/* Where they aren't FLAGS. */
+static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
+    [VRT_XPU_KERNEL_window_attend_32] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_window_attend_64] = FLAGS_LARGE,
+};
 
 static void log_build(const struct vrt_xpu_loader *ze, ze_module_build_log_handle_t build_log,
                       const char *name)
@@ -45,7 +54,7 @@ static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
         .format = ZE_MODULE_FORMAT_IL_SPIRV,
         .inputSize = spirv->size_bytes,
         .pInputModule = spirv->data,
-        .pBuildFlags = BUILD_FLAGS,
+        .pBuildFlags = flags[kernel] ? flags[kernel] : FLAGS,
     };
     const ze_kernel_desc_t desc = {
         .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
