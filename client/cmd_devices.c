@@ -144,7 +144,9 @@ static void show_card(const struct vrt_device_report *d, const char *others)
     show_text("UUID", card->uuid);
     show_text("PCI address", card->pci_address);
     show_text("Capability", card->compute_capability);
-    if (card->driver_version[0] && card->runtime_version[0])
+    if (!card->runtime_version[0])
+        show_text("Driver", card->driver_version);
+    else if (card->driver_version[0])
         printf("  CUDA         %s; the driver is for %s and older\n",
                vrt_printable(card->runtime_version, runtime, sizeof(runtime)),
                vrt_printable(card->driver_version, driver, sizeof(driver)));
@@ -203,6 +205,7 @@ static const char *find_others(const struct vrt_device_report *devices, size_t n
     buffer[0] = '\0';
     for (size_t i = 0; i < n && used < size; i++)
         if (i != d && devices[d].has_card && devices[i].has_card &&
+            strcmp(devices[i].kind, devices[d].kind) == 0 &&
             devices[i].card.number == devices[d].card.number)
             used += (size_t)snprintf(buffer + used, size - used, "%s%s", used ? ", " : "",
                                      vrt_printable(devices[i].name, name, sizeof(name)));

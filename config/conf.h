@@ -91,6 +91,10 @@ struct vrt_conf {
         int libraries;                          /* enum vrt_conf_libraries */
     } cuda;
     struct {
+        bool tiles;                             /* each tile of a GPU is a device */
+        int64_t patience_s;                     /* for what a device has been given to do */
+    } xpu;
+    struct {
         int64_t devices;
         int64_t threads;                        /* of each */
     } cpu;

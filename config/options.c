@@ -100,6 +100,9 @@ const struct vrt_conf_option vrt_conf_options[] = {
     WORD(cuda, f32, f32_names, "auto"),
     WORD(cuda, libraries, libraries_names, "auto"),
 
+    BOOL(xpu, tiles, "off"),
+    INT(xpu, patience_s, 1, 86400, "600"),
+
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),
 

@@ -45,7 +45,7 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     snprintf(ret_report->last_error, sizeof(ret_report->last_error), "%s", device->last_error);
     ret_report->state = device->state;
     ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
-    ret_report->has_card = info->kind == VRT_DEVICE_CUDA;
+    ret_report->has_card = info->kind == VRT_DEVICE_CUDA || info->kind == VRT_DEVICE_XPU;
     if (ret_report->has_card)
         fill_card(info, &ret_report->card);
     ret_report->memory = (struct vrt_device_usage){

@@ -199,6 +199,8 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .cuda_tf32 = conf->cuda.tf32,
             .cuda_fma = conf->cuda.f32 == VRT_CONF_F32_FMA,
             .cuda_libraries = cuda_libraries[conf->cuda.libraries],
+            .xpu_tiles = conf->xpu.tiles,
+            .xpu_patience_s = (int)conf->xpu.patience_s,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },

@@ -23,11 +23,11 @@ struct vrt_device_usage {
 /* What identifies a card; "" where there is none, or nobody knows. */
 struct vrt_device_card {
     int64_t number;                             /* of those that vrtd sees */
-    char uuid[VRT_API_NAME_BYTES];              /* "GPU-..." */
+    char uuid[VRT_API_NAME_BYTES];              /* CUDA: "GPU-..." */
     char pci_address[VRT_API_WORD_BYTES];       /* "0000:01:00.0" */
     char compute_capability[VRT_API_WORD_BYTES];
-    char driver_version[VRT_API_WORD_BYTES];    /* the newest CUDA that the driver is for */
-    char runtime_version[VRT_API_WORD_BYTES];   /* the CUDA that the plugin was built with */
+    char driver_version[VRT_API_WORD_BYTES];    /* CUDA: the newest that it is for */
+    char runtime_version[VRT_API_WORD_BYTES];   /* CUDA: what the plugin was built with */
 };
 
 /* How a card is at present. */

@@ -27,6 +27,8 @@ static void test_defaults(void)
     expect_true(!conf.devices.reference);
     expect_int(conf.cuda.workers_per_device, 1);
     expect_true(!conf.cuda.tf32);
+    expect_true(!conf.xpu.tiles);
+    expect_int(conf.xpu.patience_s, 600);
     expect_int(conf.cuda.f32, VRT_CONF_F32_AUTO);
     expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_AUTO);
     expect_int(conf.cpu.devices, 1);
@@ -207,6 +209,7 @@ static void test_refusals(void)
         { "[cpu]\ndevices = many", "t.conf:2: devices: \"many\" is not an integer from 1 to 64" },
         { "[cpu]\ndevices = 0", "t.conf:2: devices: \"0\" is not an integer from 1 to 64" },
         { "[cpu]\ndevices = 65", "\"65\" is not an integer" },
+        { "[xpu]\npatience_s = 0", "\"0\" is not an integer from 1 to 86400" },
         { "[cuda]\nworkers_per_device = 0", "\"0\" is not an integer from 1 to 4" },
         { "[cuda]\nworkers_per_device = 5", "\"5\" is not an integer from 1 to 4" },
         { "[cuda]\ntf32 = maybe", "t.conf:2: tf32: \"maybe\" is not on or off" },
@@ -223,7 +226,8 @@ static void test_refusals(void)
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
-                          "[devices], [access], [remote], [cuda], [cpu]" },
+                          "[devices], [access], [remote], [cuda], [xpu], "
+          "[cpu]" },
         { "socket = x", "t.conf:1: \"socket\" stands before any section" },
         { "[cpu]\nthreads = 1\nthreads = 2", "t.conf:3: threads was set on line 2 already" },
         { "[cpu]\nthreads = 1\n  2", "t.conf:3: threads was set on line 2 already" },

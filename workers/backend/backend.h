@@ -75,6 +75,7 @@ struct vrt_device_info {
     bool native_f16, native_bf16;   /* multiplies these by its own instructions */
     int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
                                      * GPU or tile, as the backend counts them */
+    int patience_s;                 /* XPU: for a piece of work, before it is taken for lost */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
     bool fma;                       /* CUDA: where they don't, they are made by FMA on any card */
     enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
@@ -143,6 +144,7 @@ struct vrt_registry_params {
     bool cuda_fma;                  /* struct vrt_device_info.fma of CUDA devices */
     enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
+    int xpu_patience_s;             /* struct vrt_device_info.patience_s of XPU devices; 0: 600 */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 

@@ -21,6 +21,7 @@
 #define MAX_CPU_DEVICES 1024
 #define MAX_CPU_THREADS 4096
 #define MAX_CUDA_WORKERS 4
+#define MAX_XPU_PATIENCE_S 86400
 
 /* In order of preference; what a build lacks is a backend that finds no device. */
 static const struct backend {
@@ -78,6 +79,10 @@ static int check_params(const struct vrt_registry_params *params, struct vrt_err
         return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                           "A CUDA card can't be %d devices: give 1 to %d, or 0 for one",
                           params->cuda_workers, MAX_CUDA_WORKERS);
+    if (params->xpu_patience_s < 0 || params->xpu_patience_s > MAX_XPU_PATIENCE_S)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                          "An XPU device can't be waited for %d seconds: give 1 to %d, or 0 for "
+                          "600", params->xpu_patience_s, MAX_XPU_PATIENCE_S);
     return 0;
 }
 

@@ -14,9 +14,6 @@
 
 #define MAX_GROUPS 16
 
-/* A program of a large network on a small GPU may take minutes. */
-#define PATIENCE_NS ((uint64_t)600 * 1000000000)
-
 int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *what)
 {
     const char *name = xpu->base.info ? xpu->base.info->name : "a device";
@@ -159,7 +156,7 @@ static int xpu_open(const struct vrt_device_info *info, struct vrt_device **ret_
     xpu->unit = &xpu->system->units[info->card];
     xpu->context = xpu->unit->driver->context;
     xpu->device = xpu->unit->device;
-    xpu->patience_ns = PATIENCE_NS;
+    xpu->patience_ns = (uint64_t)info->patience_s * 1000000000;
     int r = vrt_xpu_outcome(xpu, start(xpu), "opening it");
     if (r) {
         xpu_close(&xpu->base);

@@ -11,6 +11,9 @@
 
 #define INTEL 0x8086
 
+/* A program of a large network on a small GPU may take minutes. */
+#define PATIENCE_S 600
+
 static const struct vrt_finding loader_absent = {
     .backend = "xpu",
     .what = "loader",
@@ -200,8 +203,14 @@ static void explain(struct vrt_findings *findings, int r, const char *message)
     const struct vrt_finding *finding = r == -ENOENT ? &loader_absent :
                                         r == -ENOSYS ? &loader_unfit :
                                         r == -ENODEV ? &driver_absent : &driver_unfit;
+    const char *mask = getenv("ZE_AFFINITY_MASK");
 
-    vrt_finding_add(findings, finding, "no XPU devices: %s", message);
+    /* A driver that may show nothing doesn't start. */
+    if (r == -ENODEV && mask && mask[0])
+        vrt_finding_add(findings, &none_visible, "no XPU devices: there is no driver, or it has "
+                        "none that ZE_AFFINITY_MASK=\"%.64s\" names", mask);
+    else
+        vrt_finding_add(findings, finding, "no XPU devices: %s", message);
 }
 
 /* What the drivers are, and that they have nothing if so. */
@@ -252,6 +261,8 @@ int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_in
             n++;
     }
     tell(params->findings, system, n);
+    for (int i = 0; i < n; i++)
+        infos[i].patience_s = params->xpu_patience_s ? params->xpu_patience_s : PATIENCE_S;
     *ret_infos = infos;
     *ret_n_infos = (size_t)n;
     return 0;

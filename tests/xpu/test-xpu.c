@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * usage: test-xpu SCENARIO
+ *
+ * XPU devices on the test driver, which reads its settings once a process: each scenario, with the
+ * settings that it needs (meson.build), is one of its own.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "backend/replica.h"
+#include "tests/unit/test.h"
+
+#define MAX_DEVICES 4
+
+struct machine {
+    struct vrt_registry *registry;
+    const struct vrt_device_info *infos[MAX_DEVICES];
+    struct vrt_device *devices[MAX_DEVICES];    /* NULL: not open */
+    int n;
+};
+
+static struct machine look(const struct vrt_registry_params *params)
+{
+    struct machine m = { 0 };
+    size_t n;
+
+    expect_int(vrt_registry_new(params, &m.registry, NULL), 0);
+    const struct vrt_device_info *const *infos = vrt_registry_devices(m.registry, &n);
+    for (size_t i = 0; i < n; i++)
+        if (infos[i]->kind == VRT_DEVICE_XPU && m.n < MAX_DEVICES)
+            m.infos[m.n++] = infos[i];
+    return m;
+}
+
+static int open_device(struct machine *m, int i)
+{
+    expect_true(i < m->n);
+    return vrt_device_open(m->registry, m->infos[i], &m->devices[i]);
+}
+
+static void leave(struct machine *m)
+{
+    for (int i = 0; i < m->n; i++)
+        vrt_device_close(m->devices[i]);
+    vrt_registry_free(m->registry);
+}
+
+/* The first device, open. */
+static struct machine open_first(void)
+{
+    struct machine m = look(&(struct vrt_registry_params){ .xpu_patience_s = 2 });
+
+    expect_int(open_device(&m, 0), 0);
+    return m;
+}
+
+/* Whether a finding of this kind says so. */
+static bool is_found(const struct machine *m, enum vrt_finding_kind kind, const char *words)
+{
+    const struct vrt_findings *findings = vrt_registry_findings(m->registry);
+
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct vrt_finding *f = &findings->list[i];
+        if (strcmp(f->backend, "xpu") == 0 && f->kind == kind &&
+            (strstr(f->text, words) || strstr(f->cure, words)))
+            return true;
+    }
+    return false;
+}
+
+/* Three cards of unlike memory. */
+static void test_cards(void)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 3);
+    for (int i = 0; i < 3; i++) {
+        const char name[] = { 'x', 'p', 'u', ':', (char)('0' + i), '\0' };
+        expect_str(m.infos[i]->name, name);
+        expect_int(m.infos[i]->index, i);
+        expect_contains(m.infos[i]->description, "Arc");
+        expect_contains(m.infos[i]->description, "512 EUs, DPAS");
+        expect_int(strlen(m.infos[i]->uuid), 36);
+        expect_int(strlen(m.infos[i]->pci_address), 12);
+        expect_true(m.infos[i]->native_f16);
+        expect_true(m.infos[i]->driver_version[0] != '\0');
+        expect_int(m.infos[i]->memory_total_bytes, (i == 0 ? 16384ll : 8192ll) << 20);
+        expect_contains(m.infos[i]->class_id, m.infos[i]->driver_version);
+    }
+    expect_true(strcmp(m.infos[0]->uuid, m.infos[1]->uuid) != 0);
+    expect_true(strcmp(m.infos[0]->pci_address, m.infos[1]->pci_address) != 0);
+    expect_true(is_found(&m, VRT_FINDING_THERE, "libze_loader.so.1"));
+    leave(&m);
+}
+
+static void test_tiles(void)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 2);
+    leave(&m);
+    m = look(&(struct vrt_registry_params){ .xpu_tiles = true });
+    expect_int(m.n, 4);
+    expect_contains(m.infos[2]->description, ", tile 0");
+    expect_contains(m.infos[3]->description, ", tile 1");
+    for (int i = 0; i < 4; i++)
+        expect_int(open_device(&m, i), 0);
+    leave(&m);
+}
+
+static void test_masked(void)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 1);
+    expect_contains(m.infos[0]->description, "ZE_AFFINITY_MASK=1");
+    leave(&m);
+}
+
+static void expect_none(enum vrt_finding_kind kind, const char *words)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 0);
+    expect_true(is_found(&m, kind, words));
+    leave(&m);
+}
+
+static void test_none_visible(void)
+{
+    expect_none(VRT_FINDING_UNFIT, "ZE_AFFINITY_MASK=\"7\"");
+}
+
+static void test_no_driver(void)
+{
+    expect_none(VRT_FINDING_ABSENT, "libze-intel-gpu1");
+}
+
+/* A file of the loader's name that is none. */
+static void test_no_loader(void)
+{
+    expect_none(VRT_FINDING_ABSENT, "libze1");
+}
+
+static void test_old_loader(void)
+{
+    expect_none(VRT_FINDING_UNFIT, "lacks zeInit");
+}
+
+static void test_sensors(void)
+{
+    struct machine m = open_first();
+    struct vrt_device_sensors sensors;
+    struct vrt_memory_info memory;
+
+    expect_int(vrt_device_memory(m.devices[0], &memory), 0);
+    expect_int(memory.total_bytes, 16384ll << 20);
+    expect_true(memory.free_bytes > 0 && memory.free_bytes <= memory.total_bytes);
+    vrt_device_sensors(m.devices[0], &sensors);
+    expect_true(sensors.are_known);
+    expect_true(sensors.temperature_celsius > 0);
+    leave(&m);
+}
+
+/* Nobody knows, and says so. */
+static void test_no_sensors(void)
+{
+    struct machine m = open_first();
+    struct vrt_device_sensors sensors;
+    struct vrt_memory_info memory;
+
+    expect_int(vrt_device_memory(m.devices[0], &memory), 0);
+    expect_int(memory.total_bytes, 16384ll << 20);
+    expect_int(memory.free_bytes, -1);
+    vrt_device_sensors(m.devices[0], &sensors);
+    expect_true(!sensors.are_known);
+    expect_true(isnan(sensors.temperature_celsius));
+    leave(&m);
+}
+
+/* More than 4 GiB in one piece, and more than there is. */
+static void test_large(void)
+{
+    const size_t gib = (size_t)1 << 30, n = (size_t)9 << 20;
+    struct machine m = open_first();
+    struct vrt_buffer *large = NULL, *more = NULL;
+    unsigned char *there = malloc(n), *back = malloc(n);
+
+    expect_true(there && back);
+    for (size_t i = 0; i < n; i++)
+        there[i] = (unsigned char)(i * 7 + i / 251);
+    expect_int(vrt_buffer_new(m.devices[0], 5 * gib, &large), 0);
+    expect_int(vrt_buffer_new(m.devices[0], 5 * gib, &more), VRT_BACKEND_E_NOMEM);
+    expect_int(vrt_device_used_bytes(m.devices[0]), (long long)(5 * gib));
+    expect_int(vrt_buffer_write(m.devices[0], large, 5 * gib - n, there, n), 0);
+    expect_int(vrt_buffer_read(m.devices[0], large, 5 * gib - n, back, n), 0);
+    expect_true(memcmp(there, back, n) == 0);
+    large = vrt_buffer_free(m.devices[0], large);
+    expect_int(vrt_buffer_new(m.devices[0], 6 * gib, &large), 0);
+    vrt_buffer_free(m.devices[0], large);
+    free(there);
+    free(back);
+    leave(&m);
+}
+
+#define N_FLOATS 1000
+
+static struct vrt_tensor bound(int slot)
+{
+    struct vrt_tensor t = vrt_tensor_dense(VRT_DTYPE_F32, (struct vrt_shape){ 1, 1, N_FLOATS, 1 });
+
+    t.storage = slot;
+    t.slot = slot;
+    return t;
+}
+
+/* out = in + 1, by way of the arena. */
+static int make_increment(struct vrt_device *device, struct vrt_buffer *arena,
+                          struct vrt_program **ret_program)
+{
+    static struct vrt_op ops[3];
+    const struct vrt_program_params params = {
+        .ops = ops,
+        .n_ops = 3,
+        .arena = arena,
+        .arena_bytes = N_FLOATS * sizeof(float),
+        .n_bindings = 2,
+    };
+
+    ops[0] = (struct vrt_op){ .kind = VRT_OP_COPY, .n_in = 1, .in = { bound(1) }, .out = bound(0) };
+    ops[1] = (struct vrt_op){ .kind = VRT_OP_AFFINE, .n_in = 1, .in = { bound(0) },
+                              .out = bound(2), .affine = { .scale = { 1 }, .shift = { 1 } } };
+    ops[2] = (struct vrt_op){ .kind = VRT_OP_FILL, .out = bound(0) };
+    return vrt_program_new(device, &params, ret_program);
+}
+
+/* A value goes round four buffers, twice, every time by other bindings than the last two. */
+static int go_round(struct vrt_device *device)
+{
+    float values[N_FLOATS] = { 0 };
+    struct vrt_buffer *buffers[4] = { NULL }, *arena = NULL;
+    struct vrt_program *program = NULL;
+    int r = vrt_buffer_new(device, sizeof(values), &arena);
+
+    for (int i = 0; !r && i < 4; i++)
+        r = vrt_buffer_new(device, sizeof(values), &buffers[i]);
+    if (!r)
+        r = vrt_buffer_write(device, buffers[0], 0, values, sizeof(values));
+    if (!r)
+        r = make_increment(device, arena, &program);
+    for (int i = 0; !r && i < 8; i++)
+        r = vrt_program_submit(device, program, (struct vrt_binding[]){
+            { buffers[i % 4], 0 }, { buffers[(i + 1) % 4], 0 } });
+    if (!r)
+        r = vrt_buffer_read(device, buffers[0], 0, values, sizeof(values));
+    for (int i = 0; !r && i < N_FLOATS; i++)
+        expect_true(values[i] == 8);
+    vrt_program_free(device, program);
+    for (int i = 0; i < 4; i++)
+        vrt_buffer_free(device, buffers[i]);
+    vrt_buffer_free(device, arena);
+    return r;
+}
+
+static void test_bindings(void)
+{
+    struct machine m = open_first();
+
+    expect_int(go_round(m.devices[0]), 0);
+    expect_int(vrt_device_used_bytes(m.devices[0]), 0);
+    leave(&m);
+}
+
+/* What is written into a buffer that a program still reads comes after it. */
+static void test_order(void)
+{
+    struct machine m = open_first();
+    struct vrt_device *device = m.devices[0];
+    float values[N_FLOATS] = { 0 };
+    struct vrt_buffer *arena, *from, *to[4];
+    struct vrt_program *program;
+
+    expect_int(vrt_buffer_new(device, sizeof(values), &arena), 0);
+    expect_int(vrt_buffer_new(device, sizeof(values), &from), 0);
+    expect_int(make_increment(device, arena, &program), 0);
+    for (int i = 0; i < 4; i++) {
+        expect_int(vrt_buffer_new(device, sizeof(values), &to[i]), 0);
+        values[N_FLOATS - 1] = (float)(10 * i);
+        expect_int(vrt_buffer_write(device, from, 0, values, sizeof(values)), 0);
+        expect_int(vrt_program_submit(device, program, (struct vrt_binding[]){
+            { from, 0 }, { to[i], 0 } }), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        expect_int(vrt_buffer_read(device, to[i], 0, values, sizeof(values)), 0);
+        expect_true(values[0] == 1 && values[N_FLOATS - 1] == (float)(10 * i + 1));
+        vrt_buffer_free(device, to[i]);
+    }
+    vrt_program_free(device, program);
+    vrt_buffer_free(device, from);
+    vrt_buffer_free(device, arena);
+    leave(&m);
+}
+
+static float weights[40 * 24 * 9];
+
+/* A replica on device 0, whole. */
+static struct vrt_packed *pack(struct vrt_device *device, struct vrt_replica **ret_replica)
+{
+    static const struct vrt_param params[] = {
+        { "w", 4, { 40, 24, 3, 3 }, weights, VRT_PARAM_WEIGHT },
+        { "b", 1, { 40 }, weights, VRT_PARAM_TABLE },
+    };
+    const struct vrt_pack pack = { params, 2, VRT_DTYPE_F16 };
+    struct vrt_packed *packed;
+    size_t ready;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(weights); i++)
+        weights[i] = (float)(i % 101) - 50;
+    expect_int(vrt_packed_new(device, &pack, &packed), 0);
+    expect_int(vrt_replica_begin(device, packed, ret_replica), 0);
+    expect_int(vrt_packed_fill(packed, &pack, SIZE_MAX, &ready), 0);
+    expect_int(vrt_replica_fill(device, *ret_replica, packed, (size_t[2]){ 0, ready }), 0);
+    return packed;
+}
+
+/* Weights go from card to card; each adds up what it has. */
+static void test_peers(void)
+{
+    struct machine m = open_first();
+    struct vrt_replica *replicas[2];
+    uint64_t sum;
+
+    expect_int(open_device(&m, 1), 0);
+    struct vrt_packed *packed = pack(m.devices[0], &replicas[0]);
+    expect_true(vrt_replica_can_receive(m.devices[1]));
+    expect_int(vrt_replica_checksum(m.devices[0], replicas[0], &sum), 0);
+    expect_true(sum == vrt_packed_checksum(packed));
+    expect_int(vrt_replica_begin(m.devices[1], packed, &replicas[1]), 0);
+    expect_int(vrt_replica_receive(m.devices[1], replicas[1], replicas[0]), 0);
+    expect_int(vrt_replica_checksum(m.devices[1], replicas[1], &sum), 0);
+    expect_true(sum == vrt_packed_checksum(packed));
+    vrt_packed_unref(packed);
+    for (int i = 0; i < 2; i++)
+        vrt_replica_free(m.devices[i], replicas[i]);
+    leave(&m);
+}
+
+static void test_no_peers(void)
+{
+    struct machine m = open_first();
+
+    expect_int(open_device(&m, 1), 0);
+    expect_true(!vrt_replica_can_receive(m.devices[0]));
+    leave(&m);
+}
+
+/* Computes until it fails, at most 50 times. Return: how it failed. */
+static int compute_until_failure(struct vrt_device *device)
+{
+    int r = 0;
+
+    for (int i = 0; !r && i < 50; i++)
+        r = go_round(device);
+    return r;
+}
+
+/* Full for a moment: nothing else is wrong with it. */
+static void test_full(void)
+{
+    struct machine m = open_first();
+
+    expect_int(compute_until_failure(m.devices[0]), VRT_BACKEND_E_NOMEM);
+    expect_int(vrt_device_used_bytes(m.devices[0]), 0);
+    expect_int(go_round(m.devices[0]), 0);
+    leave(&m);
+}
+
+/* Lost for a while: whoever opens it again has it back. */
+static void test_lost(void)
+{
+    struct machine m = open_first();
+
+    expect_int(compute_until_failure(m.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(go_round(m.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(vrt_device_used_bytes(m.devices[0]), 0);
+    m.devices[0] = vrt_device_close(m.devices[0]);
+    int r = VRT_BACKEND_E_LOST;
+    for (int i = 0; r && i < 100; i++) {
+        usleep(20000);
+        r = open_device(&m, 0);
+    }
+    expect_int(r, 0);
+    expect_int(go_round(m.devices[0]), 0);
+    leave(&m);
+}
+
+/* It never answers: it is given up in time, with what it may still use. */
+static void test_stuck(void)
+{
+    struct machine m = open_first();
+
+    expect_int(compute_until_failure(m.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(vrt_device_used_bytes(m.devices[0]), 0);
+    leave(&m);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} scenarios[] = {
+    { "cards", test_cards },
+    { "tiles", test_tiles },
+    { "masked", test_masked },
+    { "none-visible", test_none_visible },
+    { "no-driver", test_no_driver },
+    { "no-loader", test_no_loader },
+    { "old-loader", test_old_loader },
+    { "sensors", test_sensors },
+    { "no-sensors", test_no_sensors },
+    { "large", test_large },
+    { "bindings", test_bindings },
+    { "order", test_order },
+    { "peers", test_peers },
+    { "no-peers", test_no_peers },
+    { "full", test_full },
+    { "lost", test_lost },
+    { "stuck", test_stuck },
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(scenarios); i++)
+        if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
+            scenarios[i].run();
+            return 0;
+        }
+    test_fail("usage: test-xpu SCENARIO");
+}
