@@ -85,7 +85,7 @@ suites="lint unit unit-slow flow conformance simulated fault e2e fuzz"
 [ $long = no ] || suites+=" golden-long"
 # The oldest architecture and a recent one stand for all that nvcc takes minutes to compile for.
 [ $long = no ] && archs=75,90 || archs=
-one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs
+one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled
 unset VRTD_LONG
 if [ $quick = no ]; then
     [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault"
