@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""XPU devices, on the test driver: what is told of them, and jobs on two of them, one of which is
+lost, slow, full or stuck.
+
+VRTD_XPU_DRIVER is that driver, VRT_XPU_CACHE where it keeps what it compiled.
+"""
+import os
+import random
+import time
+
+import harness
+from harness import clip, digest
+
+
+def environment(**more):
+    """Of a daemon whose GPUs are the driver's."""
+    return dict(os.environ, ZE_ENABLE_ALT_DRIVERS=os.environ['VRTD_XPU_DRIVER'],
+                **{'VRT_XPU_DEVICES': '2', 'VRT_XPU_STRICT': '0', **more})
+
+
+class Jobs(harness.Case):
+    """Two cards, and daemons beside that have other luck."""
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        return super().start_daemon(folder, env=environment(), **options)
+
+    def start(self, name, config=None, **more):
+        """One more daemon."""
+        folder = self.path(name)
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, env=environment(**more), config=config or {})
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def devices(self):
+        """Once every device has been opened."""
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while True:
+            devices = self.daemon.request('GET', '/v1/devices')[1]['devices']
+            if all(d['state'] != 'starting' for d in devices):
+                return devices
+            self.assertLess(time.monotonic(), deadline, devices)
+            time.sleep(0.05)
+
+    def test_what_is_told(self):
+        devices = self.devices()
+        self.assertEqual([d['name'] for d in devices], ['xpu:0', 'xpu:1', 'cpu:0'])
+        self.assertEqual([d['state'] for d in devices], ['ready'] * 3, self.daemon.log_text())
+        cards = [d['card'] for d in devices]
+        self.assertEqual([c['number'] for c in cards[:2]], [0, 1])
+        self.assertIsNone(cards[2])
+        self.assertNotEqual(cards[0]['uuid'], cards[1]['uuid'])
+        self.assertNotEqual(cards[0]['pci_address'], cards[1]['pci_address'])
+        self.assertIsNone(cards[0]['runtime_version'])
+        self.assertEqual(devices[0]['memory']['total_bytes'], 16384 << 20)
+        self.assertGreater(devices[0]['sensors']['temperature_celsius'], 0)
+        told = self.vrtctl('devices', 'xpu:1').stdout
+        self.assertIn('  Card         number 1\n', told)
+        self.assertIn('  Driver       ' + cards[1]['driver_version'] + '\n', told)
+
+    def jobs_agree(self, daemon, name, precision='f32'):
+        """The same film by xpu:0 of the well, and by both of `daemon`. Return: the latter's job."""
+        source = clip(self.path(name + '.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
+        targets = [self.path(f'{name}-{n}.mkv') for n in ('one', 'two')]
+        options = ('--precision', precision, '--codec', 'ffv1')
+        alone = self.follow(source, targets[0], '--device', 'xpu:0', *options)
+        both = self.follow(source, targets[1], '--device', 'xpu:0,xpu:1', *options, daemon=daemon)
+        self.assertEqual([d['name'] for d in alone['devices']], ['xpu:0'])
+        self.assertEqual(both['state'], 'done')
+        self.assertEqual(*map(digest, targets))
+        return both
+
+    def test_two_cards_give_the_bytes_of_one(self):
+        for precision in ('f32', 'f16'):
+            with self.subTest(precision=precision):
+                both = self.jobs_agree(self.daemon, 'well-' + precision, precision)
+                self.assertEqual(sum(d['frames_done'] for d in both['devices']), 20)
+                self.assertEqual(both['warnings'], [])
+
+    def test_one_of_two_is_unwell(self):
+        """Lost at some point, slow, or without memory at some point: seeds are the test's own."""
+        dice = random.Random(5)
+        for kind, faults in (('lost', '1 call:{}- lost'), ('slow', '1 run:1- slow=5'),
+                             ('full', '1 alloc:{}- fail')):
+            at = dice.randint(30, 120) if kind == 'lost' else dice.randint(9, 40)
+            with self.subTest(kind=kind, at=at):
+                daemon = self.start(kind, VRT_XPU_FAULTS=faults.format(at))
+                self.jobs_agree(daemon, kind)
+                self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_one_of_two_hangs(self):
+        """What it had goes to the other, and it is given up in time."""
+        daemon = self.start('stuck', config={'xpu': {'patience_s': 3}},
+                            VRT_XPU_FAULTS='1 run:40 hang')
+        self.jobs_agree(daemon, 'stuck')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while 'it is given up' not in daemon.log_text():
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.1)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_a_card_and_the_processor(self):
+        source = clip(self.path('mixed.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
+        job = self.follow(source, self.path('mixed-out.mkv'), '--device', 'xpu:0,cpu:0')
+        self.assertEqual(job['state'], 'done')
+        self.assertEqual(sum(d['frames_done'] for d in job['devices']), 20)
+
+
+if __name__ == '__main__':
+    harness.main()
