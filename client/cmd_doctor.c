@@ -31,7 +31,7 @@
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICE",
-      .help = "one (cuda:0), or all of a kind (cuda); default: all" },
+      .help = "one (cuda:0), or of a kind (cuda); default: all" },
     { .name = NULL },
 };
 #undef A
@@ -162,15 +162,16 @@ static void print_cure(const struct vrt_conn *conn, char *text, size_t size)
     const struct passwd *user = getpwuid(geteuid());
     const struct group *group;
     struct stat st;
+    const int r = stat(path, &st) < 0 ? -errno : 0;
 
-    if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode) && access(path, W_OK) < 0) {
+    if (r == 0 && S_ISSOCK(st.st_mode) && access(path, W_OK) < 0) {
         group = st.st_mode & S_IWGRP && st.st_gid != 0 ? getgrgid(st.st_gid) : NULL;
         if (group && user)
             snprintf(text, size, "usermod -aG %s %s, then log in again; or start your own: vrtd &",
                      group->gr_name, user->pw_name);
         else
             snprintf(text, size, "ask its owner for access, or start your own: vrtd &");
-    } else if (errno == EACCES) {
+    } else if (r == -EACCES) {
         snprintf(text, size, "ask who runs it for access to the folder of its socket, or start "
                  "your own: vrtd &");
     } else {
