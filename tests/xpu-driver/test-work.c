@@ -316,6 +316,58 @@ static void test_order(void)
     }
 }
 
+/* Eight cards at once, each with a list of many kernels that is executed again and again. */
+static void work_together(void)
+{
+    enum { CARDS = 8, LAUNCHES = 20, ROUNDS = 5 };
+    struct bench bench;
+    ze_module_handle_t modules[CARDS];
+    ze_kernel_handle_t kernels[CARDS];
+    ze_command_queue_handle_t queues[CARDS];
+    ze_command_list_handle_t lists[CARDS];
+    uint32_t *memory[CARDS], got, zero = 0;
+    bench_init(&bench);
+    expect_int(bench.n_devices, CARDS);
+    for (int i = 0; i < CARDS; i++) {
+        const uint32_t n = (uint32_t)i + 1;
+        const ze_group_count_t groups = { 10, 1, 1 };
+        memory[i] = bench_alloc(&bench, i, 64);
+        bench_copy(&bench, i, memory[i], &zero, 4);
+        modules[i] = bench_module(&bench, i);
+        kernels[i] = bench_kernel(modules[i], "count");
+        queues[i] = bench_queue(&bench, i, false);
+        lists[i] = bench_list(&bench, i, false);
+        expect_ok(zeKernelSetGroupSize(kernels[i], 4, 1, 1));
+        bench_argument(kernels[i], 0, memory[i]);
+        bench_argument(kernels[i], 1, n);
+        for (int k = 0; k < LAUNCHES; k++)
+            expect_ok(zeCommandListAppendLaunchKernel(lists[i], kernels[i], &groups, NULL, 0,
+                                                      NULL));
+        expect_ok(zeCommandListClose(lists[i]));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < CARDS; i++)
+            expect_ok(zeCommandQueueExecuteCommandLists(queues[i], 1, &lists[i], NULL));
+        for (int i = 0; i < CARDS; i++)
+            expect_ok(zeCommandQueueSynchronize(queues[i], WAIT_NS));
+    }
+    for (int i = 0; i < CARDS; i++) {
+        bench_copy(&bench, i, &got, memory[i], 4);
+        expect_int(got, ROUNDS * LAUNCHES * 10 * 4 * (i + 1));
+        expect_ok(zeCommandListDestroy(lists[i]));
+        expect_ok(zeCommandQueueDestroy(queues[i]));
+        expect_ok(zeKernelDestroy(kernels[i]));
+        expect_ok(zeModuleDestroy(modules[i]));
+        expect_ok(zeMemFree(bench.context, memory[i]));
+    }
+    bench_done(&bench);
+}
+
+static void test_together(void)
+{
+    bench_run(work_together, (const char *[]){ "VRT_XPU_DEVICES=8", NULL }, 0, NULL);
+}
+
 /* A binary that the driver made of a module makes the same module again. */
 static void go_native(void)
 {
@@ -381,6 +433,7 @@ int main(int argc, char **argv)
         { "arguments", test_arguments },
         { "events", test_events },
         { "order", test_order },
+        { "together", test_together },
         { "modules", test_modules },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
