@@ -93,7 +93,7 @@ if [ $quick = no ]; then
     CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled \
         -Dsimulated_cuda=disabled
     one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
-        -Db_sanitize=address,undefined -Dcuda=disabled
+        -Db_sanitize=address,undefined -Dcuda=disabled -Dxpu=enabled
     one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
