@@ -1,165 +1,199 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuDNN for the simulated machine: convolutions by plain loops, summed in double
+ * cuDNN's graphs for the simulated machine: convolutions by plain loops, summed in double, and what
+ * follows step by step, in f32
  *
- * A tensor may have any strides; a filter is [out][h][w][in] or [out][in][h][w], packed. As
- * documented, y = activation(alpha1 * conv(x) + alpha2 * z + bias).
+ * Strict where the library only states what it expects: types of attributes, what a descriptor
+ * needs to be finalized, filters without gaps, alignments, and pointers for each tensor that is no
+ * intermediate result. Of the engines that its heuristics name the first differs in its last bits
+ * each time, the second is Winograd's, the third can't be compiled, the fourth wants much scratch;
+ * the fifth is as it should be, and spoils its scratch.
  */
 
-#include "include/cudnn.h"
+#include "cudnn-graph.h"
 
-#include "machine.h"
-#include "number.h"
+#include <algorithm>
 
-using sim::number_type;
+using namespace sim::cudnn;
 
 struct cudnnContext {
+    int ordinal;
     cudaStream_t stream = nullptr;
-};
-
-struct cudnnTensorStruct {
-    number_type type = number_type::f32;
-    int n = 0, c = 0, h = 0, w = 0;
-    int64_t stride_n = 0, stride_c = 0, stride_h = 0, stride_w = 0;
-};
-
-struct cudnnFilterStruct {
-    number_type type = number_type::f32;
-    cudnnTensorFormat_t format = CUDNN_TENSOR_NHWC;
-    int n_out = 0, n_in = 0, h = 0, w = 0;
-};
-
-struct cudnnConvolutionStruct {
-    int pad_h = 0, pad_w = 0, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-    cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-};
-
-struct cudnnActivationStruct {
-    cudnnActivationMode_t mode = CUDNN_ACTIVATION_IDENTITY;
 };
 
 namespace {
 
-using tensor = cudnnTensorStruct;
-using filter_of = cudnnFilterStruct;
+/* What a step takes: an element of memory, an earlier step's result, or a number by value. */
+struct operand {
+    const tensor *what = nullptr;
+    const void *data = nullptr;
+    size_t step = 0;
+    float number = 0.0f;
 
-bool known_type(cudnnDataType_t type, number_type *ret_type)
-{
-    *ret_type = type == CUDNN_DATA_HALF       ? number_type::f16
-                : type == CUDNN_DATA_BFLOAT16 ? number_type::bf16
-                                              : number_type::f32;
-    return type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_HALF || type == CUDNN_DATA_BFLOAT16;
-}
-
-struct convolution {
-    tensor x_desc, z_desc, y_desc, bias_desc;
-    filter_of filter;
-    cudnnConvolutionStruct how;
-    cudnnActivationMode_t activation;
-    float alpha1, alpha2;
-    const void *x, *weights, *z, *bias;
-    void *y;
-
-    float weight(int o, int i, int tap_h, int tap_w) const
+    float value(const int64_t place[4], const float *made) const
     {
-        const filter_of &f = filter;
-        const int64_t at = f.format == CUDNN_TENSOR_NHWC
-                               ? ((int64_t(o) * f.h + tap_h) * f.w + tap_w) * f.n_in + i
-                               : ((int64_t(o) * f.n_in + i) * f.h + tap_h) * f.w + tap_w;
-
-        return sim::get(weights, f.type, at);
-    }
-    static int64_t at(const tensor &t, int n, int c, int h, int w)
-    {
-        return n * t.stride_n + c * t.stride_c + h * t.stride_h + w * t.stride_w;
-    }
-    double tap(int n, int o, int h, int w) const
-    {
-        /* Without a word on the matter, f32 may go through TF32. */
-        const bool tf32 = how.math != CUDNN_FMA_MATH && x_desc.type == number_type::f32;
-        double sum = 0.0;
-
-        for (int th = 0; th < filter.h; th++) {
-            for (int tw = 0; tw < filter.w; tw++) {
-                const int from_h = h * how.stride_h - how.pad_h + th * how.dilation_h;
-                const int from_w = w * how.stride_w - how.pad_w + tw * how.dilation_w;
-
-                if (from_h < 0 || from_h >= x_desc.h || from_w < 0 || from_w >= x_desc.w)
-                    continue;
-                for (int i = 0; i < filter.n_in; i++) {
-                    const float a = sim::get(x, x_desc.type, at(x_desc, n, i, from_h, from_w));
-                    const float b = weight(o, i, th, tw);
-
-                    sum += tf32 ? double(sim::tf32(a)) * double(sim::tf32(b))
-                                : double(a) * double(b);
-                }
-            }
-        }
-        return sum;
-    }
-    void put(int n, int o, int h, int w) const
-    {
-        float value = alpha1 * float(tap(n, o, h, w));
-
-        if (alpha2 != 0.0f)
-            value += alpha2 * sim::get(z, z_desc.type, at(z_desc, n, o, h, w));
-        if (bias)
-            value += sim::get(bias, bias_desc.type, at(bias_desc, 0, o, 0, 0));
-        if (activation == CUDNN_ACTIVATION_RELU && value < 0.0f)
-            value = 0.0f;
-        sim::put(y, y_desc.type, at(y_desc, n, o, h, w), value);
-    }
-    void run() const
-    {
-        for (int n = 0; n < y_desc.n; n++)
-            for (int h = 0; h < y_desc.h; h++)
-                for (int w = 0; w < y_desc.w; w++)
-                    for (int o = 0; o < y_desc.c; o++)
-                        put(n, o, h, w);
+        if (data)
+            return sim::get(data, what->number(), what->at(place));
+        return what->is_virtual ? made[step] : number;
     }
 };
 
-int extent_after(int extent, int pad, int taps, int dilation, int stride)
+struct step {
+    operation how;
+    operand x, b, t;
+
+    float value(const int64_t p[4], const float *made) const
+    {
+        const float left = x.value(p, made), right = b.value(p, made);
+
+        switch (how.mode) {
+        case CUDNN_POINTWISE_ADD: return left + right;
+        case CUDNN_POINTWISE_MUL: return left * right;
+        case CUDNN_POINTWISE_CMP_LT: return left < right ? 1.0f : 0.0f;
+        case CUDNN_POINTWISE_BINARY_SELECT: return t.value(p, made) != 0.0f ? left : right;
+        }
+        return 0.0f;
+    }
+};
+
+/* All of a tensor's memory, gaps included, as f32. */
+std::vector<float> values_of(const tensor &t, const void *data)
 {
-    return (extent + 2 * pad - ((taps - 1) * dilation + 1)) / stride + 1;
+    std::vector<float> values(t.n_bytes() / sim::size_of(t.number()));
+
+    for (size_t i = 0; i < values.size(); i++)
+        values[i] = sim::get(data, t.number(), int64_t(i));
+    return values;
 }
 
-bool fits(const tensor &x, const filter_of &f, const cudnnConvolutionStruct &how, const tensor &y)
+/* What is computed when the plan runs: a convolution, then steps. */
+struct work {
+    std::vector<step> steps;
+    void *out = nullptr;
+    bool is_unordered = false;
+
+    float sum(const std::vector<float> &x, const std::vector<float> &w, const int64_t p[4]) const
+    {
+        const operation &o = steps[0].how;
+        double total = 0.0;
+
+        for (int64_t tap_h = 0; tap_h < o.b.dims[2]; tap_h++)
+            for (int64_t tap_w = 0; tap_w < o.b.dims[3]; tap_w++) {
+                const int64_t h = p[2] + tap_h - o.padding, v = p[3] + tap_w - o.padding;
+
+                if (h < 0 || h >= o.x.dims[2] || v < 0 || v >= o.x.dims[3])
+                    continue;
+                const int64_t from[4] = {p[0], 0, h, v}, tap[4] = {p[1], 0, tap_h, tap_w};
+                const int64_t at_x = o.x.at(from), at_w = o.b.at(tap);
+
+                for (int64_t i = 0; i < o.x.dims[1]; i++)
+                    total += double(x[size_t(at_x + i * o.x.strides[1])]) *
+                             double(w[size_t(at_w + i * o.b.strides[1])]);
+            }
+        return float(total);
+    }
+    void run() const
+    {
+        static uint32_t n_sums;
+        const operation &first = steps[0].how;
+        const tensor &y = steps.back().how.y;
+        const std::vector<float> x = values_of(first.x, steps[0].x.data);
+        const std::vector<float> w = values_of(first.b, steps[0].b.data);
+        std::vector<float> made(steps.size());
+        int64_t p[4];
+
+        for (p[0] = 0; p[0] < y.dims[0]; p[0]++)
+        for (p[1] = 0; p[1] < y.dims[1]; p[1]++)
+        for (p[2] = 0; p[2] < y.dims[2]; p[2]++)
+        for (p[3] = 0; p[3] < y.dims[3]; p[3]++) {
+            made[0] = sum(x, w, p);
+            if (is_unordered)
+                made[0] *= 1.0f + 0x1p-10f * float(n_sums++ % 7);
+            for (size_t i = 1; i < steps.size(); i++)
+                made[i] = steps[i].value(p, made.data());
+            sim::put(out, y.number(), y.at(p), made.back());
+        }
+    }
+};
+
+/* The tensor's pointer in the pack, or NULL. */
+void *pointer_of(const descriptor &pack, int64_t id)
 {
-    return x.c == f.n_in && y.c == f.n_out && x.n == y.n && x.type == f.type &&
-           y.h == extent_after(x.h, how.pad_h, f.h, how.dilation_h, how.stride_h) &&
-           y.w == extent_after(x.w, how.pad_w, f.w, how.dilation_w, how.stride_w);
+    for (int64_t i = 0; i < pack.values.at(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS).n; i++)
+        if (pack.get<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, i) == id)
+            return pack.get<void *>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, i);
+    return nullptr;
 }
 
-cudnnStatus_t enqueue(cudnnHandle_t handle, const convolution &it)
+/* Where a tensor that isn't virtual is, this time. */
+cudnnStatus_t find(const tensor &t, const descriptor &pack, void **ret_data)
 {
-    sim::call c;
+    *ret_data = pointer_of(pack, t.id);
+    if (!*ret_data)
+        return bad("no pointer for a tensor");
+    if (t.is_by_value)
+        return CUDNN_STATUS_SUCCESS;
+    if (uintptr_t(*ret_data) % uintptr_t(t.align))
+        return bad("a tensor that isn't aligned as it was said to be");
+    return sim::find(*ret_data, t.n_bytes()) ? CUDNN_STATUS_SUCCESS
+                                             : bad("a tensor that isn't in the device's memory");
+}
+
+cudnnStatus_t take(const std::vector<step> &before, const tensor &t, const descriptor &pack,
+                   operand *ret_operand)
+{
+    operand o;
+    void *data = nullptr;
+
+    o.what = &t;
+    if (t.is_virtual) {
+        while (before[o.step].how.y.id != t.id)
+            o.step++;
+    } else if (cudnnStatus_t status = find(t, pack, &data)) {
+        return status;
+    } else if (t.is_by_value) {
+        memcpy(&o.number, data, sizeof(o.number));
+    } else {
+        o.data = data;
+    }
+    *ret_operand = o;
+    return CUDNN_STATUS_SUCCESS;
+}
+
+/* Operands point into the operations, which stay where they are. */
+cudnnStatus_t bind_all(const std::vector<operation> &all, const descriptor &pack, work *ret_work)
+{
+    ret_work->steps.reserve(all.size());
+    for (const operation &o : all) {
+        step s{o, {}, {}, {}};
+        cudnnStatus_t status = take(ret_work->steps, o.x, pack, &s.x);
+
+        if (!status)
+            status = take(ret_work->steps, o.b, pack, &s.b);
+        if (!status)
+            status = take(ret_work->steps, o.t, pack, &s.t);
+        if (status)
+            return status;
+        ret_work->steps.push_back(s);
+    }
+    return find(all.back().y, pack, &ret_work->out);
+}
+
+descriptor *as(cudnnBackendDescriptor_t d)
+{
+    return static_cast<descriptor *>(d);
+}
+
+/* bf16 came with sm_80. */
+bool has_engines(const descriptor &heuristics)
+{
+    const descriptor *graph = heuristics.of(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
     cudaError_t r;
-    CUstream_st *stream = handle ? sim::resolve(handle->stream, &r) : nullptr;
+    const sim::device *device = sim::current(&r);
 
-    if (!handle || !it.x || !it.weights || !it.y || !fits(it.x_desc, it.filter, it.how, it.y_desc))
-        return CUDNN_STATUS_BAD_PARAM;
-    if (!stream || sim::shall_fail("convolution"))
-        return CUDNN_STATUS_EXECUTION_FAILED;
-    auto run = [it](std::string *) {
-        it.run();
-        return cudaSuccess;
-    };
-    return sim::submit(&c, stream, {run, nullptr, nullptr, nullptr})
-               ? CUDNN_STATUS_EXECUTION_FAILED
-               : CUDNN_STATUS_SUCCESS;
-}
-
-template <class T> cudnnStatus_t create(T **ret_it)
-{
-    *ret_it = new T;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-template <class T> cudnnStatus_t destroy(T *it)
-{
-    delete it;
-    return CUDNN_STATUS_SUCCESS;
+    if (!device || sim::shall_fail("engines"))
+        return false;
+    return operations_of(*graph)[0].x.type != CUDNN_DATA_BFLOAT16 || device->capability >= 80;
 }
 
 }
@@ -182,193 +216,161 @@ const char *cudnnGetErrorString(cudnnStatus_t status)
     return "unknown status";
 }
 
+void cudnnGetLastErrorString(char *message, size_t size)
+{
+    sim::call c;
+
+    snprintf(message, size, "%s", last_error()->c_str());
+}
+
 cudnnStatus_t cudnnCreate(cudnnHandle_t *ret_handle)
 {
     sim::call c;
     cudaError_t r;
+    const sim::device *d = sim::current(&r);
 
-    if (!sim::current(&r) || sim::shall_fail("cudnn"))
+    if (!d || sim::shall_fail("cudnn"))
         return CUDNN_STATUS_NOT_INITIALIZED;
-    return create(ret_handle);
+    *ret_handle = new cudnnContext{d->ordinal};
+    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
 {
-    return destroy(handle);
+    delete handle;
+    return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
+    sim::call c;
+    cudaError_t r;
+    const CUstream_st *found = sim::resolve(stream, &r);
+
+    if (!found || found->owner->ordinal != handle->ordinal)
+        return bad("a stream of another device");
     handle->stream = stream;
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *ret_desc)
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t kind,
+                                           cudnnBackendDescriptor_t *ret_descriptor)
 {
-    return create(ret_desc);
-}
-
-cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t desc)
-{
-    return destroy(desc);
-}
-
-cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t desc, cudnnDataType_t type,
-                                           int n, int c, int h, int w, int stride_n, int stride_c,
-                                           int stride_h, int stride_w)
-{
-    number_type known;
-
-    if (n < 1 || c < 1 || h < 1 || w < 1 || !known_type(type, &known))
-        return CUDNN_STATUS_BAD_PARAM;
-    *desc = {known, n, c, h, w, stride_n, stride_c, stride_h, stride_w};
+    *ret_descriptor = new descriptor{kind};
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t desc, cudnnTensorFormat_t format,
-                                         cudnnDataType_t type, int n, int c, int h, int w)
+cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d)
 {
-    if (format == CUDNN_TENSOR_NHWC)
-        return cudnnSetTensor4dDescriptorEx(desc, type, n, c, h, w, h * w * c, 1, w * c, c);
-    return cudnnSetTensor4dDescriptorEx(desc, type, n, c, h, w, c * h * w, h * w, w, 1);
-}
-
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *ret_desc)
-{
-    return create(ret_desc);
-}
-
-cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t desc)
-{
-    return destroy(desc);
-}
-
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t desc, cudnnDataType_t type,
-                                         cudnnTensorFormat_t format, int n_out, int n_in, int h,
-                                         int w)
-{
-    number_type known;
-
-    if (n_out < 1 || n_in < 1 || h < 1 || w < 1 || !known_type(type, &known))
-        return CUDNN_STATUS_BAD_PARAM;
-    *desc = {known, format, n_out, n_in, h, w};
+    delete as(d);
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *ret_desc)
+cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
 {
-    return create(ret_desc);
+    sim::call c;
+    descriptor *d = as(opaque);
+    const cudnnStatus_t status = check(*d);
+
+    d->is_final = status == CUDNN_STATUS_SUCCESS;
+    return status;
 }
 
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t desc)
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t opaque,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, int64_t n,
+                                       const void *values)
 {
-    return destroy(desc);
-}
+    sim::call c;
+    descriptor *d = as(opaque);
 
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t desc, int pad_h,
-                                              int pad_w, int stride_h, int stride_w,
-                                              int dilation_h, int dilation_w,
-                                              cudnnConvolutionMode_t mode, cudnnDataType_t compute)
-{
-    if (pad_h < 0 || pad_w < 0 || stride_h < 1 || stride_w < 1 || dilation_h < 1 || dilation_w < 1)
-        return CUDNN_STATUS_BAD_PARAM;
-    if (mode != CUDNN_CROSS_CORRELATION || compute != CUDNN_DATA_FLOAT)
-        return CUDNN_STATUS_NOT_SUPPORTED;
-    *desc = {pad_h, pad_w, stride_h, stride_w, dilation_h, dilation_w, CUDNN_DEFAULT_MATH};
+    if (d->is_final || !is_of_type(name, type) || n < 1 || !values)
+        return bad("an attribute that can't be set so");
+    if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
+        for (int64_t i = 0; i < n; i++) {
+            const descriptor *other = static_cast<descriptor *const *>(values)[i];
+
+            if (!other || (!other->is_final && other->engine < 0))
+                return bad("a descriptor that isn't final");
+        }
+    const char *bytes = static_cast<const char *>(values);
+
+    d->values[name] = {type, n, {bytes, bytes + size_t(n) * sim::cudnn::size_of(type)}};
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc, cudnnMathType_t math)
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t opaque,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t, int64_t n_wanted,
+                                       int64_t *ret_n, void *values)
 {
-    desc->math = math;
-    return CUDNN_STATUS_SUCCESS;
-}
+    sim::call c;
+    const descriptor *d = as(opaque);
+    descriptor **others = static_cast<descriptor **>(values);
 
-cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(cudnnConvolutionDescriptor_t desc,
-                                                    cudnnTensorDescriptor_t x,
-                                                    cudnnFilterDescriptor_t filter, int *ret_n,
-                                                    int *ret_c, int *ret_h, int *ret_w)
-{
-    *ret_n = x->n;
-    *ret_c = filter->n_out;
-    *ret_h = extent_after(x->h, desc->pad_h, filter->h, desc->dilation_h, desc->stride_h);
-    *ret_w = extent_after(x->w, desc->pad_w, filter->w, desc->dilation_w, desc->stride_w);
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t *ret_desc)
-{
-    return create(ret_desc);
-}
-
-cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t desc)
-{
-    return destroy(desc);
-}
-
-cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t desc,
-                                           cudnnActivationMode_t mode, cudnnNanPropagation_t,
-                                           double)
-{
-    desc->mode = mode;
-    return CUDNN_STATUS_SUCCESS;
-}
-
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(
-    cudnnHandle_t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t filter,
-    cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t y, int n_wanted, int *ret_n,
-    cudnnConvolutionFwdAlgoPerf_t *ret_results)
-{
-    if (n_wanted < 1 || !fits(*x, *filter, *how, *y))
-        return CUDNN_STATUS_BAD_PARAM;
-    ret_results[0] = {CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM,
-                      CUDNN_STATUS_SUCCESS,
-                      -1.0f,
-                      0,
-                      CUDNN_DETERMINISTIC,
-                      how->math,
-                      {0, 0, 0}};
     *ret_n = 1;
-    return CUDNN_STATUS_SUCCESS;
+    switch (name) {
+    case CUDNN_ATTR_ENGINEHEUR_RESULTS:
+        if (!d->is_final)
+            return bad("heuristics that aren't final");
+        *ret_n = has_engines(*d) ? std::min<int64_t>(n_wanted, N_ENGINES) : 0;
+        for (int64_t i = 0; i < *ret_n; i++) {
+            others[i]->values[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH] =
+                d->values.at(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+            others[i]->engine = int(i);
+        }
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_ENGINECFG_ENGINE:
+        others[0]->engine = d->engine;
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
+        static_cast<int *>(values)[0] = CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+        if (d->engine > WINOGRAD || n_wanted < 2)
+            return CUDNN_STATUS_SUCCESS;
+        static_cast<int *>(values)[1] = d->engine == UNORDERED
+                                            ? CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC
+                                            : CUDNN_NUMERICAL_NOTE_WINOGRAD;
+        *ret_n = 2;
+        return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
+        *static_cast<int64_t *>(values) =
+            d->of(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine == LARGE ? LARGE_BYTES
+                                                                            : SCRATCH_BYTES;
+        return CUDNN_STATUS_SUCCESS;
+    default: return bad("an attribute that can't be asked for");
+    }
 }
 
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(
-    cudnnHandle_t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t filter,
-    cudnnConvolutionDescriptor_t how, cudnnTensorDescriptor_t y, cudnnConvolutionFwdAlgo_t,
-    size_t *ret_n_bytes)
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t opaque_plan,
+                                  cudnnBackendDescriptor_t opaque_pack)
 {
-    if (!fits(*x, *filter, *how, *y))
-        return CUDNN_STATUS_BAD_PARAM;
-    *ret_n_bytes = 0;
-    return CUDNN_STATUS_SUCCESS;
-}
+    sim::call c;
+    cudaError_t r;
+    const descriptor *plan = as(opaque_plan), *pack = as(opaque_pack);
+    CUstream_st *stream = sim::resolve(handle->stream, &r);
 
-cudnnStatus_t cudnnConvolutionForward(
-    cudnnHandle_t handle, const void *alpha, cudnnTensorDescriptor_t x_desc, const void *x,
-    cudnnFilterDescriptor_t filter, const void *weights, cudnnConvolutionDescriptor_t how,
-    cudnnConvolutionFwdAlgo_t, void *, size_t, const void *beta, cudnnTensorDescriptor_t y_desc,
-    void *y)
-{
-    return enqueue(handle, {*x_desc, *y_desc, *y_desc, {}, *filter, *how, CUDNN_ACTIVATION_IDENTITY,
-                            *static_cast<const float *>(alpha), *static_cast<const float *>(beta),
-                            x, weights, y, nullptr, y});
-}
+    if (!stream || !plan->is_final || !pack->is_final)
+        return bad("what can't be executed");
+    const descriptor *config = plan->of(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+    void *scratch = pack->get<void *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+    const int64_t n_scratch = config->engine == LARGE ? LARGE_BYTES : SCRATCH_BYTES;
+    const auto all = std::make_shared<std::vector<operation>>(
+        operations_of(*config->of(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)));
+    work w;
 
-/* As documented, there is no activation with the precomputing algorithm only. */
-cudnnStatus_t cudnnConvolutionBiasActivationForward(
-    cudnnHandle_t handle, const void *alpha1, cudnnTensorDescriptor_t x_desc, const void *x,
-    cudnnFilterDescriptor_t filter, const void *weights, cudnnConvolutionDescriptor_t how,
-    cudnnConvolutionFwdAlgo_t algorithm, void *, size_t, const void *alpha2,
-    cudnnTensorDescriptor_t z_desc, const void *z, cudnnTensorDescriptor_t bias_desc,
-    const void *bias, cudnnActivationDescriptor_t activation, cudnnTensorDescriptor_t y_desc,
-    void *y)
-{
-    if (!bias || bias_desc->c != y_desc->c)
-        return CUDNN_STATUS_BAD_PARAM;
-    if (activation->mode == CUDNN_ACTIVATION_IDENTITY &&
-        algorithm != CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
-        return CUDNN_STATUS_NOT_SUPPORTED;
-    return enqueue(handle, {*x_desc, *z_desc, *y_desc, *bias_desc, *filter, *how, activation->mode,
-                            *static_cast<const float *>(alpha1),
-                            *static_cast<const float *>(alpha2), x, weights, z, bias, y});
+    w.is_unordered = config->engine < BROKEN;
+    if (cudnnStatus_t status = bind_all(*all, *pack, &w))
+        return status;
+    if (!sim::find(scratch, size_t(n_scratch)) || uintptr_t(scratch) % 16)
+        return bad("scratch that isn't there");
+    if (sim::shall_fail("convolution"))
+        return CUDNN_STATUS_EXECUTION_FAILED;
+    auto run = [w, all, scratch, n_scratch](std::string *) {
+        memset(scratch, 0xff, size_t(n_scratch));
+        w.run();
+        return cudaSuccess;
+    };
+    return sim::submit(&c, stream, {run, nullptr, nullptr, nullptr})
+               ? CUDNN_STATUS_EXECUTION_FAILED
+               : CUDNN_STATUS_SUCCESS;
 }

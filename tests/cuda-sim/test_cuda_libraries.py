@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """NVIDIA's libraries on the simulated machine: there, not there, broken, failing.
 
-usage: test_cuda_libraries.py LIST_DEVICES PLUGIN_DIR NOTHING CONF_LINEAR
+usage: test_cuda_libraries.py LIST_DEVICES PLUGIN_DIR NOTHING CONF_LINEAR CONF_CONV2D
 """
 import os
 import shutil
@@ -11,9 +11,11 @@ import sys
 import tempfile
 import unittest
 
-LIST_DEVICES, PLUGINS, NOTHING, LINEAR = (os.path.abspath(path) for path in sys.argv[1:5])
+LIST_DEVICES, PLUGINS, NOTHING, LINEAR, CONV2D = (os.path.abspath(path)
+                                                  for path in sys.argv[1:6])
 
-LINEAR_LIBRARY = 'libcublasLt-sim.so.1'
+LIBRARIES = (('libcublasLt-sim.so.1', 'cuBLASLt 13.0.0', 'multiply for linear layers', 'cublasLt'),
+             ('libcudnn-sim.so.1', 'cuDNN 9.0.0', 'convolve', 'cudnn'))
 GAVE_UP = 'libraries of NVIDIA\'s compute nothing from now on'
 DIFFERS = 'results may differ in the last bits'
 
@@ -38,7 +40,7 @@ class CudaLibraries(unittest.TestCase):
     def test_versions_are_part_of_the_class(self):
         found, log = classes()
         self.assertEqual(len(set(found)), 1)
-        self.assertIn(', cuBLASLt 13.0.0', found[0])
+        self.assertIn(', cuBLASLt 13.0.0, cuDNN 9.0.0', found[0])
         self.assertNotIn('own kernels', log)
 
     def test_what_the_configuration_wants(self):
@@ -46,37 +48,40 @@ class CudaLibraries(unittest.TestCase):
                                            ('auto', '89', False), ('auto', '120', False),
                                            ('all', '75', True), ('off', '90', False)):
             found, _ = classes(option, VRT_CUDA_SIM_ARCH=capability)
-            self.assertEqual('cuBLASLt' in found[0], wanted, (option, capability, found))
+            for _, version, _, _ in LIBRARIES:
+                self.assertEqual(version in found[0], wanted, (option, capability, found))
 
     def test_broken_libraries(self):
         """They are no reason to have fewer devices; the log says once what is the matter."""
-        for name, what, says in ((LINEAR_LIBRARY, 'multiply for linear layers', 'cublasLt'),):
+        for name, version, job, prefix in LIBRARIES:
             with tempfile.TemporaryDirectory(prefix='vrt-cuda-') as folder:
                 place = os.path.join(folder, name)
                 with open(place, 'w', encoding='utf-8') as f:
                     f.write('not a library, but long enough to be taken for one' * 20)
                 found, log = classes(LD_LIBRARY_PATH=folder)
-                self.assertEqual(len(found), 2)
-                self.assertNotIn('cuBLASLt' if 'Lt' in name else 'cuDNN', found[0])
-                self.assertEqual(log.count(f'own kernels {what}'), 1, log)
+                self.assertEqual([version in c for c in found], [False, False])
+                self.assertEqual(log.count(f'own kernels {job}'), 1, log)
                 self.assertIn('invalid ELF header', log)
                 shutil.copy(NOTHING, place)
                 found, log = classes(LD_LIBRARY_PATH=folder)
-                self.assertEqual(len(found), 2)
-                self.assertRegex(log, f'own kernels {what}: {name} lacks {says}')
+                self.assertEqual([version in c for c in found], [False, False])
+                self.assertRegex(log, f'own kernels {job}: {name} lacks {prefix}')
 
     def test_all_is_computed_without_what_fails(self):
         """A case of an op, and the library's call that fails: the case is right nevertheless, but
         for its bits in the second guise, for which nothing fails."""
-        for failure, says, n in (('cublas@1', DIFFERS, 1), ('heuristic@1', 'no way fits|says: ', 0),
-                                 ('matmul@1', GAVE_UP, 2)):
-            code, out, log = run([LINEAR, 'linear[60]@cuda:0'], VRT_CUDA_SIM_FAIL=failure)
-            self.assertIn('linear@cuda:0: 1 ran, 0 not supported, 0 failed', out, log)
+        for program, case, failure, says, n in (
+                (LINEAR, 'linear[60]', 'cublas@1', DIFFERS, 1),
+                (LINEAR, 'linear[60]', 'heuristic@1', None, 0),
+                (LINEAR, 'linear[60]', 'matmul@1', GAVE_UP, 2),
+                (CONV2D, 'conv2d[452]', 'cudnn@1', DIFFERS, 1),
+                (CONV2D, 'conv2d[452]', 'engines@1', None, 0),
+                (CONV2D, 'conv2d[452]', 'convolution@1', GAVE_UP, 2)):
+            _, out, log = run([program, case + '@cuda:0'], VRT_CUDA_SIM_FAIL=failure)
+            self.assertIn('@cuda:0: 1 ran, 0 not supported, 0 failed', out, log)
             self.assertEqual(log.count('warning cuda'), n, log)
-            if n:
-                self.assertRegex(log, says)
-            else:
-                self.assertEqual(code, 0, log)
+            if says:
+                self.assertIn(says, log)
 
 
 if __name__ == '__main__':

@@ -84,14 +84,25 @@ static void test_cards(void)
 static void test_sizes(void)
 {
     const struct vrt_cuda_library_rules rules = { VRT_CUDA_LIBRARIES_AUTO, 90, false };
-    struct vrt_op op = conv2d();
+    static const struct {
+        int h, w;
+        enum vrt_cuda_library linear, conv2d;
+    } cases[] = {
+        { 20, 30, OURS, OURS }, { 180, 320, LT, OURS }, { 720, 1280, LT, DNN },
+    };
 
-    expect_true(vrt_op_flops(&op) < VRT_CUDA_LIBRARY_FLOPS_MIN);
-    expect_int(vrt_cuda_library_of(&rules, &op, VRT_DTYPE_F16, false), OURS);
-    expect_int(of(&op, VRT_DTYPE_F16), DNN);
-    op.in[0] = vrt_tensor_dense(VRT_DTYPE_F16, (struct vrt_shape){ 1, 180, 320, 64 });
-    op.out = vrt_tensor_dense(VRT_DTYPE_F16, (struct vrt_shape){ 1, 180, 320, 64 });
-    expect_int(vrt_cuda_library_of(&rules, &op, VRT_DTYPE_F16, false), DNN);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_op ops[] = { linear(), conv2d() };
+        for (int k = 0; k < 2; k++) {
+            const struct vrt_shape shape = { 1, cases[i].h, cases[i].w, 64 };
+            ops[k].in[0] = placed(vrt_tensor_dense(VRT_DTYPE_F16, shape));
+            ops[k].in[1] = VRT_TENSOR_NONE;
+            ops[k].out = placed(vrt_tensor_dense(VRT_DTYPE_F32, shape));
+            expect_int(vrt_cuda_library_of(&rules, &ops[k], VRT_DTYPE_F16, false),
+                       k ? cases[i].conv2d : cases[i].linear);
+            expect_int(of(&ops[k], VRT_DTYPE_F16), k ? DNN : LT);
+        }
+    }
 }
 
 static void test_linear_types(void)
@@ -156,6 +167,13 @@ static void test_conv2d(void)
     expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), OURS);
     /* The library's filters have no gaps. */
     op.in[0] = tensor(VRT_DTYPE_F16, 60);
+    expect_int(of(&op, VRT_DTYPE_F16), OURS);
+    /* A run of channels is read as any other where each place's begins at 16 bytes. */
+    op.in[0] = tensor(VRT_DTYPE_F16, 96);
+    op.in[0] = placed(vrt_tensor_channels(&op.in[0], 32, 64));
+    expect_int(of(&op, VRT_DTYPE_F16), DNN);
+    op.in[0] = tensor(VRT_DTYPE_F16, 83);
+    op.in[0] = placed(vrt_tensor_channels(&op.in[0], 16, 64));
     expect_int(of(&op, VRT_DTYPE_F16), OURS);
 }
 

@@ -20,12 +20,9 @@ static const char *at(const struct vrt_cuda_call *call, const struct vrt_tensor 
     return call->arena + t->offset_bytes;
 }
 
-/* The largest power of two that all of `bits`, addresses and steps or-ed together, are a multiple
- * of, 256 at most. */
-static int64_t align_of(uint64_t bits)
+static int64_t align_of(const void *data)
 {
-    bits |= ALIGN_MAX;
-    return (int64_t)(bits & -bits);
+    return vrt_cuda_align_of((uint64_t)(uintptr_t)data, ALIGN_MAX);
 }
 
 /* Where a matrix begins from band to band. */
@@ -34,8 +31,8 @@ static int64_t align_of_bands(const struct layer *layer, const void *data, int64
 {
     const int64_t step = layer->band * stride * (int64_t)vrt_dtype_size(dtype);
 
-    return align_of((uint64_t)(uintptr_t)data | (layer->band < layer->n_places ?
-                                                 (uint64_t)step : 0));
+    return vrt_cuda_align_of((uint64_t)(uintptr_t)data |
+                             (layer->band < layer->n_places ? (uint64_t)step : 0), ALIGN_MAX);
 }
 
 static void take_rows(struct layer *layer, const struct vrt_cuda_call *call)
@@ -56,9 +53,9 @@ static void take_rows(struct layer *layer, const struct vrt_cuda_call *call)
     }
     layer->rows.dtype = weight->dtype;
     layer->rows.m = layer->band;
-    layer->rows.row_align = align_of((uint64_t)(uintptr_t)layer->data.rows);
+    layer->rows.row_align = align_of(layer->data.rows);
     layer->rows.weight_stride = weight->row_elements;
-    layer->rows.weight_align = align_of((uint64_t)(uintptr_t)weight->data);
+    layer->rows.weight_align = align_of(weight->data);
     layer->data.weight = weight->data;
 }
 

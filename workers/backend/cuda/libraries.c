@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend/backend-impl.h"
 #include "backend/cuda/by-library.h"
@@ -18,8 +19,18 @@
 struct vrt_cuda_libraries {
     struct vrt_cuda_library_rules rules;
     struct vrt_cuda_cublaslt *cublaslt;     /* NULL: it isn't there */
+    struct vrt_cuda_cudnn *cudnn;           /* likewise */
     const char *name;               /* of the device */
     bool gave_up;
+};
+
+/* What is known of a library without use of a device. */
+static const struct library {
+    const char *name, *file, *job;
+    int (*version)(const char *library, int *ret_version, struct vrt_error *error);
+} all[] = {
+    { "cuBLASLt", VRT_CUDA_CUBLASLT, "multiply for linear layers", vrt_cuda_cublaslt_version },
+    { "cuDNN", VRT_CUDA_CUDNN, "convolve", vrt_cuda_cudnn_version },
 };
 
 static const struct vrt_finding found = {
@@ -32,26 +43,33 @@ static const struct vrt_finding missing = {
     .backend = "cuda",
     .what = "libraries",
     .kind = VRT_FINDING_ABSENT,
-    .cure = "nothing is needed; to have larger layers computed by it, install it",
+    .cure = "nothing needs to be done; to have larger layers computed by it, install it",
 };
+
+/* Appends what there is of one. */
+static void describe(const struct library *library, struct vrt_findings *findings, char *text,
+                     size_t size)
+{
+    struct vrt_error error = { .id = NULL };
+    const size_t n = strlen(text);
+    int version;
+
+    if (library->version(library->file, &version, &error) < 0) {
+        vrt_finding_add(findings, &missing, "vrtd's own kernels %s: %s", library->job,
+                        error.message);
+        return;
+    }
+    snprintf(text + n, size - n, ", %s %d.%d.%d", library->name, version / 10000,
+             version / 100 % 100, version % 100);
+    vrt_finding_add(findings, &found, "%s", text + n + 2);
+}
 
 void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
                                  struct vrt_findings *findings, char *text, size_t size)
 {
-    struct vrt_error error = { .id = NULL };
-    int version;
-
     text[0] = '\0';
-    if (!vrt_cuda_library_is_wanted(rules))
-        return;
-    if (vrt_cuda_cublaslt_version(VRT_CUDA_CUBLASLT, &version, &error) < 0) {
-        vrt_finding_add(findings, &missing, "vrtd's own kernels multiply for linear layers: %s",
-                        error.message);
-        return;
-    }
-    snprintf(text, size, ", cuBLASLt %d.%d.%d", version / 10000, version / 100 % 100,
-             version % 100);
-    vrt_finding_add(findings, &found, "%s", text + 2);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(all) && vrt_cuda_library_is_wanted(rules); i++)
+        describe(&all[i], findings, text, size);
 }
 
 /* One that is there and doesn't start: this device differs from others of its class. */
@@ -68,9 +86,7 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library
 {
     VRT_CLEANUP(vrt_cuda_libraries_closep) struct vrt_cuda_libraries *libraries = NULL;
     struct vrt_error error = { .id = NULL };
-    int r;
 
-    (void)stream;
     if (!vrt_cuda_library_is_wanted(rules))
         return NULL;
     libraries = calloc(1, sizeof(*libraries));
@@ -78,10 +94,10 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library
         return NULL;
     libraries->rules = *rules;
     libraries->name = name;
-    r = vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error);
-    if (r < 0)
-        explain(name, r, &error);
-    return libraries->cublaslt ? VRT_STEAL(libraries) : NULL;
+    explain(name, vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error), &error);
+    error = (struct vrt_error){ .id = NULL };
+    explain(name, vrt_cuda_cudnn_open(VRT_CUDA_CUDNN, stream, &libraries->cudnn, &error), &error);
+    return libraries->cublaslt || libraries->cudnn ? VRT_STEAL(libraries) : NULL;
 }
 
 struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *libraries)
@@ -89,14 +105,19 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *l
     if (!libraries)
         return NULL;
     vrt_cuda_cublaslt_close(libraries->cublaslt);
+    vrt_cuda_cudnn_close(libraries->cudnn);
     free(libraries);
     return NULL;
 }
 
-/* Those that are there. */
+/* Whether it is there. */
 static bool has(const struct vrt_cuda_libraries *libraries, enum vrt_cuda_library library)
 {
-    return library == VRT_CUDA_LIBRARY_CUBLASLT && libraries->cublaslt;
+    switch (library) {
+    case VRT_CUDA_LIBRARY_CUBLASLT: return libraries->cublaslt;
+    case VRT_CUDA_LIBRARY_CUDNN: return libraries->cudnn;
+    default: return false;
+    }
 }
 
 static size_t scratch_offset(size_t own_bytes)
@@ -135,6 +156,7 @@ bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
         return false;
     switch (library_of(libraries, call)) {
     case VRT_CUDA_LIBRARY_CUBLASLT: return vrt_cuda_cublaslt_can(libraries->cublaslt, call);
+    case VRT_CUDA_LIBRARY_CUDNN: return vrt_cuda_cudnn_can(libraries->cudnn, call);
     default: return false;
     }
 }
@@ -142,9 +164,12 @@ bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
 int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,
                               const struct vrt_cuda_call *call)
 {
-    const size_t own_bytes = vrt_cuda_linear_workspace_bytes(call->limits, call->op);
-    int r = vrt_cuda_cublaslt_linear(libraries->cublaslt, call,
-                                     call->workspace + scratch_offset(own_bytes));
+    const size_t rows_bytes = call->op->kind == VRT_OP_LINEAR ?
+                              vrt_cuda_linear_workspace_bytes(call->limits, call->op) : 0;
+    char *scratch = call->workspace + scratch_offset(rows_bytes);
+    int r = call->op->kind == VRT_OP_LINEAR ?
+            vrt_cuda_cublaslt_linear(libraries->cublaslt, call, scratch) :
+            vrt_cuda_cudnn_conv2d(libraries->cudnn, call, scratch);
 
     if (r >= 0)
         return r;

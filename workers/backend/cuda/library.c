@@ -6,7 +6,9 @@
  * What a library can't do as docs/ops.md has it stays ours: cuBLASLt's gelu is the one with tanh,
  * ours the exact one; its bias has the type of the result, our vectors are f32, so that a bias with
  * a result of 16 bits would be rounded. cuDNN's filters have no gaps, ours are filled up to eight
- * channels. What is multiplied in f32 is ours, unless TF32 is allowed.
+ * channels; and it compiles no kernel for places that don't begin at a multiple of 16 bytes. What
+ * is multiplied in f32 is ours, unless TF32 is allowed, and then only by cuBLASLt, which can be
+ * told so for each product.
  *
  * What would cost a pass over memory more stays ours: all of the op's epilogue is fused, or none.
  *
@@ -23,7 +25,7 @@
 #define CAPABILITY_FIRST 90
 #define CAPABILITY_LAST 110
 
-/* What our weights' channels are filled up to. */
+/* What our weights' channels are filled up to: 16 bytes. */
 #define CHANNELS_ROUNDED_TO 8
 
 bool vrt_cuda_library_is_wanted(const struct vrt_cuda_library_rules *rules)
@@ -56,7 +58,17 @@ static bool may_be_cublaslt(const struct vrt_op *op)
 
 static bool may_be_cudnn(const struct vrt_op *op)
 {
-    return op->in[0].dtype != VRT_DTYPE_F32 && op->in[0].shape.c % CHANNELS_ROUNDED_TO == 0;
+    const struct vrt_tensor *x = &op->in[0];
+
+    return x->dtype != VRT_DTYPE_F32 && x->shape.c % CHANNELS_ROUNDED_TO == 0 &&
+           (x->stride_d | x->stride_h | x->stride_w) % CHANNELS_ROUNDED_TO == 0;
+}
+
+/* Whether AUTO leaves it to us for its size. */
+static bool is_small(const struct vrt_op *op)
+{
+    return vrt_op_flops(op) < (op->kind == VRT_OP_CONV2D ? VRT_CUDA_LIBRARY_CONV2D_FLOPS_MIN :
+                                                           VRT_CUDA_LIBRARY_LINEAR_FLOPS_MIN);
 }
 
 enum vrt_cuda_library vrt_cuda_library_may(const struct vrt_cuda_library_rules *rules,
@@ -64,7 +76,7 @@ enum vrt_cuda_library vrt_cuda_library_may(const struct vrt_cuda_library_rules *
 {
     if (!vrt_cuda_library_is_wanted(rules))
         return VRT_CUDA_LIBRARY_NONE;
-    if (rules->wanted == VRT_CUDA_LIBRARIES_AUTO && vrt_op_flops(op) < VRT_CUDA_LIBRARY_FLOPS_MIN)
+    if (rules->wanted == VRT_CUDA_LIBRARIES_AUTO && is_small(op))
         return VRT_CUDA_LIBRARY_NONE;
     if (op->kind == VRT_OP_LINEAR && may_be_cublaslt(op))
         return VRT_CUDA_LIBRARY_CUBLASLT;

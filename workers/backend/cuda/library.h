@@ -11,9 +11,11 @@
 /* What a library may have of an op's workspace: its scratch, however it goes about it. */
 #define VRT_CUDA_LIBRARY_SCRATCH_BYTES ((size_t)4 << 20)
 
-/* In AUTO ops of fewer multiplications and additions stay ours: a large card is done with them
- * before a launch is, and what is compiled for a convolution takes half a second. */
-#define VRT_CUDA_LIBRARY_FLOPS_MIN ((int64_t)1 << 28)
+/* In AUTO ops of fewer multiplications and additions stay ours. Linear layers: a large card is done
+ * with such a one before a launch is. Convolutions: cuDNN compiles each shape, which takes a
+ * second, and what a smaller one takes less would have to be gained 100000 times. */
+#define VRT_CUDA_LIBRARY_LINEAR_FLOPS_MIN ((int64_t)1 << 28)
+#define VRT_CUDA_LIBRARY_CONV2D_FLOPS_MIN ((int64_t)1 << 33)
 
 enum vrt_cuda_library {
     VRT_CUDA_LIBRARY_NONE,          /* our own kernels */
