@@ -230,6 +230,7 @@ const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16", product_of_ha
 const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16", product_of_halves<value_bf16>};
 const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", product_of_tf32};
 const vrt_sim_collective vrt_sim_mma_tf32_2 = {"2 mma.m16n8k8 of tf32", products_of_tf32<2>};
+const vrt_sim_collective vrt_sim_mma_tf32_3 = {"3 mma.m16n8k8 of tf32", products_of_tf32<3>};
 const vrt_sim_collective vrt_sim_mma_tf32_4 = {"4 mma.m16n8k8 of tf32", products_of_tf32<4>};
 const vrt_sim_collective vrt_sim_ldmatrix_x4 = {"ldmatrix.x4", load<4, false>};
 const vrt_sim_collective vrt_sim_ldmatrix_x4_trans = {"ldmatrix.x4.trans", load<4, true>};

@@ -29,7 +29,7 @@ struct vrt_sim_ldmatrix_arg {
 };
 
 extern const vrt_sim_collective vrt_sim_mma_f16, vrt_sim_mma_bf16, vrt_sim_mma_tf32;
-extern const vrt_sim_collective vrt_sim_mma_tf32_2, vrt_sim_mma_tf32_4;
+extern const vrt_sim_collective vrt_sim_mma_tf32_2, vrt_sim_mma_tf32_3, vrt_sim_mma_tf32_4;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x4, vrt_sim_ldmatrix_x4_trans;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x2, vrt_sim_ldmatrix_x2_trans;
 
@@ -69,8 +69,11 @@ inline void mma_16x8x8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]
 
 template <int N> void mma_16x8x8_tf32(float d[N][4], const uint32_t a[4], const uint32_t (*b)[4])
 {
-    static_assert(N == 2 || N == 4, "as many as there are collectives for");
-    vrt_sim_meet_mma(N == 2 ? &vrt_sim_mma_tf32_2 : &vrt_sim_mma_tf32_4, 80, d[0], a, b[0]);
+    static_assert(N >= 2 && N <= 4, "as many as there are collectives for");
+    vrt_sim_meet_mma(N == 2   ? &vrt_sim_mma_tf32_2
+                     : N == 3 ? &vrt_sim_mma_tf32_3
+                              : &vrt_sim_mma_tf32_4,
+                     80, d[0], a, b[0]);
 }
 
 template <class T> uint32_t pack_halves(float low, float high);

@@ -5,7 +5,6 @@
 
 #include "backend/cuda/kernels/launch.cuh"
 #include "backend/cuda/kernels/product.h"
-#include "mma.cuh"
 
 namespace vrt {
 
@@ -19,19 +18,6 @@ struct product_kernels {
     vrt_cuda_gather gather;
     bool is_f32;                    /* sums by fma */
 };
-
-/* Whether a kernel that multiplies this type is wanted on the architecture that is compiled for. */
-template <class T>
-static __device__ constexpr bool is_wanted()
-{
-    return true;
-}
-
-template <>
-__device__ constexpr bool is_wanted<split_tf32>()
-{
-    return has_fast_tf32();
-}
 
 /* How many blocks a multiprocessor's registers shall hold, of so many sums in all. */
 static constexpr int blocks_at_once(int sums, int threads)

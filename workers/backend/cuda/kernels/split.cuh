@@ -33,6 +33,19 @@
 
 namespace vrt {
 
+/* Whether a kernel that multiplies this type is wanted on the architecture that is compiled for. */
+template <class T>
+static __device__ constexpr bool is_wanted()
+{
+    return true;
+}
+
+template <>
+__device__ constexpr bool is_wanted<split_tf32>()
+{
+    return has_fast_tf32();
+}
+
 /* How many blocks of 128 threads a multiprocessor's registers shall hold, of so many sums each: the
  * parts of factors take registers, too. */
 static constexpr int split_at_once(int sums)
@@ -57,40 +70,55 @@ static __device__ __forceinline__ void split(uint32_t x, uint32_t *ret_high, uin
     *ret_low = __float_as_uint(value - __uint_as_float(*ret_high));
 }
 
-/* N fragments' parts. */
+/* N fragments' parts: of a, or two and two of b. */
 template <int N>
 struct split_fragments {
     uint32_t high[N][4], low[N][4];
 };
 
-/* Fragment i, from this lane's row in shared memory. */
+/* Fragment i. */
 template <int N>
-static __device__ __forceinline__ void split_load(split_fragments<N> *f, int i,
-                                                  const unsigned char *row)
+static __device__ __forceinline__ void split_put(split_fragments<N> *f, int i, const uint32_t x[4])
 {
-    uint32_t x[4];
-
-    ldmatrix_x4(x, row);
 #pragma unroll
     for (int k = 0; k < 4; k++)
         split(x[k], &f->high[i][k], &f->low[i][k]);
 }
 
-/* d [N] += a * b of 8 numbers of k; b: pairs of fragments. */
+/* The same from this lane's row in shared memory. */
 template <int N>
-static __device__ __forceinline__ void split_add(float d[N][4], const split_fragments<1> &a,
-                                                 const split_fragments<N / 2> &b)
+static __device__ __forceinline__ void split_load(split_fragments<N> *f, int i, const void *row)
 {
-    float sums[N][4] = {};
+    uint32_t x[4];
 
-    mma_16x8x8_tf32<N>(sums, a.low[0], b.high);
-    mma_16x8x8_tf32<N>(sums, a.high[0], b.low);
-    mma_16x8x8_tf32<N>(sums, a.high[0], b.high);
+    ldmatrix_x4(x, row);
+    split_put(f, i, x);
+}
+
+/* d [M][from `first` on, N] += a * b of 8 numbers of k. */
+template <int M, int N, int COLUMNS>
+static __device__ __forceinline__ void split_add(float (*d)[COLUMNS][4], int first,
+                                                 const split_fragments<M> &a,
+                                                 const split_fragments<(N + 1) / 2> &b)
+{
+    float sums[M][N][4] = {};
+
 #pragma unroll
-    for (int j = 0; j < N; j++)
+    for (int i = 0; i < M; i++)
+        mma_16x8x8_tf32<N>(sums[i], a.low[i], b.high);
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            d[j][k] += sums[j][k];
+    for (int i = 0; i < M; i++)
+        mma_16x8x8_tf32<N>(sums[i], a.high[i], b.low);
+#pragma unroll
+    for (int i = 0; i < M; i++)
+        mma_16x8x8_tf32<N>(sums[i], a.high[i], b.high);
+#pragma unroll
+    for (int i = 0; i < M; i++)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                d[i][first + j][k] += sums[i][j][k];
 }
 
 /*
@@ -112,7 +140,7 @@ static __device__ __forceinline__ void split_multiply(float d[M][N][4], const un
         split_fragments<1> fa;
 
         split_load(&fa, 0, a + i * a_bytes);
-        split_add<N>(d[i], fa, fb);
+        split_add<1, N>(&d[i], 0, fa, fb);
     }
 }
 

@@ -19,6 +19,7 @@
 #include "backend/cuda/kernels/windows_attend.cuh"
 #include "backend/cuda/kernels/windows_plain.cuh"
 #include "backend/cuda/kernels/windows_project.cuh"
+#include "backend/cuda/kernels/windows_split.cuh"
 
 /* About what the second-level cache of a large device holds, and enough windows to fill it. */
 #define VRT_WINDOWS_CHUNK_BYTES (48 << 20)
@@ -113,8 +114,8 @@ static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op, vrt_dtype d
 
     const size_t n_rows = (size_t)p.n_at_once * (size_t)p.windows.n_places;
     const size_t n_places = (size_t)vrt_shape_count(op->in[0].shape) / (size_t)p.C;
-    p.table = workspace_take(&p.end, p.is_fused ? sizeof(float) * (size_t)p.heads *
-                                     (size_t)vrt_cuda_windows_n_biases(&p.windows) : 0);
+    p.table = workspace_take(&p.end, sizeof(float) * (size_t)p.heads *
+                                         (size_t)vrt_cuda_windows_n_biases(&p.windows));
     p.results = workspace_take(&p.end, n_places * (size_t)p.result_elements *
                                            vrt_dtype_size(p.row_dtype));
     p.rows = workspace_take(&p.end, n_rows * row);
@@ -185,8 +186,7 @@ static attend attend_of(const vrt_cuda_call *call, const plan &plan)
     a.rows = call->workspace + plan.rows;
     a.row_elements = plan.row_elements;
     a.layer_elements = plan.layer_elements;
-    a.table = plan.is_fused ? (const float *)(call->workspace + plan.table)
-                            : floats_of(call, call->op->window_attention.bias_table);
+    a.table = floats_of(call, call->op->window_attention.bias_table);
     a.n_biases = vrt_cuda_windows_n_biases(&plan.windows);
     a.heads = plan.heads;
     a.dim = plan.dim;
@@ -196,15 +196,24 @@ static attend attend_of(const vrt_cuda_call *call, const plan &plan)
     return a;
 }
 
+/* Enqueues the turning of a's table. Return: 0, cudaError_t. */
+static int turn(const vrt_cuda_call *call, const plan &plan, attend *a)
+{
+    const int n = a->n_biases * plan.heads;
+    float *turned = (float *)(call->workspace + plan.table);
+    const int r = vrt_launch(turn_table, (unsigned)((n + THREADS - 1) / THREADS), THREADS, 0,
+                             call->stream, a->table, a->n_biases, plan.heads, turned);
+
+    a->table = turned;
+    return r;
+}
+
 /* The results of all windows, by the fused kernels. */
 static int attend_fused(const vrt_cuda_call *call, const plan &plan)
 {
     project p = project_of(call, plan);
     attend a = attend_of(call, plan);
-    const int n = a.n_biases * plan.heads;
-    int r = vrt_launch(turn_table, (unsigned)((n + THREADS - 1) / THREADS), THREADS, 0,
-                       call->stream, floats_of(call, call->op->window_attention.bias_table),
-                       a.n_biases, plan.heads, (float *)(call->workspace + plan.table));
+    int r = turn(call, plan, &a);
 
     for (int i = 0; !r && i < plan.windows.n_windows; i += plan.n_at_once) {
         const int left = plan.windows.n_windows - i;
@@ -219,12 +228,20 @@ static int attend_fused(const vrt_cuda_call *call, const plan &plan)
     return r;
 }
 
-/* The same, by plain kernels and products of linear. */
+/* Whether tensor cores attend with rows that are f32. */
+static bool is_split(const vrt_cuda_call *call, const plan &plan)
+{
+    return call->f32 == VRT_CUDA_F32_SPLIT && plan.dim <= ATTEND_SPLIT_MOST &&
+           attend_split_shared_bytes(&plan.windows, plan.dim) <= call->limits->shared_bytes;
+}
+
+/* The same, by products of linear, and plain kernels or split f32. */
 static int attend_composed(const vrt_cuda_call *call, const plan &plan)
 {
     attend a = attend_of(call, plan);
     windows_gather gather = {};
-    int r = 0;
+    const bool split = is_split(call, plan);
+    int r = split ? turn(call, plan, &a) : 0;
 
     gather.x = view_of_in(call, 0);
     gather.windows = plan.windows;
@@ -246,7 +263,8 @@ static int attend_composed(const vrt_cuda_call *call, const plan &plan)
             r = launch_part(call, vrt_cuda_linear,
                             layer_op(plan, call, call->op, layer, n_windows), plan.more);
         if (!r)
-            r = plain_launch(call, &a, n_windows);
+            r = split ? attend_split_launch(call, &a, n_windows)
+                      : plain_launch(call, &a, n_windows);
     }
     return r;
 }

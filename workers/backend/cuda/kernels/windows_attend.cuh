@@ -11,63 +11,21 @@
  * log2(e) / sqrt(dim), and so does the bias by log2(e), so that powers of two are enough.
  */
 
-#include "mma.cuh"
-#include "backend/cuda/kernels/launch.cuh"
-#include "backend/cuda/kernels/windows.cuh"
+#include "backend/cuda/kernels/windows_scores.cuh"
 
-#define ATTEND_KEYS 64
 #define ATTEND_MAX_WARPS 6
-#define ATTEND_LOG2E 1.44269504f
 
 namespace vrt {
-
-struct attend {
-    vrt_cuda_windows windows;
-    const void *rows;               /* [windows][places][layers][3][heads][channels] */
-    int64_t row_elements, layer_elements;
-    const float *table;             /* [heads][n_biases], times log2(e) */
-    int n_biases;
-    int first_window;
-    int heads, dim;
-    bool is_mutual;                 /* layers: self, mutual */
-    int self_tiles, mutual_tiles;   /* of queries: of a window, and of each of its frames */
-    void *out;                      /* [places of the clip][out_row_elements] */
-    int64_t out_row_elements;
-};
-
-/* Which queries of a window meet which keys. */
-struct attend_meeting {
-    int first_query, first_key, n;  /* places of the window, as many of both */
-    int first_out;                  /* the place whose row query 0 makes */
-    int first_tile;                 /* the queries' tile that this block has */
-    int column;                     /* of the result */
-    bool is_self;
-};
-
-static __device__ __forceinline__ attend_meeting attend_meeting_of(const attend &a, int tile)
-{
-    const int n = a.windows.n_places, half = n / 2;
-
-    if (tile < a.self_tiles)
-        return { 0, 0, n, 0, tile, a.is_mutual ? a.heads * a.dim : 0, true };
-    tile -= a.self_tiles;
-    if (tile < a.mutual_tiles)
-        return { half, 0, half, 0, tile, 0, false };
-    return { 0, half, half, half, tile - a.mutual_tiles, 0, false };
-}
 
 /* Halves from one key to the next in shared memory: such that ldmatrix meets no bank twice. */
 template <int EIGHTS>
 static constexpr int attend_stride = (EIGHTS | 1) * 8;
 
-/* Shared memory: biases of one head, codes and labels of keys, two stages of keys and values. */
+/* Shared memory: the tables, two stages of keys and values. */
 template <int EIGHTS>
 static inline size_t attend_shared_bytes(const vrt_cuda_windows *w)
 {
-    const int keys = (w->n_places + ATTEND_KEYS - 1) / ATTEND_KEYS * ATTEND_KEYS;
-    const int biases = (vrt_cuda_windows_n_biases(w) + 3) / 4 * 4;
-
-    return sizeof(float) * (size_t)(biases + 2 * keys) +
+    return attend_table_bytes(w) +
            sizeof(uint16_t) * 4 * ATTEND_KEYS * (size_t)attend_stride<EIGHTS>;
 }
 
@@ -168,85 +126,6 @@ static __device__ __forceinline__ void attend_add_values(const T *values, const 
     }
 }
 
-/* What a lane knows of its two queries, g and g + 8 of the warp's. */
-struct attend_state {
-    int code[2], label[2];
-    float most[2], sum[2];
-};
-
-/* The scores of 64 keys before q k^T are their biases. codes: of the keys. */
-static __device__ __forceinline__ void attend_begin(const attend_state &state, const char *biases,
-                                                    const int *codes, float scores[8][4])
-{
-#pragma unroll
-    for (int j = 0; j < 8; j++) {
-        const int2 code = *(const int2 *)(codes + 8 * j + 2 * (threadIdx.x % 4));
-
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            scores[j][e] = *(const float *)(biases + (state.code[e / 2] -
-                                                      (e % 2 ? code.y : code.x)));
-    }
-}
-
-/* Lowers the scores of keys with another label than the query. */
-static __device__ __forceinline__ void attend_mask(const attend_state &state, const int *labels,
-                                                   float scores[8][4])
-{
-#pragma unroll
-    for (int j = 0; j < 8; j++) {
-        const int2 label = *(const int2 *)(labels + 8 * j + 2 * (threadIdx.x % 4));
-
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            if (state.label[e / 2] != (e % 2 ? label.y : label.x))
-                scores[j][e] -= 100 * ATTEND_LOG2E;
-    }
-}
-
-/* There are but n of the keys. */
-static __device__ __forceinline__ void attend_end(int n, float scores[8][4])
-{
-#pragma unroll
-    for (int j = 0; j < 8; j++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            if (8 * j + 2 * (int)(threadIdx.x % 4) + e % 2 >= n)
-                scores[j][e] = -INFINITY;
-}
-
-/* Scores become powers, the state and `out` what they are with those included. */
-template <int EIGHTS>
-static __device__ __forceinline__ void attend_soften(attend_state *state, float scores[8][4],
-                                                     float out[EIGHTS][4])
-{
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        float most = scores[0][2 * r], sum = 0;
-
-#pragma unroll
-        for (int j = 0; j < 8; j++)
-            most = fmaxf(most, fmaxf(scores[j][2 * r], scores[j][2 * r + 1]));
-        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 1));
-        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, 2));
-        most = fmaxf(most, state->most[r]);
-        const float scale = exp2_approximate(state->most[r] - most);
-        state->most[r] = most;
-#pragma unroll
-        for (int j = 0; j < 8; j++) {
-            scores[j][2 * r] = exp2_approximate(scores[j][2 * r] - most);
-            scores[j][2 * r + 1] = exp2_approximate(scores[j][2 * r + 1] - most);
-            sum += scores[j][2 * r] + scores[j][2 * r + 1];
-        }
-        state->sum[r] = state->sum[r] * scale + sum;
-#pragma unroll
-        for (int c = 0; c < EIGHTS; c++) {
-            out[c][2 * r] *= scale;
-            out[c][2 * r + 1] *= scale;
-        }
-    }
-}
-
 /* The results of this lane's queries, to their places' rows. */
 template <class T, int EIGHTS>
 static __device__ __forceinline__ void attend_put(const attend &a, const attend_meeting &m,
@@ -258,18 +137,12 @@ static __device__ __forceinline__ void attend_put(const attend &a, const attend_
 
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        float sum = state.sum[r];
-        int at[3];
+        float scale;
+        T *to = (T *)attend_row(a, m, window, query + 8 * r, state.sum[r], sizeof(T), &scale);
 
-        sum += __shfl_xor_sync(0xffffffff, sum, 1);
-        sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (query + 8 * r >= m.n ||
-            !vrt_cuda_windows_place(&a.windows, window, m.first_out + query + 8 * r, at))
+        if (!to)
             continue;
-        const float scale = 1 / sum;
-        const int64_t place = ((int64_t)at[0] * a.windows.clip[1] + at[1]) * a.windows.clip[2] +
-                              at[2];
-        T *to = (T *)a.out + place * a.out_row_elements + column;
+        to += column;
 #pragma unroll
         for (int c = 0; c < EIGHTS; c++) {
             const int i = 8 * c + 2 * t;
@@ -306,33 +179,20 @@ static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 :
     const T *rows = (const T *)a.rows + in_chunk * (int64_t)n_places * a.row_elements +
                     (m.is_self ? 0 : a.layer_elements) + head * 8 * EIGHTS;
     const T *keys = rows + m.first_key * a.row_elements + part;
-    float *biases = (float *)shared;
-    int *codes = (int *)(biases + (a.n_biases + 3) / 4 * 4), *labels = codes;
-    T *stages;
+    const attend_tables tables = attend_tables_of(a, m, shared);
+    T *stages = (T *)(tables.labels + n_stages * ATTEND_KEYS);
 
-    labels += n_stages * ATTEND_KEYS;
-    stages = (T *)(labels + n_stages * ATTEND_KEYS);
     attend_copy<T, EIGHTS>(stages, keys, m.n, a.row_elements, part);
-    for (int i = threadIdx.x; i < n_stages * ATTEND_KEYS; i += blockDim.x) {
-        codes[i] = i < m.n ? 4 * vrt_cuda_windows_code(&a.windows, i) : 0;
-        labels[i] = i < m.n ? vrt_cuda_windows_label(&a.windows, window, i) : 0;
-    }
-    for (int i = threadIdx.x; m.is_self && i < a.n_biases; i += blockDim.x)
-        biases[i] = __ldg(a.table + (int64_t)head * a.n_biases + i);
+    attend_fill_tables(a, m, window, head, tables);
 
     const int query = (m.first_tile * (int)(blockDim.x / 32) + (int)threadIdx.x / 32) * 16;
     const int g = threadIdx.x % 32 / 4;
-    attend_state state = { {}, {}, { -INFINITY, -INFINITY }, {} };
     uint32_t q[(EIGHTS + 1) / 2][4];
     float out[EIGHTS][4] = {};
     attend_load_queries<T, EIGHTS>(rows + m.first_query * a.row_elements, a.row_elements, query,
                                    m.n, q);
     __syncthreads();
-    for (int r = 0; r < 2; r++) {
-        const int i = query + g + 8 * r < m.n ? query + g + 8 * r : 0;
-        state.code[r] = codes[i] + (a.n_biases - 1) / 2 * 4;
-        state.label[r] = labels[i];
-    }
+    attend_state state = attend_start(a, m, tables, query + g);
 #pragma unroll 1
     for (int s = 0; s < n_stages; s++) {
         const T *stage = stages + s % 2 * stage_elements;
@@ -348,13 +208,13 @@ static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 :
         if (query >= m.n)
             continue;
         if (m.is_self)
-            attend_begin(state, (const char *)biases, codes + first, scores);
+            attend_begin(state, (const char *)tables.biases, tables.codes + first, scores);
         if (is_mixed)
-            attend_mask(state, labels + first, scores);
+            attend_mask(state, tables.labels + first, scores);
         if (m.n - first < ATTEND_KEYS)
             attend_end(m.n - first, scores);
         attend_score<T, EIGHTS>(stage, q, scores);
-        attend_soften<EIGHTS>(&state, scores, out);
+        attend_soften(&state, scores, out);
         attend_add_values<T, EIGHTS>(stage + stage_elements / 2, scores, out);
     }
     if (query < m.n)
@@ -383,16 +243,6 @@ static inline attend_kernel attend_kernel_for(const vrt_cuda_windows *w, int dim
     case 8: return { attend_windows<T, 8>, attend_shared_bytes<8>(w) };
     }
     return { NULL, SIZE_MAX };
-}
-
-/* Cuts the queries into tiles. Return: how many blocks n_windows windows take. */
-static inline unsigned attend_cut(attend *a, int n_windows, int tile)
-{
-    const int n = a->windows.n_places;
-
-    a->self_tiles = (n + tile - 1) / tile;
-    a->mutual_tiles = a->is_mutual ? (n / 2 + tile - 1) / tile : 0;
-    return (unsigned)(n_windows * (a->self_tiles + 2 * a->mutual_tiles) * a->heads);
 }
 
 /* Enqueues it for the heads of n_windows windows. Return: 0, cudaError_t. */

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Attention within windows without matrix instructions: f32 strictly, and whatever the fused
- * kernels have no room for
+ * Attention within windows without matrix instructions: f32 where tensor cores make none
+ * ("windows_split.cuh"), and whatever the others have no room for
  *
  * Rows of normed places are written in the windows' order, multiplied with the layers by the
  * products of linear, and attended with one thread a query: its query and result in registers, keys
@@ -13,7 +13,7 @@
 
 #include "backend/cuda/kernels/launch.cuh"
 #include "backend/cuda/kernels/tile.cuh"
-#include "backend/cuda/kernels/windows_attend.cuh"
+#include "backend/cuda/kernels/windows_scores.cuh"
 
 #define PLAIN_THREADS 128
 #define PLAIN_KEYS 8
