@@ -110,20 +110,21 @@ void multiply(float (*c)[n_n], const double (*a)[n_k], const double (*b)[n_n])
     fesetround(rounding);
 }
 
-void gather_c(void *const *args, float (*c)[n_n])
+/* Of product j. */
+void gather_c(void *const *args, int j, float (*c)[n_n])
 {
     for (int lane = 0; lane < 32; lane++) {
-        const float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d;
+        const float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d + 4 * j;
 
         for (int i = 0; i < 4; i++)
             c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2] = d[i];
     }
 }
 
-void scatter_c(void *const *args, const float (*c)[n_n])
+void scatter_c(void *const *args, int j, const float (*c)[n_n])
 {
     for (int lane = 0; lane < 32; lane++) {
-        float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d;
+        float *d = static_cast<vrt_sim_mma_arg *>(args[lane])->d + 4 * j;
 
         for (int i = 0; i < 4; i++)
             d[i] = c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
@@ -165,43 +166,29 @@ template <float value(uint32_t)> void product_of_halves(void *const *args, unsig
             b[i * 8 + t * 2 + 1][g] = value(arg->b[i] >> 16);
         }
     }
-    gather_c(args, c);
+    gather_c(args, 0, c);
     multiply<16>(c, a, b);
-    scatter_c(args, c);
+    scatter_c(args, 0, c);
 }
 
-void product_of_tf32(void *const *args, unsigned)
+/* n products with the same a. */
+template <int n> void products_of_tf32(void *const *args, unsigned)
 {
     double a[n_m][8], b[8][n_n];
     float c[n_m][n_n];
 
-    for (int lane = 0; lane < 32; lane++) {
-        const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
-        const int g = lane / 4, t = lane % 4;
-
+    for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 4; i++)
-            a[g + i % 2 * 8][t + i / 2 * 4] = value_tf32(arg->a[i]);
-        for (int i = 0; i < 2; i++)
-            b[t + i * 4][g] = value_tf32(arg->b[i]);
-    }
-    gather_c(args, c);
-    multiply<8>(c, a, b);
-    scatter_c(args, c);
-}
-
-template <int n> void products_of_tf32(void *const *args, unsigned mask)
-{
+            a[lane / 4 + i % 2 * 8][lane % 4 + i / 2 * 4] =
+                value_tf32(static_cast<vrt_sim_mma_arg *>(args[lane])->a[i]);
     for (int j = 0; j < n; j++) {
-        vrt_sim_mma_arg one[32];
-        void *each[32];
-
-        for (int lane = 0; lane < 32; lane++) {
-            const auto *all = static_cast<vrt_sim_mma_arg *>(args[lane]);
-
-            one[lane] = {all->d + 4 * j, all->a, all->b + 2 * j};
-            each[lane] = &one[lane];
-        }
-        product_of_tf32(each, mask);
+        for (int lane = 0; lane < 32; lane++)
+            for (int i = 0; i < 2; i++)
+                b[lane % 4 + i * 4][lane / 4] =
+                    value_tf32(static_cast<vrt_sim_mma_arg *>(args[lane])->b[2 * j + i]);
+        gather_c(args, j, c);
+        multiply<8>(c, a, b);
+        scatter_c(args, j, c);
     }
 }
 
@@ -228,7 +215,7 @@ template <int n, bool trans> void load(void *const *args, unsigned)
 
 const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16", product_of_halves<value_f16>};
 const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16", product_of_halves<value_bf16>};
-const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", product_of_tf32};
+const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", products_of_tf32<1>};
 const vrt_sim_collective vrt_sim_mma_tf32_2 = {"2 mma.m16n8k8 of tf32", products_of_tf32<2>};
 const vrt_sim_collective vrt_sim_mma_tf32_3 = {"3 mma.m16n8k8 of tf32", products_of_tf32<3>};
 const vrt_sim_collective vrt_sim_mma_tf32_4 = {"4 mma.m16n8k8 of tf32", products_of_tf32<4>};
