@@ -128,6 +128,40 @@ class Jobs(harness.Case):
             time.sleep(0.1)
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+    def test_weights_leave_the_host_once(self):
+        """Eight cards that reach each other: the first has the weights of the host, all others of
+        one another; the frames cross as they do for one."""
+        sums, jobs = {}, {}
+        for n in (1, 8):
+            report, source = self.path(f'{n}.report'), self.path(f'{n}.mkv')
+            daemon = self.start(f'cards-{n}', VRT_XPU_DEVICES=str(n), VRT_XPU_PEER='1',
+                                VRT_XPU_REPORT=report)
+            clip(source, '-c:v', 'ffv1', frames=64, size='32x32')
+            jobs[n] = self.follow(source, self.path(f'{n}-out.mkv'), '--device', 'xpu',
+                                  '--precision', 'f32', '--codec', 'ffv1', daemon=daemon)
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+            sums[n] = {what: sum(number for (_, name), number in figures(report).items()
+                                 if name == what)
+                       for what in ('from_host_bytes', 'from_card_bytes')}
+        self.assertEqual(digest(self.path('1-out.mkv')), digest(self.path('8-out.mkv')))
+        replicas = {d['replica_bytes'] for d in jobs[8]['devices']}
+        self.assertEqual((len(jobs[8]['devices']), len(replicas)), (8, 1))
+        replica = replicas.pop()
+        self.assertEqual(sums[8]['from_card_bytes'], 7 * replica)
+        # A straggler's frames may cross twice, and each card is tried with a few bytes at first.
+        self.assertLess(sums[8]['from_host_bytes'] - sums[1]['from_host_bytes'], replica)
+
+    def test_wrong_weights_are_mended(self):
+        """The copy after those that the card is tried with; from the other card, or the host."""
+        for peer in ('0', '1'):
+            with self.subTest(peer=peer):
+                daemon = self.start('wrong-' + peer, VRT_XPU_PEER=peer,
+                                    VRT_XPU_FAULTS='1 copy:3 flip')
+                self.jobs_agree(daemon, 'wrong-' + peer)
+                self.assertIn('xpu:1: weights came with a wrong checksum, copying them once more',
+                              daemon.log_text())
+                self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_a_card_and_the_processor(self):
         source = clip(self.path('mixed.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
         job = self.follow(source, self.path('mixed-out.mkv'), '--device', 'xpu:0,cpu:0')
