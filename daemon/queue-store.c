@@ -39,22 +39,27 @@ struct saving {
     struct vrt_segment_record segment;
 };
 
-static void end_waits(struct vrt_job *job)
-{
-    struct vrt_queue_wait *wait;
-
-    while ((wait = VRT_LIST_FIRST(&job->waits, struct vrt_queue_wait, link))) {
-        vrt_list_remove(&wait->link);
-        wait->stored(wait, job);
-    }
-}
-
 void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_list_append(&job->waits, &wait->link);
-    if (!job->n_saving)
-        end_waits(job);
+    wait->n_writes = job->n_saving;
+    if (wait->n_writes)
+        vrt_list_append(&job->waits, &wait->link);
+    else
+        wait->stored(wait, job);
+}
+
+/* One more of the job's writes is through, in the order in which they were begun. */
+static void count_down_waits(struct vrt_job *job)
+{
+    struct vrt_queue_wait *wait;
+
+    VRT_LIST_FOREACH(wait, &job->waits, link) {
+        if (--wait->n_writes)
+            continue;
+        vrt_list_remove(&wait->link);
+        wait->stored(wait, job);
+    }
 }
 
 /* A write of the job is through. */
@@ -68,8 +73,7 @@ static void end_saving(struct saving *saving, int r)
     queue->n_saving--;
     job->n_saving--;
     bool is_last = !job->n_saving && job->is_forgotten;
-    if (!job->n_saving)
-        end_waits(job);
+    count_down_waits(job);
     /* It may free a job that was never listed; one that was forgotten it leaves alone. */
     if (then)
         then(job, r);

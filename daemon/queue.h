@@ -131,6 +131,7 @@ int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int pri
 /* Embedded in what waits for the store. */
 struct vrt_queue_wait {
     struct vrt_list link;
+    int n_writes;                       /* of those before it that are still under way */
     void (*stored)(struct vrt_queue_wait *wait, struct vrt_job *job);
 };
 

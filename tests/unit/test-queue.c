@@ -228,8 +228,9 @@ static void test_cancel(void)
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
     expect_contains(body, "\"state\":\"cancelled\"");
+    /* Over or not, when the answer comes. */
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
-    expect_contains(body, "\"state\":\"running\"");
+    expect_contains(body, "\"id\":1,");
     play_wait_for(&play, 1, VRT_JOB_DONE, &info);
     expect_int(info.state, VRT_JOB_CANCELLED);
     expect_true(!info.has_error);
@@ -433,7 +434,8 @@ static void test_spool_limit(void)
     play_wait_for(&play, 2, VRT_JOB_DONE, &info);
     expect_int(info.state, VRT_JOB_FAILED);
     expect_str(info.error.id, "spool.too_large");
-    expect_int(info.segments_done, 4);
+    /* Or more, of which it was told when that was too much. */
+    expect_true(info.segments_done >= 4);
     vrt_job_info_done(&info);
     /* What the failed one has stored stays for a retry, and so there is no room for another. */
     expect_int(play_submit(&play, "run-30", ""), 3);
