@@ -114,35 +114,36 @@ gpu=$(timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,compute
     --format=csv,noheader 2>/dev/null | head -n 8 | paste -sd ';' -)
 describe_machine | tee "$out/report.txt"
 
-# Libraries that came with Python's packages: gcc finds them by these, the linker by a name
-# without a version.
-use_python_packages()
+# add_python_packages: what came with Python's packages is found where there are no other libraries.
+add_python_packages()
 {
-    local folder library name
-    mkdir -p "$out/lib"
+    local folder library
     for folder in $("$python" -c 'import nvidia; print(*nvidia.__path__, sep="\n")' 2>/dev/null); do
-        for library in "$folder"/*/lib/lib{cudnn,nccl,cublasLt}.so.*; do
-            [ -e "$library" ] || continue
-            name=$(basename "$library")
-            ln -sf "$library" "$out/lib/${name%%.so.*}.so"
-            export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$(dirname "$library")
-            export CPATH=${CPATH:+$CPATH:}$(dirname "$(dirname "$library")")/include
+        for library in "$folder"/*/lib/lib{cudnn,nccl,cublasLt,nvrtc}.so.*; do
+            [ ! -e "$library" ] || LD_LIBRARY_PATH+=:$(dirname "$library")
         done
     done
-    export LIBRARY_PATH=${LIBRARY_PATH:+$LIBRARY_PATH:}$out/lib
 }
-# has_headers: whether the toolkit, or the system, has those that are no part of every toolkit.
-has_headers()
+# find_library NAME FUNCTION: its version, by the function that tells it as M*10000 + m*100 + p.
+find_library()
 {
-    printf '#include <%s>\n' cublasLt.h cudnn.h nccl.h |
-        "${CC:-cc}" -E -I"$toolkit/include" - >/dev/null 2>&1
+    "$python" - "$@" 2>/dev/null <<'END' || echo none
+import ctypes, sys
+tell = getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])
+tell.restype = ctypes.c_size_t
+version = tell()
+print(f'{version // 10000}.{version // 100 % 100}.{version % 100}')
+END
 }
 
 if [ -n "$nvcc" ]; then
     toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
     export PATH=$(dirname "$nvcc"):$PATH
     export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64:$toolkit/lib
-    has_headers || use_python_packages
+    add_python_packages
+    cuda_major=$("$nvcc" --version | sed -n 's/^.*release \([0-9]*\).*/\1/p')
+    echo "libraries  cuBLASLt $(find_library "libcublasLt.so.$cuda_major" cublasLtGetVersion)," \
+        "cuDNN $(find_library libcudnn.so.9 cudnnGetVersion)" | tee -a "$out/report.txt"
 fi
 
 # The build
@@ -239,6 +240,23 @@ conformance()
     fi
 }
 
+# by_libraries: the ops that NVIDIA's libraries may compute, all that they can by them.
+by_libraries()
+{
+    local op log=$out/libraries.log good=0
+    for op in linear conv2d; do
+        VRT_TEST_CUDA_LIBRARIES=all VRT_CONF_ALL_IN_ARENA=1 limited 60 "$log" \
+            "$build/tests/conformance/conf-$op" "@$kind" && good=$((good + 1))
+    done
+    if [ $good -eq 2 ]; then
+        row 'conformance, by libraries' passed "$good of 2 ops" '2 of 2'
+    else
+        row 'conformance, by libraries' FAILED "$good of 2 ops" '2 of 2'
+        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|warning|ERROR' \
+            "$log" | head -n 10
+    fi
+}
+
 # golden_one FOLDER PRECISION CASE: one of them, its output and status put into the folder.
 golden_one()
 {
@@ -250,7 +268,7 @@ golden_one()
 export -f golden_one
 export unit device
 
-# golden PRECISION: pictures' networks and VRT against what was computed elsewhere.
+# golden PRECISION [HOW]: pictures' networks and VRT against what was computed elsewhere.
 golden()
 {
     local folder=$out/golden status good skipped goal='1e-4'
@@ -268,16 +286,16 @@ golden()
     skipped=$(cat "$folder"/*.status 2>/dev/null | grep -cx 77)
     for status in "$folder"/*.out; do
         [ -e "$status" ] && cat "$status"
-    done >"$out/golden-$1.log"
+    done >"$out/golden-$1${2-}.log"
     rm -rf "$folder"
     if [ "$skipped" -eq ${#cases[@]} ] && [ "$kind" != cuda ]; then
-        row "golden, $1" skipped \
-            "$(sed -n 's/^skipped: //p' "$out/golden-$1.log" | head -n 1)" "$goal"
+        row "golden, $1${2-}" skipped \
+            "$(sed -n 's/^skipped: //p' "$out/golden-$1${2-}.log" | head -n 1)" "$goal"
     elif [ "$good" -eq ${#cases[@]} ]; then
-        row "golden, $1" passed "$good of ${#cases[@]} cases" "$goal"
+        row "golden, $1${2-}" passed "$good of ${#cases[@]} cases" "$goal"
     else
-        row "golden, $1" FAILED "$good of ${#cases[@]} cases" "$goal"
-        grep -E '^[^ ]*\.c:[0-9]+: ' "$out/golden-$1.log" | head -n 14
+        row "golden, $1${2-}" FAILED "$good of ${#cases[@]} cases" "$goal"
+        grep -E '^[^ ]*\.c:[0-9]+: ' "$out/golden-$1${2-}.log" | head -n 14
     fi
 }
 
@@ -302,9 +320,11 @@ workers()
 
 if [ $present = yes ]; then
     conformance conformance 120
+    [ "$kind" != cuda ] || by_libraries
     for precision in f32 f16 bf16; do
         golden $precision
     done
+    [ "$kind" != cuda ] || VRT_TEST_CUDA_LIBRARIES=all golden f16 ', by libraries'
     # The reference device takes long for anything larger.
     if [ "$kind" = ref ]; then
         workers Compact 2 --network compact --size 48x32

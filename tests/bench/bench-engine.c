@@ -12,6 +12,7 @@
  *   --frames N         default: 1; of --size WxH, default 64x64
  *   --repeat N         runs that are timed, default 5; those of WARM_UP_S go before, one at least
  *   --threads N        of a CPU device; default: all cores
+ *   --libraries L      CUDA: what NVIDIA's libraries compute: auto, off or all
  *   --fma              CUDA: products of f32 by FMA, also where tensor cores make them in parts
  *   --by-op            one run more, op by op
  *   --workers N        afterwards N threads, to 4, each of which has the device opened for itself
@@ -307,6 +308,23 @@ static bool parse_precision(const char *text, enum vrt_dtype *ret_dtype)
     return false;
 }
 
+static bool parse_libraries(const char *text, enum vrt_cuda_libraries_wanted *ret_libraries)
+{
+    static const char *const words[] = {
+        [VRT_CUDA_LIBRARIES_AUTO] = "auto",
+        [VRT_CUDA_LIBRARIES_OFF] = "off",
+        [VRT_CUDA_LIBRARIES_ALL] = "all",
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *ret_libraries = (enum vrt_cuda_libraries_wanted)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_option(int option, const char *value, struct command *command)
 {
     struct load_params *load = &command->load;
@@ -332,6 +350,8 @@ static bool parse_option(int option, const char *value, struct command *command)
         return parse_number(value, 4096, &load->n_threads);
     case 'w':
         return parse_number(value, WORKERS_MAX, &command->n_workers);
+    case 'l':
+        return parse_libraries(value, &load->libraries);
     case 'm':
         load->fma = true;
         return true;
@@ -354,7 +374,8 @@ int main(int argc, char **argv)
         { "frames", required_argument, NULL, 'f' }, { "size", required_argument, NULL, 's' },
         { "repeat", required_argument, NULL, 'r' }, { "threads", required_argument, NULL, 't' },
         { "workers", required_argument, NULL, 'w' }, { "by-op", no_argument, NULL, 'b' },
-        { "json", no_argument, NULL, 'j' }, { "fma", no_argument, NULL, 'm' }, { 0 },
+        { "json", no_argument, NULL, 'j' }, { "fma", no_argument, NULL, 'm' },
+        { "libraries", required_argument, NULL, 'l' }, { 0 },
     };
     struct command command = {
         .load = { .device = "ref:0", .n_frames = 1, .width = 64, .height = 64 },
@@ -367,7 +388,7 @@ int main(int argc, char **argv)
     if (!good || optind < argc || !command.load.network == !command.load.product) {
         fputs("usage: bench-engine --network NAME|--product N [--device DEVICE] [--precision P] "
               "[--frames N]\n           [--size WxH] [--repeat N] [--threads N] [--by-op] "
-              "[--workers N] [--fma] [--json]\n", stderr);
+              "[--workers N] [--libraries auto|off|all] [--fma] [--json]\n", stderr);
         return 2;
     }
     return run(&command);

@@ -31,8 +31,10 @@ PICTURE_CASES = [('Compact x4, 1280x720', 'compact', 1, 1280, 720),
                  ('ESRGAN x4, 1280x720', 'esrgan', 1, 1280, 720)]
 SMALL_CASES = [('VRT 001, 2 of 64x64', 'vrt:1', 2, 64, 64)], [('Compact x4, 64x64', 'compact', 1,
                                                               64, 64)]
-VRT_TURNS = ('ours f16', 'ours bf16', 'ours f32', 'ours f32 fma', 'PyTorch f32', 'PyTorch f16')
-PICTURE_TURNS = ('ours f16', 'PyTorch f16')
+OFF, ALL = 'ours f16 libraries=off', 'ours f16 libraries=all'
+VRT_TURNS = ('ours f16', 'ours bf16', 'ours f32', 'ours f32 fma', 'PyTorch f32', 'PyTorch f16', OFF,
+             ALL)
+PICTURE_TURNS = ('ours f16', 'PyTorch f16', OFF, ALL)
 OTHERS = ('PyTorch f16', 'PyTorch f16-compile')
 GOAL_EAGER, GOAL_OTHERS, GOAL_RATE, GOAL_PICTURES = 5, 2, 0.35, 1.3
 
@@ -243,6 +245,13 @@ class Bench:
         theirs = self.memory.get((name, 'PyTorch f16'))
         return f'{text} (PyTorch {theirs / 2**30:.2f})' if theirs else text
 
+    def compare_libraries(self, name):
+        """What cuBLASLt and cuDNN are worth: for whoever sets the rule by which they are used."""
+        off, everything = self.median(name, OFF), self.median(name, ALL)
+        if off and everything:
+            self.row(f'{name}, f16, libraries against own kernels', 'measured',
+                     f'{off / everything:.2f} x')
+
     def judge_vrt(self, name):
         ours = ['ours f16', 'ours bf16']
         own, who = self.best_of(name, ours)
@@ -256,6 +265,7 @@ class Bench:
         split, fma = self.median(name, 'ours f32'), self.median(name, 'ours f32 fma')
         if split and fma:
             self.row(f'{name}, f32, against itself by FMA', 'measured', f'{fma / split:.2f} x')
+        self.compare_libraries(name)
         bf16, rate = self.median(name, 'ours bf16'), self.best.get('bf16')
         share = self.gflop[name] / bf16 / rate * 100 if bf16 and rate else None
         self.judge(f'{name}, share of the best bf16 product', share, GOAL_RATE * 100, ' %')
@@ -265,6 +275,7 @@ class Bench:
         if own:
             self.row(f'{name}, ours f16', 'measured',
                      f'{1 / own:.2f} frames/s{self.sizes(name, "ours f16")}')
+        self.compare_libraries(name)
         self.judge(f'{name}, against {whose or "PyTorch f16"}',
                    other / own if own and other else None, GOAL_PICTURES, ' x')
 

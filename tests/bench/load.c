@@ -74,6 +74,7 @@ static int open_device(struct load *load, const struct load_params *params,
 {
     const struct vrt_registry_params registry = {
         .cpu_threads = params->n_threads, .cuda_workers = params->n_workers,
+        .cuda_libraries = params->libraries,
         .cuda_fma = params->fma,
     };
     char name[64];

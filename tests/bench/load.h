@@ -22,6 +22,7 @@ struct load_params {
     int n_threads;                  /* of a CPU device; 0: all cores */
     int n_workers, worker;          /* which of so many devices that a CUDA card is presented as;
                                      * 0: it is one */
+    enum vrt_cuda_libraries_wanted libraries;       /* CUDA: what NVIDIA's libraries compute */
     bool fma;                       /* CUDA: products of f32 by FMA, whatever the card */
 };
 

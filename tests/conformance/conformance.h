@@ -18,9 +18,9 @@
  * written over, and what an input is cut from, is NaN (0xff in integers).
  *
  * Arguments: "conv2d[3]@cpu:0" or any part of it ("conv2d[3]", "@cpu:0", "@cpu") says what shall
- * run; "--seed N" makes other inputs. The exit status is 77 where nothing ran. The environment's
- * VRT_CONF_CUDA_LIBRARIES is `auto`, `all` or `off`, as [cuda] libraries of the configuration; with
- * VRT_CONF_ALL_IN_ARENA no tensor is bound: what libraries compute has an address for good.
+ * run; "--seed N" makes other inputs. The exit status is 77 where nothing ran. See also
+ * "tests/unit/libraries.h"; with VRT_CONF_ALL_IN_ARENA in the environment no tensor is bound: what
+ * libraries compute has an address for good.
  */
 
 #include <stddef.h>

@@ -6,17 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/libraries.h"
 #include "tests/unit/test.h"
-
-/* What NVIDIA's libraries shall compute of it all, so that one test can be run with each. */
-static enum vrt_cuda_libraries_wanted libraries_wanted(void)
-{
-    const char *text = getenv("VRT_CONF_CUDA_LIBRARIES");
-
-    if (text && strcmp(text, "all") == 0)
-        return VRT_CUDA_LIBRARIES_ALL;
-    return text && strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
-}
 
 /* Opens `name` of a registry made with `params`, if it is there. */
 static void add(struct conf_devices *devices, const struct vrt_registry_params *params,
@@ -27,7 +18,7 @@ static void add(struct conf_devices *devices, const struct vrt_registry_params *
     struct vrt_error error = { 0 };
 
     expect_true(devices->n < CONF_MAX_GUISES);
-    told.cuda_libraries = libraries_wanted();
+    told.cuda_libraries = test_libraries_wanted();
     if (vrt_registry_new(&told, &guise->registry, &error))
         test_fail("%s", error.message);
     const struct vrt_device_info *info = vrt_registry_find(guise->registry, name);

@@ -22,7 +22,7 @@ DIFFERS = 'results may differ in the last bits'
 
 def run(command, **environment):
     """What a program says of cards with all libraries in use: its output and its log."""
-    env = dict(os.environ, VRTD_PLUGIN_DIR=PLUGINS, VRT_CONF_CUDA_LIBRARIES='all',
+    env = dict(os.environ, VRTD_PLUGIN_DIR=PLUGINS, VRT_TEST_CUDA_LIBRARIES='all',
                VRT_CONF_ALL_IN_ARENA='1', **environment)
     env.pop('JOURNAL_STREAM', None)
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100,

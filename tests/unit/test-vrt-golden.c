@@ -17,6 +17,7 @@
 #include "engine/executor.h"
 #include "model/architecture.h"
 #include "tests/unit/golden.h"
+#include "tests/unit/libraries.h"
 #include "tests/unit/vrt-fixture.h"
 #include "tests/unit/weight-rule.h"
 
@@ -228,7 +229,8 @@ static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
     struct vrt_graph *graph;
     struct vrt_error error = { 0 };
 
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error), 0);
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){
+        .cuda_libraries = test_libraries_wanted() }, &registry, &error), 0);
     const struct vrt_device_info *device_info = vrt_registry_find(registry, device);
     expect_int(vrt_device_open(registry, device_info, &p->device), 0);
     p->turns = find_turn(p->name, device_info);
