@@ -101,6 +101,7 @@ static ze_result_t start(struct vrt_xpu_device *xpu)
     ze_result_t r = xpu->ze->zeDeviceGetProperties(xpu->device, &properties);
 
     xpu->max_allocation_bytes = properties.maxMemAllocSize;
+    xpu->has_dpas = !r && vrt_xpu_has_dpas(&properties);
     if (!r)
         r = find_groups(xpu);
     if (!r)

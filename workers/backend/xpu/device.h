@@ -37,6 +37,7 @@ struct vrt_xpu_device {
     ze_device_handle_t device;
     uint64_t max_allocation_bytes;  /* without asking for more explicitly */
     uint64_t patience_ns;           /* for what it has been given to do */
+    bool has_dpas;                  /* matrix units that multiply f16 */
     bool is_stuck;                  /* it did not answer: what it may still use isn't freed */
 
     uint32_t compute_group, copy_group;     /* ordinals of queues */

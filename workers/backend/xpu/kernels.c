@@ -2,8 +2,7 @@
 
 #include "backend/xpu/kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "backend/xpu/device.h"
 #include "backend/xpu/spirv.h"
@@ -28,24 +27,12 @@ static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
     [VRT_XPU_KERNEL_window_attend_64] = FLAGS_LARGE,
 };
 
-static void log_build(const struct vrt_xpu_loader *ze, ze_module_build_log_handle_t build_log,
-                      const char *name)
+/* Compiles the module `name`, and finds the function called so in it. */
+static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel,
+                               const char *name)
 {
-    size_t size = 0;
-    char *text;
-
-    if (ze->zeModuleBuildLogGetString(build_log, &size, NULL) || size < 2)
-        return;
-    text = calloc(1, size + 1);
-    if (text && ze->zeModuleBuildLogGetString(build_log, &size, text) == ZE_RESULT_SUCCESS)
-        vrt_log_warning("compiling %s: %s", name, text);
-    free(text);
-}
-
-static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
-{
-    const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(names[kernel]);
-    ze_module_build_log_handle_t build_log = NULL;
+    const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(name);
+    struct vrt_xpu_made *made = &xpu->kernels.made[kernel];
 
     if (!spirv)
         return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
@@ -58,18 +45,29 @@ static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
     };
     const ze_kernel_desc_t desc = {
         .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
-        .pKernelName = names[kernel],
+        .pKernelName = name,
     };
-    ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, &module,
-                                            &xpu->kernels.made[kernel].module, &build_log);
-    if (r && build_log)
-        log_build(xpu->ze, build_log, names[kernel]);
-    if (build_log)
-        xpu->ze->zeModuleBuildLogDestroy(build_log);
-    if (!r)
-        r = xpu->ze->zeKernelCreate(xpu->kernels.made[kernel].module, &desc,
-                                    &xpu->kernels.made[kernel].kernel);
-    return r;
+    /* Without the compiler's log: where it fails, loaders hand out one that can't be used. */
+    ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, &module, &made->module,
+                                            NULL);
+
+    return r ? r : xpu->ze->zeKernelCreate(made->module, &desc, &made->kernel);
+}
+
+static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_dpas", names[kernel]);
+    if (xpu->has_dpas && vrt_xpu_spirv_find(name)) {
+        const ze_result_t r = build_named(xpu, kernel, name);
+        /* What its compiler doesn't know can be done without. */
+        if (r != ZE_RESULT_ERROR_MODULE_BUILD_FAILURE && r != ZE_RESULT_ERROR_MODULE_LINK_FAILURE)
+            return r;
+        vrt_log_debug("%s can't be compiled (0x%x), ignoring", name, (unsigned)r);
+        xpu->kernels.made[kernel].module = NULL;
+    }
+    return build_named(xpu, kernel, names[kernel]);
 }
 
 ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu_launch *launch)

@@ -16,7 +16,8 @@
 
 struct vrt_xpu_device;
 
-/* X(name): of the file of this name in kernels/, and of the function in it. */
+/* X(name): of the module and its function. A module called so with "_dpas" behind it is for devices
+ * with matrix units. */
 #define VRT_XPU_KERNELS(X) \
     X(add)                 \
     X(affine)              \
@@ -24,13 +25,19 @@ struct vrt_xpu_device;
     X(blend)               \
     X(checksum)            \
     X(conv2d)              \
+    X(conv2d_f16)          \
+    X(conv2d_bf16)         \
     X(copy)                \
     X(deform_conv2d)       \
+    X(deform_conv2d_f16)   \
+    X(deform_conv2d_bf16)  \
     X(depth_to_space)      \
     X(fill)                \
     X(flow_offsets)        \
     X(layernorm)           \
     X(linear)              \
+    X(linear_f16)          \
+    X(linear_bf16)         \
     X(mean)                \
     X(mean_total)          \
     X(pad)                 \
@@ -51,11 +58,13 @@ enum vrt_xpu_kernel {
     VRT_XPU_KERNEL_COUNT,
 };
 
+struct vrt_xpu_made {
+    ze_module_handle_t module;
+    ze_kernel_handle_t kernel;      /* NULL: not wanted yet */
+};
+
 struct vrt_xpu_kernels {
-    struct {
-        ze_module_handle_t module;  /* NULL: not wanted yet */
-        ze_kernel_handle_t kernel;
-    } made[VRT_XPU_KERNEL_COUNT];
+    struct vrt_xpu_made made[VRT_XPU_KERNEL_COUNT];
 };
 
 #define VRT_XPU_MAX_DATA 16

@@ -60,8 +60,6 @@
     X(zeModuleCreate, true)                     \
     X(zeModuleDestroy, true)                    \
     X(zeModuleGetNativeBinary, false)           \
-    X(zeModuleBuildLogGetString, true)          \
-    X(zeModuleBuildLogDestroy, true)            \
     X(zeKernelCreate, true)                     \
     X(zeKernelDestroy, true)                    \
     X(zeKernelSetGroupSize, true)               \

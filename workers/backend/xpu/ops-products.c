@@ -10,6 +10,17 @@ static const char *param_data(const struct vrt_xpu_call *call, int i)
     return i < 0 ? NULL : call->params[i].data;
 }
 
+/* The kernel for factors of the weights' type: f32's enumerator is followed by the others'. */
+static enum vrt_xpu_kernel kernel_of(enum vrt_xpu_kernel for_f32,
+                                     const struct vrt_xpu_param *weights)
+{
+    switch (weights->dtype) {
+    case VRT_DTYPE_F16: return for_f32 + 1;
+    case VRT_DTYPE_BF16: return for_f32 + 2;
+    default: return for_f32;
+    }
+}
+
 static struct vrt_xpu_weights weights_of(const struct vrt_xpu_param *param)
 {
     int n = param->n_dims > 1 ? param->dims[1] : 1;
@@ -53,7 +64,7 @@ ze_result_t vrt_xpu_conv2d(const struct vrt_xpu_call *call)
         .scale = conv->scale,
     };
     struct vrt_xpu_launch launch = {
-        .kernel = VRT_XPU_KERNEL_conv2d,
+        .kernel = kernel_of(VRT_XPU_KERNEL_conv2d, &call->params[conv->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
@@ -80,7 +91,7 @@ ze_result_t vrt_xpu_deform_conv2d(const struct vrt_xpu_call *call)
         .has_bias = deform->bias >= 0,
     };
     struct vrt_xpu_launch launch = {
-        .kernel = VRT_XPU_KERNEL_deform_conv2d,
+        .kernel = kernel_of(VRT_XPU_KERNEL_deform_conv2d, &call->params[deform->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
@@ -111,7 +122,7 @@ ze_result_t vrt_xpu_layer(const struct vrt_xpu_call *call, const struct vrt_xpu_
         .shift_w = layer->shift[1],
     };
     struct vrt_xpu_launch launch = {
-        .kernel = VRT_XPU_KERNEL_linear,
+        .kernel = kernel_of(VRT_XPU_KERNEL_linear, &call->params[layer->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { layer->out_data, layer->x_data, vrt_xpu_data_of(call, layer->residual),

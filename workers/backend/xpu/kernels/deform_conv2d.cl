@@ -23,7 +23,7 @@ struct corners {
     float weights[4];
 };
 
-static struct corners aim(const struct source *s, int tap, int run)
+static void aim(const struct source *s, int tap, int run, struct corners *c)
 {
     const long at = view_at(&s->o, s->at.d, s->at.h, s->at.w);
     const int pair = 9 * run + tap;
@@ -34,15 +34,31 @@ static struct corners aim(const struct source *s, int tap, int run)
     const float y = fmin(fmax((float)(s->at.h + tap / 3 - 1) + dy, -2.0f), (float)s->x.h + 1);
     const float x = fmin(fmax((float)(s->at.w + tap % 3 - 1) + dx, -2.0f), (float)s->x.w + 1);
     const int top = (int)floor(y), left = (int)floor(x);
-    struct corners c;
 
     for (int k = 0; k < 4; k++) {
         const int h = top + k / 2, w = left + k % 2;
         const bool inside = h >= 0 && h < s->x.h && w >= 0 && w < s->x.w;
-        c.at[k] = inside ? view_at(&s->x, s->at.d, h, w) : -1;
-        c.weights[k] = (1 - fabs(y - (float)h)) * (1 - fabs(x - (float)w)) * mask;
+        c->at[k] = inside ? view_at(&s->x, s->at.d, h, w) : -1;
+        c->weights[k] = (1 - fabs(y - (float)h)) * (1 - fabs(x - (float)w)) * mask;
     }
-    return c;
+}
+
+/* Channels c .. c + 7, which are of one run. */
+static void take8(const struct source *s, int tap, int c, float x[8])
+{
+    float sums[8] = { 0 }, corner[8];
+    struct corners corners;
+
+    aim(s, tap, c / s->n_each, &corners);
+    for (int q = 0; q < 4; q++) {
+        if (corners.at[q] < 0)
+            continue;
+        load8(s->data, s->x.dtype, corners.at[q] + c, corner);
+        for (int j = 0; j < 8; j++)
+            sums[j] += corners.weights[q] * corner[j];
+    }
+    for (int j = 0; j < 8; j++)
+        x[j] = rounded(sums[j], s->dtype);
 }
 
 static void fetch(const struct source *s, int k, float x[8])
@@ -50,12 +66,16 @@ static void fetch(const struct source *s, int k, float x[8])
     int tap = k / s->n, i = k % s->n, aimed = -1;
     struct corners corners;
 
+    if (s->at.exists && tap < 9 && i + 8 <= s->n && (s->first + i) % s->n_each + 8 <= s->n_each) {
+        take8(s, tap, s->first + i, x);
+        return;
+    }
     for (int j = 0; j < 8; j++) {
         const int c = s->first + i, run = c / s->n_each;
         float sum = 0;
         if (s->at.exists && tap < 9) {
             if (aimed != tap * s->n_runs + run)
-                corners = aim(s, tap, run);
+                aim(s, tap, run, &corners);
             aimed = tap * s->n_runs + run;
             for (int q = 0; q < 4; q++)
                 if (corners.at[q] >= 0)
@@ -69,7 +89,7 @@ static void fetch(const struct source *s, int k, float x[8])
 }
 
 __kernel PRODUCT_GROUP
-void deform_conv2d(struct vrt_xpu_deform_conv2d e, __global char *out, const __global char *x,
+void NAME(struct vrt_xpu_deform_conv2d e, __global char *out, const __global char *x,
                    const __global char *offsets, const __global char *weights,
                    const __global char *bias)
 {
@@ -79,7 +99,7 @@ void deform_conv2d(struct vrt_xpu_deform_conv2d e, __global char *out, const __g
     const int n_out = e.out.c / e.groups, in_group = (int)get_group_id(0) * PRODUCT_COLUMNS;
     const int column = group * n_out + in_group;
     struct source s;
-    float4 sums[4];
+    float sums[16];
 
     s.data = x;
     s.offsets = offsets;
@@ -92,15 +112,11 @@ void deform_conv2d(struct vrt_xpu_deform_conv2d e, __global char *out, const __g
     s.n_each = e.x.c / e.offset_groups;
     s.at = place_of_row(&e.out, first + product_fetched_row());
     multiply(&s, &e.weights, weights, column, &slabs, sums);
-    for (int i = 0; i < 4; i++) {
-        const struct place p = place_of_row(&e.out, first + product_row() + i);
-        const float of_row[4] = { sums[i].x, sums[i].y, sums[i].z, sums[i].w };
-        for (int k = 0; k < 4 && p.exists; k++) {
-            const int o = column + product_column() + k;
-            if (in_group + product_column() + k >= n_out)
-                break;
+    for (int i = 0; i < 16; i++) {
+        const struct place p = place_of_row(&e.out, first + product_row(i));
+        const int o = column + product_column(i);
+        if (p.exists && in_group + product_column(i) < n_out)
             store(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + o,
-                  of_row[k] + (e.has_bias ? ((const __global float *)bias)[o] : 0));
-        }
+                  sums[i] + (e.has_bias ? ((const __global float *)bias)[o] : 0));
     }
 }

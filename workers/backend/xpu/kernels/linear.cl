@@ -27,10 +27,15 @@ struct source {
 static void fetch(const struct source *s, int k, float x[8])
 {
     const long at = view_at(&s->x, s->at.d, s->at.h, s->at.w);
+    const bool is_whole = s->at.exists && s->is_inside && k + 8 <= s->x.c;
 
+    if (is_whole)
+        load8(s->data, s->x.dtype, at + k, x);
     for (int i = 0; i < 8; i++, k++) {
         const bool exists = s->at.exists && k < s->x.c;
-        float value = exists && s->is_inside ? load(s->data, s->x.dtype, at + k) : 0;
+        float value = 0;
+        if (exists && s->is_inside)
+            value = is_whole ? x[i] : load(s->data, s->x.dtype, at + k);
         if (exists && s->is_inside && s->has_norm)
             value = (value - s->mean) * s->scale * s->norm_weight[k] + s->norm_bias[k];
         if (exists && s->has_position)
@@ -47,7 +52,7 @@ static int in_window(int i, int shift, int size, int padded)
 
 /* stats [places of x,2]: mean and scale; position [window's h * w,C] */
 __kernel PRODUCT_GROUP
-void linear(struct vrt_xpu_linear e, __global char *out, const __global char *x,
+void NAME(struct vrt_xpu_linear e, __global char *out, const __global char *x,
             const __global char *residual, const __global char *gate,
             const __global char *weights, const __global char *bias, const __global char *stats,
             const __global char *norm_weight, const __global char *norm_bias,
@@ -58,7 +63,7 @@ void linear(struct vrt_xpu_linear e, __global char *out, const __global char *x,
     const int first = (int)get_group_id(1) * PRODUCT_ROWS;
     const int column = (int)get_group_id(0) * PRODUCT_COLUMNS;
     struct source s;
-    float4 sums[4];
+    float sums[16];
 
     s.data = x;
     s.x = e.x;
@@ -80,22 +85,18 @@ void linear(struct vrt_xpu_linear e, __global char *out, const __global char *x,
         s.position += (in_window(s.at.h, e.shift_h, e.window_h, e.out.h) * e.window_w +
                        in_window(s.at.w, e.shift_w, e.window_w, e.out.w)) * e.x.c;
     multiply(&s, &e.weights, weights, column, &slabs, sums);
-    for (int i = 0; i < 4; i++) {
-        const struct place p = place_of_row(&e.out, first + product_row() + i);
-        const float of_row[4] = { sums[i].x, sums[i].y, sums[i].z, sums[i].w };
-        for (int k = 0; k < 4 && p.exists; k++) {
-            const int o = column + product_column() + k;
-            if (o >= e.out.c)
-                break;
-            float value = of_row[k] + (e.has_bias ? ((const __global float *)bias)[o] : 0);
-            if (e.activation == VRT_ACTIVATION_GELU)
-                value = gelu(value);
-            if (e.gate.c)
-                value *= load(gate, e.gate.dtype, view_at(&e.gate, p.d, p.h, p.w) + o);
-            if (e.residual.c)
-                value += load(residual, e.residual.dtype,
-                              view_at(&e.residual, p.d, p.h, p.w) + o);
-            store(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + o, value);
-        }
+    for (int i = 0; i < 16; i++) {
+        const struct place p = place_of_row(&e.out, first + product_row(i));
+        const int o = column + product_column(i);
+        if (!p.exists || o >= e.out.c)
+            continue;
+        float value = sums[i] + (e.has_bias ? ((const __global float *)bias)[o] : 0);
+        if (e.activation == VRT_ACTIVATION_GELU)
+            value = gelu(value);
+        if (e.gate.c)
+            value *= load(gate, e.gate.dtype, view_at(&e.gate, p.d, p.h, p.w) + o);
+        if (e.residual.c)
+            value += load(residual, e.residual.dtype, view_at(&e.residual, p.d, p.h, p.w) + o);
+        store(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + o, value);
     }
 }
