@@ -235,5 +235,8 @@ struct drv_launch *drv_kernel_launch(const struct drv_kernel *kernel,
     launch->n_groups[1] = n_groups->groupCountY;
     launch->n_groups[2] = n_groups->groupCountZ;
     memcpy(launch->arguments, kernel->arguments, n);
+    drv_unlock();
+    drv_launch_prepare(launch);
+    drv_relock();
     return launch;
 }

@@ -10,7 +10,7 @@ struct drv_module {
     struct drv_object object;
     struct drv_context *context;
     struct drv_device *device;
-    const struct drv_program *program;
+    struct drv_program *program;
 };
 
 struct drv_kernel {
@@ -27,8 +27,8 @@ struct drv_module *drv_module_find(ze_module_handle_t handle);
 struct drv_kernel *drv_kernel_find(ze_kernel_handle_t handle);
 
 /*
- * Locked. The launch of the kernel on so many groups, with its arguments as they are set now; to be
- * freed. NULL: no memory, or misuse, as *ret_result says.
+ * Locked, but while it is compiled. The launch of the kernel on so many groups, with its arguments
+ * as they are set now; to be freed. NULL: no memory, or misuse, as *ret_result says.
  */
 struct drv_launch *drv_kernel_launch(const struct drv_kernel *kernel,
                                      const ze_group_count_t *n_groups, ze_result_t *ret_result);

@@ -16,11 +16,20 @@
 
 #define LOG_BYTES 65536
 
+/* What is compiled of a kernel: PoCL makes one for each of these. */
+struct drv_prepared {
+    const struct drv_kernel_info *kernel;
+    uint32_t group_size[3];
+    bool is_large;                      /* whether a dimension of the whole has over 16 bits */
+    struct drv_prepared *next;
+};
+
 /* One lock for all that is built: PoCL's compiler is no place for several threads either. */
 static struct {
     pthread_mutex_t lock;
     cl_context context;                 /* NULL: not looked for, or not there */
     cl_device_id device;
+    cl_command_queue queue;             /* that nothing is ever run on */
     struct drv_program *programs;
 } pocl = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -111,7 +120,7 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, char **ret_lo
     return NULL;
 }
 
-const struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **ret_log)
+struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **ret_log)
 {
     *ret_log = NULL;
     pthread_mutex_lock(&pocl.lock);
@@ -161,26 +170,89 @@ static cl_int set_arguments(cl_kernel kernel, const struct drv_launch *launch)
     return error;
 }
 
-int drv_launch_run(const struct drv_launch *launch)
+/* Return: the kernel with its arguments, NULL: *ret_error says why not. */
+static cl_kernel make_kernel(const struct drv_launch *launch, cl_int *ret_error)
 {
-    size_t global[3];
-    cl_int error = CL_SUCCESS;
+    cl_kernel kernel = clCreateKernel(launch->program->built, launch->kernel->name, ret_error);
+    if (*ret_error != CL_SUCCESS)
+        return NULL;
+    *ret_error = set_arguments(kernel, launch);
+    if (*ret_error == CL_SUCCESS)
+        return kernel;
+    clReleaseKernel(kernel);
+    return NULL;
+}
 
-    if (!thread_queue)
-        thread_queue = clCreateCommandQueueWithProperties(pocl.context, pocl.device, NULL, &error);
-    if (error != CL_SUCCESS)
-        return error;
-    cl_kernel kernel = clCreateKernel(launch->program->built, launch->kernel->name, &error);
-    if (error != CL_SUCCESS)
-        return error;
-    error = set_arguments(kernel, launch);
-    size_t local[3];
+/* It waits for `wait`, and is *ret_event, unless these are NULL. */
+static cl_int enqueue(const struct drv_launch *launch, cl_kernel kernel, cl_command_queue queue,
+                      const cl_event *wait, cl_event *ret_event)
+{
+    size_t local[3], global[3];
     for (int i = 0; i < 3; i++) {
         local[i] = launch->group_size[i];
         global[i] = local[i] * launch->n_groups[i];
     }
-    if (error == CL_SUCCESS)
-        error = clEnqueueNDRangeKernel(thread_queue, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    return clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, wait ? 1 : 0, wait,
+                                  ret_event);
+}
+
+/* Whether it is compiled already; from now on it is. Under the lock. */
+static bool remember(struct drv_program *program, const struct drv_prepared *wanted)
+{
+    for (struct drv_prepared *p = program->prepared; p; p = p->next) {
+        if (p->kernel == wanted->kernel && p->is_large == wanted->is_large &&
+            memcmp(p->group_size, wanted->group_size, sizeof(p->group_size)) == 0)
+            return true;
+    }
+    struct drv_prepared *made = malloc(sizeof(*made));
+    if (made) {
+        *made = *wanted;
+        made->next = program->prepared;
+        program->prepared = made;
+    }
+    return false;
+}
+
+/* PoCL compiles as a command is enqueued; this one waits for what never comes. */
+static void compile(const struct drv_launch *launch)
+{
+    cl_int error = CL_SUCCESS;
+    if (!pocl.queue)
+        pocl.queue = clCreateCommandQueueWithProperties(pocl.context, pocl.device, NULL, &error);
+    cl_kernel kernel = error == CL_SUCCESS ? make_kernel(launch, &error) : NULL;
+    cl_event never = kernel ? clCreateUserEvent(pocl.context, &error) : NULL, command;
+    if (never && enqueue(launch, kernel, pocl.queue, &never, &command) == CL_SUCCESS) {
+        clSetUserEventStatus(never, -1);
+        clFinish(pocl.queue);
+        clReleaseEvent(command);
+    }
+    if (never)
+        clReleaseEvent(never);
+    if (kernel)
+        clReleaseKernel(kernel);
+}
+
+void drv_launch_prepare(const struct drv_launch *launch)
+{
+    struct drv_prepared wanted = { .kernel = launch->kernel };
+    memcpy(wanted.group_size, launch->group_size, sizeof(wanted.group_size));
+    for (int i = 0; i < 3; i++)
+        wanted.is_large |= (uint64_t)launch->group_size[i] * launch->n_groups[i] > UINT16_MAX;
+    pthread_mutex_lock(&pocl.lock);
+    if (!remember(launch->program, &wanted))
+        compile(launch);
+    pthread_mutex_unlock(&pocl.lock);
+}
+
+int drv_launch_run(const struct drv_launch *launch)
+{
+    cl_int error = CL_SUCCESS;
+    if (!thread_queue)
+        thread_queue = clCreateCommandQueueWithProperties(pocl.context, pocl.device, NULL, &error);
+    cl_kernel kernel = error == CL_SUCCESS ? make_kernel(launch, &error) : NULL;
+    if (!kernel)
+        return error;
+    error = enqueue(launch, kernel, thread_queue, NULL, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(thread_queue);
     clReleaseKernel(kernel);
