@@ -98,6 +98,12 @@ bool is_sound(const layout &l)
            l.n_batches >= 1;
 }
 
+cublasStatus_t refuse(const char *what)
+{
+    sim::refused(what);
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
 /* What an algorithm holds. */
 struct way {
     uint64_t is_unordered, workspace_bytes, fingerprint;
@@ -364,6 +370,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     if (!handle || !desc || !preference || n_wanted < 1 || !device ||
         device->ordinal != handle->ordinal)
         return CUBLAS_STATUS_INVALID_VALUE;
+    if (sim::captures_here())
+        return refuse("a question while a graph is captured");
     const cublasStatus_t status = check(*desc, layouts);
 
     if (status)
@@ -387,12 +395,6 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 }
 
 namespace {
-
-cublasStatus_t refuse(const char *what)
-{
-    sim::refused(what);
-    return CUBLAS_STATUS_INVALID_VALUE;
-}
 
 /* Whether all of the matrix is in the device's memory. */
 bool is_there(const void *data, const layout &l)

@@ -193,6 +193,8 @@ static cudnnStatus_t check_plan(const descriptor &d)
 
     if (!config || config->engine < 0)
         return bad("a plan of no engine");
+    if (sim::captures_here())
+        return bad("a plan to compile while a graph is captured");
     *last_error() = "this engine can't be compiled";
     return config->engine == BROKEN ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;
 }

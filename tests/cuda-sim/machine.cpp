@@ -125,6 +125,14 @@ bool shall_fail(const char *what)
     return false;
 }
 
+bool captures_here(void)
+{
+    for (const auto &c : the_machine().captures)
+        if (c->thread == std::this_thread::get_id())
+            return true;
+    return false;
+}
+
 void refused(const char *what)
 {
     if (!getenv("VRT_CUDA_SIM_STRICT"))

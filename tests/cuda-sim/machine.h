@@ -161,6 +161,9 @@ cudaError_t run_nodes(order *turns, const nodes &all, std::string *ret_why);
 /* Counts a call of this kind: whether VRT_CUDA_SIM_FAIL wants this one to fail. */
 bool shall_fail(const char *what);
 
+/* Whether this thread captures: what a library asks of the machine then may be no part of it. */
+bool captures_here(void);
+
 /* A library was asked for what it doesn't do. With VRT_CUDA_SIM_STRICT that ends the process. */
 void refused(const char *what);
 
