@@ -140,12 +140,12 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
         return r == (int)cudaErrorMemoryAllocation ? VRT_BACKEND_E_NOMEM : VRT_BACKEND_E_LOST;
     }
     cuda->base.info = info;
-    cuda->tf32 = info->tf32;
     r = vrt_cuda_outcome(cuda, start(cuda, info->card), "opening it");
     if (r) {
         cuda_close(&cuda->base);
         return r;
     }
+    cuda->tf32 = info->tf32 && cuda->limits.code >= 80;
     cuda->f32 = f32_products(cuda);
     /* Without it nothing is missing but what probing said. */
     r = vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &cuda->nvml, NULL);
