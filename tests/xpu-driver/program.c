@@ -30,6 +30,7 @@ static struct {
     cl_context context;                 /* NULL: not looked for, or not there */
     cl_device_id device;
     cl_command_queue queue;             /* that nothing is ever run on */
+    cl_event never;                     /* since it waits for this */
     struct drv_program *programs;
 } pocl = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -213,23 +214,21 @@ static bool remember(struct drv_program *program, const struct drv_prepared *wan
     return false;
 }
 
-/* PoCL compiles as a command is enqueued; this one waits for what never comes. */
+/*
+ * PoCL compiles as a command is enqueued: this one waits for what never comes, and is left behind
+ * (it doesn't survive that what it waits for fails).
+ */
 static void compile(const struct drv_launch *launch)
 {
     cl_int error = CL_SUCCESS;
+    cl_event command;
     if (!pocl.queue)
         pocl.queue = clCreateCommandQueueWithProperties(pocl.context, pocl.device, NULL, &error);
+    if (error == CL_SUCCESS && !pocl.never)
+        pocl.never = clCreateUserEvent(pocl.context, &error);
     cl_kernel kernel = error == CL_SUCCESS ? make_kernel(launch, &error) : NULL;
-    cl_event never = kernel ? clCreateUserEvent(pocl.context, &error) : NULL, command;
-    if (never && enqueue(launch, kernel, pocl.queue, &never, &command) == CL_SUCCESS) {
-        clSetUserEventStatus(never, -1);
-        clFinish(pocl.queue);
-        clReleaseEvent(command);
-    }
-    if (never)
-        clReleaseEvent(never);
     if (kernel)
-        clReleaseKernel(kernel);
+        enqueue(launch, kernel, pocl.queue, &pocl.never, &command);
 }
 
 void drv_launch_prepare(const struct drv_launch *launch)
