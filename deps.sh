@@ -16,7 +16,7 @@ build=(gcc libc6-dev meson ninja-build pkg-config python3
        libsystemd-dev scdoc node-llhttp ca-certificates)
 demo=(ffmpeg dpkg)
 test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl
-      libze-dev libze1 spirv-tools pocl-opencl-icd ocl-icd-opencl-dev)
+      libze-dev libze1 spirv-tools pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
 # What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of.
 llvm=$(apt-cache show clang 2>/dev/null | sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1)
 test+=("llvm-spirv-${llvm:-14}")

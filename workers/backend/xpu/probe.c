@@ -32,8 +32,8 @@ static const struct vrt_finding driver_absent = {
     .backend = "xpu",
     .what = "driver",
     .kind = VRT_FINDING_ABSENT,
-    .cure = "where there are Intel GPUs, install the package libze-intel-gpu1 (in older releases: "
-            "intel-level-zero-gpu), and let the daemon's user be of the group render",
+    .cure = "where there are Intel GPUs, install the package libze-intel-gpu1 (Debian 12: "
+            "intel-opencl-icd), and let the daemon's user be of the group render",
 };
 
 static const struct vrt_finding driver_unfit = {

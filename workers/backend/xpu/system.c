@@ -97,9 +97,9 @@ static int start(struct vrt_xpu_system *system, struct vrt_error *error)
     if (!result)
         result = system->loader.zeDriverGet(&n, handles);
     if (result == ZE_RESULT_ERROR_UNINITIALIZED || (!result && n == 0))
-        return vrt_refuse(error, -ENODEV, "device.failed", "Level Zero's loader finds no driver "
-                          "for a GPU: the package libze-intel-gpu1 (in older releases: "
-                          "intel-level-zero-gpu) brings Intel's");
+        return vrt_refuse(error, -ENODEV, "device.failed", "no driver of Level Zero's starts: "
+                          "there is no GPU, or not the package libze-intel-gpu1 (Debian 12: "
+                          "intel-opencl-icd), which brings Intel's");
     if (result)
         return vrt_refuse(error, -EIO, "device.failed", "Level Zero doesn't start: %s (0x%x)",
                           vrt_xpu_result_text(result), (unsigned)result);
