@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,12 +18,13 @@
 static struct {
     char path[PATH_MAX];
     pid_t owner;                        /* who removes it; 0: nobody */
-} cache;
+    int lock;                           /* a file of it */
+} cache = { .lock = -1 };
 
 int drv_cache_open(void)
 {
     const char *given = getenv("VRT_XPU_CACHE"), *parent = getenv("TMPDIR");
-    char pocl[PATH_MAX + 8];
+    char pocl[PATH_MAX + 8], lock[PATH_MAX + 8];
 
     if (given && *given) {
         snprintf(cache.path, sizeof(cache.path), "%s", given);
@@ -38,7 +40,22 @@ int drv_cache_open(void)
     snprintf(pocl, sizeof(pocl), "%s/pocl", cache.path);
     if (mkdir(pocl, 0700) != 0 && errno != EEXIST)
         return -errno;
+    snprintf(lock, sizeof(lock), "%s/lock", cache.path);
+    cache.lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (cache.lock < 0)
+        return -errno;
     return setenv("POCL_CACHE_DIR", pocl, 1) != 0 ? -errno : 0;
+}
+
+void drv_cache_lock(void)
+{
+    while (flock(cache.lock, LOCK_EX) != 0 && errno == EINTR)
+        ;
+}
+
+void drv_cache_unlock(void)
+{
+    flock(cache.lock, LOCK_UN);
 }
 
 static int remove_one(const char *path, const struct stat *what, int type, struct FTW *where)

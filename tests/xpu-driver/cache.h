@@ -15,6 +15,13 @@ int drv_cache_open(void);
 /* Removes the folder if it is this process's own. */
 void drv_cache_close(void);
 
+/*
+ * While something is compiled no other process with the same folder compiles: it finds in the cache
+ * what this one has made. Thread: one at a time.
+ */
+void drv_cache_lock(void);
+void drv_cache_unlock(void);
+
 /* The folder. */
 const char *drv_cache_path(void);
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "cache.h"
 #include "translate.h"
 
 #define LOG_BYTES 65536
@@ -130,7 +131,9 @@ struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **re
            (program->n_bytes != n_bytes || memcmp(program->spirv, spirv, n_bytes) != 0))
         program = program->next;
     if (!program) {
+        drv_cache_lock();
         program = make(spirv, n_bytes, ret_log);
+        drv_cache_unlock();
         if (program) {
             program->next = pocl.programs;
             pocl.programs = program;
@@ -238,8 +241,11 @@ void drv_launch_prepare(const struct drv_launch *launch)
     for (int i = 0; i < 3; i++)
         wanted.is_large |= (uint64_t)launch->group_size[i] * launch->n_groups[i] > UINT16_MAX;
     pthread_mutex_lock(&pocl.lock);
-    if (!remember(launch->program, &wanted))
+    if (!remember(launch->program, &wanted)) {
+        drv_cache_lock();
         compile(launch);
+        drv_cache_unlock();
+    }
     pthread_mutex_unlock(&pocl.lock);
 }
 
