@@ -191,6 +191,12 @@ int vrt_xpu_replica_fill(struct vrt_device *device, struct vrt_replica *base,
     return vrt_xpu_outcome(xpu, r, "copying weights to it");
 }
 
+/* Whether both may be devices at a time: a GPU that has tiles, and a tile, aren't. */
+static bool are_compatible(const struct vrt_xpu_unit *a, const struct vrt_xpu_unit *b)
+{
+    return !(a->n_tiles > 0 && b->root >= 0) && !(b->n_tiles > 0 && a->root >= 0);
+}
+
 /* Whoever of the same driver has the bytes must be in reach, or each device gets its own. */
 bool vrt_xpu_replica_can_receive(const struct vrt_device *device)
 {
@@ -200,7 +206,8 @@ bool vrt_xpu_replica_can_receive(const struct vrt_device *device)
     for (int i = 0; i < xpu->system->n_units; i++) {
         const struct vrt_xpu_unit *unit = &xpu->system->units[i];
         ze_bool_t can = false;
-        if (unit == xpu->unit || unit->driver != xpu->unit->driver)
+        if (unit == xpu->unit || unit->driver != xpu->unit->driver ||
+            !are_compatible(unit, xpu->unit))
             continue;
         if (xpu->ze->zeDeviceCanAccessPeer(xpu->device, unit->device, &can) || !can)
             return false;
