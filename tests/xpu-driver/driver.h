@@ -6,8 +6,8 @@
  *
  * ZE_ENABLE_ALT_DRIVERS=/path/libvrt-xpu-driver.so puts it in the place of Intel's. It describes
  * its devices as Arc A770 cards, and runs kernels in SPIR-V on the CPU by PoCL. Work is
- * asynchronous, a thread for each queue. The host can't touch the memory of a device, and has that
- * of a kernel which leaves its allocation end there and then.
+ * asynchronous, a thread for each queue. A host that touches the memory of a device, and a kernel
+ * that leaves an allocation, end there and then.
  *
  * What the specification leaves undefined is refused here: the call fails, a line on standard error
  * says why, and the process ends with status 70, unless it fails anyway. So does what still exists
