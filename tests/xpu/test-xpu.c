@@ -7,6 +7,7 @@
  * settings that it needs (meson.build), is one of its own.
  */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,11 @@ static void test_cards(void)
     expect_true(strcmp(m.infos[0]->pci_address, m.infos[1]->pci_address) != 0);
     expect_true(is_found(&m, VRT_FINDING_THERE, "libze_loader.so.1"));
     leave(&m);
+
+    const struct vrt_registry_params params = { .xpu_patience_s = -1 };
+    struct vrt_error error = { 0 };
+    expect_int(vrt_registry_new(&params, &m.registry, &error), -EINVAL);
+    expect_contains(error.message, "can't be waited for -1 seconds: give 1 to 86400");
 }
 
 static void test_tiles(void)
