@@ -116,6 +116,7 @@ struct vrt_job {
     bool is_swept;                      /* its working files are gone, or about to go */
     bool is_forgotten;                  /* freed with its last write */
     int n_saving;                       /* writes to the store that it must outlive */
+    uint64_t n_writes;                  /* begun so far */
     struct vrt_list waits;              /* of struct vrt_queue_wait.link, for all of those */
     int64_t spool_bytes;                /* charged to its user */
     int64_t output_bytes;               /* the estimate of its size; -1: unknown */

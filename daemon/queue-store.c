@@ -36,12 +36,14 @@ struct saving {
     struct vrt_queue *queue;
     struct vrt_job *job;
     void (*then)(struct vrt_job *job, int r);
+    uint64_t number;                /* of the job's writes */
     struct vrt_segment_record segment;
 };
 
 void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
+    wait->last = job->n_writes;
     wait->n_writes = job->n_saving;
     if (wait->n_writes)
         vrt_list_append(&job->waits, &wait->link);
@@ -49,13 +51,13 @@ void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
         wait->stored(wait, job);
 }
 
-/* One more of the job's writes is through, in the order in which they were begun. */
-static void count_down_waits(struct vrt_job *job)
+/* The job's write of this number is through: that of who began to wait behind it. */
+static void count_down_waits(struct vrt_job *job, uint64_t number)
 {
     struct vrt_queue_wait *wait;
 
     VRT_LIST_FOREACH(wait, &job->waits, link) {
-        if (--wait->n_writes)
+        if (number > wait->last || --wait->n_writes > 0)
             continue;
         vrt_list_remove(&wait->link);
         wait->stored(wait, job);
@@ -68,12 +70,13 @@ static void end_saving(struct saving *saving, int r)
     struct vrt_queue *queue = saving->queue;
     struct vrt_job *job = saving->job;
     void (*then)(struct vrt_job *job, int r) = saving->then;
+    const uint64_t number = saving->number;
 
     free(saving);
     queue->n_saving--;
     job->n_saving--;
     bool is_last = !job->n_saving && job->is_forgotten;
-    count_down_waits(job);
+    count_down_waits(job, number);
     /* It may free a job that was never listed; one that was forgotten it leaves alone. */
     if (then)
         then(job, r);
@@ -91,6 +94,7 @@ static struct saving *begin_saving(struct vrt_queue *queue, struct vrt_job *job)
         return NULL;
     saving->queue = queue;
     saving->job = job;
+    saving->number = ++job->n_writes;
     queue->n_saving++;
     job->n_saving++;
     return saving;

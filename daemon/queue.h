@@ -131,7 +131,8 @@ int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int pri
 /* Embedded in what waits for the store. */
 struct vrt_queue_wait {
     struct vrt_list link;
-    int n_writes;                       /* of those before it that are still under way */
+    uint64_t last;                      /* the job's write before it, */
+    int n_writes;                       /* and how many up to there are still under way */
     void (*stored)(struct vrt_queue_wait *wait, struct vrt_job *job);
 };
 

@@ -254,8 +254,10 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *ret_handle)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* As the library's own: it waits for the whole card. */
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
+    cudaDeviceSynchronize();
     delete handle;
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -235,8 +235,10 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *ret_handle)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* As the library's own: it waits for the whole card. */
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
 {
+    cudaDeviceSynchronize();
     delete handle;
     return CUDNN_STATUS_SUCCESS;
 }

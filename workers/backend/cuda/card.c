@@ -13,6 +13,7 @@
 #define VRT_LOG_TOPIC "cuda"
 
 struct vrt_cuda_card {
+    pthread_mutex_t recording;      /* see vrt_cuda_card_lock() */
     int ordinal;
     int n_open;
     bool is_broken;                 /* to be reset when nobody has it open */
@@ -22,7 +23,10 @@ struct vrt_cuda_card {
 static struct {
     pthread_mutex_t lock;
     struct vrt_cuda_card cards[VRT_CUDA_MAX_CARDS];
-} cards_of_process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} cards_of_process = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .cards = { [0 ... VRT_CUDA_MAX_CARDS - 1] = { .recording = PTHREAD_MUTEX_INITIALIZER } },
+};
 
 /* Whether memory can be had, written and read again: what a broken card can't do. The whole card
  * isn't waited for: another device of it may be recording a program, which that would spoil. */
@@ -96,6 +100,16 @@ void vrt_cuda_card_break(struct vrt_cuda_card *card)
     pthread_mutex_lock(&cards_of_process.lock);
     card->is_broken = true;
     pthread_mutex_unlock(&cards_of_process.lock);
+}
+
+void vrt_cuda_card_lock(struct vrt_cuda_card *card)
+{
+    pthread_mutex_lock(&card->recording);
+}
+
+void vrt_cuda_card_unlock(struct vrt_cuda_card *card)
+{
+    pthread_mutex_unlock(&card->recording);
 }
 
 void vrt_cuda_card_close(struct vrt_cuda_card *card)

@@ -26,5 +26,12 @@ int vrt_cuda_card_open(int ordinal, struct vrt_cuda_card **ret_card);
 /* Remembers that its errors stay. */
 void vrt_cuda_card_break(struct vrt_cuda_card *card);
 
+/*
+ * Holds off the others of this card's devices, as long as one of them records a program, or does
+ * what may wait for the whole card: that fails, and spoils a recording. Unlocked by whoever locked.
+ */
+void vrt_cuda_card_lock(struct vrt_cuda_card *card);
+void vrt_cuda_card_unlock(struct vrt_cuda_card *card);
+
 /* One reference less. NULL is fine. */
 void vrt_cuda_card_close(struct vrt_cuda_card *card);

@@ -183,6 +183,11 @@ struct vrt_cuda_cublaslt *vrt_cuda_cublaslt_close(struct vrt_cuda_cublaslt *lt)
     return NULL;
 }
 
+bool vrt_cuda_cublaslt_is_crowded(const struct vrt_cuda_cublaslt *lt)
+{
+    return lt && lt->n_ways > WAYS_MAX / 2;
+}
+
 static int type_of(int64_t dtype)
 {
     return dtype == VRT_DTYPE_F32 ? R_32F : dtype == VRT_DTYPE_F16 ? R_16F : R_16BF;

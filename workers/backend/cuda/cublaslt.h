@@ -52,6 +52,9 @@ struct vrt_cuda_cublaslt *vrt_cuda_cublaslt_close(struct vrt_cuda_cublaslt *cubl
 
 VRT_DEFINE_CLEANUP(struct vrt_cuda_cublaslt, vrt_cuda_cublaslt_close)
 
+/* Whether it has been asked for more than half of the shapes that it takes. NULL is fine. */
+bool vrt_cuda_cublaslt_is_crowded(const struct vrt_cuda_cublaslt *cublaslt);
+
 /* How it multiplies these, asked once; it lives as long as the library is open. `bias`: of one
  * such op, NULL if there is none. Return: NULL: it can't, or not by the rules of the .c file. */
 const struct vrt_cuda_rows_way *vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *cublaslt,

@@ -8,7 +8,8 @@
  * Steps in between are virtual tensors of f32, which stay in registers where one kernel does all of
  * it, and that is what is asked for: no pass over memory is added. An activation isn't cuDNN's own
  * ReLU but a comparison and a choice: what is no number stays none, as with our own kernels, and is
- * seen at the end of a network that overflowed.
+ * seen at the end of a network that overflowed. (ReLU is the slope 0: there minus infinity becomes
+ * none, and 0 with ours.)
  *
  * Results are the same each time, and on each card of a model: the plan is the first that the
  * library's heuristics name which is made without error, that need no measurement. Left out are

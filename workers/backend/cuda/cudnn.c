@@ -98,6 +98,11 @@ struct vrt_cuda_cudnn *vrt_cuda_cudnn_close(struct vrt_cuda_cudnn *cudnn)
     return NULL;
 }
 
+bool vrt_cuda_cudnn_is_crowded(const struct vrt_cuda_cudnn *cudnn)
+{
+    return cudnn && cudnn->n_ways > WAYS_MAX / 2;
+}
+
 /* Says so once: the first is enough to know where to look. */
 static void tell(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv, int r)
 {

@@ -59,6 +59,9 @@ struct vrt_cuda_cudnn *vrt_cuda_cudnn_close(struct vrt_cuda_cudnn *cudnn);
 
 VRT_DEFINE_CLEANUP(struct vrt_cuda_cudnn, vrt_cuda_cudnn_close)
 
+/* Whether it has been asked for more than half of the shapes that it takes. NULL is fine. */
+bool vrt_cuda_cudnn_is_crowded(const struct vrt_cuda_cudnn *cudnn);
+
 /* How it convolves so, asked once, which may take a second; it lives as long as the library is
  * open. Return: NULL: it can't, or not by the rules of cudnn-graph.c. */
 const struct vrt_cuda_conv_way *vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn,

@@ -48,7 +48,10 @@ static void cuda_close(struct vrt_device *device)
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     cudaStream_t streams[] = { cuda->upload, cuda->compute, cuda->download };
 
+    /* Libraries wait for the whole card before they let go. */
+    vrt_cuda_card_lock(cuda->card);
     vrt_cuda_libraries_close(cuda->libraries);
+    vrt_cuda_card_unlock(cuda->card);
     vrt_cuda_stages_done(cuda->up);
     vrt_cuda_stages_done(cuda->down);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(streams); i++)
@@ -124,7 +127,9 @@ static void open_libraries(struct vrt_cuda_device *cuda)
         .tf32 = cuda->tf32,
     };
 
+    vrt_cuda_card_lock(cuda->card);
     cuda->libraries = vrt_cuda_libraries_open(&rules, cuda->base.info->name, cuda->compute);
+    vrt_cuda_card_unlock(cuda->card);
 }
 
 static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret_device)

@@ -33,6 +33,7 @@ struct vrt_cuda_device {
     struct vrt_cuda_nvml *nvml;     /* NULL: there is none */
     struct vrt_cuda_nccl *nccl;     /* likewise */
     struct vrt_cuda_libraries *libraries;   /* likewise */
+    int n_programs;                 /* that there are */
     struct vrt_cuda_limits limits;
     bool tf32;
     enum vrt_cuda_f32_products f32;

@@ -3,6 +3,7 @@
 #include "backend/cuda/libraries.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct vrt_cuda_libraries {
     struct vrt_cuda_cublaslt *cublaslt;     /* NULL: it isn't there */
     struct vrt_cuda_cudnn *cudnn;           /* likewise */
     const char *name;               /* of the device */
+    cudaStream_t stream;
     bool gave_up;
 };
 
@@ -81,11 +83,31 @@ static void explain(const char *name, int r, const struct vrt_error *error)
                         error->message);
 }
 
+static void start_cublaslt(struct vrt_cuda_libraries *libraries)
+{
+    struct vrt_error error = { .id = NULL };
+    int r = vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error);
+
+    explain(libraries->name, r, &error);
+}
+
+/* Handles are made by one thread at a time: cuDNN loads its parts with the first. */
+static void start_cudnn(struct vrt_cuda_libraries *libraries)
+{
+    static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+    struct vrt_error error = { .id = NULL };
+    int r;
+
+    pthread_mutex_lock(&starting);
+    r = vrt_cuda_cudnn_open(VRT_CUDA_CUDNN, libraries->stream, &libraries->cudnn, &error);
+    pthread_mutex_unlock(&starting);
+    explain(libraries->name, r, &error);
+}
+
 struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library_rules *rules,
                                                    const char *name, cudaStream_t stream)
 {
     VRT_CLEANUP(vrt_cuda_libraries_closep) struct vrt_cuda_libraries *libraries = NULL;
-    struct vrt_error error = { .id = NULL };
 
     if (!vrt_cuda_library_is_wanted(rules))
         return NULL;
@@ -94,10 +116,22 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library
         return NULL;
     libraries->rules = *rules;
     libraries->name = name;
-    explain(name, vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error), &error);
-    error = (struct vrt_error){ .id = NULL };
-    explain(name, vrt_cuda_cudnn_open(VRT_CUDA_CUDNN, stream, &libraries->cudnn, &error), &error);
+    libraries->stream = stream;
+    start_cublaslt(libraries);
+    start_cudnn(libraries);
     return libraries->cublaslt || libraries->cudnn ? VRT_STEAL(libraries) : NULL;
+}
+
+void vrt_cuda_libraries_renew(struct vrt_cuda_libraries *libraries)
+{
+    if (libraries && vrt_cuda_cublaslt_is_crowded(libraries->cublaslt)) {
+        libraries->cublaslt = vrt_cuda_cublaslt_close(libraries->cublaslt);
+        start_cublaslt(libraries);
+    }
+    if (libraries && vrt_cuda_cudnn_is_crowded(libraries->cudnn)) {
+        libraries->cudnn = vrt_cuda_cudnn_close(libraries->cudnn);
+        start_cudnn(libraries);
+    }
 }
 
 struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *libraries)
@@ -171,15 +205,12 @@ int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,
             vrt_cuda_cublaslt_linear(libraries->cublaslt, call, scratch) :
             vrt_cuda_cudnn_conv2d(libraries->cudnn, call, scratch);
 
-    if (r >= 0)
-        return r;
+    return r < 0 ? (int)cudaErrorUnknown : r;
+}
+
+void vrt_cuda_libraries_give_up(struct vrt_cuda_libraries *libraries)
+{
     libraries->gave_up = true;
     vrt_log_warning("%s: libraries of NVIDIA's compute nothing from now on: vrtd's own kernels do",
                     libraries->name);
-    return (int)cudaErrorUnknown;
-}
-
-bool vrt_cuda_libraries_gave_up(const struct vrt_cuda_libraries *libraries)
-{
-    return libraries && libraries->gave_up;
 }

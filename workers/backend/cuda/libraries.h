@@ -29,6 +29,10 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *l
 
 VRT_DEFINE_CLEANUP(struct vrt_cuda_libraries, vrt_cuda_libraries_close)
 
+/* Starts anew those that were asked for so many shapes that soon they would take no more: what they
+ * know, and hold on the device, is forgotten. No program may be recorded with them. NULL is fine. */
+void vrt_cuda_libraries_renew(struct vrt_cuda_libraries *libraries);
+
 /* What a launcher's workspace grows by: so much, where the launcher itself wants own_bytes. NULL
  * is fine. */
 size_t vrt_cuda_libraries_workspace_bytes(const struct vrt_cuda_libraries *libraries,
@@ -43,6 +47,5 @@ bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
 int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,
                               const struct vrt_cuda_call *call);
 
-/* Whether a launch failed for which a library is to blame: none does anything any more. NULL is
- * fine. */
-bool vrt_cuda_libraries_gave_up(const struct vrt_cuda_libraries *libraries);
+/* From now on none does anything any more: what was recorded with them failed. The log says so. */
+void vrt_cuda_libraries_give_up(struct vrt_cuda_libraries *libraries);

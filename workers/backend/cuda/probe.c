@@ -223,9 +223,10 @@ static void classify(const struct cudaDeviceProp *prop, const char *libraries,
                      struct vrt_device_info *info)
 {
     snprintf(info->class_id, sizeof(info->class_id),
-             "cuda, %.50s, sm_%d, driver %s, CUDA %s%s%s%s", prop->name, vrt_cuda_capability(prop),
-             info->driver_version, info->runtime_version, libraries, info->tf32 ? ", TF32" : "",
-             info->fma ? ", FMA" : "");
+             "cuda, %.50s, sm_%d, driver %s, CUDA %s%s%s%s%s", prop->name,
+             vrt_cuda_capability(prop), info->driver_version, info->runtime_version, libraries,
+             libraries[0] && info->libraries == VRT_CUDA_LIBRARIES_ALL ? " for all" : "",
+             info->tf32 ? ", TF32" : "", info->fma ? ", FMA" : "");
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */

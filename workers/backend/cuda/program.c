@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/libraries.h"
 #include "base/log.h"
@@ -33,9 +34,10 @@ static char *data_of(const struct vrt_buffer *buffer)
     return buffer ? vrt_container_of(buffer, struct vrt_cuda_buffer, base)->data : NULL;
 }
 
-/* Goes through the ops, and enqueues them, or only readies libraries for them. */
+/* Goes through the ops, and enqueues them, or, with *ret_uses_libraries, only readies libraries for
+ * them. */
 static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *program,
-                  const struct vrt_program_params *params, bool enqueues)
+                  const struct vrt_program_params *params, bool *ret_uses_libraries)
 {
     const struct vrt_cuda_replica *replica = params->replica ?
         vrt_container_of(params->replica, struct vrt_cuda_replica, base) : NULL;
@@ -55,8 +57,8 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
             .tf32 = cuda->tf32,
             .f32 = cuda->f32,
         };
-        if (!enqueues)
-            vrt_cuda_libraries_can(cuda->libraries, &call);
+        if (ret_uses_libraries)
+            *ret_uses_libraries |= vrt_cuda_libraries_can(cuda->libraries, &call);
         else if (vrt_cuda_libraries_can(cuda->libraries, &call))
             r = vrt_cuda_libraries_launch(cuda->libraries, &call);
         else
@@ -75,7 +77,7 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
 
     if (r)
         return r;
-    r = do_all(cuda, program, params, true);
+    r = do_all(cuda, program, params, NULL);
     ended = (int)cudaStreamEndCapture(cuda->compute, &graph);
     if (!r)
         r = ended;
@@ -86,19 +88,26 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
     return r;
 }
 
-/* With libraries, and if one of them fails without them. Return: cudaError_t. */
+/* With libraries, and without them if that fails: one may also do what can't be recorded, and say
+ * nothing of it. Return: cudaError_t. */
 static int record(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
                   const struct vrt_program_params *params)
 {
-    const bool had_given_up = vrt_cuda_libraries_gave_up(cuda->libraries);
-    int r = do_all(cuda, program, params, false);
+    bool uses_libraries = false;
+    int r;
 
+    vrt_cuda_card_lock(cuda->card);
+    if (cuda->n_programs == 1)
+        vrt_cuda_libraries_renew(cuda->libraries);
+    r = do_all(cuda, program, params, &uses_libraries);
     if (!r)
         r = capture(cuda, program, params);
-    if (r && !had_given_up && vrt_cuda_libraries_gave_up(cuda->libraries)) {
+    if (r && r != (int)cudaErrorMemoryAllocation && uses_libraries) {
         cudaGetLastError();
+        vrt_cuda_libraries_give_up(cuda->libraries);
         r = capture(cuda, program, params);
     }
+    vrt_cuda_card_unlock(cuda->card);
     return r;
 }
 
@@ -118,6 +127,7 @@ int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_par
     if (!program)
         return vrt_raise(-ENOMEM);
     program->n_bindings = params->n_bindings;
+    cuda->n_programs++;
     r = (int)cudaMalloc((void **)&program->slots, sizeof(struct vrt_cuda_slots));
     if (!r)
         r = record(cuda, program, params);
@@ -132,13 +142,15 @@ int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_par
 
 void vrt_cuda_program_free(struct vrt_device *device, struct vrt_program *base)
 {
+    struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     struct vrt_cuda_program *program = program_of(base);
 
-    cudaStreamSynchronize(vrt_cuda_device_of(device)->compute);
+    cudaStreamSynchronize(cuda->compute);
     if (program->graph)
         cudaGraphExecDestroy(program->graph);
     cudaFree(program->slots);
     free(program);
+    cuda->n_programs--;
 }
 
 static struct vrt_cuda_buffer *buffer_of(struct vrt_buffer *base)
