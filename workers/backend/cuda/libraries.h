@@ -30,7 +30,8 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *l
 VRT_DEFINE_CLEANUP(struct vrt_cuda_libraries, vrt_cuda_libraries_close)
 
 /* Starts anew those that were asked for so many shapes that soon they would take no more: what they
- * know, and hold on the device, is forgotten. No program may be recorded with them. NULL is fine. */
+ * know, and hold on the device, is forgotten. No program that was recorded with them may be left.
+ * NULL is fine. */
 void vrt_cuda_libraries_renew(struct vrt_cuda_libraries *libraries);
 
 /* What a launcher's workspace grows by: so much, where the launcher itself wants own_bytes. NULL
