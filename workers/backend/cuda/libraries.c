@@ -30,40 +30,34 @@ struct vrt_cuda_libraries {
 static const struct library {
     const char *name, *file, *job;
     int (*version)(const char *library, int *ret_version, struct vrt_error *error);
+    struct vrt_finding found;
 } all[] = {
-    { "cuBLASLt", VRT_CUDA_CUBLASLT, "multiply for linear layers", vrt_cuda_cublaslt_version },
-    { "cuDNN", VRT_CUDA_CUDNN, "convolve", vrt_cuda_cudnn_version },
-};
-
-static const struct vrt_finding found = {
-    .backend = "cuda",
-    .what = "libraries",
-    .kind = VRT_FINDING_THERE,
-};
-
-static const struct vrt_finding missing = {
-    .backend = "cuda",
-    .what = "libraries",
-    .kind = VRT_FINDING_ABSENT,
-    .cure = "nothing needs to be done; to have larger layers computed by it, install it",
+    { "cuBLASLt", VRT_CUDA_CUBLASLT, "multiply for linear layers", vrt_cuda_cublaslt_version,
+      { .backend = "cuda", .what = "cublaslt", .kind = VRT_FINDING_THERE } },
+    { "cuDNN", VRT_CUDA_CUDNN, "convolve", vrt_cuda_cudnn_version,
+      { .backend = "cuda", .what = "cudnn", .kind = VRT_FINDING_THERE } },
 };
 
 /* Appends what there is of one. */
 static void describe(const struct library *library, struct vrt_findings *findings, char *text,
                      size_t size)
 {
+    struct vrt_finding missing = library->found;
     struct vrt_error error = { .id = NULL };
     const size_t n = strlen(text);
     int version;
 
     if (library->version(library->file, &version, &error) < 0) {
+        missing.kind = VRT_FINDING_ABSENT;
+        snprintf(missing.cure, sizeof(missing.cure),
+                 "nothing needs to be done; to have larger layers computed by it, install it");
         vrt_finding_add(findings, &missing, "vrtd's own kernels %s: %s", library->job,
                         error.message);
         return;
     }
     snprintf(text + n, size - n, ", %s %d.%d.%d", library->name, version / 10000,
              version / 100 % 100, version % 100);
-    vrt_finding_add(findings, &found, "%s", text + n + 2);
+    vrt_finding_add(findings, &library->found, "%s", text + n + 2);
 }
 
 void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
