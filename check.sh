@@ -89,11 +89,13 @@ one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled
 unset VRTD_LONG
 if [ $quick = no ]; then
     [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault"
-    # nvcc compiles the same kernels everywhere, and so do those that run without it: once is enough.
+    # nvcc compiles the same kernels everywhere: once is enough. Simulated, with the sanitizers'
+    # checks, they take minutes to compile, and minutes to run.
+    [ $long = no ] && simulated=disabled || simulated=enabled
     CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled \
         -Dsimulated_cuda=disabled
     one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
-        -Db_sanitize=address,undefined -Dcuda=disabled -Dxpu=enabled
+        -Db_sanitize=address,undefined -Dcuda=disabled -Dsimulated_cuda=$simulated -Dxpu=enabled
     one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
