@@ -96,7 +96,7 @@ if [ $quick = no ]; then
         -Dsimulated_cuda=disabled
     one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
         -Db_sanitize=address,undefined -Dcuda=disabled -Dsimulated_cuda=$simulated -Dxpu=enabled
-    one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled
+    one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
     one engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled
