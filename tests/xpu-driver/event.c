@@ -112,16 +112,24 @@ ze_result_t drv_zeEventCreate(ze_event_pool_handle_t handle, const ze_event_desc
     return ZE_RESULT_SUCCESS;
 }
 
+/* Nothing that was enqueued may need it any more. */
+static ze_result_t check_unused(ze_event_handle_t handle, const struct drv_event *event)
+{
+    if (!drv_queues_use_event(handle))
+        return ZE_RESULT_SUCCESS;
+    return drv_misuse(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
+                      "commands that wait for event %u or signal it aren't done", event->index);
+}
+
 ze_result_t drv_zeEventDestroy(ze_event_handle_t handle)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     struct drv_event *event = drv_event_find(handle);
     if (!event)
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (drv_queues_use_event(handle))
-        return drv_misuse(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                          "commands that wait for event %u or signal it aren't done",
-                          event->index);
+    ze_result_t r = check_unused(handle, event);
+    if (r)
+        return r;
     drv_object_remove(&event->object);
     event->pool->is_taken[event->index] = false;
     free(event);
@@ -156,10 +164,9 @@ ze_result_t drv_zeEventHostReset(ze_event_handle_t handle)
     struct drv_event *event = find_visible(handle);
     if (!event)
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (drv_queues_use_event(handle))
-        return drv_misuse(ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE,
-                          "commands that wait for event %u or signal it aren't done",
-                          event->index);
+    ze_result_t r = check_unused(handle, event);
+    if (r)
+        return r;
     event->is_signaled = event->has_times = false;
     event->device = NULL;
     return ZE_RESULT_SUCCESS;
