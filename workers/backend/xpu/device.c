@@ -37,30 +37,37 @@ int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *
     }
 }
 
+/* The first group of queues that has all of `wanted`, nothing of `unwanted`; n: there is none. */
+static uint32_t find_group(const ze_command_queue_group_properties_t *groups, uint32_t n,
+                           uint32_t wanted, uint32_t unwanted)
+{
+    uint32_t i = 0;
+
+    while (i < n && ((groups[i].flags & wanted) != wanted || groups[i].flags & unwanted))
+        i++;
+    return i;
+}
+
 /* A group of queues that computes, and one that only copies, or the same. */
 static ze_result_t find_groups(struct vrt_xpu_device *xpu)
 {
+    const uint32_t computes = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+    const uint32_t copies = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     ze_command_queue_group_properties_t groups[MAX_GROUPS];
     uint32_t n = MAX_GROUPS;
-    bool computes = false, copies = false;
 
     for (uint32_t i = 0; i < MAX_GROUPS; i++)
         groups[i] = (ze_command_queue_group_properties_t){
             .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
     ze_result_t r = xpu->ze->zeDeviceGetCommandQueueGroupProperties(xpu->device, &n, groups);
-    for (uint32_t i = 0; !r && i < n && i < MAX_GROUPS; i++) {
-        const bool can_compute = groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
-        const bool can_copy = groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-        if (can_compute && !computes)
-            xpu->compute_group = i;
-        if (can_copy && !can_compute && !copies)
-            xpu->copy_group = i;
-        computes = computes || can_compute;
-        copies = copies || (can_copy && !can_compute);
-    }
-    if (!copies)
+    if (r)
+        return r;
+    n = VRT_MIN(n, MAX_GROUPS);
+    xpu->compute_group = find_group(groups, n, computes, 0);
+    xpu->copy_group = find_group(groups, n, copies, computes);
+    if (xpu->copy_group == n)
         xpu->copy_group = xpu->compute_group;
-    return r ? r : computes ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return xpu->compute_group < n ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
 static ze_result_t make_queues(struct vrt_xpu_device *xpu)
