@@ -170,6 +170,7 @@ ze_result_t drv_zeKernelGetProperties(ze_kernel_handle_t handle, ze_kernel_prope
         .requiredGroupSizeX = kernel->info->group_size[0],
         .requiredGroupSizeY = kernel->info->group_size[1],
         .requiredGroupSizeZ = kernel->info->group_size[2],
+        .requiredSubgroupSize = kernel->info->subgroup_size,
         .maxSubgroupSize = 32,
         .maxNumSubgroups = DRV_MAX_GROUP_SIZE / 8,
         .localMemSize = kernel->info->local_bytes,

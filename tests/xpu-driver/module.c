@@ -102,12 +102,17 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     module->context = context;
     module->device = device;
     drv_object_add(&module->object, DRV_MODULE, &context->object);
+    const bool has_matrices = drv_settings()->has_matrices;
     drv_unlock();
     if (fault.fails)
         text = strdup("the schedule of faults has it fail");
     else
-        module->program = drv_program_get(spirv, n_bytes, &text);
+        module->program = drv_program_get(spirv, n_bytes, has_matrices, &text);
     drv_relock();
+    /* A backend that does without would hide it. */
+    if (!module->program && has_matrices && !fault.fails)
+        drv_misuse(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "a module doesn't build: %s",
+                   text ? text : "no memory");
     make_log(ret_log, text);
     if (!module->program) {
         drv_object_remove(&module->object);

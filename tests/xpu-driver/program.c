@@ -16,6 +16,7 @@
 #include "translate.h"
 
 #define LOG_BYTES 65536
+#define MATRIX_LANES 8                  /* of a subgroup whose matrix units matrix.c emulates */
 
 /* What is compiled of a kernel: PoCL makes one for each of these. */
 struct drv_prepared {
@@ -76,8 +77,9 @@ static char *build_log(cl_program program)
     return log;
 }
 
-static cl_program build(const void *spirv, size_t n_bytes, char **ret_log)
+static cl_program build(const struct drv_program *of, char **ret_log)
 {
+    const char *matrix_kernel = of->module.matrix[0] ? of->module.kernels[0].name : NULL;
     VRT_CLEANUP(vrt_freep) uint8_t *bitcode = NULL;
     size_t n = 0;
     cl_int state, error;
@@ -86,7 +88,7 @@ static cl_program build(const void *spirv, size_t n_bytes, char **ret_log)
         *ret_log = strdup("there is no PoCL: install pocl-opencl-icd");
         return NULL;
     }
-    bitcode = drv_translate(spirv, n_bytes, &n, ret_log);
+    bitcode = drv_translate(of->spirv, of->n_bytes, matrix_kernel, &n, ret_log);
     if (!bitcode)
         return NULL;
     cl_program program = clCreateProgramWithBinary(pocl.context, 1, &pocl.device, &n,
@@ -103,7 +105,26 @@ static cl_program build(const void *spirv, size_t n_bytes, char **ret_log)
     return NULL;
 }
 
-static struct drv_program *make(const void *spirv, size_t n_bytes, char **ret_log)
+/* What the module can't be executed for; "": nothing. */
+static const char *missing_of(const struct drv_spirv *module, bool has_matrices)
+{
+    if (module->missing[0] || !module->matrix[0])
+        return module->missing;
+    if (!has_matrices)
+        return module->matrix;
+    /* The emulation's local memory is one kernel's. */
+    if (module->n_kernels != 1)
+        return "matrix units in a module of several kernels";
+    const struct drv_kernel_info *kernel = &module->kernels[0];
+    if (kernel->subgroup_size != MATRIX_LANES)
+        return "matrix units in subgroups that aren't of 8";
+    if (kernel->group_size[0] * kernel->group_size[1] * kernel->group_size[2] % MATRIX_LANES != 0)
+        return "matrix units in subgroups that aren't whole";
+    return "";
+}
+
+static struct drv_program *make(const void *spirv, size_t n_bytes, bool has_matrices,
+                                char **ret_log)
 {
     struct drv_program *program = calloc(1, sizeof(*program) + n_bytes);
     if (!program)
@@ -112,17 +133,19 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, char **ret_lo
     program->n_bytes = n_bytes;
     if (!drv_spirv_parse(program->spirv, n_bytes, &program->module))
         *ret_log = strdup("this is no SPIR-V");
-    else if (program->module.missing[0]) {
-        if (asprintf(ret_log, "there is nothing on a CPU for %s", program->module.missing) < 0)
+    else if (*missing_of(&program->module, has_matrices)) {
+        if (asprintf(ret_log, "there is nothing on a CPU for %s",
+                     missing_of(&program->module, has_matrices)) < 0)
             *ret_log = NULL;
-    } else if ((program->built = build(program->spirv, n_bytes, ret_log)) != NULL)
+    } else if ((program->built = build(program, ret_log)) != NULL)
         return program;
     free(program->module.kernels);
     free(program);
     return NULL;
 }
 
-struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **ret_log)
+struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, bool has_matrices,
+                                    char **ret_log)
 {
     *ret_log = NULL;
     pthread_mutex_lock(&pocl.lock);
@@ -132,7 +155,7 @@ struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **re
         program = program->next;
     if (!program) {
         drv_cache_lock();
-        program = make(spirv, n_bytes, ret_log);
+        program = make(spirv, n_bytes, has_matrices, ret_log);
         drv_cache_unlock();
         if (program) {
             program->next = pocl.programs;

@@ -35,10 +35,12 @@ struct drv_launch {
 };
 
 /*
- * Not locked: it may take seconds. The program of the module; NULL: there is none, and *ret_log,
- * to be freed, says why (NULL: no memory).
+ * Not locked: it may take seconds. The program of the module, which may use matrix units if
+ * `has_matrices`, always the same in a process. NULL: there is none, and *ret_log, to be freed,
+ * says why (NULL: no memory).
  */
-struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, char **ret_log);
+struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, bool has_matrices,
+                                    char **ret_log);
 
 /* Its kernel of this name, or NULL. */
 const struct drv_kernel_info *drv_program_kernel(const struct drv_program *program,

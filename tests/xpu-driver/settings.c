@@ -16,7 +16,7 @@ struct number {
 };
 
 struct raw {
-    unsigned cards, tiles, peer, sysman, strict, version, zes;
+    unsigned cards, tiles, peer, sysman, strict, version, matrices, zes;
 };
 
 static const struct number numbers[] = {
@@ -26,6 +26,7 @@ static const struct number numbers[] = {
     { "VRT_XPU_SYSMAN", 1, 0, 2, offsetof(struct raw, sysman) },
     { "VRT_XPU_STRICT", 1, 0, 1, offsetof(struct raw, strict) },
     { "VRT_XPU_VERSION", 1, 1, 65535, offsetof(struct raw, version) },
+    { "VRT_XPU_DPAS", 0, 0, 1, offsetof(struct raw, matrices) },
     { "ZES_ENABLE_SYSMAN", 0, 0, 1, offsetof(struct raw, zes) },
 };
 
@@ -95,5 +96,6 @@ bool drv_settings_read(void)
     settings.sysman = raw.zes ? raw.sysman : DRV_SYSMAN_NONE;
     settings.is_strict = raw.strict;
     settings.version = raw.version;
+    settings.has_matrices = raw.matrices;
     return true;
 }

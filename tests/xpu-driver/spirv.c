@@ -40,16 +40,21 @@ enum {
 enum {
     MODEL_KERNEL = 6,
     MODE_LOCAL_SIZE = 17,
+    MODE_SUBGROUP_SIZE = 35,
+    DECORATION_BUILTIN = 11,
     DECORATION_LINKAGE = 41,
+    BUILTIN_SUBGROUP_SIZE = 36,
+    BUILTIN_SUBGROUP_ITEM = 41,
 };
 
-/* Capabilities, from first to last, that are about subgroups. */
+/* Capabilities, from first to last, that are about subgroups; a module that only asks for their
+ * size has one between these. */
 static const struct {
     uint32_t first, last;
     const char *name;
 } subgroup_capabilities[] = {
     { 18, 18, "groups" },
-    { 58, 68, "subgroups" },
+    { 61, 68, "subgroups" },
     { 4423, 4431, "subgroups that vote" },
     { 5568, 5579, "Intel's subgroups" },
     { 6100, 6118, "matrices of subgroups" },
@@ -80,7 +85,7 @@ struct module {
     uint32_t n_kernels;
     uint32_t function;                  /* that is being read */
     struct drv_kernel_info *now;        /* whose it is; NULL: no kernel's */
-    char missing[64];
+    char missing[64], matrix[64];
 };
 
 /* Id 0 is nobody's: what is out of bounds ends there. */
@@ -138,13 +143,17 @@ static void read_capability(struct module *module, uint32_t capability)
 /* What is imported under this name is one of Intel's own functions: matrix units are reached so. */
 static void read_decoration(struct module *module, const uint32_t *w, uint32_t n)
 {
-    static const char intel[] = "intel_sub_group";
+    static const char intel[] = "intel_sub_group", matrix[] = "16_matrix_mad_k16";
     const char *name = (const char *)&w[3];
+    if (n >= 4 && w[2] == DECORATION_BUILTIN && w[3] >= BUILTIN_SUBGROUP_SIZE &&
+        w[3] <= BUILTIN_SUBGROUP_ITEM)
+        snprintf(module->missing, sizeof(module->missing), "subgroups");
     if (n < 5 || w[2] != DECORATION_LINKAGE)
         return;
     const size_t length = strnlen(name, (n - 3) * sizeof(*w));
+    char *to = memmem(name, length, matrix, strlen(matrix)) ? module->matrix : module->missing;
     if (memmem(name, length, intel, strlen(intel)))
-        snprintf(module->missing, sizeof(module->missing), "%.*s", (int)VRT_MIN(length, 60), name);
+        snprintf(to, sizeof(module->missing), "%.*s", (int)VRT_MIN(length, 60), name);
 }
 
 static void read_vector(struct module *module, const uint32_t *w)
@@ -272,6 +281,8 @@ static void read_mode(struct module *module, const uint32_t *w, uint32_t n)
     struct drv_kernel_info *kernel = find_kernel(module, w[1]);
     if (kernel && w[2] == MODE_LOCAL_SIZE && n >= 6)
         memcpy(kernel->group_size, &w[3], sizeof(kernel->group_size));
+    if (kernel && w[2] == MODE_SUBGROUP_SIZE && n >= 4)
+        kernel->subgroup_size = w[3];
 }
 
 static void read_variable(struct module *module, const uint32_t *w)
@@ -342,5 +353,6 @@ bool drv_spirv_parse(const void *data, size_t n_bytes, struct drv_spirv *ret_spi
     }
     *ret_spirv = (struct drv_spirv){ .kernels = module.kernels, .n_kernels = module.n_kernels };
     memcpy(ret_spirv->missing, module.missing, sizeof(module.missing));
+    memcpy(ret_spirv->matrix, module.matrix, sizeof(module.matrix));
     return true;
 }

@@ -27,6 +27,7 @@ struct drv_kernel_info {
     struct drv_argument_info arguments[DRV_MAX_ARGUMENTS];
     uint32_t group_size[3];             /* that it asks for; 0: any */
     uint32_t local_bytes;               /* of its own variables */
+    uint32_t subgroup_size;             /* that it asks for; 0: any */
 };
 
 /* What a module is made of; zero-initialised is none. */
@@ -34,6 +35,7 @@ struct drv_spirv {
     struct drv_kernel_info *kernels;    /* freed with free() */
     uint32_t n_kernels;
     char missing[64];                   /* what it needs that PoCL's CPU hasn't: subgroups; or "" */
+    char matrix[64];                    /* a function of matrix units that it calls; or "" */
 };
 
 /*

@@ -115,6 +115,17 @@ static void test_missing(void)
     memcpy(&import[8], "intel_sub_group", 16);
     expect_true(drv_spirv_parse(import, sizeof(import), &spirv));
     expect_str(spirv.missing, "intel_sub_group");
+    expect_str(spirv.matrix, "");
+    /* One of matrix units is told apart. */
+    uint32_t matrix[17] = { 0x07230203, 0x10000, 0, 8, 0, 12 << 16 | 71, 3, 41 };
+    memcpy(&matrix[8], "intel_sub_group16_matrix_mad_k16", 33);
+    expect_true(drv_spirv_parse(matrix, sizeof(matrix), &spirv));
+    expect_str(spirv.missing, "");
+    expect_str(spirv.matrix, "intel_sub_group16_matrix_mad_k16");
+    /* A subgroup's own number can't be had, of which an item asks. */
+    uint32_t builtin[9] = { 0x07230203, 0x10000, 0, 8, 0, 4 << 16 | 71, 3, 11, 41 };
+    expect_true(drv_spirv_parse(builtin, sizeof(builtin), &spirv));
+    expect_str(spirv.missing, "subgroups");
 }
 
 int main(int argc, char **argv)

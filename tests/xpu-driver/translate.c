@@ -18,6 +18,7 @@ extern char **environ;
 
 struct files {
     char module[PATH_MAX + 64], bitcode[PATH_MAX + 64], made[PATH_MAX + 64], log[PATH_MAX + 64];
+    char joined[PATH_MAX + 64];
 };
 
 /* Runs a program whose output goes to the file `log`. Return: whether it succeeded. */
@@ -39,14 +40,30 @@ static bool run(char *const *arguments, const char *log)
     return status == 0;
 }
 
-static uint8_t *translate(struct files *files, size_t *ret_n_bytes, char **ret_log)
+/* Has matrix.c compiled, the translated module being made part of it. */
+static bool add_matrices(const struct files *files, const char *kernel)
+{
+    char scratch[256];
+    char *const compile[] = { DRV_CLANG, "-x", "c", "-std=gnu17", "-target", "spir64", "-O2",
+                              "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-Xclang",
+                              "-disable-llvm-passes", "-c", "-emit-llvm", scratch, "-Xclang",
+                              "-mlink-bitcode-file", "-Xclang", (char *)(uintptr_t)files->made,
+                              DRV_MATRIX, "-o", (char *)(uintptr_t)files->joined, NULL };
+
+    snprintf(scratch, sizeof(scratch), "-DSCRATCH=\"%s.given\"", kernel);
+    return run(compile, files->log) && rename(files->joined, files->made) == 0;
+}
+
+static uint8_t *translate(struct files *files, const char *matrix_kernel, size_t *ret_n_bytes,
+                          char **ret_log)
 {
     char *const check[] = { DRV_SPIRV_VAL, "--target-env", "opencl2.2", files->module, NULL };
     char *const convert[] = { DRV_LLVM_SPIRV, "-r", "--spirv-target-env=CL1.2", files->module, "-o",
                               files->made, NULL };
     size_t n;
 
-    if (!run(check, files->log) || !run(convert, files->log)) {
+    if (!run(check, files->log) || !run(convert, files->log) ||
+        (matrix_kernel && !add_matrices(files, matrix_kernel))) {
         *ret_log = (char *)drv_file_read(files->log, &n);
         return NULL;
     }
@@ -55,28 +72,45 @@ static uint8_t *translate(struct files *files, size_t *ret_n_bytes, char **ret_l
                                                     : NULL;
 }
 
-uint8_t *drv_translate(const void *spirv, size_t n_bytes, size_t *ret_n_bytes, char **ret_log)
+/* What the cache calls the result: by the module and, where that is part of it, matrix.c. */
+static void name_result(const void *spirv, size_t n_bytes, bool has_matrices, char ret_name[40])
+{
+    VRT_CLEANUP(vrt_freep) uint8_t *source = NULL;
+    size_t n = 0;
+
+    drv_cache_name(spirv, n_bytes, ret_name);
+    if (!has_matrices)
+        return;
+    source = drv_file_read(DRV_MATRIX, &n);
+    ret_name[16] = '-';
+    drv_cache_name(source, n, ret_name + 17);
+}
+
+uint8_t *drv_translate(const void *spirv, size_t n_bytes, const char *matrix_kernel,
+                       size_t *ret_n_bytes, char **ret_log)
 {
     static unsigned n_calls;            /* under the lock of program.c */
     VRT_CLEANUP(vrt_freep) struct files *files = malloc(sizeof(*files));
-    char name[17], made[64];
+    char name[40], made[64];
 
     if (!files)
         return NULL;
-    drv_cache_name(spirv, n_bytes, name);
+    name_result(spirv, n_bytes, matrix_kernel != NULL, name);
     snprintf(made, sizeof(made), "%ld-%u", (long)getpid(), n_calls++);
     snprintf(files->bitcode, sizeof(files->bitcode), "%s/%s.bc", drv_cache_path(), name);
     snprintf(files->module, sizeof(files->module), "%s/%s.spv", drv_cache_path(), made);
     snprintf(files->made, sizeof(files->made), "%s/%s.bc", drv_cache_path(), made);
+    snprintf(files->joined, sizeof(files->joined), "%s/%s-joined.bc", drv_cache_path(), made);
     snprintf(files->log, sizeof(files->log), "%s/%s.log", drv_cache_path(), made);
 
     uint8_t *bitcode = drv_file_read(files->bitcode, ret_n_bytes);
     if (bitcode)
         return bitcode;
     if (drv_file_write(files->module, spirv, n_bytes) == 0)
-        bitcode = translate(files, ret_n_bytes, ret_log);
+        bitcode = translate(files, matrix_kernel, ret_n_bytes, ret_log);
     unlink(files->module);
     unlink(files->made);
+    unlink(files->joined);
     unlink(files->log);
     return bitcode;
 }
