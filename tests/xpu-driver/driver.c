@@ -105,6 +105,11 @@ bool drv_wait(int64_t deadline_ns)
     return pthread_cond_timedwait(&driver.changed, &driver.lock, &until) != ETIMEDOUT;
 }
 
+void drv_wait_for(pthread_cond_t *bell)
+{
+    pthread_cond_wait(bell, &driver.lock);
+}
+
 void drv_sleep(int64_t ns)
 {
     const int64_t until_ns = vrt_clock_now_ns() + ns;

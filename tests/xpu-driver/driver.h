@@ -36,6 +36,7 @@
  * drv_leave().
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -69,13 +70,17 @@ void drv_relock(void);
  */
 bool drv_wait(int64_t deadline_ns);
 
+/* Locked. Sleeps likewise until somebody signals `bell`, whatever else changed: what waits for one
+ * thing for long isn't woken by all that happens on other devices. */
+void drv_wait_for(pthread_cond_t *bell);
+
 /* Locked. Sleeps for so long whatever changes, the lock given away; 0: not at all. */
 void drv_sleep(int64_t ns);
 
 /* Locked. The deadline of a wait that takes `timeout_ns` at most, as the API counts them. */
 int64_t drv_deadline(uint64_t timeout_ns);
 
-/* Locked. Wakes all that wait. */
+/* Locked. Wakes all that drv_wait(). */
 void drv_changed(void);
 
 /*

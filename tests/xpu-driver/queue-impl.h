@@ -15,6 +15,7 @@ struct drv_queue {
     bool is_synchronous, is_stopping;
     ze_result_t result;                 /* DEVICE_LOST: nothing is done any more */
     struct vrt_list jobs;               /* the first is being done */
+    pthread_cond_t given;               /* jobs, or the word to stop */
     pthread_t thread;
 };
 

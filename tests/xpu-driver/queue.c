@@ -117,7 +117,7 @@ static void *work(void *argument)
     while (!queue->is_stopping || !vrt_list_is_empty(&queue->jobs)) {
         struct job *job = VRT_LIST_FIRST(&queue->jobs, struct job, link);
         if (!job) {
-            drv_wait(INT64_MAX);
+            drv_wait_for(&queue->given);
             continue;
         }
         ze_result_t r = queue->result;
@@ -147,7 +147,9 @@ ze_result_t drv_queue_start(const struct drv_queue_params *params, struct drv_qu
     };
     queue->is_synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
     vrt_list_init(&queue->jobs);
+    pthread_cond_init(&queue->given, NULL);
     if (pthread_create(&queue->thread, NULL, work, queue) != 0) {
+        pthread_cond_destroy(&queue->given);
         free(queue);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
@@ -159,11 +161,12 @@ ze_result_t drv_queue_start(const struct drv_queue_params *params, struct drv_qu
 void drv_queue_stop(struct drv_queue *queue)
 {
     queue->is_stopping = true;
-    drv_changed();
+    pthread_cond_signal(&queue->given);
     drv_unlock();
     pthread_join(queue->thread, NULL);
     drv_relock();
     vrt_list_remove(&queue->link);
+    pthread_cond_destroy(&queue->given);
     free(queue);
 }
 
@@ -174,6 +177,7 @@ void drv_queues_end(void)
         if (queue->is_stopping)
             continue;
         queue->is_stopping = true;
+        pthread_cond_signal(&queue->given);
         drv_device_lose(queue->place.device, INT64_MAX);
         drv_unlock();
         pthread_join(queue->thread, NULL);
@@ -217,7 +221,7 @@ ze_result_t drv_queue_submit(struct drv_queue *queue, struct drv_command *comman
     job->own = owned;
     owned = NULL;
     vrt_list_append(&queue->jobs, &job->link);
-    drv_changed();
+    pthread_cond_signal(&queue->given);
     return queue->is_synchronous ? drv_queue_wait(queue, UINT64_MAX) : ZE_RESULT_SUCCESS;
 }
 
@@ -287,7 +291,7 @@ static void queue_jobs(struct drv_queue *queue, struct vrt_list *jobs)
             expect_event(job->list->commands[i], queue->place.device);
         vrt_list_append(&queue->jobs, &job->link);
     }
-    drv_changed();
+    pthread_cond_signal(&queue->given);
 }
 
 ze_result_t drv_queue_execute(struct drv_queue *queue, ze_command_list_handle_t *handles,
