@@ -7,8 +7,9 @@
 __kernel void add(struct vrt_xpu_elements e, __global char *out, const __global char *a,
                   const __global char *b)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
     const float x = e.mode ? load(a, e.in[0].dtype, p.c) : load_at(&e.in[0], a, &p);

@@ -6,8 +6,9 @@
 
 __kernel void affine(struct vrt_xpu_elements e, __global char *out, const __global char *x)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
 
+    place_of(&e.out, &p);
     if (p.exists)
         store_at(&e.out, out, &p, load_at(&e.in[0], x, &p) * e.f[p.c] + e.f[4 + p.c]);
 }

@@ -9,8 +9,9 @@ __kernel void blend(struct vrt_xpu_elements e, __global char *out, const __globa
                     const __global char *rows, const __global char *columns,
                     const __global char *acc)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
     const float weight = load(rows, e.in[1].dtype, view_at(&e.in[1], 0, p.h, 0)) *

@@ -8,14 +8,16 @@
 __kernel void depth_to_space(struct vrt_xpu_elements e, __global char *out,
                              const __global char *x, const __global char *base)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
     const struct vrt_xpu_view *small = &e.in[1];
-    const int r = e.i[0], i = p.h % r, j = p.w % r;
-    const int c = e.mode == VRT_SHUFFLE_PIXELS ? (p.c * r + i) * r + j
-                                               : (j * r + i) * e.out.c + p.c;
+    const int r = e.i[0];
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
+    const int i = p.h % r, j = p.w % r;
+    const int c = e.mode == VRT_SHUFFLE_PIXELS ? (p.c * r + i) * r + j
+                                               : (j * r + i) * e.out.c + p.c;
     float sum = load(x, e.in[0].dtype, view_at(&e.in[0], p.d, p.h / r, p.w / r) + c);
     if (small->c)
         sum += load(base, small->dtype,

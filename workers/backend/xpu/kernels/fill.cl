@@ -6,8 +6,9 @@
 
 __kernel void fill(struct vrt_xpu_elements e, __global char *out)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
 
+    place_of(&e.out, &p);
     if (p.exists)
         store_at(&e.out, out, &p, e.f[0]);
 }

@@ -11,9 +11,10 @@ __kernel void flow_offsets(struct vrt_xpu_flow_offsets e, __global char *out,
                            const __global char *flow3, const __global char *flow4,
                            const __global char *flow5, const __global char *flow6)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
     const __global char *flows[7] = { flow0, flow1, flow2, flow3, flow4, flow5, flow6 };
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
     const float value = load_at(&e.in, x, &p);

@@ -21,13 +21,14 @@ static int source(int mode, int i, int n)
 
 __kernel void pad(struct vrt_xpu_elements e, __global char *out, const __global char *x)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
     const struct vrt_xpu_view *in = &e.in[0];
-    const int row = p.h - e.i[0], column = p.w - e.i[1];
     float value = 0;
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
+    const int row = p.h - e.i[0], column = p.w - e.i[1];
     if (e.mode != VRT_PAD_ZERO ||
         (row >= 0 && row < in->h && column >= 0 && column < in->w))
         value = load(x, in->dtype, view_at(in, p.d, source(e.mode, row, in->h),

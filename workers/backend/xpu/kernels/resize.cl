@@ -21,12 +21,13 @@ static float across(const struct vrt_xpu_view *in, const __global char *x, struc
 
 __kernel void resize(struct vrt_xpu_elements e, __global char *out, const __global char *x)
 {
-    const struct place p = place_of(&e.out);
+    struct place p, at;
     const struct vrt_xpu_view *in = &e.in[0];
-    struct place at = p;
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
+    at = p;
     if (e.mode == VRT_RESIZE_NEAREST) {
         at.h = p.h * in->h / e.out.h;
         at.w = p.w * in->w / e.out.w;

@@ -7,14 +7,15 @@
 __kernel void space_to_depth(struct vrt_xpu_elements e, __global char *out,
                              const __global char *x)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
     const int r = e.i[0], n = e.in[0].c;
     const bool blocks = e.mode == VRT_SHUFFLE_BLOCKS;
+
+    place_of(&e.out, &p);
+    if (!p.exists)
+        return;
     const int c = blocks ? p.c % n : p.c / (r * r);
     const int i = blocks ? p.c / n % r : p.c / r % r, j = blocks ? p.c / n / r : p.c % r;
-
-    if (p.exists)
-        store_at(&e.out, out, &p,
-                 load(x, e.in[0].dtype,
-                      view_at(&e.in[0], p.d, p.h * r + i, p.w * r + j) + c));
+    store_at(&e.out, out, &p,
+             load(x, e.in[0].dtype, view_at(&e.in[0], p.d, p.h * r + i, p.w * r + j) + c));
 }

@@ -27,11 +27,12 @@ static float bounded(float at, int n, bool border)
 __kernel void warp(struct vrt_xpu_elements e, __global char *out, const __global char *data,
                    const __global char *flow)
 {
-    const struct place p = place_of(&e.out);
+    struct place p;
     const struct vrt_xpu_view *in = &e.in[0];
     const bool border = e.mode == VRT_WARP_BILINEAR_BORDER;
     float sum = 0;
 
+    place_of(&e.out, &p);
     if (!p.exists)
         return;
     const long to = view_at(&e.in[1], p.d, p.h, p.w);

@@ -10,17 +10,15 @@ struct between {
     float weight;
 };
 
-static struct between find(int i, int log2_r, bool cosited, int n)
+static void find(int i, int log2_r, bool cosited, int n, struct between *ret_between)
 {
     /* In units of half a luma sample, 2 r of which make one of chroma. */
     const int units = 2 << log2_r, at = 2 * i - (cosited ? 0 : units / 2 - 1);
     const int first = at >> (log2_r + 1);
-    struct between b;
 
-    b.first = clamp(first, 0, n - 1);
-    b.second = clamp(first + 1, 0, n - 1);
-    b.weight = (float)(at - first * units) / (float)units;
-    return b;
+    ret_between->first = clamp(first, 0, n - 1);
+    ret_between->second = clamp(first + 1, 0, n - 1);
+    ret_between->weight = (float)(at - first * units) / (float)units;
 }
 
 static float across(const struct vrt_xpu_view *v, const __global char *plane, int d, int y,
@@ -57,8 +55,9 @@ __kernel void yuv_to_rgb(struct vrt_xpu_colour e, __global char *out, const __gl
         rgb[0] = (load(plane2, e.planes[2].dtype, view_at(&e.planes[2], d, h, w)) -
                   e.y_offset) * e.y_scale;
     } else if (e.layout == VRT_PLANES_YUV) {
-        const struct between y = find(h, e.shift_y, e.cosited_y, e.planes[1].h);
-        const struct between x = find(w, e.shift_x, e.cosited_x, e.planes[1].w);
+        struct between x, y;
+        find(h, e.shift_y, e.cosited_y, e.planes[1].h, &y);
+        find(w, e.shift_x, e.cosited_x, e.planes[1].w, &x);
         const float u = chroma(&e.planes[1], plane1, d, &y, &x) - e.c_offset;
         const float v = chroma(&e.planes[2], plane2, d, &y, &x) - e.c_offset;
         rgb[0] = first + e.matrix[0] * v;
