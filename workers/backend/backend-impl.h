@@ -4,10 +4,10 @@
 /*
  * Devices, for those who implement them
  *
- * Included by workers/backend/<name>/, backend.c, program.c and registry.c, by nobody else. Callers
- * use "backend/backend.h": its functions check every argument once and keep the accounts, so what
- * is written here may take its preconditions for granted. The contracts are those of the functions
- * of the same name there.
+ * Included by workers/backend/<name>/ and what is beside those folders, by nobody else. Callers use
+ * "backend/backend.h": its functions check every argument once and keep the accounts, so what is
+ * written here may take its preconditions for granted. The contracts are those of the functions of
+ * the same name there.
  *
  * Threads:  probe() runs once, before any device is opened. All the rest runs on the one thread
  *           that opened the device.

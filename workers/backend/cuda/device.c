@@ -14,6 +14,7 @@
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"
+#include "backend/packed-blob.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "cuda"
@@ -208,8 +209,8 @@ static const struct vrt_backend_ops backend_cuda = {
     .supports = vrt_cuda_supports,
     .workspace_bytes = vrt_cuda_workspace_bytes,
     .packed_new = vrt_cuda_packed_new,
-    .packed_fill = vrt_cuda_packed_fill,
-    .packed_free = vrt_cuda_packed_free,
+    .packed_fill = vrt_packed_blob_fill,
+    .packed_free = vrt_packed_blob_free,
     .replica_begin = vrt_cuda_replica_begin,
     .replica_free = vrt_cuda_replica_free,
     .replica_fill = vrt_cuda_replica_fill,

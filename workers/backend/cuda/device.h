@@ -94,8 +94,6 @@ bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
 size_t vrt_cuda_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
 int vrt_cuda_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
                         struct vrt_packed_place *places, struct vrt_packed **ret_packed);
-int vrt_cuda_packed_fill(struct vrt_packed *packed, const struct vrt_pack *pack, size_t i);
-void vrt_cuda_packed_free(struct vrt_packed *packed);
 int vrt_cuda_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
                            struct vrt_replica **ret_replica);
 void vrt_cuda_replica_free(struct vrt_device *device, struct vrt_replica *replica);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "backend/packed-blob.h"
 #include "backend/xpu/xpu.h"
 #include "base/log.h"
 
@@ -258,8 +259,8 @@ const struct vrt_backend_ops vrt_backend_xpu = {
     .supports = vrt_xpu_supports,
     .workspace_bytes = vrt_xpu_workspace_bytes,
     .packed_new = vrt_xpu_packed_new,
-    .packed_fill = vrt_xpu_packed_fill,
-    .packed_free = vrt_xpu_packed_free,
+    .packed_fill = vrt_packed_blob_fill,
+    .packed_free = vrt_packed_blob_free,
     .replica_begin = vrt_xpu_replica_begin,
     .replica_free = vrt_xpu_replica_free,
     .replica_fill = vrt_xpu_replica_fill,

@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * A network's weights on an XPU device: one block of memory, laid out as "kernels.h" says
- *
- * What is packed on the host is the same block, so that any part of it can be copied by itself.
- */
+/* A network's weights on an XPU device: one block of memory, laid out as "kernels.h" says. */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/packed-blob.h"
 #include "backend/xpu/device.h"
 
-#define ALIGN 256
-
-struct xpu_packed {
-    struct vrt_packed base;
-    char *blob;
-};
-
-/* How a matrix is kept: `taps` times `inner` rows, in each an element for each of `outputs`, and
- * zeros up to `row_elements`. */
-struct layout {
-    enum vrt_dtype dtype;
-    size_t taps, inner, outputs, row_elements;
+static const struct vrt_packed_rule rule = {
+    .order = VRT_PACKED_TAPS_INPUTS_OUTPUTS,
+    .align_elements = VRT_XPU_ROW_ALIGN,
 };
 
 static struct vrt_xpu_replica *replica_of(const struct vrt_replica *base)
@@ -32,108 +19,23 @@ static struct vrt_xpu_replica *replica_of(const struct vrt_replica *base)
     return vrt_container_of(base, struct vrt_xpu_replica, base);
 }
 
-static size_t rounded(size_t n, size_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
-static struct layout lay_out(const struct vrt_param *param, enum vrt_dtype dtype)
-{
-    size_t n = 1;
-
-    for (int i = 0; i < param->n_dims; i++)
-        n *= (size_t)param->dims[i];
-    if (param->n_dims < 2 || param->use == VRT_PARAM_TABLE)
-        return (struct layout){ VRT_DTYPE_F32, 1, 1, n, n };
-    const size_t outputs = (size_t)param->dims[0], inner = (size_t)param->dims[1];
-    return (struct layout){
-        .dtype = vrt_param_use_is_f32(param->use) ? VRT_DTYPE_F32 : dtype,
-        .taps = n / (outputs * inner),
-        .inner = inner,
-        .outputs = outputs,
-        .row_elements = rounded(outputs, VRT_XPU_ROW_ALIGN),
-    };
-}
-
-static size_t layout_bytes(const struct layout *layout)
-{
-    return rounded(layout->taps * layout->inner * layout->row_elements *
-                   vrt_dtype_size(layout->dtype), ALIGN);
-}
-
-static void put(char *to, enum vrt_dtype dtype, size_t i, float x)
-{
-    const uint16_t half = dtype == VRT_DTYPE_BF16 ? vrt_bf16_from_f32(x) : vrt_f16_from_f32(x);
-
-    if (dtype == VRT_DTYPE_F32)
-        memcpy(to + i * sizeof(x), &x, sizeof(x));
-    else
-        memcpy(to + i * sizeof(half), &half, sizeof(half));
-}
-
-/* [O][I][taps] becomes [taps][I][row_elements]; `to` is zeros. */
-static void pack_param(const struct vrt_param *param, const struct layout *layout, char *to)
-{
-    for (size_t o = 0; o < layout->outputs; o++)
-        for (size_t i = 0; i < layout->inner; i++)
-            for (size_t t = 0; t < layout->taps; t++)
-                put(to, layout->dtype,
-                    (t * layout->inner + i) * layout->row_elements + o,
-                    param->data[(o * layout->inner + i) * layout->taps + t]);
-}
-
 int vrt_xpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
                        struct vrt_packed_place *places, struct vrt_packed **ret_packed)
 {
-    struct xpu_packed *packed = calloc(1, sizeof(*packed));
-    size_t bytes = 0;
-
     (void)device;
-    if (!packed)
-        return vrt_raise(-ENOMEM);
-    for (size_t i = 0; i < pack->n_params; i++) {
-        const struct layout layout = lay_out(&pack->params[i], pack->dtype);
-        places[i] = (struct vrt_packed_place){ bytes, layout_bytes(&layout), NULL };
-        bytes += layout_bytes(&layout);
-    }
-    /* Pages that are never packed, because another device has them, are never there. */
-    packed->blob = calloc(1, bytes + 1);
-    if (!packed->blob) {
-        free(packed);
-        return vrt_raise(-ENOMEM);
-    }
-    *ret_packed = &packed->base;
-    return 0;
-}
-
-int vrt_xpu_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack, size_t i)
-{
-    struct xpu_packed *packed = vrt_container_of(base, struct xpu_packed, base);
-    const struct layout layout = lay_out(&pack->params[i], pack->dtype);
-    char *to = packed->blob + base->places[i].offset_bytes;
-
-    pack_param(&pack->params[i], &layout, to);
-    base->places[i].data = to;
-    return 0;
-}
-
-void vrt_xpu_packed_free(struct vrt_packed *base)
-{
-    struct xpu_packed *packed = vrt_container_of(base, struct xpu_packed, base);
-
-    free(packed->blob);
-    free(packed);
+    return vrt_packed_blob_new(&rule, pack, places, ret_packed);
 }
 
 /* Where each param is, once the block of memory is there. */
 static void place(struct vrt_xpu_replica *replica, const struct vrt_packed *packed)
 {
     for (size_t i = 0; i < packed->n_params; i++) {
-        const struct layout layout = lay_out(&packed->params[i], packed->dtype);
+        const struct vrt_packed_layout layout =
+            vrt_packed_layout_of(&rule, &packed->params[i], packed->dtype);
         struct vrt_xpu_param *param = &replica->params[i];
         param->data = replica->blob + packed->places[i].offset_bytes;
         param->dtype = layout.dtype;
-        param->row_elements = (int)layout.row_elements;
+        param->row_elements = (int)layout.input_stride;
         param->n_dims = packed->params[i].n_dims;
         memcpy(param->dims, packed->params[i].dims, sizeof(param->dims));
     }
@@ -184,7 +86,7 @@ int vrt_xpu_replica_fill(struct vrt_device *device, struct vrt_replica *base,
                          struct vrt_packed *packed, const size_t range[2])
 {
     struct vrt_xpu_device *xpu = vrt_xpu_device_of(device);
-    const char *blob = vrt_container_of(packed, struct xpu_packed, base)->blob;
+    const char *blob = vrt_packed_blob_bytes(packed);
     ze_result_t r = vrt_xpu_upload(xpu, replica_of(base)->blob + range[0], blob + range[0],
                                    range[1] - range[0]);
 

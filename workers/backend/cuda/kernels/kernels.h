@@ -35,9 +35,12 @@ struct vrt_cuda_limits {
     size_t shared_bytes;            /* that a block may have at most, asked for explicitly */
 };
 
+/* To which a matrix's inputs are filled up, in elements. */
+#define VRT_CUDA_ROW_ALIGN 8
+
 /*
- * A param on the device: f32 vectors and tables as they are; [O,I] in rows of I rounded up to a
- * multiple of 8; [O,I,K,K] as [O][K*K][I rounded up to a multiple of 8]; what is added is zeros.
+ * A param on the device: f32 vectors and tables as they are; [O,I] in rows of I rounded up,
+ * [O,I,K,K] as [O][K*K][I rounded up], to a multiple of VRT_CUDA_ROW_ALIGN; what is added is zeros.
  */
 struct vrt_cuda_param {
     const void *data;               /* at a multiple of 256 bytes */
