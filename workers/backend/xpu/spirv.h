@@ -7,7 +7,7 @@
 
 struct vrt_xpu_spirv {
     const char *name;               /* of the file in kernels/, without ".cl" */
-    const unsigned char *data;      /* aligned to 8 bytes */
+    const unsigned char *data;      /* aligned to 64 bytes */
     size_t size_bytes;
 };
 
