@@ -18,11 +18,13 @@
 #define LOG_BYTES 65536
 #define MATRIX_LANES 8                  /* of a subgroup whose matrix units matrix.c emulates */
 
+/* Work of more items in a row is none that PoCL has a variant of a kernel for. */
+#define LARGE ((uint32_t)UINT16_MAX + 1)
+
 /* What is compiled of a kernel: PoCL makes one for each of these. */
 struct drv_prepared {
     const struct drv_kernel_info *kernel;
     uint32_t group_size[3];
-    bool is_large;                      /* whether a dimension of the whole has over 16 bits */
     struct drv_prepared *next;
 };
 
@@ -210,24 +212,24 @@ static cl_kernel make_kernel(const struct drv_launch *launch, cl_int *ret_error)
     return NULL;
 }
 
-/* It waits for `wait`, and is *ret_event, unless these are NULL. */
-static cl_int enqueue(const struct drv_launch *launch, cl_kernel kernel, cl_command_queue queue,
-                      const cl_event *wait, cl_event *ret_event)
+/* One that has an event, ret_never, waits for what never comes. */
+static cl_int enqueue(cl_kernel kernel, const uint32_t *group_size, const uint32_t *n_groups,
+                      cl_command_queue queue, cl_event *ret_never)
 {
     size_t local[3], global[3];
     for (int i = 0; i < 3; i++) {
-        local[i] = launch->group_size[i];
-        global[i] = local[i] * launch->n_groups[i];
+        local[i] = group_size[i];
+        global[i] = local[i] * n_groups[i];
     }
-    return clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, wait ? 1 : 0, wait,
-                                  ret_event);
+    return clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, ret_never ? 1 : 0,
+                                  ret_never ? &pocl.never : NULL, ret_never);
 }
 
 /* Whether it is compiled already; from now on it is. Under the lock. */
 static bool remember(struct drv_program *program, const struct drv_prepared *wanted)
 {
     for (struct drv_prepared *p = program->prepared; p; p = p->next) {
-        if (p->kernel == wanted->kernel && p->is_large == wanted->is_large &&
+        if (p->kernel == wanted->kernel &&
             memcmp(p->group_size, wanted->group_size, sizeof(p->group_size)) == 0)
             return true;
     }
@@ -242,10 +244,13 @@ static bool remember(struct drv_program *program, const struct drv_prepared *wan
 
 /*
  * PoCL compiles as a command is enqueued: this one waits for what never comes, and is left behind
- * (it doesn't survive that what it waits for fails).
+ * (it doesn't survive that what it waits for fails). It is a large one. For small ones PoCL makes a
+ * variant unless it finds this, and with both at hand it counts the uses of the one on the other:
+ * it ends the process when two threads do that at a time.
  */
 static void compile(const struct drv_launch *launch)
 {
+    static const uint32_t n_groups[3] = { LARGE, 1, 1 };
     cl_int error = CL_SUCCESS;
     cl_event command;
     if (!pocl.queue)
@@ -254,15 +259,13 @@ static void compile(const struct drv_launch *launch)
         pocl.never = clCreateUserEvent(pocl.context, &error);
     cl_kernel kernel = error == CL_SUCCESS ? make_kernel(launch, &error) : NULL;
     if (kernel)
-        enqueue(launch, kernel, pocl.queue, &pocl.never, &command);
+        enqueue(kernel, launch->group_size, n_groups, pocl.queue, &command);
 }
 
 void drv_launch_prepare(const struct drv_launch *launch)
 {
     struct drv_prepared wanted = { .kernel = launch->kernel };
     memcpy(wanted.group_size, launch->group_size, sizeof(wanted.group_size));
-    for (int i = 0; i < 3; i++)
-        wanted.is_large |= (uint64_t)launch->group_size[i] * launch->n_groups[i] > UINT16_MAX;
     pthread_mutex_lock(&pocl.lock);
     if (!remember(launch->program, &wanted)) {
         drv_cache_lock();
@@ -280,7 +283,7 @@ int drv_launch_run(const struct drv_launch *launch)
     cl_kernel kernel = error == CL_SUCCESS ? make_kernel(launch, &error) : NULL;
     if (!kernel)
         return error;
-    error = enqueue(launch, kernel, thread_queue, NULL, NULL);
+    error = enqueue(kernel, launch->group_size, launch->n_groups, thread_queue, NULL);
     if (error == CL_SUCCESS)
         error = clFinish(thread_queue);
     clReleaseKernel(kernel);
