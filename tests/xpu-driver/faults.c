@@ -31,6 +31,7 @@ struct rule {
     uint64_t first, last, every;
     enum effect effect;
     int64_t value;                      /* after "=": a factor, or a time in ns; 0: none */
+    bool has_struck;
 };
 
 static const char *const kinds[DRV_EVENT_KIND_COUNT] = {
@@ -223,8 +224,11 @@ static bool is_about(const struct rule *rule, unsigned card, enum drv_event_kind
            n >= rule->first && n <= rule->last && (n - rule->first) % rule->every == 0;
 }
 
-static void apply(const struct rule *rule, struct drv_device *device, struct drv_fault *fault)
+static void apply(struct rule *rule, struct drv_device *device, struct drv_fault *fault)
 {
+    if (!rule->has_struck)
+        drv_report_fault(device);
+    rule->has_struck = true;
     switch (rule->effect) {
     case EFFECT_FAIL:
         fault->fails = true;

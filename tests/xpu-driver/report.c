@@ -17,12 +17,13 @@ enum figure {
     FIGURE_TO_HOST,
     FIGURE_FROM_CARD,
     FIGURE_PEAK,
+    FIGURE_FAULTS,
     FIGURE_COUNT,
 };
 
 static const char *const names[FIGURE_COUNT] = {
     "calls",           "allocs",        "builds",          "copies",     "runs",
-    "from_host_bytes", "to_host_bytes", "from_card_bytes", "peak_bytes",
+    "from_host_bytes", "to_host_bytes", "from_card_bytes", "peak_bytes", "faults",
 };
 
 static uint64_t figures[DRV_MAX_CARDS][FIGURE_COUNT];
@@ -47,6 +48,11 @@ void drv_report_use(const struct drv_device *device, uint64_t used_bytes)
 void drv_report_event(const struct drv_device *device, enum drv_event_kind kind)
 {
     figures[device->card][FIGURE_CALLS + kind]++;
+}
+
+void drv_report_fault(const struct drv_device *device)
+{
+    figures[device->card][FIGURE_FAULTS]++;
 }
 
 void drv_report_write(unsigned n_misuses)
