@@ -82,7 +82,7 @@ export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 suites="lint unit unit-slow flow conformance simulated fault e2e fuzz"
 # The reference device computes large networks for long: once is enough.
 [ $quick = yes ] || suites+=" golden"
-[ $long = no ] || suites+=" golden-long"
+[ $long = no ] || suites+=" golden-long simulated-long"
 # The oldest architecture and a recent one stand for all that nvcc takes minutes to compile for.
 [ $long = no ] && archs=75,90 || archs=
 one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled
