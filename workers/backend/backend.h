@@ -62,6 +62,9 @@ enum vrt_cuda_libraries_wanted {
     VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
 };
 
+/* Of a path, at most. */
+#define VRT_DEVICE_FOLDER_BYTES 320
+
 /* What is known of a device before it is opened. */
 struct vrt_device_info {
     enum vrt_device_kind kind;
@@ -76,6 +79,7 @@ struct vrt_device_info {
     int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
                                      * GPU or tile, as the backend counts them */
     int patience_s;                 /* XPU: for a piece of work, before it is taken for lost */
+    char kernels_dir[VRT_DEVICE_FOLDER_BYTES];  /* XPU: of what its driver compiled; "": none */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
     bool fma;                       /* CUDA: where they don't, they are made by FMA on any card */
     enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
@@ -145,6 +149,8 @@ struct vrt_registry_params {
     enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     int xpu_patience_s;             /* struct vrt_device_info.patience_s of XPU devices; 0: 600 */
+    const char *cache_dir;          /* for what can be made again, as XPU devices' compiled kernels;
+                                     * NULL: nothing is kept */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 

@@ -110,6 +110,7 @@ static ze_result_t start(struct vrt_xpu_device *xpu)
 
     xpu->max_allocation_bytes = properties.maxMemAllocSize;
     xpu->has_dpas = !r && vrt_xpu_has_dpas(&properties);
+    vrt_xpu_kernels_init(xpu, &properties);
     if (!r)
         r = find_groups(xpu);
     if (!r)

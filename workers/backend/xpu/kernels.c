@@ -2,10 +2,14 @@
 
 #include "backend/xpu/kernels.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "backend/xpu/device.h"
 #include "backend/xpu/spirv.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "xpu"
@@ -27,31 +31,128 @@ static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
     [VRT_XPU_KERNEL_window_attend_64] = FLAGS_LARGE,
 };
 
-/* Compiles the module `name`, and finds the function called so in it. */
+/*
+ * Not the driver's UUID: Intel's makes it of the time when it was started. Nor the card's: cards of
+ * one model share what is compiled. A driver checks itself that a binary is for the stepping it has.
+ */
+void vrt_xpu_kernels_init(struct vrt_xpu_device *xpu, const ze_device_properties_t *properties)
+{
+    const struct vrt_xpu_unit *unit = xpu->unit;
+
+    xpu->kernels.binaries.folder = xpu->base.info->kernels_dir;
+    snprintf(xpu->kernels.made_for, sizeof(xpu->kernels.made_for),
+             "driver %08x; device %04x:%04x, flags %x, %s, %ux%ux%u units of %u threads of %u "
+             "lanes, %s of %d", (unsigned)unit->driver->version, (unsigned)properties->vendorId,
+             (unsigned)properties->deviceId, (unsigned)properties->flags, properties->name,
+             (unsigned)properties->numSlices, (unsigned)properties->numSubslicesPerSlice,
+             (unsigned)properties->numEUsPerSubslice, (unsigned)properties->numThreadsPerEU,
+             (unsigned)properties->physicalEUSimdWidth, unit->root < 0 ? "whole" : "tile",
+             unit->root < 0 ? unit->n_tiles : xpu->system->units[unit->root].n_tiles);
+}
+
+/* Has the driver make a module, and the kernel `name` of it. Return: ze_result_t; nothing is left
+ * of what fails. */
+static ze_result_t make(struct vrt_xpu_device *xpu, const ze_module_desc_t *module,
+                        const char *name, struct vrt_xpu_made *ret_made)
+{
+    const ze_kernel_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+        .pKernelName = name,
+    };
+    struct vrt_xpu_made made = { NULL, NULL };
+    /* Without the compiler's log: where it fails, loaders hand out one that can't be used. */
+    ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, module, &made.module, NULL);
+
+    if (r)
+        return r;
+    r = xpu->ze->zeKernelCreate(made.module, &desc, &made.kernel);
+    if (r)
+        xpu->ze->zeModuleDestroy(made.module);
+    else
+        *ret_made = made;
+    return r;
+}
+
+/* Has it made of the binary that an earlier run has kept; what the driver refuses is kept no more. */
+static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary_key *key,
+                         const char *build_flags, struct vrt_xpu_made *ret_made)
+{
+    struct vrt_xpu_binary binary;
+    const int found = vrt_xpu_binaries_load(&xpu->kernels.binaries, key, &binary);
+
+    if (found) {
+        if (found != -ENOENT)
+            vrt_log_debug("kept kernel %s can't be used: %s, ignoring", key->name,
+                          strerror(-found));
+        return false;
+    }
+    const ze_module_desc_t module = {
+        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+        .format = ZE_MODULE_FORMAT_NATIVE,
+        .inputSize = binary.size_bytes,
+        .pInputModule = binary.data,
+        .pBuildFlags = build_flags,
+    };
+    const ze_result_t r = make(xpu, &module, key->name, ret_made);
+    free(binary.file);
+    if (r)
+        vrt_log_debug("kept kernel %s is refused: %s (0x%x), ignoring", key->name,
+                      vrt_xpu_result_text(r), (unsigned)r);
+    /* These aren't for what it is. */
+    if (r && r != ZE_RESULT_ERROR_DEVICE_LOST && r != ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY &&
+        r != ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
+        vrt_xpu_binaries_drop(&xpu->kernels.binaries, key);
+    return !r;
+}
+
+/* Keeps what the driver compiled, where it gives it. */
+static void keep(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary_key *key,
+                 ze_module_handle_t module)
+{
+    size_t n_bytes = 0;
+
+    if (!xpu->kernels.binaries.folder[0] || !xpu->ze->zeModuleGetNativeBinary ||
+        xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, NULL) || n_bytes == 0 ||
+        n_bytes > VRT_XPU_BINARY_BYTES)
+        return;
+    VRT_CLEANUP(vrt_freep) uint8_t *binary = malloc(n_bytes);
+    if (binary && !xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, binary))
+        vrt_xpu_binaries_keep(&xpu->kernels.binaries, key, binary, n_bytes);
+}
+
+/* Makes the module `name`, and finds the function called so in it. */
 static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel,
                                const char *name)
 {
     const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(name);
+    const char *build_flags = flags[kernel] ? flags[kernel] : FLAGS;
     struct vrt_xpu_made *made = &xpu->kernels.made[kernel];
+    struct vrt_xpu_binary_key key;
 
     if (!spirv)
         return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
+    snprintf(key.name, sizeof(key.name), "%s", name);
+    snprintf(key.text, sizeof(key.text), "%s; %zu bytes of SPIR-V, %016llx; %s",
+             xpu->kernels.made_for, spirv->size_bytes,
+             (unsigned long long)vrt_xpu_binaries_hash(spirv->data, spirv->size_bytes),
+             build_flags);
+    if (make_of_kept(xpu, &key, build_flags, made))
+        return ZE_RESULT_SUCCESS;
     const ze_module_desc_t module = {
         .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
         .format = ZE_MODULE_FORMAT_IL_SPIRV,
         .inputSize = spirv->size_bytes,
         .pInputModule = spirv->data,
-        .pBuildFlags = flags[kernel] ? flags[kernel] : FLAGS,
+        .pBuildFlags = build_flags,
     };
-    const ze_kernel_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
-        .pKernelName = name,
-    };
-    /* Without the compiler's log: where it fails, loaders hand out one that can't be used. */
-    ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, &module, &made->module,
-                                            NULL);
-
-    return r ? r : xpu->ze->zeKernelCreate(made->module, &desc, &made->kernel);
+    const int64_t began_ns = vrt_clock_now_ns();
+    ze_result_t r = make(xpu, &module, name, made);
+    if (r)
+        return r;
+    vrt_log_debug("kernel %s was compiled in %lld ms", name,
+                  (long long)((vrt_clock_now_ns() - began_ns) / VRT_NS_PER_MS));
+    keep(xpu, &key, made->module);
+    return ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
@@ -65,7 +166,6 @@ static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
         if (r != ZE_RESULT_ERROR_MODULE_BUILD_FAILURE && r != ZE_RESULT_ERROR_MODULE_LINK_FAILURE)
             return r;
         vrt_log_debug("%s can't be compiled (0x%x), ignoring", name, (unsigned)r);
-        xpu->kernels.made[kernel].module = NULL;
     }
     return build_named(xpu, kernel, names[kernel]);
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The kernels of a device: compiled when they are first wanted, kept until it is closed
+ * The kernels of a device: made when they are first wanted, kept until it is closed
  *
  * Thread: that of the device.
  */
@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "backend/op.h"
+#include "backend/xpu/binaries.h"
 #include "backend/xpu/kernels/args.h"
 #include "backend/xpu/loader.h"
 
@@ -65,6 +66,8 @@ struct vrt_xpu_made {
 
 struct vrt_xpu_kernels {
     struct vrt_xpu_made made[VRT_XPU_KERNEL_COUNT];
+    struct vrt_xpu_binaries binaries;
+    char made_for[480];             /* what compiled kernels depend on besides what they are */
 };
 
 #define VRT_XPU_MAX_DATA 16
@@ -113,6 +116,9 @@ struct vrt_xpu_call {
  * be. Return: ze_result_t.
  */
 ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu_launch *launch);
+
+/* Before any is wanted: `properties` are the device's. */
+void vrt_xpu_kernels_init(struct vrt_xpu_device *xpu, const ze_device_properties_t *properties);
 
 /* NULL handles are fine. */
 void vrt_xpu_kernels_done(struct vrt_xpu_kernels *kernels, const struct vrt_xpu_loader *ze);
