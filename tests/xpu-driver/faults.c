@@ -36,18 +36,19 @@ struct rule {
 
 static const char *const kinds[DRV_EVENT_KIND_COUNT] = {
     [DRV_AT_CALL] = "call", [DRV_AT_ALLOC] = "alloc", [DRV_AT_BUILD] = "build",
-    [DRV_AT_COPY] = "copy", [DRV_AT_RUN] = "run",
+    [DRV_AT_NATIVE] = "native", [DRV_AT_COPY] = "copy", [DRV_AT_RUN] = "run",
 };
 
 #define WORKING (1u << DRV_AT_COPY | 1u << DRV_AT_RUN)
-#define ANYTHING (WORKING | 1u << DRV_AT_CALL | 1u << DRV_AT_ALLOC | 1u << DRV_AT_BUILD)
+#define MAKING (1u << DRV_AT_BUILD | 1u << DRV_AT_NATIVE)
+#define ANYTHING (WORKING | MAKING | 1u << DRV_AT_CALL | 1u << DRV_AT_ALLOC)
 
 static const struct {
     const char *name;
     unsigned kinds;                     /* a set: of which events it can be */
     enum { NOTHING, FACTOR, TIME, PERHAPS_TIME } value;
 } effects[EFFECT_COUNT] = {
-    [EFFECT_FAIL] = { "fail", 1u << DRV_AT_ALLOC | 1u << DRV_AT_BUILD, NOTHING },
+    [EFFECT_FAIL] = { "fail", 1u << DRV_AT_ALLOC | MAKING, NOTHING },
     [EFFECT_LOST] = { "lost", ANYTHING, PERHAPS_TIME },
     [EFFECT_MEND] = { "mend", 1u << DRV_AT_CALL, NOTHING },
     [EFFECT_HANG] = { "hang", WORKING, NOTHING },

@@ -9,11 +9,12 @@
  *     rule      [card] what:which effect; without a card it is about each of them
  *     what      call    each call of the API that gives the card something to do, or asks for it
  *               alloc   each allocation of its memory
- *               build   each module that is made for it
+ *               build   each module that is made for it of SPIR-V
+ *               native  each that is made of a native binary of its own
  *               copy    each copy or fill, as it is done
  *               run     each kernel, as it is run
  *     which     N, N-, N-M, or every=N: the Nth such event of the card, from 1
- *     effect    fail    alloc: no device memory; build: it doesn't build
+ *     effect    fail    alloc: no device memory; build, native: it isn't made
  *               lost    it is, from then on; lost=T: for so long
  *               mend    a lost card is back: what was made before stays dead
  *               hang    copy, run: it never ends, until the card is lost
@@ -31,6 +32,7 @@ enum drv_event_kind {
     DRV_AT_CALL,
     DRV_AT_ALLOC,
     DRV_AT_BUILD,
+    DRV_AT_NATIVE,
     DRV_AT_COPY,
     DRV_AT_RUN,
     DRV_EVENT_KIND_COUNT,

@@ -92,10 +92,14 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     if (r != ZE_RESULT_SUCCESS)
         return r;
 
-    const struct drv_fault fault = drv_faults_count(device, DRV_AT_BUILD);
+    const bool is_native = desc->format == ZE_MODULE_FORMAT_NATIVE;
+    const struct drv_fault fault = drv_faults_count(device,
+                                                    is_native ? DRV_AT_NATIVE : DRV_AT_BUILD);
     drv_sleep(fault.delay_ns);
     if (drv_device_is_lost(device))
         return ZE_RESULT_ERROR_DEVICE_LOST;
+    if (is_native && fault.fails)
+        return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     struct drv_module *module = calloc(1, sizeof(*module));
     if (!module)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

@@ -11,6 +11,7 @@ enum figure {
     FIGURE_CALLS,
     FIGURE_ALLOCS,
     FIGURE_BUILDS,
+    FIGURE_NATIVES,
     FIGURE_COPIES,
     FIGURE_RUNS,
     FIGURE_FROM_HOST,
@@ -22,7 +23,7 @@ enum figure {
 };
 
 static const char *const names[FIGURE_COUNT] = {
-    "calls",           "allocs",        "builds",          "copies",     "runs",
+    "calls",           "allocs",        "builds",          "natives",    "copies", "runs",
     "from_host_bytes", "to_host_bytes", "from_card_bytes", "peak_bytes", "faults",
 };
 

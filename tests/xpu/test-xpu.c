@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/replica.h"
+#include "base/log.h"
 #include "tests/unit/test.h"
 
 #define MAX_DEVICES 4
@@ -273,6 +274,21 @@ static int go_round(struct vrt_device *device)
     return r;
 }
 
+/* With what an earlier run has left in the folder VRT_TEST_CACHE ("": there is none): kept.py. */
+static void test_kept(void)
+{
+    const char *folder = getenv("VRT_TEST_CACHE");
+
+    vrt_log_set_level(VRT_LOG_INFO);
+    struct machine m = look(&(struct vrt_registry_params){
+        .xpu_patience_s = 2,
+        .cache_dir = folder && folder[0] ? folder : NULL,
+    });
+    expect_int(open_device(&m, 0), 0);
+    expect_int(go_round(m.devices[0]), 0);
+    leave(&m);
+}
+
 static void test_bindings(void)
 {
     struct machine m = open_first();
@@ -429,6 +445,7 @@ static const struct {
     { "sensors", test_sensors },
     { "no-sensors", test_no_sensors },
     { "large", test_large },
+    { "kept", test_kept },
     { "bindings", test_bindings },
     { "order", test_order },
     { "peers", test_peers },
