@@ -42,6 +42,7 @@ struct vrt_conf {
         char socket[108];                       /* as much as an address holds */
         char state_dir[VRT_CONF_PATH_BYTES];
         char models_dir[VRT_CONF_PATH_BYTES];
+        char cache_dir[VRT_CONF_PATH_BYTES];    /* of what can be made again */
         int log_level;                          /* enum vrt_log_level */
         int64_t stop_timeout;                   /* seconds for jobs to come to a good place */
         char wall_clock[64];                    /* for tests: how wrong it is, base/clock.h */
@@ -93,6 +94,7 @@ struct vrt_conf {
     struct {
         bool tiles;                             /* each tile of a GPU is a device */
         int64_t patience_s;                     /* for what a device has been given to do */
+        bool keep_kernels;                      /* that were compiled, in the cache */
     } xpu;
     struct {
         int64_t devices;

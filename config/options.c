@@ -56,6 +56,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, socket, ""),
     TEXT(daemon, state_dir, ""),
     TEXT(daemon, models_dir, ""),
+    TEXT(daemon, cache_dir, ""),
     WORD(daemon, log_level, log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
     TEXT(daemon, wall_clock, ""),
@@ -102,6 +103,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     BOOL(xpu, tiles, "off"),
     INT(xpu, patience_s, 1, 86400, "600"),
+    BOOL(xpu, keep_kernels, "on"),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

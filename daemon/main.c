@@ -140,6 +140,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
         .listen_name = start->socket[0] ? start->socket : "the socket of systemd",
         .state_dir = start->setup.state_dir,
+        .cache_dir = start->setup.cache_dir,
         .spool_fd = start->spool_fd,
         .keep = start->keep,
     }, error);

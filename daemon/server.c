@@ -189,6 +189,7 @@ static const enum vrt_cuda_libraries_wanted cuda_libraries[] = {
 static int start_pool(struct server *server, struct vrt_error *error)
 {
     const struct vrt_conf *conf = &server->conf;
+    const char *cache_dir = server->params->cache_dir;
 
     return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
@@ -201,6 +202,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .cuda_libraries = cuda_libraries[conf->cuda.libraries],
             .xpu_tiles = conf->xpu.tiles,
             .xpu_patience_s = (int)conf->xpu.patience_s,
+            .xpu_cache_dir = conf->xpu.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },

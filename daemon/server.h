@@ -27,6 +27,7 @@ struct vrt_server_params {
     int listen_fd;              /* taken over, also on failure */
     const char *listen_name;    /* what it is called in the log */
     const char *state_dir;      /* the store is in it */
+    const char *cache_dir;      /* of what can be made again; NULL, "": there is none */
     int spool_fd;               /* the folder of working files; stays the caller's */
     struct vrt_keep *keep;      /* with what was handed over; stays the caller's */
 };

@@ -8,6 +8,7 @@
 
 #include "backend/fault.h"
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "daemon/media.h"
 #include "daemon/models.h"
@@ -75,6 +76,10 @@ int vrt_setup_folders(struct vrt_setup *setup, const struct vrt_conf *conf,
     if (n >= (int)sizeof(setup->models_dir))
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage",
                           "the models' path is too long");
+    if (conf->daemon.cache_dir[0])
+        memcpy(setup->cache_dir, conf->daemon.cache_dir, sizeof(conf->daemon.cache_dir));
+    else if (vrt_folder_of_cache(setup->cache_dir, sizeof(setup->cache_dir)))
+        setup->cache_dir[0] = '\0';
     return 0;
 }
 

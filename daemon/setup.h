@@ -21,6 +21,7 @@ struct vrt_setup {
     struct vrt_options options;
     /* Settled once, at the start. */
     char state_dir[VRT_SETUP_PATH_BYTES], models_dir[VRT_SETUP_PATH_BYTES];
+    char cache_dir[VRT_SETUP_PATH_BYTES];       /* "": nobody says where */
 };
 
 /*

@@ -70,9 +70,13 @@ class Daemon:
                     f.writelines(f'{k} = {v}\n' for k, v in keys.items())
             command += ['--config', path]
         self.log = open(self.log_path, 'ab')
+        environment = dict(options.pop('env', None) or os.environ)
+        # What can be made again is kept in the test's own folder, not in its user's.
+        environment['XDG_CACHE_HOME'] = os.path.join(folder, 'cache')
+        environment.pop('CACHE_DIRECTORY', None)
         self.process = subprocess.Popen([*prefix, *command, *arguments], stderr=self.log,
                                         stdout=self.log, stdin=subprocess.DEVNULL,
-                                        **options)
+                                        env=environment, **options)
         if wait:
             self.await_ready()
 

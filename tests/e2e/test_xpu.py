@@ -162,6 +162,22 @@ class Jobs(harness.Case):
                               daemon.log_text())
                 self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+    def test_kernels_are_compiled_once(self):
+        """By the first of three daemons: the second finds them, the third isn't to look."""
+        for name, keeps, compiles in (('first', 'on', True), ('second', 'on', False),
+                                      ('third', 'off', True)):
+            report = self.path(name + '.report')
+            daemon = self.start(name, VRT_XPU_REPORT=report, config={
+                'daemon': {'cache_dir': self.path('kept')}, 'xpu': {'keep_kernels': keeps}})
+            self.jobs_agree(daemon, name)
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+            n = {what: sum(figures(report)[card, what] for card in '01')
+                 for what in ('builds', 'natives')}
+            with self.subTest(name=name, n=n):
+                self.assertEqual(n['builds'] > 0, compiles)
+                if name != 'first':         # whose cards may find what the other one compiled
+                    self.assertEqual(n['natives'] > 0, keeps == 'on')
+
     def test_a_card_and_the_processor(self):
         source = clip(self.path('mixed.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
         job = self.follow(source, self.path('mixed-out.mkv'), '--device', 'xpu:0,cpu:0')

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -123,6 +124,32 @@ static void test_cleanup(void)
     expect_int(fcntl(closed, F_GETFD), -1);
     expect_true(fcntl(kept, F_GETFD) >= 0);
     close(kept);
+}
+
+static void test_folder(void)
+{
+    static const struct {
+        const char *given, *cache, *home, *folder;      /* folder: NULL: nobody says */
+    } cases[] = {
+        { "/a:/b", "/c", "/h", "/a" },
+        { NULL, "/c", "/h", "/c/vrtd" },
+        { "a", "c", "/h", "/h/.cache/vrtd" },
+        { NULL, NULL, NULL, NULL },
+    };
+    const char *const names[] = { "CACHE_DIRECTORY", "XDG_CACHE_HOME", "HOME" };
+    char buffer[32];
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const char *const values[] = { cases[i].given, cases[i].cache, cases[i].home };
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(names); k++)
+            expect_int(values[k] ? setenv(names[k], values[k], 1) : unsetenv(names[k]), 0);
+        const int r = vrt_folder_of_cache(buffer, sizeof(buffer));
+        expect_int(r, cases[i].folder || geteuid() == 0 ? 0 : -ENOENT);
+        expect_str(r ? "" : buffer, cases[i].folder ? cases[i].folder :
+                                    geteuid() == 0 ? "/var/cache/vrtd" : "");
+    }
+    expect_int(setenv("HOME", "/a/folder/that/is/longer/than/the/buffer", 1), 0);
+    expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENAMETOOLONG);
 }
 
 static void test_clock(void)
@@ -242,7 +269,8 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "buf", test_buf },         { "list", test_list },   { "error", test_error },
-        { "printable", test_printable }, { "cleanup", test_cleanup }, { "clock", test_clock },
+        { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+        { "clock", test_clock },
         { "wrong-wall-clock", test_wrong_wall_clock },
         { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
     };

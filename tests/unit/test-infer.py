@@ -61,7 +61,8 @@ class Infer(unittest.TestCase):
 
     def run_raw(self, *args):
         return subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=False,
-                              env={'LC_ALL': 'C', **os.environ})
+                              env={'LC_ALL': 'C', **os.environ,
+                                   'XDG_CACHE_HOME': self.folder.name})
 
     def infer(self, *args, model='compact-x2', status=0):
         done = self.run_raw('--model', model, '--input', self.x, '--output', self.y,

@@ -295,7 +295,7 @@ static void test_full_disk(void)
     end();
 }
 
-/* What one who was killed left behind hinders nobody for long; what another writes is left alone. */
+/* What one who was killed left behind hinders nobody for long; what another writes stays. */
 static void test_left_behind(void)
 {
     struct vrt_xpu_binaries binaries = begin();

@@ -149,8 +149,7 @@ struct vrt_registry_params {
     enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     int xpu_patience_s;             /* struct vrt_device_info.patience_s of XPU devices; 0: 600 */
-    const char *cache_dir;          /* for what can be made again, as XPU devices' compiled kernels;
-                                     * NULL: nothing is kept */
+    const char *xpu_cache_dir;      /* in it compiled kernels are kept; NULL: they aren't */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 

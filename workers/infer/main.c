@@ -31,6 +31,7 @@ static const char help[] =
     "                         that are told\n"
     "  -r, --repeat N         run it N times; the default is 1\n"
     "  -P, --profile          run it once more, op by op, and say what the time goes into\n"
+    "  -k, --fresh-kernels    have an Intel GPU's kernels compiled anew, and keep none\n"
     "  -j, --json             print one JSON object\n"
     "  -h, --help             print this\n"
     "  -V, --version          print the version\n"
@@ -47,6 +48,7 @@ static const struct option options[] = {
     { "repeat", required_argument, NULL, 'r' },
     { "sigma", required_argument, NULL, 's' },
     { "profile", no_argument, NULL, 'P' },
+    { "fresh-kernels", no_argument, NULL, 'k' },
     { "json", no_argument, NULL, 'j' },
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
@@ -112,6 +114,9 @@ static bool parse_option(int option, const char *value, struct command *command)
     case 'P':
         params->wants_profile = true;
         return true;
+    case 'k':
+        params->fresh_kernels = true;
+        return true;
     case 'j':
         command->json = true;
         return true;
@@ -130,7 +135,7 @@ static bool parse_line(int argc, char **argv, struct command *command)
     const struct vrt_infer_params *params = &command->params;
     int option, index = 0;
 
-    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:s:r:PjhV", options, &index)) >= 0) {
+    while ((option = getopt_long(argc, argv, "m:i:o:d:p:t:s:r:PkjhV", options, &index)) >= 0) {
         if (option == '?')
             return false;
         if (!parse_option(option, optarg, command)) {

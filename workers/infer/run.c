@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/folder.h"
 #include "engine/executor.h"
 #include "infer/memory.h"
 #include "infer/model.h"
@@ -130,7 +131,13 @@ static enum vrt_dtype choose_dtype(enum vrt_precision precision,
 static int open_device(struct run *run)
 {
     struct vrt_infer_report *report = run->report;
-    const struct vrt_registry_params params = { .cpu_threads = run->params->n_threads };
+    char cache[VRT_DEVICE_FOLDER_BYTES];
+    const bool has_cache = !run->params->fresh_kernels &&
+                           vrt_folder_of_cache(cache, sizeof(cache)) == 0;
+    const struct vrt_registry_params params = {
+        .cpu_threads = run->params->n_threads,
+        .xpu_cache_dir = has_cache ? cache : NULL,
+    };
     int r = vrt_registry_new(&params, &run->registry, run->error);
 
     if (r < 0)

@@ -16,6 +16,7 @@ struct vrt_infer_params {
     int n_runs;                     /* at least 1 */
     int sigma;                      /* standard deviation of the noise, of 255; 0 to 50 */
     bool wants_profile;             /* one run more, op by op */
+    bool fresh_kernels;             /* compiled anew, and not kept */
 };
 
 struct vrt_infer_report {

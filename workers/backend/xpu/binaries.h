@@ -7,10 +7,10 @@
  * A driver takes seconds, for a network minutes, to compile what it compiled for the last run, too.
  * Its binaries are kept in files, one each, by all that they depend on: the key.
  *
- * A file is code that runs on the GPU: folder and file must be of the process's own user, and nobody
- * else may write to them. What is torn, damaged, of another key or of no meaning is as good as
- * absent; nothing here ever fails but to be of use. Several processes may share the folder. It takes
- * no more than VRT_XPU_BINARIES_BYTES: what was used longest ago goes first.
+ * A file is code that runs on the GPU: folder and file must be of the process's own user, and
+ * nobody else may write to them. What is torn, damaged, of another key or of no meaning is as good
+ * as absent: no run needs what is here. Several processes may share the folder. It takes no more
+ * than VRT_XPU_BINARIES_BYTES: what was used longest ago goes first.
  *
  * Thread: any; a struct vrt_xpu_binaries is of one.
  */

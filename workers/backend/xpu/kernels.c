@@ -32,8 +32,8 @@ static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
 };
 
 /*
- * Not the driver's UUID: Intel's makes it of the time when it was started. Nor the card's: cards of
- * one model share what is compiled. A driver checks itself that a binary is for the stepping it has.
+ * Not the driver's UUID: Intel's makes it of the time when it was started. Nor the card's: cards
+ * of one model share what is compiled. A driver checks itself that a binary is for its stepping.
  */
 void vrt_xpu_kernels_init(struct vrt_xpu_device *xpu, const ze_device_properties_t *properties)
 {
@@ -73,7 +73,7 @@ static ze_result_t make(struct vrt_xpu_device *xpu, const ze_module_desc_t *modu
     return r;
 }
 
-/* Has it made of the binary that an earlier run has kept; what the driver refuses is kept no more. */
+/* Has it made of the binary that an earlier run kept; what the driver refuses is kept no more. */
 static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary_key *key,
                          const char *build_flags, struct vrt_xpu_made *ret_made)
 {

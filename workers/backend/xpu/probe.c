@@ -74,8 +74,8 @@ static const struct vrt_finding kernels_not_kept = {
     .backend = "xpu",
     .what = "kernels",
     .kind = VRT_FINDING_UNFIT,
-    .cure = "make it a folder of that user's own (chown, chmod 700), remove it, or set cache_dir in "
-            "vrtd.conf; without one they are compiled at every start",
+    .cure = "make it a folder of that user's own (chown, chmod 700), remove it, or set cache_dir "
+            "in vrtd.conf; without one they are compiled at every start",
 };
 
 static const struct vrt_finding left_out = {
@@ -255,12 +255,12 @@ static void find_kernels_dir(const struct vrt_registry_params *params,
     int r = 0;
 
     folder[0] = '\0';
-    if (!params->cache_dir)
+    if (!params->xpu_cache_dir)
         return;
-    if (snprintf(folder, VRT_DEVICE_FOLDER_BYTES, "%s/xpu", params->cache_dir) >=
+    if (snprintf(folder, VRT_DEVICE_FOLDER_BYTES, "%s/xpu", params->xpu_cache_dir) >=
         VRT_DEVICE_FOLDER_BYTES)
         r = vrt_refuse(&error, -ENAMETOOLONG, "device.failed", "%.100s... is too long",
-                       params->cache_dir);
+                       params->xpu_cache_dir);
     if (!r)
         r = vrt_xpu_binaries_check(folder, &error);
     if (!r) {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where programs keep things. Thread: any, while nobody changes the environment. */
+
+#include <stddef.h>
+
+/*
+ * The folder for what can be made again: $CACHE_DIRECTORY (systemd sets it), $XDG_CACHE_HOME/vrtd,
+ * ~/.cache/vrtd or, for root without a home, /var/cache/vrtd. It needn't exist.
+ * Return: 0; -ENOENT: nobody says; -ENAMETOOLONG.
+ */
+int vrt_folder_of_cache(char *buffer, size_t size);
