@@ -85,7 +85,8 @@ suites="lint unit unit-slow flow conformance simulated fault e2e fuzz"
 [ $long = no ] || suites+=" golden-long simulated-long"
 # The oldest architecture and a recent one stand for all that nvcc takes minutes to compile for.
 [ $long = no ] && archs=75,90 || archs=
-one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled
+one gcc "$suites" -Dbuildtype=debugoptimized -Dgpu_archs=$archs -Dxpu=enabled \
+    -Dsimulated_xpu=enabled
 unset VRTD_LONG
 if [ $quick = no ]; then
     [ $long = no ] && slow="" || slow="unit-long flow-long e2e-long fault"
@@ -93,16 +94,19 @@ if [ $quick = no ]; then
     # checks, they take minutes to compile, and minutes to run.
     [ $long = no ] && simulated=disabled || simulated=enabled
     CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled \
-        -Dsimulated_cuda=disabled
+        -Dsimulated_cuda=disabled -Dxpu=enabled -Dsimulated_xpu=disabled
     one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
-        -Db_sanitize=address,undefined -Dcuda=disabled -Dsimulated_cuda=$simulated -Dxpu=enabled
-    one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated
+        -Db_sanitize=address,undefined -Dcuda=disabled -Dsimulated_cuda=$simulated -Dxpu=enabled \
+        -Dsimulated_xpu=enabled
+    one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
+        -Dxpu=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
     one engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled
 fi
 if [ $long = yes ]; then
-    CC=clang one fuzzers "fuzz-long" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
+    CC=clang one fuzzers "fuzz-long" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dxpu=disabled
 fi
 
 exec python3 tests/summary.py $out

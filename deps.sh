@@ -15,11 +15,22 @@ build=(gcc libc6-dev meson ninja-build pkg-config python3
        libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
        libsystemd-dev scdoc node-llhttp ca-certificates)
 demo=(ffmpeg dpkg)
-test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl
-      libze-dev libze1 spirv-tools pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
+test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
+
+# What Intel GPUs need, and their tests. Left out where apt has it not: vrtd does without.
 # What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of.
-llvm=$(apt-cache show clang 2>/dev/null | sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1)
-test+=("llvm-spirv-${llvm:-14}")
+llvm=$({ dpkg-query -W -f='Depends: ${Depends}\n' clang || apt-cache show clang; } 2>/dev/null |
+    sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1) || true
+xpu=(libze1 libze-dev spirv-tools clang "llvm-spirv-${llvm:-14}")
+xpu_test=(pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
+# Their driver, where there is one: Debian 12 has the second name only.
+if grep -qs 0x8086 /sys/class/drm/renderD*/device/vendor; then
+    if apt-cache show libze-intel-gpu1 >/dev/null 2>&1; then
+        xpu+=(libze-intel-gpu1)
+    else
+        xpu+=(intel-opencl-icd)
+    fi
+fi
 
 level=test list=no
 for arg in "$@"; do
@@ -31,25 +42,36 @@ for arg in "$@"; do
     esac
 done
 
+optional=("${xpu[@]}")
+[ "$level" != test ] || optional+=("${xpu_test[@]}")
 wanted=("${build[@]}")
 [ "$level" = build ] || wanted+=("${demo[@]}")
 [ "$level" != test ] || wanted+=("${test[@]}")
 
 if ! command -v dpkg-query >/dev/null; then
-    echo "deps.sh: this is neither Debian nor Ubuntu; install the equivalents of: ${wanted[*]}" >&2
+    echo "deps.sh: this is neither Debian nor Ubuntu; install the equivalents of: ${wanted[*]};" \
+        "for Intel GPUs: ${optional[*]}" >&2
     exit 1
 fi
 
-missing=()
+is_missing()
+{
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" != installed ]
+}
+
+missing=() missing_optional=()
 for package in "${wanted[@]}"; do
-    state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing+=("$package")
+    ! is_missing "$package" || missing+=("$package")
+done
+for package in "${optional[@]}"; do
+    [[ " ${wanted[*]} " == *" $package "* ]] || ! is_missing "$package" ||
+        missing_optional+=("$package")
 done
 if [ $list = yes ]; then
-    [ ${#missing[@]} -eq 0 ] || printf '%s\n' "${missing[@]}"
+    printf '%s\n' "${missing[@]}" "${missing_optional[@]}" | sed '/^$/d'
     exit 0
 fi
-if [ ${#missing[@]} -eq 0 ]; then
+if [ $((${#missing[@]} + ${#missing_optional[@]})) -eq 0 ]; then
     echo "deps.sh: everything is installed"
     exit 0
 fi
@@ -57,16 +79,34 @@ fi
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null; then
-        echo "deps.sh: needs root (or sudo) to install: ${missing[*]}" >&2
+        echo "deps.sh: needs root (or sudo) to install: ${missing[*]} ${missing_optional[*]}" >&2
         exit 1
     fi
     as_root=(sudo)
 fi
 
+# A machine whose package list is fresh need not fetch it again. One that has none can't say which
+# LLVM it has.
+if [ -z "$llvm" ] && [ -z "${DEPS_HAVE_LIST-}" ]; then
+    "${as_root[@]}" apt-get update -q
+    DEPS_HAVE_LIST=yes exec "$0" "$@"
+fi
+
+left_out=()
+for package in "${missing_optional[@]}"; do
+    if apt-cache show "$package" >/dev/null 2>&1; then
+        missing+=("$package")
+    else
+        left_out+=("$package")
+    fi
+done
+[ ${#left_out[@]} -eq 0 ] ||
+    echo "deps.sh: not to be had here, and only for Intel GPUs: ${left_out[*]}"
+[ ${#missing[@]} -ne 0 ] || exit 0
+
 echo "deps.sh: installing ${missing[*]}"
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q
          --no-install-recommends "${missing[@]}")
-# A machine whose package list is fresh need not fetch it again.
 if ! "${install[@]}" >/dev/null 2>&1; then
     "${as_root[@]}" apt-get update -q
     "${install[@]}"

@@ -9,6 +9,7 @@ static const struct vrt_finding not_built = {
     .backend = "xpu",
     .what = "backend",
     .kind = VRT_FINDING_ABSENT,
+    .cure = "where there are Intel GPUs, build it again: meson says what it lacks for Level Zero",
 };
 
 static int none_probe(const struct vrt_registry_params *params,
