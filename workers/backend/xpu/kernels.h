@@ -48,8 +48,10 @@ struct vrt_xpu_device;
     X(rgb_to_yuv)          \
     X(space_to_depth)      \
     X(warp)                \
-    X(window_attend_32)    \
-    X(window_attend_64)    \
+    X(window_attend)       \
+    X(window_attend_f16)   \
+    X(window_attend_bf16)  \
+    X(window_attend_wide)  \
     X(yuv_to_rgb)
 
 enum vrt_xpu_kernel {

@@ -7,6 +7,7 @@
  * What is in between keeps the clip's own order: only who meets whom depends on windows.
  */
 
+#include "backend/xpu/device.h"
 #include "backend/xpu/ops-products.h"
 
 /* How the op's clip is cut, and where in its workspace what is. */
@@ -18,6 +19,10 @@ struct cut {
     int n_windows, n_places;        /* of a window */
     bool is_mutual;
 };
+
+/* What kernels may read beyond the queries, keys and values: what the last head lacks of a whole
+ * number of parts. */
+#define READ_BEYOND_BYTES (VRT_XPU_ATTEND_DIM * sizeof(float))
 
 static struct cut cut_of(const struct vrt_op *op)
 {
@@ -31,13 +36,17 @@ static struct cut cut_of(const struct vrt_op *op)
     for (int k = 0; k < 3; k++) {
         e->full[k] = full[k];
         e->padded[k] = (clip[k] + e->size[k] - 1) / e->size[k] * e->size[k];
-        e->second[k] = e->shift[k] ? e->padded[k] - e->size[k] : e->padded[k];
-        e->third[k] = e->padded[k] - e->shift[k];
+        e->seam[k] = e->padded[k] - e->shift[k];
         cut.n_windows *= e->padded[k] / e->size[k];
         cut.n_places *= e->size[k];
     }
     e->c = x.c;
+    e->along_h = e->padded[1] / e->size[1];
+    e->along_w = e->padded[2] / e->size[2];
     e->heads = attention->heads;
+    e->dim = x.c / attention->heads;
+    e->parts = (e->dim + VRT_XPU_ATTEND_DIM - 1) / VRT_XPU_ATTEND_DIM;
+    e->meetings = 1;
     e->width = cut.is_mutual ? 2 * x.c : x.c;
     e->base = ((full[0] - 1) * (2 * full[1] - 1) + full[1] - 1) * (2 * full[2] - 1) + full[2] - 1;
     cut.padded = (struct vrt_shape){ e->padded[0], e->padded[1], e->padded[2], 3 * x.c };
@@ -52,15 +61,14 @@ size_t vrt_xpu_window_attention_workspace_bytes(const struct vrt_op *op)
     const struct cut cut = cut_of(op);
     const size_t n_rows = (size_t)vrt_shape_count(cut.padded) / (size_t)cut.padded.c;
 
-    return cut.heads + n_rows * (size_t)cut.attend.width * sizeof(float);
+    return cut.heads + n_rows * (size_t)cut.attend.width * sizeof(float) + READ_BEYOND_BYTES;
 }
 
 bool vrt_xpu_window_attention_is_supported(const struct vrt_op *op)
 {
     const struct cut cut = cut_of(op);
 
-    return op->in[0].shape.c / op->window_attention.heads <= VRT_XPU_ATTEND_MAX_DIM &&
-           vrt_shape_count(cut.padded) / cut.padded.c <= INT32_MAX / 2;
+    return vrt_shape_count(cut.padded) / cut.padded.c <= INT32_MAX / 2;
 }
 
 static ze_result_t make_qkv(const struct vrt_xpu_call *call, const struct cut *cut, bool mutual)
@@ -84,12 +92,29 @@ static ze_result_t make_qkv(const struct vrt_xpu_call *call, const struct cut *c
     return vrt_xpu_layer(call, &layer);
 }
 
-static ze_result_t attend(const struct vrt_xpu_call *call, const struct cut *cut,
-                          const struct vrt_xpu_attend *args, int n_meetings)
+/* Matrix units take two channels at a time. */
+static enum vrt_xpu_kernel kernel_of(const struct vrt_xpu_call *call,
+                                     const struct vrt_xpu_attend *args)
 {
-    const int dim = args->c / args->heads;
+    const bool has_units = call->device->has_dpas && args->dim % 2 == 0;
+
+    if (args->parts > 1)
+        return VRT_XPU_KERNEL_window_attend_wide;
+    if (has_units && args->dtype == VRT_DTYPE_F16)
+        return VRT_XPU_KERNEL_window_attend_f16;
+    if (has_units && args->dtype == VRT_DTYPE_BF16)
+        return VRT_XPU_KERNEL_window_attend_bf16;
+    return VRT_XPU_KERNEL_window_attend;
+}
+
+static ze_result_t attend(const struct vrt_xpu_call *call, const struct cut *cut,
+                          const struct vrt_xpu_attend *args)
+{
+    const enum vrt_xpu_kernel kernel = kernel_of(call, args);
+    const bool takes_two = kernel == VRT_XPU_KERNEL_window_attend_f16 ||
+                           kernel == VRT_XPU_KERNEL_window_attend_bf16;
     const struct vrt_xpu_launch launch = {
-        .kernel = dim <= 32 ? VRT_XPU_KERNEL_window_attend_32 : VRT_XPU_KERNEL_window_attend_64,
+        .kernel = kernel,
         .args = args,
         .args_bytes = sizeof(*args),
         .data = { call->workspace + cut->heads, call->workspace + cut->qkv,
@@ -97,8 +122,9 @@ static ze_result_t attend(const struct vrt_xpu_call *call, const struct cut *cut
                                   : NULL },
         .n_data = 3,
         .groups = { (uint32_t)(args->n + VRT_XPU_ATTEND_QUERIES - 1) / VRT_XPU_ATTEND_QUERIES,
-                    (uint32_t)(args->heads * n_meetings), (uint32_t)cut->n_windows },
-        .local = { VRT_XPU_ATTEND_QUERIES, 1, 1 },
+                    (uint32_t)(args->heads * args->meetings * args->parts),
+                    (uint32_t)cut->n_windows },
+        .local = { takes_two ? VRT_XPU_ATTEND_QUERIES / 2 : VRT_XPU_ATTEND_QUERIES, 1, 1 },
     };
 
     return vrt_xpu_launch(call, &launch);
@@ -112,7 +138,7 @@ static ze_result_t attend_plainly(const struct vrt_xpu_call *call, const struct 
     args.n = cut->n_places;
     args.has_table = 1;
     args.column = cut->is_mutual ? args.c : 0;
-    return r ? r : attend(call, cut, &args, 1);
+    return r ? r : attend(call, cut, &args);
 }
 
 /* The window's two frames attend to each other, each place knowing where in its frame it is. */
@@ -122,8 +148,9 @@ static ze_result_t attend_mutually(const struct vrt_xpu_call *call, const struct
     ze_result_t r = make_qkv(call, cut, true);
 
     args.n = cut->n_places / 2;
+    args.meetings = 2;
     args.queries[0] = args.keys[1] = args.rows[1] = args.n;
-    return r ? r : attend(call, cut, &args, 2);
+    return r ? r : attend(call, cut, &args);
 }
 
 ze_result_t vrt_xpu_window_attention(const struct vrt_xpu_call *call)

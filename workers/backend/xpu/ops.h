@@ -42,8 +42,5 @@ size_t vrt_xpu_mean_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_range_workspace_bytes(const struct vrt_op *op);
 size_t vrt_xpu_window_attention_workspace_bytes(const struct vrt_op *op);
 
-/* Channels of a head at most. */
-#define VRT_XPU_ATTEND_MAX_DIM 64
-
-/* Whether heads are small enough, and the padded clip. */
+/* Whether the padded clip is small enough. */
 bool vrt_xpu_window_attention_is_supported(const struct vrt_op *op);

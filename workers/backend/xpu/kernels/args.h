@@ -113,8 +113,9 @@ struct vrt_xpu_deform_conv2d {
     int32_t has_bias, unused;
 };
 
-/* Queries of a group. */
+/* Queries of a group; channels of a head that isn't wide, to which it is read whatever it has. */
 #define VRT_XPU_ATTEND_QUERIES 64
+#define VRT_XPU_ATTEND_DIM 32
 
 /*
  * One attention, or the two meetings of a mutual one: in each, n queries of a window, from
@@ -125,10 +126,12 @@ struct vrt_xpu_attend {
     int32_t size[3], shift[3];      /* of windows, cut to the clip */
     int32_t full[3];                /* of windows, not cut */
     int32_t padded[3];              /* the clip, padded to whole windows */
-    int32_t second[3], third[3];    /* where in the rolled clip these slices of places begin that
-                                     * are no neighbours; where nothing is shifted, at its end */
+    int32_t seam[3];                /* where in the rolled clip the places begin that the roll
+                                     * brought there; where nothing is shifted, its end */
     int32_t queries[2], keys[2], rows[2];
-    int32_t n, c, heads, has_table;
+    int32_t along_h, along_w;       /* windows */
+    int32_t n, c, heads, dim, has_table;
+    int32_t meetings, parts;        /* parts: into which heads are divided that are wide */
     int32_t base;                   /* of two places' entry in the table: + code - code */
     int32_t width, column;          /* of the output's places: elements, and the first of c */
     int32_t dtype;                  /* of qkv and the output */

@@ -2,7 +2,8 @@
 
 /* Attention for heads of up to 32 channels. */
 
-#define NAME window_attend_32
-#define DIM 32
+#define NAME window_attend
+#define DIM VRT_XPU_ATTEND_DIM
+#define IS_WIDE 0
 
 #include "backend/xpu/kernels/window_attend.clh"

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Attention, its factors of 16 bits, as matrix units take them
+ *
+ * Computed transposed, keys * queries' and values' * weights', so that 8 items, a subgroup, have a
+ * query each, and then another: all scores, weights and sums of a query are its own item's. Keys and
+ * values come through local memory, KEYS at a time; softmax is computed as they come, in f32: what
+ * was summed up so far is scaled down to what it is beside the largest score. Sums of products begin
+ * with what is added to scores; that is in local memory, too, for any query eight keys after each
+ * other.
+ *
+ * A block of rows, of 8 rows by 16 factors, lies in local memory as its items take it: [pair of
+ * factors][row], a pair being an int. First rows are keys and factors channels, c and c + 1; then
+ * rows are channels and factors keys, b and b + 8.
+ *
+ * ATTEND_HALF is half-f16.clh or half-bf16.clh; ATTEND_MAD, attend-dpas.clh or attend-plain.clh, says
+ * ATTEND_GROUP and how to multiply(rows_of(block), column, sums). Heads have an even number of
+ * channels, DIM at most; what is beyond counts as zeros.
+ */
+
+#include "backend/xpu/kernels/window.clh"
+
+#define QUERIES VRT_XPU_ATTEND_QUERIES
+#define ITEMS (QUERIES / 2)
+#define LANES 8
+#define DIM VRT_XPU_ATTEND_DIM
+#define KEYS ITEMS
+#define BLOCK 64                    /* ints of it */
+
+#include ATTEND_HALF
+#include ATTEND_MAD
+
+/* What a group has at hand in local memory. */
+struct slab {
+    __local int *keys, *values;     /* blocks: [keys][channels], [16 keys][channels] */
+    struct meaning meaning;
+    __local float *added;           /* [ITEMS][16], where it isn't simple */
+};
+
+/* Channels c .. c + 7 of a head, which is `at`; zeros beyond the last, where what is read is part of
+ * the op's workspace all the same. */
+static inline int4 pairs_at(const __global ushort *qkv, long at, int c, int dim)
+{
+    const int4 x = vload4(0, (const __global int *)(qkv + at + c));
+
+    return select((int4)(0), x, (int4)(c, c + 2, c + 4, c + 6) < dim);
+}
+
+/* Where key b of the window is in qkv; those beyond the last are as that. */
+static inline long key_at(const struct task *task, int b)
+{
+    const struct vrt_xpu_attend *e = task->e;
+    const int row = row_of(e, task->window, min(b, e->n - 1) + task->key);
+
+    return ((long)row * 3 + 1) * e->c + task->head * e->dim;
+}
+
+/* An item takes one key, and a half of the values b and b + 8, of which one is that key's. */
+static inline void copy(const struct task *task, const __global ushort *qkv, int first,
+                        const struct slab *slab)
+{
+    const int t = (int)get_local_id(0), half_taken = t / 8 % 2;
+    const long at = key_at(task, first + t), other = key_at(task, first + (t ^ 8));
+    const __global ushort *value = qkv + task->e->c + half_taken * (DIM / 2);
+    const __global uint *b = (const __global uint *)(value + (half_taken ? other : at));
+    const __global uint *b_8 = (const __global uint *)(value + (half_taken ? at : other));
+    __local int *keys = slab->keys + t / 8 * 2 * BLOCK + t % 8;
+    __local int *values = slab->values + (t / 16 * 4 + half_taken * 2) * BLOCK + t % 8 * 8;
+
+#pragma unroll
+    for (int i = 0; i < DIM / 8; i++) {
+        const int4 x = pairs_at(qkv, at, 8 * i, task->e->dim);
+        keys[i * 32] = x.x;
+        keys[i * 32 + 8] = x.y;
+        keys[i * 32 + 16] = x.z;
+        keys[i * 32 + 24] = x.w;
+    }
+#pragma unroll
+    for (int i = 0; i < DIM / 16; i++) {
+        const uint4 x = vload4(i, b), y = vload4(i, b_8);
+        const int4 even = as_int4((x & 0xffff) | y << 16);
+        const int4 odd = as_int4(x >> 16 | (y & 0xffff0000));
+        vstore8((int8)(even.x, odd.x, even.y, odd.y, even.z, odd.z, even.w, odd.w), 0,
+                values + i * BLOCK);
+    }
+}
+
+/* One of the item's queries. */
+struct query {
+    int8 factors[DIM / 16];
+    int code, label;
+    float most, total;              /* the largest score so far, the sum of weights */
+    float8 sums[DIM / 8];           /* of weighted values: what comes of it times `total` */
+};
+
+static inline void start_query(const struct task *task, const __global ushort *qkv, int a,
+                               struct query *query)
+{
+    const struct vrt_xpu_attend *e = task->e;
+    const int row = row_of(e, task->window, a + task->query);
+    const long at = (long)row * 3 * e->c + task->head * e->dim;
+
+    query->factors[0] = (int8)(pairs_at(qkv, at, 0, e->dim), pairs_at(qkv, at, 8, e->dim));
+    query->factors[1] = (int8)(pairs_at(qkv, at, 16, e->dim), pairs_at(qkv, at, 24, e->dim));
+    query->code = e->has_table ? code_of(e, a) : 0;
+    query->label = label_of(e, task->window, a);
+    query->most = -INFINITY;
+    query->total = 0;
+    query->sums[0] = query->sums[1] = query->sums[2] = query->sums[3] = (float8)(0);
+}
+
+/* added [16]: to scores with keys k and on of the slab, n of which there are. */
+static inline void add_singly(const struct task *task, const struct slab *slab, int k, int n,
+                              const struct query *query)
+{
+    __local float *added = slab->added + (int)get_local_id(0) * 16;
+    int i = 0;
+
+    for (; i < 16 && i < n; i++)
+        added[i] = added_to(task, &slab->meaning, k + i, query->code, query->label);
+    for (; i < 16; i++)
+        added[i] = -INFINITY;
+}
+
+/* scores [KEYS]: what is added to those with keys `first` and on. */
+static inline void start_scores(const struct task *task, int first, const struct slab *slab,
+                                const struct query *query, float8 scores[KEYS / 8])
+{
+    const __local float *from = slab->meaning.biases + task->last_code - query->code;
+
+#pragma unroll
+    for (int b = 0; b < KEYS; b += 16) {
+        int x = slab->meaning.codes[b], y = slab->meaning.codes[b + 8];
+        if (!slab->meaning.is_simple) {
+            add_singly(task, slab, b, task->e->n - first - b, query);
+            from = slab->added + (int)get_local_id(0) * 16;
+            x = 0;
+            y = 8;
+        }
+        scores[b / 8] = vload8(0, from + x);
+        scores[b / 8 + 1] = vload8(0, from + y);
+    }
+}
+
+/* The first in the lower half. */
+static inline int pair_of(float x, float y)
+{
+    return as_int((ushort2)(half_of(x), half_of(y)));
+}
+
+static inline int8 pairs_of(float8 x, float8 y)
+{
+    return (int8)(pair_of(x.s0, y.s0), pair_of(x.s1, y.s1), pair_of(x.s2, y.s2),
+                  pair_of(x.s3, y.s3), pair_of(x.s4, y.s4), pair_of(x.s5, y.s5),
+                  pair_of(x.s6, y.s6), pair_of(x.s7, y.s7));
+}
+
+static inline float largest_of(float8 x)
+{
+    const float4 four = fmax(x.lo, x.hi);
+    const float2 two = fmax(four.lo, four.hi);
+
+    return fmax(two.x, two.y);
+}
+
+static inline float total_of(float8 x)
+{
+    const float4 four = x.lo + x.hi;
+    const float2 two = four.lo + four.hi;
+
+    return two.x + two.y;
+}
+
+/* weights: what values are weighted with, from scores times the root of dim. */
+static inline void weigh(const struct task *task, const float8 scores[KEYS / 8],
+                         struct query *query, int8 weights[KEYS / 16])
+{
+    const float scale = M_LOG2E_F / task->unit;
+    const float most = fmax(largest_of(fmax(fmax(scores[0], scores[1]),
+                                            fmax(scores[2], scores[3]))), query->most);
+    const float less = native_exp2((query->most - most) * scale);
+    const float8 from = (float8)(-most * scale), times = (float8)(scale);
+    const float8 x0 = native_exp2(fma(scores[0], times, from));
+    const float8 x1 = native_exp2(fma(scores[1], times, from));
+    const float8 x2 = native_exp2(fma(scores[2], times, from));
+    const float8 x3 = native_exp2(fma(scores[3], times, from));
+
+    weights[0] = pairs_of(x0, x1);
+    weights[1] = pairs_of(x2, x3);
+    query->most = most;
+    query->total = fma(query->total, less, total_of((x0 + x1) + (x2 + x3)));
+    query->sums[0] *= less;
+    query->sums[1] *= less;
+    query->sums[2] *= less;
+    query->sums[3] *= less;
+}
+
+/* Two queries meet the keys at hand, which are `first` and on. */
+static inline void meet(const struct task *task, int first, const struct slab *slab,
+                        struct query queries[2], int8 weights[2][KEYS / 16])
+{
+    float8 p[KEYS / 8], q[KEYS / 8];
+
+    start_scores(task, first, slab, &queries[0], p);
+    start_scores(task, first, slab, &queries[1], q);
+#pragma unroll
+    for (int b = 0; b < KEYS / 8; b++)
+#pragma unroll
+        for (int c = 0; c < DIM / 16; c++) {
+            ROWS rows = rows_of(slab->keys + (b * (DIM / 16) + c) * BLOCK);
+            p[b] = multiply(rows, queries[0].factors[c], p[b]);
+            q[b] = multiply(rows, queries[1].factors[c], q[b]);
+        }
+    weigh(task, p, &queries[0], weights[0]);
+    weigh(task, q, &queries[1], weights[1]);
+}
+
+static inline void add_values(const struct slab *slab, const int8 weights[2][KEYS / 16],
+                              struct query queries[2])
+{
+#pragma unroll
+    for (int b = 0; b < KEYS / 16; b++)
+#pragma unroll
+        for (int c = 0; c < DIM / 8; c++) {
+            ROWS rows = rows_of(slab->values + (b * (DIM / 8) + c) * BLOCK);
+            queries[0].sums[c] = multiply(rows, weights[0][b], queries[0].sums[c]);
+            queries[1].sums[c] = multiply(rows, weights[1][b], queries[1].sums[c]);
+        }
+}
+
+/* out: of the place to which what comes of query a goes. */
+static inline void store_query(const struct task *task, int a, const struct query *query,
+                               __global ushort *out)
+{
+    const struct vrt_xpu_attend *e = task->e;
+    const int row = row_of(e, task->window, a + task->row);
+    __global int *to = (__global int *)(out + (long)row * e->width + e->column +
+                                        task->head * e->dim);
+    const float scale = 1 / query->total;
+
+#pragma unroll
+    for (int c = 0; c < DIM / 8; c++) {
+        const float8 x = query->sums[c] * scale;
+        const int4 pairs = (int4)(pair_of(x.s0, x.s1), pair_of(x.s2, x.s3), pair_of(x.s4, x.s5),
+                                  pair_of(x.s6, x.s7));
+        const int n = e->dim - 8 * c;
+        if (n >= 8)
+            vstore4(pairs, c, to);
+        else if (n >= 4)
+            vstore2(pairs.lo, 2 * c, to);
+        if (n == 2)
+            to[4 * c] = pairs.x;
+        else if (n == 6)
+            to[4 * c + 2] = pairs.z;
+    }
+}
+
+/* qkv [places of the padded clip,3C], out [the same,width]; table [entries,heads] */
+__kernel ATTEND_GROUP
+void NAME(struct vrt_xpu_attend e, __global ushort *out, const __global ushort *qkv,
+          const __global float *table)
+{
+    __local int keys[KEYS * DIM / 2], values[KEYS * DIM / 2];
+    __local int labels[KEYS], codes[KEYS];
+    __local float biases[MAX_BIASES], added[ITEMS * 16];
+    const int t = (int)get_local_id(0);
+    struct slab slab = { keys, values, { false, labels, codes, biases }, added };
+    struct query queries[2];
+    int8 weights[2][KEYS / 16];
+    struct task task;
+
+    start_task(&e, table, QUERIES, sqrt((float)e.dim), &task);
+    const int a = task.first + t / LANES * 2 * LANES + t % LANES;
+    start_query(&task, qkv, min(a, task.last), &queries[0]);
+    start_query(&task, qkv, min(a + LANES, task.last), &queries[1]);
+    for (int first = 0; first < e.n; first += KEYS) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        copy(&task, qkv, first, &slab);
+        find_meaning(&task, first, KEYS, &slab.meaning);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        meet(&task, first, &slab, queries, weights);
+        add_values(&slab, weights, queries);
+    }
+    if (a < e.n)
+        store_query(&task, a, &queries[0], out);
+    if (a + LANES < e.n)
+        store_query(&task, a + LANES, &queries[1], out);
+}
