@@ -152,6 +152,11 @@ void conf_replica_dtype(struct conf *t, enum vrt_dtype dtype)
     t->replica_dtype = dtype;
 }
 
+bool conf_is_wanted(const struct conf *t)
+{
+    return t->devices->guises[0].selected;
+}
+
 static void report(struct conf *t, struct conf_guise *guise, const char *what)
 {
     printf("%s[%d]@%s: %s\n", t->op_name, t->i, guise->label, what);
@@ -333,6 +338,8 @@ static void judge(struct conf *t, int g, const struct vrt_op *op, const struct r
     struct conf_guise *guise = &t->devices->guises[g];
     const double *const *wanted = g == 0 ? want : (const double *const *)results[0].outputs;
 
+    if (g == 0 && !conf_is_wanted(t))
+        return;
     if (guise->plain != g) {
         if (!result_is_same(op, &results[g], &results[guise->plain]))
             report(t, guise, "its output is not bit-identical to the device's without guise");
@@ -425,17 +432,21 @@ int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n
     static struct conf_devices devices;
     struct filter filter = parse_filter("");
     uint64_t seed = 1;
+    bool is_plain = false;
 
     for (int a = 1; a < argc; a++) {
         if (strcmp(argv[a], "--seed") == 0 && a + 1 < argc)
             seed = strtoull(argv[++a], NULL, 0);
+        else if (strcmp(argv[a], "--plain") == 0)
+            is_plain = true;
         else
             filter = parse_filter(argv[a]);
     }
     if (filter.op[0] && strcmp(filter.op, op_name) != 0)
         test_skip("this program tests another op");
     conf_devices_open(&devices);
-    conf_devices_select(&devices, filter.device);
+    if (!conf_devices_select(&devices, filter.device, is_plain))
+        n_cases = 0;
     for (int i = 0; i < n_cases; i++) {
         struct conf t = {
             .op_name = op_name,

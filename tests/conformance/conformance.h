@@ -18,9 +18,9 @@
  * written over, and what an input is cut from, is NaN (0xff in integers).
  *
  * Arguments: "conv2d[3]@cpu:0" or any part of it ("conv2d[3]", "@cpu:0", "@cpu") says what shall
- * run; "--seed N" makes other inputs. The exit status is 77 where nothing ran. See also
- * "tests/unit/libraries.h"; with VRT_CONF_ALL_IN_ARENA in the environment no tensor is bound: what
- * libraries compute has an address for good.
+ * run, "--plain" that devices shall in no other guise; "--seed N" makes other inputs. The exit
+ * status is 77 where nothing ran. See also "tests/unit/libraries.h"; with VRT_CONF_ALL_IN_ARENA in
+ * the environment no tensor is bound: what libraries compute has an address for good.
  */
 
 #include <stddef.h>
@@ -103,8 +103,15 @@ extern const struct conf_tolerance conf_exact;
 extern const struct conf_tolerance conf_integers;
 
 /*
- * Runs the op everywhere. want[i] is what output i should be, as [D,H,W,C]. A failure is printed
- * and counted; the case should return then.
+ * Whether the reference device is among those that shall run: only it is held against what a case
+ * wants. Where others do, it runs for them to be held against, and what takes loops long needn't be
+ * computed.
+ */
+bool conf_is_wanted(const struct conf *t);
+
+/*
+ * Runs the op everywhere. want[i] is what output i should be, as [D,H,W,C], where conf_is_wanted().
+ * A failure is printed and counted; the case should return then.
  */
 void conf_expect(struct conf *t, const struct vrt_op *op, const double *const *want,
                  struct conf_tolerance tolerance);

@@ -126,7 +126,7 @@ static void run_deform_conv2d(struct conf *t, int i)
 
     const struct conf_picture picture = { x, in };
     double *want = conf_array(t, (size_t)vrt_shape_count(out)), *next = want;
-    for (int d = 0; d < in.d; d++)
+    for (int d = 0; conf_is_wanted(t) && d < in.d; d++)
     for (int h = 0; h < in.h; h++)
     for (int w = 0; w < in.w; w++, offsets += offsets_shape.c, next += out.c)
         reference(deform, &layer, &picture, (int[3]){ d, h, w }, offsets, next);

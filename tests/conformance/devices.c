@@ -78,15 +78,19 @@ void conf_devices_close(struct conf_devices *devices)
     }
 }
 
-void conf_devices_select(struct conf_devices *devices, const char *filter)
+bool conf_devices_select(struct conf_devices *devices, const char *filter, bool is_plain)
 {
     const size_t n = strlen(filter);
+    bool any = false;
 
     for (int i = 0; i < devices->n; i++) {
         struct conf_guise *guise = &devices->guises[i];
         const bool begins = strncmp(guise->label, filter, n) == 0;
-        guise->selected = n == 0 || (begins && strchr(":/", guise->label[n]) != NULL);
+        guise->selected = (n == 0 || (begins && strchr(":/", guise->label[n]) != NULL)) &&
+                          (!is_plain || guise->plain == i);
+        any |= guise->selected;
     }
+    return any;
 }
 
 bool conf_devices_needed(const struct conf_devices *devices, int i)

@@ -30,8 +30,11 @@ void conf_devices_open(struct conf_devices *devices);
 /* Closes them. */
 void conf_devices_close(struct conf_devices *devices);
 
-/* Selects those that `filter` ("cpu", "cpu:0", "cpu:0/threads=3"; "": all) is the beginning of. */
-void conf_devices_select(struct conf_devices *devices, const char *filter);
+/*
+ * Selects those that `filter` ("cpu", "cpu:0", "cpu:0/threads=3"; "": all) is the beginning of;
+ * only devices without a guise if `is_plain`. Return: whether there are any.
+ */
+bool conf_devices_select(struct conf_devices *devices, const char *filter, bool is_plain);
 
 /* Whether guise `i` must run: it is selected, or one that is selected is held against it. */
 bool conf_devices_needed(const struct conf_devices *devices, int i);

@@ -130,7 +130,7 @@ static void run_geglu(struct conf *t, int i)
     op.out = conf_output(t, (struct conf_spec){ types->out, out, geglu->out_view, 0 });
 
     double *want = conf_array(t, (size_t)vrt_shape_count(out));
-    for (int p = 0; p < in.d * in.h * in.w; p++) {
+    for (int p = 0; conf_is_wanted(t) && p < in.d * in.h * in.w; p++) {
         apply(&net, &x[p * in.c], &want[p * out.c]);
         for (int k = p * out.c; residual && k < (p + 1) * out.c; k++)
             want[k] += (double)residual[k];

@@ -92,7 +92,7 @@ static void run_linear(struct conf *t, int i)
     op.out = conf_output(t, (struct conf_spec){ types->out, out, linear->out_view, 0 });
 
     double *want = conf_array(t, (size_t)vrt_shape_count(out)), *y = conf_array(t, (size_t)in.c);
-    for (int p = 0; p < in.d * in.h * in.w; p++) {
+    for (int p = 0; conf_is_wanted(t) && p < in.d * in.h * in.w; p++) {
         conf_norm_apply(&norm, &x[p * in.c], y);
         conf_layer_apply(&layer, y, &want[p * out.c]);
         for (int k = p * out.c; k < (p + 1) * out.c; k++) {

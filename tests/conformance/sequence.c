@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     int n_ran = 0, n_failed = 0;
 
     conf_devices_open(&devices);
-    conf_devices_select(&devices, argc > 1 && argv[1][0] == '@' ? argv[1] + 1 : "");
+    conf_devices_select(&devices, argc > 1 && argv[1][0] == '@' ? argv[1] + 1 : "", false);
     for (size_t kind = 0; kind < VRT_ARRAY_SIZE(kinds); kind++) {
         struct network net;
         build(&net, kinds[kind].dtype);

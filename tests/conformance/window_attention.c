@@ -360,7 +360,8 @@ static void run_window_attention(struct conf *t, int i)
     op.in[0] = conf_input(t, (struct conf_spec){ types->x, shape, attr->in_view, 0 }, &x);
     op.out = conf_output(t, (struct conf_spec){ types->out, shape, attr->out_view, 0 });
     double *want = conf_array(t, (size_t)vrt_shape_count(shape));
-    reference(t, &clip, &layers, x, want);
+    if (conf_is_wanted(t))
+        reference(t, &clip, &layers, x, want);
     free(clip.pairs);
     /* A score of 100 in f32 is off by 2^-18, and by so much of itself its exponential. */
     if (attr->is_loud) {
