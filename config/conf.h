@@ -65,6 +65,7 @@ struct vrt_conf {
         double memory_fraction;
         int64_t memory_limit;                   /* bytes of each device; 0: all it has */
         int64_t backoff_s;                      /* until a quarantined device is tried again */
+        int64_t patience_s;                     /* a job without a device waits so long for one */
         bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;

@@ -78,6 +78,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     FRACTION(devices, memory_fraction, "0.9"),
     BYTES(devices, memory_limit, "0"),
     INT(devices, backoff_s, 1, 86400, "30"),
+    INT(devices, patience_s, 1, 31536000, "120"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),
 

@@ -121,6 +121,7 @@ struct vrt_pipeline {
 
     /* Progress. */
     uint64_t devices;                   /* that still take part */
+    uint64_t absent;                    /* of these: lost or in quarantine, as last seen */
     struct vrt_part parts[VRT_DEVICES_MAX];
     int64_t started_ns, ended_ns;
     int64_t idle_ns;                    /* of the time since: it was held, and nothing was out */
@@ -193,7 +194,8 @@ uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx);
 struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d);
 void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
 
-/* Fails the job if no device is left for its next shard, or has been for too long. */
+/* Fails the job if no device is left for its next shard, or has been for too long. Says which ones
+ * are lost or in quarantine. */
 void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline);
 
 /* Whether there has been no device for longer than a job waits. `any`: there is one now. */

@@ -139,6 +139,22 @@ void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
     pipeline->job.devices = head ? devices_for(pipeline, head) : 0;
 }
 
+/* Says of each device that is lost or in quarantine that the job does without it. */
+static void warn_of_absent(struct vrt_pipeline *pipeline)
+{
+    const uint64_t absent = pipeline->devices & ~vrt_pool_ready_devices(pipeline->pool) &
+                            ~vrt_pool_starting_devices(pipeline->pool);
+    const uint64_t missed = absent & ~pipeline->absent;
+    size_t n_infos;
+
+    pipeline->absent = absent;
+    for (size_t d = 0; missed && d < vrt_pool_n_devices(pipeline->pool); d++)
+        if (missed >> d & 1)
+            vrt_pipeline_warn(pipeline, "%s is left out until it works again: %s",
+                              vrt_pool_infos(pipeline->pool, &n_infos)[d]->name,
+                              vrt_pool_device_error(pipeline->pool, d));
+}
+
 void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
 {
     const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
@@ -149,6 +165,8 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     const char *why = head ? head->why : "";
     int r = 0;
 
+    if (pipeline->phase == VRT_PIPELINE_RUNNING)
+        warn_of_absent(pipeline);
     if (!head || pipeline->is_held)
         return;
     bool waits = vrt_pipeline_waits_too_long(pipeline, able & ready);

@@ -35,6 +35,9 @@
 
 #define VRT_LOG_TOPIC "pipeline"
 
+/* What is submitted doesn't wait longer for a device, however long jobs may. */
+#define SUBMIT_PATIENCE_S 120.0
+
 static struct vrt_pipeline *pipeline_of(struct vrt_pool_job *job)
 {
     return vrt_container_of(job, struct vrt_pipeline, job);
@@ -411,13 +414,16 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
 bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any)
 {
     int64_t now_ns = vrt_clock_now_ns();
+    double patience_s = vrt_pool_patience_s(pipeline->pool);
 
+    /* Somebody waits for the answer to what is being submitted. */
+    if (!pipeline->admission.has_recipe)
+        patience_s = VRT_MIN(patience_s, SUBMIT_PATIENCE_S);
     if (any)
         pipeline->no_device_ns = 0;
     else if (!pipeline->no_device_ns)
         pipeline->no_device_ns = now_ns;
-    return !any && (double)(now_ns - pipeline->no_device_ns) >
-                       vrt_pool_patience_s(pipeline->pool) * VRT_NS_PER_S;
+    return !any && (double)(now_ns - pipeline->no_device_ns) > patience_s * VRT_NS_PER_S;
 }
 
 void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...)

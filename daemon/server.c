@@ -210,6 +210,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
         .memory_fraction = conf->devices.memory_fraction,
         .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
+        .patience_s = (double)conf->devices.patience_s,
     }, &server->api.pool, error));
 }
 

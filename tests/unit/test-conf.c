@@ -29,6 +29,7 @@ static void test_defaults(void)
     expect_true(!conf.cuda.tf32);
     expect_true(!conf.xpu.tiles);
     expect_int(conf.xpu.patience_s, 600);
+    expect_int(conf.devices.patience_s, 120);
     expect_int(conf.cuda.f32, VRT_CONF_F32_AUTO);
     expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_AUTO);
     expect_int(conf.cpu.devices, 1);
