@@ -89,16 +89,6 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
     return vrt_listing_add_cells(table, cells);
 }
 
-/* Without what is behind the point; "-" where nobody knows. */
-static const char *print_number(double number, char *buffer, size_t size)
-{
-    if (isnan(number))
-        snprintf(buffer, size, "-");
-    else
-        snprintf(buffer, size, "%.0f", number);
-    return buffer;
-}
-
 static int list_all(struct vrt_cli *cli)
 {
     static const struct vrt_listing listing = {
@@ -154,17 +144,18 @@ static void show_card(const struct vrt_device_report *d, const char *others)
 
 static void show_sensors(const struct vrt_device_readings *s)
 {
-    char texts[2][32];
+    char memory[32] = "", limit[32] = "";
 
+    if (!isnan(s->memory_utilization_percent))
+        snprintf(memory, sizeof(memory), ", memory %.0f%%", s->memory_utilization_percent);
     if (!isnan(s->utilization_percent))
-        printf("  Utilization  computing %.0f%%, memory %s%% of the time\n",
-               s->utilization_percent,
-               print_number(s->memory_utilization_percent, texts[0], sizeof(texts[0])));
+        printf("  Utilization  computing %.0f%%%s of the time\n", s->utilization_percent, memory);
     if (!isnan(s->temperature_celsius))
         printf("  Temperature  %.0f C\n", s->temperature_celsius);
+    if (!isnan(s->power_limit_watts))
+        snprintf(limit, sizeof(limit), " of %.0f", s->power_limit_watts);
     if (!isnan(s->power_watts))
-        printf("  Power        %.0f of %s W\n", s->power_watts,
-               print_number(s->power_limit_watts, texts[1], sizeof(texts[1])));
+        printf("  Power        %.0f%s W\n", s->power_watts, limit);
     show_text("Throttling", s->throttling);
 }
 

@@ -30,7 +30,7 @@ static const struct vrt_option options[] = {
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "the result (default: beside the input, NAME.restored.mp4)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
-      .help = "auto, all, cpu, cuda, cpu:0,cpu:1, ... (default: auto)" },
+      .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: auto)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, precision), .names = vrt_job_precision_names,
       .argument = "TYPE", .help = "auto, f32, f16 or bf16 (default: auto)" },
     { "tile", 0, VRT_OPTION_INT, offsetof(A, tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,

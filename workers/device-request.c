@@ -169,8 +169,8 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
         scope->choice.redirected = true;
         if (scope->fallback == VRT_FALLBACK_WARN)
             snprintf(scope->choice.warning, sizeof(scope->choice.warning),
-                     "this machine has no %s device: %s is used instead", name,
-                     vrt_device_kind_name(next));
+                     "this machine has no %s device: %s is used instead; vrtctl doctor tells why",
+                     name, vrt_device_kind_name(next));
         return 0;
     }
     return refuse_absent(scope, error);

@@ -164,7 +164,7 @@ class Shown(Case):
                          ['cuda:0.1', 'cuda:1.0', 'cuda:1.1'])
         out, _ = self.run_it('devices', 'cuda:3')
         self.assertIn('  Card         number 3\n', out)
-        self.assertIn('  Utilization  computing 97%, memory -% of the time\n', out)
+        self.assertIn('  Utilization  computing 97% of the time\n', out)
         self.assertIn('  Temperature  71 C\n', out)
         self.assertIn('  Power        320 of 350 W\n', out)
         self.assertIn('  Throttling   power limit\n', out)
