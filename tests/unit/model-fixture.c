@@ -152,40 +152,48 @@ int fixture_esrgan_n_convs(const struct fixture_esrgan *e)
     return 1 + e->blocks * 15 + 1 + e->ups + 2;
 }
 
+/* Those of the old naming are numbered as PyTorch does what stands in a row. */
+static void name_old_tail(const struct fixture_esrgan *e, int tail, char name[64])
+{
+    if (tail == 0)
+        snprintf(name, 64, "model.1.sub.%d", e->blocks);
+    else if (tail <= e->ups)
+        snprintf(name, 64, "model.%d", 3 * tail);
+    else
+        snprintf(name, 64, "model.%d", 2 + 3 * e->ups + (tail == e->ups + 1 ? 0 : 2));
+}
+
+/* What comes behind the blocks: the trunk's end, the enlargements, the last two. */
+static void name_tail(const struct fixture_esrgan *e, int tail, char name[64])
+{
+    static const char *const tails[2][4] = { { "conv_body", "conv_up%d", "conv_hr", "conv_last" },
+                                             { "trunk_conv", "upconv%d", "HRconv", "conv_last" } };
+    int kind = tail == 0 ? 0 : tail <= e->ups ? 1 : tail == e->ups + 1 ? 2 : 3;
+
+    if (e->naming == FIXTURE_OLD)
+        name_old_tail(e, tail, name);
+    else
+        snprintf(name, 64, tails[e->naming][kind], tail);
+}
+
 void fixture_esrgan_name(const struct fixture_esrgan *e, int i, bool past, char name[64])
 {
-    int n_dense = e->blocks * 15, dense = past ? i : (i - 1) / 5;
-    int block = dense / 3, rdb = dense % 3 + 1, conv = (i - 1) % 5 + 1, tail = i - 1 - n_dense;
-    const char *const dense_formats[] = { "body.%d.rdb%d.", "RRDB_trunk.%d.RDB%d.",
-                                          "model.1.sub.%d.RDB%d." };
-    const char *const suffix = e->naming == FIXTURE_OLD ? ".0" : "";
-    const char *const tails[2][4] = { { "conv_body", "conv_up%d", "conv_hr", "conv_last" },
-                                      { "trunk_conv", "upconv%d", "HRconv", "conv_last" } };
+    static const char *const dense_formats[] = { "body.%d.rdb%d.", "RRDB_trunk.%d.RDB%d.",
+                                                 "model.1.sub.%d.RDB%d." };
+    const int n_dense = e->blocks * 15, dense = past ? i : (i - 1) / 5;
 
-    if (past || (i >= 1 && i <= n_dense)) {
-        int n = snprintf(name, 64, dense_formats[e->naming], block, rdb);
-
+    if (i == 0 && !past) {
+        snprintf(name, 64, "%s", e->naming == FIXTURE_OLD ? "model.0" : "conv_first");
+    } else if (!past && i > n_dense) {
+        name_tail(e, i - 1 - n_dense, name);
+    } else {
+        int n = snprintf(name, 64, dense_formats[e->naming], dense / 3, dense % 3 + 1);
         if (past)
             snprintf(name + n, 64 - (size_t)n, "conv1x1");
         else
-            snprintf(name + n, 64 - (size_t)n, "conv%d%s", conv, suffix);
-        return;
+            snprintf(name + n, 64 - (size_t)n, "conv%d%s", (i - 1) % 5 + 1,
+                     e->naming == FIXTURE_OLD ? ".0" : "");
     }
-    if (i == 0) {
-        snprintf(name, 64, "%s", e->naming == FIXTURE_OLD ? "model.0" : "conv_first");
-        return;
-    }
-    if (e->naming == FIXTURE_OLD) {
-        if (tail == 0)
-            snprintf(name, 64, "model.1.sub.%d", e->blocks);
-        else if (tail <= e->ups)
-            snprintf(name, 64, "model.%d", 3 * tail);
-        else
-            snprintf(name, 64, "model.%d", 2 + 3 * e->ups + (tail == e->ups + 1 ? 0 : 2));
-        return;
-    }
-    int kind = tail == 0 ? 0 : tail <= e->ups ? 1 : tail == e->ups + 1 ? 2 : 3;
-    snprintf(name, 64, tails[e->naming][kind], tail);
 }
 
 void fixture_add_esrgan(struct fixture *f, const struct fixture_esrgan *e)

@@ -16,20 +16,18 @@
 
 #define HOST "Host: x\r\n"
 
-static void test_events(void)
+/* Of everything: the devices, and a job's states to its end. */
+static void expect_all_events(struct play *play)
 {
-    struct play play;
     struct vrt_buf stream = { .limit_bytes = 0 };
-    char *body;
     bool seen[VRT_JOB_STATE_COUNT] = { false };
+    int all = play_subscribe(play, "/v1/events");
 
-    play_start(&play, "[jobs]\nmax_running = 1\n");
-    int all = play_subscribe(&play, "/v1/events");
     expect_int(play_next_event(all, &stream), VRT_EVENT_DEVICE);
     expect_contains(play_answer, "\"name\":\"cpu:0\"");
     expect_int(play_next_event(all, &stream), VRT_EVENT_DEVICE);
     expect_contains(play_answer, "\"state\":\"quarantined\"");
-    expect_int(play_submit(&play, "run-300", ""), 1);
+    expect_int(play_submit(play, "run-300", ""), 1);
     while (!seen[VRT_JOB_DONE]) {
         expect_int(play_next_event(all, &stream), VRT_EVENT_JOB);
         for (int state = 0; state < VRT_JOB_STATE_COUNT; state++) {
@@ -41,14 +39,20 @@ static void test_events(void)
     expect_true(seen[VRT_JOB_QUEUED] && seen[VRT_JOB_RUNNING]);
     close(all);
     vrt_buf_done(&stream);
+}
 
-    /* Of one job: what it is now, its end, and the end. */
-    expect_int(play_submit(&play, "hang", ""), 2);
-    int one = play_subscribe(&play, "/v1/events?job=2");
+/* Of one job, the second: what it is now, its end, and the end. */
+static void expect_job_events(struct play *play)
+{
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int kind, n_events = 0;
+    char *body;
+
+    expect_int(play_submit(play, "hang", ""), 2);
+    int one = play_subscribe(play, "/v1/events?job=2");
     expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
     expect_true(!strstr(play_answer, "\"state\":\"cancelled\""));
-    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
-    int kind, n_events = 0;
+    expect_int(play_ask(play, "DELETE", "/v1/jobs/2", "", &body), 200);
     for (; (kind = play_next_event(one, &stream)) >= 0; n_events++) {
         expect_int(kind, VRT_EVENT_JOB);
         expect_contains(play_answer, "{\"id\":2,");
@@ -56,12 +60,15 @@ static void test_events(void)
     expect_true(n_events >= 1);
     expect_contains(play_answer, "\"state\":\"cancelled\"");
     close(one);
-    one = play_subscribe(&play, "/v1/events?job=1");
+    one = play_subscribe(play, "/v1/events?job=1");
     expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
     expect_int(play_next_event(one, &stream), -1);
     close(one);
     vrt_buf_done(&stream);
+}
 
+static void test_events(void)
+{
     static const struct {
         const char *path;
         int status;
@@ -73,10 +80,16 @@ static void test_events(void)
         { "/v1/events?job=-1", 400 },
         { "/v1/events?jobs=1", 400 },
     };
+    static const char head[] = "HEAD /v1/events HTTP/1.1\r\n" HOST "\r\n";
+    struct play play;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_all_events(&play);
+    expect_job_events(&play);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++)
         expect_int(play_ask(&play, "GET", wrong[i].path, "", &body), wrong[i].status);
-    one = http_client_connect(play.socket);
-    static const char head[] = "HEAD /v1/events HTTP/1.1\r\n" HOST "\r\n";
+    int one = http_client_connect(play.socket);
     http_client_send(one, head, sizeof(head) - 1);
     expect_int(http_client_read(one, play_answer, sizeof(play_answer)), 200);
     expect_true(http_client_is_closed(one));

@@ -79,66 +79,95 @@ static void test_refusals(void)
     bench_run(fail_to_build, (const char *[]){ "VRT_XPU_FAULTS=build:2 fail", NULL }, 0, NULL);
 }
 
+/* Three kernels on card 0, which signal an event and a fence at the end. */
+struct trio {
+    uint32_t *memory;
+    ze_module_handle_t module;
+    ze_kernel_handle_t kernel;
+    ze_command_queue_handle_t queue;
+    ze_command_list_handle_t list;
+    ze_fence_handle_t fence;
+    ze_event_handle_t event;
+    ze_event_pool_handle_t pool;
+};
+
+static void trio_init(struct trio *trio, const struct bench *bench)
+{
+    const ze_fence_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
+    const ze_group_count_t groups = { 1, 1, 1 };
+    const uint32_t n = 1;
+
+    trio->memory = bench_alloc(bench, 0, 64);
+    trio->module = bench_module(bench, 0);
+    trio->kernel = bench_kernel(trio->module, "count");
+    trio->queue = bench_queue(bench, 0, false);
+    trio->list = bench_list(bench, 0, false);
+    trio->pool = bench_events(bench, 1, &trio->event);
+    expect_ok(zeFenceCreate(trio->queue, &desc, &trio->fence));
+    expect_ok(zeKernelSetGroupSize(trio->kernel, 1, 1, 1));
+    bench_argument(trio->kernel, 0, trio->memory);
+    bench_argument(trio->kernel, 1, n);
+    for (int i = 0; i < 3; i++)
+        expect_ok(zeCommandListAppendLaunchKernel(trio->list, trio->kernel, &groups, NULL, 0,
+                                                  NULL));
+    expect_ok(zeCommandListAppendSignalEvent(trio->list, trio->event));
+    expect_ok(zeCommandListClose(trio->list));
+}
+
+static void trio_done(const struct trio *trio, const struct bench *bench)
+{
+    expect_ok(zeMemFree(bench->context, trio->memory));
+    expect_ok(zeFenceDestroy(trio->fence));
+    expect_ok(zeCommandListDestroy(trio->list));
+    expect_ok(zeCommandQueueDestroy(trio->queue));
+    expect_ok(zeKernelDestroy(trio->kernel));
+    expect_ok(zeModuleDestroy(trio->module));
+    expect_ok(zeEventDestroy(trio->event));
+    expect_ok(zeEventPoolDestroy(trio->pool));
+}
+
+/* Card 0, which was lost, works again. */
+static void expect_back(const struct bench *bench)
+{
+    uint32_t number = 5, got = 0;
+
+    expect_ok(zeDeviceGetStatus(bench->devices[0]));
+    uint32_t *memory = bench_alloc(bench, 0, 64);
+    bench_copy(bench, 0, memory, &number, 4);
+    bench_copy(bench, 0, &got, memory, 4);
+    expect_int(got, 5);
+    expect_ok(zeMemFree(bench->context, memory));
+}
+
 /* Work on card 0, of which its fifth kernel is to lose it, and what is left of it then. */
 static void lose(void)
 {
     struct bench bench;
-    bench_init(&bench);
-    uint32_t *memory = bench_alloc(&bench, 0, 64);
-    ze_module_handle_t module = bench_module(&bench, 0);
-    ze_kernel_handle_t kernel = bench_kernel(module, "count");
-    ze_command_queue_handle_t queue = bench_queue(&bench, 0, false);
-    ze_command_list_handle_t list = bench_list(&bench, 0, false);
-    const ze_fence_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_FENCE_DESC };
-    ze_fence_handle_t fence;
-    ze_event_handle_t event;
-    ze_event_pool_handle_t pool = bench_events(&bench, 1, &event);
-    const ze_group_count_t groups = { 1, 1, 1 };
-    const uint32_t n = 1;
+    struct trio trio;
 
-    expect_ok(zeFenceCreate(queue, &desc, &fence));
-    expect_ok(zeKernelSetGroupSize(kernel, 1, 1, 1));
-    bench_argument(kernel, 0, memory);
-    bench_argument(kernel, 1, n);
-    for (int i = 0; i < 3; i++)
-        expect_ok(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
-    expect_ok(zeCommandListAppendSignalEvent(list, event));
-    expect_ok(zeCommandListClose(list));
-    expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
-    expect_ok(zeFenceHostSynchronize(fence, WAIT_NS));
-    expect_ok(zeFenceReset(fence));
-    expect_ok(zeEventHostReset(event));
+    bench_init(&bench);
+    trio_init(&trio, &bench);
+    expect_ok(zeCommandQueueExecuteCommandLists(trio.queue, 1, &trio.list, trio.fence));
+    expect_ok(zeFenceHostSynchronize(trio.fence, WAIT_NS));
+    expect_ok(zeFenceReset(trio.fence));
+    expect_ok(zeEventHostReset(trio.event));
     expect_ok(zeDeviceGetStatus(bench.devices[0]));
 
-    expect_ok(zeCommandQueueExecuteCommandLists(queue, 1, &list, fence));
-    expect_int(zeFenceHostSynchronize(fence, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
-    expect_int(zeEventHostSynchronize(event, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
-    expect_int(zeCommandQueueSynchronize(queue, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
-    expect_int(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL),
+    expect_ok(zeCommandQueueExecuteCommandLists(trio.queue, 1, &trio.list, trio.fence));
+    expect_int(zeFenceHostSynchronize(trio.fence, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
+    expect_int(zeEventHostSynchronize(trio.event, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
+    expect_int(zeCommandQueueSynchronize(trio.queue, WAIT_NS), ZE_RESULT_ERROR_DEVICE_LOST);
+    expect_int(zeCommandQueueExecuteCommandLists(trio.queue, 1, &trio.list, NULL),
                ZE_RESULT_ERROR_DEVICE_LOST);
     expect_int(zeDeviceGetStatus(bench.devices[0]), ZE_RESULT_ERROR_DEVICE_LOST);
     /* The other one goes on. */
     expect_ok(zeDeviceGetStatus(bench.devices[1]));
     expect_ok(zeMemFree(bench.context, bench_alloc(&bench, 1, 64)));
 
-    expect_ok(zeMemFree(bench.context, memory));
-    expect_ok(zeFenceDestroy(fence));
-    expect_ok(zeCommandListDestroy(list));
-    expect_ok(zeCommandQueueDestroy(queue));
-    expect_ok(zeKernelDestroy(kernel));
-    expect_ok(zeModuleDestroy(module));
-    expect_ok(zeEventDestroy(event));
-    expect_ok(zeEventPoolDestroy(pool));
-
+    trio_done(&trio, &bench);
     if (getenv("COMES_BACK")) {
         usleep(100000);
-        expect_ok(zeDeviceGetStatus(bench.devices[0]));
-        uint32_t number = 5, got = 0;
-        memory = bench_alloc(&bench, 0, 64);
-        bench_copy(&bench, 0, memory, &number, 4);
-        bench_copy(&bench, 0, &got, memory, 4);
-        expect_int(got, 5);
-        expect_ok(zeMemFree(bench.context, memory));
+        expect_back(&bench);
     }
     bench_done(&bench);
 }

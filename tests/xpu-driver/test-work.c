@@ -199,50 +199,97 @@ static void test_arguments(void)
     bench_run(pass_struct, NULL, 0, NULL);
 }
 
+/* A kernel on the compute queue, and behind it a copy of its result on the copy queue. */
+struct relay {
+    struct bench bench;
+    uint32_t *memory, *result;          /* on the device, on the host */
+    ze_command_queue_handle_t queues[2];
+    ze_command_list_handle_t lists[2];
+    ze_module_handle_t module;
+    ze_kernel_handle_t kernel;
+    ze_event_handle_t events[3];        /* to begin, between the two, at the end */
+    ze_event_pool_handle_t pool;
+};
+
+static void relay_init(struct relay *relay)
+{
+    const struct bench *bench = &relay->bench;
+
+    bench_init(&relay->bench);
+    relay->memory = bench_alloc(bench, 0, 64);
+    relay->result = bench_alloc(bench, -1, 64);
+    for (int i = 0; i < 2; i++) {
+        relay->queues[i] = bench_queue(bench, 0, i == 1);
+        relay->lists[i] = bench_list(bench, 0, i == 1);
+    }
+    relay->module = bench_module(bench, 0);
+    relay->kernel = bench_kernel(relay->module, "count");
+    relay->pool = bench_events(bench, 3, relay->events);
+}
+
+/* Enqueues what counts, which comes to 5 * 2 * 4 * 3; the copy first. */
+static void relay_start(struct relay *relay)
+{
+    const uint32_t n = 3, zero = 0;
+    const ze_group_count_t groups = { 5, 2, 1 };
+    ze_event_handle_t *events = relay->events;
+
+    *relay->result = 99;
+    expect_ok(zeKernelSetGroupSize(relay->kernel, 4, 1, 1));
+    bench_argument(relay->kernel, 0, relay->memory);
+    bench_argument(relay->kernel, 1, n);
+    expect_ok(zeCommandListAppendWaitOnEvents(relay->lists[0], 1, &events[0]));
+    expect_ok(zeCommandListAppendMemoryFill(relay->lists[0], relay->memory, &zero, 4, 64, NULL, 0,
+                                            NULL));
+    expect_ok(zeCommandListAppendBarrier(relay->lists[0], NULL, 0, NULL));
+    expect_ok(zeCommandListAppendLaunchKernel(relay->lists[0], relay->kernel, &groups, events[1],
+                                              0, NULL));
+    expect_ok(zeCommandListAppendMemoryCopy(relay->lists[1], relay->result, relay->memory, 4,
+                                            events[2], 1, &events[1]));
+    for (int i = 1; i >= 0; i--) {
+        expect_ok(zeCommandListClose(relay->lists[i]));
+        expect_ok(zeCommandQueueExecuteCommandLists(relay->queues[i], 1, &relay->lists[i], NULL));
+    }
+}
+
+static void relay_done(struct relay *relay)
+{
+    for (int i = 0; i < 3; i++)
+        expect_ok(zeEventDestroy(relay->events[i]));
+    expect_ok(zeEventPoolDestroy(relay->pool));
+    for (int i = 0; i < 2; i++) {
+        expect_ok(zeCommandListDestroy(relay->lists[i]));
+        expect_ok(zeCommandQueueDestroy(relay->queues[i]));
+    }
+    expect_ok(zeKernelDestroy(relay->kernel));
+    expect_ok(zeModuleDestroy(relay->module));
+    expect_ok(zeMemFree(relay->bench.context, relay->memory));
+    expect_ok(zeMemFree(relay->bench.context, relay->result));
+    bench_done(&relay->bench);
+}
+
 /*
  * The copy queue waits for an event of the compute queue, which waits for one of the host: nothing
  * is done until that is signaled, and waits that end in between say so.
  */
 static void chain(void)
 {
-    struct bench bench;
-    bench_init(&bench);
-    uint32_t *memory = bench_alloc(&bench, 0, 64), *result = bench_alloc(&bench, -1, 64);
-    ze_command_queue_handle_t queues[2] = { bench_queue(&bench, 0, false),
-                                            bench_queue(&bench, 0, true) };
-    ze_command_list_handle_t lists[2] = { bench_list(&bench, 0, false),
-                                          bench_list(&bench, 0, true) };
-    ze_module_handle_t module = bench_module(&bench, 0);
-    ze_kernel_handle_t kernel = bench_kernel(module, "count");
-    ze_event_handle_t events[3];
-    ze_event_pool_handle_t pool = bench_events(&bench, 3, events);
-    const uint32_t n = 3, zero = 0;
-    const ze_group_count_t groups = { 5, 2, 1 };
+    struct relay relay;
 
-    *result = 99;
-    expect_ok(zeKernelSetGroupSize(kernel, 4, 1, 1));
-    bench_argument(kernel, 0, memory);
-    bench_argument(kernel, 1, n);
-    expect_ok(zeCommandListAppendWaitOnEvents(lists[0], 1, &events[0]));
-    expect_ok(zeCommandListAppendMemoryFill(lists[0], memory, &zero, 4, 64, NULL, 0, NULL));
-    expect_ok(zeCommandListAppendBarrier(lists[0], NULL, 0, NULL));
-    expect_ok(zeCommandListAppendLaunchKernel(lists[0], kernel, &groups, events[1], 0, NULL));
-    expect_ok(zeCommandListAppendMemoryCopy(lists[1], result, memory, 4, events[2], 1, &events[1]));
-    for (int i = 1; i >= 0; i--) {
-        expect_ok(zeCommandListClose(lists[i]));
-        expect_ok(zeCommandQueueExecuteCommandLists(queues[i], 1, &lists[i], NULL));
-    }
+    relay_init(&relay);
+    relay_start(&relay);
+    ze_event_handle_t *events = relay.events;
     expect_int(zeEventQueryStatus(events[2]), ZE_RESULT_NOT_READY);
     expect_int(zeEventHostSynchronize(events[2], 2000000), ZE_RESULT_NOT_READY);
-    expect_int(zeCommandQueueSynchronize(queues[1], 2000000), ZE_RESULT_NOT_READY);
-    expect_int(zeCommandQueueSynchronize(queues[0], 0), ZE_RESULT_NOT_READY);
-    expect_int(*result, 99);
+    expect_int(zeCommandQueueSynchronize(relay.queues[1], 2000000), ZE_RESULT_NOT_READY);
+    expect_int(zeCommandQueueSynchronize(relay.queues[0], 0), ZE_RESULT_NOT_READY);
+    expect_int(*relay.result, 99);
     expect_ok(zeEventHostSignal(events[0]));
     expect_ok(zeEventHostSynchronize(events[2], WAIT_NS));
-    expect_int(*result, 5 * 2 * 4 * 3);
+    expect_int(*relay.result, 5 * 2 * 4 * 3);
     expect_ok(zeEventQueryStatus(events[1]));
     for (int i = 0; i < 2; i++)
-        expect_ok(zeCommandQueueSynchronize(queues[i], WAIT_NS));
+        expect_ok(zeCommandQueueSynchronize(relay.queues[i], WAIT_NS));
 
     ze_kernel_timestamp_result_t kernel_times, copy_times;
     expect_ok(zeEventQueryKernelTimestamp(events[1], &kernel_times));
@@ -251,19 +298,7 @@ static void chain(void)
     expect_true((uint32_t)(kernel_times.global.kernelEnd - kernel_times.global.kernelStart) > 0);
     expect_true((uint32_t)(copy_times.global.kernelStart - kernel_times.global.kernelEnd) <
                 20 * 19200000u);
-
-    for (int i = 0; i < 3; i++)
-        expect_ok(zeEventDestroy(events[i]));
-    expect_ok(zeEventPoolDestroy(pool));
-    for (int i = 0; i < 2; i++) {
-        expect_ok(zeCommandListDestroy(lists[i]));
-        expect_ok(zeCommandQueueDestroy(queues[i]));
-    }
-    expect_ok(zeKernelDestroy(kernel));
-    expect_ok(zeModuleDestroy(module));
-    expect_ok(zeMemFree(bench.context, memory));
-    expect_ok(zeMemFree(bench.context, result));
-    bench_done(&bench);
+    relay_done(&relay);
 }
 
 static void test_events(void)
