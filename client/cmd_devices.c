@@ -161,10 +161,12 @@ static void show_sensors(const struct vrt_device_readings *s)
 
 static void show_device(const struct vrt_device_report *d, const char *others)
 {
-    char name[VRT_API_DEVICE_BYTES], rate[32];
+    char name[VRT_API_DEVICE_BYTES], rate[32], retry[48] = "";
 
-    printf("%s: %s\n", vrt_printable(d->name, name, sizeof(name)),
-           vrt_name_of(vrt_device_state_names, d->state));
+    if (!isnan(d->retry_in_s))
+        snprintf(retry, sizeof(retry), ", and asked again in %.0f s", d->retry_in_s);
+    printf("%s: %s%s\n", vrt_printable(d->name, name, sizeof(name)),
+           vrt_name_of(vrt_device_state_names, d->state), retry);
     show_text("Description", d->description);
     show_text("Last error", d->last_error);
     if (d->threads >= 0)

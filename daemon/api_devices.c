@@ -60,6 +60,8 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     ret_report->shards_done = device->shards_done;
     ret_report->shards_failed = device->shards_failed;
     ret_report->seconds_per_shard = device->shard_s > 0 ? device->shard_s : NAN;
+    ret_report->retry_in_s = device->state == VRT_DEVICE_QUARANTINED && device->retry_in_s >= 0 ?
+                             device->retry_in_s : NAN;
 }
 
 /* Reports of one kind, for an answer {"KEY":[...]}. */

@@ -85,6 +85,7 @@ const struct vrt_field vrt_device_fields[] = {
     COUNT(T, shards_done, 0),
     COUNT(T, shards_failed, 0),
     VRT_FIELD_DOUBLE(T, seconds_per_shard, NULLABLE, 0, INT64_MAX),
+    VRT_FIELD_DOUBLE(T, retry_in_s, NULLABLE, 0, INT64_MAX),
     VRT_FIELD_TEXT(T, last_error, NULLABLE),
     VRT_FIELDS_END,
 };

@@ -52,6 +52,7 @@ struct vrt_device_report {
     bool has_sensors;
     int64_t shards_done, shards_failed;
     double seconds_per_shard;
+    double retry_in_s;                          /* quarantined: until it is asked again */
     char last_error[VRT_API_TEXT_BYTES];
 };
 

@@ -172,7 +172,7 @@ class Jobs(xpu.Case):
     def test_quarantine_is_told(self):
         """By vrtctl devices and status, with the reason, until the card is back."""
         control = self.path('told.faults')
-        daemon = self.start('told', VRT_XPU_CONTROL=control, config={'devices': {'backoff_s': 2}})
+        daemon = self.start('told', VRT_XPU_CONTROL=control, config={'devices': {'backoff_s': 3}})
         self.devices(daemon)
         with open(control, 'w', encoding='utf-8') as f:
             f.write('1 run:40 lost')
@@ -182,14 +182,17 @@ class Jobs(xpu.Case):
         self.assertEqual((device['state'], device['last_error']),
                          ('quarantined', 'the device is lost'))
         self.assertRegex(self.vrtctl('devices', daemon=daemon).stdout, r'\nxpu:1 +quarantined ')
-        self.assertIn('the device is lost', self.vrtctl('devices', 'xpu:1', daemon=daemon).stdout)
+        told = self.vrtctl('devices', 'xpu:1', daemon=daemon).stdout
+        self.assertRegex(told, r'^xpu:1: quarantined, and asked again in [0-9] s\n')
+        self.assertIn('  Last error   the device is lost\n', told)
         self.assertIn('xpu:1 quarantined', self.vrtctl('status', daemon=daemon).stdout)
         # It isn't back yet when it is asked first, and is asked later the next time.
-        self.await_log(daemon, 'xpu:1 is quarantined for 4 s')
+        self.await_log(daemon, 'xpu:1 is quarantined for 6 s')
         with open(control, 'w', encoding='utf-8') as f:
             f.write('1 call:1 mend')
         self.await_log(daemon, 'xpu:1 is ready', 2)
-        self.assertEqual(self.devices(daemon)[1]['state'], 'ready')
+        device = self.devices(daemon)[1]
+        self.assertEqual((device['state'], device['retry_in_s']), ('ready', None))
         self.assertEqual(self.jobs_agree(daemon, 'back')['warnings'], [])
         self.ends_well(daemon)
 

@@ -361,7 +361,8 @@ static void test_reports(void)
     expect_int(vrt_fields_print(vrt_device_fields, &device, &buf), 0);
     expect_contains(buf.data, "\"state\":\"quarantined\",\"threads\":null,\"card\":null,"
                               "\"memory\":{\"total_b");
-    expect_contains(buf.data, "\"seconds_per_shard\":null,\"last_error\":null}");
+    expect_contains(buf.data, "\"seconds_per_shard\":null,\"retry_in_s\":null,"
+                              "\"last_error\":null}");
     expect_contains(buf.data, "\"sensors\":null,\"shards_done\":");
     vrt_buf_done(&buf);
     device.has_sensors = true;
