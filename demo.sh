@@ -21,7 +21,8 @@ if [ $# -eq 1 ] && [ ! -r "$1" ]; then
 fi
 
 ./deps.sh --demo
-[ -f build/build.ninja ] || meson setup build >/dev/null
+[ -f build/build.ninja ] ||
+    meson setup build -Dsimulated_cuda=disabled -Dsimulated_xpu=disabled >/dev/null
 echo "demo.sh: building (build/)"
 ninja -C build >build/demo-build.log || { tail -n 30 build/demo-build.log; exit 1; }
 

@@ -18,10 +18,11 @@ demo=(ffmpeg dpkg)
 test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
 
 # What Intel GPUs need, and their tests. Left out where apt has it not: vrtd does without.
-# What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of.
+# What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of. (The
+# package clang would make it the machine's C++ compiler, too, where there is no other.)
 llvm=$({ dpkg-query -W -f='Depends: ${Depends}\n' clang || apt-cache show clang; } 2>/dev/null |
     sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1) || true
-xpu=(libze1 libze-dev spirv-tools clang "llvm-spirv-${llvm:-14}")
+xpu=(libze1 libze-dev spirv-tools "clang-${llvm:-14}" "llvm-spirv-${llvm:-14}")
 xpu_test=(pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
 # Their driver, where there is one: Debian 12 has the second name only.
 if grep -qs 0x8086 /sys/class/drm/renderD*/device/vendor; then

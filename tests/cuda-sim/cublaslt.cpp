@@ -378,6 +378,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 
     if (status)
         return status;
+    if (sim::shall_fail("heuristicmemory"))
+        return CUBLAS_STATUS_ALLOC_FAILED;
     if (sim::shall_fail("heuristic") || (a->type == CUDA_R_16BF && device->capability < 80))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     /* One that adds up parts in any order, one that can't be had, and one as it should be. */

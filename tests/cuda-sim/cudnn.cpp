@@ -211,6 +211,8 @@ const char *cudnnGetErrorString(cudnnStatus_t status)
     case CUDNN_STATUS_BAD_PARAM: return "CUDNN_STATUS_BAD_PARAM";
     case CUDNN_STATUS_NOT_SUPPORTED: return "CUDNN_STATUS_NOT_SUPPORTED";
     case CUDNN_STATUS_INTERNAL_ERROR: return "CUDNN_STATUS_INTERNAL_ERROR";
+    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+        return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
     case CUDNN_STATUS_EXECUTION_FAILED: return "CUDNN_STATUS_EXECUTION_FAILED";
     }
     return "unknown status";
@@ -272,7 +274,10 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
 {
     sim::call c;
     descriptor *d = as(opaque);
-    const cudnnStatus_t status = check(*d);
+    const cudnnStatus_t status =
+        d->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && sim::shall_fail("planmemory")
+            ? CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+            : check(*d);
 
     d->is_final = status == CUDNN_STATUS_SUCCESS;
     return status;

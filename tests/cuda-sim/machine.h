@@ -20,9 +20,9 @@
  *     VRT_CUDA_SIM_STRICT=1        a library that is called wrongly ends the process
  *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
  *                                  hostregister memcpy memset launch graph sync stream event
- *                                  capture instantiate cublas heuristic matmul cudnn engines
- *                                  convolution. Kernels as they run, which breaks the device:
- *                                  illegal ecc lost
+ *                                  capture instantiate cublas heuristic heuristicmemory matmul
+ *                                  cudnn engines planmemory convolution. Kernels as they run,
+ *                                  which breaks the device: illegal ecc lost
  */
 
 #include "include/cuda_runtime_api.h"

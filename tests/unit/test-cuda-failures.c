@@ -221,6 +221,73 @@ static void test_recording(void)
     free_card(&card);
 }
 
+/* A layer in the arena, as libraries take them: f16, 64 channels to 64. */
+static struct vrt_op layer_op(enum vrt_op_kind kind)
+{
+    const struct vrt_shape shape = { 1, 4, 4, 64 };
+    struct vrt_op op = { .kind = kind, .n_in = 1 };
+
+    op.in[0] = vrt_tensor_dense(VRT_DTYPE_F16, shape);
+    op.out = vrt_tensor_dense(VRT_DTYPE_F16, shape);
+    op.in[0].storage = 0;
+    op.out.storage = 1;
+    op.out.offset_bytes = 4096;
+    op.workspace_offset_bytes = 8192;
+    if (kind == VRT_OP_CONV2D)
+        op.conv2d = (struct vrt_op_conv2d){ .kernel = 3, .weight = 0, .bias = -1, .scale = 1 };
+    else
+        op.linear = (struct vrt_op_linear){ .norm = { -1, -1 }, .weight = 1, .bias = -1 };
+    return op;
+}
+
+/* Records it. */
+static int record_layer(struct vrt_device *device, struct vrt_replica *replica,
+                        enum vrt_op_kind kind)
+{
+    const struct vrt_op op = layer_op(kind);
+    struct vrt_program_params params = {
+        .ops = &op,
+        .n_ops = 1,
+        .replica = replica,
+        .arena_bytes = op.workspace_offset_bytes + vrt_device_workspace_bytes(device, &op),
+    };
+    struct vrt_program *program = NULL;
+    int r = vrt_buffer_new(device, params.arena_bytes, &params.arena);
+
+    if (!r)
+        r = vrt_program_new(device, &params, &program);
+    vrt_program_free(device, program);
+    vrt_buffer_free(device, params.arena);
+    return r;
+}
+
+/* A library has no room to say how it does a layer, twice: that isn't that it doesn't know how, so
+ * that it is asked again, and the device is told to be full. */
+static void test_library_full(void)
+{
+    static const float numbers[64 * 64 * 9];
+    static const struct vrt_param weights[] = {
+        { "conv2d", 4, { 64, 64, 3, 3 }, numbers, VRT_PARAM_WEIGHT },
+        { "linear", 2, { 64, 64 }, numbers, VRT_PARAM_WEIGHT },
+    };
+    static const enum vrt_op_kind kinds[] = { VRT_OP_CONV2D, VRT_OP_LINEAR };
+    const struct vrt_registry_params params = { .cuda_libraries = VRT_CUDA_LIBRARIES_ALL };
+    struct card card = { 0 };
+    struct vrt_replica *replica;
+
+    expect_int(vrt_registry_new(&params, &card.registry, NULL), 0);
+    expect_int(open_device(&card, 0), 0);
+    struct vrt_device *device = card.devices[0];
+    expect_int(vrt_replica_new(device, weights, 2, VRT_DTYPE_F16, &replica), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kinds); i++) {
+        for (int n = 0; n < 2; n++)
+            expect_int(record_layer(device, replica, kinds[i]), VRT_BACKEND_E_NOMEM);
+        expect_int(record_layer(device, replica, kinds[i]), 0);
+    }
+    vrt_replica_free(device, replica);
+    free_card(&card);
+}
+
 /* The driver starts and then finds no card. */
 static void test_none(void)
 {
@@ -240,6 +307,7 @@ int main(int argc, char **argv)
         { "sticky-shared", test_sticky_shared },
         { "gone", test_gone },
         { "recording", test_recording },
+        { "library-full", test_library_full },
         { "none", test_none },
     };
 

@@ -86,22 +86,30 @@ static struct layer layer_of(const struct vrt_cuda_call *call)
     return layer;
 }
 
-/* How the band from place `first` on, the last of which may be smaller, is multiplied. */
-static const struct vrt_cuda_rows_way *find(struct vrt_cuda_cublaslt *cublaslt,
-                                            const struct layer *layer, int64_t first)
+/* How the band from place `first` on, the last of which may be smaller, is multiplied. Return: as
+ * vrt_cuda_cublaslt_find(). */
+static int find(struct vrt_cuda_cublaslt *cublaslt, const struct layer *layer, int64_t first,
+                const struct vrt_cuda_rows_way **ret_way)
 {
     struct vrt_cuda_rows rows = layer->rows;
 
     rows.m = VRT_MIN(layer->band, layer->n_places - first);
-    return vrt_cuda_cublaslt_find(cublaslt, &rows, layer->data.bias);
+    return vrt_cuda_cublaslt_find(cublaslt, &rows, layer->data.bias, ret_way);
 }
 
-bool vrt_cuda_cublaslt_can(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_call *call)
+int vrt_cuda_cublaslt_can(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_call *call,
+                          bool *ret_can)
 {
     const struct layer layer = layer_of(call);
     const int64_t last = (layer.n_places - 1) / layer.band * layer.band;
+    const struct vrt_cuda_rows_way *way;
+    int r = find(cublaslt, &layer, 0, &way);
 
-    return find(cublaslt, &layer, 0) && find(cublaslt, &layer, last);
+    if (!r && way)
+        r = find(cublaslt, &layer, last, &way);
+    if (!r)
+        *ret_can = way != NULL;
+    return r;
 }
 
 /* The band from place `first` on. */
@@ -126,12 +134,14 @@ int vrt_cuda_cublaslt_linear(struct vrt_cuda_cublaslt *cublaslt, const struct vr
     layer.data.scratch = scratch;
     for (int64_t first = 0; !r && first < layer.n_places; first += layer.band) {
         const struct vrt_cuda_rows_data data = data_of(&layer, first);
+        const struct vrt_cuda_rows_way *way;
         if (layer.makes_rows)
             r = vrt_cuda_linear_make_rows(call, first,
                                           VRT_MIN(layer.band, layer.n_places - first));
         if (!r)
-            r = vrt_cuda_cublaslt_run(cublaslt, find(cublaslt, &layer, first), &data,
-                                      call->stream);
+            r = find(cublaslt, &layer, first, &way);
+        if (!r)
+            r = vrt_cuda_cublaslt_run(cublaslt, way, &data, call->stream);
     }
     return r;
 }

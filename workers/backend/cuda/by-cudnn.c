@@ -57,11 +57,16 @@ static struct vrt_cuda_conv conv_of(const struct vrt_cuda_call *call)
     return conv;
 }
 
-bool vrt_cuda_cudnn_can(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_call *call)
+int vrt_cuda_cudnn_can(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_call *call,
+                       bool *ret_can)
 {
     const struct vrt_cuda_conv conv = conv_of(call);
+    const struct vrt_cuda_conv_way *way;
+    int r = vrt_cuda_cudnn_find(cudnn, &conv, &way);
 
-    return vrt_cuda_cudnn_find(cudnn, &conv) != NULL;
+    if (!r)
+        *ret_can = way != NULL;
+    return r;
 }
 
 int vrt_cuda_cudnn_conv2d(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_call *call,
@@ -83,5 +88,8 @@ int vrt_cuda_cudnn_conv2d(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_ca
         .scratch = scratch,
     };
 
-    return vrt_cuda_cudnn_run(cudnn, vrt_cuda_cudnn_find(cudnn, &conv), &data);
+    const struct vrt_cuda_conv_way *way;
+    int r = vrt_cuda_cudnn_find(cudnn, &conv, &way);
+
+    return r ? r : vrt_cuda_cudnn_run(cudnn, way, &data);
 }

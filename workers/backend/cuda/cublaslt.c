@@ -33,6 +33,7 @@
 /* cuBLASLt's own, of its stable interface. */
 enum { R_32F = 0, R_16F = 2, R_16BF = 14 };
 enum { COMPUTE_32F = 68, COMPUTE_32F_FAST_TF32 = 77 };
+enum { STATUS_ALLOC_FAILED = 3 };
 enum { OP_T = 1 };
 enum { EPILOGUE_DEFAULT = 1, EPILOGUE_BIAS = 4 };
 enum { DESC_TRANSA = 3, DESC_EPILOGUE = 7, DESC_BIAS_POINTER = 8 };
@@ -269,32 +270,47 @@ static int choose(const struct vrt_cuda_cublaslt *lt, struct vrt_cuda_rows_way *
     return r;
 }
 
-const struct vrt_cuda_rows_way *vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *lt,
-                                                       const struct vrt_cuda_rows *rows,
-                                                       const float *bias)
+/* Says so once: the first is enough to know where to look. */
+static void tell(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_rows *rows, int r)
 {
-    struct vrt_cuda_rows_way *way;
-    int r;
-
-    for (size_t i = 0; i < lt->n_ways; i++)
-        if (memcmp(&lt->ways[i]->rows, rows, sizeof(*rows)) == 0)
-            return lt->ways[i]->is_possible ? lt->ways[i] : NULL;
-    way = lt->n_ways < WAYS_MAX ? calloc(1, sizeof(*way)) : NULL;
-    if (!way)
-        return NULL;
-    way->rows = *rows;
-    lt->ways[lt->n_ways++] = way;
-    r = describe(&lt->lib, way, bias);
-    if (!r)
-        r = choose(lt, way);
-    if (way->is_possible)
-        return way;
     if (!lt->has_told)
         vrt_log_info("some linear layers stay with vrtd's own kernels, such as %lld to %lld "
                      "channels: cuBLASLt says: %s", (long long)rows->k, (long long)rows->n,
                      r ? lt->lib.status_string(r) : "no way fits");
     lt->has_told = true;
-    return NULL;
+}
+
+int vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_rows *rows,
+                           const float *bias, const struct vrt_cuda_rows_way **ret_way)
+{
+    struct vrt_cuda_rows_way *way;
+    int r;
+
+    *ret_way = NULL;
+    for (size_t i = 0; i < lt->n_ways; i++)
+        if (memcmp(&lt->ways[i]->rows, rows, sizeof(*rows)) == 0) {
+            *ret_way = lt->ways[i]->is_possible ? lt->ways[i] : NULL;
+            return 0;
+        }
+    if (lt->n_ways == WAYS_MAX)
+        return 0;
+    way = calloc(1, sizeof(*way));
+    if (!way)
+        return (int)cudaErrorMemoryAllocation;
+    way->rows = *rows;
+    r = describe(&lt->lib, way, bias);
+    if (!r)
+        r = choose(lt, way);
+    if (r == STATUS_ALLOC_FAILED) {
+        way_free(&lt->lib, way);
+        return (int)cudaErrorMemoryAllocation;
+    }
+    lt->ways[lt->n_ways++] = way;
+    if (way->is_possible)
+        *ret_way = way;
+    else
+        tell(lt, rows, r);
+    return 0;
 }
 
 int vrt_cuda_cublaslt_run(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_rows_way *way,
@@ -313,5 +329,5 @@ int vrt_cuda_cublaslt_run(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_ro
     if (!r)
         return 0;
     vrt_log_warning("cuBLASLt failed: %s", lt->lib.status_string(r));
-    return -EIO;
+    return r == STATUS_ALLOC_FAILED ? (int)cudaErrorMemoryAllocation : -EIO;
 }

@@ -55,12 +55,14 @@ VRT_DEFINE_CLEANUP(struct vrt_cuda_cublaslt, vrt_cuda_cublaslt_close)
 /* Whether it has been asked for more than half of the shapes that it takes. NULL is fine. */
 bool vrt_cuda_cublaslt_is_crowded(const struct vrt_cuda_cublaslt *cublaslt);
 
-/* How it multiplies these, asked once; it lives as long as the library is open. `bias`: of one
- * such op, NULL if there is none. Return: NULL: it can't, or not by the rules of the .c file. */
-const struct vrt_cuda_rows_way *vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *cublaslt,
-                                                       const struct vrt_cuda_rows *rows,
-                                                       const float *bias);
+/*
+ * How it multiplies these, asked once; it lives as long as the library is open. `bias`: of one such
+ * op, NULL if there is none. *ret_way is NULL where it can't, or not by the rules of the .c file.
+ * Return: 0; cudaErrorMemoryAllocation: it had no memory to say, and is asked again another time.
+ */
+int vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_rows *rows,
+                           const float *bias, const struct vrt_cuda_rows_way **ret_way);
 
-/* Enqueues it. Return: 0; -EIO: the library refused, and the log says so. */
+/* Enqueues it. Return: 0; cudaErrorMemoryAllocation; -EIO: the library refused. The log says so. */
 int vrt_cuda_cublaslt_run(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_cuda_rows_way *way,
                           const struct vrt_cuda_rows_data *data, cudaStream_t stream);

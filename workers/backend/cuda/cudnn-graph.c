@@ -307,27 +307,32 @@ static bool is_exact(const struct vrt_cudnn_interface *lib, void *config)
     return !r && !(bits & NOTE_BITS_REFUSED);
 }
 
-/* Makes the plan of a configuration. Return: NULL: it can't be, or needs too much scratch. */
-static void *plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
-                  void *config)
+/* Makes the plan of a configuration: NULL: it can't be, or needs too much scratch. Return: 0; a
+ * status that says that there is no memory for it. */
+static int plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
+                void *config, void **ret_plan)
 {
     const struct vrt_cudnn_attribute attributes[] = {
         ONE(VRT_CUDNN_PLAN_HANDLE, VRT_CUDNN_IS_HANDLE, &handle),
         DESCRIPTOR(VRT_CUDNN_PLAN_CONFIG, &config),
     };
     int64_t n = 0, bytes = 0;
-    void *plan = NULL;
+    void *made = NULL;
+    int r = vrt_cudnn_make(lib, VRT_CUDNN_PLAN, attributes, VRT_ARRAY_SIZE(attributes), &made);
 
-    if (vrt_cudnn_make(lib, VRT_CUDNN_PLAN, attributes, VRT_ARRAY_SIZE(attributes), &plan))
-        return NULL;
-    if (lib->get(plan, VRT_CUDNN_PLAN_WORKSPACE_SIZE, VRT_CUDNN_IS_INT64, 1, &n, &bytes) == 0 &&
+    *ret_plan = NULL;
+    if (r)
+        return vrt_cudnn_is_full(r) ? r : 0;
+    if (lib->get(made, VRT_CUDNN_PLAN_WORKSPACE_SIZE, VRT_CUDNN_IS_INT64, 1, &n, &bytes) == 0 &&
         bytes >= 0 && (uint64_t)bytes <= VRT_CUDA_LIBRARY_SCRATCH_BYTES)
-        return plan;
-    lib->descriptor_destroy(plan);
-    return NULL;
+        *ret_plan = made;
+    else
+        lib->descriptor_destroy(made);
+    return 0;
 }
 
-/* The first configuration that is taken and can be made. */
+/* The first configuration that is taken and can be made: which that is must not depend on how much
+ * memory there is just now. */
 static void choose(struct graph *g, struct vrt_cudnn_handle *handle, void *heuristics)
 {
     void *configs[CONFIGS_MAX] = { NULL };
@@ -343,7 +348,7 @@ static void choose(struct graph *g, struct vrt_cudnn_handle *handle, void *heuri
                                 CONFIGS_MAX, &n, configs);
     for (int64_t i = 0; !g->status && !g->way->plan && i < VRT_MIN(n, CONFIGS_MAX); i++)
         if (is_exact(g->lib, configs[i]))
-            g->way->plan = plan(g->lib, handle, configs[i]);
+            g->status = plan(g->lib, handle, configs[i], &g->way->plan);
 }
 
 int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,

@@ -16,6 +16,19 @@
 
 struct vrt_cudnn_handle;
 
+/* Statuses. */
+enum {
+    VRT_CUDNN_HOST_ALLOCATION_FAILED = 4003,
+    VRT_CUDNN_DEVICE_ALLOCATION_FAILED = 4004,
+};
+
+/* Whether a status says that there is no memory left. */
+static inline bool vrt_cudnn_is_full(int status)
+{
+    return status == VRT_CUDNN_HOST_ALLOCATION_FAILED ||
+           status == VRT_CUDNN_DEVICE_ALLOCATION_FAILED;
+}
+
 /* Descriptors, by kind. */
 enum {
     VRT_CUDNN_POINTWISE = 0,

@@ -119,24 +119,35 @@ static void tell(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
                  r ? cudnn->lib.error_string(r) : "", r ? ": " : "", text);
 }
 
-const struct vrt_cuda_conv_way *vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn,
-                                                    const struct vrt_cuda_conv *conv)
+int vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
+                        const struct vrt_cuda_conv_way **ret_way)
 {
     struct vrt_cuda_conv_way *way;
     int r;
 
+    *ret_way = NULL;
     for (size_t i = 0; i < cudnn->n_ways; i++)
-        if (memcmp(&cudnn->ways[i]->conv, conv, sizeof(*conv)) == 0)
-            return cudnn->ways[i]->plan ? cudnn->ways[i] : NULL;
-    way = cudnn->n_ways < WAYS_MAX ? calloc(1, sizeof(*way)) : NULL;
+        if (memcmp(&cudnn->ways[i]->conv, conv, sizeof(*conv)) == 0) {
+            *ret_way = cudnn->ways[i]->plan ? cudnn->ways[i] : NULL;
+            return 0;
+        }
+    if (cudnn->n_ways == WAYS_MAX)
+        return 0;
+    way = calloc(1, sizeof(*way));
     if (!way)
-        return NULL;
+        return (int)cudaErrorMemoryAllocation;
     way->conv = *conv;
-    cudnn->ways[cudnn->n_ways++] = way;
     r = vrt_cudnn_build(&cudnn->lib, cudnn->handle, way);
-    if (!way->plan)
+    if (vrt_cudnn_is_full(r)) {
+        way_free(&cudnn->lib, way);
+        return (int)cudaErrorMemoryAllocation;
+    }
+    cudnn->ways[cudnn->n_ways++] = way;
+    if (way->plan)
+        *ret_way = way;
+    else
         tell(cudnn, conv, r);
-    return way->plan ? way : NULL;
+    return 0;
 }
 
 int vrt_cuda_cudnn_run(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv_way *way,
@@ -183,5 +194,5 @@ int vrt_cuda_cudnn_run(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv_
     if (!r)
         return 0;
     vrt_log_warning("cuDNN failed: %s", cudnn->lib.error_string(r));
-    return -EIO;
+    return vrt_cudnn_is_full(r) ? (int)cudaErrorMemoryAllocation : -EIO;
 }

@@ -62,11 +62,15 @@ VRT_DEFINE_CLEANUP(struct vrt_cuda_cudnn, vrt_cuda_cudnn_close)
 /* Whether it has been asked for more than half of the shapes that it takes. NULL is fine. */
 bool vrt_cuda_cudnn_is_crowded(const struct vrt_cuda_cudnn *cudnn);
 
-/* How it convolves so, asked once, which may take a second; it lives as long as the library is
- * open. Return: NULL: it can't, or not by the rules of cudnn-graph.c. */
-const struct vrt_cuda_conv_way *vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn,
-                                                    const struct vrt_cuda_conv *conv);
+/*
+ * How it convolves so, asked once, which may take a second; it lives as long as the library is
+ * open. *ret_way is NULL where it can't, or not by the rules of cudnn-graph.c. Return: 0;
+ * cudaErrorMemoryAllocation: it had no memory to say, and is asked again another time.
+ */
+int vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
+                        const struct vrt_cuda_conv_way **ret_way);
 
-/* Enqueues it on the stream. Return: 0; -EIO: the library refused, and the log says so. */
+/* Enqueues it on the stream. Return: 0; cudaErrorMemoryAllocation; -EIO: the library refused. The
+ * log says so. */
 int vrt_cuda_cudnn_run(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv_way *way,
                        const struct vrt_cuda_conv_data *data);

@@ -177,15 +177,20 @@ static enum vrt_cuda_library library_of(const struct vrt_cuda_libraries *librari
                                weight_of(call)->is_strict);
 }
 
-bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
-                            const struct vrt_cuda_call *call)
+int vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries, const struct vrt_cuda_call *call,
+                           bool *ret_can)
 {
-    if (!libraries || libraries->gave_up)
-        return false;
-    switch (library_of(libraries, call)) {
-    case VRT_CUDA_LIBRARY_CUBLASLT: return vrt_cuda_cublaslt_can(libraries->cublaslt, call);
-    case VRT_CUDA_LIBRARY_CUDNN: return vrt_cuda_cudnn_can(libraries->cudnn, call);
-    default: return false;
+    const enum vrt_cuda_library library = libraries && !libraries->gave_up ?
+        library_of(libraries, call) : VRT_CUDA_LIBRARY_NONE;
+
+    *ret_can = false;
+    switch (library) {
+    case VRT_CUDA_LIBRARY_CUBLASLT:
+        return vrt_cuda_cublaslt_can(libraries->cublaslt, call, ret_can);
+    case VRT_CUDA_LIBRARY_CUDNN:
+        return vrt_cuda_cudnn_can(libraries->cudnn, call, ret_can);
+    default:
+        return 0;
     }
 }
 

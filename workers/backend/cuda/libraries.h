@@ -40,9 +40,10 @@ size_t vrt_cuda_libraries_workspace_bytes(const struct vrt_cuda_libraries *libra
                                           const struct vrt_op *op, size_t own_bytes);
 
 /* Whether a library does this op. It is asked, and what it needs is made, the first time that one
- * of this shape comes: that is no part of a recording. NULL is fine: none does. */
-bool vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries,
-                            const struct vrt_cuda_call *call);
+ * of this shape comes: that is no part of a recording. NULL is fine: none does. Return: 0;
+ * cudaErrorMemoryAllocation: there is no room for what it needs. */
+int vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries, const struct vrt_cuda_call *call,
+                           bool *ret_can);
 
 /* Enqueues an op that a library does. Return: 0, cudaError_t. */
 int vrt_cuda_libraries_launch(struct vrt_cuda_libraries *libraries,

@@ -57,12 +57,13 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
             .tf32 = cuda->tf32,
             .f32 = cuda->f32,
         };
+        bool by_library;
+        r = vrt_cuda_libraries_can(cuda->libraries, &call, &by_library);
         if (ret_uses_libraries)
-            *ret_uses_libraries |= vrt_cuda_libraries_can(cuda->libraries, &call);
-        else if (vrt_cuda_libraries_can(cuda->libraries, &call))
-            r = vrt_cuda_libraries_launch(cuda->libraries, &call);
-        else
-            r = vrt_cuda_launch(&call);
+            *ret_uses_libraries |= by_library;
+        else if (!r)
+            r = by_library ? vrt_cuda_libraries_launch(cuda->libraries, &call)
+                           : vrt_cuda_launch(&call);
     }
     return r;
 }
