@@ -64,6 +64,37 @@ class Jobs(xpu.Case):
         self.await_log(daemon, 'it is given up')
         self.ends_well(daemon)
 
+    def test_stopping_while_one_hangs(self):
+        """The other does the job, and vrtd waits some seconds for the one, then ends."""
+        source, target = xpu.film(self.path('stop.mkv'), 20), self.path('stop-out.mkv')
+        daemon = self.start('stop', VRT_XPU_FAULTS='1 run:60 hang')
+        self.devices(daemon)
+        job = self.follow(source, target, '--device', 'xpu:0,xpu:1', '--precision', 'f32',
+                          daemon=daemon)
+        self.assertEqual(job['state'], 'done')
+        self.ends_well(daemon)
+        self.assertRegex(daemon.log_text(), 'xpu:1 has been silent for [0-9]+ s and is given up')
+
+    def test_killed(self):
+        """Again and again, each time when it has stored something more."""
+        source, target = xpu.film(self.path('killed.mkv'), 48), self.path('killed-out.mkv')
+        options = ('--device', 'xpu:0,xpu:1', '--precision', 'f32', '--codec', 'ffv1')
+        self.follow(source, self.path('killed-wanted.mkv'), *options)
+        config, faults = {'jobs': {'segment_frames': 8}}, 'run:every=8 delay=30ms'
+        daemon = self.start('killed', config=config, VRT_XPU_FAULTS=faults)
+        number = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
+                                        daemon=daemon).stdout)['id']
+        for n_stored in (1, 2, 4):
+            self.wait_for(lambda: self.job(daemon, number)['segments_done'] >= n_stored)
+            self.assertEqual(self.job(daemon, number)['state'], 'running')
+            daemon.kill()
+            daemon = self.start('killed', config=config, VRT_XPU_FAULTS=faults)
+            self.vrtctl('resume', number, daemon=daemon)
+        self.vrtctl('wait', number, daemon=daemon)
+        self.assertEqual(self.job(daemon, number)['n_starts'], 4)
+        self.assertEqual(digest(target), digest(self.path('killed-wanted.mkv')))
+        self.ends_well(daemon)
+
     def test_weights_leave_the_host_once(self):
         """Eight cards that reach each other: the first has the weights of the host, all others of
         one another; the frames cross as they do for one."""
@@ -117,7 +148,7 @@ class Jobs(xpu.Case):
                 'daemon': {'cache_dir': self.path('kept')}, 'xpu': {'keep_kernels': keeps}})
             self.jobs_agree(daemon, name)
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
-            n = {what: sum(figures(report)[card, what] for card in '01')
+            n = {what: sum(xpu.figures(report)[card, what] for card in '01')
                  for what in ('builds', 'natives')}
             with self.subTest(name=name, n=n):
                 self.assertEqual(n['builds'] > 0, compiles)

@@ -52,29 +52,33 @@ class Case(harness.Case):
         return super().start_daemon(folder, env=environment(), **options)
 
     def start(self, name, config=None, fault='', **more):
-        """One more daemon, with more in its environment."""
+        """One more daemon, or one of that name once more, with more in its environment."""
         folder = self.path(name)
-        os.mkdir(folder)
+        os.makedirs(folder, exist_ok=True)
         daemon = harness.Daemon(folder, env=environment(**more), config=config or {}, fault=fault)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
+    def wait_for(self, happens):
+        """Until the function says so."""
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not happens():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def job(self, daemon, number):
+        return daemon.request('GET', f'/v1/jobs/{number}')[1]
+
     def devices(self, daemon=None):
         """Once every device has been opened."""
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while True:
-            devices = (daemon or self.daemon).request('GET', '/v1/devices')[1]['devices']
-            if all(d['state'] != 'starting' for d in devices):
-                return devices
-            self.assertLess(time.monotonic(), deadline, devices)
-            time.sleep(0.02)
+        def list_devices():
+            return (daemon or self.daemon).request('GET', '/v1/devices')[1]['devices']
+        self.wait_for(lambda: all(d['state'] != 'starting' for d in list_devices()))
+        return list_devices()
 
     def await_log(self, daemon, text, n=1):
         """Until the daemon has logged the text so often."""
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while daemon.log_text().count(text) < n:
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.05)
+        self.wait_for(lambda: daemon.log_text().count(text) >= n)
 
     def ends_well(self, daemon):
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
