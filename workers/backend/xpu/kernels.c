@@ -28,8 +28,10 @@ static const char *const names[] = {
 /* Where they aren't FLAGS. */
 static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
     [VRT_XPU_KERNEL_window_attend] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_bf16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_window_attend_64_f16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_window_attend_128_f16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_window_attend_64_bf16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_window_attend_128_bf16] = FLAGS_LARGE,
     [VRT_XPU_KERNEL_window_attend_wide] = FLAGS_LARGE,
 };
 

@@ -92,39 +92,48 @@ static ze_result_t make_qkv(const struct vrt_xpu_call *call, const struct cut *c
     return vrt_xpu_layer(call, &layer);
 }
 
-/* Matrix units take two channels at a time. */
-static enum vrt_xpu_kernel kernel_of(const struct vrt_xpu_call *call,
-                                     const struct vrt_xpu_attend *args)
+/* Which kernel, of how many queries and items a group. */
+struct choice {
+    enum vrt_xpu_kernel kernel;
+    uint32_t n_queries, n_items;
+};
+
+/* Matrix units take two channels at a time. More queries share what is copied for them, where there
+ * are as many. */
+static struct choice choose(const struct vrt_xpu_call *call, const struct vrt_xpu_attend *args)
 {
-    const bool has_units = call->device->has_dpas && args->dim % 2 == 0;
+    static const struct choice choices[][2] = {
+        { { VRT_XPU_KERNEL_window_attend_64_f16, 64, 32 },
+          { VRT_XPU_KERNEL_window_attend_128_f16, 128, 64 } },
+        { { VRT_XPU_KERNEL_window_attend_64_bf16, 64, 32 },
+          { VRT_XPU_KERNEL_window_attend_128_bf16, 128, 64 } },
+    };
+    struct choice choice = { VRT_XPU_KERNEL_window_attend, VRT_XPU_ATTEND_QUERIES,
+                             VRT_XPU_ATTEND_QUERIES };
 
     if (args->parts > 1)
-        return VRT_XPU_KERNEL_window_attend_wide;
-    if (has_units && args->dtype == VRT_DTYPE_F16)
-        return VRT_XPU_KERNEL_window_attend_f16;
-    if (has_units && args->dtype == VRT_DTYPE_BF16)
-        return VRT_XPU_KERNEL_window_attend_bf16;
-    return VRT_XPU_KERNEL_window_attend;
+        choice.kernel = VRT_XPU_KERNEL_window_attend_wide;
+    else if (call->device->has_dpas && args->dim % 2 == 0 && args->dtype != VRT_DTYPE_F32)
+        choice = choices[args->dtype == VRT_DTYPE_BF16][(args->n + 63) / 64 % 2 == 0];
+    return choice;
 }
 
 static ze_result_t attend(const struct vrt_xpu_call *call, const struct cut *cut,
                           const struct vrt_xpu_attend *args)
 {
-    const enum vrt_xpu_kernel kernel = kernel_of(call, args);
-    const bool takes_two = kernel == VRT_XPU_KERNEL_window_attend_f16 ||
-                           kernel == VRT_XPU_KERNEL_window_attend_bf16;
+    const struct choice choice = choose(call, args);
     const struct vrt_xpu_launch launch = {
-        .kernel = kernel,
+        .kernel = choice.kernel,
         .args = args,
         .args_bytes = sizeof(*args),
         .data = { call->workspace + cut->heads, call->workspace + cut->qkv,
                   args->has_table ? call->params[call->op->window_attention.bias_table].data
                                   : NULL },
         .n_data = 3,
-        .groups = { (uint32_t)(args->n + VRT_XPU_ATTEND_QUERIES - 1) / VRT_XPU_ATTEND_QUERIES,
+        .groups = { ((uint32_t)args->n + choice.n_queries - 1) / choice.n_queries,
                     (uint32_t)(args->heads * args->meetings * args->parts),
                     (uint32_t)cut->n_windows },
-        .local = { takes_two ? VRT_XPU_ATTEND_QUERIES / 2 : VRT_XPU_ATTEND_QUERIES, 1, 1 },
+        .local = { choice.n_items, 1, 1 },
     };
 
     return vrt_xpu_launch(call, &launch);

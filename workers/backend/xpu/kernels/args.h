@@ -113,7 +113,8 @@ struct vrt_xpu_deform_conv2d {
     int32_t has_bias, unused;
 };
 
-/* Queries of a group; channels of a head that isn't wide, to which it is read whatever it has. */
+/* Queries of a group, but where a kernel's name says it; channels of a head that isn't wide, to
+ * which it is read whatever it has. */
 #define VRT_XPU_ATTEND_QUERIES 64
 #define VRT_XPU_ATTEND_DIM 32
 

@@ -14,18 +14,20 @@
  * factors][row], a pair being an int. First rows are keys and factors channels, c and c + 1; then
  * rows are channels and factors keys, b and b + 8.
  *
- * ATTEND_HALF is half-f16.clh or half-bf16.clh; ATTEND_MAD, attend-dpas.clh or attend-plain.clh, says
+ * ATTEND_QUERIES are those of a group; ATTEND_HALF is half-f16.clh or half-bf16.clh; ATTEND_MAD, attend-dpas.clh or attend-plain.clh, says
  * ATTEND_GROUP and how to multiply(rows_of(block), column, sums). Heads have an even number of
  * channels, DIM at most; what is beyond counts as zeros.
  */
 
+#define QUERIES ATTEND_QUERIES
+
 #include "backend/xpu/kernels/window.clh"
 
-#define QUERIES VRT_XPU_ATTEND_QUERIES
 #define ITEMS (QUERIES / 2)
 #define LANES 8
 #define DIM VRT_XPU_ATTEND_DIM
-#define KEYS ITEMS
+#define KEYS ITEMS                  /* at hand */
+#define STEP 32                     /* keys multiplied at once */
 #define BLOCK 64                    /* ints of it */
 
 #include ATTEND_HALF
@@ -38,39 +40,51 @@ struct slab {
     __local float *added;           /* [ITEMS][16], where it isn't simple */
 };
 
-/* Channels c .. c + 7 of a head, which is `at`; zeros beyond the last, where what is read is part of
- * the op's workspace all the same. */
-static inline int4 pairs_at(const __global ushort *qkv, long at, int c, int dim)
+/* The query that a place of the padded clip has, of the head that `qkv` begins with; its key is C
+ * further on, its value 2 C. Computed such as takes few instructions of 32 bits. */
+static inline const __global ushort *query_at(const struct task *task, const __global ushort *qkv,
+                                              int row)
 {
-    const int4 x = vload4(0, (const __global int *)(qkv + at + c));
+    const ulong place_bytes = 3 * sizeof(*qkv) * (uint)task->e->c;
 
-    return select((int4)(0), x, (int4)(c, c + 2, c + 4, c + 6) < dim);
+    return (const __global ushort *)((const __global char *)qkv + (uint)row * place_bytes);
 }
 
-/* Where key b of the window is in qkv; those beyond the last are as that. */
-static inline long key_at(const struct task *task, int b)
+/* Channels c .. c + 7; zeros beyond a head's last, where what is read is part of the op's workspace
+ * all the same. */
+static inline int4 pairs_at(const struct task *task, const __global ushort *at, int c)
+{
+    const int4 x = vload4(0, (const __global int *)(at + c));
+
+    return select((int4)(0), x, (int4)(c, c + 2, c + 4, c + 6) < task->e->dim);
+}
+
+/* Key b of the window; those beyond the last are as that. */
+static inline const __global ushort *key_at(const struct task *task, const __global ushort *qkv,
+                                            int b)
 {
     const struct vrt_xpu_attend *e = task->e;
-    const int row = row_of(e, task->window, min(b, e->n - 1) + task->key);
 
-    return ((long)row * 3 + 1) * e->c + task->head * e->dim;
+    return query_at(task, qkv, row_of(e, task->window, min(b, e->n - 1) + task->key)) + e->c;
 }
 
-/* An item takes one key, and a half of the values b and b + 8, of which one is that key's. */
+/* Keys `first` and on: an item takes one, and a half of the values b and b + 8, of which one is that
+ * key's. */
 static inline void copy(const struct task *task, const __global ushort *qkv, int first,
                         const struct slab *slab)
 {
     const int t = (int)get_local_id(0), half_taken = t / 8 % 2;
-    const long at = key_at(task, first + t), other = key_at(task, first + (t ^ 8));
-    const __global ushort *value = qkv + task->e->c + half_taken * (DIM / 2);
-    const __global uint *b = (const __global uint *)(value + (half_taken ? other : at));
-    const __global uint *b_8 = (const __global uint *)(value + (half_taken ? at : other));
+    const int to_value = task->e->c + half_taken * (DIM / 2);
+    const __global ushort *key = key_at(task, qkv, first + t);
+    const __global ushort *other = key_at(task, qkv, first + (t ^ 8));
+    const __global ushort *b = (half_taken ? other : key) + to_value;
+    const __global ushort *b_8 = (half_taken ? key : other) + to_value;
     __local int *keys = slab->keys + t / 8 * 2 * BLOCK + t % 8;
     __local int *values = slab->values + (t / 16 * 4 + half_taken * 2) * BLOCK + t % 8 * 8;
 
 #pragma unroll
     for (int i = 0; i < DIM / 8; i++) {
-        const int4 x = pairs_at(qkv, at, 8 * i, task->e->dim);
+        const int4 x = pairs_at(task, key, 8 * i);
         keys[i * 32] = x.x;
         keys[i * 32 + 8] = x.y;
         keys[i * 32 + 16] = x.z;
@@ -78,7 +92,8 @@ static inline void copy(const struct task *task, const __global ushort *qkv, int
     }
 #pragma unroll
     for (int i = 0; i < DIM / 16; i++) {
-        const uint4 x = vload4(i, b), y = vload4(i, b_8);
+        const uint4 x = vload4(i, (const __global uint *)b);
+        const uint4 y = vload4(i, (const __global uint *)b_8);
         const int4 even = as_int4((x & 0xffff) | y << 16);
         const int4 odd = as_int4(x >> 16 | (y & 0xffff0000));
         vstore8((int8)(even.x, odd.x, even.y, odd.y, even.z, odd.z, even.w, odd.w), 0,
@@ -98,11 +113,10 @@ static inline void start_query(const struct task *task, const __global ushort *q
                                struct query *query)
 {
     const struct vrt_xpu_attend *e = task->e;
-    const int row = row_of(e, task->window, a + task->query);
-    const long at = (long)row * 3 * e->c + task->head * e->dim;
+    const __global ushort *at = query_at(task, qkv, row_of(e, task->window, a + task->query));
 
-    query->factors[0] = (int8)(pairs_at(qkv, at, 0, e->dim), pairs_at(qkv, at, 8, e->dim));
-    query->factors[1] = (int8)(pairs_at(qkv, at, 16, e->dim), pairs_at(qkv, at, 24, e->dim));
+    query->factors[0] = (int8)(pairs_at(task, at, 0), pairs_at(task, at, 8));
+    query->factors[1] = (int8)(pairs_at(task, at, 16), pairs_at(task, at, 24));
     query->code = e->has_table ? code_of(e, a) : 0;
     query->label = label_of(e, task->window, a);
     query->most = -INFINITY;
@@ -110,31 +124,33 @@ static inline void start_query(const struct task *task, const __global ushort *q
     query->sums[0] = query->sums[1] = query->sums[2] = query->sums[3] = (float8)(0);
 }
 
-/* added [16]: to scores with keys k and on of the slab, n of which there are. */
-static inline void add_singly(const struct task *task, const struct slab *slab, int k, int n,
-                              const struct query *query)
+/* added [16]: to scores with keys k and on. */
+static inline void add_singly(const struct task *task, const struct meaning *meaning, int k,
+                              const struct query *query, __local float *added)
 {
-    __local float *added = slab->added + (int)get_local_id(0) * 16;
+    const int n = task->e->n - meaning->first - k;
     int i = 0;
 
     for (; i < 16 && i < n; i++)
-        added[i] = added_to(task, &slab->meaning, k + i, query->code, query->label);
+        added[i] = added_to(task, meaning, k + i, query->code, query->label);
     for (; i < 16; i++)
         added[i] = -INFINITY;
 }
 
-/* scores [KEYS]: what is added to those with keys `first` and on. */
-static inline void start_scores(const struct task *task, int first, const struct slab *slab,
-                                const struct query *query, float8 scores[KEYS / 8])
+/* scores [STEP]: what is added to those with keys k and on. */
+static inline void start_scores(const struct task *task, const struct slab *slab, int k,
+                                const struct query *query, float8 scores[STEP / 8])
 {
-    const __local float *from = slab->meaning.biases + task->last_code - query->code;
+    const struct meaning *meaning = &slab->meaning;
+    const __local float *from = meaning->biases + task->last_code - query->code;
 
 #pragma unroll
-    for (int b = 0; b < KEYS; b += 16) {
-        int x = slab->meaning.codes[b], y = slab->meaning.codes[b + 8];
-        if (!slab->meaning.is_simple) {
-            add_singly(task, slab, b, task->e->n - first - b, query);
-            from = slab->added + (int)get_local_id(0) * 16;
+    for (int b = 0; b < STEP; b += 16) {
+        int x = meaning->codes[k + b], y = meaning->codes[k + b + 8];
+        if (!meaning->is_simple) {
+            __local float *added = slab->added + (int)get_local_id(0) * 16;
+            add_singly(task, meaning, k + b, query, added);
+            from = added;
             x = 0;
             y = 8;
         }
@@ -172,9 +188,9 @@ static inline float total_of(float8 x)
     return two.x + two.y;
 }
 
-/* weights: what values are weighted with, from scores times the root of dim. */
-static inline void weigh(const struct task *task, const float8 scores[KEYS / 8],
-                         struct query *query, int8 weights[KEYS / 16])
+/* weights [STEP]: what values are weighted with, from scores times the root of dim. */
+static inline void weigh(const struct task *task, const float8 scores[STEP / 8],
+                         struct query *query, int8 weights[STEP / 16])
 {
     const float scale = M_LOG2E_F / task->unit;
     const float most = fmax(largest_of(fmax(fmax(scores[0], scores[1]),
@@ -196,19 +212,20 @@ static inline void weigh(const struct task *task, const float8 scores[KEYS / 8],
     query->sums[3] *= less;
 }
 
-/* Two queries meet the keys at hand, which are `first` and on. */
-static inline void meet(const struct task *task, int first, const struct slab *slab,
-                        struct query queries[2], int8 weights[2][KEYS / 16])
+/* Two queries meet keys k and on of those at hand. */
+static inline void meet(const struct task *task, const struct slab *slab, int k,
+                        struct query queries[2], int8 weights[2][STEP / 16])
 {
-    float8 p[KEYS / 8], q[KEYS / 8];
+    const __local int *blocks = slab->keys + k * (DIM / 2);
+    float8 p[STEP / 8], q[STEP / 8];
 
-    start_scores(task, first, slab, &queries[0], p);
-    start_scores(task, first, slab, &queries[1], q);
+    start_scores(task, slab, k, &queries[0], p);
+    start_scores(task, slab, k, &queries[1], q);
 #pragma unroll
-    for (int b = 0; b < KEYS / 8; b++)
+    for (int b = 0; b < STEP / 8; b++)
 #pragma unroll
         for (int c = 0; c < DIM / 16; c++) {
-            ROWS rows = rows_of(slab->keys + (b * (DIM / 16) + c) * BLOCK);
+            ROWS rows = rows_of(blocks + (b * (DIM / 16) + c) * BLOCK);
             p[b] = multiply(rows, queries[0].factors[c], p[b]);
             q[b] = multiply(rows, queries[1].factors[c], q[b]);
         }
@@ -216,14 +233,16 @@ static inline void meet(const struct task *task, int first, const struct slab *s
     weigh(task, q, &queries[1], weights[1]);
 }
 
-static inline void add_values(const struct slab *slab, const int8 weights[2][KEYS / 16],
+static inline void add_values(const struct slab *slab, int k, const int8 weights[2][STEP / 16],
                               struct query queries[2])
 {
+    const __local int *blocks = slab->values + k * (DIM / 2);
+
 #pragma unroll
-    for (int b = 0; b < KEYS / 16; b++)
+    for (int b = 0; b < STEP / 16; b++)
 #pragma unroll
         for (int c = 0; c < DIM / 8; c++) {
-            ROWS rows = rows_of(slab->values + (b * (DIM / 8) + c) * BLOCK);
+            ROWS rows = rows_of(blocks + (b * (DIM / 8) + c) * BLOCK);
             queries[0].sums[c] = multiply(rows, weights[0][b], queries[0].sums[c]);
             queries[1].sums[c] = multiply(rows, weights[1][b], queries[1].sums[c]);
         }
@@ -265,22 +284,26 @@ void NAME(struct vrt_xpu_attend e, __global ushort *out, const __global ushort *
     __local int labels[KEYS], codes[KEYS];
     __local float biases[MAX_BIASES], added[ITEMS * 16];
     const int t = (int)get_local_id(0);
-    struct slab slab = { keys, values, { false, labels, codes, biases }, added };
+    struct slab slab = { keys, values, { 0, false, labels, codes, biases }, added };
     struct query queries[2];
-    int8 weights[2][KEYS / 16];
+    int8 weights[2][STEP / 16];
     struct task task;
 
-    start_task(&e, table, QUERIES, sqrt((float)e.dim), &task);
+    start_task(&e, table, sqrt((float)e.dim), &task);
+    qkv += task.head * e.dim;
     const int a = task.first + t / LANES * 2 * LANES + t % LANES;
     start_query(&task, qkv, min(a, task.last), &queries[0]);
     start_query(&task, qkv, min(a + LANES, task.last), &queries[1]);
     for (int first = 0; first < e.n; first += KEYS) {
         barrier(CLK_LOCAL_MEM_FENCE);
         copy(&task, qkv, first, &slab);
-        find_meaning(&task, first, KEYS, &slab.meaning);
+        slab.meaning.first = first;
+        find_meaning(&task, KEYS, &slab.meaning);
         barrier(CLK_LOCAL_MEM_FENCE);
-        meet(&task, first, &slab, queries, weights);
-        add_values(&slab, weights, queries);
+        for (int k = 0; k < KEYS && first + k < e.n; k += STEP) {
+            meet(&task, &slab, k, queries, weights);
+            add_values(&slab, k, weights, queries);
+        }
     }
     if (a < e.n)
         store_query(&task, a, &queries[0], out);
