@@ -19,6 +19,7 @@
  *                      (a CUDA card as one of N devices), uploads, computes and downloads --repeat
  *                      times, at once
  *   --json             print one JSON object
+ *   --debug            the log has everything: which ops libraries compute, too
  *
  * Exit status: 0; 1 for what could not be done, or a worker's result that isn't the lone one's, to
  * the bit; 2 for wrong usage.
@@ -33,6 +34,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/macro.h"
 #include "infer/report.h"
 #include "tests/bench/load.h"
@@ -361,6 +363,9 @@ static bool parse_option(int option, const char *value, struct command *command)
     case 'j':
         command->json = true;
         return true;
+    case 'v':
+        vrt_log_set_level(VRT_LOG_DEBUG);
+        return true;
     default:
         return false;
     }
@@ -375,7 +380,7 @@ int main(int argc, char **argv)
         { "repeat", required_argument, NULL, 'r' }, { "threads", required_argument, NULL, 't' },
         { "workers", required_argument, NULL, 'w' }, { "by-op", no_argument, NULL, 'b' },
         { "json", no_argument, NULL, 'j' }, { "fma", no_argument, NULL, 'm' },
-        { "libraries", required_argument, NULL, 'l' }, { 0 },
+        { "libraries", required_argument, NULL, 'l' }, { "debug", no_argument, NULL, 'v' }, { 0 },
     };
     struct command command = {
         .load = { .device = "ref:0", .n_frames = 1, .width = 64, .height = 64 },
@@ -388,7 +393,8 @@ int main(int argc, char **argv)
     if (!good || optind < argc || !command.load.network == !command.load.product) {
         fputs("usage: bench-engine --network NAME|--product N [--device DEVICE] [--precision P] "
               "[--frames N]\n           [--size WxH] [--repeat N] [--threads N] [--by-op] "
-              "[--workers N] [--libraries auto|off|all] [--fma] [--json]\n", stderr);
+              "[--workers N] [--libraries auto|off|all] [--fma] [--json] "
+              "[--debug]\n", stderr);
         return 2;
     }
     return run(&command);

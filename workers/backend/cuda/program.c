@@ -34,10 +34,10 @@ static char *data_of(const struct vrt_buffer *buffer)
     return buffer ? vrt_container_of(buffer, struct vrt_cuda_buffer, base)->data : NULL;
 }
 
-/* Goes through the ops, and enqueues them, or, with *ret_uses_libraries, only readies libraries for
- * them. */
+/* Goes through the ops, and enqueues them, or, with *ret_n_by_library, only readies libraries, and
+ * counts what they will do. */
 static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *program,
-                  const struct vrt_program_params *params, bool *ret_uses_libraries)
+                  const struct vrt_program_params *params, size_t *ret_n_by_library)
 {
     const struct vrt_cuda_replica *replica = params->replica ?
         vrt_container_of(params->replica, struct vrt_cuda_replica, base) : NULL;
@@ -59,8 +59,8 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
         };
         bool by_library;
         r = vrt_cuda_libraries_can(cuda->libraries, &call, &by_library);
-        if (ret_uses_libraries)
-            *ret_uses_libraries |= by_library;
+        if (ret_n_by_library)
+            *ret_n_by_library += by_library;
         else if (!r)
             r = by_library ? vrt_cuda_libraries_launch(cuda->libraries, &call)
                            : vrt_cuda_launch(&call);
@@ -94,16 +94,19 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
 static int record(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program,
                   const struct vrt_program_params *params)
 {
-    bool uses_libraries = false;
+    size_t n_by_library = 0;
     int r;
 
     vrt_cuda_card_lock(cuda->card);
     if (cuda->n_programs == 1)
         vrt_cuda_libraries_renew(cuda->libraries);
-    r = do_all(cuda, program, params, &uses_libraries);
+    r = do_all(cuda, program, params, &n_by_library);
     if (!r)
         r = capture(cuda, program, params);
-    if (r && r != (int)cudaErrorMemoryAllocation && uses_libraries) {
+    if (!r && n_by_library)
+        vrt_log_debug("%s: libraries of NVIDIA's compute %zu of a program's %zu ops",
+                      cuda->base.info->name, n_by_library, params->n_ops);
+    if (r && r != (int)cudaErrorMemoryAllocation && n_by_library) {
         cudaGetLastError();
         vrt_cuda_libraries_give_up(cuda->libraries);
         r = capture(cuda, program, params);
