@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,20 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, bool has_matr
     return NULL;
 }
 
+/* LLVM gives the thread that it compiles on another stack for signals: the thread gets its own back,
+ * which whoever made it (a sanitizer) frees with the thread. */
+static void begin_compiling(stack_t *ret_stack)
+{
+    drv_cache_lock();
+    sigaltstack(NULL, ret_stack);
+}
+
+static void end_compiling(const stack_t *stack)
+{
+    sigaltstack(stack, NULL);
+    drv_cache_unlock();
+}
+
 struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, bool has_matrices,
                                     char **ret_log)
 {
@@ -156,9 +171,10 @@ struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, bool has_
            (program->n_bytes != n_bytes || memcmp(program->spirv, spirv, n_bytes) != 0))
         program = program->next;
     if (!program) {
-        drv_cache_lock();
+        stack_t stack;
+        begin_compiling(&stack);
         program = make(spirv, n_bytes, has_matrices, ret_log);
-        drv_cache_unlock();
+        end_compiling(&stack);
         if (program) {
             program->next = pocl.programs;
             pocl.programs = program;
@@ -268,9 +284,10 @@ void drv_launch_prepare(const struct drv_launch *launch)
     memcpy(wanted.group_size, launch->group_size, sizeof(wanted.group_size));
     pthread_mutex_lock(&pocl.lock);
     if (!remember(launch->program, &wanted)) {
-        drv_cache_lock();
+        stack_t stack;
+        begin_compiling(&stack);
         compile(launch);
-        drv_cache_unlock();
+        end_compiling(&stack);
     }
     pthread_mutex_unlock(&pocl.lock);
 }
