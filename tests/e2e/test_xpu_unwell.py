@@ -3,7 +3,8 @@
 """Jobs on two XPU devices of which one is unwell, from a random moment on: whatever becomes of it,
 the result is that of one device, frame by frame and bit by bit.
 
-VRTD_LONG has each way to be unwell happen fifty times, each time at another moment.
+VRTD_LONG (check.sh --long) has each way to be unwell happen fifty times, each time at another
+random moment, which are the same in every run of the test.
 """
 import os
 import random

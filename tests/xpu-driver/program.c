@@ -147,8 +147,8 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, bool has_matr
     return NULL;
 }
 
-/* LLVM gives the thread that it compiles on another stack for signals: the thread gets its own back,
- * which whoever made it (a sanitizer) frees with the thread. */
+/* LLVM gives the thread that it compiles on another stack for signals: the thread gets its own
+ * back, which whoever made it (a sanitizer) frees with the thread. */
 static void begin_compiling(stack_t *ret_stack)
 {
     drv_cache_lock();
