@@ -53,6 +53,9 @@ ze_command_list_handle_t bench_list(const struct bench *bench, int i, bool copie
 /* A list of device `i` that does each command before its append returns. */
 ze_command_list_handle_t bench_immediate(const struct bench *bench, int i);
 
+/* A file of SPIR-V as a module is made of it; its bytes stay until the next call. */
+ze_module_desc_t bench_spirv(const char *path);
+
 /* The tests' kernels for device `i`. */
 ze_module_handle_t bench_module(const struct bench *bench, int i);
 

@@ -79,16 +79,8 @@ static void check(const struct product *p, int subgroup, const struct operands *
 
 static ze_result_t build(const struct bench *bench, ze_module_handle_t *ret_module)
 {
-    static uint8_t spirv[65536];
-    FILE *file = fopen(MATRIX_KERNEL, "rb");
-    expect_true(file != NULL);
-    const ze_module_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
-        .format = ZE_MODULE_FORMAT_IL_SPIRV,
-        .inputSize = fread(spirv, 1, sizeof(spirv), file),
-        .pInputModule = spirv,
-    };
-    fclose(file);
+    const ze_module_desc_t desc = bench_spirv(MATRIX_KERNEL);
+
     return zeModuleCreate(bench->context, bench->devices[0], &desc, ret_module, NULL);
 }
 
