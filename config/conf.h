@@ -66,6 +66,7 @@ struct vrt_conf {
         int64_t memory_limit;                   /* bytes of each device; 0: all it has */
         int64_t backoff_s;                      /* until a quarantined device is tried again */
         int64_t patience_s;                     /* a job without a device waits so long for one */
+        int64_t silence_s;                      /* that a device may keep beyond its work */
         bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;

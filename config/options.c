@@ -79,6 +79,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     BYTES(devices, memory_limit, "0"),
     INT(devices, backoff_s, 1, 86400, "30"),
     INT(devices, patience_s, 1, 31536000, "120"),
+    INT(devices, silence_s, 1, 3600, "30"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),
 

@@ -12,11 +12,12 @@
  *       +----------------------+ where another device needs smaller clips or tiles
  *
  * It stays in `asked` while it starts, is lost or quarantined, and goes back there when it fails
- * while it is asked. A job that is about to run and finds too little memory on every device asks
- * again until its patience ends: other programs may have it only for a while. The admission is
- * over when the first two are empty and the intake's thread has ended. It succeeds if there is one
- * device at least: to lose the others is a warning, and what became of the last of them is the
- * error if there is none. Nothing is held for the job on any device then but the replicas that a
+ * while it is asked. One that gives no sign of life is left out as soon as all others have
+ * answered, if one of these takes part: it may hang, and nobody knows for how long. A job that is
+ * about to run and finds too little memory on every device asks again until its patience ends:
+ * other programs may have it only for a while. The admission is over when the first two are empty
+ * and the intake's thread has ended. It succeeds if there is one device at least: to lose the others
+ * is a warning, and what became of the last of them is the error if there is none. Nothing is held for the job on any device then but the replicas that a
  * survey leaves warm, which others may push out: an admitted job may wait for hours.
  */
 
@@ -189,6 +190,7 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
     struct vrt_pipeline *pipeline = ctx;
 
     pipeline->surveying &= ~(UINT64_C(1) << d);
+    pipeline->parts[d].survey = NULL;
     if (task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, d, &task->survey);
         vrt_pool_note_survey(pipeline->pool, d, &task->survey);
@@ -240,6 +242,7 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
     }
     if (!r) {
         pipeline->surveying |= UINT64_C(1) << d;
+        pipeline->parts[d].survey = task;
         return;
     }
     /* It isn't asked again: the other devices decide, and without any this is the job's error. */
@@ -247,9 +250,11 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
     (void)r;
 }
 
-/* Whether a device of d's class is being asked, while nobody of that class has answered. */
-static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d)
+/* Whether a device of d's class is being asked, while nobody of that class has answered. One that
+ * is silent holds nobody up. */
+static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d, uint64_t silent)
 {
+    const uint64_t surveying = pipeline->surveying & ~silent;
     bool busy = false;
 
     for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++) {
@@ -257,7 +262,7 @@ static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d)
             continue;
         if (pipeline->parts[e].is_surveyed)
             return false;
-        busy |= pipeline->surveying >> e & 1;
+        busy |= surveying >> e & 1;
     }
     return busy;
 }
@@ -345,10 +350,11 @@ static void fill_info(struct vrt_pipeline *pipeline)
 
 static void ask_ready(struct vrt_pipeline *pipeline)
 {
-    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+    const uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+    const uint64_t silent = vrt_pool_silent_devices(pipeline->pool);
 
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
-        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d))
+        if ((pipeline->asked & ready) >> d & 1 && !is_class_busy(pipeline, d, silent))
             ask_device(pipeline, d);
 }
 
@@ -442,6 +448,60 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
     pipeline->asked = 0;
 }
 
+void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline)
+{
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++) {
+        if (pipeline->parts[d].survey)
+            vrt_pool_forsake(pipeline->parts[d].survey, true);
+        pipeline->parts[d].survey = NULL;
+    }
+    pipeline->surveying = 0;
+}
+
+/* Goes on without a device. What it was asked, it may look at still. */
+static void leave_out(struct vrt_pipeline *pipeline, size_t d)
+{
+    struct vrt_error error = { .id = NULL };
+    size_t n_infos;
+
+    int r = vrt_refuse(&error, -ETIMEDOUT, "device.failed", "%s gives no sign of life",
+                       vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
+    (void)r;
+    vrt_log_warning("job %s goes on without a device: %s", pipeline->job_id, error.message);
+    note_error(pipeline, &error, false);
+    if (pipeline->parts[d].survey)
+        vrt_pool_forsake(pipeline->parts[d].survey, false);
+    pipeline->parts[d].survey = NULL;
+    pipeline->surveying &= ~(UINT64_C(1) << d);
+    pipeline->asked &= ~(UINT64_C(1) << d);
+}
+
+/* Once all others have answered, and one of them takes part, nobody waits for those that give no
+ * sign of life. */
+static void leave_out_silent(struct vrt_pipeline *pipeline)
+{
+    const uint64_t waited_for = pipeline->surveying |
+        (pipeline->asked & (vrt_pool_ready_devices(pipeline->pool) |
+                            vrt_pool_starting_devices(pipeline->pool)));
+    struct vrt_work *work;
+
+    if (!pipeline->devices || !waited_for ||
+        (waited_for & ~vrt_pool_silent_devices(pipeline->pool)))
+        return;
+    int r = vrt_work_copy(pipeline->work, &work);
+    if (r) {
+        struct vrt_error error = { .id = NULL };
+        r = vrt_refuse_errno(&error, r, "the job");
+        vrt_pipeline_fail(pipeline, &error);
+        return;
+    }
+    vrt_work_unref(pipeline->work);
+    pipeline->work = work;
+    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
+        if (waited_for >> d & 1)
+            leave_out(pipeline, d);
+}
+
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
 {
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
@@ -450,6 +510,9 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
     if (!pipeline->is_surveying)
         return;
     ask_ready(pipeline);
+    leave_out_silent(pipeline);
+    if (pipeline->is_closing)
+        return;
     if (pipeline->surveying || pipeline->asked & (ready | starting))
         return;
     give_up_absent(pipeline);

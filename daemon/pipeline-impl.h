@@ -36,6 +36,7 @@ struct vrt_shard {
 /* A device's part in the job. */
 struct vrt_part {
     enum vrt_dtype dtype;
+    struct vrt_worker_task *survey;     /* that is out; NULL: none */
     bool is_surveyed;
     int n_refusals;                     /* surveys that failed by the device's own fault */
     int in_flight, n_nomem;
@@ -157,6 +158,9 @@ void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline);
 
 /* Starts the intake's thread, and the admission on it. Return: 0, -errno. */
 int vrt_pipeline_admit(struct vrt_pipeline *pipeline);
+
+/* Waits for no survey any more. */
+void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline);
 
 /* Asks the devices, and ends the admission when all have answered. */
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline);

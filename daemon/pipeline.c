@@ -260,6 +260,7 @@ static void close_down(struct vrt_pipeline *pipeline)
     if (pipeline->outlet)
         vrt_mailbox_stop(pipeline->outlet);
     vrt_pipeline_drop_shards(pipeline);
+    vrt_pipeline_forsake_surveys(pipeline);
 }
 
 void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)

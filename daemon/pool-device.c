@@ -13,6 +13,7 @@
  */
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -42,6 +43,9 @@
 
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
+
+/* Nor is one slower than it was measured by so much, whoever else uses it. */
+#define SLOWER_MAX 20
 
 bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
 {
@@ -203,15 +207,61 @@ static int start_device(struct vrt_pool_device *device)
     return vrt_fold(vrt_worker_new(&params, &device->mailbox));
 }
 
+/* How fast the device runs the network of a shard; nobody knows how long anything else takes. */
+static double flops_per_s(const struct vrt_pool_device *device, const struct vrt_worker_task *task)
+{
+    struct vrt_pool *pool = device->pool;
+
+    if (task->request != VRT_WORKER_RUN || task->by_ops)
+        return NAN;
+    return vrt_pool_speed(pool, vrt_network_checksum(task->work->network),
+                          (size_t)(device - pool->devices))[task->dtype];
+}
+
+/* How long a silence a task explains, and whether that was measured. */
+static double explained_s(const struct vrt_pool_device *device, const struct vrt_worker_task *task,
+                          bool *ret_was_measured)
+{
+    const struct vrt_pool_ticket *ticket = task->ctx;
+    const double speed = flops_per_s(device, task);
+
+    *ret_was_measured = speed > 0;
+    return (double)ticket->tile_flops / (speed > 0 ? speed / SLOWER_MAX : SLOWEST_FLOPS);
+}
+
+/* What the device is at; NULL: nothing. Of the task what is asked may be read. */
+static const struct vrt_worker_task *running(const struct vrt_pool_device *device,
+                                             double *ret_silent_s)
+{
+    int64_t silent_ns = 0;
+    const struct vrt_task *task = device->mailbox ?
+        vrt_mailbox_running(device->mailbox, &silent_ns) : NULL;
+
+    *ret_silent_s = (double)silent_ns / VRT_NS_PER_S;
+    return task ? vrt_container_of(task, const struct vrt_worker_task, task) : NULL;
+}
+
+double vrt_pool_device_silent_s(const struct vrt_pool_device *device)
+{
+    double silent_s;
+    bool was_measured;
+    const struct vrt_worker_task *task = running(device, &silent_s);
+
+    return task ? VRT_MAX(silent_s - explained_s(device, task, &was_measured), 0) : 0;
+}
+
 /* Gives up a device that has been silent for longer than any work explains. */
 static void watch(struct vrt_pool_device *device)
 {
-    double silent_s, allowed_s = device->pool->params.stall_s;
+    const struct vrt_pool_params *params = &device->pool->params;
+    double silent_s;
+    bool was_measured;
+    const struct vrt_worker_task *task = running(device, &silent_s);
 
-    if (!device->mailbox)
+    if (!task)
         return;
-    silent_s = (double)vrt_mailbox_silent_ns(device->mailbox) / VRT_NS_PER_S;
-    allowed_s += (double)device->tile_flops / SLOWEST_FLOPS;
+    double allowed_s = explained_s(device, task, &was_measured);
+    allowed_s += was_measured ? VRT_MIN(2 * params->silence_s, params->stall_s) : params->stall_s;
     if (device->pool->is_stopping)
         allowed_s = VRT_MIN(allowed_s, STALL_STOPPING_S);
     if (silent_s < allowed_s)

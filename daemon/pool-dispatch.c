@@ -89,6 +89,32 @@ void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task)
     atomic_store(&task->task.cancel, true);
 }
 
+/* A survey came back that nobody waited for. */
+static void came_late(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pool *pool = ctx;
+
+    if (task->task.outcome != VRT_TASK_DONE || task->request != VRT_WORKER_SURVEY)
+        return;
+    const uint64_t checksum = vrt_network_checksum(task->work->network);
+    const struct vrt_survey *survey = &task->survey;
+    vrt_pool_note_fidelity(pool, checksum, d, survey->fidelity_db);
+    vrt_pool_note_trial(pool, checksum, d, survey->dtype, survey->flops_per_s[survey->dtype]);
+    vrt_pool_note_survey(pool, d, survey);
+}
+
+void vrt_pool_forsake(struct vrt_worker_task *task, bool cancel)
+{
+    struct vrt_pool_ticket *ticket = task->ctx;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(!ticket->is_shard);
+    ticket->returned = came_late;
+    ticket->ctx = ticket->device->pool;
+    if (cancel)
+        atomic_store(&task->task.cancel, true);
+}
+
 /* Gives `task` to the device's thread. On failure the ticket is freed, the task isn't. */
 static int post(struct vrt_pool_device *device, struct vrt_worker_task *task,
                 struct vrt_pool_ticket *ticket)
@@ -125,7 +151,7 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
         ticket->returned = returned;
         ticket->ctx = ctx;
         task->task.done = on_done;
-        ticket->device->tile_flops = VRT_MAX(ticket->device->tile_flops, task->tile_flops);
+        ticket->tile_flops = task->tile_flops;
         r = post(ticket->device, task, ticket);
     }
     if (r)
@@ -189,7 +215,8 @@ static bool post_shard(struct vrt_pool *pool, const struct vrt_sched_choice *cho
 
     if (ticket) {
         *ticket = (struct vrt_pool_ticket){ .device = device, .is_shard = true, .job = job,
-                                            .job_ctx = job_ctx };
+                                            .job_ctx = job_ctx,
+                                            .tile_flops = job->tile_flops };
         task->task.done = on_done;
         r = post(device, task, ticket);
     }
@@ -203,7 +230,6 @@ static bool post_shard(struct vrt_pool *pool, const struct vrt_sched_choice *cho
     }
     ticket->run.copiers.words[0] = job->ops->may_copy(job, job_ctx);
     vrt_sched_run_begin(pool->sched, &ticket->run, choice, now_s());
-    device->tile_flops = VRT_MAX(device->tile_flops, job->tile_flops);
     tell_job(pool, job);
     return true;
 }

@@ -21,7 +21,6 @@ struct vrt_pool_device {
 
     int n_in_flight_max;                /* shards it may hold: fewer while memory is short */
     int n_calm;                         /* shards done since it was short */
-    int64_t tile_flops;                 /* the largest of those it ever got */
 
     /* What went wrong. */
     int n_failures;                     /* in a row */
@@ -83,6 +82,7 @@ struct vrt_pool {
 /* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
 struct vrt_pool_ticket {
     struct vrt_pool_device *device;
+    int64_t tile_flops;                 /* that it computes without a sign of life */
     bool is_shard;                      /* of a job; else it was submitted, as all others are */
     struct vrt_sched_run run;           /* shards only, as the next two */
     struct vrt_pool_job *job;           /* NULL: it was dropped */
@@ -96,6 +96,9 @@ bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device);
 
 /* Takes the device out of use for a while, longer each time. */
 void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why);
+
+/* For how long the device has been silent beyond what its task explains; 0: it hasn't been. */
+double vrt_pool_device_silent_s(const struct vrt_pool_device *device);
 
 /* Takes over what the task's answer tells of the device. */
 void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worker_task *task);

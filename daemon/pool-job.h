@@ -91,6 +91,12 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
                     void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task),
                     void *ctx);
 
+/*
+ * Whoever submitted `task` doesn't wait for it any more: `returned` won't be called. What a survey
+ * finds out in the end is known for the next job. `cancel`: the device need not go on with it.
+ */
+void vrt_pool_forsake(struct vrt_worker_task *task, bool cancel);
+
 /* Says that results of device `d` were wrong, as others' show: it is quarantined. */
 void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why);
 
@@ -99,6 +105,9 @@ void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why);
 uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool);
 uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool);
 uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool);
+
+/* Devices that have given no sign of life for longer than what they were given explains. */
+uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool);
 
 /* Equal numbers: devices of one class. */
 int vrt_pool_device_class(const struct vrt_pool *pool, size_t d);

@@ -23,6 +23,7 @@
 #define TICK_MS 500
 #define KEEP_ALIVE_DEFAULT_S 600.0
 #define STALL_DEFAULT_S 300.0
+#define SILENCE_DEFAULT_S 30.0
 #define RETRY_DEFAULT_S 5.0
 #define PATIENCE_DEFAULT_S 120.0
 
@@ -67,7 +68,8 @@ static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
 
     if (r)
         return vrt_fold(r);
-    pool->params.registry.fault = NULL;     /* the caller's string */
+    /* The caller's strings. */
+    pool->params.registry.fault = pool->params.registry.xpu_cache_dir = NULL;
     r = vrt_shared_registry_new(registry, &pool->registry);
     if (r) {
         vrt_registry_free(registry);
@@ -124,6 +126,7 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     pool->params = *params;
     pool->params.keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
     pool->params.stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
+    pool->params.silence_s = or_default(params->silence_s, SILENCE_DEFAULT_S);
     pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
     pool->params.patience_s = or_default(params->patience_s, PATIENCE_DEFAULT_S);
     r = open_registry(pool, error);
@@ -320,6 +323,16 @@ uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool)
             pool->devices[d].state == VRT_DEVICE_QUARANTINED)
             hopeful |= UINT64_C(1) << d;
     return hopeful;
+}
+
+uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool)
+{
+    uint64_t silent = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (vrt_pool_device_silent_s(&pool->devices[d]) > pool->params.silence_s)
+            silent |= UINT64_C(1) << d;
+    return silent;
 }
 
 int vrt_pool_device_class(const struct vrt_pool *pool, size_t d)

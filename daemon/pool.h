@@ -32,7 +32,11 @@ struct vrt_pool_params {
     double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
     int64_t memory_limit_bytes;     /* that are ever held of a device; 0: no such limit */
     double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */
-    double stall_s;                 /* a device silent for so long is given up; 0: 300 */
+    double stall_s;                 /* a device silent for so much longer than its work explains
+                                     * is given up; 0: 300 */
+    double silence_s;               /* for so much longer: not waited for by jobs that others can
+                                     * do; given up after twice as long, where it was measured how
+                                     * long its work takes; 0: 30 */
     double retry_s;                 /* the first wait of a quarantined device; 0: 5 */
     double patience_s;              /* a job waits so long for any device; 0: 120 */
 };

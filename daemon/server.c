@@ -211,6 +211,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
         .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
         .patience_s = (double)conf->devices.patience_s,
+        .silence_s = (double)conf->devices.silence_s,
     }, &server->api.pool, error));
 }
 

@@ -412,6 +412,17 @@ int64_t vrt_mailbox_silent_ns(const struct vrt_mailbox *mailbox)
     return beat_ns ? vrt_clock_now_ns() - beat_ns : 0;
 }
 
+const struct vrt_task *vrt_mailbox_running(struct vrt_mailbox *mailbox, int64_t *ret_silent_ns)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    /* While it is held, no other task is begun. */
+    pthread_mutex_lock(&mailbox->outbox->lock);
+    const struct vrt_task *task = mailbox->locked.running;
+    *ret_silent_ns = vrt_mailbox_silent_ns(mailbox);
+    pthread_mutex_unlock(&mailbox->outbox->lock);
+    return task;
+}
+
 struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
 {
     struct vrt_task *task = NULL;

@@ -106,6 +106,10 @@ void vrt_mailbox_abandon(struct vrt_mailbox *mailbox);
  * vrt_mailbox_beat() while running one; 0 while it waits for one. Thread: loop. */
 int64_t vrt_mailbox_silent_ns(const struct vrt_mailbox *mailbox);
 
+/* The task in the thread's hand, which may come back with the loop's next turn, and for how long
+ * the thread has been silent over it. NULL: none. Thread: loop. */
+const struct vrt_task *vrt_mailbox_running(struct vrt_mailbox *mailbox, int64_t *ret_silent_ns);
+
 /* The next task; waits for it. NULL: end the thread. Thread: the mailbox's. */
 struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox);
 

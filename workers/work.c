@@ -31,6 +31,21 @@ int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
     return 0;
 }
 
+int vrt_work_copy(const struct vrt_work *work, struct vrt_work **ret_work)
+{
+    struct vrt_work *copy;
+    int r = vrt_work_new(work->network, &work->in, &work->out, &copy);
+
+    if (r)
+        return vrt_fold(r);
+    copy->rule = work->rule;
+    copy->grid = work->grid;
+    copy->needs = work->needs;
+    copy->noise = work->noise;
+    *ret_work = copy;
+    return 0;
+}
+
 struct vrt_work_size vrt_work_size(const struct vrt_work *work)
 {
     return (struct vrt_work_size){

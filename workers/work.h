@@ -37,6 +37,9 @@ struct vrt_work {
 int vrt_work_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_work **ret_work);
 
+/* The same work, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
+int vrt_work_copy(const struct vrt_work *work, struct vrt_work **ret_work);
+
 /* The size that the work's grid and rule say. */
 struct vrt_work_size vrt_work_size(const struct vrt_work *work);
 

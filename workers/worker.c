@@ -153,6 +153,14 @@ static bool go_on(void *ctx)
     return !atomic_load(&worker->own.task->task.cancel);
 }
 
+/* Within what may take long before there is a tile. */
+static void alive(void *ctx)
+{
+    struct worker *worker = ctx;
+
+    vrt_mailbox_beat(worker->own.mailbox);
+}
+
 static int do_open(struct worker *worker)
 {
     int r = 0;
@@ -161,8 +169,10 @@ static int do_open(struct worker *worker)
         r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
         struct vrt_runner_params params = worker->runner_params;
         params.watch = (struct vrt_replica_watch){ go_on, worker };
-        if (!r)
+        if (!r) {
+            vrt_device_watch(worker->own.device, alive, worker);
             r = vrt_runner_new(worker->own.device, &params, &worker->own.runner);
+        }
     }
     if (!r)
         r = try_out(worker->own.device);

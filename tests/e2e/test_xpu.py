@@ -139,6 +139,31 @@ class Jobs(xpu.Case):
                 self.assertEqual(len({r['checksum'] for r in held}), 1)
                 self.ends_well(daemon)
 
+    def test_a_card_that_hangs_holds_nobody_up(self):
+        """At its first kernel: the job is the other's, and says so. Its own end is far away."""
+        for card in '01':
+            name = 'hangs-' + card
+            daemon = self.start(name, config={'devices': {'silence_s': 1}},
+                                VRT_XPU_FAULTS=card + ' run:1- hang')
+            with self.subTest(card=card):
+                job = self.jobs_agree(daemon, name)
+                self.assertEqual([d['name'] for d in job['devices']], [f'xpu:{1 - int(card)}'])
+                self.assertIn(f'xpu:{card} gives no sign of life', ' '.join(job['warnings']))
+                self.assertNotIn('is given up', daemon.log_text())
+            daemon.kill()
+
+    def test_the_watchdog_knows_how_long_work_takes(self):
+        """A kernel that never ends is found long before patience_s, which is 600: what it takes was
+        measured. The end of the daemon doesn't wait for it either."""
+        daemon = self.start('watched', config={'devices': {'silence_s': 1}},
+                            VRT_XPU_FAULTS='1 run:80 hang')
+        self.jobs_agree(daemon, 'watched')
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while 'xpu:1 has been silent' not in daemon.log_text():
+            self.assertLess(time.monotonic(), deadline, daemon.log_text())
+            time.sleep(0.1)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_kernels_are_compiled_once(self):
         """By the first of three daemons: the second finds them, the third isn't to look."""
         for name, keeps, compiles in (('first', 'on', True), ('second', 'on', False),

@@ -161,6 +161,9 @@ static void test_stop(void)
     post_more(&bench);
     while (vrt_mailbox_silent_ns(bench.mailbox) == 0)
         usleep(100);
+    int64_t silent_ns = 0;
+    expect_true(vrt_mailbox_running(bench.mailbox, &silent_ns) == &bench.jobs[0].task);
+    expect_true(silent_ns > 0);
     vrt_mailbox_stop(bench.mailbox);
     vrt_mailbox_stop(bench.mailbox);
     expect_int(vrt_mailbox_post(bench.mailbox, &bench.jobs[4].task), -ESHUTDOWN);

@@ -14,6 +14,7 @@
 
 static char input[160], wanted[64];
 static double stall_s = 60;            /* as long as the slowest machine may need for a tile */
+static double silence_s;                /* 0: the default */
 static int cancel_at = -1;              /* frames; -1: never */
 
 /* How one run went. */
@@ -30,6 +31,7 @@ static void run_with(int cpu_devices, const char *fault, struct outcome *outcome
         .registry = { .cpu_devices = cpu_devices, .cpu_threads = 1, .fault = fault },
         .retry_s = 0.05,
         .stall_s = stall_s,
+        .silence_s = silence_s,
     };
     const struct vrt_pipeline_params params = flow_exact_params(input);
     struct flow flow;
@@ -116,6 +118,47 @@ static void test_hanging(void)
     expect_same(2, "cpu:0 submit:30 delay=4s", 0);
     stall_s = 60;
     sleep(3);           /* the thread comes back, and frees what it held */
+}
+
+/* How long a tile takes is known by then: so is what is too long. */
+static void test_hanging_by_measure(void)
+{
+    struct outcome outcome;
+
+    silence_s = 0.5;
+    run_with(1, "cpu:0 submit:60 delay=8s", &outcome);
+    expect_str(outcome.job.error.message, "");
+    expect_str(outcome.sum, wanted);
+    expect_int(outcome.quarantined, 1);
+    silence_s = 0;
+    sleep(8);           /* as above */
+}
+
+/* One that is silent from the beginning: the job is admitted by the other, and says so. */
+static void test_silent(void)
+{
+    struct outcome outcome;
+
+    silence_s = 0.5;
+    for (int d = 0; d < 2; d++) {
+        char fault[64], warning[64];
+        snprintf(fault, sizeof(fault), "cpu:%d replica:1 delay=4s", d);
+        snprintf(warning, sizeof(warning), "cpu:%d gives no sign of life", d);
+        run_with(2, fault, &outcome);
+        expect_str(outcome.job.error.message, "");
+        expect_int(outcome.job.info.devices, 2 - d);
+        expect_contains(outcome.job.warnings, warning);
+        expect_str(outcome.sum, wanted);
+    }
+    /* It is the only one: there is nobody who could answer in its place. */
+    run_with(1, "cpu:0 replica:1 delay=2s", &outcome);
+    expect_str(outcome.job.error.message, "");
+    expect_str(outcome.job.warnings, "");
+    /* Opening it takes so long. */
+    run_with(2, "cpu:1 alloc:1 delay=4s", &outcome);
+    expect_int(outcome.job.info.devices, 1);
+    expect_contains(outcome.job.warnings, "cpu:1 gives no sign of life");
+    silence_s = 0;
 }
 
 static void test_slow(void)
@@ -222,6 +265,7 @@ int main(int argc, char **argv)
         { "lying", test_lying },
         { "liar-is-blamed", test_liar_is_blamed },
         { "hanging", test_hanging },
+        { "hanging-by-measure", test_hanging_by_measure }, { "silent", test_silent },
         { "slow", test_slow },
         { "straggler", test_straggler },
         { "straggler-and-faults", test_straggler_and_faults },

@@ -27,7 +27,16 @@ struct vrt_device {
     int64_t used_bytes;             /* kept by backend.c */
     int64_t limit_bytes;            /* likewise: of used_bytes; 0: none */
     bool lost;                      /* likewise: it said so, and isn't called again but to free */
+    void (*alive)(void *ctx);       /* likewise: for vrt_device_alive(); NULL: nobody looks on */
+    void *alive_ctx;
 };
+
+/* Says, within a call, that a part of what may take minutes is done. */
+static inline void vrt_device_alive(const struct vrt_device *device)
+{
+    if (device->alive)
+        device->alive(device->alive_ctx);
+}
 
 /* First member of every backend's buffer struct. */
 struct vrt_buffer {
@@ -88,6 +97,9 @@ struct vrt_backend_ops {
 
     int (*open)(const struct vrt_device_info *info, struct vrt_device **ret_device);
     void (*close)(struct vrt_device *device);
+
+    /* Optional. The device that this one stands before. NULL: none. */
+    struct vrt_device *(*inner)(const struct vrt_device *device);
 
     int (*buffer_new)(struct vrt_device *device, size_t size_bytes,
                       struct vrt_buffer **ret_buffer);

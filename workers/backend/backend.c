@@ -105,6 +105,14 @@ void vrt_device_sensors(struct vrt_device *device, struct vrt_device_sensors *re
         device->ops->sensors(device, ret_sensors);
 }
 
+void vrt_device_watch(struct vrt_device *device, void (*alive)(void *ctx), void *ctx)
+{
+    device->alive = alive;
+    device->alive_ctx = ctx;
+    if (device->ops->inner)
+        vrt_device_watch(device->ops->inner(device), alive, ctx);
+}
+
 int64_t vrt_device_used_bytes(const struct vrt_device *device)
 {
     return device->used_bytes;

@@ -242,6 +242,12 @@ int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device
 /* Everything made from it must have been freed. NULL is fine. Return: NULL. */
 struct vrt_device *vrt_device_close(struct vrt_device *device);
 
+/*
+ * Has `alive` called, on the device's thread, now and then within calls that may take minutes, as
+ * where a driver compiles one kernel after the other. NULL: it isn't any more.
+ */
+void vrt_device_watch(struct vrt_device *device, void (*alive)(void *ctx), void *ctx);
+
 /* What the registry said of it. */
 const struct vrt_device_info *vrt_device_info(const struct vrt_device *device);
 

@@ -366,6 +366,11 @@ static int fault_finish(struct vrt_device *device)
     return r ? r : inner->ops->finish(inner);
 }
 
+static struct vrt_device *fault_inner(const struct vrt_device *device)
+{
+    return fault_of(device)->inner;
+}
+
 static int fault_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)
 {
     struct vrt_device *inner = fault_of(device)->inner;
@@ -384,6 +389,7 @@ static void fault_sensors(struct vrt_device *device, struct vrt_device_sensors *
 const struct vrt_backend_ops vrt_backend_fault = {
     .name = "fault",
     .close = fault_close,
+    .inner = fault_inner,
     .buffer_new = fault_buffer_new,
     .buffer_free = fault_buffer_free,
     .buffer_write = fault_buffer_write,

@@ -153,6 +153,7 @@ static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel k
     ze_result_t r = make(xpu, &module, name, made);
     if (r)
         return r;
+    vrt_device_alive(&xpu->base);
     vrt_log_debug("kernel %s was compiled in %lld ms", name,
                   (long long)((vrt_clock_now_ns() - began_ns) / VRT_NS_PER_MS));
     keep(xpu, &key, made->module);
