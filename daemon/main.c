@@ -196,8 +196,11 @@ int main(int argc, char **argv)
     give_up(&start);
     if (r < 0)
         fprintf(stderr, "vrtd: %s\n", error.message);
-    /* In a hurry devices are still at work: nothing that they may use is taken down. */
+    /* In a hurry devices are still at work, and what is stuck never ends: nothing that they may use
+     * is taken down. */
     if (r == VRT_SERVER_E_HURRIED)
         _exit(1);
+    if (r == VRT_SERVER_E_STUCK)
+        _exit(0);
     return r == 0 ? 0 : 1;
 }

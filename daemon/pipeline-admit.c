@@ -16,9 +16,10 @@
  * answered, if one of these takes part: it may hang, and nobody knows for how long. A job that is
  * about to run and finds too little memory on every device asks again until its patience ends:
  * other programs may have it only for a while. The admission is over when the first two are empty
- * and the intake's thread has ended. It succeeds if there is one device at least: to lose the others
- * is a warning, and what became of the last of them is the error if there is none. Nothing is held for the job on any device then but the replicas that a
- * survey leaves warm, which others may push out: an admitted job may wait for hours.
+ * and the intake's thread has ended. It succeeds if there is one device at least: to lose the
+ * others is a warning, and what became of the last of them is the error if there is none. Nothing
+ * is held for the job on any device then but the replicas that a survey leaves warm, which others
+ * may push out: an admitted job may wait for hours.
  */
 
 #include <errno.h>

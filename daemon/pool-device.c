@@ -177,8 +177,10 @@ static void worker_ended(void *ctx, bool abandoned)
     struct vrt_pool_device *device = ctx;
     struct vrt_pool *pool = device->pool;
 
-    if (abandoned)
+    if (abandoned) {
         vrt_replica_store_forget(pool->replicas, device->info);
+        pool->has_abandoned = true;
+    }
     device->mailbox = NULL;
     device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
     device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;

@@ -73,6 +73,7 @@ struct vrt_pool {
     size_t n_surveys;
     bool is_dispatching, dispatch_again;
 
+    bool has_abandoned;                 /* a device's thread, which may be in a driver for ever */
     bool is_stopping;
     int n_handles;                      /* of ours on the loop */
     void (*stopped)(void *ctx);

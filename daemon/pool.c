@@ -237,6 +237,11 @@ void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job)
         stop_threads(pool);
 }
 
+bool vrt_pool_has_abandoned(const struct vrt_pool *pool)
+{
+    return pool->has_abandoned;
+}
+
 size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 {
     return pool->n_devices;

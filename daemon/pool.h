@@ -74,6 +74,10 @@ void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
 /* After `stopped`, or in it. Return: NULL. */
 struct vrt_pool *vrt_pool_free(struct vrt_pool *pool);
 
+/* Whether a device's thread was ever given up: it may still be in a driver, and the process must
+ * end without taking that down. */
+bool vrt_pool_has_abandoned(const struct vrt_pool *pool);
+
 /* How many devices there are: fixed; those lost or quarantined are among them. */
 size_t vrt_pool_n_devices(const struct vrt_pool *pool);
 

@@ -564,6 +564,9 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     /* Threads and signals still come to the loop of one that is hurried: it stays. */
     if (server->hurried)
         return VRT_SERVER_E_HURRIED;
+    const bool is_stuck = server->api.pool && vrt_pool_has_abandoned(server->api.pool);
     int closed = end(server, error);
+    if (r >= 0 && closed >= 0 && is_stuck)
+        return VRT_SERVER_E_STUCK;
     return vrt_fold(r < 0 ? r : closed);
 }

@@ -15,6 +15,7 @@ struct vrt_keep;
 enum vrt_server_outcome {
     VRT_SERVER_OK = 0,
     VRT_SERVER_E_HURRIED,       /* a second signal came while it was stopping: threads still run */
+    VRT_SERVER_E_STUCK,         /* it ended well, but for a thread that may never leave a driver */
 };
 
 struct vrt_server_params {

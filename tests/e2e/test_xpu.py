@@ -158,11 +158,8 @@ class Jobs(xpu.Case):
         daemon = self.start('watched', config={'devices': {'silence_s': 1}},
                             VRT_XPU_FAULTS='1 run:80 hang')
         self.jobs_agree(daemon, 'watched')
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while 'xpu:1 has been silent' not in daemon.log_text():
-            self.assertLess(time.monotonic(), deadline, daemon.log_text())
-            time.sleep(0.1)
-        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.await_log(daemon, 'xpu:1 has been silent')
+        self.ends_well(daemon)
 
     def test_kernels_are_compiled_once(self):
         """By the first of three daemons: the second finds them, the third isn't to look."""
@@ -172,7 +169,7 @@ class Jobs(xpu.Case):
             daemon = self.start(name, VRT_XPU_REPORT=report, config={
                 'daemon': {'cache_dir': self.path('kept')}, 'xpu': {'keep_kernels': keeps}})
             self.jobs_agree(daemon, name)
-            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+            self.ends_well(daemon)
             n = {what: sum(xpu.figures(report)[card, what] for card in '01')
                  for what in ('builds', 'natives')}
             with self.subTest(name=name, n=n):

@@ -81,6 +81,12 @@ struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
     return NULL;
 }
 
+bool vrt_pool_has_abandoned(const struct vrt_pool *pool)
+{
+    (void)pool;
+    return false;
+}
+
 size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 {
     (void)pool;
