@@ -274,6 +274,11 @@ static int go_round(struct vrt_device *device)
     return r;
 }
 
+static void count_life(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
 /* With what an earlier run has left in the folder VRT_TEST_CACHE ("": there is none): kept.py. */
 static void test_kept(void)
 {
@@ -284,8 +289,11 @@ static void test_kept(void)
         .xpu_patience_s = 2,
         .xpu_cache_dir = folder && folder[0] ? folder : NULL,
     });
+    int n_signs = 0;
     expect_int(open_device(&m, 0), 0);
+    vrt_device_watch(m.devices[0], count_life, &n_signs);
     expect_int(go_round(m.devices[0]), 0);
+    fprintf(stderr, "%d signs of life\n", n_signs);
     leave(&m);
 }
 
