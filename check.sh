@@ -5,8 +5,9 @@
 #
 # usage: check.sh [--quick] [--long]
 #   --quick   one build with gcc, its tests, nothing else
-#   --long    ... and each fuzzer for 60 seconds, the largest golden cases on the reference device,
-#             a hundred kills, and what takes sanitizers minutes, on top of everything
+#   --long    ... and each fuzzer for 60 seconds, the largest golden cases on the reference device and
+#             on simulated cards, ops on one and on eight of these, a hundred kills, and what takes
+#             sanitizers minutes, on top of everything
 #
 # Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
 # folders and logs are kept in build-check/.
@@ -18,7 +19,7 @@ for arg in "$@"; do
     case $arg in
     --quick) quick=yes ;;
     --long) long=yes ;;
-    -h | --help) sed -n 's/^# \{0,1\}//; 4,12p' "$0"; exit 0 ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,13p' "$0"; exit 0 ;;
     *) echo "check.sh: unknown option '$arg': see check.sh --help" >&2; exit 2 ;;
     esac
 done
