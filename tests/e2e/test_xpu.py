@@ -183,8 +183,9 @@ class Jobs(xpu.Case):
         source = xpu.film(self.path('mixed.mkv'), 64)
         options = ('--precision', 'f32', '--codec', 'ffv1', '--model', xpu.COMPACT_X4)
         targets = {}
-        # The card waits, lest the processor be too slow to get anything.
-        daemon = self.start('mixed', VRT_XPU_FAULTS='run:every=5 delay=5ms')
+        # Both wait far longer than they compute, so that both get something, whatever the build.
+        daemon = self.start('mixed', fault='cpu:0 submit:1- delay=12ms',
+                            VRT_XPU_FAULTS='run:every=20 delay=80ms')
         for devices in ('xpu:0', 'cpu:0', 'xpu:0,cpu:0'):
             targets[devices] = self.path(devices.replace(':', '') + '.mkv')
             job = self.follow(source, targets[devices], '--device', devices, *options,
