@@ -117,6 +117,20 @@ static void add_real(int with)
                             .window = { 1, 8, 8 }, .is_shifted = true });
 }
 
+/* Places in numbers that divide into what is computed at a time, and not; neighbours, and those
+ * brought together. */
+static void add_numbers(int with)
+{
+    static const int windows[][3] = { { 2, 8, 8 }, { 1, 5, 8 }, { 2, 6, 8 }, { 4, 8, 8 } };
+
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(windows); k++)
+        for (int mutual = 0; mutual <= (windows[k][0] == 2); mutual++)
+            add((struct attention){ .with = with, .d = windows[k][0], .h = windows[k][1], .w = 16,
+                                    .c = 40, .heads = 2,
+                                    .window = { windows[k][0], windows[k][1], windows[k][2] },
+                                    .is_shifted = true, .is_mutual = mutual });
+}
+
 /* A place seen from another. */
 struct pair {
     int place, row;             /* row: of the bias table */
@@ -379,6 +393,8 @@ int main(int argc, char **argv)
     add_real(0);
     add_widths(1);
     add_real(2);
+    add_numbers(1);
+    add_numbers(6);
     for (int with = 0; with < CONF_N_TYPES; with++) {
         add_options(with);
         add_views(with);
