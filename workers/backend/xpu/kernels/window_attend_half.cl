@@ -14,9 +14,9 @@
  * factors][row], a pair being an int. First rows are keys and factors channels, c and c + 1; then
  * rows are channels and factors keys, b and b + 8.
  *
- * ATTEND_QUERIES are those of a group; ATTEND_HALF is half-f16.clh or half-bf16.clh; ATTEND_MAD, attend-dpas.clh or attend-plain.clh, says
- * ATTEND_GROUP and how to multiply(rows_of(block), column, sums). Heads have an even number of
- * channels, DIM at most; what is beyond counts as zeros.
+ * ATTEND_QUERIES are those of a group; ATTEND_HALF is attend-f16.clh or attend-bf16.clh; ATTEND_MAD,
+ * attend-dpas.clh or attend-plain.clh, says ATTEND_GROUP and how to multiply(rows_of(block), column,
+ * sums). Heads have an even number of channels, DIM at most; what is beyond counts as zeros.
  */
 
 #define QUERIES ATTEND_QUERIES
@@ -29,6 +29,10 @@
 #define KEYS ITEMS                  /* at hand */
 #define STEP 32                     /* keys multiplied at once */
 #define BLOCK 64                    /* ints of it */
+
+/* What was summed up is scaled down where a score exceeds what weights are relative to by so many
+ * powers of two: seldom. 16 bits hold weights of that size as well as those up to 1. */
+#define SLACK 8
 
 #include ATTEND_HALF
 #include ATTEND_MAD
@@ -159,17 +163,12 @@ static inline void start_scores(const struct task *task, const struct slab *slab
     }
 }
 
-/* The first in the lower half. */
-static inline int pair_of(float x, float y)
-{
-    return as_int((ushort2)(half_of(x), half_of(y)));
-}
-
 static inline int8 pairs_of(float8 x, float8 y)
 {
-    return (int8)(pair_of(x.s0, y.s0), pair_of(x.s1, y.s1), pair_of(x.s2, y.s2),
-                  pair_of(x.s3, y.s3), pair_of(x.s4, y.s4), pair_of(x.s5, y.s5),
-                  pair_of(x.s6, y.s6), pair_of(x.s7, y.s7));
+    return (int8)(pair_of_weights(x.s0, y.s0), pair_of_weights(x.s1, y.s1),
+                  pair_of_weights(x.s2, y.s2), pair_of_weights(x.s3, y.s3),
+                  pair_of_weights(x.s4, y.s4), pair_of_weights(x.s5, y.s5),
+                  pair_of_weights(x.s6, y.s6), pair_of_weights(x.s7, y.s7));
 }
 
 static inline float largest_of(float8 x)
@@ -193,8 +192,8 @@ static inline void weigh(const struct task *task, const float8 scores[STEP / 8],
                          struct query *query, int8 weights[STEP / 16])
 {
     const float scale = M_LOG2E_F / task->unit;
-    const float most = fmax(largest_of(fmax(fmax(scores[0], scores[1]),
-                                            fmax(scores[2], scores[3]))), query->most);
+    const float largest = largest_of(fmax(fmax(scores[0], scores[1]), fmax(scores[2], scores[3])));
+    const float most = (largest - query->most) * scale > SLACK ? largest : query->most;
     const float less = native_exp2((query->most - most) * scale);
     const float8 from = (float8)(-most * scale), times = (float8)(scale);
     const float8 x0 = native_exp2(fma(scores[0], times, from));
@@ -204,12 +203,14 @@ static inline void weigh(const struct task *task, const float8 scores[STEP / 8],
 
     weights[0] = pairs_of(x0, x1);
     weights[1] = pairs_of(x2, x3);
-    query->most = most;
     query->total = fma(query->total, less, total_of((x0 + x1) + (x2 + x3)));
-    query->sums[0] *= less;
-    query->sums[1] *= less;
-    query->sums[2] *= less;
-    query->sums[3] *= less;
+    if (most > query->most) {
+        query->sums[0] *= less;
+        query->sums[1] *= less;
+        query->sums[2] *= less;
+        query->sums[3] *= less;
+    }
+    query->most = most;
 }
 
 /* Two queries meet keys k and on of those at hand. */
