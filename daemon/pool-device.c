@@ -45,7 +45,7 @@
 #define SLOWEST_FLOPS 1e9
 
 /* Nor is one slower than it was measured by so much, whoever else uses it. */
-#define SLOWER_MAX 20
+#define SLOWER_MAX 10
 
 bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
 {

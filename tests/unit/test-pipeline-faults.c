@@ -112,12 +112,12 @@ static void test_liar_is_blamed(void)
 static void test_hanging(void)
 {
     stall_s = 1.5;
-    expect_same(1, "cpu:0 submit:30 delay=4s", 1);
-    expect_same(2, "cpu submit:30 delay=4s", 1);
+    expect_same(1, "cpu:0 submit:30 delay=8s", 1);
+    expect_same(2, "cpu submit:30 delay=8s", 1);
     /* The other one may be done with its shard before it is given up. */
-    expect_same(2, "cpu:0 submit:30 delay=4s", 0);
+    expect_same(2, "cpu:0 submit:30 delay=8s", 0);
     stall_s = 60;
-    sleep(3);           /* the thread comes back, and frees what it held */
+    sleep(7);           /* the thread comes back, and frees what it held */
 }
 
 /* How long a tile takes is known by then: so is what is too long. */
