@@ -115,7 +115,7 @@ static void expect_blob(const struct vrt_packed_rule *rule, const struct expecte
 
 static void test_outputs_last(void)
 {
-    static const struct vrt_packed_rule rule = { VRT_PACKED_TAPS_INPUTS_OUTPUTS, 16 };
+    static const struct vrt_packed_rule rule = { VRT_PACKED_TAPS_INPUTS_OUTPUTS, 16, 0 };
     static const struct expected expected[PARAMS] = {
         { false, { 1, 16, 0 } },
         { false, { 1, 16, 48 } },
@@ -130,7 +130,7 @@ static void test_outputs_last(void)
 
 static void test_inputs_last(void)
 {
-    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8 };
+    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8, 0 };
     static const struct expected expected[PARAMS] = {
         { false, { 8, 1, 0 } },
         { false, { 72, 1, 8 } },
@@ -143,10 +143,37 @@ static void test_inputs_last(void)
     expect_blob(&rule, expected);
 }
 
+/* Slabs of two of three inputs: the second has the third one, in its second place. */
+static void test_slabs(void)
+{
+    static const struct vrt_packed_rule rule = { VRT_PACKED_SLABS, 16, 2 };
+    struct bench bench;
+
+    for (int is_f16 = 0; is_f16 < 2; is_f16++) {
+        const enum vrt_dtype dtype = is_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
+        double sum = 0, wanted = 0;
+        setup(&bench, &rule, dtype);
+        expect_int(vrt_packed_blob_fill(bench.packed, &bench.pack, 1), 0);
+        for (int o = 0; o < 5; o++)
+            for (int k = 0; k < 3; k++)
+                for (int t = 0; t < 9; t++) {
+                    const int place = k == 0 ? 0 : 1, slab = 2 * t + (k == 2);
+                    const int at = 32 * slab + (is_f16 ? 2 * o + place : 16 * place + o);
+                    const int number = (o * 3 + k) * 9 + t + 1;
+                    expect_near(element(&bench, 1, dtype, (size_t)at), number, 0);
+                    wanted += number;
+                }
+        for (size_t at = 0; at < bench.places[1].size_bytes / vrt_dtype_size(dtype); at++)
+            sum += element(&bench, 1, dtype, at);
+        expect_near(sum, wanted, 0);
+        vrt_packed_blob_free(bench.packed);
+    }
+}
+
 /* What devices are told of a param is what was packed, whether or not its numbers are at hand. */
 static void test_layout(void)
 {
-    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8 };
+    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8, 0 };
     struct vrt_packed_layout layout = vrt_packed_layout_of(&rule, &shapes[1], VRT_DTYPE_F16);
 
     expect_int(layout.dtype, VRT_DTYPE_F16);
@@ -163,7 +190,7 @@ static void test_layout(void)
 /* Of no params there is a block, of no bytes. */
 static void test_nothing(void)
 {
-    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8 };
+    static const struct vrt_packed_rule rule = { VRT_PACKED_OUTPUTS_TAPS_INPUTS, 8, 0 };
     const struct vrt_pack pack = { .dtype = VRT_DTYPE_F32 };
     struct vrt_packed *packed = NULL;
 
@@ -177,6 +204,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "outputs_last", test_outputs_last },
         { "inputs_last", test_inputs_last },
+        { "slabs", test_slabs },
         { "layout", test_layout },
         { "nothing", test_nothing },
     };

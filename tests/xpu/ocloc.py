@@ -4,46 +4,24 @@
 for matrix units use them, where it comes with a disassembler.
 
 usage: ocloc.py OCLOC MODULE.spv ...
-
-Its status says nothing: it "succeeds" with instructions that the device doesn't have.
 """
 import concurrent.futures
-import os
-import re
-import subprocess
 import sys
 import tempfile
 
-FLAGS = '-ze-opt-greater-than-4GB-buffer-required'
-LARGE = ' -ze-opt-large-register-file'
+import listing
 
 
 def problem_of(ocloc, module, folder):
-    name = os.path.splitext(os.path.basename(module))[0]
-    flags = FLAGS + (LARGE if name.startswith('window_attend') else '')
-    done = subprocess.run([ocloc, 'compile', '-spirv_input', '-file', module, '-device', 'dg2-g10',
-                           '-output', name, '-out_dir', folder, '-options', flags],
-                          capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    if done.returncode or 'Build succeeded' not in said or \
-            re.search(r'INVALID|error|spill', said, re.IGNORECASE):
-        return f'{name}: {said.strip()}'
+    name = listing.name_of(module)
+    problem = listing.compile_module(ocloc, module, folder)
+    if problem:
+        return f'{name}: {problem}'
     if name.endswith('_dpas'):
-        return disassemble(ocloc, name, folder)
+        lines = listing.disassemble(ocloc, module, folder)
+        if lines is not None and not any('dpas.8x8' in line for line in lines):
+            return f'{name}: no dpas.8x8 in it'
     return None
-
-
-def disassemble(ocloc, name, folder):
-    binary = next(f for f in os.listdir(folder) if f.startswith(name) and f.endswith('.bin'))
-    dump = os.path.join(folder, name + '-dump')
-    subprocess.run([ocloc, 'disasm', '-file', os.path.join(folder, binary), '-dump', dump],
-                   capture_output=True, check=False)
-    listings = [f for f in os.listdir(dump) if f.endswith('.asm')]
-    for listing in listings:
-        with open(os.path.join(dump, listing), encoding='utf-8', errors='replace') as f:
-            if 'dpas.8x8' in f.read():
-                return None
-    return f'{name}: no dpas.8x8 in it' if listings else None
 
 
 def main(ocloc, *modules):

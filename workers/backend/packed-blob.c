@@ -29,11 +29,36 @@ static struct blob *blob_of(const struct vrt_packed *packed)
     return vrt_container_of(packed, struct blob, base);
 }
 
+static void set_slabs(struct vrt_packed_layout *layout, const struct vrt_packed_rule *rule)
+{
+    const size_t outputs = round_up(layout->outputs, rule->align_elements);
+
+    layout->slab_inputs = rule->slab_inputs;
+    layout->slab_stride = rule->slab_inputs * outputs;
+    layout->output_stride = layout->dtype == VRT_DTYPE_F32 ? 1 : rule->slab_inputs;
+    layout->input_stride = layout->dtype == VRT_DTYPE_F32 ? outputs : 1;
+    layout->tap_stride = round_up(layout->inputs, rule->slab_inputs) * outputs;
+    layout->n_elements = layout->taps * layout->tap_stride;
+}
+
+size_t vrt_packed_layout_at(const struct vrt_packed_layout *layout, size_t output, size_t input,
+                            size_t tap)
+{
+    const size_t depth = layout->slab_inputs, slab = input / depth;
+    /* The last slab has the last inputs, where there are enough for a whole one. */
+    const size_t first = layout->inputs < depth ? 0 : VRT_MIN(slab * depth, layout->inputs - depth);
+
+    return tap * layout->tap_stride + slab * layout->slab_stride +
+           output * layout->output_stride + (input - first) * layout->input_stride;
+}
+
 struct vrt_packed_layout vrt_packed_layout_of(const struct vrt_packed_rule *rule,
                                               const struct vrt_param *param,
                                               enum vrt_dtype dtype)
 {
-    struct vrt_packed_layout layout = { .dtype = VRT_DTYPE_F32, .outputs = 1, .inputs = 1 };
+    struct vrt_packed_layout layout = {
+        .dtype = VRT_DTYPE_F32, .outputs = 1, .inputs = 1, .slab_inputs = 1,
+    };
     size_t n = 1;
 
     for (int i = 0; i < param->n_dims; i++)
@@ -48,7 +73,10 @@ struct vrt_packed_layout vrt_packed_layout_of(const struct vrt_packed_rule *rule
     layout.outputs = (size_t)param->dims[0];
     layout.inputs = (size_t)param->dims[1];
     layout.taps = n / (layout.outputs * layout.inputs);
-    if (rule->order == VRT_PACKED_TAPS_INPUTS_OUTPUTS) {
+    layout.slab_inputs = layout.inputs;
+    if (rule->order == VRT_PACKED_SLABS) {
+        set_slabs(&layout, rule);
+    } else if (rule->order == VRT_PACKED_TAPS_INPUTS_OUTPUTS) {
         layout.output_stride = 1;
         layout.input_stride = round_up(layout.outputs, rule->align_elements);
         layout.tap_stride = layout.inputs * layout.input_stride;
@@ -113,9 +141,7 @@ int vrt_packed_blob_fill(struct vrt_packed *packed, const struct vrt_pack *pack,
     for (size_t o = 0; o < layout.outputs; o++)
         for (size_t k = 0; k < layout.inputs; k++)
             for (size_t t = 0; t < layout.taps; t++)
-                put(to, layout.dtype,
-                    o * layout.output_stride + k * layout.input_stride + t * layout.tap_stride,
-                    *from++);
+                put(to, layout.dtype, vrt_packed_layout_at(&layout, o, k, t), *from++);
     packed->places[i].data = to;
     return 0;
 }

@@ -19,11 +19,18 @@
 enum vrt_packed_order {
     VRT_PACKED_TAPS_INPUTS_OUTPUTS,
     VRT_PACKED_OUTPUTS_TAPS_INPUTS,
+    VRT_PACKED_SLABS,
 };
 
+/*
+ * Slabs: for each tap one of `slab_inputs` inputs after the other, of all outputs, these filled up.
+ * Within it inputs come before outputs in f32, and after them in 16 bits. The last has the last
+ * inputs, and zeros for those that the one before it has already.
+ */
 struct vrt_packed_rule {
     enum vrt_packed_order order;    /* of a matrix; the last changes fastest */
     size_t align_elements;          /* to a multiple of which that last is filled up */
+    size_t slab_inputs;             /* of slabs */
 };
 
 /* Where a param's elements are, in elements from its place. */
@@ -31,6 +38,7 @@ struct vrt_packed_layout {
     enum vrt_dtype dtype;
     size_t outputs, inputs, taps;   /* of a vector or a table: 1, 1 and all */
     size_t output_stride, input_stride, tap_stride;
+    size_t slab_inputs, slab_stride;        /* without slabs: all inputs, 0 */
     size_t n_elements;              /* with the zeros */
 };
 
@@ -38,6 +46,10 @@ struct vrt_packed_layout {
 struct vrt_packed_layout vrt_packed_layout_of(const struct vrt_packed_rule *rule,
                                               const struct vrt_param *param,
                                               enum vrt_dtype dtype);
+
+/* Where an element is. */
+size_t vrt_packed_layout_at(const struct vrt_packed_layout *layout, size_t output, size_t input,
+                            size_t tap);
 
 /* What a backend's packed_new() does, once it knows that the device has the type. */
 int vrt_packed_blob_new(const struct vrt_packed_rule *rule, const struct vrt_pack *pack,

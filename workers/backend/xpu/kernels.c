@@ -27,6 +27,15 @@ static const char *const names[] = {
 
 /* Where they aren't FLAGS. */
 static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
+    [VRT_XPU_KERNEL_conv2d] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_conv2d_f16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_conv2d_bf16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_deform_conv2d] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_deform_conv2d_f16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_deform_conv2d_bf16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_linear] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_linear_f16] = FLAGS_LARGE,
+    [VRT_XPU_KERNEL_linear_bf16] = FLAGS_LARGE,
     [VRT_XPU_KERNEL_window_attend] = FLAGS_LARGE,
     [VRT_XPU_KERNEL_window_attend_64_f16] = FLAGS_LARGE,
     [VRT_XPU_KERNEL_window_attend_128_f16] = FLAGS_LARGE,

@@ -93,13 +93,14 @@ struct vrt_xpu_launch {
 #define VRT_XPU_CHECKSUM_ITEMS 4096
 
 /*
- * A param on the device: f32 vectors and tables as they are; [O,I] as [I][O rounded up], [O,I,K,K]
- * as [K*K][I][O rounded up], to a multiple of VRT_XPU_ROW_ALIGN; what is added is zeros.
+ * A param on the device: f32 vectors and tables as they are; [O,I] and [O,I,K,K] as struct
+ * vrt_xpu_weights has them, O rounded up to a multiple of VRT_XPU_ROW_ALIGN; what is added is
+ * zeros.
  */
 struct vrt_xpu_param {
     const char *data;               /* at a multiple of 256 bytes */
     enum vrt_dtype dtype;
-    int row_elements;               /* from one input's weights to the next one's */
+    int row_elements;               /* outputs of weights, rounded up */
     int n_dims;
     int dims[4];                    /* as of the checkpoint */
 };

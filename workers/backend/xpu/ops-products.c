@@ -23,25 +23,27 @@ static enum vrt_xpu_kernel kernel_of(enum vrt_xpu_kernel for_f32,
 
 static struct vrt_xpu_weights weights_of(const struct vrt_xpu_param *param)
 {
-    int n = param->n_dims > 1 ? param->dims[1] : 1;
+    int taps = 1;
 
     for (int i = 2; i < param->n_dims; i++)
-        n *= param->dims[i];
+        taps *= param->dims[i];
     return (struct vrt_xpu_weights){
-        .n_factors = n,
+        .taps = taps,
+        .inner = param->dims[1],
         .row_elements = param->row_elements,
-        .dtype = (int32_t)param->dtype,
     };
 }
 
-/* How many groups make an output, of `n_out` channels in each of n_parts. */
-static void set_groups(struct vrt_xpu_launch *launch, const struct vrt_xpu_view *out, int n_out,
-                       int n_parts)
+/* How many groups, their subgroups `wide` side by side, make an output, of `n_out` channels in each
+ * of n_parts. */
+static void set_groups(struct vrt_xpu_launch *launch, const struct vrt_xpu_view *out, uint32_t wide,
+                       int n_out, int n_parts)
 {
     const uint32_t n_rows = (uint32_t)out->d * (uint32_t)out->h * (uint32_t)out->w;
+    const uint32_t rows = VRT_XPU_PRODUCT_ROWS(wide), columns = VRT_XPU_PRODUCT_COLUMNS(wide);
 
-    launch->groups[0] = ((uint32_t)n_out + VRT_XPU_PRODUCT_COLUMNS - 1) / VRT_XPU_PRODUCT_COLUMNS;
-    launch->groups[1] = (n_rows + VRT_XPU_PRODUCT_ROWS - 1) / VRT_XPU_PRODUCT_ROWS;
+    launch->groups[0] = ((uint32_t)n_out + columns - 1) / columns;
+    launch->groups[1] = (n_rows + rows - 1) / rows;
     launch->groups[2] = (uint32_t)n_parts;
     launch->local[0] = VRT_XPU_PRODUCT_ITEMS;
     launch->local[1] = launch->local[2] = 1;
@@ -73,7 +75,8 @@ ze_result_t vrt_xpu_conv2d(const struct vrt_xpu_call *call)
         .n_data = 6,
     };
 
-    set_groups(&launch, &args.out, args.out.c, 1);
+    const size_t weight_bytes = vrt_dtype_size(call->params[conv->weight].dtype);
+    set_groups(&launch, &args.out, VRT_XPU_CONV2D_WIDE(weight_bytes), args.out.c, 1);
     return vrt_xpu_launch(call, &launch);
 }
 
@@ -100,7 +103,8 @@ ze_result_t vrt_xpu_deform_conv2d(const struct vrt_xpu_call *call)
         .n_data = 5,
     };
 
-    set_groups(&launch, &args.out, args.out.c / deform->groups, deform->groups);
+    set_groups(&launch, &args.out, VRT_XPU_DEFORM_CONV2D_WIDE, args.out.c / deform->groups,
+               deform->groups);
     return vrt_xpu_launch(call, &launch);
 }
 
@@ -134,7 +138,7 @@ ze_result_t vrt_xpu_layer(const struct vrt_xpu_call *call, const struct vrt_xpu_
         .n_data = 10,
     };
 
-    set_groups(&launch, &args.out, args.out.c, 1);
+    set_groups(&launch, &args.out, VRT_XPU_LINEAR_WIDE, args.out.c, 1);
     return vrt_xpu_launch(call, &launch);
 }
 

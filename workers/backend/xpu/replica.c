@@ -10,8 +10,9 @@
 #include "backend/xpu/device.h"
 
 static const struct vrt_packed_rule rule = {
-    .order = VRT_PACKED_TAPS_INPUTS_OUTPUTS,
+    .order = VRT_PACKED_SLABS,
     .align_elements = VRT_XPU_ROW_ALIGN,
+    .slab_inputs = VRT_XPU_PRODUCT_DEPTH,
 };
 
 static struct vrt_xpu_replica *replica_of(const struct vrt_replica *base)
@@ -35,7 +36,7 @@ static void place(struct vrt_xpu_replica *replica, const struct vrt_packed *pack
         struct vrt_xpu_param *param = &replica->params[i];
         param->data = replica->blob + packed->places[i].offset_bytes;
         param->dtype = layout.dtype;
-        param->row_elements = (int)layout.input_stride;
+        param->row_elements = (int)(layout.slab_stride / layout.slab_inputs);
         param->n_dims = packed->params[i].n_dims;
         memcpy(param->dims, packed->params[i].dims, sizeof(param->dims));
     }

@@ -68,15 +68,30 @@ struct vrt_xpu_plane {
     int32_t unused;
 };
 
-/* Places and outputs of a tile of a product, and the items of its group. */
-#define VRT_XPU_PRODUCT_ROWS 64
-#define VRT_XPU_PRODUCT_COLUMNS 32
-#define VRT_XPU_PRODUCT_ITEMS 128
+/*
+ * A group of items that makes a tile of a product, four subgroups of it `wide` side by side: how
+ * many items, for how many places and outputs; and how many factors are multiplied at a time.
+ */
+#define VRT_XPU_PRODUCT_ITEMS 32
+#define VRT_XPU_PRODUCT_ROWS(wide) (128 / (wide))
+#define VRT_XPU_PRODUCT_COLUMNS(wide) (32 * (wide))
+#define VRT_XPU_PRODUCT_DEPTH 16
 
-/* A matrix of weights: [n_factors][row_elements]. */
+/* How many stand side by side: factors that cost more, in work or registers, are fetched for more
+ * outputs at a time. */
+#define VRT_XPU_CONV2D_WIDE(weight_bytes) ((weight_bytes) == 4 ? 2 : 1)
+#define VRT_XPU_LINEAR_WIDE 2
+#define VRT_XPU_DEFORM_CONV2D_WIDE 4
+
+/*
+ * Weights: for each tap one slab of VRT_XPU_PRODUCT_DEPTH factors after the other, the last of
+ * which has the last channels, with zeros for those that the one before it has already. A slab is
+ * [DEPTH][row_elements] in f32, and [row_elements][DEPTH] in 16 bits.
+ */
 struct vrt_xpu_weights {
-    int32_t n_factors, row_elements;
-    int32_t dtype, unused;
+    int32_t taps, inner;            /* channels of a tap */
+    int32_t row_elements;           /* outputs, rounded up */
+    int32_t unused;
 };
 
 struct vrt_xpu_conv2d {
