@@ -137,7 +137,7 @@ class Jobs(harness.Case):
 
     def test_two_devices_of_a_card_give_the_bytes_of_one(self):
         # Three shards: more than one device takes at a time.
-        source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=20, size='32x32')
+        source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=20, size='16x16')
         one = self.start('one', fault='')
         for precision in ('f32', 'f16'):
             with self.subTest(precision=precision):
@@ -155,7 +155,7 @@ class Jobs(harness.Case):
 
     def test_one_of_two_devices_is_lost(self):
         """The card itself is well, and its other device goes on."""
-        source = clip(self.path('lost.mkv'), '-c:v', 'ffv1', frames=12, size='32x32')
+        source = clip(self.path('lost.mkv'), '-c:v', 'ffv1', frames=12, size='16x16')
         options = ('--device', 'cuda:0', '--precision', 'f32', '--codec', 'ffv1')
         targets = [self.path(f'lost-{n}.mkv') for n in ('wanted', 'got')]
         self.follow(source, targets[0], *options)
