@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Intel's compiler takes every kernel for an Arc A770 and spills no registers; and those that are
-for matrix units use them, where it comes with a disassembler.
+for matrix units keep them busy, where it comes with a disassembler.
 
 usage: ocloc.py OCLOC MODULE.spv ...
 """
@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import listing
+import mix
 
 
 def problem_of(ocloc, module, folder):
@@ -21,6 +22,10 @@ def problem_of(ocloc, module, folder):
         lines = listing.disassemble(ocloc, module, folder)
         if lines is not None and not any('dpas.8x8' in line for line in lines):
             return f'{name}: no dpas.8x8 in it'
+        if lines is not None:
+            counts, cycles, _ = mix.mixes_of(lines)[0]
+            if 3 * counts['dpas'] * mix.DPAS_CYCLES < cycles:
+                return f'{name}: dpas has less than a third of the cycles of its loop'
     return None
 
 
