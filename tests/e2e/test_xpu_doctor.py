@@ -14,8 +14,6 @@ PARTS = ['device.state', 'device.memory', 'device.kernel', 'device.weights', 'de
 
 
 class Doctor(xpu.Case):
-    few_jobs = True
-
     def examine(self, daemon, *options, status=0):
         """The checks by (id, subject)."""
         self.devices(daemon)

@@ -87,6 +87,7 @@ class Unwell(xpu.Case):
             yield i, ('f32', 'f16')[i % 2], f'{what}:{first[counted] + dice.randint(1, n)}'
 
     def most_happened(self, n_happened, n_runs):
+        """What was to be shown did happen; how often is printed."""
         print(f'{n_happened} of {n_runs} ', end='', flush=True)
         self.assertGreater(n_happened, n_runs // 2, f'of {n_runs}')
 
@@ -173,7 +174,7 @@ class Unwell(xpu.Case):
             n_back += ready != '' and 'goes to xpu:1' in log.partition('is done')[0]
             self.assertEqual(lost != '', bool(set(job['warnings']) & LOST), job['warnings'])
             self.assertLessEqual(len(job['warnings']), 1)
-            self.assertLess(log.count('xpu:1 is quarantined'), 1)
+            self.assertNotIn('xpu:1 is quarantined', log)
             if not ready:
                 self.await_log(daemon, 'xpu:1 is ready', daemon.log_text().count('xpu:1 is q') + 1)
         self.most_happened(n_happened, self.n_runs)
