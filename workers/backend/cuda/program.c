@@ -64,6 +64,8 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
         else if (!r)
             r = by_library ? vrt_cuda_libraries_launch(cuda->libraries, &call)
                            : vrt_cuda_launch(&call);
+        /* A library may plan for seconds, a driver compile. */
+        vrt_device_alive(&cuda->base);
     }
     return r;
 }
