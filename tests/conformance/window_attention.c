@@ -11,7 +11,7 @@ struct attention {
     int d, h, w, c, heads;
     int window[3];
     bool is_shifted, is_mutual, has_no_norm, has_no_bias;
-    bool is_loud;                   /* scores whose exponentials f32 doesn't hold */
+    float loudness;                 /* 0, or the size of scores that exp() can't have as they are */
     enum conf_view in_view, out_view;
 };
 
@@ -100,8 +100,15 @@ static void add_views(int with)
 static void add_loud(int with)
 {
     for (int heads = 1; heads <= 4; heads *= 2)
-        add((struct attention){ .with = with, .d = 3, .h = 5, .w = 6, .c = 24, .heads = heads,
-                                .window = { 2, 4, 4 }, .is_loud = true });
+        for (int k = 0; k < 2; k++)
+            add((struct attention){ .with = with, .d = 3, .h = 5, .w = 6, .c = 24, .heads = heads,
+                                    .window = { 2, 4, 4 }, .is_shifted = k,
+                                    .loudness = k ? 60000 : 100 });
+    /* More keys than are taken at a time: the largest score grows, by little and by much. */
+    for (int k = 0; k < 2; k++)
+        add((struct attention){ .with = with, .d = 2, .h = 8, .w = 16, .c = 24, .heads = 2,
+                                .window = { 2, k ? 5 : 8, 8 }, .is_shifted = k,
+                                .loudness = 100 });
 }
 
 /* As large as networks have them. */
@@ -121,7 +128,9 @@ static void add_real(int with)
  * brought together. */
 static void add_numbers(int with)
 {
-    static const int windows[][3] = { { 2, 8, 8 }, { 1, 5, 8 }, { 2, 6, 8 }, { 4, 8, 8 } };
+    static const int windows[][3] = {
+        { 2, 8, 8 }, { 1, 5, 8 }, { 2, 6, 8 }, { 4, 8, 8 }, { 2, 12, 8 }, { 4, 12, 8 },
+    };
 
     for (size_t k = 0; k < VRT_ARRAY_SIZE(windows); k++)
         for (int mutual = 0; mutual <= (windows[k][0] == 2); mutual++)
@@ -135,6 +144,7 @@ static void add_numbers(int with)
 struct pair {
     int place, row;             /* row: of the bias table */
     bool apart;                 /* in one window only as the roll brought round one of them */
+    double score;
 };
 
 /* The clip with its padding: P places, row-major. */
@@ -205,7 +215,7 @@ static void find_pairs(struct clip *clip, int p, bool is_mutual)
         bool apart;
         split(clip, k, b);
         if (meet(clip, a, b, &apart) && (!is_mutual || a[0] == b[0]))
-            clip->pairs[clip->n_pairs++] = (struct pair){ k, row_of(clip, a, b), apart };
+            clip->pairs[clip->n_pairs++] = (struct pair){ k, row_of(clip, a, b), apart, 0 };
     }
 }
 
@@ -216,7 +226,7 @@ static void attend(const struct clip *clip, int p, int from, int head, double *o
     const bool is_mutual = from != p;
     const double *qkv = is_mutual ? clip->mutual : clip->self;
     const int C = clip->attr->c, n = C / clip->attr->heads;
-    double sum = 0;
+    double sum = 0, most = -INFINITY;
 
     memset(out, 0, (size_t)n * sizeof(*out));
     for (int i = 0; i < clip->n_pairs; i++) {
@@ -226,8 +236,12 @@ static void attend(const struct clip *clip, int p, int from, int head, double *o
             score += qkv[from * 3 * C + c] * qkv[k * 3 * C + C + c] / sqrt(n);
         if (!is_mutual)
             score += (double)clip->table[clip->pairs[i].row * clip->attr->heads + head];
-        /* Scores are such that a double holds that: no need to take the largest from all. */
-        const double weight = exp(clip->pairs[i].apart ? score - 100 : score);
+        clip->pairs[i].score = clip->pairs[i].apart ? score - 100 : score;
+        most = fmax(most, clip->pairs[i].score);
+    }
+    for (int i = 0; i < clip->n_pairs; i++) {
+        const int k = clip->pairs[i].place;
+        const double weight = exp(clip->pairs[i].score - most);
         for (int c = 0; c < n; c++)
             out[c] += weight * qkv[k * 3 * C + 2 * C + head * n + c];
         sum += weight;
@@ -348,7 +362,7 @@ static struct layers make_layers(struct conf *t, struct clip *clip, struct vrt_o
     };
     to->bias_table = conf_param(t, VRT_PARAM_TABLE, (int[4]){
         (2 * window[0] - 1) * (2 * window[1] - 1) * (2 * window[2] - 1), attr->heads },
-        attr->is_loud ? 100 : 1, &clip->table);
+        attr->loudness > 0 ? attr->loudness : 1, &clip->table);
     if (attr->is_mutual) {
         layers.mutual = conf_layer(t, use, (int[4]){ 3 * C, C }, !attr->has_no_bias);
         to->mutual = layers.mutual.weight;
@@ -378,23 +392,28 @@ static void run_window_attention(struct conf *t, int i)
         reference(t, &clip, &layers, x, want);
     free(clip.pairs);
     /* A score of 100 in f32 is off by 2^-18, and by so much of itself its exponential. */
-    if (attr->is_loud) {
-        tolerance.norm = fmax(tolerance.norm, 0x1p-16);
-        tolerance.element = fmax(tolerance.element, 0x1p-14);
+    if (attr->loudness > 0) {
+        tolerance.norm = fmax(tolerance.norm, (double)attr->loudness / 100 * 0x1p-16);
+        tolerance.element = fmax(tolerance.element, (double)attr->loudness / 100 * 0x1p-14);
     }
     conf_expect(t, &op, (const double *const[]){ want }, tolerance);
 }
 
 int main(int argc, char **argv)
 {
+    static const int halves[] = { 1, 6 };   /* all of bf16, all of f16 */
+
     add_sizes(0);
     add_mutual(0);
     add_widths(0);
     add_real(0);
     add_widths(1);
     add_real(2);
-    add_numbers(1);
-    add_numbers(6);
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(halves); k++) {
+        add_sizes(halves[k]);
+        add_mutual(halves[k]);
+        add_numbers(halves[k]);
+    }
     for (int with = 0; with < CONF_N_TYPES; with++) {
         add_options(with);
         add_views(with);
