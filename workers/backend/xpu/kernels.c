@@ -179,7 +179,8 @@ static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
         /* What its compiler doesn't know can be done without. */
         if (r != ZE_RESULT_ERROR_MODULE_BUILD_FAILURE && r != ZE_RESULT_ERROR_MODULE_LINK_FAILURE)
             return r;
-        vrt_log_debug("%s can't be compiled (0x%x), ignoring", name, (unsigned)r);
+        vrt_log_info("%s: its driver can't compile %s (0x%x): plain code does that, slower than "
+                     "matrix units would", xpu->base.info->name, name, (unsigned)r);
     }
     return build_named(xpu, kernel, names[kernel]);
 }
