@@ -23,7 +23,8 @@
 
 #define VRT_LOG_TOPIC "pool"
 
-/* A stopping daemon waits no longer for a device. */
+/* A stopping daemon waits no longer for a device: while jobs are put back, beyond what its work
+ * explains; then at all. */
 #define STALL_STOPPING_S 20.0
 
 /* The longest quarantine. */
@@ -263,7 +264,11 @@ static void watch(struct vrt_pool_device *device)
     if (!task)
         return;
     double allowed_s = explained_s(device, task, &was_measured);
-    allowed_s += was_measured ? VRT_MIN(2 * params->silence_s, params->stall_s) : params->stall_s;
+    double more_s = was_measured ? VRT_MIN(2 * params->silence_s, params->stall_s) :
+                                   params->stall_s;
+    if (device->pool->is_ending)
+        more_s = VRT_MIN(more_s, STALL_STOPPING_S);
+    allowed_s += more_s;
     if (device->pool->is_stopping)
         allowed_s = VRT_MIN(allowed_s, STALL_STOPPING_S);
     if (silent_s < allowed_s)

@@ -80,6 +80,7 @@ struct vrt_pool {
     void *stopped_ctx;
 };
 
+    bool is_ending;                     /* jobs are being put back */
 /* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
 struct vrt_pool_ticket {
     struct vrt_pool_device *device;

@@ -200,6 +200,12 @@ void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
     vrt_assert_thread(VRT_THREAD_LOOP);
     pool->stopped = stopped;
     pool->stopped_ctx = ctx;
+void vrt_pool_expect_end(struct vrt_pool *pool)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pool->is_ending = true;
+}
+
     pool->is_stopping = true;
     vrt_pool_tell_jobs(pool, true);
     if (vrt_list_is_empty(&pool->jobs))

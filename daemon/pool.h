@@ -71,6 +71,10 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
  */
 void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx);
 
+/* The process is to end: a device that hangs isn't waited for as long as otherwise while the jobs
+ * come to an end. vrt_pool_stop() follows. */
+void vrt_pool_expect_end(struct vrt_pool *pool);
+
 /* After `stopped`, or in it. Return: NULL. */
 struct vrt_pool *vrt_pool_free(struct vrt_pool *pool);
 

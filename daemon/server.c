@@ -365,6 +365,7 @@ static void on_stop_signal(uv_signal_t *handle, int number)
                  n_running == 1 ? "job is" : "jobs are");
     server->stopping = true;
     vrt_reload_stop(server->reload);
+    vrt_pool_expect_end(server->api.pool);
     vrt_service_stopping(server->service, server->conf.daemon.stop_timeout);
     vrt_notify_status("Stopping: running jobs come to a good place");
     stop_next(server);

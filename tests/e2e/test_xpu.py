@@ -75,6 +75,19 @@ class Jobs(xpu.Case):
         self.ends_well(daemon)
         self.assertRegex(daemon.log_text(), 'xpu:1 has been silent for [0-9]+ s and is given up')
 
+    def test_stopping_while_all_hang(self):
+        """At the first kernels of a job, whose time nobody knows: what it explains is short."""
+        source, target = xpu.film(self.path('all.mkv'), 20), self.path('all-out.mkv')
+        daemon = self.start('all', VRT_XPU_FAULTS='run:20- hang',
+                            config={'daemon': {'stop_timeout': 1}})
+        self.devices(daemon)
+        self.vrtctl('submit', '--device', 'xpu', '--precision', 'f32', '--output', target, source,
+                    daemon=daemon)
+        self.wait_for(lambda: [d['state'] for d in self.devices(daemon)[:2]] == ['busy'] * 2)
+        started = time.monotonic()
+        self.ends_well(daemon)
+        self.assertLess(time.monotonic() - started, 45)
+
     def test_killed(self):
         """Again and again, each time when it has stored something more."""
         source, target = xpu.film(self.path('killed.mkv'), 48), self.path('killed-out.mkv')

@@ -68,6 +68,11 @@ static void on_pool_closed(uv_handle_t *handle)
     pool->stopped(pool->ctx);
 }
 
+void vrt_pool_expect_end(struct vrt_pool *pool)
+{
+    (void)pool;
+}
+
 void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
 {
     pool->stopped = stopped;
