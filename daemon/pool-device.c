@@ -45,7 +45,7 @@
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
 
-/* Nor is one slower than it was measured by so much, whoever else uses it. */
+/* Nor is one slower than it was measured by so much, whoever else uses it */
 #define SLOWER_MAX 10
 
 bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
@@ -232,6 +232,15 @@ static double explained_s(const struct vrt_pool_device *device, const struct vrt
     return (double)ticket->tile_flops / (speed > 0 ? speed / SLOWER_MAX : SLOWEST_FLOPS);
 }
 
+/* For how long the loop has been looking. While the process was stopped, or frozen, no device could
+ * give a sign of life. */
+static int64_t awake_for_ns(const struct vrt_pool *pool)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+
+    return now_ns - pool->ticked_ns > VRT_POOL_STILL_NS ? 0 : now_ns - pool->awake_ns;
+}
+
 /* What the device is at; NULL: nothing. Of the task what is asked may be read. */
 static const struct vrt_worker_task *running(const struct vrt_pool_device *device,
                                              double *ret_silent_s)
@@ -240,6 +249,7 @@ static const struct vrt_worker_task *running(const struct vrt_pool_device *devic
     const struct vrt_task *task = device->mailbox ?
         vrt_mailbox_running(device->mailbox, &silent_ns) : NULL;
 
+    silent_ns = VRT_MIN(silent_ns, awake_for_ns(device->pool));
     *ret_silent_s = (double)silent_ns / VRT_NS_PER_S;
     return task ? vrt_container_of(task, const struct vrt_worker_task, task) : NULL;
 }

@@ -5,12 +5,16 @@
 
 #include <uv.h>
 
+#include "base/clock.h"
 #include "daemon/pool-job.h"
 
 /* Networks, each on a class of devices, whose measurements are remembered. */
 #define VRT_POOL_MEASURED_MAX 64
 #define VRT_POOL_SURVEYS_MAX 64
 #define VRT_POOL_QUESTION_BYTES 400
+
+/* A turn of the timer that is later than this was kept from coming. */
+#define VRT_POOL_STILL_NS (5 * VRT_NS_PER_S)
 
 struct vrt_pool_device {
     struct vrt_pool *pool;
@@ -61,6 +65,8 @@ struct vrt_pool {
     struct vrt_replica_store *replicas;
     struct vrt_outbox *outbox;
     uv_timer_t timer;
+    int64_t ticked_ns;                  /* the timer's last turn, or its start */
+    int64_t awake_ns;                   /* since when no turn of it was late */
 
     size_t n_devices;
     struct vrt_pool_device *devices;
@@ -74,13 +80,13 @@ struct vrt_pool {
     bool is_dispatching, dispatch_again;
 
     bool has_abandoned;                 /* a device's thread, which may be in a driver for ever */
+    bool is_ending;                     /* jobs are being put back */
     bool is_stopping;
     int n_handles;                      /* of ours on the loop */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
 };
 
-    bool is_ending;                     /* jobs are being put back */
 /* What the loop remembers of a task while it is with a device; it goes along as task->ctx. */
 struct vrt_pool_ticket {
     struct vrt_pool_device *device;

@@ -54,7 +54,11 @@ void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why)
 static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pool *pool = vrt_container_of(timer, struct vrt_pool, timer);
+    const int64_t now_ns = vrt_clock_now_ns();
 
+    if (now_ns - pool->ticked_ns > VRT_POOL_STILL_NS)
+        pool->awake_ns = now_ns;
+    pool->ticked_ns = now_ns;
     for (size_t d = 0; d < pool->n_devices; d++)
         vrt_pool_device_tick(&pool->devices[d]);
     vrt_pool_tell_jobs(pool, false);
@@ -142,6 +146,7 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     if (r)
         return vrt_refuse_errno(error, r, "the event loop");
     uv_timer_init(params->loop, &pool->timer);
+    pool->ticked_ns = pool->awake_ns = vrt_clock_now_ns();
     uv_timer_start(&pool->timer, on_tick, TICK_MS, TICK_MS);
     pool->n_handles = 2;
     for (size_t d = 0; d < pool->n_devices; d++)
@@ -195,17 +200,17 @@ static void stop_threads(struct vrt_pool *pool)
         vrt_pool_thread_ended(pool);
 }
 
-void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
-{
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    pool->stopped = stopped;
-    pool->stopped_ctx = ctx;
 void vrt_pool_expect_end(struct vrt_pool *pool)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     pool->is_ending = true;
 }
 
+void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pool->stopped = stopped;
+    pool->stopped_ctx = ctx;
     pool->is_stopping = true;
     vrt_pool_tell_jobs(pool, true);
     if (vrt_list_is_empty(&pool->jobs))

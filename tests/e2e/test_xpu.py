@@ -5,6 +5,7 @@ and on cards that hang, lie and vanish. (Whenever one of two does: test_xpu_unwe
 """
 import json
 import os
+import signal
 import time
 
 import harness
@@ -87,6 +88,22 @@ class Jobs(xpu.Case):
         started = time.monotonic()
         self.ends_well(daemon)
         self.assertLess(time.monotonic() - started, 45)
+
+    def test_a_daemon_that_stood_still(self):
+        """Its devices could give no sign of life, and aren't blamed for it."""
+        source = xpu.film(self.path('still.mkv'), 40)
+        daemon = self.start('still', config={'devices': {'silence_s': 1}},
+                            VRT_XPU_FAULTS='run:every=20 delay=500ms')
+        options = ('--device', 'xpu', '--precision', 'f32', '--output')
+        self.vrtctl('submit', *options, self.path('still-1.mkv'), source, daemon=daemon)
+        self.wait_for(lambda: 'busy' in [d['state'] for d in self.devices(daemon)])
+        os.kill(daemon.process.pid, signal.SIGSTOP)
+        time.sleep(6)
+        os.kill(daemon.process.pid, signal.SIGCONT)
+        job = self.follow(source, self.path('still-2.mkv'), *options[:-1], daemon=daemon)
+        self.assertEqual((job['state'], job['warnings']), ('done', []))
+        self.ends_well(daemon)
+        self.assertNotRegex(daemon.log_text(), 'sign of life|is given up')
 
     def test_killed(self):
         """Again and again, each time when it has stored something more."""
