@@ -45,8 +45,10 @@
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
 
-/* Nor is one slower than it was measured by so much, whoever else uses it */
+/* Nor is one slower than it was measured by so much, whoever else uses it. Processors' threads
+ * stand back behind all other programs' (the cpu backend's NICE), which may be on every core. */
 #define SLOWER_MAX 10
+#define SLOWER_MAX_BEHIND 200
 
 bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
 {
@@ -227,9 +229,10 @@ static double explained_s(const struct vrt_pool_device *device, const struct vrt
 {
     const struct vrt_pool_ticket *ticket = task->ctx;
     const double speed = flops_per_s(device, task);
+    const int slower = device->info->n_threads > 0 ? SLOWER_MAX_BEHIND : SLOWER_MAX;
 
     *ret_was_measured = speed > 0;
-    return (double)ticket->tile_flops / (speed > 0 ? speed / SLOWER_MAX : SLOWEST_FLOPS);
+    return (double)ticket->tile_flops / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
 }
 
 /* For how long the loop has been looking. While the process was stopped, or frozen, no device could
