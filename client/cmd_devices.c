@@ -163,7 +163,9 @@ static void show_device(const struct vrt_device_report *d, const char *others)
 {
     char name[VRT_API_DEVICE_BYTES], rate[32], retry[48] = "";
 
-    if (!isnan(d->retry_in_s))
+    if (d->state == VRT_DEVICE_QUARANTINED && !(d->retry_in_s >= 0.5))
+        snprintf(retry, sizeof(retry), ", and being asked again");
+    else if (d->state == VRT_DEVICE_QUARANTINED)
         snprintf(retry, sizeof(retry), ", and asked again in %.0f s", d->retry_in_s);
     printf("%s: %s%s\n", vrt_printable(d->name, name, sizeof(name)),
            vrt_name_of(vrt_device_state_names, d->state), retry);

@@ -101,8 +101,12 @@ static void tell_state(const struct vrt_device_snapshot *device, struct vrt_doct
     case VRT_DEVICE_QUARANTINED:
         line.status = VRT_DOCTOR_FAILED;
         line.cure = "vrtd asks it again by itself; where that doesn't help, " CURE_LOG;
-        vrt_doctor_report_add(report, &line, "in quarantine, and asked again in %.0f s: %s",
-                              device->retry_in_s < 0 ? 0 : device->retry_in_s, device->last_error);
+        if (device->retry_in_s < 0)
+            vrt_doctor_report_add(report, &line, "in quarantine, and being asked again: %s",
+                                  device->last_error);
+        else
+            vrt_doctor_report_add(report, &line, "in quarantine, and asked again in %.0f s: %s",
+                                  device->retry_in_s, device->last_error);
         return;
     default:
         line.status = VRT_DOCTOR_FAILED;

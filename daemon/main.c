@@ -194,11 +194,11 @@ int main(int argc, char **argv)
     if (r == 0)
         r = serve(&start, &error);
     give_up(&start);
-    if (r < 0)
+    if (r < 0 || r == VRT_SERVER_E_STUCK_FAILED)
         fprintf(stderr, "vrtd: %s\n", error.message);
     /* In a hurry devices are still at work, and what is stuck never ends: nothing that they may use
      * is taken down. */
-    if (r == VRT_SERVER_E_HURRIED)
+    if (r == VRT_SERVER_E_HURRIED || r == VRT_SERVER_E_STUCK_FAILED)
         _exit(1);
     if (r == VRT_SERVER_E_STUCK)
         _exit(0);

@@ -567,7 +567,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         return VRT_SERVER_E_HURRIED;
     const bool is_stuck = server->api.pool && vrt_pool_has_abandoned(server->api.pool);
     int closed = end(server, error);
-    if (r >= 0 && closed >= 0 && is_stuck)
-        return VRT_SERVER_E_STUCK;
+    if (is_stuck)
+        return r >= 0 && closed >= 0 ? VRT_SERVER_E_STUCK : VRT_SERVER_E_STUCK_FAILED;
     return vrt_fold(r < 0 ? r : closed);
 }

@@ -16,6 +16,7 @@ enum vrt_server_outcome {
     VRT_SERVER_OK = 0,
     VRT_SERVER_E_HURRIED,       /* a second signal came while it was stopping: threads still run */
     VRT_SERVER_E_STUCK,         /* it ended well, but for a thread that may never leave a driver */
+    VRT_SERVER_E_STUCK_FAILED,  /* likewise, and it didn't end well */
 };
 
 struct vrt_server_params {

@@ -106,6 +106,9 @@ int vrt_xpu_binaries_check(const char *folder, struct vrt_error *error)
                           "else may write to it", folder);
     if (!r && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
         r = -errno;
+    if (r == -ENOTDIR)
+        return vrt_refuse(error, r, "device.failed", "%s must be a folder; a link isn't followed",
+                          folder);
     return r ? vrt_refuse(error, r, "device.failed", "%s: %s", folder, strerror(-r)) : 0;
 }
 
