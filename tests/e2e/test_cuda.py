@@ -136,14 +136,16 @@ class Jobs(harness.Case):
         return daemon
 
     def test_two_devices_of_a_card_give_the_bytes_of_one(self):
-        # Three shards: more than one device takes at a time.
+        # Three shards, more than one device takes at a time; and each waits far longer than it
+        # computes, so that both get something.
         source = clip(self.path('in.mkv'), '-c:v', 'ffv1', frames=20, size='16x16')
+        two = self.start('two', config=self.config, fault='cuda submit:1- delay=50ms')
         one = self.start('one', fault='')
         for precision in ('f32', 'f16'):
             with self.subTest(precision=precision):
                 targets = [self.path(f'{n}-{precision}.mkv') for n in ('two', 'one')]
                 options = ('--device', 'cuda:0', '--precision', precision, '--codec', 'ffv1')
-                both = self.follow(source, targets[0], *options)
+                both = self.follow(source, targets[0], *options, daemon=two)
                 alone = self.follow(source, targets[1], *options, daemon=one)
                 self.assertEqual([d['name'] for d in both['devices']], ['cuda:0.0', 'cuda:0.1'])
                 self.assertEqual([d['name'] for d in alone['devices']], ['cuda:0'])
@@ -151,7 +153,8 @@ class Jobs(harness.Case):
                 self.assertTrue(all(d['frames_done'] for d in both['devices']), both['devices'])
                 self.assertEqual(both['warnings'], [])
                 self.assertEqual(*map(digest, targets))
-        self.assertEqual(one.stop(), 0, one.log_text())
+        for daemon in (one, two):
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
     def test_one_of_two_devices_is_lost(self):
         """The card itself is well, and its other device goes on."""

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -273,28 +274,32 @@ static void start_many(struct play *play)
 /* A device that hangs keeps it from ending well, but a second signal ends it all the same. */
 static void test_hurry(void)
 {
-    struct play play;
+    struct play *play = mmap(NULL, sizeof(*play), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0;
-    pid_t pid = fork();
 
+    expect_true(play != MAP_FAILED);
+    pid_t pid = fork();
     if (pid == 0) {
-        play_start(&play, "");
-        expect_int(play_submit(&play, "stuck", ""), 1);
-        play_expect_state(&play, 1, VRT_JOB_RUNNING);
+        play_start(play, "");
+        expect_int(play_submit(play, "stuck", ""), 1);
+        play_expect_state(play, 1, VRT_JOB_RUNNING);
         kill(getpid(), SIGTERM);
         /* It still answers, and takes nothing more. */
-        for (int i = 0; play_submit(&play, "run-1", "") != -503; i++)
+        for (int i = 0; play_submit(play, "run-1", "") != -503; i++)
             expect_true(i < 10000);
         expect_contains(play_answer, "shutting_down");
         kill(getpid(), SIGTERM);
-        pthread_join(play.thread, NULL);
-        expect_int(play.result, VRT_SERVER_E_HURRIED);
-        expect_int(play_remove(&play), 0);
+        pthread_join(play->thread, NULL);
+        expect_int(play->result, VRT_SERVER_E_HURRIED);
         /* Threads are left where they were, which is no fault: nothing shall look for them. */
         kill(getpid(), SIGKILL);
     }
     expect_int(waitpid(pid, &status, 0), pid);
     expect_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    /* Now none of those threads takes files away meanwhile. */
+    expect_int(play_remove(play), 0);
+    munmap(play, sizeof(*play));
 }
 
 /* However many jobs wait, a new reader of events is told of all of them. */
