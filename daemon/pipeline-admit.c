@@ -449,14 +449,18 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
     pipeline->asked = 0;
 }
 
+static void forsake_survey(struct vrt_pipeline *pipeline, size_t d, bool cancel)
+{
+    if (pipeline->parts[d].survey)
+        vrt_pool_forsake(pipeline->parts[d].survey, cancel);
+    pipeline->parts[d].survey = NULL;
+    pipeline->surveying &= ~(UINT64_C(1) << d);
+}
+
 void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline)
 {
-    for (size_t d = 0; d < VRT_DEVICES_MAX; d++) {
-        if (pipeline->parts[d].survey)
-            vrt_pool_forsake(pipeline->parts[d].survey, true);
-        pipeline->parts[d].survey = NULL;
-    }
-    pipeline->surveying = 0;
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        forsake_survey(pipeline, d, true);
 }
 
 /* Goes on without a device. What it was asked, it may look at still. */
@@ -470,10 +474,7 @@ static void leave_out(struct vrt_pipeline *pipeline, size_t d)
     (void)r;
     vrt_log_warning("job %s goes on without a device: %s", pipeline->job_id, error.message);
     note_error(pipeline, &error, false);
-    if (pipeline->parts[d].survey)
-        vrt_pool_forsake(pipeline->parts[d].survey, false);
-    pipeline->parts[d].survey = NULL;
-    pipeline->surveying &= ~(UINT64_C(1) << d);
+    forsake_survey(pipeline, d, false);
     pipeline->asked &= ~(UINT64_C(1) << d);
 }
 
