@@ -73,6 +73,21 @@ static void make_log(ze_module_build_log_handle_t *ret_log, char *text)
     *ret_log = DRV_HANDLE(ze_module_build_log_handle_t, log);
 }
 
+/* Locked, though not while it compiles. Return: NULL: it doesn't build, and *ret_text says why. */
+static struct drv_program *compile(const uint8_t *spirv, size_t n_bytes, char **ret_text)
+{
+    const bool has_matrices = drv_settings()->has_matrices;
+
+    drv_unlock();
+    struct drv_program *program = drv_program_get(spirv, n_bytes, has_matrices, ret_text);
+    drv_relock();
+    /* A backend that does without would hide it. */
+    if (!program && has_matrices)
+        drv_misuse(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "a module doesn't build: %s",
+                   *ret_text ? *ret_text : "no memory");
+    return program;
+}
+
 ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_handle_t device_handle,
                                const ze_module_desc_t *desc, ze_module_handle_t *ret_module,
                                ze_module_build_log_handle_t *ret_log)
@@ -106,17 +121,10 @@ ze_result_t drv_zeModuleCreate(ze_context_handle_t context_handle, ze_device_han
     module->context = context;
     module->device = device;
     drv_object_add(&module->object, DRV_MODULE, &context->object);
-    const bool has_matrices = drv_settings()->has_matrices;
-    drv_unlock();
     if (fault.fails)
         text = strdup("the schedule of faults has it fail");
     else
-        module->program = drv_program_get(spirv, n_bytes, has_matrices, &text);
-    drv_relock();
-    /* A backend that does without would hide it. */
-    if (!module->program && has_matrices && !fault.fails)
-        drv_misuse(ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "a module doesn't build: %s",
-                   text ? text : "no memory");
+        module->program = compile(spirv, n_bytes, &text);
     make_log(ret_log, text);
     if (!module->program) {
         drv_object_remove(&module->object);
