@@ -13,9 +13,28 @@ set -euo pipefail
 build=(gcc libc6-dev meson ninja-build pkg-config python3
        libuv1-dev libjansson-dev libcurl4-openssl-dev nettle-dev libinih-dev libsqlite3-dev libzip-dev
        libdnnl-dev libavformat-dev libavcodec-dev libavutil-dev libswscale-dev
-       libsystemd-dev scdoc node-llhttp ca-certificates)
+       libsystemd-dev scdoc ca-certificates)
 demo=(ffmpeg dpkg)
 test=(g++ clang libclang-rt-dev llvm python3-yaml systemd procps tmux openssl)
+
+# is_missing PACKAGE: whether it is to be installed.
+is_missing()
+{
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" != installed ]
+}
+
+# is_known PACKAGE: whether apt has it.
+is_known()
+{
+    apt-cache show "$1" >/dev/null 2>&1
+}
+
+# The parser of HTTP is a library since Debian 13; before, node-llhttp has its sources.
+if [ ! -e /usr/share/llhttp/llhttp.c ] && is_known libllhttp-dev; then
+    build+=(libllhttp-dev)
+else
+    build+=(node-llhttp)
+fi
 
 # What Intel GPUs need, and their tests. Left out where apt has it not: vrtd does without.
 # What turns LLVM's form of a kernel into SPIR-V has the number of the LLVM that clang is of. (The
@@ -26,7 +45,7 @@ xpu=(libze1 libze-dev spirv-tools "clang-${llvm:-14}" "llvm-spirv-${llvm:-14}")
 xpu_test=(pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
 # Their driver, where there is one: Debian 12 has the second name only.
 if grep -qs 0x8086 /sys/class/drm/renderD*/device/vendor; then
-    if apt-cache show libze-intel-gpu1 >/dev/null 2>&1; then
+    if is_known libze-intel-gpu1; then
         xpu+=(libze-intel-gpu1)
     else
         xpu+=(intel-opencl-icd)
@@ -55,11 +74,6 @@ if ! command -v dpkg-query >/dev/null; then
     exit 1
 fi
 
-is_missing()
-{
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" != installed ]
-}
-
 missing=() missing_optional=()
 for package in "${wanted[@]}"; do
     ! is_missing "$package" || missing+=("$package")
@@ -87,15 +101,15 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # A machine whose package list is fresh need not fetch it again. One that has none can't say which
-# LLVM it has.
-if [ -z "$llvm" ] && [ -z "${DEPS_HAVE_LIST-}" ]; then
+# LLVM it has, nor what the parser of HTTP is called.
+if { [ -z "$llvm" ] || ! is_known "${build[-1]}"; } && [ -z "${DEPS_HAVE_LIST-}" ]; then
     "${as_root[@]}" apt-get update -q
     DEPS_HAVE_LIST=yes exec "$0" "$@"
 fi
 
 left_out=()
 for package in "${missing_optional[@]}"; do
-    if apt-cache show "$package" >/dev/null 2>&1; then
+    if is_known "$package"; then
         missing+=("$package")
     else
         left_out+=("$package")
@@ -103,7 +117,10 @@ for package in "${missing_optional[@]}"; do
 done
 [ ${#left_out[@]} -eq 0 ] ||
     echo "deps.sh: not to be had here, and only for Intel GPUs: ${left_out[*]}"
-[ ${#missing[@]} -ne 0 ] || exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+    echo "deps.sh: everything else is installed"
+    exit 0
+fi
 
 echo "deps.sh: installing ${missing[*]}"
 install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q
