@@ -3,7 +3,8 @@
 
 /*
  * Between FFmpeg's conventions and ours: error numbers, log, and what changed between its
- * versions (one of av-5.c and av-7.c is built). For frames/ alone.
+ * versions (one of av-5.c and av-7.c is built, and one of av-pixfmts-5.c and av-pixfmts-7.c). For
+ * frames/ alone.
  */
 
 #include <libavcodec/avcodec.h>
@@ -52,6 +53,9 @@ const uint8_t *vrt_av_stream_side_data(const AVStream *stream, enum AVPacketSide
 /* Gives `stream` a copy of `data`. Return: 0, -ENOMEM. */
 int vrt_av_stream_add_side_data(AVStream *stream, enum AVPacketSideDataType type,
                                 const uint8_t *data, size_t size);
+
+/* What an encoder takes, up to AV_PIX_FMT_NONE; NULL where it doesn't say. Owned by FFmpeg. */
+const enum AVPixelFormat *vrt_av_encoder_pixfmts(const AVCodec *encoder);
 
 /* Frees an AVIO and its buffer. NULL is fine. Return: NULL. */
 AVIOContext *vrt_av_io_free(AVIOContext *io);

@@ -151,7 +151,8 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
 /* What libx265 takes depends on how it was built: FFmpeg's list has that. */
 static bool encoder_takes(const AVCodec *encoder, enum AVPixelFormat pixfmt)
 {
-    for (const enum AVPixelFormat *p = encoder->pix_fmts; p && *p != AV_PIX_FMT_NONE; p++)
+    for (const enum AVPixelFormat *p = vrt_av_encoder_pixfmts(encoder); p && *p != AV_PIX_FMT_NONE;
+         p++)
         if (*p == pixfmt)
             return true;
     return false;
