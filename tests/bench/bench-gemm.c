@@ -12,7 +12,6 @@
  * the machine does only slows it down.
  */
 
-#include <dnnl.h>
 #include <omp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
+#include "tests/bench/onednn-product.h"
 #include "tests/bench/small-gemm.h"
 
 #define MAX_THREADS 1024
@@ -71,28 +71,29 @@ static dnnl_status_t large_init(struct large *large, int n, bool bf16)
         dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md,
     };
     const dnnl_dims_t dims = { n, n };
-    dnnl_memory_desc_t any;
-    dnnl_matmul_desc_t desc;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *any = NULL;
     dnnl_status_t status = dnnl_engine_create(&large->engine, dnnl_cpu, 0);
 
     if (status == dnnl_success)
         status = dnnl_stream_create(&large->stream, large->engine, dnnl_stream_default_flags);
-    dnnl_memory_desc_init_by_tag(&any, 2, dims, bf16 ? dnnl_bf16 : dnnl_f32, dnnl_format_tag_any);
     if (status == dnnl_success)
-        status = dnnl_matmul_desc_init(&desc, &any, &any, NULL, &any);
+        status = vrt_dnnl_layout_new(2, dims, bf16 ? dnnl_bf16 : dnnl_f32, dnnl_format_tag_any,
+                                     &any);
     if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(&large->desc, &desc, NULL, large->engine, NULL);
+        status = onednn_product_describe(large->engine, any, &large->desc);
     if (status == dnnl_success)
         status = dnnl_primitive_create(&large->primitive, large->desc);
     for (int i = 0; i < 3 && status == dnnl_success; i++) {
-        const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(large->desc, queries[i], 0);
+        const struct vrt_dnnl_layout *layout = vrt_dnnl_layout_of(large->desc, queries[i], 0);
         void *data;
 
-        status = dnnl_memory_create(&large->memory[i], md, large->engine, DNNL_MEMORY_ALLOCATE);
+        status = vrt_dnnl_memory_new(layout, large->engine, DNNL_MEMORY_ALLOCATE,
+                                     &large->memory[i]);
         if (status == dnnl_success)
             status = dnnl_memory_get_data_handle(large->memory[i], &data);
         if (status == dnnl_success)
-            memset(data, 0x3c, dnnl_memory_desc_get_size(md));  /* about 0.01, in both types */
+            /* about 0.01, in both types */
+            memset(data, 0x3c, vrt_dnnl_layout_bytes(layout));
     }
     return status;
 }

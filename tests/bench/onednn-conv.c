@@ -2,10 +2,10 @@
 
 #include "tests/bench/onednn-conv.h"
 
-#include <dnnl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cpu/dnnl-layout.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 
@@ -33,7 +33,7 @@ static dnnl_status_t make_attr(const struct onednn_conv_shape *shape,
     status = dnnl_post_ops_create(&post_ops);
     if (status != dnnl_success)
         return status;
-    dnnl_post_ops_append_eltwise(post_ops, 1, dnnl_eltwise_relu, 0.1f, 0);
+    vrt_dnnl_append_relu(post_ops, 0.1f);
     status = dnnl_primitive_attr_set_post_ops(*ret_attr, post_ops);
     dnnl_post_ops_destroy(post_ops);
     return status;
@@ -41,28 +41,37 @@ static dnnl_status_t make_attr(const struct onednn_conv_shape *shape,
 
 static dnnl_status_t describe(struct onednn_conv *conv, const struct onednn_conv_shape *s)
 {
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *in = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *weights = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *bias = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *out = NULL;
+    VRT_CLEANUP(vrt_dnnl_offers_freep) struct vrt_dnnl_offers *offers = NULL;
     const dnnl_data_type_t type = s->bf16 ? dnnl_bf16 : dnnl_f32;
     const dnnl_dims_t in_dims = { 1, s->in_c, s->h, s->w }, out_dims = { 1, s->out_c, s->h, s->w };
     const dnnl_dims_t weights_dims = { s->out_c, s->in_c, s->k, s->k }, bias_dims = { s->out_c };
-    const dnnl_dims_t strides = { 1, 1 }, pad = { s->k / 2, s->k / 2 };
-    dnnl_memory_desc_t in, weights, bias, out;
     dnnl_primitive_attr_t attr = NULL;
-    dnnl_convolution_desc_t desc;
-    dnnl_status_t status;
+    dnnl_status_t status = vrt_dnnl_layout_new(4, in_dims, type, dnnl_format_tag_any, &in);
 
-    dnnl_memory_desc_init_by_tag(&in, 4, in_dims, type, dnnl_format_tag_any);
-    dnnl_memory_desc_init_by_tag(&out, 4, out_dims, type, dnnl_format_tag_any);
-    dnnl_memory_desc_init_by_tag(&weights, 4, weights_dims, type, dnnl_format_tag_any);
-    dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a);
-    status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
-                                                dnnl_convolution_direct, &in, &weights, &bias,
-                                                &out, strides, pad, pad);
+    if (status == dnnl_success)
+        status = vrt_dnnl_layout_new(4, out_dims, type, dnnl_format_tag_any, &out);
+    if (status == dnnl_success)
+        status = vrt_dnnl_layout_new(4, weights_dims, type, dnnl_format_tag_any, &weights);
+    if (status == dnnl_success)
+        status = vrt_dnnl_layout_new(1, bias_dims, dnnl_f32, dnnl_a, &bias);
     if (status == dnnl_success)
         status = make_attr(s, &attr);
-    if (status == dnnl_success)
-        status = dnnl_primitive_desc_create(&conv->desc, &desc, attr, conv->engine, NULL);
+    if (status != dnnl_success)
+        return status;
+    const struct vrt_dnnl_convolution convolution = {
+        .in = in, .weights = weights, .bias = bias, .out = out,
+        .pad_first = { s->k / 2, s->k / 2 }, .pad_last = { s->k / 2, s->k / 2 },
+    };
+    status = vrt_dnnl_offers_new(conv->engine, &convolution, attr, &offers);
     dnnl_primitive_attr_destroy(attr);
-    return status;
+    if (status != dnnl_success)
+        return status;
+    conv->desc = vrt_dnnl_offers_take(offers);
+    return conv->desc ? dnnl_success : dnnl_out_of_memory;
 }
 
 /* Memory of the part's own layout, filled with small numbers. */
@@ -72,16 +81,16 @@ static dnnl_status_t make_part(struct onednn_conv *conv, enum part part)
         [IN] = dnnl_query_src_md, [WEIGHTS] = dnnl_query_weights_md,
         [BIAS] = dnnl_query_weights_md, [OUT] = dnnl_query_dst_md,
     };
-    const dnnl_memory_desc_t *desc =
-        dnnl_primitive_desc_query_md(conv->desc, queries[part], part == BIAS);
+    const struct vrt_dnnl_layout *layout =
+        vrt_dnnl_layout_of(conv->desc, queries[part], part == BIAS);
     void *data;
-    dnnl_status_t status = dnnl_memory_create(&conv->parts[part], desc, conv->engine,
-                                              DNNL_MEMORY_ALLOCATE);
+    dnnl_status_t status = vrt_dnnl_memory_new(layout, conv->engine, DNNL_MEMORY_ALLOCATE,
+                                               &conv->parts[part]);
 
     if (status != dnnl_success)
         return status;
     dnnl_memory_get_data_handle(conv->parts[part], &data);
-    memset(data, 0x3c, dnnl_memory_desc_get_size(desc));      /* about 0.01, in both types */
+    memset(data, 0x3c, vrt_dnnl_layout_bytes(layout));      /* about 0.01, in both types */
     return status;
 }
 

@@ -82,7 +82,7 @@ const struct vrt_conv_variant *vrt_conv_variant(const struct vrt_conv *conv,
 }
 
 static int add_variant(struct vrt_conv *conv, const struct vrt_dnnl_shape *shape,
-                       const dnnl_memory_desc_t *layout)
+                       const struct vrt_dnnl_layout *layout)
 {
     vrt_assert(conv->n_variants < VRT_CONV_MAX_VARIANTS);
     struct vrt_conv_variant *v = &conv->variants[conv->n_variants++];
@@ -98,7 +98,7 @@ static int find_variants(struct vrt_conv *conv)
 {
     const struct vrt_conv_tile first = vrt_conv_tile(conv, 0);
     const struct vrt_dnnl_shape any = tile_shape(conv, &first);
-    dnnl_memory_desc_t layout;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *layout = NULL;
     int r;
 
     r = vrt_dnnl_weights_layout(conv->dnnl, &any, &layout);
@@ -110,7 +110,7 @@ static int find_variants(struct vrt_conv *conv)
 
         if (vrt_conv_variant(conv, &tile))
             continue;
-        r = add_variant(conv, &shape, &layout);
+        r = add_variant(conv, &shape, layout);
         if (r)
             return vrt_fold(r);
     }
@@ -160,10 +160,10 @@ static void lay_out_scratch(struct vrt_conv *conv)
         at += aligned(conv->params.isa->epilogue_scratch_bytes(out->shape.c));
     conv->scratchpad_offset = at;
     for (int i = 0; i < conv->n_variants; i++) {
-        const dnnl_memory_desc_t *desc =
-            dnnl_primitive_desc_query_md(conv->variants[i].desc, dnnl_query_scratchpad_md, 0);
+        const struct vrt_dnnl_layout *layout =
+            vrt_dnnl_layout_of(conv->variants[i].desc, dnnl_query_scratchpad_md, 0);
 
-        scratchpad = VRT_MAX(scratchpad, dnnl_memory_desc_get_size(desc));
+        scratchpad = VRT_MAX(scratchpad, vrt_dnnl_layout_bytes(layout));
     }
     conv->scratch_bytes = at + aligned(scratchpad);
 }

@@ -17,14 +17,11 @@ static int reorder(struct vrt_dnnl *dnnl, dnnl_memory_t from, dnnl_memory_t to)
 {
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;
     dnnl_primitive_t primitive = NULL;
-    const dnnl_memory_desc_t *from_desc, *to_desc;
     const dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
     dnnl_status_t status;
 
-    dnnl_memory_get_memory_desc(from, &from_desc);
-    dnnl_memory_get_memory_desc(to, &to_desc);
-    status = dnnl_reorder_primitive_desc_create(&desc, from_desc, dnnl->engine, to_desc,
-                                                dnnl->engine, NULL);
+    status = vrt_dnnl_reorder_describe(dnnl->engine, vrt_dnnl_memory_layout(from),
+                                       vrt_dnnl_memory_layout(to), &desc);
     if (status == dnnl_success)
         status = dnnl_primitive_create(&primitive, desc);
     if (status == dnnl_success)
@@ -49,7 +46,7 @@ static struct vrt_conv_layout *layout_free(struct vrt_conv_layout *layout)
 VRT_DEFINE_CLEANUP(struct vrt_conv_layout, layout_free)
 
 /* A copy of `from` in another layout. */
-static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_desc_t *desc,
+static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const struct vrt_dnnl_layout *to,
                    struct vrt_conv_layout **ret_layout)
 {
     VRT_CLEANUP(layout_freep) struct vrt_conv_layout *layout = calloc(1, sizeof(*layout));
@@ -58,7 +55,7 @@ static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_
 
     if (!layout)
         return vrt_raise(-ENOMEM);
-    status = dnnl_memory_create(&layout->memory, desc, dnnl->engine, DNNL_MEMORY_ALLOCATE);
+    status = vrt_dnnl_memory_new(to, dnnl->engine, DNNL_MEMORY_ALLOCATE, &layout->memory);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
     r = reorder(dnnl, from, layout->memory);
@@ -71,39 +68,36 @@ static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const dnnl_memory_
 int vrt_conv_weights_fill(struct vrt_conv_weights *weights, const struct vrt_param *param)
 {
     struct vrt_dnnl *dnnl = weights->dnnl;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *oihw = NULL;
     VRT_CLEANUP(memoryp) dnnl_memory_t plain = NULL;
     const dnnl_dims_t dims = { param->dims[0], param->dims[1], param->dims[2], param->dims[3] };
-    dnnl_memory_desc_t plain_desc;
     dnnl_status_t status;
     int r;
 
-    dnnl_memory_desc_init_by_tag(&plain_desc, 4, dims, dnnl_f32, dnnl_oihw);
-    status = dnnl_memory_create(&plain, &plain_desc, dnnl->engine, (void *)param->data);
+    status = vrt_dnnl_layout_new(4, dims, dnnl_f32, dnnl_oihw, &oihw);
+    if (status == dnnl_success)
+        status = vrt_dnnl_memory_new(oihw, dnnl->engine, (void *)param->data, &plain);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
-    r = convert(dnnl, plain, &weights->desc, &weights->layouts);
+    r = convert(dnnl, plain, weights->first, &weights->layouts);
     return r ? vrt_fold(r) : 0;
 }
 
-/* Return: the one that equals `desc`, or NULL. */
+/* Return: the one that is as wanted, or NULL. */
 static struct vrt_conv_layout *find_layout(const struct vrt_conv_weights *weights,
-                                           const dnnl_memory_desc_t *desc)
+                                           const struct vrt_dnnl_layout *want)
 {
-    const dnnl_memory_desc_t *have;
-
-    for (struct vrt_conv_layout *layout = weights->layouts; layout; layout = layout->next) {
-        dnnl_memory_get_memory_desc(layout->memory, &have);
-        if (dnnl_memory_desc_equal(desc, have))
+    for (struct vrt_conv_layout *layout = weights->layouts; layout; layout = layout->next)
+        if (vrt_dnnl_layout_equals(want, vrt_dnnl_memory_layout(layout->memory)))
             return layout;
-    }
     return NULL;
 }
 
-static int add_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t *desc,
+static int add_layout(struct vrt_conv_weights *weights, const struct vrt_dnnl_layout *want,
                       struct vrt_conv_layout **ret_layout)
 {
     struct vrt_conv_layout *layout;
-    int r = convert(weights->dnnl, weights->layouts->memory, desc, &layout);
+    int r = convert(weights->dnnl, weights->layouts->memory, want, &layout);
 
     if (r)
         return vrt_fold(r);
@@ -113,8 +107,8 @@ static int add_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t
     return 0;
 }
 
-/* The bytes in the layout `desc`, which live as long as the weights. */
-static int get_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t *desc,
+/* The bytes in the layout `want`, which live as long as the weights. */
+static int get_layout(struct vrt_conv_weights *weights, const struct vrt_dnnl_layout *want,
                       void **ret_data)
 {
     struct vrt_conv_layout *layout;
@@ -122,9 +116,9 @@ static int get_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t
 
     /* Across calls of oneDNN's, which know nothing of it: two devices may want the same layout. */
     pthread_mutex_lock(&weights->dnnl->lock);
-    layout = find_layout(weights, desc);
+    layout = find_layout(weights, want);
     if (!layout)
-        r = add_layout(weights, desc, &layout);
+        r = add_layout(weights, want, &layout);
     if (!r)
         dnnl_memory_get_data_handle(layout->memory, ret_data);
     pthread_mutex_unlock(&weights->dnnl->lock);
@@ -134,14 +128,14 @@ static int get_layout(struct vrt_conv_weights *weights, const dnnl_memory_desc_t
 int vrt_conv_weights_fit(struct vrt_conv_weights *weights, dnnl_engine_t engine,
                          const_dnnl_primitive_desc_t desc, dnnl_memory_t *ret_memory)
 {
-    const dnnl_memory_desc_t *want = dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
+    const struct vrt_dnnl_layout *want = vrt_dnnl_layout_of(desc, dnnl_query_weights_md, 0);
     void *data = NULL;
     dnnl_status_t status;
     int r = get_layout(weights, want, &data);
 
     if (r)
         return vrt_fold(r);
-    status = dnnl_memory_create(ret_memory, want, engine, data);
+    status = vrt_dnnl_memory_new(want, engine, data, ret_memory);
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "handle on weights");
     return 0;
@@ -159,7 +153,7 @@ int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const int dims[4], enum vrt_dtyp
     if (!weights)
         return vrt_raise(-ENOMEM);
     weights->dnnl = dnnl;
-    int r = vrt_dnnl_weights_layout(dnnl, &shape, &weights->desc);
+    int r = vrt_dnnl_weights_layout(dnnl, &shape, &weights->first);
     if (r)
         return vrt_fold(r);
     *ret_weights = VRT_STEAL(weights);
@@ -176,13 +170,14 @@ struct vrt_conv_weights *vrt_conv_weights_free(struct vrt_conv_weights *weights)
         weights->layouts = layout->next;
         layout_free(layout);
     }
+    vrt_dnnl_layout_free(weights->first);
     free(weights);
     return NULL;
 }
 
 size_t vrt_conv_weights_bytes(const struct vrt_conv_weights *weights)
 {
-    return dnnl_memory_desc_get_size(&weights->desc);
+    return vrt_dnnl_layout_bytes(weights->first);
 }
 
 const void *vrt_conv_weights_data(const struct vrt_conv_weights *weights)

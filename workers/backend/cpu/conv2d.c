@@ -54,9 +54,9 @@ static int make_binding(const struct vrt_conv *conv, const struct vrt_conv_varia
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(parts); i++) {
-        const dnnl_memory_desc_t *desc = dnnl_primitive_desc_query_md(v->desc, parts[i].what, 0);
-        dnnl_status_t status = dnnl_memory_create(parts[i].memory, desc, conv->dnnl->engine,
-                                                  DNNL_MEMORY_NONE);
+        const struct vrt_dnnl_layout *layout = vrt_dnnl_layout_of(v->desc, parts[i].what, 0);
+        dnnl_status_t status = vrt_dnnl_memory_new(layout, conv->dnnl->engine, DNNL_MEMORY_NONE,
+                                                   parts[i].memory);
         if (status != dnnl_success)
             return vrt_dnnl_raise(status, "memory object");
     }
@@ -104,12 +104,25 @@ static int make_slopes(struct vrt_conv *conv)
     return 0;
 }
 
+static int make_bias(struct vrt_conv *conv)
+{
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *layout = NULL;
+    const dnnl_dims_t dims = { conv->op.out.shape.c };
+    dnnl_status_t status;
+
+    if (!conv->params.bias)
+        return 0;
+    status = vrt_dnnl_layout_new(1, dims, dnnl_f32, dnnl_a, &layout);
+    if (status == dnnl_success)
+        status = vrt_dnnl_memory_new(layout, conv->dnnl->engine, (void *)conv->params.bias,
+                                     &conv->bias);
+    return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "bias");
+}
+
 int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
                  struct vrt_conv **ret_conv)
 {
     VRT_CLEANUP(vrt_conv_freep) struct vrt_conv *conv = NULL;
-    const dnnl_dims_t bias_dims = { params->op->out.shape.c };
-    dnnl_memory_desc_t bias;
     int r;
 
     r = vrt_conv_describe(dnnl, params->op, params->isa, &conv);
@@ -122,13 +135,9 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
         r = make_variant(conv, &conv->variants[i]);
     if (r)
         return vrt_fold(r);
-    if (params->bias) {
-        dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a);
-        dnnl_status_t status = dnnl_memory_create(&conv->bias, &bias, dnnl->engine,
-                                                  (void *)params->bias);
-        if (status != dnnl_success)
-            return vrt_dnnl_raise(status, "bias");
-    }
+    r = make_bias(conv);
+    if (r)
+        return vrt_fold(r);
     *ret_conv = VRT_STEAL(conv);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "backend/cpu/conv2d.h"
+#include "backend/cpu/dnnl-layout.h"
 
 struct vrt_dnnl {
     dnnl_engine_t engine;
@@ -35,7 +36,7 @@ struct vrt_conv_layout {
  * checksums are made of. */
 struct vrt_conv_weights {
     struct vrt_dnnl *dnnl;
-    dnnl_memory_desc_t desc;        /* of the first layout */
+    struct vrt_dnnl_layout *first;  /* as they were packed */
     struct vrt_conv_layout *layouts;        /* under dnnl->lock; the first one is the last */
 };
 
@@ -51,11 +52,12 @@ dnnl_data_type_t vrt_dnnl_type(enum vrt_dtype dtype);
  * any layout; -ENOMEM, -EIO.
  */
 int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                      const dnnl_memory_desc_t *weights, dnnl_primitive_desc_t *ret_desc);
+                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc);
 
-/* The layout that weights of this shape are kept in. Return: as vrt_dnnl_describe(). */
+/* The layout that weights of this shape are kept in; freed by the caller. Return: as
+ * vrt_dnnl_describe(). */
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                            dnnl_memory_desc_t *ret_layout);
+                            struct vrt_dnnl_layout **ret_layout);
 
 /* For VRT_CLEANUP. */
 void vrt_dnnl_descp(dnnl_primitive_desc_t *desc);

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/macro.h"
 
 #define VRT_LOG_TOPIC "cpu"
 
@@ -96,7 +97,7 @@ static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *
     if (status == dnnl_success && shape->has_activation) {
         status = dnnl_post_ops_create(&post_ops);
         if (status == dnnl_success)
-            status = dnnl_post_ops_append_eltwise(post_ops, 1, dnnl_eltwise_relu, shape->slope, 0);
+            status = vrt_dnnl_append_relu(post_ops, shape->slope);
         if (status == dnnl_success)
             status = dnnl_primitive_attr_set_post_ops(attr, post_ops);
         dnnl_post_ops_destroy(post_ops);
@@ -109,43 +110,55 @@ static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *
     return 0;
 }
 
-static dnnl_status_t make_desc(const struct vrt_dnnl_shape *s, const dnnl_memory_desc_t *layout,
-                               dnnl_convolution_desc_t *ret_desc)
+static dnnl_status_t make_offers(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *s,
+                                 const struct vrt_dnnl_layout *weights, dnnl_primitive_attr_t attr,
+                                 struct vrt_dnnl_offers **ret_offers)
 {
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *in = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *out = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *bias = NULL;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *any = NULL;
     const int out_h = s->in_h + s->pad_top + s->pad_bottom - s->k + 1;
     const int out_w = s->in_w + 2 * s->pad_side - s->k + 1;
-    const dnnl_dims_t in_dims = { 1, s->in_c, s->in_h, s->in_w };
-    const dnnl_dims_t out_dims = { 1, s->out_c, out_h, out_w };
-    const dnnl_dims_t weights_dims = { s->out_c, s->in_c, s->k, s->k };
-    const dnnl_dims_t bias_dims = { s->out_c };
-    const dnnl_dims_t strides = { 1, 1 };
-    const dnnl_dims_t pad_first = { s->pad_top, s->pad_side };
-    const dnnl_dims_t pad_last = { s->pad_bottom, s->pad_side };
-    dnnl_memory_desc_t in, out, weights, bias;
+    const struct {
+        struct vrt_dnnl_layout **ret_layout;
+        int n_dims;
+        dnnl_dims_t dims;
+        enum vrt_dtype dtype;
+        dnnl_format_tag_t tag;
+    } parts[] = {
+        { &in, 4, { 1, s->in_c, s->in_h, s->in_w }, s->dtype, dnnl_nhwc },
+        { &out, 4, { 1, s->out_c, out_h, out_w }, s->out_dtype, dnnl_nhwc },
+        { &bias, 1, { s->out_c }, VRT_DTYPE_F32, dnnl_a },
+        { &any, 4, { s->out_c, s->in_c, s->k, s->k }, s->dtype, dnnl_format_tag_any },
+    };
 
-    dnnl_memory_desc_init_by_tag(&in, 4, in_dims, vrt_dnnl_type(s->dtype), dnnl_nhwc);
-    dnnl_memory_desc_init_by_tag(&out, 4, out_dims, vrt_dnnl_type(s->out_dtype), dnnl_nhwc);
-    dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a);
-    if (layout)
-        weights = *layout;
-    else
-        dnnl_memory_desc_init_by_tag(&weights, 4, weights_dims, vrt_dnnl_type(s->dtype),
-                                     dnnl_format_tag_any);
-    return dnnl_convolution_forward_desc_init(ret_desc, dnnl_forward_inference,
-                                              dnnl_convolution_direct, &in, &weights,
-                                              s->has_bias ? &bias : NULL, &out, strides,
-                                              pad_first, pad_last);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(parts); i++) {
+        dnnl_status_t status = vrt_dnnl_layout_new(parts[i].n_dims, parts[i].dims,
+                                                   vrt_dnnl_type(parts[i].dtype), parts[i].tag,
+                                                   parts[i].ret_layout);
+        if (status != dnnl_success)
+            return status;
+    }
+    const struct vrt_dnnl_convolution convolution = {
+        .in = in,
+        .weights = weights ? weights : any,
+        .bias = s->has_bias ? bias : NULL,
+        .out = out,
+        .pad_first = { s->pad_top, s->pad_side },
+        .pad_last = { s->pad_bottom, s->pad_side },
+    };
+    return vrt_dnnl_offers_new(dnnl->engine, &convolution, attr, ret_offers);
 }
 
 /* Goes through what oneDNN offers, best first by its own judgement, and picks by ours. */
-static int pick(dnnl_primitive_desc_iterator_t it, const struct vrt_dnnl_shape *shape,
-                bool allow_slow, dnnl_primitive_desc_t *ret_desc)
+static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *shape, bool allow_slow,
+                dnnl_primitive_desc_t *ret_desc)
 {
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t best = NULL;
 
     do {
-        VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc =
-            dnnl_primitive_desc_iterator_fetch(it);
+        VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = vrt_dnnl_offers_take(offers);
 
         if (!desc)
             return vrt_raise(-ENOMEM);
@@ -156,7 +169,7 @@ static int pick(dnnl_primitive_desc_iterator_t it, const struct vrt_dnnl_shape *
             best = VRT_STEAL(desc);
         }
     } while (prefers_avx2(shape) && !(best && is_avx2(best)) &&
-             dnnl_primitive_desc_iterator_next(it) == dnnl_success);
+             vrt_dnnl_offers_next(offers));
 
     if (!best)
         return -ENOENT;
@@ -165,35 +178,29 @@ static int pick(dnnl_primitive_desc_iterator_t it, const struct vrt_dnnl_shape *
 }
 
 int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                      const dnnl_memory_desc_t *weights, dnnl_primitive_desc_t *ret_desc)
+                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc)
 {
-    dnnl_primitive_desc_iterator_t it = NULL;
+    VRT_CLEANUP(vrt_dnnl_offers_freep) struct vrt_dnnl_offers *offers = NULL;
     dnnl_primitive_attr_t attr = NULL;
-    dnnl_convolution_desc_t desc;
     dnnl_status_t status;
     int r;
 
-    status = make_desc(shape, weights, &desc);
-    if (status != dnnl_success)
-        return vrt_dnnl_raise(status, "convolution descriptor");
     r = make_attr(shape, &attr);
     if (r)
         return vrt_fold(r);
 
-    status = dnnl_primitive_desc_iterator_create(&it, &desc, attr, dnnl->engine, NULL);
+    status = make_offers(dnnl, shape, weights, attr, &offers);
     dnnl_primitive_attr_destroy(attr);
     /* No failure, and so not raised: to ask is how one finds out. */
     if (status == dnnl_unimplemented)
         return -ENOENT;
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "implementations");
-    r = pick(it, shape, !weights && shape->dtype == VRT_DTYPE_F32, ret_desc);
-    dnnl_primitive_desc_iterator_destroy(it);
-    return r;
+    return pick(offers, shape, !weights && shape->dtype == VRT_DTYPE_F32, ret_desc);
 }
 
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                            dnnl_memory_desc_t *ret_layout)
+                            struct vrt_dnnl_layout **ret_layout)
 {
     const struct vrt_dnnl_shape typical = {
         .in_c = shape->in_c, .out_c = shape->out_c, .k = shape->k,
@@ -201,13 +208,14 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
         .dtype = shape->dtype, .out_dtype = shape->dtype, .has_bias = true,
     };
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status;
     int r;
 
     r = vrt_dnnl_describe(dnnl, &typical, NULL, &desc);
     if (r)
         return r;
-    *ret_layout = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
-    return 0;
+    status = vrt_dnnl_layout_copy(vrt_dnnl_layout_of(desc, dnnl_query_weights_md, 0), ret_layout);
+    return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "layout of weights");
 }
 
 /* Asked of oneDNN rather than of the CPU: what counts is whether it has fast code for it. It makes
@@ -217,7 +225,7 @@ static bool has_bf16(struct vrt_dnnl *dnnl)
     const struct vrt_dnnl_shape shape = {
         .in_c = 64, .out_c = 64, .k = 3, .dtype = VRT_DTYPE_BF16,
     };
-    dnnl_memory_desc_t layout;
+    VRT_CLEANUP(vrt_dnnl_layout_freep) struct vrt_dnnl_layout *layout = NULL;
 
     return vrt_cpu_bf16_kernel(VRT_OP_LINEAR) &&
            vrt_dnnl_weights_layout(dnnl, &shape, &layout) == 0;
