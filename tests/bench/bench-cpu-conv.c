@@ -139,6 +139,7 @@ static void build(const struct bench *b, struct vrt_graph *graph)
         const struct vrt_shape shape = { 1, t->h, t->w, layer->out_c };
         struct vrt_op op = make_op(b, i);
 
+        op.weight_dtype = b->dtype;
         op.in[0] = t->wide_c && i > 0 ? vrt_tensor_channels(&wide, 0, layer->in_c) : x;
         if (i == last)
             op.out = out;

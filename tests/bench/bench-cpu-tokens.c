@@ -143,6 +143,7 @@ static int prepare(struct bench *b)
         b->op.n_in = 2;
         b->op.in[1] = b->op.in[0];
     }
+    vrt_graph_set_params(graph, b->params, (size_t)b->n_params, b->dtype);
     vrt_graph_append(graph, &b->op);
     r = vrt_executor_new_all(b->device, b->replica, &graph, 1, &b->arena, &b->executor);
     if (!r)

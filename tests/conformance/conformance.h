@@ -110,8 +110,9 @@ extern const struct conf_tolerance conf_integers;
 bool conf_is_wanted(const struct conf *t);
 
 /*
- * Runs the op everywhere. want[i] is what output i should be, as [D,H,W,C], where conf_is_wanted().
- * A failure is printed and counted; the case should return then.
+ * Runs the op everywhere; the type of its weights follows from the params. want[i] is what output i
+ * should be, as [D,H,W,C], where conf_is_wanted(). A failure is printed and counted; the case
+ * should return then.
  */
 void conf_expect(struct conf *t, const struct vrt_op *op, const double *const *want,
                  struct conf_tolerance tolerance);

@@ -196,6 +196,19 @@ bool conf_memory_intact(const struct conf_memory *memory, unsigned char *const *
     return true;
 }
 
+size_t conf_memory_unused(const struct conf_memory *memory, unsigned char *const *images,
+                          const struct vrt_op *op, size_t workspace_bytes)
+{
+    const unsigned char *before = memory->images[0].data + op->workspace_offset_bytes;
+    const unsigned char *after = images[0] + op->workspace_offset_bytes;
+    size_t n = 0;
+
+    while (n < workspace_bytes &&
+           after[workspace_bytes - 1 - n] == before[workspace_bytes - 1 - n])
+        n++;
+    return n;
+}
+
 void conf_memory_done(struct conf_memory *memory)
 {
     for (int i = 0; i < memory->n_tensors; i++)

@@ -56,5 +56,9 @@ double conf_memory_get(const struct conf_memory *memory, unsigned char *const *i
 bool conf_memory_intact(const struct conf_memory *memory, unsigned char *const *images,
                         const struct vrt_op *op, size_t workspace_bytes);
 
+/* How many of the last bytes of [workspace, + workspace_bytes) nobody wrote to. */
+size_t conf_memory_unused(const struct conf_memory *memory, unsigned char *const *images,
+                          const struct vrt_op *op, size_t workspace_bytes);
+
 /* Frees everything. */
 void conf_memory_done(struct conf_memory *memory);

@@ -69,6 +69,7 @@ static void conv(struct network *net, const struct vrt_tensor *x, const struct v
         .n_in = 2,
         .in = { *x, residual ? *residual : VRT_TENSOR_NONE },
         .out = *out,
+        .weight_dtype = net->dtype,
         .conv2d = { .kernel = 3, .activation = VRT_ACTIVATION_PRELU, .scale = scale },
     };
 

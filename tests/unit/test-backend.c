@@ -391,23 +391,24 @@ static void test_programs(void)
     expect_int(vrt_device_used_bytes(&told.base), 0);
 }
 
-/* A param must be for what the op does with it: devices keep it accordingly. */
+/* A param must be for what the op does with it, and of the type that the op says it has. */
 static void test_uses(void)
 {
+    enum { F32 = VRT_DTYPE_F32, F16 = VRT_DTYPE_F16, BF16 = VRT_DTYPE_BF16 };
+    enum { MATRIX = VRT_PARAM_WEIGHT, EXACT = VRT_PARAM_WEIGHT_F32,
+           TABLE = VRT_PARAM_TABLE, DEFORM = VRT_PARAM_WEIGHT_DEFORM };
     static const struct {
         enum vrt_op_kind kind;
-        enum vrt_param_use use;
-        enum vrt_dtype replica;
+        int use, replica, op;       /* types: the replica's, and the weight's as the op says */
         int r;
     } uses[] = {
-        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT, VRT_DTYPE_BF16, 0 },
-        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT_F32, VRT_DTYPE_BF16, 0 },
-        { VRT_OP_LINEAR, VRT_PARAM_TABLE, VRT_DTYPE_F32, -EINVAL },
-        { VRT_OP_LINEAR, VRT_PARAM_WEIGHT_DEFORM, VRT_DTYPE_F32, -EINVAL },
-        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT, VRT_DTYPE_F32, 0 },
-        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT, VRT_DTYPE_BF16, -EINVAL },   /* x is f32 */
-        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT_F32, VRT_DTYPE_BF16, 0 },
-        { VRT_OP_CONV2D, VRT_PARAM_WEIGHT_DEFORM, VRT_DTYPE_F32, -EINVAL },
+        { VRT_OP_LINEAR, MATRIX, BF16, BF16, 0 },   { VRT_OP_LINEAR, MATRIX, BF16, F32, -EINVAL },
+        { VRT_OP_LINEAR, MATRIX, F32, F16, -EINVAL }, { VRT_OP_LINEAR, EXACT, BF16, F32, 0 },
+        { VRT_OP_LINEAR, EXACT, F16, F16, -EINVAL }, { VRT_OP_LINEAR, TABLE, F32, F32, -EINVAL },
+        { VRT_OP_LINEAR, DEFORM, F32, F32, -EINVAL }, { VRT_OP_CONV2D, MATRIX, F32, F32, 0 },
+        { VRT_OP_CONV2D, MATRIX, BF16, F32, -EINVAL }, { VRT_OP_CONV2D, EXACT, BF16, F32, 0 },
+        { VRT_OP_CONV2D, DEFORM, F32, F32, -EINVAL },
+        { VRT_OP_CONV2D, MATRIX, BF16, BF16, -EINVAL },             /* x is f32 */
     };
     const float data[180] = { 0 };
     struct told told = new_told();
@@ -415,18 +416,19 @@ static void test_uses(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(uses); i++) {
         const bool is_linear = uses[i].kind == VRT_OP_LINEAR;
         const struct vrt_param param = { "weight", is_linear ? 2 : 4, { 5, 4, 3, 3 }, data,
-                                         uses[i].use };
+                                         (enum vrt_param_use)uses[i].use };
         struct vrt_op op = conv_op();
         struct vrt_program_params with = { .ops = &op, .n_ops = 1, .n_bindings = 2 };
         struct vrt_program *program = NULL;
         op.kind = uses[i].kind;
+        op.weight_dtype = (enum vrt_dtype)uses[i].op;
+        op.conv2d = (struct vrt_op_conv2d){ .kernel = 3, .bias = -1, .scale = 1 };
         if (is_linear)
             op.linear = (struct vrt_op_linear){ .norm = { -1, -1 }, .bias = -1 };
-        else
-            op.conv2d = (struct vrt_op_conv2d){ .kernel = 3, .bias = -1, .scale = 1 };
-        expect_int(vrt_replica_new(&told.base, &param, 1, uses[i].replica, &with.replica), 0);
+        const enum vrt_dtype dtype = (enum vrt_dtype)uses[i].replica;
+        expect_int(vrt_replica_new(&told.base, &param, 1, dtype, &with.replica), 0);
         if (vrt_program_new(&told.base, &with, &program) != uses[i].r)
-            test_fail("uses[%zu] is not judged as it should be", i);
+            test_fail("uses[%zu] is judged wrongly", i);
         vrt_program_free(&told.base, program);
         vrt_replica_free(&told.base, with.replica);
     }
@@ -552,25 +554,24 @@ static void test_sensors(void)
 
 static void test_registry(void)
 {
+    static const struct {
+        struct vrt_registry_params params;
+        const char *why;
+    } bads[] = {
+        { { .cpu_devices = -1 }, "can't be split into -1 devices" },
+        { { .cpu_threads = 5000 }, "can't have 5000 threads" },
+        { { .cuda_workers = 5 }, "can't be 5 devices: give 1 to 4" },
+    };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
-    struct vrt_registry *none = NULL;
-    struct vrt_error error = { 0 };
-    struct vrt_registry_params params = { .cpu_devices = -1 };
     size_t n;
 
-    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
-    expect_contains(error.message, "can't be split into -1 devices");
-    params = (struct vrt_registry_params){ .cpu_threads = 5000 };
-    error = (struct vrt_error){ 0 };
-    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
-    expect_contains(error.message, "can't have 5000 threads");
-    params = (struct vrt_registry_params){ .cuda_workers = 5 };
-    error = (struct vrt_error){ 0 };
-    expect_int(vrt_registry_new(&params, &none, &error), -EINVAL);
-    expect_contains(error.message, "can't be 5 devices: give 1 to 4");
-    expect_true(none == NULL);
-
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, &error), 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++) {
+        struct vrt_error error = { 0 };
+        expect_int(vrt_registry_new(&bads[i].params, &registry, &error), -EINVAL);
+        expect_contains(error.message, bads[i].why);
+    }
+    expect_true(registry == NULL);
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, NULL), 0);
     const struct vrt_device_info *const *devices = vrt_registry_devices(registry, &n);
     expect_true(n >= 1);
     for (size_t i = 0; i < n; i++) {
@@ -583,8 +584,7 @@ static void test_registry(void)
         expect_true(i == 0 || devices[i - 1]->kind <= devices[i]->kind);
     }
     expect_int(devices[n - 1]->kind, VRT_DEVICE_REF);
-    expect_true(vrt_registry_find(registry, "ref") == NULL);
-    expect_true(vrt_registry_find(registry, "") == NULL);
+    expect_true(!vrt_registry_find(registry, "ref") && !vrt_registry_find(registry, ""));
 }
 
 int main(int argc, char **argv)

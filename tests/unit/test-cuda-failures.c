@@ -225,7 +225,7 @@ static void test_recording(void)
 static struct vrt_op layer_op(enum vrt_op_kind kind)
 {
     const struct vrt_shape shape = { 1, 4, 4, 64 };
-    struct vrt_op op = { .kind = kind, .n_in = 1 };
+    struct vrt_op op = { .kind = kind, .n_in = 1, .weight_dtype = VRT_DTYPE_F16 };
 
     op.in[0] = vrt_tensor_dense(VRT_DTYPE_F16, shape);
     op.out = vrt_tensor_dense(VRT_DTYPE_F16, shape);

@@ -48,13 +48,23 @@ static struct vrt_op conv2d(void)
 static const struct vrt_cuda_library_rules all = { VRT_CUDA_LIBRARIES_ALL, 80, false };
 static const struct vrt_cuda_library_rules all_tf32 = { VRT_CUDA_LIBRARIES_ALL, 80, true };
 
+/* Whose the op is with weights of this type, by these rules. */
+static enum vrt_cuda_library by(const struct vrt_cuda_library_rules *rules, const struct vrt_op *op,
+                                enum vrt_dtype dtype)
+{
+    struct vrt_op typed = *op;
+
+    typed.weight_dtype = dtype;
+    const enum vrt_cuda_library library = vrt_cuda_library_of(rules, &typed, false);
+    /* A plan never gives less than an op needs; of strict weights none is a library's. */
+    expect_true(library == OURS || library == vrt_cuda_library_may(rules, &typed));
+    expect_int(vrt_cuda_library_of(rules, &typed, true), OURS);
+    return library;
+}
+
 static enum vrt_cuda_library of(const struct vrt_op *op, enum vrt_dtype dtype)
 {
-    const enum vrt_cuda_library library = vrt_cuda_library_of(&all, op, dtype, false);
-
-    /* A plan never gives less than an op needs. */
-    expect_true(library == OURS || library == vrt_cuda_library_may(&all, op));
-    return library;
+    return by(&all, op, dtype);
 }
 
 static void test_cards(void)
@@ -76,7 +86,7 @@ static void test_cards(void)
         struct vrt_cuda_library_rules rules = { cases[i].wanted, cases[i].capability, false };
         expect_int(vrt_cuda_library_is_wanted(&rules), cases[i].is_wanted);
         if (!cases[i].is_wanted)
-            expect_int(vrt_cuda_library_of(&rules, &op, VRT_DTYPE_F16, false), OURS);
+            expect_int(by(&rules, &op, VRT_DTYPE_F16), OURS);
     }
 }
 
@@ -98,7 +108,7 @@ static void test_sizes(void)
             ops[k].in[0] = placed(vrt_tensor_dense(VRT_DTYPE_F16, shape));
             ops[k].in[1] = VRT_TENSOR_NONE;
             ops[k].out = placed(vrt_tensor_dense(VRT_DTYPE_F32, shape));
-            expect_int(vrt_cuda_library_of(&rules, &ops[k], VRT_DTYPE_F16, false),
+            expect_int(by(&rules, &ops[k], VRT_DTYPE_F16),
                        k ? cases[i].conv2d : cases[i].linear);
             expect_int(of(&ops[k], VRT_DTYPE_F16), k ? DNN : LT);
         }
@@ -111,17 +121,16 @@ static void test_linear_types(void)
 
     expect_int(of(&op, VRT_DTYPE_F16), LT);
     expect_int(of(&op, VRT_DTYPE_BF16), LT);
-    /* Products of f32, for which TF32 must be allowed, and isn't where they are strict. */
+    /* Products of f32, for which TF32 must be allowed: or a plan has no scratch for them. */
     expect_int(of(&op, VRT_DTYPE_F32), OURS);
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), LT);
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, true), OURS);
+    expect_int(by(&all_tf32, &op, VRT_DTYPE_F32), LT);
     /* The library's bias has the type of the result: ours would be rounded. */
     op.in[1] = op.out = tensor(VRT_DTYPE_F16, 96);
     expect_int(of(&op, VRT_DTYPE_F16), OURS);
     op.linear.bias = -1;
     expect_int(of(&op, VRT_DTYPE_F16), LT);
     expect_int(of(&op, VRT_DTYPE_BF16), OURS);
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), OURS);
+    expect_int(by(&all_tf32, &op, VRT_DTYPE_F32), OURS);
     op.in[1] = tensor(VRT_DTYPE_F32, 96);
     expect_int(of(&op, VRT_DTYPE_F16), OURS);
 }
@@ -146,9 +155,9 @@ static void test_linear_rows(void)
     op = linear();
     op.in[0] = vrt_tensor_channels(&crop, 0, 64);
     expect_int(of(&op, VRT_DTYPE_F16), LT);
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), OURS);
+    expect_int(by(&all_tf32, &op, VRT_DTYPE_F32), OURS);
     op.linear.norm = (struct vrt_op_norm){ 2, 3 };
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), LT);
+    expect_int(by(&all_tf32, &op, VRT_DTYPE_F32), LT);
     /* The exact one isn't the library's. */
     op = linear();
     op.linear.activation = VRT_ACTIVATION_GELU;
@@ -160,11 +169,10 @@ static void test_conv2d(void)
     struct vrt_op op = conv2d();
 
     expect_int(of(&op, VRT_DTYPE_F16), DNN);
-    expect_int(of(&op, VRT_DTYPE_BF16), OURS);
     op.in[1] = op.out = tensor(VRT_DTYPE_F32, 32);
     expect_int(of(&op, VRT_DTYPE_F16), DNN);
     op.in[0] = tensor(VRT_DTYPE_F32, 64);
-    expect_int(vrt_cuda_library_of(&all_tf32, &op, VRT_DTYPE_F32, false), OURS);
+    expect_int(by(&all_tf32, &op, VRT_DTYPE_F32), OURS);
     /* The library's filters have no gaps. */
     op.in[0] = tensor(VRT_DTYPE_F16, 60);
     expect_int(of(&op, VRT_DTYPE_F16), OURS);

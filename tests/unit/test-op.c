@@ -212,6 +212,55 @@ static void test_params(void)
     expect_int(vrt_op_params(&op, params), 0);
 }
 
+/* An op's weights are all of one type; of each op but these it is f32, for it has none. */
+static void test_weights(void)
+{
+    static const struct {
+        enum vrt_op_kind kind;
+        int n;
+    } wants[] = {
+        { VRT_OP_CONV2D, 1 }, { VRT_OP_LINEAR, 1 },        { VRT_OP_WINDOW_ATTENTION, 3 },
+        { VRT_OP_GEGLU, 3 },  { VRT_OP_DEFORM_CONV2D, 1 }, { VRT_OP_LAYERNORM, 0 },
+        { VRT_OP_BLEND, 0 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wants); i++) {
+        struct vrt_param params[VRT_OP_MAX_WEIGHTS];
+        struct vrt_op op = good_op(wants[i].kind);
+        enum vrt_dtype dtype = VRT_DTYPE_COUNT;
+        int indices[VRT_OP_MAX_WEIGHTS];
+
+        for (int k = 0; k < VRT_OP_MAX_WEIGHTS; k++)
+            params[k] = (struct vrt_param){ .n_dims = 2, .use = VRT_PARAM_WEIGHT };
+        if (op.kind == VRT_OP_WINDOW_ATTENTION) {
+            op.window_attention.qkv = 2;
+            op.window_attention.proj = 1;
+        }
+        if (op.kind == VRT_OP_GEGLU) {
+            op.geglu.fc12 = 1;
+            op.geglu.fc2 = 2;
+        }
+        expect_int(vrt_op_weights(&op, indices), wants[i].n);
+        expect_true(!vrt_op_weight_dtype(&op, params, 3, VRT_DTYPE_F16, &dtype));
+        expect_int(dtype, wants[i].n ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+
+        /* One after the other is kept as f32, and then none is there at all. */
+        for (int k = 0; k < wants[i].n; k++) {
+            params[indices[k]].use = VRT_PARAM_WEIGHT_F32;
+            const bool is_mixed = k + 1 < wants[i].n;
+            expect_int(vrt_op_weight_dtype(&op, params, 3, VRT_DTYPE_F16, &dtype) != NULL,
+                       is_mixed);
+            expect_int(dtype, is_mixed ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+        }
+        expect_int(vrt_op_weight_dtype(&op, params, 0, VRT_DTYPE_F16, &dtype) != NULL,
+                   wants[i].n > 0);
+    }
+    struct vrt_op op = good_op(VRT_OP_WINDOW_ATTENTION);
+    int indices[VRT_OP_MAX_WEIGHTS];
+    op.window_attention.mutual = -1;
+    expect_int(vrt_op_weights(&op, indices), 2);
+}
+
 /* Each takes a good op and spoils it in one way. */
 #define BAD(name, ...)                          \
     static void bad_##name(struct vrt_op *op)   \
@@ -223,6 +272,9 @@ BAD(kind, op->kind = VRT_OP_KIND_COUNT)
 BAD(no_input, op->n_in = 0)
 BAD(many_inputs, op->n_in = VRT_OP_MAX_IN + 1)
 BAD(absent_input, op->in[0] = VRT_TENSOR_NONE)
+BAD(weight_type, op->weight_dtype = VRT_DTYPE_U8)
+BAD(weight_no_type, op->weight_dtype = VRT_DTYPE_COUNT)
+BAD(weight_other_type, op->weight_dtype = VRT_DTYPE_F16)
 BAD(absent_output, op->out = VRT_TENSOR_NONE)
 BAD(input_type, op->in[0].dtype = op->in[0].dtype == VRT_DTYPE_U8 ? VRT_DTYPE_F32 : VRT_DTYPE_U8)
 BAD(input_no_type, op->in[0].dtype = VRT_DTYPE_COUNT)
@@ -308,6 +360,8 @@ static void test_bad_ops(void)
         { bad_many_inputs, VRT_OP_KIND_COUNT }, { bad_absent_input, VRT_OP_KIND_COUNT },
         { bad_absent_output, VRT_OP_KIND_COUNT }, { bad_input_type, VRT_OP_KIND_COUNT },
         { bad_input_no_type, VRT_OP_KIND_COUNT }, { bad_output_no_type, VRT_OP_KIND_COUNT },
+        { bad_weight_type, VRT_OP_KIND_COUNT }, { bad_weight_no_type, VRT_OP_KIND_COUNT },
+        { bad_weight_other_type, VRT_OP_CONV2D },
         { bad_input_size, VRT_OP_KIND_COUNT },  { bad_output_frames, VRT_OP_KIND_COUNT },
         { bad_output_channels, VRT_OP_ADD },    { bad_output_channels, VRT_OP_CONCAT },
         { bad_output_channels, VRT_OP_RESIZE }, { bad_output_channels, VRT_OP_YUV_TO_RGB },
@@ -378,6 +432,7 @@ int main(int argc, char **argv)
         { "bad-ops", test_bad_ops },
         { "window", test_window },
         { "params", test_params },
+        { "weights", test_weights },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

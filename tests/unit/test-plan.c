@@ -372,6 +372,52 @@ static bool supports_nothing(const struct vrt_device *device, const struct vrt_o
     return false;
 }
 
+/* A place's 8 channels to 8, by this weight. */
+static struct vrt_op linear(struct vrt_graph *graph, int weight)
+{
+    const struct vrt_shape shape = { 1, 2, 2, 8 };
+
+    return (struct vrt_op){
+        .kind = VRT_OP_LINEAR,
+        .n_in = 1,
+        .in = { vrt_graph_input(graph, VRT_DTYPE_F32, shape) },
+        .out = vrt_graph_output(graph, VRT_DTYPE_F32, shape),
+        .weight_dtype = VRT_DTYPE_BF16,
+        .linear = { .norm = { -1, -1 }, .weight = weight, .bias = -1 },
+    };
+}
+
+/* The graph knows of which type an op's weights will be as long as it knows the params. */
+static void test_weights(void)
+{
+    static const float values[64];
+    static const struct vrt_param params[] = {
+        { "shorter", 2, { 8, 8 }, values, VRT_PARAM_WEIGHT },
+        { "exact", 2, { 8, 8 }, values, VRT_PARAM_WEIGHT_F32 },
+    };
+    struct setting s;
+    size_t n;
+
+    set_up(&s);
+    for (int i = 0; i < 3; i++) {
+        const struct vrt_op op = linear(s.graph, i % 2);
+        vrt_graph_set_params(s.graph, i < 2 ? params : NULL, i < 2 ? 2 : 0, VRT_DTYPE_F16);
+        vrt_graph_append(s.graph, &op);
+    }
+    const struct vrt_op *ops = vrt_graph_ops(s.graph, &n);
+    expect_int(n, 3);
+    expect_int(ops[0].weight_dtype, VRT_DTYPE_F16);
+    expect_int(ops[1].weight_dtype, VRT_DTYPE_F32);
+    expect_int(ops[2].weight_dtype, VRT_DTYPE_BF16);    /* as it was */
+    expect_int(vrt_graph_status(s.graph), 0);
+
+    const struct vrt_op op = linear(s.graph, 2);
+    vrt_graph_set_params(s.graph, params, 2, VRT_DTYPE_F16);
+    vrt_graph_append(s.graph, &op);
+    expect_int(vrt_graph_status(s.graph), -EINVAL);
+    tear_down(&s);
+}
+
 static void test_refusals(void)
 {
     const struct vrt_backend_ops nothing = { .name = "nothing", .supports = supports_nothing };
@@ -402,7 +448,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "chain", test_chain },         { "dense-blocks", test_dense_blocks },
         { "workspace", test_workspace }, { "random", test_random },
-        { "refusals", test_refusals },
+        { "refusals", test_refusals },   { "weights", test_weights },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

@@ -112,7 +112,8 @@ struct vrt_backend_ops {
     /* A promise: if true, a program with this op runs within its stated tolerance. */
     bool (*supports)(const struct vrt_device *device, const struct vrt_op *op);
 
-    /* Optional. NULL: no op needs any. */
+    /* What a program that has the op uses at its workspace, and no more: op->weight_dtype says what
+     * its weights will be. Optional. NULL: no op needs any. */
     size_t (*workspace_bytes)(const struct vrt_device *device, const struct vrt_op *op);
 
     /* Lays out: fills in offset and size of places[0..n_params-1], in order. */

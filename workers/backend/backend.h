@@ -185,6 +185,12 @@ static inline bool vrt_param_use_is_f32(enum vrt_param_use use)
            use == VRT_PARAM_TABLE;
 }
 
+/* As which type a replica of `dtype` keeps the param, whose data isn't looked at. */
+static inline enum vrt_dtype vrt_param_dtype(const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    return param->n_dims > 1 && !vrt_param_use_is_f32(param->use) ? dtype : VRT_DTYPE_F32;
+}
+
 /* The use of which `use` is the variant in f32, or itself. */
 static inline enum vrt_param_use vrt_param_use_plain(enum vrt_param_use use)
 {

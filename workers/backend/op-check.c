@@ -32,6 +32,8 @@ static const char *check_conv2d(const struct vrt_op *op)
     const struct vrt_op_conv2d *conv = &op->conv2d;
     const struct vrt_tensor *residual = vrt_op_in(op, 1);
 
+    if (op->in[0].dtype != op->weight_dtype)
+        return "the input's type is not the weight's";
     if (!vrt_op_in_range(conv->kernel, 1, 7) || conv->kernel % 2 == 0)
         return "the kernel is not 1, 3, 5 or 7";
     if (!vrt_op_same_places(op->in[0].shape, op->out.shape))
@@ -281,6 +283,13 @@ static const struct {
 
 _Static_assert(VRT_ARRAY_SIZE(rules) == VRT_OP_KIND_COUNT, "every op has its rule");
 
+static const char *check_weights(const struct vrt_op *op)
+{
+    return op->weight_dtype < VRT_DTYPE_COUNT && (FLOATS & 1u << op->weight_dtype)
+               ? NULL
+               : "the weights' type is none of f32, f16 and bf16";
+}
+
 static const char *check_inputs(const struct vrt_op *op)
 {
     const char *wrong = NULL;
@@ -329,7 +338,9 @@ int vrt_op_check(const struct vrt_op *op)
         vrt_log_error("there is no op number %d", (int)op->kind);
         return vrt_raise(-EINVAL);
     }
-    const char *wrong = check_inputs(op);
+    const char *wrong = check_weights(op);
+    if (!wrong)
+        wrong = check_inputs(op);
     for (int i = 0; !wrong && i < vrt_op_n_out(op); i++)
         wrong = check_output(op, i);
     if (!wrong)

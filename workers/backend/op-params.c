@@ -143,6 +143,56 @@ static void (*const adders[VRT_OP_KIND_COUNT])(const struct vrt_op *op, struct l
     [VRT_OP_DEFORM_CONV2D] = add_deform_conv2d,
 };
 
+int vrt_op_weights(const struct vrt_op *op, int indices[VRT_OP_MAX_WEIGHTS])
+{
+    int n = 0;
+
+    switch (op->kind) {
+    case VRT_OP_CONV2D:
+        indices[n++] = op->conv2d.weight;
+        break;
+    case VRT_OP_LINEAR:
+        indices[n++] = op->linear.weight;
+        break;
+    case VRT_OP_WINDOW_ATTENTION:
+        indices[n++] = op->window_attention.qkv;
+        indices[n++] = op->window_attention.proj;
+        if (op->window_attention.mutual >= 0)
+            indices[n++] = op->window_attention.mutual;
+        break;
+    case VRT_OP_GEGLU:
+        indices[n++] = op->geglu.fc11;
+        indices[n++] = op->geglu.fc12;
+        indices[n++] = op->geglu.fc2;
+        break;
+    case VRT_OP_DEFORM_CONV2D:
+        indices[n++] = op->deform_conv2d.weight;
+        break;
+    default:
+        break;
+    }
+    return n;
+}
+
+const char *vrt_op_weight_dtype(const struct vrt_op *op, const struct vrt_param *params, size_t n,
+                                enum vrt_dtype dtype, enum vrt_dtype *ret_dtype)
+{
+    int indices[VRT_OP_MAX_WEIGHTS];
+    const int n_weights = vrt_op_weights(op, indices);
+    enum vrt_dtype first = VRT_DTYPE_F32;
+
+    for (int i = 0; i < n_weights; i++) {
+        if (indices[i] < 0 || (size_t)indices[i] >= n)
+            return "a weight is none of the params";
+        const enum vrt_dtype found = vrt_param_dtype(&params[indices[i]], dtype);
+        if (i > 0 && found != first)
+            return "its weights are of several types";
+        first = found;
+    }
+    *ret_dtype = first;
+    return NULL;
+}
+
 int vrt_op_params(const struct vrt_op *op, struct vrt_op_param params[VRT_OP_MAX_PARAMS])
 {
     struct list list = { params, 0 };

@@ -15,6 +15,21 @@ struct vrt_op_param {
     int dims[4];
 };
 
+/* The most that one op multiplies by. */
+#define VRT_OP_MAX_WEIGHTS 3
+
 /* Fills in the params that `op` uses; the optional ones that it does without are left out. The op's
  * shapes are as vrt_op_check() wants them. Return: how many. */
 int vrt_op_params(const struct vrt_op *op, struct vrt_op_param params[VRT_OP_MAX_PARAMS]);
+
+/* Fills in the indices of those of them that it multiplies by, which decide its weight_dtype: no
+ * vectors, no tables. Return: how many; 0: it has no weights. */
+int vrt_op_weights(const struct vrt_op *op, int indices[VRT_OP_MAX_WEIGHTS]);
+
+/*
+ * Finds the type that the op's weights have among `params`, n of them, of a replica of `dtype`. The
+ * op may have any shapes. *ret_dtype is f32 where it has no weights.
+ * Return: NULL, or what is wrong: one isn't there, or they are of several types.
+ */
+const char *vrt_op_weight_dtype(const struct vrt_op *op, const struct vrt_param *params, size_t n,
+                                enum vrt_dtype dtype, enum vrt_dtype *ret_dtype);

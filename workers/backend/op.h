@@ -9,9 +9,11 @@
  * Types: activations are f32, f16 or bf16, sums are f32 at least, and the result is rounded once,
  * when it is stored. Inputs and output never overlap, except where an op says so.
  *
- * Weights have the replica's type, or f32 (backend.h: enum vrt_param_use). What is multiplied with
- * them is rounded to that type first, and inside an op what is multiplied with each other likewise;
- * norms, softmax, flows, offsets and coordinates are f32 whatever the type.
+ * Weights have the replica's type, or f32 (backend.h: enum vrt_param_use); those of one op are all
+ * of one type, which the op says (weight_dtype): what a device needs for it may depend on that.
+ * What is multiplied with them is rounded to that type first, and inside an op what is multiplied
+ * with each other likewise; norms, softmax, flows, offsets and coordinates are f32 whatever the
+ * type.
  *
  *     op                in[0..]                                  out
  *     conv2d            x [D,H,W,I], residual [D,H,W,O] or none  [D,H,W,O]
@@ -87,8 +89,8 @@ enum vrt_activation {
 /*
  * out = activation(x * weight + bias) * scale + residual, over each frame by itself, stride 1,
  * K x K taps (K = 1, 3, 5 or 7), zeros outside: the size stays. Params are indices into the
- * replica's (backend.h): weight [O,I,K,K], bias [O] or -1, slopes [O]. x has the weight's type;
- * residual and out may have another.
+ * replica's (backend.h): weight [O,I,K,K], bias [O] or -1, slopes [O]. x has the weight's type,
+ * weight_dtype; residual and out may have another.
  */
 struct vrt_op_conv2d {
     int kernel;                     /* K */
@@ -288,6 +290,10 @@ struct vrt_op {
     struct vrt_tensor in[VRT_OP_MAX_IN];    /* an optional one that is absent: VRT_TENSOR_NONE */
     struct vrt_tensor out;
     struct vrt_tensor out_more[2];          /* rgb_to_yuv: the planes after the first */
+
+    /* Of its weights as the replica has them: f32, f16 or bf16; without weights it says nothing.
+     * Filled by vrt_graph_append() where the graph knows them. */
+    enum vrt_dtype weight_dtype;
 
     union {
         struct vrt_op_conv2d conv2d;

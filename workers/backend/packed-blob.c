@@ -68,8 +68,7 @@ struct vrt_packed_layout vrt_packed_layout_of(const struct vrt_packed_rule *rule
         layout.tap_stride = 1;
         return layout;
     }
-    if (!vrt_param_use_is_f32(param->use))
-        layout.dtype = dtype;
+    layout.dtype = vrt_param_dtype(param, dtype);
     layout.outputs = (size_t)param->dims[0];
     layout.inputs = (size_t)param->dims[1];
     layout.taps = n / (layout.outputs * layout.inputs);

@@ -34,6 +34,26 @@ static bool param_fits(const struct vrt_replica *replica, const struct vrt_op_pa
            memcmp(param->dims, want->dims, (size_t)want->n_dims * sizeof(want->dims[0])) == 0;
 }
 
+/* What was planned for weights of one type would be too small, or read wrongly, for another. */
+static int check_weights(const struct vrt_op *op, const struct vrt_replica *replica)
+{
+    enum vrt_dtype dtype;
+
+    if (!replica)
+        return 0;
+    const char *wrong = vrt_op_weight_dtype(op, replica->params, replica->n_params, replica->dtype,
+                                            &dtype);
+    if (wrong)
+        return refuse_op(op, wrong);
+    int indices[VRT_OP_MAX_WEIGHTS];
+    if (!vrt_op_weights(op, indices) || dtype == op->weight_dtype)
+        return 0;
+    vrt_log_error("%s: its weights are %s in the replica, and not %s as it was built for",
+                  vrt_op_kind_name(op->kind), vrt_dtype_name(dtype),
+                  vrt_dtype_name(op->weight_dtype));
+    return vrt_raise(-EINVAL);
+}
+
 static int check_params(const struct vrt_op *op, const struct vrt_replica *replica)
 {
     struct vrt_op_param wants[VRT_OP_MAX_PARAMS];
@@ -45,14 +65,7 @@ static int check_params(const struct vrt_op *op, const struct vrt_replica *repli
                           vrt_op_kind_name(op->kind), wants[i].name);
             return vrt_raise(-EINVAL);
         }
-    if (op->kind != VRT_OP_CONV2D)
-        return 0;
-    const struct vrt_param *weight = &replica->params[op->conv2d.weight];
-    const enum vrt_dtype dtype =
-        vrt_param_use_is_f32(weight->use) ? VRT_DTYPE_F32 : replica->dtype;
-    if (op->in[0].dtype != dtype)
-        return refuse_op(op, "the input's type is not the weight's");
-    return 0;
+    return check_weights(op, replica);
 }
 
 /* Checks that a tensor lies within the arena, or widens what is required of its binding. */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "backend/op-params.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -19,6 +20,9 @@ struct vrt_graph {
     bool *written;                      /* by an op so far; for each storage */
     size_t n_storages, capacity_storages;
     int n_inputs, n_outputs;
+    const struct vrt_param *params;     /* n_params, of the ops that come next; NULL: unknown */
+    size_t n_params;
+    enum vrt_dtype params_dtype;        /* of the replica that will have them */
 };
 
 int vrt_graph_new(struct vrt_graph **ret_graph)
@@ -194,12 +198,19 @@ static const char *check_use(const struct vrt_graph *graph, const struct vrt_op 
     return wrong;
 }
 
-void vrt_graph_append(struct vrt_graph *graph, const struct vrt_op *op)
+void vrt_graph_set_params(struct vrt_graph *graph, const struct vrt_param *params, size_t n_params,
+                          enum vrt_dtype dtype)
 {
-    if (graph->status)
-        return;
+    graph->params = params;
+    graph->n_params = n_params;
+    graph->params_dtype = dtype;
+}
 
+/* Appends `op`, of which nothing is missing. */
+static void append(struct vrt_graph *graph, const struct vrt_op *op)
+{
     int r = vrt_op_check(op);
+
     if (r) {
         graph->status = vrt_fold(r);
         return;
@@ -218,6 +229,22 @@ void vrt_graph_append(struct vrt_graph *graph, const struct vrt_op *op)
     graph->ops[graph->n_ops++] = *op;
     for (int i = 0; i < vrt_op_n_out(op); i++)
         graph->written[vrt_op_out(op, i)->storage] = true;
+}
+
+void vrt_graph_append(struct vrt_graph *graph, const struct vrt_op *op)
+{
+    struct vrt_op known = *op;
+    const char *wrong = NULL;
+
+    if (graph->status)
+        return;
+    if (graph->params)
+        wrong = vrt_op_weight_dtype(op, graph->params, graph->n_params, graph->params_dtype,
+                                    &known.weight_dtype);
+    if (wrong)
+        refuse(graph, vrt_op_kind_name(op->kind), wrong);
+    else
+        append(graph, &known);
 }
 
 const struct vrt_op *vrt_graph_ops(const struct vrt_graph *graph, size_t *ret_n_ops)

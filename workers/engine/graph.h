@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 
 struct vrt_graph;
+struct vrt_param;
 
 enum vrt_storage_role {
     VRT_STORAGE_INTERMEDIATE,       /* placed in the arena by the plan */
@@ -58,7 +59,15 @@ struct vrt_tensor vrt_graph_output_view(struct vrt_graph *graph, const struct vr
 struct vrt_tensor vrt_graph_tensor(struct vrt_graph *graph, enum vrt_dtype dtype,
                                    struct vrt_shape shape);
 
-/* Appends `op`, whose tensors all exist and whose attributes are filled in. */
+/*
+ * Says what the weights of the ops appended from now on are: by index those of `params`, as a
+ * replica of `dtype` keeps them. They live until the graph is told of others, or of none (NULL).
+ */
+void vrt_graph_set_params(struct vrt_graph *graph, const struct vrt_param *params, size_t n_params,
+                          enum vrt_dtype dtype);
+
+/* Appends `op`, whose tensors all exist and whose attributes are filled in. The type of its weights
+ * follows from the graph's params; where it knows none the op has it already. */
 void vrt_graph_append(struct vrt_graph *graph, const struct vrt_op *op);
 
 /* The ops, in order; they live until the graph changes. */

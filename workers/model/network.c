@@ -222,25 +222,19 @@ static int extended(const struct vrt_network_info *info, int size)
     return (size + info->multiple - 1) / info->multiple * info->multiple;
 }
 
-int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph,
-                      const struct vrt_tensor *in, const struct vrt_tensor *out,
-                      const struct vrt_network_use *use)
+/* Appends the ops, within what extends the sizes where that is needed. */
+static void append(const struct vrt_network *network, struct vrt_graph *graph,
+                   const struct vrt_tensor *in, const struct vrt_tensor *out,
+                   const struct vrt_network_use *use)
 {
     const struct vrt_architecture *architecture = network->architecture;
-    const struct vrt_network_info *info = &network->info;
-
-    if (vrt_graph_status(graph) < 0)
-        return vrt_fold(vrt_graph_status(graph));
-    if (!takes(info, in) || !vrt_tensor_exists(out) || out->dtype != VRT_DTYPE_F32 ||
-        !vrt_shape_equal(out->shape, vrt_network_out_shape(network, in->shape)))
-        return vrt_raise(-EINVAL);
-
     struct vrt_shape shape = in->shape;
-    shape.h = extended(info, shape.h);
-    shape.w = extended(info, shape.w);
+
+    shape.h = extended(&network->info, shape.h);
+    shape.w = extended(&network->info, shape.w);
     if (vrt_shape_equal(shape, in->shape)) {
         architecture->build(network, graph, in, out, use);
-        return vrt_fold(vrt_graph_status(graph));
+        return;
     }
 
     /* Mirrored rather than zero: an edge of black would be seen by the pixels inside. */
@@ -248,11 +242,27 @@ int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph
     struct vrt_tensor padded_out = vrt_graph_tensor(graph, VRT_DTYPE_F32,
                                                     vrt_network_out_shape(network, shape));
     if (vrt_graph_status(graph) < 0)
-        return vrt_fold(vrt_graph_status(graph));
+        return;
 
     vrt_layer_pad(graph, in, &(struct vrt_op_pad){ .mode = architecture->pad_mode }, &padded_in);
     architecture->build(network, graph, &padded_in, &padded_out, use);
     struct vrt_tensor cropped = vrt_tensor_crop(&padded_out, 0, 0, out->shape.h, out->shape.w);
     vrt_layer_copy(graph, &cropped, out);
+}
+
+int vrt_network_build(const struct vrt_network *network, struct vrt_graph *graph,
+                      const struct vrt_tensor *in, const struct vrt_tensor *out,
+                      const struct vrt_network_use *use)
+{
+    if (vrt_graph_status(graph) < 0)
+        return vrt_fold(vrt_graph_status(graph));
+    if (!takes(&network->info, in) || !vrt_tensor_exists(out) || out->dtype != VRT_DTYPE_F32 ||
+        !vrt_shape_equal(out->shape, vrt_network_out_shape(network, in->shape)))
+        return vrt_raise(-EINVAL);
+
+    /* What of the network's params is kept in which type is known here, and nowhere after. */
+    vrt_graph_set_params(graph, network->params.items, network->params.n_items, use->dtype);
+    append(network, graph, in, out, use);
+    vrt_graph_set_params(graph, NULL, 0, VRT_DTYPE_F32);
     return vrt_fold(vrt_graph_status(graph));
 }

@@ -104,8 +104,7 @@ struct vrt_cpu_isa {
                    void *dst);
 };
 
-/* The kernel of an op whose weights are bf16, for machines that multiply these; NULL: none. Its
- * scratch_bytes() is no more than that of the kernel for f32. */
+/* The kernel of an op whose weights are bf16, for machines that multiply these; NULL: none. */
 const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind);
 
 /* The best of those built that this machine has, and that oneDNN was not told to do without. */

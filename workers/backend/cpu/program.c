@@ -78,6 +78,8 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
 
     if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
         return false;
+    if (!vrt_dnnl_supports(cpu->dnnl, op->weight_dtype))
+        return false;
     for (int i = 0; i < op->n_in; i++)
         if (vrt_op_in(op, i) && !is_supported_type(cpu, op, vrt_op_in(op, i)))
             return false;
@@ -85,6 +87,17 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
         if (!is_supported_type(cpu, op, vrt_op_out(op, i)))
             return false;
     return true;
+}
+
+/* Return: NULL: it is a conv2d. */
+static const struct vrt_cpu_kernel *kernel_of(const struct vrt_cpu_device *cpu,
+                                              const struct vrt_op *op)
+{
+    const struct vrt_cpu_kernel *kernel = NULL;
+
+    if (op->weight_dtype == VRT_DTYPE_BF16)
+        kernel = vrt_cpu_bf16_kernel(op->kind);
+    return kernel ? kernel : cpu->isa->kernels[op->kind];
 }
 
 static size_t kernel_scratch_bytes(const struct vrt_cpu_kernel *kernel, const struct vrt_op *op)
@@ -109,7 +122,7 @@ static bool is_narrow(const struct vrt_op *op)
 size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
-    const struct vrt_cpu_kernel *kernel = cpu->isa->kernels[op->kind];
+    const struct vrt_cpu_kernel *kernel = kernel_of(cpu, op);
     size_t scratch = 0;
 
     if (kernel) {
@@ -248,20 +261,6 @@ static void plan_rows(struct step *step)
         add_task(step, op->out.shape.d, run_join);
 }
 
-/* Of an op with a kernel for each type of weight. */
-static bool has_bf16_weights(const struct vrt_cpu_replica *replica, const struct vrt_op *op)
-{
-    switch (op->kind) {
-    case VRT_OP_LINEAR: return replica->params[op->linear.weight].dtype == VRT_DTYPE_BF16;
-    case VRT_OP_GEGLU: return replica->params[op->geglu.fc2].dtype == VRT_DTYPE_BF16;
-    case VRT_OP_WINDOW_ATTENTION:
-        return replica->params[op->window_attention.qkv].dtype == VRT_DTYPE_BF16;
-    case VRT_OP_DEFORM_CONV2D:
-        return replica->params[op->deform_conv2d.weight].dtype == VRT_DTYPE_BF16;
-    default: return false;
-    }
-}
-
 static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params *params,
                      struct vrt_cpu_program *program, const struct vrt_op *op)
 {
@@ -271,12 +270,10 @@ static int plan_step(struct vrt_cpu_device *cpu, const struct vrt_program_params
 
     step->program = program;
     step->op = *op;
-    step->kernel = cpu->isa->kernels[op->kind];
+    step->kernel = kernel_of(cpu, op);
     step->call.params = replica ? replica->params : NULL;
     if (!step->kernel)
         return plan_conv(cpu, replica, step);
-    if (has_bf16_weights(replica, op))
-        step->kernel = vrt_cpu_bf16_kernel(op->kind);
     plan_rows(step);
     return 0;
 }

@@ -42,12 +42,6 @@ static bool is_deform(const struct vrt_param *param)
            param->dims[2] == 3 && param->dims[3] == 3;
 }
 
-/* What its numbers are rounded to. */
-static enum vrt_dtype dtype_of(const struct vrt_param *param, enum vrt_dtype dtype)
-{
-    return vrt_param_use_is_f32(param->use) ? VRT_DTYPE_F32 : dtype;
-}
-
 static size_t n_elements(const struct vrt_param *param)
 {
     size_t n = 1;
@@ -116,7 +110,7 @@ static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vr
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)(param->n_dims > 1 ? param->dims[1] : 1);
 
-    dtype = dtype_of(param, dtype);
+    dtype = vrt_param_dtype(param, dtype);
     if (is_matrix(param) && dtype != VRT_DTYPE_F32) {
         kept->dtype = VRT_DTYPE_BF16;
         kept->row_units = (I + 1) / 2;

@@ -40,7 +40,7 @@ static void take_rows(struct layer *layer, const struct vrt_cuda_call *call)
     const struct vrt_op *op = call->op;
     const struct vrt_cuda_param *weight = &call->params[op->linear.weight];
 
-    layer->makes_rows = vrt_cuda_linear_makes_rows(call);
+    layer->makes_rows = vrt_cuda_linear_makes_rows(op);
     layer->n_places = vrt_shape_count(op->out.shape) / op->out.shape.c;
     layer->band = layer->n_places;
     layer->rows.k = op->in[0].shape.c;

@@ -173,8 +173,7 @@ static enum vrt_cuda_library library_of(const struct vrt_cuda_libraries *librari
 {
     if (!has(libraries, vrt_cuda_library_may(&libraries->rules, call->op)))
         return VRT_CUDA_LIBRARY_NONE;
-    return vrt_cuda_library_of(&libraries->rules, call->op, weight_of(call)->dtype,
-                               weight_of(call)->is_strict);
+    return vrt_cuda_library_of(&libraries->rules, call->op, weight_of(call)->is_strict);
 }
 
 int vrt_cuda_libraries_can(struct vrt_cuda_libraries *libraries, const struct vrt_cuda_call *call,

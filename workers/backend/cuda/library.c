@@ -47,12 +47,23 @@ static bool is_matrix(const struct vrt_tensor *t)
            (s.d == 1 || t->stride_d == (int64_t)s.h * s.w * t->stride_w);
 }
 
-static bool may_be_cublaslt(const struct vrt_op *op)
+/* What is multiplied is of the weights' type, whatever x is: rows are made where it isn't. */
+static bool has_cublaslt_types(const struct vrt_cuda_library_rules *rules, const struct vrt_op *op)
+{
+    const enum vrt_dtype out = op->out.dtype;
+
+    if (op->weight_dtype == VRT_DTYPE_F32)
+        return rules->tf32 && out == VRT_DTYPE_F32;
+    return out == VRT_DTYPE_F32 || (out == op->weight_dtype && op->linear.bias < 0);
+}
+
+static bool may_be_cublaslt(const struct vrt_cuda_library_rules *rules, const struct vrt_op *op)
 {
     const struct vrt_tensor *residual = vrt_op_in(op, 1);
+    const bool makes_rows = op->linear.norm.weight >= 0 || op->in[0].dtype != op->weight_dtype;
 
-    return op->linear.activation == VRT_ACTIVATION_NONE &&
-           (op->out.dtype == VRT_DTYPE_F32 || op->linear.bias < 0) && is_matrix(&op->out) &&
+    return op->linear.activation == VRT_ACTIVATION_NONE && has_cublaslt_types(rules, op) &&
+           (makes_rows || is_matrix(&op->in[0])) && is_matrix(&op->out) &&
            (!residual || (residual->dtype == op->out.dtype && is_matrix(residual)));
 }
 
@@ -78,24 +89,11 @@ enum vrt_cuda_library vrt_cuda_library_may(const struct vrt_cuda_library_rules *
         return VRT_CUDA_LIBRARY_NONE;
     if (rules->wanted == VRT_CUDA_LIBRARIES_AUTO && is_small(op))
         return VRT_CUDA_LIBRARY_NONE;
-    if (op->kind == VRT_OP_LINEAR && may_be_cublaslt(op))
+    if (op->kind == VRT_OP_LINEAR && may_be_cublaslt(rules, op))
         return VRT_CUDA_LIBRARY_CUBLASLT;
     if (op->kind == VRT_OP_CONV2D && may_be_cudnn(op))
         return VRT_CUDA_LIBRARY_CUDNN;
     return VRT_CUDA_LIBRARY_NONE;
-}
-
-/* What is multiplied is of the weights' type, whatever x is: rows are made where it isn't. */
-static bool is_cublaslt(const struct vrt_cuda_library_rules *rules, const struct vrt_op *op,
-                        enum vrt_dtype dtype, bool is_strict)
-{
-    const bool makes_rows = op->linear.norm.weight >= 0 || op->in[0].dtype != dtype;
-
-    if (!makes_rows && !is_matrix(&op->in[0]))
-        return false;
-    if (dtype == VRT_DTYPE_F32)
-        return rules->tf32 && !is_strict && op->out.dtype == VRT_DTYPE_F32;
-    return op->out.dtype == VRT_DTYPE_F32 || op->out.dtype == dtype;
 }
 
 /* A bound tensor is elsewhere each time: what is recorded for a library has one address. */
@@ -108,16 +106,7 @@ static bool is_in_arena(const struct vrt_op *op)
 }
 
 enum vrt_cuda_library vrt_cuda_library_of(const struct vrt_cuda_library_rules *rules,
-                                          const struct vrt_op *op, enum vrt_dtype dtype,
-                                          bool is_strict)
+                                          const struct vrt_op *op, bool is_strict)
 {
-    const enum vrt_cuda_library may = vrt_cuda_library_may(rules, op);
-
-    if (may == VRT_CUDA_LIBRARY_NONE || !is_in_arena(op))
-        return VRT_CUDA_LIBRARY_NONE;
-    if (may == VRT_CUDA_LIBRARY_CUBLASLT && !is_cublaslt(rules, op, dtype, is_strict))
-        return VRT_CUDA_LIBRARY_NONE;
-    if (may == VRT_CUDA_LIBRARY_CUDNN && dtype != op->in[0].dtype)
-        return VRT_CUDA_LIBRARY_NONE;
-    return may;
+    return is_strict || !is_in_arena(op) ? VRT_CUDA_LIBRARY_NONE : vrt_cuda_library_may(rules, op);
 }

@@ -33,13 +33,12 @@ struct vrt_cuda_library_rules {
 /* Whether any op at all may be a library's. */
 bool vrt_cuda_library_is_wanted(const struct vrt_cuda_library_rules *rules);
 
-/* Which library may compute the op, going by what a plan knows: not by the weights' type, nor by
- * where tensors are. What is NONE here is so for ever. */
+/* Which library may compute the op, going by what a plan knows: neither by where tensors are, nor
+ * by why weights are f32. What is NONE here is so for ever. */
 enum vrt_cuda_library vrt_cuda_library_may(const struct vrt_cuda_library_rules *rules,
                                            const struct vrt_op *op);
 
-/* Which library shall compute the op, whose weights are of type `dtype`, and are strict if
- * `is_strict`: f32 in every precision. */
+/* Which library shall compute the op, whose weights are strict if `is_strict`: f32 in every
+ * precision. */
 enum vrt_cuda_library vrt_cuda_library_of(const struct vrt_cuda_library_rules *rules,
-                                          const struct vrt_op *op, enum vrt_dtype dtype,
-                                          bool is_strict);
+                                          const struct vrt_op *op, bool is_strict);

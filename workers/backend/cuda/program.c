@@ -54,6 +54,7 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
             .arena = arena,
             .slots = program->slots,
             .workspace = arena ? arena + op->workspace_offset_bytes : NULL,
+            .workspace_bytes = vrt_cuda_workspace_bytes(&cuda->base, op),
             .tf32 = cuda->tf32,
             .f32 = cuda->f32,
         };

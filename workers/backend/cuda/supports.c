@@ -63,7 +63,7 @@ bool vrt_cuda_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
 
-    if (!launchers[op->kind].launch)
+    if (!launchers[op->kind].launch || !vrt_cuda_has_type(cuda, op->weight_dtype))
         return false;
     for (int i = 0; i < op->n_in; i++)
         if (vrt_op_in(op, i) && !is_supported(cuda, vrt_op_in(op, i)))

@@ -186,12 +186,6 @@ static bool is_weight(const struct vrt_param *param)
     return param->n_dims > 1 && param->use != VRT_PARAM_TABLE;
 }
 
-/* What the param is rounded to. */
-static enum vrt_dtype param_dtype(const struct vrt_param *param, enum vrt_dtype dtype)
-{
-    return is_weight(param) && !vrt_param_use_is_f32(param->use) ? dtype : VRT_DTYPE_F32;
-}
-
 /* [O,I,..] to [..,I,O], so that the innermost loop of a layer runs over outputs. */
 static void pack_weight(float *dst, const struct vrt_param *param, enum vrt_dtype dtype)
 {
@@ -260,7 +254,7 @@ static int ref_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack,
     if (!packed->arrays[i])
         return vrt_raise(-ENOMEM);
     if (is_weight(param))
-        pack_weight(packed->arrays[i], param, param_dtype(param, pack->dtype));
+        pack_weight(packed->arrays[i], param, vrt_param_dtype(param, pack->dtype));
     else
         memcpy(packed->arrays[i], param->data, base->places[i].size_bytes);
     base->places[i].data = packed->arrays[i];
@@ -293,7 +287,7 @@ const float *vrt_ref_param(const struct vrt_ref_replica *replica, int index)
 
 enum vrt_dtype vrt_ref_param_dtype(const struct vrt_ref_replica *replica, int index)
 {
-    return param_dtype(&replica->base.params[index], replica->base.dtype);
+    return vrt_param_dtype(&replica->base.params[index], replica->base.dtype);
 }
 
 static void ref_program_free(struct vrt_device *device, struct vrt_program *base)

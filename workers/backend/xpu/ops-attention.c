@@ -15,7 +15,7 @@ struct cut {
     struct vrt_xpu_attend attend;   /* what both attentions share */
     struct vrt_shape padded;        /* c: of a place's queries, keys and values */
     enum vrt_dtype dtype;           /* as which they are kept */
-    size_t qkv, heads;              /* offsets in bytes; the norm's numbers are at 0 */
+    size_t qkv, heads, end;         /* offsets in bytes; the norm's numbers are at 0 */
     int n_windows, n_places;        /* of a window */
     bool is_mutual;
 };
@@ -23,6 +23,12 @@ struct cut {
 /* What kernels may read beyond the queries, keys and values: what the last head lacks of a whole
  * number of parts. */
 #define READ_BEYOND_BYTES (VRT_XPU_ATTEND_DIM * sizeof(float))
+
+/* Where what comes behind so many bytes begins. */
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
 
 static struct cut cut_of(const struct vrt_op *op)
 {
@@ -51,17 +57,18 @@ static struct cut cut_of(const struct vrt_op *op)
     e->base = ((full[0] - 1) * (2 * full[1] - 1) + full[1] - 1) * (2 * full[2] - 1) + full[2] - 1;
     cut.padded = (struct vrt_shape){ e->padded[0], e->padded[1], e->padded[2], 3 * x.c };
     cut.qkv = vrt_xpu_stats_bytes(op, &attention->norm);
-    /* As f32 at most. One attention comes after the other. */
-    cut.heads = cut.qkv + (size_t)vrt_shape_count(cut.padded) * sizeof(float);
+    cut.dtype = op->weight_dtype;
+    e->dtype = (int32_t)cut.dtype;
+    /* One attention comes after the other. */
+    cut.heads = cut.qkv + rounded((size_t)vrt_shape_count(cut.padded) * vrt_dtype_size(cut.dtype));
+    cut.end = cut.heads + (size_t)vrt_shape_count(cut.padded) / (size_t)cut.padded.c *
+                              (size_t)e->width * vrt_dtype_size(cut.dtype) + READ_BEYOND_BYTES;
     return cut;
 }
 
 size_t vrt_xpu_window_attention_workspace_bytes(const struct vrt_op *op)
 {
-    const struct cut cut = cut_of(op);
-    const size_t n_rows = (size_t)vrt_shape_count(cut.padded) / (size_t)cut.padded.c;
-
-    return cut.heads + n_rows * (size_t)cut.attend.width * sizeof(float) + READ_BEYOND_BYTES;
+    return cut_of(op).end;
 }
 
 bool vrt_xpu_window_attention_is_supported(const struct vrt_op *op)
@@ -165,11 +172,9 @@ static ze_result_t attend_mutually(const struct vrt_xpu_call *call, const struct
 ze_result_t vrt_xpu_window_attention(const struct vrt_xpu_call *call)
 {
     const struct vrt_op_window_attention *op = &call->op->window_attention;
-    struct cut cut = cut_of(call->op);
+    const struct cut cut = cut_of(call->op);
     struct vrt_shape heads = cut.padded;
 
-    cut.dtype = call->params[op->qkv].dtype;
-    cut.attend.dtype = (int32_t)cut.dtype;
     heads.c = cut.attend.width;
     const struct vrt_xpu_layer proj = {
         .out = vrt_xpu_view_of(&call->op->out),

@@ -220,27 +220,38 @@ struct vrt_xpu_view vrt_xpu_dense_view(enum vrt_dtype dtype, struct vrt_shape sh
     return vrt_xpu_view_of(&dense);
 }
 
-/* Both halves of what is hidden, as f32 at most. */
+/* Where in a geglu's workspace what is, behind the norm's numbers: the gate, which is f32, and what
+ * it is applied to, of the type that the third layer multiplies. */
+struct geglu_parts {
+    struct vrt_shape shape;         /* of both */
+    size_t gate, hidden, end;
+};
+
+static struct geglu_parts geglu_parts_of(const struct vrt_op *op)
+{
+    struct geglu_parts parts = { .shape = op->in[0].shape };
+
+    parts.shape.c = op->geglu.hidden;
+    const size_t n = (size_t)vrt_shape_count(parts.shape);
+    parts.gate = vrt_xpu_stats_bytes(op, &op->geglu.norm);
+    parts.hidden = parts.gate + n * sizeof(float);
+    parts.end = parts.hidden + n * vrt_dtype_size(op->weight_dtype);
+    return parts;
+}
+
 size_t vrt_xpu_geglu_workspace_bytes(const struct vrt_op *op)
 {
-    const struct vrt_shape x = op->in[0].shape;
-    const size_t n_rows = (size_t)x.d * (size_t)x.h * (size_t)x.w;
-
-    return vrt_xpu_stats_bytes(op, &op->geglu.norm) +
-           2 * n_rows * (size_t)op->geglu.hidden * sizeof(float);
+    return geglu_parts_of(op).end;
 }
 
 ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call)
 {
     const struct vrt_op_geglu *geglu = &call->op->geglu;
     const struct vrt_tensor *x = vrt_op_in(call->op, 0);
-    struct vrt_shape shape = x->shape;
-    char *gate = call->workspace + vrt_xpu_stats_bytes(call->op, &geglu->norm), *hidden;
-
-    shape.c = geglu->hidden;
-    hidden = gate + (size_t)vrt_shape_count(shape) * sizeof(float);
+    const struct geglu_parts parts = geglu_parts_of(call->op);
+    char *gate = call->workspace + parts.gate, *hidden = call->workspace + parts.hidden;
     const struct vrt_xpu_layer first = {
-        .out = vrt_xpu_dense_view(VRT_DTYPE_F32, shape),
+        .out = vrt_xpu_dense_view(VRT_DTYPE_F32, parts.shape),
         .x = vrt_xpu_view_of(x),
         .out_data = gate,
         .x_data = vrt_xpu_data_of(call, x),
@@ -251,7 +262,7 @@ ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call)
         .activation = VRT_ACTIVATION_GELU,
     };
     struct vrt_xpu_layer second = first;
-    second.out = vrt_xpu_dense_view(call->params[geglu->fc2].dtype, shape);
+    second.out = vrt_xpu_dense_view(call->op->weight_dtype, parts.shape);
     second.out_data = hidden;
     second.gate = first.out;
     second.gate_data = gate;

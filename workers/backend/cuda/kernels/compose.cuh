@@ -49,12 +49,13 @@ static inline vrt_op op_of(vrt_op_kind kind, const vrt_tensor &in, const vrt_ten
     return op;
 }
 
-/* out = activation(x W^T + b) + residual (NULL: none). */
-static inline vrt_op linear_of(const vrt_tensor &x, int weight, int bias,
+/* out = x W^T + b + residual (NULL: none), by weights of the type that those of `whole` have. */
+static inline vrt_op linear_of(const vrt_op *whole, const vrt_tensor &x, int weight, int bias,
                                const vrt_tensor *residual, const vrt_tensor &out)
 {
     vrt_op op = op_of(VRT_OP_LINEAR, x, out);
 
+    op.weight_dtype = whole->weight_dtype;
     op.linear.norm = { -1, -1 };
     op.linear.weight = weight;
     op.linear.bias = bias;
@@ -65,14 +66,24 @@ static inline vrt_op linear_of(const vrt_tensor &x, int weight, int bias,
     return op;
 }
 
+/* Whether what ends `end` bytes into the call's workspace lies within it. A launcher asks before it
+ * enqueues anything: what it was given and what it uses are found by the same function. */
+static inline int check_workspace(const vrt_cuda_call *call, size_t end)
+{
+    return end <= call->workspace_bytes ? 0 : (int)cudaErrorInvalidValue;
+}
+
 /* Enqueues `op` instead of the call's, with a workspace `offset` bytes into the call's. */
 static inline int launch_part(const vrt_cuda_call *call, int (*launch)(const vrt_cuda_call *),
                               const vrt_op &op, size_t offset)
 {
     vrt_cuda_call part = *call;
 
+    if (offset > call->workspace_bytes)
+        return (int)cudaErrorInvalidValue;
     part.op = &op;
     part.workspace = call->workspace + offset;
+    part.workspace_bytes = call->workspace_bytes - offset;
     return launch(&part);
 }
 

@@ -69,21 +69,21 @@ static parts parts_of(const plan &p, const vrt_cuda_call *call, const vrt_op *op
     parts.normed = op_of(geglu->norm.weight < 0 ? VRT_OP_COPY : VRT_OP_LAYERNORM, x, normed);
     if (geglu->norm.weight >= 0)
         parts.normed.layernorm.norm = geglu->norm;
-    parts.a = linear_of(normed, geglu->fc11, geglu->fc11_bias, NULL, a);
-    parts.b = linear_of(normed, geglu->fc12, geglu->fc12_bias, NULL, b);
-    parts.out = linear_of(gated, geglu->fc2, geglu->fc2_bias, residual ? &more : NULL,
+    parts.a = linear_of(op, normed, geglu->fc11, geglu->fc11_bias, NULL, a);
+    parts.b = linear_of(op, normed, geglu->fc12, geglu->fc12_bias, NULL, b);
+    parts.out = linear_of(op, gated, geglu->fc2, geglu->fc2_bias, residual ? &more : NULL,
                           part_of(op->out, frame, d, row, h));
     parts.n_places = (int64_t)d * h * all.w;
     return parts;
 }
 
-static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op, vrt_dtype dtype)
+static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op)
 {
     const vrt_shape shape = op->in[0].shape;
-    const size_t size = vrt_dtype_size(dtype);
+    const size_t size = vrt_dtype_size(op->weight_dtype);
     plan p = {};
 
-    p.dtype = dtype;
+    p.dtype = op->weight_dtype;
     p.normed_elements = (shape.c + 7) / 8 * 8;
     p.hidden_elements = (op->geglu.hidden + 7) / 8 * 8;
 
@@ -140,11 +140,11 @@ static int compose_part(const vrt_cuda_call *call, const plan &p, const parts &p
     return r ? r : launch_part(call, vrt_cuda_linear, parts.out, p.more);
 }
 
-static int compose(const vrt_cuda_call *call, vrt_dtype dtype)
+static int compose(const vrt_cuda_call *call)
 {
-    const plan p = plan_of(call->limits, call->op, dtype);
+    const plan p = plan_of(call->limits, call->op);
     const vrt_shape shape = call->op->in[0].shape;
-    int r = 0;
+    int r = check_workspace(call, p.end);
 
     for (int frame = 0; !r && frame < shape.d; frame += p.n_frames)
         for (int row = 0; !r && row < shape.h; row += p.n_rows)
@@ -181,27 +181,27 @@ static geglu geglu_of(const vrt_cuda_call *call)
     return p;
 }
 
-/* The tile of the fused kernel for this op. */
+/* The tile of the fused kernel for this op; without rows: others compute it. */
 static tile_size fused_tile(const vrt_cuda_limits *limits, const vrt_op *op)
 {
     const vrt_shape shape = op->in[0].shape;
 
+    if (op->weight_dtype == VRT_DTYPE_F32)
+        return {};
     return geglu_tile_for(limits, (int64_t)shape.d * shape.h * shape.w, shape.c, op->out.shape.c);
 }
 
 int vrt_cuda_geglu(const vrt_cuda_call *call)
 {
-    const vrt_dtype dtype = call->params[call->op->geglu.fc11].dtype;
     const tile_size size = fused_tile(call->limits, call->op);
 
-    if (dtype == VRT_DTYPE_F32 || !size.rows)
-        return compose(call, dtype);
+    if (!size.rows)
+        return compose(call);
     geglu p = geglu_of(call);
-    return geglu_launch(call, size, &p, dtype);
+    return geglu_launch(call, size, &p, call->op->weight_dtype);
 }
 
 size_t vrt_cuda_geglu_workspace_bytes(const vrt_cuda_limits *limits, const vrt_op *op)
 {
-    /* An op doesn't say what type its weights have; f32 takes the most. */
-    return plan_of(limits, op, VRT_DTYPE_F32).end;
+    return fused_tile(limits, op).rows ? 0 : plan_of(limits, op).end;
 }

@@ -58,7 +58,8 @@ struct vrt_cuda_call {
     const struct vrt_cuda_param *params;    /* the replica's, by index */
     char *arena;                    /* the device's address of slot 0 */
     char *const *slots;             /* in the device's memory: where slot k is this time, k >= 1 */
-    char *workspace;                /* aligned to 256 bytes, as large as was asked for */
+    char *workspace;                /* aligned to 256 bytes */
+    size_t workspace_bytes;         /* as many as the launcher's op wants */
     bool tf32;                      /* products of f32 may drop 13 bits of their factors, but for
                                      * those with strict weights */
     enum vrt_cuda_f32_products f32; /* all other products of f32 */
@@ -113,7 +114,7 @@ int vrt_cuda_yuv_to_rgb(const struct vrt_cuda_call *call);
  * channels; how many are made at a time. make_rows() enqueues the making of those of the places
  * first .. first + n - 1, row-major, at call->workspace. Return: 0, cudaError_t.
  */
-bool vrt_cuda_linear_makes_rows(const struct vrt_cuda_call *call);
+bool vrt_cuda_linear_makes_rows(const struct vrt_op *op);
 int64_t vrt_cuda_linear_row_elements(const struct vrt_op *op);
 int64_t vrt_cuda_linear_band(const struct vrt_op *op);
 int vrt_cuda_linear_make_rows(const struct vrt_cuda_call *call, int64_t first, int64_t n);

@@ -8,6 +8,7 @@
  * the workspace is small and a band still in the cache when it is multiplied.
  */
 
+#include "backend/cuda/kernels/compose.cuh"
 #include "backend/cuda/kernels/launch.cuh"
 #include "backend/cuda/kernels/product.h"
 #include "backend/cuda/kernels/scalar.cuh"
@@ -59,21 +60,19 @@ static __global__ void __launch_bounds__(THREADS) make_rows(const made_rows rows
 
 static int multiply_rows(const vrt_cuda_call *call, const product &p)
 {
-    const vrt_cuda_param &weight = call->params[call->op->linear.weight];
-    const bool tf32_allowed = call->tf32 && !weight.is_strict;
+    const bool is_strict = call->params[call->op->linear.weight].is_strict;
+    const bool tf32_allowed = call->tf32 && !is_strict;
 
-    switch (weight.dtype) {
+    switch (call->op->weight_dtype) {
     case VRT_DTYPE_F16: return rows_launch<__half>(call, p);
     case VRT_DTYPE_BF16: return rows_launch<__nv_bfloat16>(call, p);
     default: return tf32_allowed ? rows_launch<tf32>(call, p) : rows_launch<float>(call, p);
     }
 }
 
-bool vrt_cuda_linear_makes_rows(const vrt_cuda_call *call)
+bool vrt_cuda_linear_makes_rows(const vrt_op *op)
 {
-    const vrt_op_linear &linear = call->op->linear;
-
-    return linear.norm.weight >= 0 || call->op->in[0].dtype != call->params[linear.weight].dtype;
+    return op->linear.norm.weight >= 0 || op->in[0].dtype != op->weight_dtype;
 }
 
 int64_t vrt_cuda_linear_row_elements(const vrt_op *op)
@@ -101,7 +100,7 @@ int vrt_cuda_linear_make_rows(const vrt_cuda_call *call, int64_t first, int64_t 
     rows.first = first;
     rows.n = n;
     rows.to = call->workspace;
-    rows.dtype = call->params[call->op->linear.weight].dtype;
+    rows.dtype = call->op->weight_dtype;
     rows.row = (int)vrt_cuda_linear_row_elements(call->op);
     return vrt_launch(make_rows, dim3((unsigned)vrt_cuda_divided_up(n, WARPS)), THREADS, 0,
                       call->stream, rows);
@@ -118,7 +117,7 @@ static view band_of(const vrt_cuda_call *call, int64_t n)
     v.d = v.h = 1;
     v.w = (int)n;
     v.c = call->op->in[0].shape.c;
-    v.dtype = call->params[call->op->linear.weight].dtype;
+    v.dtype = call->op->weight_dtype;
     return v;
 }
 
@@ -130,8 +129,9 @@ int vrt_cuda_linear(const vrt_cuda_call *call)
 
     p.activation = linear.activation;
     p.residual = view_of_in(call, 1);
-    if (!vrt_cuda_linear_makes_rows(call))
+    if (!vrt_cuda_linear_makes_rows(call->op))
         return multiply_rows(call, p);
+    r = check_workspace(call, vrt_cuda_linear_workspace_bytes(call->limits, call->op));
     const int64_t n_places = p.n_places, band = vrt_cuda_linear_band(call->op);
     for (int64_t first = 0; !r && first < n_places; first += band) {
         p.first_out = first;
@@ -149,5 +149,8 @@ size_t vrt_cuda_linear_workspace_bytes(const vrt_cuda_limits *, const vrt_op *op
     const int64_t n = vrt_shape_count(op->out.shape) / op->out.shape.c;
     const int64_t band = vrt_cuda_linear_band(op);
 
-    return (size_t)((n < band ? n : band) * vrt_cuda_linear_row_elements(op)) * sizeof(float);
+    if (!vrt_cuda_linear_makes_rows(op))
+        return 0;
+    return (size_t)((n < band ? n : band) * vrt_cuda_linear_row_elements(op)) *
+           vrt_dtype_size(op->weight_dtype);
 }

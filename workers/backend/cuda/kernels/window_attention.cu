@@ -48,12 +48,12 @@ static int64_t multiple_of_8(int64_t n)
     return (n + 7) / 8 * 8;
 }
 
-static bool is_fused(const vrt_cuda_limits *limits, const vrt_op *op, vrt_dtype dtype)
+static bool is_fused(const vrt_cuda_limits *limits, const vrt_op *op)
 {
     const vrt_cuda_windows windows = vrt_cuda_windows_of(op);
     const int C = op->in[0].shape.c;
 
-    return dtype != VRT_DTYPE_F32 && project_tile(limits, 1, C).rows &&
+    return op->weight_dtype != VRT_DTYPE_F32 && project_tile(limits, 1, C).rows &&
            attend_kernel_for<__half>(&windows, C / op->window_attention.heads).shared_bytes <=
                limits->shared_bytes;
 }
@@ -71,7 +71,7 @@ static vrt_op layer_op(const plan &plan, const vrt_cuda_call *call, const vrt_op
         call, plan.rows + rows, plan.row_dtype,
         { 1, n, plan.windows.n_places, 3 * plan.C }, plan.row_elements);
 
-    return linear_of(x, i ? attention->mutual : attention->qkv,
+    return linear_of(op, x, i ? attention->mutual : attention->qkv,
                      i ? attention->mutual_bias : attention->qkv_bias, NULL, out);
 }
 
@@ -80,21 +80,22 @@ static vrt_op proj_op(const plan &plan, const vrt_cuda_call *call, const vrt_op 
     vrt_shape shape = op->in[0].shape;
 
     shape.c *= plan.n_layers;
-    return linear_of(workspace_tensor(call, plan.results, plan.row_dtype, shape,
+    return linear_of(op,
+                     workspace_tensor(call, plan.results, plan.row_dtype, shape,
                                       plan.result_elements),
                      op->window_attention.proj, op->window_attention.proj_bias, &op->in[0],
                      op->out);
 }
 
-static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op, vrt_dtype dtype)
+static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op)
 {
     const vrt_op_window_attention *attention = &op->window_attention;
     plan p = {};
 
     p.windows = vrt_cuda_windows_of(op);
-    p.dtype = dtype;
-    p.is_fused = is_fused(limits, op, dtype);
-    p.row_dtype = p.is_fused ? dtype : VRT_DTYPE_F32;
+    p.dtype = op->weight_dtype;
+    p.is_fused = is_fused(limits, op);
+    p.row_dtype = p.is_fused ? p.dtype : VRT_DTYPE_F32;
     p.C = op->in[0].shape.c;
     p.heads = attention->heads;
     p.dim = p.C / p.heads;
@@ -106,7 +107,7 @@ static plan plan_of(const vrt_cuda_limits *limits, const vrt_op *op, vrt_dtype d
     p.result_elements = multiple_of_8(p.n_layers * p.C);
 
     const size_t row = (size_t)p.row_elements * vrt_dtype_size(p.row_dtype);
-    const size_t normed = (size_t)(p.n_layers * p.normed_elements) * vrt_dtype_size(dtype);
+    const size_t normed = (size_t)(p.n_layers * p.normed_elements) * vrt_dtype_size(p.dtype);
     const size_t window = (row + normed) * (size_t)p.windows.n_places;
     p.n_at_once = window < VRT_WINDOWS_CHUNK_BYTES ? (int)(VRT_WINDOWS_CHUNK_BYTES / window) : 1;
     if (p.n_at_once > p.windows.n_windows)
@@ -271,18 +272,15 @@ static int attend_composed(const vrt_cuda_call *call, const plan &plan)
 
 int vrt_cuda_window_attention(const vrt_cuda_call *call)
 {
-    const vrt_cuda_param *qkv = &call->params[call->op->window_attention.qkv];
-    const plan plan = plan_of(call->limits, call->op, qkv->dtype);
-    const int r = plan.is_fused ? attend_fused(call, plan) : attend_composed(call, plan);
+    const plan plan = plan_of(call->limits, call->op);
+    int r = check_workspace(call, plan.end);
 
+    if (!r)
+        r = plan.is_fused ? attend_fused(call, plan) : attend_composed(call, plan);
     return r ? r : launch_part(call, vrt_cuda_linear, proj_op(plan, call, call->op), plan.more);
 }
 
 size_t vrt_cuda_window_attention_workspace_bytes(const vrt_cuda_limits *limits, const vrt_op *op)
 {
-    /* An op doesn't say what type its weights have. */
-    const size_t halves = plan_of(limits, op, VRT_DTYPE_F16).end;
-    const size_t floats = plan_of(limits, op, VRT_DTYPE_F32).end;
-
-    return halves > floats ? halves : floats;
+    return plan_of(limits, op).end;
 }
