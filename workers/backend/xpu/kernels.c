@@ -52,7 +52,7 @@ void vrt_xpu_kernels_init(struct vrt_xpu_device *xpu, const ze_device_properties
 {
     const struct vrt_xpu_unit *unit = xpu->unit;
 
-    xpu->kernels.binaries.folder = xpu->base.info->kernels_dir;
+    xpu->kernels.cache.folder = xpu->base.info->kernels_dir;
     snprintf(xpu->kernels.made_for, sizeof(xpu->kernels.made_for),
              "driver %08x; device %04x:%04x, flags %x, %s, %ux%ux%u units of %u threads of %u "
              "lanes, %s of %d", (unsigned)unit->driver->version, (unsigned)properties->vendorId,
@@ -87,11 +87,11 @@ static ze_result_t make(struct vrt_xpu_device *xpu, const ze_module_desc_t *modu
 }
 
 /* Has it made of the binary that an earlier run kept; what the driver refuses is kept no more. */
-static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary_key *key,
+static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_cache_key *key,
                          const char *build_flags, struct vrt_xpu_made *ret_made)
 {
-    struct vrt_xpu_binary binary;
-    const int found = vrt_xpu_binaries_load(&xpu->kernels.binaries, key, &binary);
+    struct vrt_cache_item binary;
+    const int found = vrt_cache_load(&xpu->kernels.cache, key, &binary);
 
     if (found) {
         if (found != -ENOENT)
@@ -114,23 +114,23 @@ static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary
     /* These aren't for what it is. */
     if (r && r != ZE_RESULT_ERROR_DEVICE_LOST && r != ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY &&
         r != ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
-        vrt_xpu_binaries_drop(&xpu->kernels.binaries, key);
+        vrt_cache_drop(&xpu->kernels.cache, key);
     return !r;
 }
 
 /* Keeps what the driver compiled, where it gives it. */
-static void keep(struct vrt_xpu_device *xpu, const struct vrt_xpu_binary_key *key,
+static void keep(struct vrt_xpu_device *xpu, const struct vrt_cache_key *key,
                  ze_module_handle_t module)
 {
     size_t n_bytes = 0;
 
-    if (!xpu->kernels.binaries.folder[0] || !xpu->ze->zeModuleGetNativeBinary ||
+    if (!xpu->kernels.cache.folder[0] || !xpu->ze->zeModuleGetNativeBinary ||
         xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, NULL) || n_bytes == 0 ||
-        n_bytes > VRT_XPU_BINARY_BYTES)
+        n_bytes > VRT_CACHE_ITEM_BYTES)
         return;
     VRT_CLEANUP(vrt_freep) uint8_t *binary = malloc(n_bytes);
     if (binary && !xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, binary))
-        vrt_xpu_binaries_keep(&xpu->kernels.binaries, key, binary, n_bytes);
+        vrt_cache_store(&xpu->kernels.cache, key, binary, n_bytes);
 }
 
 /* Makes the module `name`, and finds the function called so in it. */
@@ -140,14 +140,14 @@ static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel k
     const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(name);
     const char *build_flags = flags[kernel] ? flags[kernel] : FLAGS;
     struct vrt_xpu_made *made = &xpu->kernels.made[kernel];
-    struct vrt_xpu_binary_key key;
+    struct vrt_cache_key key;
 
     if (!spirv)
         return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
     snprintf(key.name, sizeof(key.name), "%s", name);
     snprintf(key.text, sizeof(key.text), "%s; %zu bytes of SPIR-V, %016llx; %s",
              xpu->kernels.made_for, spirv->size_bytes,
-             (unsigned long long)vrt_xpu_binaries_hash(spirv->data, spirv->size_bytes),
+             (unsigned long long)vrt_cache_hash(spirv->data, spirv->size_bytes),
              build_flags);
     if (make_of_kept(xpu, &key, build_flags, made))
         return ZE_RESULT_SUCCESS;

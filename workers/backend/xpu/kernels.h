@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "backend/op.h"
-#include "backend/xpu/binaries.h"
+#include "backend/cache.h"
 #include "backend/xpu/kernels/args.h"
 #include "backend/xpu/loader.h"
 
@@ -70,7 +70,7 @@ struct vrt_xpu_made {
 
 struct vrt_xpu_kernels {
     struct vrt_xpu_made made[VRT_XPU_KERNEL_COUNT];
-    struct vrt_xpu_binaries binaries;
+    struct vrt_cache cache;
     char made_for[480];             /* what compiled kernels depend on besides what they are */
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/xpu/binaries.h"
+#include "backend/cache.h"
 #include "backend/xpu/device.h"
 #include "backend/xpu/sysman.h"
 
@@ -62,20 +62,6 @@ static const struct vrt_finding none_found = {
     .backend = "xpu",
     .what = "devices",
     .kind = VRT_FINDING_ABSENT,
-};
-
-static const struct vrt_finding kernels_kept = {
-    .backend = "xpu",
-    .what = "kernels",
-    .kind = VRT_FINDING_THERE,
-};
-
-static const struct vrt_finding kernels_not_kept = {
-    .backend = "xpu",
-    .what = "kernels",
-    .kind = VRT_FINDING_UNFIT,
-    .cure = "make it a folder of that user's own (chown, chmod 700), remove it, or set cache_dir "
-            "in vrtd.conf; without one they are compiled at every start",
 };
 
 static const struct vrt_finding left_out = {
@@ -247,31 +233,6 @@ static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *sys
         vrt_finding_add(findings, &none_found, "no XPU devices: the driver has no GPU");
 }
 
-/* Where compiled kernels are kept: "" in `folder` where they can't be, or aren't to be. */
-static void find_kernels_dir(const struct vrt_registry_params *params,
-                             char folder[VRT_DEVICE_FOLDER_BYTES])
-{
-    struct vrt_error error = { 0 };
-    int r = 0;
-
-    folder[0] = '\0';
-    if (!params->xpu_cache_dir)
-        return;
-    if (snprintf(folder, VRT_DEVICE_FOLDER_BYTES, "%s/xpu", params->xpu_cache_dir) >=
-        VRT_DEVICE_FOLDER_BYTES)
-        r = vrt_refuse(&error, -ENAMETOOLONG, "device.failed", "%.100s... is too long",
-                       params->xpu_cache_dir);
-    if (!r)
-        r = vrt_xpu_binaries_check(folder, &error);
-    if (!r) {
-        vrt_finding_add(params->findings, &kernels_kept, "compiled kernels are kept in %s", folder);
-        return;
-    }
-    vrt_finding_add(params->findings, &kernels_not_kept, "compiled kernels aren't kept: %s",
-                    error.message);
-    folder[0] = '\0';
-}
-
 int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                   size_t *ret_n_infos)
 {
@@ -303,7 +264,8 @@ int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_in
     }
     tell(params->findings, system, n);
     if (n > 0)
-        find_kernels_dir(params, infos[0].kernels_dir);
+        vrt_cache_find_folder(params->xpu_cache_dir, "xpu", params->findings,
+                              infos[0].kernels_dir);
     for (int i = 0; i < n; i++) {
         infos[i].patience_s = params->xpu_patience_s ? params->xpu_patience_s : PATIENCE_S;
         memcpy(infos[i].kernels_dir, infos[0].kernels_dir, sizeof(infos[i].kernels_dir));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "backend/xpu/binaries.h"
+#include "backend/cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/backend-impl.h"
 #include "base/log.h"
 
-#define VRT_LOG_TOPIC "xpu"
+#define VRT_LOG_TOPIC "cache"
 
 /* "conv2d-0123456789abcdef.bin"; while it is written ".new" stands behind that. */
 #define NAME_BYTES 96
@@ -27,14 +28,14 @@
 /* Files that make room for one, at most: the next one goes on. */
 #define DROPS_MAX 64
 
-/* At the head of a file; the key's text and the binary follow. */
+/* At the head of a file; the key's text and what is kept follow. */
 struct head {
     char magic[8];
     uint64_t checksum;              /* of all that follows it */
-    uint32_t key_bytes, binary_bytes;
+    uint32_t key_bytes, item_bytes;
 };
 
-static const char magic[8] = "vrt-xpu1";
+static const char magic[8] = "vrt-kept";
 
 /* What is in the folder. */
 struct census {
@@ -43,7 +44,7 @@ struct census {
     struct timespec used;           /* that one, last */
 };
 
-uint64_t vrt_xpu_binaries_hash(const void *data, size_t size_bytes)
+uint64_t vrt_cache_hash(const void *data, size_t size_bytes)
 {
     const unsigned char *bytes = data;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -53,10 +54,10 @@ uint64_t vrt_xpu_binaries_hash(const void *data, size_t size_bytes)
     return hash;
 }
 
-static void print_name(const struct vrt_xpu_binary_key *key, char name[NAME_BYTES])
+static void print_name(const struct vrt_cache_key *key, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "%s-%016llx" KEPT, key->name,
-             (unsigned long long)vrt_xpu_binaries_hash(key->text, strlen(key->text)));
+             (unsigned long long)vrt_cache_hash(key->text, strlen(key->text)));
 }
 
 /* Whether nobody but this user may have written to it. An access control list that lets others do
@@ -95,7 +96,8 @@ static void make_folder(const char *folder)
     mkdir(part, 0700);
 }
 
-int vrt_xpu_binaries_check(const char *folder, struct vrt_error *error)
+/* Makes the folder, and looks whether it is fit. Return: 0; -errno, and `error` says why not. */
+static int check_folder(const char *folder, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_closep) int fd = -1;
 
@@ -110,6 +112,36 @@ int vrt_xpu_binaries_check(const char *folder, struct vrt_error *error)
         return vrt_refuse(error, r, "device.failed", "%s must be a folder; a link isn't followed",
                           folder);
     return r ? vrt_refuse(error, r, "device.failed", "%s: %s", folder, strerror(-r)) : 0;
+}
+
+static const char cure[] =
+    "make it a folder of that user's own (chown, chmod 700), remove it, or set cache_dir in "
+    "vrtd.conf; without one they are compiled at every start";
+
+void vrt_cache_find_folder(const char *cache_dir, const char *backend,
+                           struct vrt_findings *findings, char ret_folder[VRT_DEVICE_FOLDER_BYTES])
+{
+    struct vrt_finding finding = { .what = "kernels", .kind = VRT_FINDING_THERE };
+    struct vrt_error error = { 0 };
+    int r = 0;
+
+    ret_folder[0] = '\0';
+    if (!cache_dir)
+        return;
+    snprintf(finding.backend, sizeof(finding.backend), "%s", backend);
+    if (snprintf(ret_folder, VRT_DEVICE_FOLDER_BYTES, "%s/%s", cache_dir, backend) >=
+        VRT_DEVICE_FOLDER_BYTES)
+        r = vrt_refuse(&error, -ENAMETOOLONG, "device.failed", "%.100s... is too long", cache_dir);
+    if (!r)
+        r = check_folder(ret_folder, &error);
+    if (!r) {
+        vrt_finding_add(findings, &finding, "compiled kernels are kept in %s", ret_folder);
+        return;
+    }
+    finding.kind = VRT_FINDING_UNFIT;
+    snprintf(finding.cure, sizeof(finding.cure), "%s", cure);
+    vrt_finding_add(findings, &finding, "compiled kernels aren't kept: %s", error.message);
+    ret_folder[0] = '\0';
 }
 
 /* Return: 0; -EBADMSG: it ends too early; -errno. */
@@ -142,12 +174,12 @@ static uint64_t checksum_of(const void *file, size_t size_bytes)
 {
     const size_t first = offsetof(struct head, key_bytes);
 
-    return vrt_xpu_binaries_hash((const char *)file + first, size_bytes - first);
+    return vrt_cache_hash((const char *)file + first, size_bytes - first);
 }
 
-/* Finds the binary in a file. Return: 0; -EBADMSG: it isn't one of this key. */
-static int parse(void *file, size_t size_bytes, const struct vrt_xpu_binary_key *key,
-                 struct vrt_xpu_binary *ret_binary)
+/* Finds what is kept in a file. Return: 0; -EBADMSG: it isn't one of this key. */
+static int parse(void *file, size_t size_bytes, const struct vrt_cache_key *key,
+                 struct vrt_cache_item *ret_item)
 {
     const size_t key_bytes = strlen(key->text);
     struct head head;
@@ -155,31 +187,31 @@ static int parse(void *file, size_t size_bytes, const struct vrt_xpu_binary_key 
     if (size_bytes <= sizeof(head) || size_bytes - sizeof(head) <= key_bytes)
         return -EBADMSG;
     memcpy(&head, file, sizeof(head));
-    const size_t binary_bytes = size_bytes - sizeof(head) - key_bytes;
+    const size_t item_bytes = size_bytes - sizeof(head) - key_bytes;
     if (memcmp(head.magic, magic, sizeof(magic)) != 0 ||
         head.checksum != checksum_of(file, size_bytes) || head.key_bytes != key_bytes ||
-        head.binary_bytes != binary_bytes ||
+        head.item_bytes != item_bytes ||
         memcmp((const char *)file + sizeof(head), key->text, key_bytes) != 0)
         return -EBADMSG;
-    *ret_binary = (struct vrt_xpu_binary){
+    *ret_item = (struct vrt_cache_item){
         .file = file,
         .data = (const unsigned char *)file + sizeof(head) + key_bytes,
-        .size_bytes = binary_bytes,
+        .size_bytes = item_bytes,
     };
     return 0;
 }
 
-int vrt_xpu_binaries_load(const struct vrt_xpu_binaries *binaries,
-                          const struct vrt_xpu_binary_key *key, struct vrt_xpu_binary *ret_binary)
+int vrt_cache_load(const struct vrt_cache *cache, const struct vrt_cache_key *key,
+                   struct vrt_cache_item *ret_item)
 {
     VRT_CLEANUP(vrt_closep) int folder = -1, fd = -1;
     VRT_CLEANUP(vrt_freep) char *file = NULL;
     char name[NAME_BYTES];
     struct stat st;
 
-    if (!binaries->folder[0])
+    if (!cache->folder[0])
         return -ENOENT;
-    int r = open_folder(binaries->folder, &folder);
+    int r = open_folder(cache->folder, &folder);
     if (r)
         return r;
     print_name(key, name);
@@ -189,20 +221,20 @@ int vrt_xpu_binaries_load(const struct vrt_xpu_binaries *binaries,
         return -errno;
     if (!S_ISREG(st.st_mode) || !is_ours(&st))
         return -EPERM;
-    if (st.st_size <= 0 || (uint64_t)st.st_size > VRT_XPU_BINARY_BYTES)
+    if (st.st_size <= 0 || (uint64_t)st.st_size > VRT_CACHE_ITEM_BYTES)
         return -EBADMSG;
     file = malloc((size_t)st.st_size);
     if (!file)
         return -ENOMEM;
     r = read_whole(fd, file, (size_t)st.st_size);
     if (!r)
-        r = parse(file, (size_t)st.st_size, key, ret_binary);
+        r = parse(file, (size_t)st.st_size, key, ret_item);
     if (r)
         return r;
     /* By this the longest unused is known. */
     if (futimens(fd, NULL) < 0)
         vrt_log_debug("%s keeps its time: %s, ignoring", name, strerror(errno));
-    ret_binary->file = VRT_STEAL(file);
+    ret_item->file = VRT_STEAL(file);
     return 0;
 }
 
@@ -265,8 +297,8 @@ static int make_room(int folder, size_t size_bytes)
     int r = look(folder, &census);
 
     for (int i = 0; !r && i < DROPS_MAX && census.oldest[0] &&
-         (census.n_bytes > VRT_XPU_BINARIES_BYTES - size_bytes ||
-          census.n_files >= VRT_XPU_BINARIES_FILES); i++) {
+         (census.n_bytes > VRT_CACHE_BYTES - size_bytes ||
+          census.n_files >= VRT_CACHE_FILES); i++) {
         unlinkat(folder, census.oldest, 0);
         r = look(folder, &census);
     }
@@ -278,7 +310,7 @@ static int make_room(int folder, size_t size_bytes)
  * where the power fails, which its checksum shows.
  * Return: 0; -EEXIST: somebody else is writing the same; -errno.
  */
-static int write_file(int folder, const struct vrt_xpu_binary_key *key, const void *file,
+static int write_file(int folder, const struct vrt_cache_key *key, const void *file,
                       size_t size_bytes)
 {
     VRT_CLEANUP(vrt_closep) int fd = -1;
@@ -297,14 +329,14 @@ static int write_file(int folder, const struct vrt_xpu_binary_key *key, const vo
     return r;
 }
 
-static int keep(const char *path, const struct vrt_xpu_binary_key *key, const void *data,
+static int store(const char *path, const struct vrt_cache_key *key, const void *data,
                 size_t size_bytes)
 {
     VRT_CLEANUP(vrt_closep) int folder = -1;
     VRT_CLEANUP(vrt_freep) char *file = NULL;
     const size_t key_bytes = strlen(key->text);
     const size_t file_bytes = sizeof(struct head) + key_bytes + size_bytes;
-    struct head head = { .key_bytes = (uint32_t)key_bytes, .binary_bytes = (uint32_t)size_bytes };
+    struct head head = { .key_bytes = (uint32_t)key_bytes, .item_bytes = (uint32_t)size_bytes };
 
     int r = open_folder(path, &folder);
     if (!r)
@@ -323,27 +355,26 @@ static int keep(const char *path, const struct vrt_xpu_binary_key *key, const vo
     return write_file(folder, key, file, file_bytes);
 }
 
-void vrt_xpu_binaries_keep(struct vrt_xpu_binaries *binaries, const struct vrt_xpu_binary_key *key,
-                           const void *data, size_t size_bytes)
+void vrt_cache_store(struct vrt_cache *cache, const struct vrt_cache_key *key, const void *data,
+                     size_t size_bytes)
 {
-    const size_t most = VRT_XPU_BINARY_BYTES - sizeof(struct head) - sizeof(key->text);
+    const size_t most = VRT_CACHE_ITEM_BYTES - sizeof(struct head) - sizeof(key->text);
 
-    if (!binaries->folder[0] || binaries->has_failed || size_bytes == 0 || size_bytes > most)
+    if (!cache->folder[0] || cache->has_failed || size_bytes == 0 || size_bytes > most)
         return;
-    const int r = keep(binaries->folder, key, data, size_bytes);
-    binaries->has_failed = r && r != -EEXIST;
-    if (binaries->has_failed)
-        vrt_log_warning("compiled kernels can't be kept in %s: %s, ignoring", binaries->folder,
+    const int r = store(cache->folder, key, data, size_bytes);
+    cache->has_failed = r && r != -EEXIST;
+    if (cache->has_failed)
+        vrt_log_warning("compiled kernels can't be kept in %s: %s, ignoring", cache->folder,
                         r == -EPERM ? "others may write to it" : strerror(-r));
 }
 
-void vrt_xpu_binaries_drop(const struct vrt_xpu_binaries *binaries,
-                           const struct vrt_xpu_binary_key *key)
+void vrt_cache_drop(const struct vrt_cache *cache, const struct vrt_cache_key *key)
 {
     VRT_CLEANUP(vrt_closep) int folder = -1;
     char name[NAME_BYTES];
 
-    if (!binaries->folder[0] || open_folder(binaries->folder, &folder))
+    if (!cache->folder[0] || open_folder(cache->folder, &folder))
         return;
     print_name(key, name);
     if (unlinkat(folder, name, 0) < 0)
