@@ -67,6 +67,7 @@ struct vrt_conf {
         int64_t backoff_s;                      /* until a quarantined device is tried again */
         int64_t patience_s;                     /* a job without a device waits so long for one */
         int64_t silence_s;                      /* that a device may keep beyond its work */
+        bool keep_kernels;                      /* that were compiled, in the cache */
         bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;
@@ -96,7 +97,6 @@ struct vrt_conf {
     struct {
         bool tiles;                             /* each tile of a GPU is a device */
         int64_t patience_s;                     /* for what a device has been given to do */
-        bool keep_kernels;                      /* that were compiled, in the cache */
     } xpu;
     struct {
         int64_t devices;

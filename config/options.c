@@ -80,6 +80,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(devices, backoff_s, 1, 86400, "30"),
     INT(devices, patience_s, 1, 31536000, "120"),
     INT(devices, silence_s, 1, 3600, "30"),
+    BOOL(devices, keep_kernels, "on"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),
 
@@ -105,7 +106,6 @@ const struct vrt_conf_option vrt_conf_options[] = {
 
     BOOL(xpu, tiles, "off"),
     INT(xpu, patience_s, 1, 86400, "600"),
-    BOOL(xpu, keep_kernels, "on"),
 
     INT(cpu, devices, 1, 64, "1"),
     INT(cpu, threads, 0, 1024, "0"),

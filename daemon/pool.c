@@ -73,7 +73,7 @@ static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
     if (r)
         return vrt_fold(r);
     /* The caller's strings. */
-    pool->params.registry.fault = pool->params.registry.xpu_cache_dir = NULL;
+    pool->params.registry.fault = pool->params.registry.cache_dir = NULL;
     r = vrt_shared_registry_new(registry, &pool->registry);
     if (r) {
         vrt_registry_free(registry);

@@ -202,7 +202,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .cuda_libraries = cuda_libraries[conf->cuda.libraries],
             .xpu_tiles = conf->xpu.tiles,
             .xpu_patience_s = (int)conf->xpu.patience_s,
-            .xpu_cache_dir = conf->xpu.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
+            .cache_dir = conf->devices.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },

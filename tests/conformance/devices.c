@@ -19,6 +19,7 @@ static void add(struct conf_devices *devices, const struct vrt_registry_params *
 
     expect_true(devices->n < CONF_MAX_GUISES);
     told.cuda_libraries = test_libraries_wanted();
+    told.cache_dir = getenv("VRT_TEST_CACHE");
     if (vrt_registry_new(&told, &guise->registry, &error))
         test_fail("%s", error.message);
     const struct vrt_device_info *info = vrt_registry_find(guise->registry, name);

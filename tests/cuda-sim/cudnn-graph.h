@@ -19,10 +19,13 @@ struct attribute {
 };
 
 struct descriptor {
-    cudnnBackendDescriptorType_t kind;
+    cudnnBackendDescriptorType_t kind{};
     bool is_final = false;
     std::map<int, attribute> values;
     int engine = -1;                    /* of a configuration, and of an engine */
+    std::vector<std::unique_ptr<descriptor>> parts;     /* that were made of text with it */
+
+    explicit descriptor(cudnnBackendDescriptorType_t k = {}) : kind(k) {}
 
     bool has(int name) const { return values.count(name); }
     template <class T> T get(int name, int64_t i = 0, T otherwise = T()) const
@@ -126,6 +129,10 @@ size_t size_of(cudnnBackendAttributeType_t type);
 
 /* Whether the descriptor can be made final. */
 cudnnStatus_t check(const descriptor &d);
+
+/* A plan that is final as text, and the plan that has such as an attribute, made final by it. */
+std::string text_of(const descriptor &plan);
+cudnnStatus_t plan_of_text(descriptor *plan);
 
 /* Takes down what was wrong: the first also ends a process that is strict. */
 cudnnStatus_t bad(const char *what);

@@ -274,11 +274,16 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t opaque)
 {
     sim::call c;
     descriptor *d = as(opaque);
-    const cudnnStatus_t status =
-        d->kind == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR && sim::shall_fail("planmemory")
-            ? CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
-            : check(*d);
+    cudnnStatus_t status;
 
+    if (d->kind != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+        status = check(*d);
+    else if (d->has(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION))
+        status = sim::shall_fail("keptplan") ? CUDNN_STATUS_NOT_SUPPORTED : plan_of_text(d);
+    else if (sim::shall_fail("planmemory"))
+        status = CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+    else
+        status = check(*d);
     d->is_final = status == CUDNN_STATUS_SUCCESS;
     return status;
 }
@@ -344,6 +349,14 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t opaque,
             d->of(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->engine == LARGE ? LARGE_BYTES
                                                                             : SCRATCH_BYTES;
         return CUDNN_STATUS_SUCCESS;
+    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
+        const std::string text = text_of(*d);
+
+        *ret_n = int64_t(text.size());
+        if (n_wanted > 0)
+            memcpy(values, text.data(), size_t(std::min(n_wanted, *ret_n)));
+        return CUDNN_STATUS_SUCCESS;
+    }
     default: return bad("an attribute that can't be asked for");
     }
 }

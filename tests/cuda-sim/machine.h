@@ -21,8 +21,8 @@
  *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
  *                                  hostregister memcpy memset launch graph sync stream event
  *                                  capture instantiate cublas heuristic heuristicmemory matmul
- *                                  cudnn engines planmemory convolution. Kernels as they run,
- *                                  which breaks the device: illegal ecc lost
+ *                                  cudnn engines planmemory keptplan convolution. Kernels as they
+ *                                  run, which breaks the device: illegal ecc lost
  */
 
 #include "include/cuda_runtime_api.h"

@@ -84,5 +84,78 @@ class CudaLibraries(unittest.TestCase):
                 self.assertIn(says, log)
 
 
+class Kept(unittest.TestCase):
+    """What cuDNN compiled, kept from run to run: a run in which its compiler has no memory shows
+    whether anything was compiled."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix='vrt-cuda-')
+        self.addCleanup(folder.cleanup)
+        self.cache = folder.name
+        self.folder = os.path.join(folder.name, 'cuda')
+        self.assertFalse(self.is_kept())
+        self.assertEqual(self.files(), [])
+        self.convolve()
+        self.assertEqual(len(self.files()), 1)
+
+    def files(self):
+        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder))
+
+    def convolve(self, **environment):
+        """Whether the convolution was computed, on a device of its own; it is right if so."""
+        _, out, log = run([CONV2D, 'conv2d[452]@cuda:0'], VRT_TEST_CACHE=self.cache, **environment)
+        if 'out of device memory' not in out + log:
+            self.assertIn('@cuda:0: 1 ran, 0 not supported, 0 failed', out, log)
+        return '@cuda:0: 1 ran' in out
+
+    def is_kept(self, **environment):
+        """... without being compiled; where it was, nothing of this run is left."""
+        before = self.files() if os.path.isdir(self.folder) else []
+        # The second failure is that of the device's other guise.
+        found = self.convolve(VRT_CUDA_SIM_FAIL='planmemory@1,planmemory@1', **environment)
+        for path in set(self.files()) - set(before):
+            os.unlink(path)
+        return found
+
+    def test_nothing_is_compiled_twice(self):
+        self.assertTrue(self.is_kept())
+        self.assertEqual(os.stat(self.folder).st_mode & 0o077, 0)
+        self.assertEqual(os.stat(self.files()[0]).st_mode & 0o077, 0)
+
+    def test_another_card_has_its_own(self):
+        self.assertFalse(self.is_kept(VRT_CUDA_SIM_ARCH='80'))
+        self.assertTrue(self.convolve(VRT_CUDA_SIM_ARCH='80'))
+        self.assertEqual(len(self.files()), 2)
+        self.assertTrue(self.is_kept(VRT_CUDA_SIM_ARCH='80'))
+        self.assertTrue(self.is_kept())
+
+    def test_damaged(self):
+        path = self.files()[0]
+        with open(path, 'rb') as f:
+            whole = f.read()
+        for damaged in (whole[:-1], b'', whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]):
+            with open(path, 'wb') as f:
+                f.write(damaged)
+            self.assertFalse(self.is_kept())
+            self.assertTrue(self.convolve())
+            self.assertTrue(self.is_kept())
+
+    def test_refused(self):
+        """By the library: it is compiled once more, and that is kept."""
+        path = self.files()[0]
+        os.utime(path, (1, 1))
+        self.assertTrue(self.convolve(VRT_CUDA_SIM_FAIL='keptplan@1'))
+        self.assertEqual(self.files(), [path])
+        self.assertTrue(self.is_kept())
+        self.assertFalse(self.convolve(VRT_CUDA_SIM_FAIL='keptplan@1,planmemory@1'))
+
+    def test_open_to_others(self):
+        os.chmod(self.folder, 0o770)
+        self.assertFalse(self.is_kept())
+        self.assertTrue(self.convolve())
+        os.chmod(self.folder, 0o700)
+        self.assertTrue(self.is_kept())
+
+
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

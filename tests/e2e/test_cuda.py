@@ -127,11 +127,12 @@ class Jobs(harness.Case):
     def start_daemon(cls, folder, **options):
         return super().start_daemon(folder, env=environment(folder), **options)
 
-    def start(self, name, **options):
+    def start(self, name, cards=1, **options):
         """One more daemon."""
         folder = self.path(name)
         os.mkdir(folder)
-        daemon = harness.Daemon(folder, env=environment(folder), **options)
+        env = environment(folder, VRT_CUDA_SIM_DEVICES=str(cards))
+        daemon = harness.Daemon(folder, env=env, **options)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
@@ -169,6 +170,31 @@ class Jobs(harness.Case):
         self.assertIn('cuda:0.1: submit number 1 goes wrong, as scheduled', daemon.log_text())
         self.assertEqual(*map(digest, targets))
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    def test_cudnn_compiles_each_shape_once(self):
+        """For two cards, and for the next daemon, unless that isn't to look."""
+        source = clip(self.path('kept.mkv'), '-c:v', 'ffv1', frames=12, size='32x16')
+        kept = self.path('kept')
+        digests = set()
+        for name, keeps, n_compile in (('first', 'on', 1), ('second', 'on', 0),
+                                       ('third', 'off', 2)):
+            config = {'daemon': {'cache_dir': kept, 'log_level': 'debug'},
+                      'cuda': {'libraries': 'all'}, 'devices': {'keep_kernels': keeps}}
+            daemon = self.start('keeps-' + name, cards=2, fault='cuda submit:1- delay=50ms',
+                                config=config)
+            target = self.path(f'keeps-{name}.mkv')
+            job = self.follow(source, target, '--device', 'cuda', '--precision', 'f16', '--codec',
+                              'ffv1', daemon=daemon)
+            self.assertEqual([d['name'] for d in job['devices']], ['cuda:0', 'cuda:1'])
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+            digests.add(digest(target))
+            said = daemon.log_text()
+            with self.subTest(name=name):
+                self.assertEqual(len(digests), 1)
+                self.assertIn('libraries of NVIDIA\'s compute', said)
+                n_shapes = len(os.listdir(os.path.join(kept, 'cuda')))
+                self.assertGreater(n_shapes, 0)
+                self.assertEqual(said.count('cuDNN compiled'), n_compile * n_shapes, said)
 
 
 if __name__ == '__main__':

@@ -197,7 +197,7 @@ class Jobs(xpu.Case):
                                       ('third', 'off', True)):
             report = self.path(name + '.report')
             daemon = self.start(name, VRT_XPU_REPORT=report, config={
-                'daemon': {'cache_dir': self.path('kept')}, 'xpu': {'keep_kernels': keeps}})
+                'daemon': {'cache_dir': self.path('kept')}, 'devices': {'keep_kernels': keeps}})
             self.jobs_agree(daemon, name)
             self.ends_well(daemon)
             n = {what: sum(xpu.figures(report)[card, what] for card in '01')

@@ -287,7 +287,7 @@ static void test_kept(void)
     vrt_log_set_level(VRT_LOG_INFO);
     struct machine m = look(&(struct vrt_registry_params){
         .xpu_patience_s = 2,
-        .xpu_cache_dir = folder && folder[0] ? folder : NULL,
+        .cache_dir = folder && folder[0] ? folder : NULL,
     });
     int n_signs = 0;
     expect_int(open_device(&m, 0), 0);

@@ -79,7 +79,8 @@ struct vrt_device_info {
     int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
                                      * GPU or tile, as the backend counts them */
     int patience_s;                 /* XPU: for a piece of work, before it is taken for lost */
-    char kernels_dir[VRT_DEVICE_FOLDER_BYTES];  /* XPU: of what its driver compiled; "": none */
+    char kernels_dir[VRT_DEVICE_FOLDER_BYTES];  /* of what its driver, or a library, compiled for
+                                     * it, "cache.h"; "": none */
     bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
     bool fma;                       /* CUDA: where they don't, they are made by FMA on any card */
     enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
@@ -142,6 +143,7 @@ struct vrt_registry_params {
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
     bool no_reference;              /* leave the reference device out */
     bool only_reference;            /* leave all others out; nothing is looked for */
+    const char *cache_dir;          /* in it compiled kernels are kept; NULL: they aren't */
     const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
     int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
     bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
@@ -149,7 +151,6 @@ struct vrt_registry_params {
     enum vrt_cuda_libraries_wanted cuda_libraries;
     bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
     int xpu_patience_s;             /* struct vrt_device_info.patience_s of XPU devices; 0: 600 */
-    const char *xpu_cache_dir;      /* in it compiled kernels are kept; NULL: they aren't */
     struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
 };
 

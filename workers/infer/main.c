@@ -31,7 +31,7 @@ static const char help[] =
     "                         that are told\n"
     "  -r, --repeat N         run it N times; the default is 1\n"
     "  -P, --profile          run it once more, op by op, and say what the time goes into\n"
-    "  -k, --fresh-kernels    have an Intel GPU's kernels compiled anew, and keep none\n"
+    "  -k, --fresh-kernels    have kernels of GPUs compiled anew, and keep none\n"
     "  -j, --json             print one JSON object\n"
     "  -h, --help             print this\n"
     "  -V, --version          print the version\n"

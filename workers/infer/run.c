@@ -136,7 +136,7 @@ static int open_device(struct run *run)
                            vrt_folder_of_cache(cache, sizeof(cache)) == 0;
     const struct vrt_registry_params params = {
         .cpu_threads = run->params->n_threads,
-        .xpu_cache_dir = has_cache ? cache : NULL,
+        .cache_dir = has_cache ? cache : NULL,
     };
     int r = vrt_registry_new(&params, &run->registry, run->error);
 

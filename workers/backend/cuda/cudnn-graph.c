@@ -307,6 +307,14 @@ static bool is_exact(const struct vrt_cudnn_interface *lib, void *config)
     return !r && !(bits & NOTE_BITS_REFUSED);
 }
 
+bool vrt_cudnn_plan_fits(const struct vrt_cudnn_interface *lib, void *plan)
+{
+    int64_t n = 0, bytes = 0;
+
+    return lib->get(plan, VRT_CUDNN_PLAN_WORKSPACE_SIZE, VRT_CUDNN_IS_INT64, 1, &n, &bytes) == 0 &&
+           bytes >= 0 && (uint64_t)bytes <= VRT_CUDA_LIBRARY_SCRATCH_BYTES;
+}
+
 /* Makes the plan of a configuration: NULL: it can't be, or needs too much scratch. Return: 0; a
  * status that says that there is no memory for it. */
 static int plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
@@ -316,15 +324,13 @@ static int plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *
         ONE(VRT_CUDNN_PLAN_HANDLE, VRT_CUDNN_IS_HANDLE, &handle),
         DESCRIPTOR(VRT_CUDNN_PLAN_CONFIG, &config),
     };
-    int64_t n = 0, bytes = 0;
     void *made = NULL;
     int r = vrt_cudnn_make(lib, VRT_CUDNN_PLAN, attributes, VRT_ARRAY_SIZE(attributes), &made);
 
     *ret_plan = NULL;
     if (r)
         return vrt_cudnn_is_full(r) ? r : 0;
-    if (lib->get(made, VRT_CUDNN_PLAN_WORKSPACE_SIZE, VRT_CUDNN_IS_INT64, 1, &n, &bytes) == 0 &&
-        bytes >= 0 && (uint64_t)bytes <= VRT_CUDA_LIBRARY_SCRATCH_BYTES)
+    if (vrt_cudnn_plan_fits(lib, made))
         *ret_plan = made;
     else
         lib->descriptor_destroy(made);

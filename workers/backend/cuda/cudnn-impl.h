@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "backend/cache.h"
 #include "backend/cuda/cudnn.h"
 
 struct vrt_cudnn_handle;
@@ -57,6 +58,7 @@ enum {
     VRT_CUDNN_IS_NUMERICAL_NOTE = 11,
     VRT_CUDNN_IS_POINTWISE_MODE = 14,
     VRT_CUDNN_IS_DESCRIPTOR = 15,
+    VRT_CUDNN_IS_CHAR = 24,
 };
 
 /* Attributes. */
@@ -77,6 +79,7 @@ enum {
     VRT_CUDNN_PLAN_HANDLE = 400,
     VRT_CUDNN_PLAN_CONFIG = 401,
     VRT_CUDNN_PLAN_WORKSPACE_SIZE = 402,
+    VRT_CUDNN_PLAN_TEXT = 405,      /* of JSON, with the compiled program in it */
     VRT_CUDNN_FORWARD_ALPHA = 700,
     VRT_CUDNN_FORWARD_BETA = 701,
     VRT_CUDNN_FORWARD_CONVOLUTION = 702,
@@ -156,7 +159,19 @@ int vrt_cudnn_make(const struct vrt_cudnn_interface *lib, int kind,
                    const struct vrt_cudnn_attribute *attributes, size_t n_attributes,
                    void **ret_descriptor);
 
+/* Whether a plan is content with our scratch. */
+bool vrt_cudnn_plan_fits(const struct vrt_cudnn_interface *lib, void *plan);
+
 /* Builds the graph of way->conv, and compiles the first plan for it that fits, if any does. What
  * was made is the way's. Return: 0, or the library's status. */
 int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
                     struct vrt_cuda_conv_way *way);
+
+/*
+ * Finds the plan of way->conv: one that was compiled for the like before, by a process that kept it
+ * in the cache, or else as vrt_cudnn_build() does, and then it is kept. `made_for` is all that a
+ * plan depends on beside way->conv. Return: 0, or the library's status.
+ */
+int vrt_cudnn_find_plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
+                        struct vrt_cache *cache, const char *made_for,
+                        struct vrt_cuda_conv_way *way);

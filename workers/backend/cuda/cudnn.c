@@ -35,6 +35,8 @@ static const struct vrt_cuda_entry entries[] = {
 struct vrt_cuda_cudnn {
     struct vrt_cudnn_interface lib;
     struct vrt_cudnn_handle *handle;
+    struct vrt_cache cache;
+    const char *made_for;           /* the device's class */
     struct vrt_cuda_conv_way *ways[WAYS_MAX];
     size_t n_ways;
     bool has_told;                  /* that there is something that it can't do */
@@ -51,8 +53,9 @@ int vrt_cuda_cudnn_version(const char *library, int *ret_version, struct vrt_err
     return 0;
 }
 
-int vrt_cuda_cudnn_open(const char *library, cudaStream_t stream,
-                        struct vrt_cuda_cudnn **ret_cudnn, struct vrt_error *error)
+int vrt_cuda_cudnn_open(const char *library, const struct vrt_device_info *info,
+                        cudaStream_t stream, struct vrt_cuda_cudnn **ret_cudnn,
+                        struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_cuda_cudnn_closep) struct vrt_cuda_cudnn *cudnn = calloc(1, sizeof(*cudnn));
     int r;
@@ -62,6 +65,8 @@ int vrt_cuda_cudnn_open(const char *library, cudaStream_t stream,
     r = vrt_cuda_entries_load(library, entries, VRT_ARRAY_SIZE(entries), &cudnn->lib, error);
     if (r < 0)
         return r;
+    cudnn->cache.folder = info->kernels_dir;
+    cudnn->made_for = info->class_id;
     /* Of the current device. */
     r = cudnn->lib.create(&cudnn->handle);
     if (r)
@@ -137,7 +142,7 @@ int vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv
     if (!way)
         return (int)cudaErrorMemoryAllocation;
     way->conv = *conv;
-    r = vrt_cudnn_build(&cudnn->lib, cudnn->handle, way);
+    r = vrt_cudnn_find_plan(&cudnn->lib, cudnn->handle, &cudnn->cache, cudnn->made_for, way);
     if (vrt_cudnn_is_full(r)) {
         way_free(&cudnn->lib, way);
         return (int)cudaErrorMemoryAllocation;

@@ -14,7 +14,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "backend/tensor.h"
+#include "backend/backend.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -44,12 +44,13 @@ struct vrt_cuda_conv_data {
 };
 
 /*
- * Loads `library` and starts it on the current device, for this stream.
+ * Loads `library` and starts it for this stream of the current device, `info`, which lives as long.
  * Return: 0; -ENOENT, -ENOSYS, -EIO: it can't be loaded, is another one, doesn't start on this
  * device; -ENOMEM. The error says which. The caller closes *ret_cudnn.
  */
-int vrt_cuda_cudnn_open(const char *library, cudaStream_t stream,
-                        struct vrt_cuda_cudnn **ret_cudnn, struct vrt_error *error);
+int vrt_cuda_cudnn_open(const char *library, const struct vrt_device_info *info,
+                        cudaStream_t stream, struct vrt_cuda_cudnn **ret_cudnn,
+                        struct vrt_error *error);
 
 /* Its version, 91900 for 9.19.0, without use of a device. Return and error as above. */
 int vrt_cuda_cudnn_version(const char *library, int *ret_version, struct vrt_error *error);
@@ -63,9 +64,10 @@ VRT_DEFINE_CLEANUP(struct vrt_cuda_cudnn, vrt_cuda_cudnn_close)
 bool vrt_cuda_cudnn_is_crowded(const struct vrt_cuda_cudnn *cudnn);
 
 /*
- * How it convolves so, asked once, which may take a second; it lives as long as the library is
- * open. *ret_way is NULL where it can't, or not by the rules of cudnn-graph.c. Return: 0;
- * cudaErrorMemoryAllocation: it had no memory to say, and is asked again another time.
+ * How it convolves so, asked once, which may take a second where nothing is kept of it; it lives as
+ * long as the library is open. *ret_way is NULL where it can't, or not by the rules of
+ * cudnn-graph.c. Return: 0; cudaErrorMemoryAllocation: it had no memory to say, and is asked again
+ * another time.
  */
 int vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
                         const struct vrt_cuda_conv_way **ret_way);

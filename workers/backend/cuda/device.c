@@ -129,7 +129,7 @@ static void open_libraries(struct vrt_cuda_device *cuda)
     };
 
     vrt_cuda_card_lock(cuda->card);
-    cuda->libraries = vrt_cuda_libraries_open(&rules, cuda->base.info->name, cuda->compute);
+    cuda->libraries = vrt_cuda_libraries_open(&rules, cuda->base.info, cuda->compute);
     vrt_cuda_card_unlock(cuda->card);
 }
 

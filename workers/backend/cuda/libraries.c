@@ -21,7 +21,7 @@ struct vrt_cuda_libraries {
     struct vrt_cuda_library_rules rules;
     struct vrt_cuda_cublaslt *cublaslt;     /* NULL: it isn't there */
     struct vrt_cuda_cudnn *cudnn;           /* likewise */
-    const char *name;               /* of the device */
+    const struct vrt_device_info *info;     /* of the device */
     cudaStream_t stream;
     bool gave_up;
 };
@@ -82,7 +82,7 @@ static void start_cublaslt(struct vrt_cuda_libraries *libraries)
     struct vrt_error error = { .id = NULL };
     int r = vrt_cuda_cublaslt_open(VRT_CUDA_CUBLASLT, &libraries->cublaslt, &error);
 
-    explain(libraries->name, r, &error);
+    explain(libraries->info->name, r, &error);
 }
 
 /* Handles are made by one thread at a time: cuDNN loads its parts with the first. */
@@ -93,13 +93,15 @@ static void start_cudnn(struct vrt_cuda_libraries *libraries)
     int r;
 
     pthread_mutex_lock(&starting);
-    r = vrt_cuda_cudnn_open(VRT_CUDA_CUDNN, libraries->stream, &libraries->cudnn, &error);
+    r = vrt_cuda_cudnn_open(VRT_CUDA_CUDNN, libraries->info, libraries->stream, &libraries->cudnn,
+                            &error);
     pthread_mutex_unlock(&starting);
-    explain(libraries->name, r, &error);
+    explain(libraries->info->name, r, &error);
 }
 
 struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library_rules *rules,
-                                                   const char *name, cudaStream_t stream)
+                                                   const struct vrt_device_info *info,
+                                                   cudaStream_t stream)
 {
     VRT_CLEANUP(vrt_cuda_libraries_closep) struct vrt_cuda_libraries *libraries = NULL;
 
@@ -109,7 +111,7 @@ struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library
     if (!libraries)
         return NULL;
     libraries->rules = *rules;
-    libraries->name = name;
+    libraries->info = info;
     libraries->stream = stream;
     start_cublaslt(libraries);
     start_cudnn(libraries);
@@ -210,5 +212,5 @@ void vrt_cuda_libraries_give_up(struct vrt_cuda_libraries *libraries)
 {
     libraries->gave_up = true;
     vrt_log_warning("%s: libraries of NVIDIA's compute nothing from now on: vrtd's own kernels do",
-                    libraries->name);
+                    libraries->info->name);
 }

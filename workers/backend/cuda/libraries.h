@@ -19,10 +19,11 @@ struct vrt_cuda_libraries;
 void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
                                  struct vrt_findings *findings, char *text, size_t size);
 
-/* Starts those that the rules want on the current device, on which `stream` is. Return: NULL:
- * none is wanted, or none starts, which the log says of the device called `name`. */
+/* Starts those that the rules want on the current device, `info`, which lives as long, on which
+ * `stream` is. Return: NULL: none is wanted, or none starts, which the log says. */
 struct vrt_cuda_libraries *vrt_cuda_libraries_open(const struct vrt_cuda_library_rules *rules,
-                                                   const char *name, cudaStream_t stream);
+                                                   const struct vrt_device_info *info,
+                                                   cudaStream_t stream);
 
 /* NULL is fine. Programs that were recorded with it must have been freed. Return: NULL. */
 struct vrt_cuda_libraries *vrt_cuda_libraries_close(struct vrt_cuda_libraries *libraries);

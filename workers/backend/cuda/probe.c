@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "backend/cache.h"
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/libraries.h"
@@ -171,26 +173,32 @@ static void identify(const struct cudaDeviceProp *prop, int ordinal, struct vrt_
     print_version(runtime, info->runtime_version, sizeof(info->runtime_version));
 }
 
-/* What of NVIDIA's libraries there is for a card of this kind; asked for once. */
+/* What of NVIDIA's libraries there is for cards that they are wanted on; asked for once. */
 struct libraries {
     bool are_known;
     char text[64];
+    char folder[VRT_DEVICE_FOLDER_BYTES];   /* where what they compile is kept; "": nowhere */
 };
 
-static const char *libraries_text(struct libraries *libraries, const struct cudaDeviceProp *prop,
-                                  const struct vrt_registry_params *params)
+static const struct libraries *find_libraries(struct libraries *libraries,
+                                              const struct cudaDeviceProp *prop,
+                                              const struct vrt_registry_params *params)
 {
+    static const struct libraries none;
     const struct vrt_cuda_library_rules rules = {
         .wanted = params->cuda_libraries, .capability = vrt_cuda_capability(prop),
     };
 
     if (!vrt_cuda_library_is_wanted(&rules))
-        return "";
-    if (!libraries->are_known)
+        return &none;
+    if (!libraries->are_known) {
         vrt_cuda_libraries_describe(&rules, params->findings, libraries->text,
                                     sizeof(libraries->text));
+        if (libraries->text[0])
+            vrt_cache_find_folder(params->cache_dir, "cuda", params->findings, libraries->folder);
+    }
     libraries->are_known = true;
-    return libraries->text;
+    return libraries;
 }
 
 static void describe(const struct cudaDeviceProp *prop, const struct vrt_registry_params *params,
@@ -219,14 +227,16 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
 
 /* Libraries choose by their version and the model of the card, the driver compiles what was built
  * for none. */
-static void classify(const struct cudaDeviceProp *prop, const char *libraries,
+static void classify(const struct cudaDeviceProp *prop, const struct libraries *libraries,
                      struct vrt_device_info *info)
 {
+    const bool is_for_all = libraries->text[0] && info->libraries == VRT_CUDA_LIBRARIES_ALL;
+
     snprintf(info->class_id, sizeof(info->class_id),
              "cuda, %.50s, sm_%d, driver %s, CUDA %s%s%s%s%s", prop->name,
-             vrt_cuda_capability(prop), info->driver_version, info->runtime_version, libraries,
-             libraries[0] && info->libraries == VRT_CUDA_LIBRARIES_ALL ? " for all" : "",
-             info->tf32 ? ", TF32" : "", info->fma ? ", FMA" : "");
+             vrt_cuda_capability(prop), info->driver_version, info->runtime_version,
+             libraries->text, is_for_all ? " for all" : "", info->tf32 ? ", TF32" : "",
+             info->fma ? ", FMA" : "");
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */
@@ -245,7 +255,7 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
                    size_t *ret_n_infos)
 {
     const int n_workers = n_workers_of(params);
-    struct libraries libraries = { .are_known = false };
+    struct libraries asked = { .are_known = false };
     struct vrt_device_info *infos;
     int n = 0, r = (int)cudaGetDeviceCount(&n);
 
@@ -268,10 +278,12 @@ int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_i
             cudaGetLastError();
             continue;
         }
+        const struct libraries *libraries = find_libraries(&asked, &prop, params);
         for (int k = 0; k < n_workers; k++) {
             struct vrt_device_info *info = &infos[(*ret_n_infos)++];
             describe(&prop, params, i, k, info);
-            classify(&prop, libraries_text(&libraries, &prop, params), info);
+            memcpy(info->kernels_dir, libraries->folder, sizeof(info->kernels_dir));
+            classify(&prop, libraries, info);
         }
     }
     if (*ret_n_infos > 0) {

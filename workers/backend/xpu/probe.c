@@ -264,7 +264,7 @@ int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_in
     }
     tell(params->findings, system, n);
     if (n > 0)
-        vrt_cache_find_folder(params->xpu_cache_dir, "xpu", params->findings,
+        vrt_cache_find_folder(params->cache_dir, "xpu", params->findings,
                               infos[0].kernels_dir);
     for (int i = 0; i < n; i++) {
         infos[i].patience_s = params->xpu_patience_s ? params->xpu_patience_s : PATIENCE_S;
