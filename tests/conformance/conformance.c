@@ -460,10 +460,13 @@ int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n
     struct filter filter = parse_filter("");
     uint64_t seed = 1;
     bool is_plain = false;
+    int every = 1;
 
     for (int a = 1; a < argc; a++) {
         if (strcmp(argv[a], "--seed") == 0 && a + 1 < argc)
             seed = strtoull(argv[++a], NULL, 0);
+        else if (strcmp(argv[a], "--every") == 0 && a + 1 < argc)
+            every = (int)strtol(argv[++a], NULL, 10);
         else if (strcmp(argv[a], "--plain") == 0)
             is_plain = true;
         else
@@ -471,6 +474,7 @@ int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n
     }
     if (filter.op[0] && strcmp(filter.op, op_name) != 0)
         test_skip("this program tests another op");
+    expect_true(every > 0);
     conf_devices_open(&devices);
     if (!conf_devices_select(&devices, filter.device, is_plain))
         n_cases = 0;
@@ -481,7 +485,7 @@ int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n
             .devices = &devices,
             .random = seed * 1000003u + (uint64_t)i,
         };
-        if (filter.i < 0 || filter.i == i)
+        if (filter.i < 0 ? i % every == 0 : filter.i == i)
             run_case(&t, run);
     }
     conf_devices_close(&devices);

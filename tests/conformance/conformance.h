@@ -18,9 +18,10 @@
  * written over, and what an input is cut from, is NaN (0xff in integers).
  *
  * Arguments: "conv2d[3]@cpu:0" or any part of it ("conv2d[3]", "@cpu:0", "@cpu") says what shall
- * run, "--plain" that devices shall in no other guise; "--seed N" makes other inputs. The exit
- * status is 77 where nothing ran. See also "tests/unit/libraries.h"; with VRT_CONF_ALL_IN_ARENA in
- * the environment no tensor is bound: what libraries compute has an address for good.
+ * run, "--plain" that devices shall in no other guise, "--every N" only each N-th case; "--seed N"
+ * makes other inputs. The exit status is 77 where nothing ran. See also "tests/unit/libraries.h";
+ * with VRT_CONF_ALL_IN_ARENA in the environment no tensor is bound: what libraries compute has an
+ * address for good.
  */
 
 #include <stddef.h>

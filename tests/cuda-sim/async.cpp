@@ -71,13 +71,18 @@ void sim::async_begin_block()
 
 void vrt_sim_cp_async(void *shared, const void *global, unsigned n_bytes, bool valid)
 {
-    copy c = {shared, n_bytes, {}};
-
     if (reinterpret_cast<uintptr_t>(shared) % n_bytes ||
         (valid && reinterpret_cast<uintptr_t>(global) % n_bytes))
         vrt_sim_trap(cudaErrorMisalignedAddress, "cp.async");
-    if (valid)
-        memcpy(c.bytes, global, n_bytes);
+    vrt_sim_cp_async_of(shared, global, n_bytes, valid ? n_bytes : 0);
+}
+
+void vrt_sim_cp_async_of(void *shared, const void *global, unsigned n_bytes, unsigned n_source)
+{
+    copy c = {shared, n_bytes, {}};
+
+    if (n_source)
+        memcpy(c.bytes, global, n_source);
     if (sim::running_capability() < 80) {       /* plain accesses there */
         memcpy(shared, c.bytes, n_bytes);
         return;

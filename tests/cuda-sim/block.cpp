@@ -14,6 +14,8 @@
 #include "async.h"
 #include "fiber.h"
 #include "order.h"
+#include "ptx/load.h"
+#include "ptx/machine.h"
 #include "shared.h"
 
 #include <algorithm>
@@ -54,7 +56,7 @@ struct executor {
     uint3 extent = {0, 0, 0};           /* what `indices` is of */
     std::vector<uint3> indices;
     cudaError_t error = cudaSuccess;    /* of vrt_sim_trap() */
-    std::string why;
+    std::string why, text_of_trap;
 
     executor() { fiber_adopt(&host); }
     void begin_block();
@@ -64,6 +66,7 @@ struct executor {
     fiber *idle_fiber();
     void leave(fiber *to);
     void wait();
+    void check_barrier(const vrt_sim_collective *where);
     void release_barrier();
     void end_thread();
     std::string describe_deadlock() const;
@@ -208,6 +211,24 @@ void executor::wait()
     leave(next);
 }
 
+/* The thread that runs comes to the barrier by `where`, and so must its warp have. */
+void executor::check_barrier(const vrt_sim_collective *where)
+{
+    warp &it = warps[w];
+
+    if (it.at_barrier) {
+        const unsigned other = unsigned(__builtin_ctz(it.at_barrier));
+
+        if (it.what[other] != where) {
+            /* Not on the stack, which nobody unwinds. */
+            text_of_trap = std::string(where->name) + ", where others of the warp came to " +
+                           it.what[other]->name;
+            vrt_sim_trap(cudaErrorLaunchFailure, text_of_trap.c_str());
+        }
+    }
+    it.what[lane] = where;
+}
+
 void executor::release_barrier()
 {
     n_waiting = 0;
@@ -326,6 +347,7 @@ cudaError_t run_launch(const launch &l, std::string *ret_why)
         *ret_why = "no memory for shared memory";
         return cudaErrorLaunchOutOfResources;
     }
+    begin_translated();
     e.running = &l;
     e.number_threads(l.block);
     blockDim = l.block;
@@ -375,8 +397,14 @@ void vrt_sim_trap(int error, const char *why)
 
 void vrt_sim_syncthreads(void)
 {
+    vrt_sim_syncthreads_at(nullptr);
+}
+
+void vrt_sim_syncthreads_at(const vrt_sim_collective *where)
+{
     sim::executor &e = sim::here();
 
+    e.check_barrier(where);
     if (e.n_waiting + 1 == e.n_live)
         return e.release_barrier();
     e.n_waiting++;

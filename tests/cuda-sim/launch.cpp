@@ -3,6 +3,7 @@
 
 #include "block.h"
 #include "machine.h"
+#include "ptx/load.h"
 
 namespace sim {
 
@@ -65,7 +66,7 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
 
     if (!stream)
         return call::result(r);
-    const sim::launch l = {std::move(kernel), config->gridDim, config->blockDim,
+    sim::launch l = {std::move(kernel), config->gridDim, config->blockDim,
                            config->dynamicSmemBytes, stream->owner->capability};
 
     r = config->numAttrs ? cudaErrorNotSupported : sim::check(l);
@@ -73,10 +74,14 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
         r = cudaErrorLaunchOutOfResources;
     if (r)
         return call::result(r);
-    auto run = [l, d = stream->owner](std::string *ret_why) {
+    std::string why;
+    const cudaError_t refused = sim::use_translated(&l, stream->owner->shared_optin_bytes, &why);
+    auto run = [l, refused, why, d = stream->owner](std::string *ret_why) {
         const cudaError_t broken = sim::disaster(d, ret_why);
 
-        return broken ? broken : sim::run_launch(l, ret_why);
+        if (!broken && refused)
+            *ret_why = why;
+        return broken ? broken : refused ? refused : sim::run_launch(l, ret_why);
     };
     return call::result(sim::submit(&c, stream, {run, nullptr, nullptr, nullptr}));
 }

@@ -146,28 +146,29 @@ float value_tf32(uint32_t bits)
     return __uint_as_float(bits & ~uint32_t(0x1fff));
 }
 
-template <float value(uint32_t)> void product_of_halves(void *const *args, unsigned)
+/* n_k / 4 registers of a, n_k / 8 of b. */
+template <float value(uint32_t), int n_k> void product_of_halves(void *const *args, unsigned)
 {
-    double a[n_m][16], b[16][n_n];
+    double a[n_m][n_k], b[n_k][n_n];
     float c[n_m][n_n];
 
     for (int lane = 0; lane < 32; lane++) {
         const auto *arg = static_cast<vrt_sim_mma_arg *>(args[lane]);
         const int g = lane / 4, t = lane % 4;
 
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < n_k / 4; i++) {
             double *at = &a[g + i % 2 * 8][i / 2 * 8 + t * 2];
 
             at[0] = value(arg->a[i] & 0xffff);
             at[1] = value(arg->a[i] >> 16);
         }
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < n_k / 8; i++) {
             b[i * 8 + t * 2][g] = value(arg->b[i] & 0xffff);
             b[i * 8 + t * 2 + 1][g] = value(arg->b[i] >> 16);
         }
     }
     gather_c(args, 0, c);
-    multiply<16>(c, a, b);
+    multiply<n_k>(c, a, b);
     scatter_c(args, 0, c);
 }
 
@@ -213,8 +214,12 @@ template <int n, bool trans> void load(void *const *args, unsigned)
 
 }
 
-const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16", product_of_halves<value_f16>};
-const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16", product_of_halves<value_bf16>};
+const vrt_sim_collective vrt_sim_mma_f16 = {"mma.m16n8k16 of f16",
+                                            product_of_halves<value_f16, 16>};
+const vrt_sim_collective vrt_sim_mma_f16_8 = {"mma.m16n8k8 of f16",
+                                              product_of_halves<value_f16, 8>};
+const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16",
+                                             product_of_halves<value_bf16, 16>};
 const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", products_of_tf32<1>};
 const vrt_sim_collective vrt_sim_mma_tf32_2 = {"2 mma.m16n8k8 of tf32", products_of_tf32<2>};
 const vrt_sim_collective vrt_sim_mma_tf32_3 = {"3 mma.m16n8k8 of tf32", products_of_tf32<3>};

@@ -28,7 +28,8 @@ struct vrt_sim_ldmatrix_arg {
     const void *row;
 };
 
-extern const vrt_sim_collective vrt_sim_mma_f16, vrt_sim_mma_bf16, vrt_sim_mma_tf32;
+extern const vrt_sim_collective vrt_sim_mma_f16, vrt_sim_mma_f16_8;     /* m16n8k16, m16n8k8 */
+extern const vrt_sim_collective vrt_sim_mma_bf16, vrt_sim_mma_tf32;
 extern const vrt_sim_collective vrt_sim_mma_tf32_2, vrt_sim_mma_tf32_3, vrt_sim_mma_tf32_4;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x4, vrt_sim_ldmatrix_x4_trans;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x2, vrt_sim_ldmatrix_x2_trans;
@@ -39,6 +40,8 @@ void vrt_sim_meet_ldmatrix(const vrt_sim_collective *load, uint32_t *r, const vo
 
 /* This thread's copies. */
 void vrt_sim_cp_async(void *shared, const void *global, unsigned n_bytes, bool valid);
+/* The same where both places are known to be aligned: n_source bytes are read, then zeros. */
+void vrt_sim_cp_async_of(void *shared, const void *global, unsigned n_bytes, unsigned n_source);
 void vrt_sim_cp_async_commit(void);
 void vrt_sim_cp_async_wait(unsigned n_groups);
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "../cuda_runtime_api.h"
 #include "vectors.h"
@@ -29,6 +30,12 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
+/* One argument of a kernel, as the kernel gets it. */
+struct vrt_sim_param {
+    const void *data;
+    size_t n_bytes;
+};
+
 /* A kernel with its arguments: called once per CUDA thread. */
 struct vrt_sim_kernel {
     const void *function;
@@ -36,6 +43,7 @@ struct vrt_sim_kernel {
     explicit vrt_sim_kernel(const void *f) : function(f) {}
     virtual ~vrt_sim_kernel() = default;
     virtual void run_thread() const = 0;
+    virtual void params_of(std::vector<vrt_sim_param> *ret_params) const = 0;
 };
 
 template <class... Params> struct vrt_sim_bound_kernel final : vrt_sim_kernel {
@@ -47,6 +55,11 @@ template <class... Params> struct vrt_sim_bound_kernel final : vrt_sim_kernel {
     {
     }
     void run_thread() const override { std::apply(kernel, args); }
+    void params_of(std::vector<vrt_sim_param> *ret_params) const override
+    {
+        std::apply([&](const Params &...a) { (ret_params->push_back({&a, sizeof(a)}), ...); },
+                   args);
+    }
 };
 
 /* Enqueues the kernel. Returns what cudaLaunchKernelEx does. */
