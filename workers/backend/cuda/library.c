@@ -16,7 +16,8 @@
  * that AUTO goes by what is known: our kernels multiply by `mma`, which reaches the full rate of
  * the tensor cores on sm_75 to sm_89 and on sm_120, but not where these have instructions for whole
  * groups of warps: on sm_90 (`wgmma`) and on sm_100 to sm_110 (`tcgen05`). There libraries are
- * taken, for what isn't small.
+ * taken, for what isn't small. That cuDNN uses these instructions for our graphs where there are
+ * such, and `mma` elsewhere, as we do, was seen in what it compiles (docs/cuda.md).
  */
 
 #include "backend/cuda/library.h"
