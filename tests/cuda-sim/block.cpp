@@ -16,6 +16,7 @@
 #include "order.h"
 #include "ptx/load.h"
 #include "ptx/machine.h"
+#include "ptx/profile.h"
 #include "shared.h"
 
 #include <algorithm>
@@ -303,8 +304,10 @@ cudaError_t run_block(executor &e)
     e.error = cudaSuccess;
     e.self = &e.host;
     e.wait();
-    if (!e.n_live)
+    if (!e.n_live) {
+        profile_end_block();
         return cudaSuccess;
+    }
     if (!e.error) {
         e.error = cudaErrorLaunchFailure;
         e.why = e.describe_deadlock();
@@ -348,6 +351,7 @@ cudaError_t run_launch(const launch &l, std::string *ret_why)
         return cudaErrorLaunchOutOfResources;
     }
     begin_translated();
+    l.kernel->begin_launch();
     e.running = &l;
     e.number_threads(l.block);
     blockDim = l.block;

@@ -37,6 +37,7 @@ void two_products() {}
 void absent_lanes() {}
 void not_constant(int *) {}
 void bounded(twelve) {}
+void strided(const void *, unsigned) {}
 void unknown_to_ptx(twelve) {}
 }
 
@@ -158,6 +159,15 @@ void test_copy()
     expect_int(got[4], -1);
 }
 
+/* What test_profile.py looks at. */
+void test_strides()
+{
+    device_array<int> in(32 * 32);
+
+    expect_int(launch(strided, 2, 64, 256, in.data, 4u), cudaSuccess);
+    expect_int(launch(strided, 1, 32, 4096, in.data, 128u), cudaSuccess);
+}
+
 /* The launch fails, saying so. The device works again after a reset. */
 template <class... P, class... A>
 void expect_refused(cudaError_t error, const char *part, void (*kernel)(P...), unsigned n_threads,
@@ -230,6 +240,7 @@ const test_case cases[] = {
     {"product", test_product},
     {"lanes", test_lanes},
     {"copy", test_copy},
+    {"strides", test_strides},
     {"addresses", test_addresses},
     {"warps", test_warps},
     {"launches", test_launches},

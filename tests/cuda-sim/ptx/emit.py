@@ -169,9 +169,9 @@ def module_text(module, file):
         lines += ['    {0, 0},', '};', '']
         entries.append(f'    {{"{entry.name}", entry_{i}, params_{i}, {len(entry.params)}, '
                        f'{emitter.n_shared}, {emitter.dynamic_align}, {entry.max_threads}, '
-                       f'{"true" if emitter.has_constant else "false"}}},')
+                       f'{"true" if emitter.has_constant else "false"}, sites_{i}}},')
     lines.append('static const vrt_ptx_entry entries[] = {')
-    lines += entries + ['    {nullptr, nullptr, nullptr, 0, 0, 0, 0, false},', '};', '']
+    lines += entries + ['    {nullptr, nullptr, nullptr, 0, 0, 0, 0, false, nullptr},', '};', '']
     name = re.sub(r'\W', '_', file)
     lines += [f'__attribute__((constructor)) static void add_{name}()', '{',
               f'    vrt_ptx_add(entries, {len(entries)}, {module.target}, "{file}");', '}']

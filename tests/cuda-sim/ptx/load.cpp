@@ -11,8 +11,9 @@
 
 #include "../machine.h"
 #include "machine.h"
+#include "profile.h"
 
-#include <algorithm>
+#include <functional>
 #include <cstdlib>
 #include <cstring>
 #include <cxxabi.h>
@@ -49,10 +50,12 @@ struct translated_kernel final : vrt_sim_kernel {
     std::vector<unsigned char> params;
     vrt_ptx_launch launch;
     void (*entry)(const vrt_ptx_launch *l);
+    std::function<void()> begin;
 
     explicit translated_kernel(const void *f) : vrt_sim_kernel(f) {}
     void run_thread() const override { entry(&launch); }
     void params_of(std::vector<vrt_sim_param> *) const override {}
+    void begin_launch() const override { begin(); }
 };
 
 /* Once, at the first launch: translated files make themselves known when they are loaded. */
@@ -156,6 +159,8 @@ cudaError_t use_translated(launch *l, size_t most_shared_bytes, std::string *ret
     made->launch.params = made->params.data();
     made->launch.n_param_bytes = made->params.size();
     made->launch.notes = entry.has_constant;
+    made->launch.counts = profile_is_on();
+    made->begin = [name, &entry] { profile_begin_launch(name, &entry); };
     l->kernel = std::move(made);
     return cudaSuccess;
 }

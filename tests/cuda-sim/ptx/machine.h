@@ -29,6 +29,7 @@ struct vrt_ptx_launch {
     uint64_t n_shared_bytes;        /* all of it, from address 1024 on */
     uint64_t dynamic;               /* the address of what the launch asked for */
     bool notes;                     /* whether to note what is written */
+    bool counts;                    /* whether to count how accesses fit: profile.h */
 };
 
 struct vrt_ptx_entry {
@@ -37,6 +38,7 @@ struct vrt_ptx_entry {
     const vrt_ptx_size *params;
     unsigned n_params, n_shared_bytes, dynamic_align, max_threads;
     bool has_constant;              /* it reads as if nobody wrote: ld.global.nc */
+    const vrt_ptx_site *sites;      /* the last has line 0 */
 };
 
 /* The allocation that was last touched. */
@@ -69,16 +71,21 @@ void vrt_ptx_copy(const vrt_ptx_launch *l, uint32_t shared, uint64_t global, uns
 /* Notes what the launch writes, and what it reads as if nobody did: none may be both. */
 void vrt_ptx_note(const void *at, unsigned n, bool is_written, const vrt_ptx_site *site);
 
+/* Notes an access of the thread that runs, for profile.h. */
+void vrt_ptx_count(uint64_t address, unsigned n, bool is_shared, const vrt_ptx_site *site);
+
 /* run() for each of n arguments that every lane has behind each other. */
 void vrt_ptx_each(void *const *args, unsigned mask, void (*run)(void *const *, unsigned),
                   unsigned n, size_t n_bytes);
 
-static inline void *vrt_ptx_global(const vrt_ptx_launch *, uint64_t address, unsigned n,
+static inline void *vrt_ptx_global(const vrt_ptx_launch *l, uint64_t address, unsigned n,
                                    const vrt_ptx_site *site)
 {
     if (address & (n - 1) || address - vrt_ptx_last.start >= vrt_ptx_last.n_bytes ||
         address - vrt_ptx_last.start + n > vrt_ptx_last.n_bytes)
         vrt_ptx_look(address, n, site);
+    if (l->counts)
+        vrt_ptx_count(address, n, false, site);
     return (void *)address;
 }
 
@@ -89,6 +96,8 @@ static inline void *vrt_ptx_shared(const vrt_ptx_launch *l, uint32_t address, un
 
     if (address & (n - 1) || at >= l->n_shared_bytes || at + n > l->n_shared_bytes)
         vrt_ptx_outside("shared memory", address, n, site);
+    if (l->counts)
+        vrt_ptx_count(address, n, true, site);
     return vrt_sim_dynamic_shared + at;
 }
 

@@ -43,6 +43,7 @@ struct vrt_sim_kernel {
     explicit vrt_sim_kernel(const void *f) : function(f) {}
     virtual ~vrt_sim_kernel() = default;
     virtual void run_thread() const = 0;
+    virtual void begin_launch() const {}
     virtual void params_of(std::vector<vrt_sim_param> *ret_params) const = 0;
 };
 
