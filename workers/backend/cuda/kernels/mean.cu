@@ -68,7 +68,8 @@ static __device__ __forceinline__ void sum_row(const view &in, const cut &u, con
 /* partials [n_partials,C] */
 static __global__ void __launch_bounds__(THREADS) sum_parts(view in, cut u, float *partials)
 {
-    __shared__ float shared[THREADS][VRT_CUDA_PACKET];
+    /* A warp's threads side by side: all banks have a part in each access. */
+    __shared__ float shared[VRT_CUDA_PACKET][THREADS];
     const int t = (int)threadIdx.x;
     const int c = ((int)blockIdx.y * u.n_packets + t % u.n_packets) * VRT_CUDA_PACKET;
     const share mine = { c, min(VRT_CUDA_PACKET, in.c - c), t / u.n_packets };
@@ -84,17 +85,17 @@ static __global__ void __launch_bounds__(THREADS) sum_parts(view in, cut u, floa
     }
 #pragma unroll
     for (int i = 0; i < 8; i++)
-        shared[t][i] = sums[i];
+        shared[i][t] = sums[i];
     /* Threads with the same channels, pair by pair. */
     for (int apart = THREADS / 2; apart > 0; apart /= 2) {
         __syncthreads();
         if (mine.column < apart && mine.column + apart < u.n_columns)
             for (int i = 0; i < 8; i++)
-                shared[t][i] += shared[t + apart * u.n_packets][i];
+                shared[i][t] += shared[i][t + apart * u.n_packets];
     }
     if (mine.column == 0)
         for (int i = 0; i < mine.n; i++)
-            partials[(int64_t)blockIdx.x * in.c + c + i] = shared[t][i];
+            partials[(int64_t)blockIdx.x * in.c + c + i] = shared[i][t];
 }
 
 /* partials [n_partials,C] */
