@@ -418,14 +418,6 @@ static void conclude(struct vrt_pipeline *pipeline)
     pipeline->admitted(pipeline->ctx, NULL);
 }
 
-/* Some reasons begin with the device's name. */
-static const char *without_name(const char *why, const char *name)
-{
-    const size_t n = strlen(name);
-
-    return strncmp(why, name, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? why + n + 2 : why;
-}
-
 /* Those asked for that are quarantined or lost stay out, unless there are no others. */
 static void give_up_absent(struct vrt_pipeline *pipeline)
 {
@@ -440,9 +432,9 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
         if (!(pipeline->asked >> d & 1))
             continue;
         struct vrt_error error = { .id = NULL };
-        const char *name = vrt_pool_infos(pipeline->pool, &n_infos)[d]->name;
-        int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s", name,
-                           without_name(vrt_pool_device_error(pipeline->pool, d), name));
+        int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s",
+                           vrt_pool_infos(pipeline->pool, &n_infos)[d]->name,
+                           vrt_pool_device_error(pipeline->pool, d));
         (void)r;
         note_error(pipeline, &error, false);
     }

@@ -162,7 +162,8 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool);
     uint64_t able = pipeline->devices & ~(head ? head->excluded : 0);
     struct vrt_error error = { .id = NULL };
-    const char *why = head ? head->why : "";
+    char why[sizeof(head->why)] = "";
+    size_t n_infos;
     int r = 0;
 
     if (pipeline->phase == VRT_PIPELINE_RUNNING)
@@ -172,9 +173,11 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
     bool waits = vrt_pipeline_waits_too_long(pipeline, able & ready);
     if (able & ready || (able & hopeful && !waits))
         return;
+    snprintf(why, sizeof(why), "%s", head->why);
     for (size_t d = 0; !why[0] && d < vrt_pool_n_devices(pipeline->pool); d++)
-        if (pipeline->info.devices >> d & 1)
-            why = vrt_pool_device_error(pipeline->pool, d);
+        if (pipeline->info.devices >> d & 1 && vrt_pool_device_error(pipeline->pool, d)[0])
+            snprintf(why, sizeof(why), "%s: %s", vrt_pool_infos(pipeline->pool, &n_infos)[d]->name,
+                     vrt_pool_device_error(pipeline->pool, d));
     if (pipeline->devices & head->excluded && !(able & (ready | hopeful)))
         r = vrt_refuse(&error, -EIO, "device.failed",
                        "the frames from %" PRId64 " on could not be restored on any device: %s",

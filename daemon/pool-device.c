@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -60,11 +61,21 @@ static double seconds_since(int64_t ns)
     return (double)(vrt_clock_now_ns() - ns) / VRT_NS_PER_S;
 }
 
+/* Some reasons begin with the device's name, which everybody who tells them says himself. */
+static void set_error(struct vrt_pool_device *device, const char *why)
+{
+    const size_t n = strlen(device->info->name);
+
+    if (strncmp(why, device->info->name, n) == 0 && strncmp(why + n, ": ", 2) == 0)
+        why += n + 2;
+    snprintf(device->last_error, sizeof(device->last_error), "%s", why);
+}
+
 void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
 {
     double wait_s = device->pool->params.retry_s;
 
-    snprintf(device->last_error, sizeof(device->last_error), "%s", why);
+    set_error(device, why);
     if (device->state == VRT_DEVICE_LOST || device->retry_ns)
         return;
     for (int i = 0; i < device->n_quarantines && wait_s < RETRY_MAX_S; i++)
@@ -74,7 +85,7 @@ void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
     device->state = VRT_DEVICE_QUARANTINED;
     device->retry_ns = vrt_clock_now_ns() + (int64_t)(VRT_MIN(wait_s, RETRY_MAX_S) * VRT_NS_PER_S);
     vrt_log_warning("%s is quarantined for %.0f s: %s", device->info->name,
-                    VRT_MIN(wait_s, RETRY_MAX_S), why);
+                    VRT_MIN(wait_s, RETRY_MAX_S), device->last_error);
 }
 
 void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worker_task *task)
@@ -118,9 +129,9 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
         } else if (task->result == VRT_BACKEND_E_NOMEM) {
             device->n_in_flight_max = 1;
             device->n_calm = 0;
-            snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
+            set_error(device, task->error.message);
         } else if (task->request == VRT_WORKER_RUN) {
-            snprintf(device->last_error, sizeof(device->last_error), "%s", task->error.message);
+            set_error(device, task->error.message);
             /* Wrong output may be the network's fault: see vrt_pool_blame(). */
             if (task->result != VRT_RUNNER_E_OUTPUT && ++device->n_failures >= FAILURES_MAX)
                 vrt_pool_device_quarantine(device, task->error.message);

@@ -112,7 +112,7 @@ uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool);
 /* Equal numbers: devices of one class. */
 int vrt_pool_device_class(const struct vrt_pool *pool, size_t d);
 
-/* Why device `d` failed last; "" if it never did. */
+/* Why device `d` failed last, without its name; "" if it never did. */
 const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
 
 /* A reference to what stands for `network`: that of a listed job with the same weights, or itself;

@@ -54,7 +54,7 @@ struct vrt_device_snapshot {
     int64_t replica_bytes, workspace_bytes, peak_bytes;
     int n_replicas;                 /* networks it holds */
     struct vrt_device_sensors sensors;      /* some seconds old */
-    char last_error[512];           /* "" if it never failed */
+    char last_error[512];           /* without the device's name; "" if it never failed */
 };
 
 /*
