@@ -46,6 +46,16 @@ static void intake_ended(void *ctx, bool abandoned)
     vrt_pipeline_step(pipeline);
 }
 
+uint64_t vrt_pipeline_surveying(const struct vrt_pipeline *pipeline)
+{
+    uint64_t devices = 0;
+
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        if (pipeline->parts[d].survey)
+            devices |= UINT64_C(1) << d;
+    return devices;
+}
+
 /* Resolves the request, and makes what the devices will be asked about. */
 static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
 {
@@ -190,7 +200,6 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pipeline *pipeline = ctx;
 
-    pipeline->surveying &= ~(UINT64_C(1) << d);
     pipeline->parts[d].survey = NULL;
     if (task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, d, &task->survey);
@@ -242,7 +251,6 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
         r = vrt_pool_submit(pipeline->pool, d, task, surveyed, pipeline);
     }
     if (!r) {
-        pipeline->surveying |= UINT64_C(1) << d;
         pipeline->parts[d].survey = task;
         return;
     }
@@ -255,7 +263,7 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
  * is silent holds nobody up. */
 static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d, uint64_t silent)
 {
-    const uint64_t surveying = pipeline->surveying & ~silent;
+    const uint64_t surveying = vrt_pipeline_surveying(pipeline) & ~silent;
     bool busy = false;
 
     for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++) {
@@ -446,7 +454,6 @@ static void forsake_survey(struct vrt_pipeline *pipeline, size_t d, bool cancel)
     if (pipeline->parts[d].survey)
         vrt_pool_forsake(pipeline->parts[d].survey, cancel);
     pipeline->parts[d].survey = NULL;
-    pipeline->surveying &= ~(UINT64_C(1) << d);
 }
 
 void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline)
@@ -474,7 +481,7 @@ static void leave_out(struct vrt_pipeline *pipeline, size_t d)
  * sign of life. */
 static void leave_out_silent(struct vrt_pipeline *pipeline)
 {
-    const uint64_t waited_for = pipeline->surveying |
+    const uint64_t waited_for = vrt_pipeline_surveying(pipeline) |
         (pipeline->asked & (vrt_pool_ready_devices(pipeline->pool) |
                             vrt_pool_starting_devices(pipeline->pool)));
     struct vrt_work *work;
@@ -507,14 +514,14 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
     leave_out_silent(pipeline);
     if (pipeline->is_closing)
         return;
-    if (pipeline->surveying || pipeline->asked & (ready | starting))
+    if (vrt_pipeline_surveying(pipeline) || pipeline->asked & (ready | starting))
         return;
     give_up_absent(pipeline);
     if (!pipeline->asked)
         ask_again(pipeline);
     ask_ready(pipeline);
     /* `admitted` may free the pipeline, which a thread that is still ending would come back to. */
-    if (!pipeline->asked && !pipeline->surveying && !pipeline->intake &&
+    if (!pipeline->asked && !vrt_pipeline_surveying(pipeline) && !pipeline->intake &&
         !waits_for_memory(pipeline))
         conclude(pipeline);
 }

@@ -76,7 +76,6 @@ struct vrt_pipeline {
     struct vrt_work_size size;          /* the smallest that a device needs */
     uint64_t wanted;                    /* devices that the request names */
     uint64_t asked;                     /* devices whose survey is to come */
-    uint64_t surveying;                 /* devices that are at it */
     struct vrt_error survey_error;      /* of the last device that refused */
     bool wants_smaller;                 /* than the recipe's: */
     struct vrt_work_size too_large;
@@ -158,6 +157,9 @@ void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline);
 
 /* Starts the intake's thread, and the admission on it. Return: 0, -errno. */
 int vrt_pipeline_admit(struct vrt_pipeline *pipeline);
+
+/* The devices that are being asked, and whose answers are waited for. */
+uint64_t vrt_pipeline_surveying(const struct vrt_pipeline *pipeline);
 
 /* Waits for no survey any more. */
 void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline);

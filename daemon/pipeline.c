@@ -323,7 +323,7 @@ void vrt_pipeline_step(struct vrt_pipeline *pipeline)
     }
     close_down(pipeline);
     if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->intake && !pipeline->outlet &&
-        !pipeline->n_running && !pipeline->surveying)
+        !pipeline->n_running && !vrt_pipeline_surveying(pipeline))
         end(pipeline);
 }
 
