@@ -66,6 +66,21 @@ static int refuse_item(const char *text, struct vrt_error *error)
                       vrt_printable(text, shown, sizeof(shown)));
 }
 
+/* Each device has one name: cuda:00 might be a mistake for another. */
+static bool has_zeros_in_front(const char *digits)
+{
+    return digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+}
+
+static int refuse_zeros(const char *text, struct vrt_error *error)
+{
+    char shown[64];
+
+    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: its number is written "
+                      "without zeros in front, as in cuda:0",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
 /* The number after a kind's colon: "-1", or decimal digits without a sign. */
 static int parse_index(const char *text, struct item *item)
 {
@@ -102,6 +117,8 @@ static int parse_item(const char *text, struct item *ret_item, struct vrt_error 
         if (strncmp(text, name, n) != 0 || (text[n] && text[n] != ':'))
             continue;
         item.kind = (enum vrt_device_kind)kind;
+        if (text[n] && has_zeros_in_front(text + n + 1))
+            return refuse_zeros(text, error);
         if (text[n] && parse_index(text + n + 1, &item) < 0)
             return refuse_item(text, error);
         *ret_item = item;

@@ -193,10 +193,14 @@ static bool parse_device(const char *word, struct vrt_fault_rule *rule)
             return true;
         const char *number = word + n + 1;
         const size_t n_digits = strspn(number, DIGITS);
+        /* No device is called so: the rule would never apply. */
+        if (n_digits > 1 && number[0] == '0')
+            return false;
         if (n_digits == 0 || number[n_digits] != '.')
             return n_digits > 0 && !number[n_digits];
         number += n_digits + 1;
-        return *number && strspn(number, DIGITS) == strlen(number);
+        return *number && strspn(number, DIGITS) == strlen(number) &&
+               (number[0] != '0' || !number[1]);
     }
     return false;
 }
