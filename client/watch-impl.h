@@ -19,6 +19,9 @@ struct vrt_watched {
     bool asked;                 /* for its files, in this state */
     int said_state;             /* of its last line, where lines follow each other */
     int64_t said_ns;
+    int64_t warnings_total;     /* of the job, when its warnings were asked for last */
+    char (*warnings)[VRT_API_TEXT_BYTES];       /* n_warnings that were said */
+    size_t n_warnings;
 };
 
 struct vrt_watch {
@@ -41,8 +44,12 @@ void vrt_watch_draw(struct vrt_watch *w);
 /* Tells how a job stands, in whatever way is wanted; `json` is what the daemon said of it. */
 void vrt_watch_say_job(struct vrt_watch *w, struct vrt_watched *f, const struct json_t *json);
 
+/* Tells those warnings of `job`, in its long form, that were not told yet. */
+void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
+                            const struct vrt_job_info *job);
+
 /* Tells how a job ended. */
-void vrt_watch_say_result(struct vrt_watch *w, const struct vrt_job_info *job);
+void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f);
 
 /* Tells what is wrong with a device. */
 void vrt_watch_say_device(struct vrt_watch *w, const struct vrt_device_report *device);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "client/progress.h"
@@ -101,8 +103,35 @@ static void say_failure(const struct vrt_job_info *job, const char *sentence)
     vrt_cli_complain(name, &error);
 }
 
-void vrt_watch_say_result(struct vrt_watch *w, const struct vrt_job_info *job)
+static bool was_said(const struct vrt_watched *f, const char *warning)
 {
+    for (size_t i = 0; i < f->n_warnings; i++)
+        if (strcmp(f->warnings[i], warning) == 0)
+            return true;
+    return false;
+}
+
+void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
+                            const struct vrt_job_info *job)
+{
+    for (size_t i = 0; i < job->n_warnings; i++) {
+        if (was_said(f, job->warnings[i]))
+            continue;
+        vrt_screen_clear(&w->screen);
+        vrt_cli_warn(job->input_name, &job->warnings[i], 1);
+        w->changed = true;
+        /* Where there is no memory to remember it, it is said again. */
+        void *said = reallocarray(f->warnings, f->n_warnings + 1, sizeof(*f->warnings));
+        if (!said)
+            continue;
+        f->warnings = said;
+        memcpy(f->warnings[f->n_warnings++], job->warnings[i], sizeof(*f->warnings));
+    }
+}
+
+void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f)
+{
+    const struct vrt_job_info *job = &f->job;
     struct vrt_buf buf = { 0 };
     char text[VRT_API_TEXT_BYTES];
 
@@ -111,7 +140,7 @@ void vrt_watch_say_result(struct vrt_watch *w, const struct vrt_job_info *job)
         if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
             puts(buf.data);
         fflush(stdout);
-        vrt_cli_warn(job->input_name, job->warnings, job->n_warnings);
+        vrt_watch_say_warnings(w, f, job);
     } else if (job->state == VRT_JOB_FAILED) {
         say_failure(job, job->has_error && job->error.message[0]
                              ? vrt_printable(job->error.message, text, sizeof(text))

@@ -37,8 +37,10 @@ static void on_signal(int number)
 
 static void watch_done(struct vrt_watch *w)
 {
-    for (size_t i = 0; i < w->n_jobs; i++)
+    for (size_t i = 0; i < w->n_jobs; i++) {
         vrt_job_info_done(&w->jobs[i].job);
+        free(w->jobs[i].warnings);
+    }
     free(w->jobs);
 }
 
@@ -77,19 +79,52 @@ static bool all_over(const struct vrt_watch *w)
     return w->params->n_ids > 0;
 }
 
-/* A job is over: asks for all that is known of it. Return: 0; VRT_CONN_E_*; -errno. */
-static int take_end(struct vrt_watch *w, struct vrt_watched *f)
+/* Asks for all that is known of a job. Return: 0; VRT_CONN_E_*; -errno. */
+static int ask(struct vrt_watch *w, int64_t id, struct vrt_job_info *ret_job, json_t **ret_json)
 {
-    struct vrt_job_info job;
     json_t *json = NULL;
 
-    int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64, f->job.id);
-    if (r == 0 && vrt_job_info_decode(json, &job, &w->error) < 0)
+    int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64, id);
+    if (r == 0 && vrt_job_info_decode(json, ret_job, &w->error) < 0)
         r = VRT_CONN_E_BROKEN;
     if (r) {
         json_decref(json);
         return vrt_fold(r);
     }
+    *ret_json = json;
+    return 0;
+}
+
+/* Events only count a job's warnings: asks for them when there are others. Return: as ask(). */
+static int take_warnings(struct vrt_watch *w, struct vrt_watched *f)
+{
+    const int64_t total = f->job.warnings_total;
+    struct vrt_job_info job;
+    json_t *json = NULL;
+
+    if (total == VRT_UNKNOWN || total == f->warnings_total)
+        return 0;
+    int r = total > 0 ? ask(w, f->job.id, &job, &json) : 0;
+    if (r)
+        return vrt_fold(r);
+    f->warnings_total = total;
+    if (total > 0) {
+        vrt_watch_say_warnings(w, f, &job);
+        vrt_job_info_done(&job);
+        json_decref(json);
+    }
+    return 0;
+}
+
+/* A job is over: asks for its end. Return: as ask(). */
+static int take_end(struct vrt_watch *w, struct vrt_watched *f)
+{
+    struct vrt_job_info job;
+    json_t *json = NULL;
+
+    int r = ask(w, f->job.id, &job, &json);
+    if (r)
+        return vrt_fold(r);
     vrt_job_info_done(&f->job);
     f->job = job;
     /* Somebody may have had it tried again meanwhile. */
@@ -103,7 +138,7 @@ static int take_end(struct vrt_watch *w, struct vrt_watched *f)
         vrt_cli_print_json(json);
     }
     json_decref(json);
-    vrt_watch_say_result(w, &f->job);
+    vrt_watch_say_result(w, f);
     if (w->params->on_end)
         w->params->on_end(w->params->context, &f->job);
     if (f->job.state != VRT_JOB_DONE)
@@ -146,6 +181,9 @@ static int take_job(struct vrt_watch *w, const json_t *json)
     w->changed = true;
     if (final)
         return take_end(w, f);
+    int r = take_warnings(w, f);
+    if (r)
+        return vrt_fold(r);
     if (gives_files(w, f))
         return 0;
     vrt_watch_say_job(w, f, json);

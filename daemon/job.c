@@ -84,6 +84,7 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     job->info.id = id;
     snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
     job->info.state = VRT_JOB_QUEUED;
+    job->info.warnings_total = 0;
     *ret_job = job;
     return 0;
 }
@@ -122,6 +123,7 @@ static void redact(const struct vrt_job *job, struct vrt_job_info *info)
         snprintf(info->error.message, sizeof(info->error.message), "%s",
                  vrt_api_error_meaning(info->error.id));
     info->n_warnings = 0;
+    info->warnings_total = VRT_UNKNOWN;
 }
 
 static int print(const struct vrt_job *job, enum vrt_job_view view,
@@ -165,6 +167,7 @@ int vrt_job_add_warning(struct vrt_job *job, const char *text)
         return vrt_raise(-ENOMEM);
     job->info.warnings = warnings;
     snprintf(warnings[job->info.n_warnings++], sizeof(warnings[0]), "%s", text);
+    job->info.warnings_total = (int64_t)job->info.n_warnings;
     vrt_job_touch(job);
     return 0;
 }

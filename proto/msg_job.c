@@ -244,6 +244,7 @@ static const struct vrt_field error_fields[] = {
     SECONDS(T, eta_s),                                                                  \
     VRT_FIELD_TEXT(T, bottleneck, NULLABLE),                                            \
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_fields),         \
+    COUNT(T, warnings_total, NULLABLE),                                                 \
     VRT_FIELD_OPTIONAL(T, error, has_error, error_fields)
 
 const struct vrt_field vrt_job_short_fields[] = {

@@ -158,6 +158,7 @@ struct vrt_job_info {
     char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
     struct vrt_job_device *devices;
     size_t n_devices;
+    int64_t warnings_total;                 /* how many `warnings` there are */
     bool has_error;
     struct vrt_job_error error;
 

@@ -68,6 +68,50 @@ class Follow(FollowCase):
         self.assertEqual([line['state'] for line in lines], ['queued', 'running', 'done'])
         self.assertEqual(lines[-1], self.final)
 
+    def warned(self, commands):
+        """What is said of a job with warnings that come one after the other; and how often it was
+        asked for. One that comes again after a restart of the daemon is no news."""
+        hot, late = 'cpu:1 is left out until it works again: hot', 'frame 3 was concealed'
+        told, asked = [], []
+
+        def stream():
+            for warnings in [], [], [hot], [hot], [hot, late], [], [hot]:
+                told.append(warnings)
+                yield STREAM if len(told) == 1 else b''
+                yield event('job', job(7, 'running', frames_done=len(told),
+                                       warnings_total=len(warnings)))
+                # What is known of the job by now was asked for, before it goes on.
+                end = time.monotonic() + PATIENCE_S
+                while len(asked) < [0, 0, 1, 1, 2, 2, 3][len(told) - 1]:
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.01)
+            told.append([hot, late, 'the end'])
+            yield event('job', job(7, 'done', warnings_total=3))
+
+        def respond(request):
+            if request.method == 'POST':
+                return answer(job(7, 'queued'), 201)
+            if request.path.startswith('/v1/events'):
+                return stream()
+            asked.append(request.path)
+            is_over = len(told[-1]) == 3
+            return answer(job(7, 'done' if is_over else 'running', frames_done=200,
+                              warnings=told[-1], warnings_total=len(told[-1])))
+        self.serve(respond)
+        out, err = self.run_it(*commands)
+        self.assertEqual(err.splitlines(), ['vrtctl: video.mp4: warning: ' + warning
+                                            for warning in (hot, late, 'the end')])
+        self.assertEqual(len(asked), 4)
+        return out
+
+    def test_warnings(self):
+        """Each is said when it comes, once, and not at the end again."""
+        for command in (['submit', '--follow', '--overwrite', 'video.mp4'], ['watch', 7],
+                        ['wait', 7]):
+            with self.subTest(command=command):
+                self.assertIn('200 frames', self.warned(command))
+                self.server.close()
+
     def test_wait(self):
         self.serve(self.respond)
         out, _ = self.run_it('wait', 7)
