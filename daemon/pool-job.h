@@ -128,7 +128,7 @@ const double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum
  * of whole shards: likewise. */
 const double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
 
-/* What device `d` answered to the survey, for whoever asks the same soon. */
+/* What device `d` answered to the survey, for whoever asks the same soon; no makeshift. */
 void vrt_pool_note_survey(struct vrt_pool *pool, size_t d, const struct vrt_survey *survey);
 
 /* Fills in what it answered to the same question within the last minute. Return: whether there was

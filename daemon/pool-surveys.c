@@ -68,6 +68,9 @@ void vrt_pool_note_survey(struct vrt_pool *pool, size_t d, const struct vrt_surv
     char question[VRT_POOL_QUESTION_BYTES];
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    /* As where there was no memory for a trial: whoever asks next has it tried again. */
+    if (survey->is_makeshift)
+        return;
     print_question(d, survey, question, sizeof(question));
     struct vrt_pool_survey *known = find(pool, question);
     if (!known)

@@ -7,8 +7,7 @@
 
 #include "workers/trial.h"
 
-int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_params *params,
-                         double *ret_db)
+int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_db)
 {
     const size_t n_out = vrt_trial_n_out(params->network);
     VRT_CLEANUP(vrt_freep) float *a = malloc(n_out * sizeof(float));
@@ -17,9 +16,9 @@ int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_pa
 
     if (!a || !b)
         return vrt_raise(-ENOMEM);
-    r = vrt_trial_run(device, params->network, params->full, VRT_DTYPE_F32, a);
+    r = params->run(params->ctx, VRT_DTYPE_F32, a);
     if (!r)
-        r = vrt_trial_run(device, params->network, params->reduced, params->dtype, b);
+        r = params->run(params->ctx, params->dtype, b);
     if (r)
         return vrt_fold(r);
     *ret_db = vrt_trial_psnr(a, b, n_out);

@@ -11,15 +11,16 @@
 
 struct vrt_fidelity_params {
     const struct vrt_network *network;
-    struct vrt_replica *full;       /* of the network, in f32 */
-    struct vrt_replica *reduced;    /* in `dtype` */
-    enum vrt_dtype dtype;
+    enum vrt_dtype dtype;           /* the reduced precision */
+    /* Runs the network by vrt_trial_run() with weights of this type, which nobody needs afterwards.
+     * Return: as that. */
+    int (*run)(void *ctx, enum vrt_dtype dtype, float *out);
+    void *ctx;
 };
 
 /*
- * PSNR in dB of the network's output in the reduced precision against its output in f32, both on
- * this device, on a fixed picture: 200 where they are equal, 0 where the result isn't finite.
- * Return: 0; outcome; -EINVAL: an op isn't supported; -errno.
+ * PSNR in dB of the network's output in the reduced precision against its output in f32, which is
+ * made first: 200 where they are equal, 0 where the result isn't finite.
+ * Return: 0; as run(); -errno.
  */
-int vrt_fidelity_measure(struct vrt_device *device, const struct vrt_fidelity_params *params,
-                         double *ret_db);
+int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_db);

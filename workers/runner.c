@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "workers/fidelity.h"
+#include "workers/trial.h"
 #include "workers/fit.h"
 #include "workers/restore.h"
 
@@ -360,26 +361,46 @@ enum vrt_dtype vrt_runner_preferred_dtype(const struct vrt_device_info *info)
     }
 }
 
+/* A work's network, tried out on a device. */
+struct tried {
+    struct vrt_runner *runner;
+    const struct vrt_work *work;
+};
+
+/* See struct vrt_fidelity_params: at the cost of whatever is idle, and so of the weights of the run
+ * before, where there is no room for both. */
+static int run_trial(void *ctx, enum vrt_dtype dtype, float *out)
+{
+    const struct tried *tried = ctx;
+    const struct vrt_network *network = tried->work->network;
+    struct vrt_held_replica *held;
+    int r;
+
+    do {
+        r = vrt_runner_get_replica(tried->runner, network, dtype, &held);
+        if (!r)
+            r = vrt_trial_run(tried->runner->device, network, held->replica, dtype, out);
+    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(tried->runner, tried->work, dtype));
+    return r < 0 ? vrt_fold(r) : r;
+}
+
 /* Whether the network in `dtype` is close enough to itself in f32; what isn't known is measured. */
 static bool is_faithful(struct vrt_runner *runner, struct vrt_survey *survey, enum vrt_dtype dtype)
 {
-    struct vrt_held_replica *full, *reduced;
     double *db = &survey->fidelity_db[dtype];
     int r = 0;
 
     if (isnan(*db)) {
-        r = vrt_runner_get_replica(runner, survey->work->network, VRT_DTYPE_F32, &full);
-        if (!r)
-            r = vrt_runner_get_replica(runner, survey->work->network, dtype, &reduced);
-        if (!r)
-            r = vrt_fidelity_measure(runner->device, &(struct vrt_fidelity_params){
-                .network = survey->work->network,
-                .full = full->replica,
-                .reduced = reduced->replica,
-                .dtype = dtype,
-            }, db);
+        struct tried tried = { runner, survey->work };
+        r = vrt_fidelity_measure(&(struct vrt_fidelity_params){
+            .network = survey->work->network,
+            .dtype = dtype,
+            .run = run_trial,
+            .ctx = &tried,
+        }, db);
         /* No reason to refuse a job that left the choice to us. The next one measures again. */
         if (r) {
+            survey->is_makeshift = true;
             vrt_log_info("%s: how close %s comes to f32 can't be measured, so f32 is used: %s",
                          vrt_device_info(runner->device)->name, vrt_dtype_name(dtype),
                          vrt_backend_strerror(r));
@@ -468,6 +489,7 @@ int vrt_runner_survey(struct vrt_runner *runner, struct vrt_survey *survey,
     struct vrt_held_replica *replica;
     int r;
 
+    survey->is_makeshift = false;
     survey->dtype = resolve_precision(runner, survey);
     do {
         r = vrt_runner_get_replica(runner, survey->work->network, survey->dtype, &replica);

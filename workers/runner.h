@@ -52,6 +52,7 @@ struct vrt_survey {
     int64_t planned_bytes;          /* replica and kit */
     int64_t tile_flops;             /* of the network on one tile of a clip */
     int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
+    bool is_makeshift;              /* f32 only because nothing else could be measured just now */
 };
 
 /* Our own accounting, in bytes. */

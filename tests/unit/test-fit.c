@@ -12,6 +12,7 @@
 #include "weight-rule.h"
 #include "workers/fidelity.h"
 #include "workers/fit.h"
+#include "workers/trial.h"
 
 #define W 136
 #define H 96
@@ -263,6 +264,16 @@ static void test_smaller(void)
     }
 }
 
+static int run_trial(void *ctx, enum vrt_dtype dtype, float *out)
+{
+    struct bench *bench = ctx;
+    struct vrt_replica *replica = new_replica(bench, dtype);
+    int r = vrt_trial_run(bench->device, bench->network, replica, dtype, out);
+
+    vrt_replica_free(bench->device, replica);
+    return r;
+}
+
 /* Precision is measured on a clip: nothing is lost in the same, something in bf16. */
 static void test_fidelity(void)
 {
@@ -271,20 +282,14 @@ static void test_fidelity(void)
 
     bench_init(&bench, VRT_TILES_FEATHERED, CLIP, true);
     struct vrt_fidelity_params params = {
-        .network = bench.network,
-        .full = new_replica(&bench, VRT_DTYPE_F32),
-        .dtype = VRT_DTYPE_F32,
+        .network = bench.network, .dtype = VRT_DTYPE_F32, .run = run_trial, .ctx = &bench,
     };
-    params.reduced = params.full;
-    expect_int(vrt_fidelity_measure(bench.device, &params, &db), 0);
+    expect_int(vrt_fidelity_measure(&params, &db), 0);
     expect_near(db, 200, 0);
     params.dtype = VRT_DTYPE_BF16;
-    params.reduced = new_replica(&bench, VRT_DTYPE_BF16);
-    expect_int(vrt_fidelity_measure(bench.device, &params, &db), 0);
+    expect_int(vrt_fidelity_measure(&params, &db), 0);
     fprintf(stderr, "  bf16: %.1f dB\n", db);
     expect_true(db > 30 && db < 120);
-    vrt_replica_free(bench.device, params.reduced);
-    vrt_replica_free(bench.device, params.full);
     bench_done(&bench);
 }
 

@@ -101,6 +101,22 @@ static void test_answer(void)
     bench_done(&bench);
 }
 
+/* An answer that would be another if the device had more room for a moment is given once. */
+static void test_makeshift(void)
+{
+    struct bench bench;
+
+    bench_init(&bench);
+    struct vrt_survey survey = question(&bench);
+    survey.is_makeshift = true;
+    vrt_pool_note_survey(bench.pool, D, &survey);
+    expect_int(recall(&bench), -1);
+    answer(&bench, 12);
+    vrt_pool_note_survey(bench.pool, D, &survey);
+    expect_int(recall(&bench), 12);
+    bench_done(&bench);
+}
+
 #define OF_SURVEY(field) { #field, true, offsetof(struct vrt_survey, field) }
 #define OF_WORK(field) { #field, false, offsetof(struct vrt_work, field) }
 
@@ -182,6 +198,7 @@ int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "answer", test_answer },
+        { "makeshift", test_makeshift },
         { "question", test_question },
         { "age", test_age },
         { "many", test_many },

@@ -9,7 +9,7 @@
 #include "model-fixture.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/runner.h"
+#include "workers/runner-impl.h"
 
 #define W 190
 #define H 134
@@ -491,6 +491,82 @@ static void test_precision(void)
     bench_done(&bench);
 }
 
+/* The first device that AUTO would rather be something else on than f32. */
+static const char *reduced_device(void)
+{
+    static char name[32];
+    struct vrt_registry *registry;
+    size_t n;
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .cpu_threads = 2 }, &registry,
+                                NULL), 0);
+    const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n);
+    for (size_t i = 0; i < n && !name[0]; i++)
+        if (vrt_runner_preferred_dtype(infos[i]) != VRT_DTYPE_F32)
+            snprintf(name, sizeof(name), "%s", infos[i]->name);
+    vrt_registry_free(registry);
+    if (!name[0])
+        test_skip("no device here multiplies f16 or bf16");
+    return name;
+}
+
+/* A network with weights of so many bytes that a trial of the built-in one fits in their place. */
+static struct vrt_network *heavy(void)
+{
+    struct fixture f = { .seed = 3 };
+    const struct fixture_compact compact = { .channels = 3, .features = 400, .convs = 5,
+                                             .scale = 2, .act = 'p' };
+
+    fixture_add_compact(&f, &compact);
+    return fixture_network(&f);
+}
+
+/* No memory to measure what a shorter precision costs: what is idle makes room, and where that is
+ * not enough the job has f32, and the next is measured. */
+static void test_no_room_to_measure(void)
+{
+    const char *device = reduced_device();
+    struct vrt_error error = { 0 };
+    struct vrt_work *work;
+    struct bench bench;
+
+    bench_init(&bench, device, builtin());
+    struct vrt_network *other = heavy();
+    expect_int(vrt_work_new(other, &bench.work->in, &bench.work->out, &work), 0);
+    const enum vrt_dtype reduced = vrt_runner_preferred_dtype(vrt_device_info(bench.device));
+    struct vrt_survey idle = { .work = work, .precision = VRT_PRECISION_F32 };
+    expect_int(vrt_runner_survey(bench.runner, &idle, &error), 0);
+    const int64_t heavy_bytes = vrt_device_used_bytes(bench.device);
+    expect_true(heavy_bytes > 0);
+
+    struct vrt_survey survey = { .work = bench.work, .precision = VRT_PRECISION_AUTO };
+    survey.fidelity_db[reduced] = NAN;
+    vrt_device_limit_memory(bench.device, heavy_bytes);
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    const double db = survey.fidelity_db[reduced];
+    expect_true(db > 20 && !survey.is_makeshift);
+    expect_int(survey.dtype, db >= 50 ? reduced : VRT_DTYPE_F32);
+
+    /* Its weights have room, and nothing else. */
+    vrt_runner_trim(bench.runner, 0);
+    survey.precision = VRT_PRECISION_F32;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    vrt_device_limit_memory(bench.device, vrt_device_used_bytes(bench.device));
+    survey.precision = VRT_PRECISION_AUTO;
+    survey.fidelity_db[reduced] = NAN;
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    expect_int(survey.dtype, VRT_DTYPE_F32);
+    expect_true(isnan(survey.fidelity_db[reduced]) && survey.is_makeshift);
+
+    vrt_device_limit_memory(bench.device, 0);
+    expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
+    expect_near(survey.fidelity_db[reduced], db, 0);
+    expect_true(!survey.is_makeshift);
+    vrt_work_unref(work);
+    vrt_network_unref(other);
+    bench_done(&bench);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -506,6 +582,7 @@ int main(int argc, char **argv)
         { "wrong-output", test_wrong_output },
         { "cancel", test_cancel },
         { "precision", test_precision },
+        { "no-room-to-measure", test_no_room_to_measure },
     };
 
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
