@@ -55,8 +55,10 @@ static void pause_ms(int ms)
     nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
 }
 
-static void hang(atomic_bool *flag)
+static void hang(struct far_device *far, atomic_bool *flag)
 {
+    if (flag)
+        atomic_store(&far->is_held, true);
     while (flag && atomic_load(flag))
         pause_ms(1);
 }
@@ -84,7 +86,7 @@ static int far_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack,
     struct far_packed *packed = vrt_container_of(base, struct far_packed, base);
 
     if (!packed->hung)
-        hang(packed->maker->faults.hang_pack);
+        hang(packed->maker, packed->maker->faults.hang_pack);
     packed->hung = true;
     pause_ms(packed->maker->faults.pack_ms);
     memcpy(packed->blob + base->places[i].offset_bytes, pack->params[i].data,
@@ -142,7 +144,7 @@ static int far_replica_fill(struct vrt_device *device, struct vrt_replica *base,
     const unsigned char *blob = vrt_container_of(packed, struct far_packed, base)->blob;
     const int n = atomic_fetch_add(&far->n_fills, 1) + 1;
 
-    hang(far->faults.hang_fill);
+    hang(far, far->faults.hang_fill);
     if (n == far->faults.fail_fill)
         return VRT_BACKEND_E_FAILED;
     memcpy(replica_of(base)->data + range[0], blob + range[0], range[1] - range[0]);
@@ -171,6 +173,7 @@ static int far_replica_receive(struct vrt_device *device, struct vrt_replica *ba
 
     if (far->faults.fail_receive)
         return VRT_BACKEND_E_FAILED;
+    atomic_store(&far->is_held, true);
     pause_ms(far->faults.receive_ms);
     memcpy(replica_of(base)->data, replica_of(source)->data, replica_of(base)->size_bytes);
     if (far->faults.corrupt_receive)

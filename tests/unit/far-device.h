@@ -30,6 +30,7 @@ struct far_device {
     struct vrt_device_info info;
     struct far_faults faults;
     atomic_int n_fills, n_received, n_spread, n_packed;
+    atomic_bool is_held;            /* it came to where it hangs, or to the bytes it receives */
 };
 
 /* Packed weights that exist now, all told. */

@@ -21,6 +21,7 @@ struct taker {
     struct bench *bench;
     struct vrt_device *device;
     pthread_t thread;
+    const atomic_bool *after;           /* it begins when this is true; NULL: at once */
     int delay_ms;
     atomic_bool is_over;
     int result;
@@ -110,6 +111,12 @@ static bool is_right(const struct bench *bench, const struct vrt_replica *replic
     return true;
 }
 
+static void wait_until(const atomic_bool *is_so)
+{
+    while (!atomic_load(is_so))
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+}
+
 static void *take(void *ctx)
 {
     struct taker *taker = ctx;
@@ -128,6 +135,8 @@ static void *take(void *ctx)
     }
     expect_int(vrt_replica_seat_new(bench->store, taker->device, &seat), 0);
     pthread_barrier_wait(&bench->gate);
+    if (taker->after)
+        wait_until(taker->after);
     nanosleep(&(struct timespec){ 0, taker->delay_ms * 1000000L }, NULL);
     taker->result = vrt_replica_seat_take(seat, &want, &hold);
     if (!taker->result) {
@@ -271,7 +280,7 @@ static void test_late(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(lates); i++) {
         struct bench bench;
         setup(&bench, &(struct vrt_replica_store_params){ .chunk_bytes = 4096 }, 2);
-        bench.takers[1].delay_ms = 60;
+        bench.takers[1].after = &bench.takers[0].is_over;
         bench.fars[1].faults = lates[i].faults;
         begin(&bench);
         expect_all_right(&bench);
@@ -302,7 +311,7 @@ static void test_failures(void)
         bench.fars[1].faults = failures[i].faults;
         bench.fars[1].faults.no_receive = true;
         /* First, so that it packs each chunk, and copies it, by itself. */
-        bench.takers[0].delay_ms = bench.takers[2].delay_ms = 30;
+        bench.takers[0].after = bench.takers[2].after = &bench.takers[1].is_over;
         begin(&bench);
         expect_int(bench.takers[1].result, failures[i].result);
         expect_true(bench.takers[0].is_right && bench.takers[2].is_right);
@@ -328,12 +337,12 @@ static void test_groups(void)
         { "fails at chunk 5", { .fail_spread = 5 }, 0, 2 },
         { "wrong bytes", { .corrupt_spread = 3 }, 3, 2 },
     };
-    static const struct vrt_replica_store_params params = {
-        .chunk_bytes = 4096, .group_min_bytes = 1, .gather_ns = 5 * VRT_NS_PER_S,
-        .patience_ns = 200 * VRT_NS_PER_MS,
-    };
-
     for (size_t i = 0; i < VRT_ARRAY_SIZE(groups); i++) {
+        /* Only where one never comes the others' patience shall end. */
+        const struct vrt_replica_store_params params = {
+            .chunk_bytes = 4096, .group_min_bytes = 1, .gather_ns = 60 * VRT_NS_PER_S,
+            .patience_ns = groups[i].faults.never_joins ? 500 * VRT_NS_PER_MS : 0,
+        };
         struct bench bench;
         int n = 0;
         setup(&bench, &params, 3);
@@ -374,12 +383,6 @@ static void test_root_fails(void)
     end(&bench);
 }
 
-static void wait_until_over(struct taker *taker)
-{
-    while (!atomic_load(&taker->is_over))
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-}
-
 /* One hangs while it packs: the others wait a while, then begin anew. */
 static void test_stuck(void)
 {
@@ -391,12 +394,12 @@ static void test_stuck(void)
 
     setup(&bench, &params, 3);
     bench.fars[0].faults.hang_pack = &hangs;
-    bench.takers[1].delay_ms = bench.takers[2].delay_ms = 20;
+    bench.takers[1].after = bench.takers[2].after = &bench.fars[0].is_held;
     for (int i = 0; i < 3; i++)
         expect_int(pthread_create(&bench.takers[i].thread, NULL, take, &bench.takers[i]), 0);
     pthread_barrier_wait(&bench.gate);
-    wait_until_over(&bench.takers[1]);
-    wait_until_over(&bench.takers[2]);
+    wait_until(&bench.takers[1].is_over);
+    wait_until(&bench.takers[2].is_over);
     expect_true(!atomic_load(&bench.takers[0].is_over));
     expect_true(n_entries(&bench, VRT_REPLICA_PACKING) == 1);
     expect_true(n_entries(&bench, VRT_REPLICA_READY) == 2);
@@ -418,8 +421,9 @@ static void test_forgotten(void)
     for (int i = 0; i < 3; i++)
         expect_int(pthread_create(&bench.takers[i].thread, NULL, take, &bench.takers[i]), 0);
     pthread_barrier_wait(&bench.gate);
-    wait_until_over(&bench.takers[1]);
-    wait_until_over(&bench.takers[2]);
+    wait_until(&bench.takers[1].is_over);
+    wait_until(&bench.takers[2].is_over);
+    wait_until(&bench.fars[0].is_held);
     expect_int(n_entries(&bench, VRT_REPLICA_COPYING), 1);
     vrt_replica_store_forget(bench.store, &bench.fars[0].info);
     expect_int(n_entries(&bench, VRT_REPLICA_COPYING), 0);
@@ -437,7 +441,7 @@ static void test_cancelled(void)
 
     setup(&bench, &(struct vrt_replica_store_params){ .chunk_bytes = 4096 }, 2);
     bench.takers[0].max_looks = 2;
-    bench.takers[1].delay_ms = 30;
+    bench.takers[1].after = &bench.takers[0].is_over;
     begin(&bench);
     expect_int(bench.takers[0].result, -ECANCELED);
     expect_int(bench.takers[1].result, 0);
@@ -464,7 +468,7 @@ static void test_loan(void)
     bench.fars[0].faults.receive_ms = 100;
     expect_int(pthread_create(&bench.takers[0].thread, NULL, take, &bench.takers[0]), 0);
     pthread_barrier_wait(&bench.gate);
-    nanosleep(&(struct timespec){ 0, 30000000 }, NULL);
+    wait_until(&bench.fars[0].is_held);
     expect_true(!vrt_replica_hold_free(hold));
     expect_int(atomic_load(&bench.fars[0].n_received), 1);
     pthread_barrier_wait(&bench.gate);
