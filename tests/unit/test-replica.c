@@ -428,7 +428,6 @@ static void test_forgotten(void)
     vrt_replica_store_forget(bench.store, &bench.fars[0].info);
     expect_int(n_entries(&bench, VRT_REPLICA_COPYING), 0);
     expect_int(n_entries(&bench, VRT_REPLICA_READY), 2);
-    /* It comes back. */
     atomic_store(&hangs, false);
     pthread_barrier_wait(&bench.gate);
     expect_true(bench.takers[0].result == 0 || bench.takers[0].result == -ECANCELED);
@@ -476,6 +475,42 @@ static void test_loan(void)
     expect_int(n_packed(&bench), 0);
     vrt_replica_seat_free(seat);
     end(&bench);
+}
+
+static void *borrow(void *ctx)
+{
+    struct taker *taker = ctx;
+    struct vrt_replica_seat *seat;
+    struct vrt_replica_hold *hold;
+
+    expect_int(vrt_replica_seat_new(taker->bench->store, taker->device, &seat), 0);
+    expect_int(vrt_replica_seat_take(seat, &taker->bench->want, &hold), 0);
+    vrt_replica_hold_free(hold);
+    vrt_replica_seat_free(seat);
+    return NULL;
+}
+
+/* Who lends goes, and who copied from it right after that: the weights with it. */
+static void test_loan_of_the_last(void)
+{
+    struct bench bench;
+    struct vrt_replica_seat *seat;
+    struct vrt_replica_hold *hold;
+
+    setup(&bench, &(struct vrt_replica_store_params){ .chunk_bytes = 4096 }, 2);
+    bench.fars[0].faults.receive_ms = 1;
+    for (int i = 0; i < 100; i++) {
+        atomic_store(&bench.fars[0].is_held, false);
+        expect_int(vrt_replica_seat_new(bench.store, bench.takers[1].device, &seat), 0);
+        expect_int(vrt_replica_seat_take(seat, &bench.want, &hold), 0);
+        expect_int(pthread_create(&bench.takers[0].thread, NULL, borrow, &bench.takers[0]), 0);
+        wait_until(&bench.fars[0].is_held);
+        vrt_replica_hold_free(hold);
+        pthread_join(bench.takers[0].thread, NULL);
+        vrt_replica_seat_free(seat);
+    }
+    expect_int(atomic_load(&bench.fars[0].n_received), 100);
+    teardown(&bench);
 }
 
 /* No weights at all, and weights of the same number but another type. */
@@ -557,7 +592,7 @@ int main(int argc, char **argv)
         { "root-fails", test_root_fails }, { "stuck", test_stuck },
         { "forgotten", test_forgotten },   { "cancelled", test_cancelled },
         { "loan", test_loan },             { "kinds", test_kinds },
-        { "churn", test_churn },
+        { "churn", test_churn },           { "loan-of-the-last", test_loan_of_the_last },
     };
 
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));

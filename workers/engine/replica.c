@@ -262,14 +262,15 @@ static bool withdraw(struct vrt_replica_hold *hold)
 
     pthread_mutex_lock(&store->lock);
     vrt_list_remove(&hold->link);
+    /* Those who have them now may give them back while it waits: from here on they are theirs. */
+    const bool is_last = vrt_list_is_empty(&weights->holds);
+    if (is_last)
+        vrt_list_remove(&weights->link);
+    hold->weights = NULL;
     pthread_cond_broadcast(&store->changed);
     while (hold->n_loans > 0 && vrt_clock_now_ns() - start_ns < store->params.patience_ns)
         vrt_replica_store_wait(store);
     hold->orphan = hold->n_loans > 0;
-    /* Who copies has a hold on the same weights. */
-    const bool is_last = vrt_list_is_empty(&weights->holds);
-    if (is_last)
-        vrt_list_remove(&weights->link);
     const bool may_free = !hold->orphan;
     pthread_mutex_unlock(&store->lock);
     if (is_last)
