@@ -5,6 +5,7 @@
 usage: test_cuda_libraries.py LIST_DEVICES PLUGIN_DIR NOTHING CONF_LINEAR CONF_CONV2D
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,11 @@ def classes(option='all', **environment):
     """What the class of each CUDA device is called, and the log."""
     _, out, log = run([LIST_DEVICES, '1', option], VRT_CUDA_SIM_DEVICES='2', **environment)
     return [line.split('\t')[7] for line in out.splitlines() if line.startswith('cuda')], log
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
 
 
 class CudaLibraries(unittest.TestCase):
@@ -131,8 +137,7 @@ class Kept(unittest.TestCase):
 
     def test_damaged(self):
         path = self.files()[0]
-        with open(path, 'rb') as f:
-            whole = f.read()
+        whole = read(path)
         for damaged in (whole[:-1], b'', whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]):
             with open(path, 'wb') as f:
                 f.write(damaged)
@@ -148,6 +153,23 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.files(), [path])
         self.assertTrue(self.is_kept())
         self.assertFalse(self.convolve(VRT_CUDA_SIM_FAIL='keptplan@1,planmemory@1'))
+
+    def test_fails_when_it_runs(self):
+        """The next start doesn't fail by it again: the device's other guise has its own."""
+        with open(self.files()[0], 'rb') as f:
+            self.assertTrue(self.convolve(VRT_CUDA_SIM_FAIL='convolution@1'))
+            self.assertEqual(os.fstat(f.fileno()).st_nlink, 0)
+        self.assertTrue(self.is_kept())
+
+    def test_each_way_to_ask_has_its_own(self):
+        """A release that asks cuDNN for other operations, or takes other engines, has plans of its
+        own: all that the library is told is part of the key."""
+        for n in range(448, 453):
+            run([CONV2D, f'conv2d[{n}]@cuda:0'], VRT_TEST_CACHE=self.cache)
+        sums = [re.search(rb'asked for as ([0-9a-f]{16});', read(path)) for path in self.files()]
+        self.assertGreater(len(sums), 2)
+        self.assertNotIn(None, sums)
+        self.assertEqual(len({found[1] for found in sums}), len(sums))
 
     def test_open_to_others(self):
         os.chmod(self.folder, 0o770)

@@ -74,14 +74,18 @@ static void print_conv(const struct vrt_cuda_conv *conv, char *text, size_t size
                                (long long)numbers[i]);
 }
 
-static void print_key(const struct vrt_cuda_conv *conv, const char *made_for,
+/* What was asked for is part of it: the next vrtd may compute the same by other operations, or take
+ * other engines. */
+static void print_key(const struct vrt_cuda_conv_way *way, const char *made_for,
                       struct vrt_cache_key *ret_key)
 {
+    const struct vrt_cuda_conv *conv = &way->conv;
     struct vrt_cache_key key = { .name = "" };
 
     snprintf(key.name, sizeof(key.name), "conv%lldx%lld-%lld-%lld", (long long)conv->kernel,
              (long long)conv->kernel, (long long)conv->n_in, (long long)conv->n_out);
-    snprintf(key.text, sizeof(key.text), "%s", made_for);
+    snprintf(key.text, sizeof(key.text), "%s; asked for as %016llx", made_for,
+             (unsigned long long)way->asked);
     print_conv(conv, key.text, sizeof(key.text));
     *ret_key = key;
 }
@@ -162,12 +166,24 @@ int vrt_cudnn_find_plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_
                         struct vrt_cuda_conv_way *way)
 {
     struct vrt_cache_key key;
+    int r = vrt_cudnn_describe(lib, way);
 
-    print_key(&way->conv, made_for, &key);
+    if (r)
+        return r;
+    print_key(way, made_for, &key);
     if (!cache->folder[0])
         return build(lib, handle, &key, way);
     const uint64_t turn = begin_turn();
-    const int r = load_or_build(lib, handle, cache, &key, way);
+    r = load_or_build(lib, handle, cache, &key, way);
     end_turn(turn);
     return r;
+}
+
+void vrt_cudnn_forget_plan(const struct vrt_cache *cache, const char *made_for,
+                           const struct vrt_cuda_conv_way *way)
+{
+    struct vrt_cache_key key;
+
+    print_key(way, made_for, &key);
+    vrt_cache_drop(cache, &key);
 }

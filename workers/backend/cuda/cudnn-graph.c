@@ -37,7 +37,6 @@ enum { HEURISTICS_A = 3 };
 #define CONFIGS_MAX 8
 #define NOTES_MAX 32
 
-#define OPERATIONS_MAX 8
 #define PARAM_ALIGN 256
 #define NUMBER_ALIGN 4
 
@@ -52,10 +51,9 @@ struct graph {
     struct vrt_cuda_conv_way *way;
     const struct vrt_cuda_conv *conv;
     struct extents places;          /* of what is computed at each place, without gaps */
-    void *operations[OPERATIONS_MAX];
-    size_t n_operations;
     size_t n_steps;                 /* to come: the last one writes the output */
     int64_t next_id;                /* of a virtual tensor */
+    bool is_whole;                  /* all operations are there */
     int status;
 };
 
@@ -89,6 +87,39 @@ int vrt_cudnn_make(const struct vrt_cudnn_interface *lib, int kind,
     return r;
 }
 
+/* Adds something to the sum of what is asked for. */
+static void add_up(struct vrt_cuda_conv_way *way, const void *data, size_t size_bytes)
+{
+    const uint64_t both[] = { way->asked, vrt_cache_hash(data, size_bytes) };
+
+    way->asked = vrt_cache_hash(both, sizeof(both));
+}
+
+static size_t size_of(int type)
+{
+    return type == VRT_CUDNN_IS_INT64 ? sizeof(int64_t) : type == VRT_CUDNN_IS_BOOLEAN ?
+                                        sizeof(bool) : sizeof(int);
+}
+
+/* Adds up how one of the way's descriptors is made: of other ones by their number, for addresses
+ * are others in the next run. */
+static void add_up_descriptor(struct vrt_cuda_conv_way *way, int kind,
+                              const struct vrt_cudnn_attribute *attributes, size_t n_attributes)
+{
+    add_up(way, &kind, sizeof(kind));
+    for (size_t i = 0; i < n_attributes; i++) {
+        const struct vrt_cudnn_attribute *a = &attributes[i];
+        const int64_t what[] = { a->name, a->type, a->n };
+
+        add_up(way, what, sizeof(what));
+        if (a->type != VRT_CUDNN_IS_DESCRIPTOR)
+            add_up(way, a->values, (size_t)a->n * size_of(a->type));
+        for (size_t k = 0; k < way->n_made && a->type == VRT_CUDNN_IS_DESCRIPTOR && a->n; k++)
+            if (way->made[k] == *(void *const *)a->values)
+                add_up(way, &k, sizeof(k));
+    }
+}
+
 /* One that is the way's. Return: NULL after a failure. */
 static void *make(struct graph *g, int kind, const struct vrt_cudnn_attribute *attributes,
                   size_t n_attributes)
@@ -98,6 +129,8 @@ static void *make(struct graph *g, int kind, const struct vrt_cudnn_attribute *a
     if (g->status)
         return NULL;
     vrt_assert(g->way->n_made < VRT_CUDNN_DESCRIPTORS_MAX);
+    if (!g->is_whole)
+        add_up_descriptor(g->way, kind, attributes, n_attributes);
     g->status = vrt_cudnn_make(g->lib, kind, attributes, n_attributes, &descriptor);
     if (!g->status)
         g->way->made[g->way->n_made++] = descriptor;
@@ -179,8 +212,8 @@ static void add_operation(struct graph *g, int kind, const struct vrt_cudnn_attr
 {
     void *operation = make(g, kind, attributes, n_attributes);
 
-    vrt_assert(g->n_operations < OPERATIONS_MAX);
-    g->operations[g->n_operations++] = operation;
+    vrt_assert(g->way->n_operations < VRT_CUDNN_OPERATIONS_MAX);
+    g->way->operations[g->way->n_operations++] = operation;
 }
 
 /* Return: the sums. */
@@ -357,9 +390,10 @@ static void choose(struct graph *g, struct vrt_cudnn_handle *handle, void *heuri
             g->status = plan(g->lib, handle, configs[i], &g->way->plan);
 }
 
-int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
-                    struct vrt_cuda_conv_way *way)
+int vrt_cudnn_describe(const struct vrt_cudnn_interface *lib, struct vrt_cuda_conv_way *way)
 {
+    static const int64_t rules[] = { HEURISTICS_A, NOTE_BITS_REFUSED, CONFIGS_MAX,
+                                     VRT_CUDA_LIBRARY_SCRATCH_BYTES };
     const struct vrt_cuda_conv *conv = &way->conv;
     const int64_t o = conv->n_out;
     struct graph g = {
@@ -370,20 +404,29 @@ int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_hand
                     { conv->h * conv->w * o, 1, conv->w * o, o } },
         .next_id = VRT_CUDNN_ID_VIRTUAL,
     };
-    const int mode = HEURISTICS_A;
 
+    add_up(way, rules, sizeof(rules));
     add_all(&g);
+    return g.status;
+}
+
+int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
+                    struct vrt_cuda_conv_way *way)
+{
+    struct graph g = { .lib = lib, .way = way, .is_whole = true };
     const struct vrt_cudnn_attribute whole[] = {
         ONE(VRT_CUDNN_GRAPH_HANDLE, VRT_CUDNN_IS_HANDLE, &handle),
-        { VRT_CUDNN_GRAPH_OPERATIONS, VRT_CUDNN_IS_DESCRIPTOR, (int64_t)g.n_operations,
-          g.operations },
+        { VRT_CUDNN_GRAPH_OPERATIONS, VRT_CUDNN_IS_DESCRIPTOR, (int64_t)way->n_operations,
+          way->operations },
     };
     void *const graph = make(&g, VRT_CUDNN_OPERATION_GRAPH, whole, VRT_ARRAY_SIZE(whole));
+    const int mode = HEURISTICS_A;
     const struct vrt_cudnn_attribute question[] = {
         DESCRIPTOR(VRT_CUDNN_HEURISTICS_GRAPH, &graph),
         ONE(VRT_CUDNN_HEURISTICS_MODE, VRT_CUDNN_IS_HEURISTICS_MODE, &mode),
     };
     void *const heuristics = make(&g, VRT_CUDNN_HEURISTICS, question, VRT_ARRAY_SIZE(question));
+
     choose(&g, handle, heuristics);
     return g.status;
 }

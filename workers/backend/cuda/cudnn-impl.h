@@ -137,12 +137,16 @@ enum {
 };
 
 #define VRT_CUDNN_DESCRIPTORS_MAX 64
+#define VRT_CUDNN_OPERATIONS_MAX 8
 
 /* How a convolution is computed. */
 struct vrt_cuda_conv_way {
     struct vrt_cuda_conv conv;
     void *made[VRT_CUDNN_DESCRIPTORS_MAX];  /* all descriptors but the plan */
     size_t n_made;
+    void *operations[VRT_CUDNN_OPERATIONS_MAX];     /* of them: those that it is made of */
+    size_t n_operations;
+    uint64_t asked;                 /* sum of all that cuDNN is told of them, and asked for */
     void *plan;                     /* NULL: it can't be */
 };
 
@@ -162,16 +166,26 @@ int vrt_cudnn_make(const struct vrt_cudnn_interface *lib, int kind,
 /* Whether a plan is content with our scratch. */
 bool vrt_cudnn_plan_fits(const struct vrt_cudnn_interface *lib, void *plan);
 
-/* Builds the graph of way->conv, and compiles the first plan for it that fits, if any does. What
- * was made is the way's. Return: 0, or the library's status. */
+/* Makes the operations of way->conv, which are the way's, as is what was made until a failure.
+ * way->asked is the same where the same is asked for in the same way, in each run. Return: 0, or
+ * the library's status. */
+int vrt_cudnn_describe(const struct vrt_cudnn_interface *lib, struct vrt_cuda_conv_way *way);
+
+/* Compiles the first plan for the way's operations that fits, if any does. What was made is the
+ * way's. Return: 0, or the library's status. */
 int vrt_cudnn_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
                     struct vrt_cuda_conv_way *way);
 
 /*
- * Finds the plan of way->conv: one that was compiled for the like before, by a process that kept it
- * in the cache, or else as vrt_cudnn_build() does, and then it is kept. `made_for` is all that a
- * plan depends on beside way->conv. Return: 0, or the library's status.
+ * Finds the plan of way->conv, of which nothing was made yet: one that was compiled for the like
+ * before, by a process that kept it in the cache, or else as vrt_cudnn_build() does, and then it is
+ * kept. `made_for` is all that a plan depends on beside what is asked for. Return: 0, or the
+ * library's status.
  */
 int vrt_cudnn_find_plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
                         struct vrt_cache *cache, const char *made_for,
                         struct vrt_cuda_conv_way *way);
+
+/* Has nothing kept of the way any more, which was found so: what was kept didn't run. */
+void vrt_cudnn_forget_plan(const struct vrt_cache *cache, const char *made_for,
+                           const struct vrt_cuda_conv_way *way);

@@ -199,5 +199,9 @@ int vrt_cuda_cudnn_run(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv_
     if (!r)
         return 0;
     vrt_log_warning("cuDNN failed: %s", cudnn->lib.error_string(r));
-    return vrt_cudnn_is_full(r) ? (int)cudaErrorMemoryAllocation : -EIO;
+    if (vrt_cudnn_is_full(r))
+        return (int)cudaErrorMemoryAllocation;
+    /* Or the next start would fail by it, too. */
+    vrt_cudnn_forget_plan(&cudnn->cache, cudnn->made_for, way);
+    return -EIO;
 }
