@@ -2,8 +2,11 @@
 /* Launching kernels: what a device would refuse, and the failures asked for. */
 
 #include "block.h"
+#include "include/sim/tiles.h"
 #include "machine.h"
 #include "ptx/load.h"
+
+#include <cstdlib>
 
 namespace sim {
 
@@ -84,6 +87,13 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
         return broken ? broken : refused ? refused : sim::run_launch(l, ret_why);
     };
     return call::result(sim::submit(&c, stream, {run, nullptr, nullptr, nullptr}));
+}
+
+int vrt_sim_busy_blocks()
+{
+    const char *text = getenv("VRT_CUDA_SIM_BUSY_BLOCKS");
+
+    return text ? int(strtol(text, nullptr, 10)) : 132;
 }
 
 cudaError_t vrt_sim_set_function_attribute(const void *function, cudaFuncAttribute attribute,

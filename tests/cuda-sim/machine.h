@@ -20,6 +20,7 @@
  *     VRT_CUDA_SIM_STRICT=1        a library that is called wrongly ends the process
  *     VRT_CUDA_SIM_PTX=LIB:...     kernels as nvcc compiles them: ptx/load.cpp
  *     VRT_CUDA_SIM_PROFILE=FILE    how accesses of those fit together: ptx/profile.h
+ *     VRT_CUDA_SIM_BUSY_BLOCKS=N   products take tiles as large as leave N blocks (132)
  *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
  *                                  hostregister memcpy memset launch graph sync stream event
  *                                  capture instantiate cublas heuristic heuristicmemory matmul

@@ -78,8 +78,11 @@
 #define VRT_CUDA_ROW_PLACE_BYTES 16
 
 /* Blocks that keep a large device busy. Fewer of larger tiles aren't worth it. A constant, for
- * devices of a class that has several sizes shall choose alike, if only to be easier compared. */
+ * devices of a class that has several sizes shall choose alike, if only to be easier compared.
+ * Tests, whose products are small, have another to come to all tiles. */
+#ifndef VRT_CUDA_BUSY_BLOCKS
 #define VRT_CUDA_BUSY_BLOCKS 132
+#endif
 
 struct vrt_cuda_tile {
     int m, n, warps_m, warps_n, stages, percent;
