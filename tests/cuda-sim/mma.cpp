@@ -220,6 +220,8 @@ const vrt_sim_collective vrt_sim_mma_f16_8 = {"mma.m16n8k8 of f16",
                                               product_of_halves<value_f16, 8>};
 const vrt_sim_collective vrt_sim_mma_bf16 = {"mma.m16n8k16 of bf16",
                                              product_of_halves<value_bf16, 16>};
+const vrt_sim_collective vrt_sim_mma_bf16_8 = {"mma.m16n8k8 of bf16",
+                                               product_of_halves<value_bf16, 8>};
 const vrt_sim_collective vrt_sim_mma_tf32 = {"mma.m16n8k8 of tf32", products_of_tf32<1>};
 const vrt_sim_collective vrt_sim_mma_tf32_2 = {"2 mma.m16n8k8 of tf32", products_of_tf32<2>};
 const vrt_sim_collective vrt_sim_mma_tf32_3 = {"3 mma.m16n8k8 of tf32", products_of_tf32<3>};

@@ -130,7 +130,7 @@ static void test_patches(void)
     expect_int(vrt_cuda_tile_rows(&tile, VRT_CUDA_GATHER_PATCHES, 3), 10 * 18);
     expect_int(vrt_cuda_tile_rows(&tile, VRT_CUDA_GATHER_PATCHES, 7), 14 * 22);
     expect_int(vrt_cuda_tile_shared_bytes(&tile, &shape),
-               128 * 16 + 80 * (2 * 180 + 3 * 64));
+               128 * 16 + 8 * 180 + 80 * (2 * 180 + 3 * 64));
 }
 
 static void test_choices(void)

@@ -29,7 +29,7 @@ struct vrt_sim_ldmatrix_arg {
 };
 
 extern const vrt_sim_collective vrt_sim_mma_f16, vrt_sim_mma_f16_8;     /* m16n8k16, m16n8k8 */
-extern const vrt_sim_collective vrt_sim_mma_bf16, vrt_sim_mma_tf32;
+extern const vrt_sim_collective vrt_sim_mma_bf16, vrt_sim_mma_bf16_8, vrt_sim_mma_tf32;
 extern const vrt_sim_collective vrt_sim_mma_tf32_2, vrt_sim_mma_tf32_3, vrt_sim_mma_tf32_4;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x4, vrt_sim_ldmatrix_x4_trans;
 extern const vrt_sim_collective vrt_sim_ldmatrix_x2, vrt_sim_ldmatrix_x2_trans;
@@ -52,6 +52,11 @@ constexpr bool has_fast_tf32()
     return true;
 }
 
+constexpr bool has_mma_16x8x16()
+{
+    return true;
+}
+
 template <class T> void mma_16x8x16(float d[4], const uint32_t a[4], const uint32_t b[2]);
 
 template <> inline void mma_16x8x16<__half>(float d[4], const uint32_t a[4], const uint32_t b[2])
@@ -63,6 +68,18 @@ template <>
 inline void mma_16x8x16<__nv_bfloat16>(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
     vrt_sim_meet_mma(&vrt_sim_mma_bf16, 80, d, a, b);
+}
+
+template <class T> void mma_16x8x8(float d[4], const uint32_t a[2], uint32_t b);
+
+template <> inline void mma_16x8x8<__half>(float d[4], const uint32_t a[2], uint32_t b)
+{
+    vrt_sim_meet_mma(&vrt_sim_mma_f16_8, 75, d, a, &b);
+}
+
+template <> inline void mma_16x8x8<__nv_bfloat16>(float d[4], const uint32_t a[2], uint32_t b)
+{
+    vrt_sim_meet_mma(&vrt_sim_mma_bf16_8, 80, d, a, &b);
 }
 
 inline void mma_16x8x8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
@@ -98,6 +115,18 @@ inline float exp2_approximate(float x)
     const float y = exp2f(x);
 
     return y < 1.17549435e-38f ? 0.0f : y;
+}
+
+inline float reciprocal_approximate(float x)
+{
+    const float y = 1 / x;
+
+    return fabsf(y) < 1.17549435e-38f ? 0.0f : y;
+}
+
+inline int thread_anew()
+{
+    return (int)threadIdx.x;
 }
 
 template <class T> inline T *in_global(T *p)

@@ -15,6 +15,7 @@ from parse import Unknown
 PRODUCTS = {
     'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32': (4, 2, 'vrt_sim_mma_f16'),
     'mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32': (4, 2, 'vrt_sim_mma_bf16'),
+    'mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32': (2, 1, 'vrt_sim_mma_bf16_8'),
     'mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32': (4, 2, 'vrt_sim_mma_tf32'),
     'mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32': (2, 1, 'vrt_sim_mma_f16_8'),
 }

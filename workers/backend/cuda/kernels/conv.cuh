@@ -47,61 +47,88 @@ static __device__ __forceinline__ void place_patch(const product &p, const patch
 
 /* How a patch's channels are read. */
 struct patch_input {
-    const char *data;
+    const char *data;               /* of the frame */
     int granule;
     int rows, width;                /* of the patch with its neighbours */
+    int n_quick;                    /* slabs without chunks that exist in part or in pieces */
 };
 
+/* Bytes from a frame's data to a place that doesn't exist; nothing is read there. */
+#define VRT_CUDA_NOWHERE (-16)
+
 template <class Sums>
-static __device__ __forceinline__ patch_input patch_input_of(const product &p)
+static __device__ __forceinline__ patch_input patch_input_of(const product &p, const patch &tile)
 {
-    patch_input in = { view_data(p.x), 0, 0, VRT_CUDA_PATCH_WIDTH + p.kernel - 1 };
+    using T = typename Sums::element_type;
+    constexpr int IN_SLAB = VRT_CUDA_SLAB_CHUNKS * element<T>::IN_CHUNK;
+    patch_input in = { view_data(p.x), 0, 0, VRT_CUDA_PATCH_WIDTH + p.kernel - 1, 0 };
 
     in.granule = view_granule(p.x, in.data);
+    in.data += tile.d * p.x.stride_d * element_bytes(p.x.dtype);
     in.rows = (Sums::ROWS / VRT_CUDA_PATCH_WIDTH + p.kernel - 1) * in.width;
+    in.n_quick = in.granule < 16 ? 0
+                 : p.n_in % element<T>::IN_CHUNK ? p.n_in / IN_SLAB : INT32_MAX;
     return in;
+}
+
+/* from [in.rows]: where the places of the patch and around it are, in bytes from the frame's data.
+ * A barrier has to go after it. */
+template <class Sums>
+static __device__ __forceinline__ void place_input(const product &p, const patch_input &in,
+                                                   const patch &tile, int64_t *from)
+{
+    for (int row = (int)threadIdx.x; row < in.rows; row += Sums::THREADS) {
+        const int h = tile.h - p.kernel / 2 + row / in.width;
+        const int w = tile.w - p.kernel / 2 + row % in.width;
+        const bool inside = h >= 0 && h < p.x.h && w >= 0 && w < p.x.w;
+
+        from[row] = inside ? (h * p.x.stride_h + w * p.x.stride_w) * element_bytes(p.x.dtype)
+                           : VRT_CUDA_NOWHERE;
+    }
 }
 
 /* The slab's n_chunks chunks of all places of the patch and around it; and one of zeros, if that is
  * an odd number. */
 template <class Sums>
 static __device__ __forceinline__ void fill_patch(const product &p, const patch_input &in,
-                                                  const patch &tile, unsigned char *dst, int slab)
+                                                  const int64_t *from, unsigned char *dst, int slab)
 {
     using T = typename Sums::element_type;
     constexpr int STEP = Sums::THREADS / VRT_CUDA_SLAB_CHUNKS;
-    const int chunk = (int)threadIdx.x % VRT_CUDA_SLAB_CHUNKS;
-    const int c = (slab * VRT_CUDA_SLAB_CHUNKS + chunk) * element<T>::IN_CHUNK;
-    const char *frame = in.data + (tile.d * p.x.stride_d + c) * element_bytes(p.x.dtype);
-    int row = (int)threadIdx.x / VRT_CUDA_SLAB_CHUNKS, y = row / in.width, x = row % in.width;
+    const int chunk = slab * VRT_CUDA_SLAB_CHUNKS + chunk_column();
+    const int n = p.n_in - chunk * element<T>::IN_CHUNK;
+    const char *data = in.data + chunk * VRT_CUDA_CHUNK_BYTES;
+    int row = (int)threadIdx.x / VRT_CUDA_SLAB_CHUNKS;
 
-    if (slab * VRT_CUDA_SLAB_CHUNKS + chunk >= (p.in_chunks + 1) / 2 * 2)
+    if (chunk >= (p.in_chunks + 1) / 2 * 2)
         return;
-    dst += chunk * VRT_CUDA_CHUNK_BYTES;
-    for (; row < in.rows; row += STEP) {
-        const int h = tile.h - p.kernel / 2 + y, w = tile.w - p.kernel / 2 + x;
-        const bool inside = h >= 0 && h < p.x.h && w >= 0 && w < p.x.w;
-        const int64_t at = inside ? h * p.x.stride_h + w * p.x.stride_w : 0;
-        copy_chunk<T>(dst + row * VRT_CUDA_ROW_BYTES, frame + at * element_bytes(p.x.dtype),
-                      inside ? p.n_in - c : 0, in.granule);
-        for (x += STEP; x >= in.width; x -= in.width)
-            y++;
+    dst += chunk_place();
+    if (slab < in.n_quick) {
+#pragma unroll 1
+        for (; row < in.rows; row += STEP, dst += STEP * VRT_CUDA_ROW_BYTES)
+            cp_async_16(dst, data + from[row], from[row] >= 0 && n > 0);
+        return;
     }
+#pragma unroll 1
+    for (; row < in.rows; row += STEP, dst += STEP * VRT_CUDA_ROW_BYTES)
+        copy_chunk<T>(dst, data + from[row], from[row] >= 0 ? n : 0, in.granule);
 }
 
 /* A step of the pipeline: a tap of a slab. */
 struct tap_step {
     int slab, y, x;
 
-    __device__ __forceinline__ void next(int kernel)
+    /* Return: whether that is another slab. */
+    __device__ __forceinline__ bool next(int kernel)
     {
         if (++x < kernel)
-            return;
+            return false;
         x = 0;
         if (++y < kernel)
-            return;
+            return false;
         y = 0;
         slab++;
+        return true;
     }
 };
 
@@ -115,32 +142,35 @@ static __global__ void __launch_bounds__(Sums::THREADS, N_BLOCKS) conv_product(c
     constexpr int B_BYTES = Sums::COLUMNS * VRT_CUDA_ROW_BYTES;
     VRT_DYNAMIC_SHARED(shared);
     const patch tile = patch_of<Sums>(p);
-    const patch_input in = patch_input_of<Sums>(p);
+    const patch_input in = patch_input_of<Sums>(p, tile);
     const int a_bytes = in.rows * VRT_CUDA_ROW_BYTES;
     const int n_slabs = (p.in_chunks + VRT_CUDA_SLAB_CHUNKS - 1) / VRT_CUDA_SLAB_CHUNKS;
-    const int n_rows = p.n_out - tile.column;
-    const char *weight = p.weight + tile.column * p.weight_row_bytes;
+    const int tap_bytes = p.in_chunks * VRT_CUDA_CHUNK_BYTES;
     row_place *rows = (row_place *)shared;
-    unsigned char *a = shared + Sums::ROWS * VRT_CUDA_ROW_PLACE_BYTES, *b = a + 2 * a_bytes;
+    int64_t *from = (int64_t *)(shared + Sums::ROWS * VRT_CUDA_ROW_PLACE_BYTES);
+    unsigned char *a = (unsigned char *)(from + (in.rows + 1) / 2 * 2), *b = a + 2 * a_bytes;
+    weight_rows<Sums::COLUMNS, Sums::THREADS> weights(p.weight + tile.column * p.weight_row_bytes,
+                                                      p.weight_row_bytes, p.n_out - tile.column);
     tap_step ahead = { 0, 0, 0 }, now = ahead;
     int fill_at = 0, read_at = 0;
     Sums sums;
 
     const auto fill = [&]() {
-        if (ahead.slab < n_slabs) {
-            const int chunk = ahead.slab * VRT_CUDA_SLAB_CHUNKS;
-            const int at = (ahead.y * p.kernel + ahead.x) * p.in_chunks + chunk;
-            copy_weights<Sums::COLUMNS, Sums::THREADS>(
-                b + fill_at * B_BYTES, weight + at * VRT_CUDA_CHUNK_BYTES, p.weight_row_bytes,
-                n_rows, p.in_chunks - chunk);
-        }
+        if (ahead.slab < n_slabs)
+            weights.copy(b + fill_at * B_BYTES,
+                         p.in_chunks - ahead.slab * VRT_CUDA_SLAB_CHUNKS);
         cp_async_commit();
-        ahead.next(p.kernel);
+        weights.from += tap_bytes;
+        if (ahead.next(p.kernel))
+            weights.from += VRT_CUDA_SLAB_CHUNKS * VRT_CUDA_CHUNK_BYTES -
+                            p.kernel * p.kernel * tap_bytes;
         fill_at = fill_at + 1 < STAGES ? fill_at + 1 : 0;
     };
     place_patch<Sums>(p, tile, rows);
+    place_input<Sums>(p, in, tile, from);
+    __syncthreads();
     sums.clear();
-    fill_patch<Sums>(p, in, tile, a, 0);
+    fill_patch<Sums>(p, in, from, a, 0);
     for (int i = 0; i < STAGES - 1; i++)
         fill();
 #pragma unroll 1
@@ -149,7 +179,7 @@ static __global__ void __launch_bounds__(Sums::THREADS, N_BLOCKS) conv_product(c
         cp_async_wait<STAGES - 2>();
         __syncthreads();
         if (now.x + now.y == 0 && now.slab + 1 < n_slabs)
-            fill_patch<Sums>(p, in, tile, a + (now.slab + 1) % 2 * a_bytes, now.slab + 1);
+            fill_patch<Sums>(p, in, from, a + (now.slab + 1) % 2 * a_bytes, now.slab + 1);
         fill();
         sums.add(a + now.slab % 2 * a_bytes + tap, in.width * VRT_CUDA_ROW_BYTES,
                  b + read_at * B_BYTES,

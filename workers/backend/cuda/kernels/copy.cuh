@@ -60,22 +60,49 @@ static __device__ __forceinline__ void copy_chunk(unsigned char *dst, const char
         copy_ragged<T>(dst, src, n, granule);
 }
 
-/* Weights of N rows beginning at src, of which n_rows exist, in chunks of which n_chunks do. */
-template <int N, int THREADS>
-static __device__ __forceinline__ void copy_weights(unsigned char *dst, const char *src,
-                                                    int64_t row_bytes, int n_rows, int n_chunks)
+/* Where a thread's chunks are in a tile's rows, all of them in one column: the first one's bytes,
+ * and how many rows there are from one to the next. */
+static __device__ __forceinline__ int chunk_column()
 {
-#pragma unroll
-    for (int i = 0; i < (N * VRT_CUDA_SLAB_CHUNKS + THREADS - 1) / THREADS; i++) {
-        const int id = i * THREADS + (int)threadIdx.x;
-        const int row = id / VRT_CUDA_SLAB_CHUNKS, chunk = id % VRT_CUDA_SLAB_CHUNKS;
-        const bool exists = row < n_rows && chunk < n_chunks;
-        const char *from = exists ? src + row * row_bytes + chunk * VRT_CUDA_CHUNK_BYTES : src;
-
-        if (row < N)
-            cp_async_16(dst + row * VRT_CUDA_ROW_BYTES + chunk * VRT_CUDA_CHUNK_BYTES, from,
-                        exists);
-    }
+    return (int)threadIdx.x % VRT_CUDA_SLAB_CHUNKS;
 }
+
+static __device__ __forceinline__ int chunk_place()
+{
+    return (int)threadIdx.x / VRT_CUDA_SLAB_CHUNKS * VRT_CUDA_ROW_BYTES +
+           chunk_column() * VRT_CUDA_CHUNK_BYTES;
+}
+
+/* Weights of N rows, a slab at a time: what of their addresses stays the same is computed once. */
+template <int N, int THREADS>
+struct weight_rows {
+    static constexpr int STEP = THREADS / VRT_CUDA_SLAB_CHUNKS;
+
+    const char *from;               /* this thread's first chunk; whoever copies moves it on */
+    int64_t apart;                  /* bytes from one of its rows to the next */
+    int n;                          /* rows from its first one on that exist */
+
+    __device__ __forceinline__ weight_rows(const char *first, int64_t row_bytes, int n_rows)
+    {
+        const int row = (int)threadIdx.x / VRT_CUDA_SLAB_CHUNKS;
+
+        from = first + row * row_bytes + chunk_column() * VRT_CUDA_CHUNK_BYTES;
+        apart = STEP * row_bytes;
+        n = n_rows - row;
+    }
+
+    /* Chunks of which n_chunks exist, and zeros. */
+    __device__ __forceinline__ void copy(unsigned char *dst, int n_chunks) const
+    {
+        const int n_here = chunk_column() < n_chunks ? n : 0;
+        const char *src = from;
+
+        dst += chunk_place();
+#pragma unroll
+        for (int i = 0; i < (N + STEP - 1) / STEP; i++, src += apart)
+            if (N % STEP == 0 || chunk_place() < N * VRT_CUDA_ROW_BYTES)
+                cp_async_16(dst + i * STEP * VRT_CUDA_ROW_BYTES, src, i * STEP < n_here);
+    }
+};
 
 }

@@ -64,16 +64,22 @@ static __device__ __forceinline__ epilogue epilogue_of(const product &p, const r
     return e;
 }
 
+/* The kind is looked at once, not for each x. */
 static __device__ __forceinline__ void activate(int activation, const float slopes[8], float x[8])
 {
+    if (activation == VRT_ACTIVATION_NONE)
+        return;
+    if (activation == VRT_ACTIVATION_GELU) {
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            x[i] = gelu(x[i]);
+        return;
+    }
+    const bool is_relu = activation == VRT_ACTIVATION_RELU;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        if (activation == VRT_ACTIVATION_RELU)
-            x[i] = x[i] < 0 ? 0 : x[i];
-        else if (activation == VRT_ACTIVATION_GELU)
-            x[i] = gelu(x[i]);
-        else if (activation != VRT_ACTIVATION_NONE)
-            x[i] = x[i] < 0 ? slopes[i] * x[i] : x[i];
+        const float below = is_relu ? 0 : slopes[i] * x[i];
+        x[i] = x[i] < 0 ? below : x[i];
     }
 }
 

@@ -156,7 +156,7 @@ static geglu_layer layer_of(const vrt_cuda_call *call, int weight, int bias)
 {
     const vrt_cuda_param *param = &call->params[weight];
 
-    return { param->data, param->row_elements,
+    return { param->data, (int)param->row_elements,
              bias < 0 ? NULL : (const float *)call->params[bias].data };
 }
 
@@ -174,7 +174,7 @@ static geglu geglu_of(const vrt_cuda_call *call)
     if (op->norm.weight >= 0)
         p.norm = { (const float *)call->params[op->norm.weight].data,
                    (const float *)call->params[op->norm.bias].data };
-    p.hidden = op->hidden;
+    p.hidden_channels = op->hidden;
     p.fc11 = layer_of(call, op->fc11, op->fc11_bias);
     p.fc12 = layer_of(call, op->fc12, op->fc12_bias);
     p.fc2 = layer_of(call, op->fc2, op->fc2_bias);

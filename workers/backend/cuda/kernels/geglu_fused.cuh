@@ -17,7 +17,7 @@ namespace vrt {
 
 struct geglu_layer {
     const void *weight;
-    int64_t row_elements;
+    int row_elements;
     const float *bias;              /* NULL: none */
 };
 
@@ -26,9 +26,13 @@ struct geglu {
     bool is_wide;
     bool residual_is_paired, out_is_paired;     /* two channels can be read or written at a time */
     tile_norm norm;
-    int hidden;
+    int hidden_channels;
     geglu_layer fc11, fc12, fc2;
     int n_stages;
+    int n_slices;                   /* of x's channels */
+    tile_steps steps;               /* blocks of hidden channels */
+    int stride;                     /* of the tile */
+    unsigned hidden, stages;        /* bytes from the tile */
 };
 
 /* Elements from the view's data to the tile's row; -1: there is no such row. */
@@ -46,7 +50,7 @@ template <class T>
 static __device__ __forceinline__ void geglu_gate(const geglu &p, const tile_lane &lane, int first,
                                                   float sums[2][4][4], T *hidden)
 {
-    const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    const int thread = thread_anew(), g = thread % 32 / 4, t = thread % 4;
 
 #pragma unroll
     for (int i = 0; i < 2; i++) {
@@ -55,7 +59,7 @@ static __device__ __forceinline__ void geglu_gate(const geglu &p, const tile_lan
 
 #pragma unroll
         for (int e = 0; e < 2; e++) {
-            const bool is_there = first + c + e < p.hidden;
+            const bool is_there = first + c + e < p.hidden_channels;
             a[e] = is_there && p.fc11.bias ? __ldg(p.fc11.bias + first + c + e) : 0;
             b[e] = is_there && p.fc12.bias ? __ldg(p.fc12.bias + first + c + e) : 0;
         }
@@ -64,8 +68,8 @@ static __device__ __forceinline__ void geglu_gate(const geglu &p, const tile_lan
             const float *x = &sums[m / 2][i][m % 2 * 2], *y = &sums[m / 2][2 + i][m % 2 * 2];
 
             *(uint32_t *)(hidden + (lane.first_row + 8 * m + g) * (GEGLU_HIDDEN + 8) + c) =
-                pack_halves<T>(gelu(x[0] + a[0]) * (y[0] + b[0]),
-                               gelu(x[1] + a[1]) * (y[1] + b[1]));
+                pack_halves<T>(gelu_for_halves(x[0] + a[0]) * (y[0] + b[0]),
+                               gelu_for_halves(x[1] + a[1]) * (y[1] + b[1]));
         }
     }
 #pragma unroll
@@ -155,63 +159,60 @@ static constexpr int geglu_stage_elements =
 template <class T, int PAIRS>
 static __global__ void __launch_bounds__(2 * TILE_MAX_ROWS, PAIRS > 4 ? 1 : 2) geglu_tile(geglu p)
 {
+    constexpr int SLICE_STEPS = TILE_SLICE / 16, HIDDEN_STEPS = GEGLU_HIDDEN / 16;
+    constexpr int UNROLL = PAIRS == 4 ? 1 : SLICE_STEPS;        /* for want of registers */
     VRT_DYNAMIC_SHARED(shared);
-    const int rows = blockDim.x / 2, C = p.x.c, stride = tile_stride(C), k16 = (C + 15) / 16;
-    const int n_slices = (C + TILE_SLICE - 1) / TILE_SLICE, n_parts = n_slices + 1;
-    const int n = (p.hidden + GEGLU_HIDDEN - 1) / GEGLU_HIDDEN * n_parts;
-    const int column = blockIdx.y * 32 * PAIRS;
-    const tile_lane lane = tile_lane_of();
-    const int n_pairs = tile_pairs(lane, p.out.c - column);
+    const int rows = blockDim.x / 2, column = blockIdx.y * 32 * PAIRS;
     tile_place *places = (tile_place *)shared;
-    T *tile = (T *)(places + rows), *hidden = tile + rows * stride;
-    T *stages = hidden + rows * (GEGLU_HIDDEN + 8);
+    unsigned char *memory = (unsigned char *)(places + rows);
+    T *tile = (T *)memory, *hidden = (T *)(memory + p.hidden), *stages = (T *)(memory + p.stages);
     float sums[2][2 * PAIRS][4] = {}, gates[2][4][4] = {};
 
-    const auto copy = [&](int s) {
-        T *stage = stages + s % p.n_stages * geglu_stage_elements<PAIRS>;
-        const int first = s / n_parts * GEGLU_HIDDEN, part = s % n_parts;
+    const auto copy = [&](int i) {
+        const tile_step ahead = tile_step_of(p.steps, i);
+        T *stage = stages + ahead.stage * geglu_stage_elements<PAIRS>;
+        const int first = ahead.block * GEGLU_HIDDEN, k = ahead.slice * TILE_SLICE;
 
-        if (s < n && part < n_slices) {
-            const auto row = [&](int r) {
-                const int i = first + r % GEGLU_HIDDEN;
-                return i < p.hidden ? i : -1;
-            };
+        if (i < p.steps.n && ahead.slice < p.n_slices) {
+            const auto row = [&](int r) { return first + r < p.hidden_channels ? first + r : -1; };
             tile_copy_slice<TILE_SLICE>(stage, GEGLU_HIDDEN, (const T *)p.fc11.weight,
-                                        p.fc11.row_elements, part * TILE_SLICE, row);
+                                        p.fc11.row_elements, k, row);
             tile_copy_slice<TILE_SLICE>(stage + GEGLU_HIDDEN * (TILE_SLICE + 8), GEGLU_HIDDEN,
-                                        (const T *)p.fc12.weight, p.fc12.row_elements,
-                                        part * TILE_SLICE, row);
-        } else if (s < n) {
+                                        (const T *)p.fc12.weight, p.fc12.row_elements, k, row);
+        } else if (i < p.steps.n) {
             tile_copy_slice<GEGLU_HIDDEN>(
                 stage, 32 * PAIRS, (const T *)p.fc2.weight, p.fc2.row_elements, first,
                 [&](int r) { return column + r < p.out.c ? column + r : -1; });
         }
         cp_async_commit();
     };
-    for (int s = 0; s < p.n_stages - 1; s++)
-        copy(s);
+    for (int i = 0; i < p.n_stages - 1; i++)
+        copy(i);
     for (int r = threadIdx.x; r < rows; r += blockDim.x)
         places[r] = { geglu_place(p.x, blockIdx.x * (int64_t)rows + r), NULL };
     __syncthreads();
     tile_fill(p.x, p.is_wide, p.norm, places, tile);
 
 #pragma unroll 1
-    for (int s = 0; s < n; s++) {
-        const T *stage = stages + s % p.n_stages * geglu_stage_elements<PAIRS>;
-        const int part = s % n_parts, steps = k16 - part * (TILE_SLICE / 16);
+    for (int i = 0; i < p.steps.n; i++) {
+        const tile_step now = tile_step_of(p.steps, i);
+        const T *stage = stages + now.stage * geglu_stage_elements<PAIRS>;
 
         tile_wait(p.n_stages);
-        copy(s + p.n_stages - 1);
-        if (part == n_slices)
-            tile_multiply<T, PAIRS>(lane, hidden, GEGLU_HIDDEN + 8, stage, GEGLU_HIDDEN + 8,
-                                    GEGLU_HIDDEN / 16, n_pairs, sums);
-        else
-            tile_multiply<T, 2>(lane, tile + part * TILE_SLICE, stride, stage, TILE_SLICE + 8,
-                                steps < TILE_SLICE / 16 ? steps : TILE_SLICE / 16, 2, gates);
-        if (part == n_slices - 1)
-            geglu_gate<T>(p, lane, s / n_parts * GEGLU_HIDDEN, gates, hidden);
+        copy(i + p.n_stages - 1);
+        if (now.slice < p.n_slices) {
+            tile_multiply<T, 2, SLICE_STEPS, UNROLL>(
+                tile_lane_of(), tile + now.slice * TILE_SLICE, p.stride, stage, TILE_SLICE + 8,
+                (p.x.c + 15) / 16 - now.slice * SLICE_STEPS, 2, gates);
+            if (now.slice == p.n_slices - 1)
+                geglu_gate<T>(p, tile_lane_of(), now.block * GEGLU_HIDDEN, gates, hidden);
+        } else {
+            tile_multiply<T, PAIRS, HIDDEN_STEPS, UNROLL>(
+                tile_lane_of(), hidden, GEGLU_HIDDEN + 8, stage, GEGLU_HIDDEN + 8, HIDDEN_STEPS,
+                tile_pairs(tile_lane_of(), p.out.c - column), sums);
+        }
     }
-    geglu_put<PAIRS>(p, lane, column, sums);
+    geglu_put<PAIRS>(p, tile_lane_of(), column, sums);
 }
 
 /* Pairs of column tiles that a warp has, by the outputs. */
@@ -251,6 +252,12 @@ static inline int geglu_launch(const vrt_cuda_call *call, const tile_size &size,
                                vrt_dtype dtype)
 {
     p->n_stages = size.n_stages;
+    p->n_slices = (p->x.c + TILE_SLICE - 1) / TILE_SLICE;
+    p->steps = tile_steps_of((p->hidden_channels + GEGLU_HIDDEN - 1) / GEGLU_HIDDEN,
+                             p->n_slices + 1, size.n_stages);
+    p->stride = tile_stride(p->x.c);
+    p->hidden = 2 * (unsigned)(size.rows * p->stride);
+    p->stages = p->hidden + 2 * (unsigned)(size.rows * (GEGLU_HIDDEN + 8));
     return dtype == VRT_DTYPE_F16 ? geglu_launch_as<__half>(call, size, *p)
                                   : geglu_launch_as<__nv_bfloat16>(call, size, *p);
 }

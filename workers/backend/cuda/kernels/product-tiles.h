@@ -124,7 +124,8 @@ static inline int vrt_cuda_tile_rows(const struct vrt_cuda_tile *tile,
     return (tile->m / VRT_CUDA_PATCH_WIDTH + kernel - 1) * (VRT_CUDA_PATCH_WIDTH + kernel - 1);
 }
 
-/* Dynamic shared memory of a block. Patches have two buffers for A, all else one each stage. */
+/* Dynamic shared memory of a block. Patches have two buffers for A, all else one each stage; and
+ * where each row of A is in the input. */
 static inline size_t vrt_cuda_tile_shared_bytes(const struct vrt_cuda_tile *tile,
                                                 const struct vrt_cuda_product_shape *shape)
 {
@@ -135,7 +136,10 @@ static inline size_t vrt_cuda_tile_shared_bytes(const struct vrt_cuda_tile *tile
     const size_t finish = (size_t)(tile->warps_m * tile->warps_n) * VRT_CUDA_FINISH_ROWS *
                           (size_t)(columns + VRT_CUDA_FINISH_GAP) * sizeof(float);
 
-    return (size_t)tile->m * VRT_CUDA_ROW_PLACE_BYTES + (ring > finish ? ring : finish);
+    const size_t from = shape->gather == VRT_CUDA_GATHER_PATCHES
+        ? (size_t)(a_rows + 1) / 2 * 2 * sizeof(int64_t) : 0;
+
+    return (size_t)tile->m * VRT_CUDA_ROW_PLACE_BYTES + from + (ring > finish ? ring : finish);
 }
 
 /* Tiles along m: patches don't reach over the ends of rows, columns and frames. */

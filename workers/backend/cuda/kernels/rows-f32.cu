@@ -8,7 +8,7 @@ namespace vrt {
 
 #define VRT_ROWS_KERNEL(m, n, warps_m, warps_n, stages, percent)                         \
     rows_product<fma_sums<m / 16, n / 8>, channel_gather<float, m, 128>, stages,           \
-                 blocks_at_once(m * n, 128)>,
+                 m * n < 128 * 64 ? 4 : 3>,      /* for want of registers */
 
 template <> int rows_launch<split_tf32>(const vrt_cuda_call *call, const product &p);
 

@@ -12,6 +12,7 @@
  */
 
 #include "mma.cuh"
+#include "backend/cuda/kernels/divisor.h"
 #include "backend/cuda/kernels/scalar.cuh"
 #include "backend/cuda/kernels/view.cuh"
 
@@ -233,23 +234,55 @@ static __device__ __forceinline__ void tile_fill(const view &x, bool is_wide,
 
 /*
  * Begins to copy numbers [k, k + WIDTH) of n rows of a weight to a stage [n][WIDTH + 8]: stage row
- * i from weight row row(i), zeros where that is < 0 or the weight's rows have ended.
+ * i from weight row row(i), zeros where that is < 0 or the weight's rows have ended. A thread's
+ * chunks are of one column, for a block has whole warps.
  */
 template <int WIDTH, class T, class Row>
 static __device__ __forceinline__ void tile_copy_slice(T *stage, int n, const T *weight,
-                                                       int64_t row_elements, int k, Row row)
+                                                       int row_elements, int k, Row row)
 {
-#pragma unroll 1
-    for (int i = threadIdx.x; i < n * (WIDTH / 8); i += blockDim.x) {
-        const int r = i / (WIDTH / 8), c = i % (WIDTH / 8) * 8, from = row(r);
-        const bool is_there = from >= 0 && k + c < row_elements;
+    constexpr int CHUNKS = WIDTH / 8;
+    const int thread = thread_anew(), first = thread / CHUNKS, step = (int)blockDim.x / CHUNKS;
+    const int c = thread % CHUNKS * 8;
+    const bool has_column = k + c < row_elements;
 
-        cp_async_16(stage + r * (WIDTH + 8) + c,
-                    weight + (is_there ? from * row_elements + k + c : 0), is_there);
+    weight += k + c;
+    stage += first * (WIDTH + 8) + c;
+#pragma unroll 1
+    for (int r = first; r < n; r += step, stage += step * (WIDTH + 8)) {
+        const int from = row(r);
+        const bool is_there = from >= 0 && has_column;
+
+        cp_async_16(stage, weight + (is_there ? from * row_elements : 0), is_there);
     }
 }
 
-/* Which rows and columns are a warp's, and from where its lanes load fragments. */
+/* How the steps of a pipeline follow each other; the host makes it. */
+struct tile_steps {
+    vrt_divisor slices, stages;     /* of a block of columns; in shared memory */
+    int n;
+};
+
+/* A step: which slice of which block of columns, and the stage that it's in. */
+struct tile_step {
+    int block, slice, stage;
+};
+
+static inline tile_steps tile_steps_of(int n_blocks, int n_slices, int n_stages)
+{
+    return { vrt_divisor_of(n_slices), vrt_divisor_of(n_stages), n_blocks * n_slices };
+}
+
+static __device__ __forceinline__ tile_step tile_step_of(const tile_steps &steps, int i)
+{
+    const int block = vrt_divide(i, &steps.slices), round = vrt_divide(i, &steps.stages);
+
+    return { block, vrt_remainder(i, block, &steps.slices),
+             vrt_remainder(i, round, &steps.stages) };
+}
+
+/* Which rows and columns are a warp's, and from where its lanes load fragments. Made where it is
+ * needed: kept, it would take registers that sums need. */
 struct tile_lane {
     int first_row, parity;          /* of the warp's 32 rows; of its pairs of columns */
     int a_row, a_k, b_row, b_k;
@@ -257,18 +290,42 @@ struct tile_lane {
 
 static __device__ __forceinline__ tile_lane tile_lane_of()
 {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int thread = thread_anew(), warp = thread / 32, lane = thread % 32;
 
     return { warp / 2 * 32, warp % 2, warp / 2 * 32 + lane % 16, lane / 16 * 8,
              warp % 2 * 16 + lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8 };
 }
 
+/* sums[m][2 p + j] += 16 numbers of k, from this lane's rows on. */
+template <class T, int PAIRS>
+static __device__ __forceinline__ void tile_multiply_16(const T *a, int a_stride, const T *b,
+                                                        int b_stride, int n_pairs,
+                                                        float sums[2][2 * PAIRS][4])
+{
+    uint32_t x[2][4];
+
+    ldmatrix_x4(x[0], a);
+    ldmatrix_x4(x[1], a + 16 * a_stride);
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+        if (p >= n_pairs)
+            break;
+        uint32_t y[4];
+        ldmatrix_x4(y, b + 32 * p * b_stride);
+        mma_16x8x16<T>(sums[0][2 * p], x[0], y);
+        mma_16x8x16<T>(sums[0][2 * p + 1], x[0], y + 2);
+        mma_16x8x16<T>(sums[1][2 * p], x[1], y);
+        mma_16x8x16<T>(sums[1][2 * p + 1], x[1], y + 2);
+    }
+}
+
 /*
  * sums[m][2 p + j] += rows of a, times columns of b: m the upper or lower 16 of this warp's rows,
  * column tiles of 8 in pairs of which this warp has every other one, p < n_pairs. a: its column 0
- * is where the slice begins; n_steps of 16 are multiplied.
+ * is where the slice begins; n_steps of 16 are multiplied. What is whole, PAIRS and STEPS, has
+ * code of its own, UNROLL steps in a row, whose addresses are known; not where that is 1.
  */
-template <class T, int PAIRS>
+template <class T, int PAIRS, int STEPS, int UNROLL>
 static __device__ __forceinline__ void tile_multiply(const tile_lane &lane, const T *a,
                                                      int a_stride, const T *b, int b_stride,
                                                      int n_steps, int n_pairs,
@@ -276,24 +333,15 @@ static __device__ __forceinline__ void tile_multiply(const tile_lane &lane, cons
 {
     a += lane.a_row * a_stride + lane.a_k;
     b += lane.b_row * b_stride + lane.b_k;
-#pragma unroll 1
-    for (int s = 0; s < n_steps; s++) {
-        uint32_t x[2][4];
-
-        ldmatrix_x4(x[0], a + 16 * s);
-        ldmatrix_x4(x[1], a + 16 * a_stride + 16 * s);
-#pragma unroll
-        for (int p = 0; p < PAIRS; p++) {
-            if (p >= n_pairs)
-                break;
-            uint32_t y[4];
-            ldmatrix_x4(y, b + 32 * p * b_stride + 16 * s);
-            mma_16x8x16<T>(sums[0][2 * p], x[0], y);
-            mma_16x8x16<T>(sums[0][2 * p + 1], x[0], y + 2);
-            mma_16x8x16<T>(sums[1][2 * p], x[1], y);
-            mma_16x8x16<T>(sums[1][2 * p + 1], x[1], y + 2);
-        }
+    if (UNROLL > 1 && n_steps >= STEPS && n_pairs == PAIRS) {
+#pragma unroll UNROLL
+        for (int s = 0; s < STEPS; s++)
+            tile_multiply_16<T, PAIRS>(a + 16 * s, a_stride, b + 16 * s, b_stride, PAIRS, sums);
+        return;
     }
+#pragma unroll 1
+    for (int s = 0; s < n_steps && s < STEPS; s++, a += 16, b += 16)
+        tile_multiply_16<T, PAIRS>(a, a_stride, b, b_stride, n_pairs, sums);
 }
 
 /* Waits for the oldest of the slices under way, of which there are n_stages - 1. */

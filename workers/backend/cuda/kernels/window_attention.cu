@@ -163,15 +163,16 @@ static project project_of(const vrt_cuda_call *call, const plan &plan)
     p.windows = plan.windows;
     p.is_wide = tile_is_wide(p.x);
     p.norm = norm_of(call);
-    p.layers[0] = { qkv->data, qkv->row_elements, floats_of(call, op->qkv_bias), NULL };
+    p.layers[0] = { qkv->data, (int)qkv->row_elements, floats_of(call, op->qkv_bias), NULL };
     if (plan.n_layers > 1) {
         const vrt_cuda_param *mutual = &call->params[op->mutual];
-        p.layers[1] = { mutual->data, mutual->row_elements, floats_of(call, op->mutual_bias),
-                        floats_of(call, op->position) };
+        p.layers[1] = { mutual->data, (int)mutual->row_elements,
+                        floats_of(call, op->mutual_bias), floats_of(call, op->position) };
     }
     p.heads = plan.heads;
     p.dim = plan.dim;
     p.dim8 = plan.head_channels;
+    p.by_dim8 = vrt_divisor_of(p.dim8);
     p.scale = ATTEND_LOG2E / sqrtf((float)plan.dim);
     p.out = call->workspace + plan.rows;
     p.out_row_elements = plan.row_elements;

@@ -13,7 +13,9 @@
 
 #include "backend/cuda/kernels/windows_scores.cuh"
 
+/* Of a block. */
 #define ATTEND_MAX_WARPS 6
+#define ATTEND_LEAST_WARPS 4
 
 namespace vrt {
 
@@ -29,21 +31,55 @@ static inline size_t attend_shared_bytes(const vrt_cuda_windows *w)
            sizeof(uint16_t) * 4 * ATTEND_KEYS * (size_t)attend_stride<EIGHTS>;
 }
 
-/* Begins to copy 64 keys, then their values, zeros after the n-th. */
+/* Keys and values on their way to shared memory, 64 at a time: a thread's chunks are at the same
+ * places each time, and so are found once. */
 template <class T, int EIGHTS>
-static __device__ __forceinline__ void attend_copy(T *stage, const T *keys, int n,
-                                                   int64_t row_elements, int values)
-{
-    for (int i = threadIdx.x; i < 2 * ATTEND_KEYS * EIGHTS; i += blockDim.x) {
-        const int r = i / EIGHTS, c = i % EIGHTS * 8, key = r % ATTEND_KEYS;
-        const bool is_there = key < n;
-        const T *from = keys + (is_there ? key * row_elements : 0) + c;
+struct attend_copy {
+    static constexpr int EACH = (ATTEND_KEYS * EIGHTS + 32 * ATTEND_LEAST_WARPS - 1) /
+                                (32 * ATTEND_LEAST_WARPS);
 
-        cp_async_16(stage + r * attend_stride<EIGHTS> + c,
-                    r < ATTEND_KEYS ? from : from + values, is_there);
+    const T *from[EACH];            /* of the next keys */
+    int end;                        /* of the keys that are left, in a stage */
+
+    /* Where a thread's chunk is in a stage; beyond 64 rows: there is no such chunk. */
+    static __device__ __forceinline__ int place(int thread, int j)
+    {
+        const int i = thread + j * (int)blockDim.x;
+
+        return i / EIGHTS * attend_stride<EIGHTS> + i % EIGHTS * 8;
     }
-    cp_async_commit();
-}
+
+    __device__ __forceinline__ attend_copy(const T *keys, int n, int64_t row_elements)
+        : end(n * attend_stride<EIGHTS>)
+    {
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int i = (int)(threadIdx.x + j * blockDim.x);
+
+            from[j] = keys + i / EIGHTS * row_elements + i % EIGHTS * 8;
+        }
+    }
+
+    /* Begins to copy them, then their values, zeros after the last. */
+    __device__ __forceinline__ void next(T *stage, int64_t row_elements, int values)
+    {
+        constexpr int WHOLE = ATTEND_KEYS * attend_stride<EIGHTS>;
+        const int thread = thread_anew();
+
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const int to = place(thread, j);
+
+            if (to < WHOLE) {
+                cp_async_16(stage + to, from[j], to < end);
+                cp_async_16(stage + WHOLE + to, from[j] + values, to < end);
+            }
+            from[j] += ATTEND_KEYS * row_elements;
+        }
+        end -= WHOLE;
+        cp_async_commit();
+    }
+};
 
 /* This lane's part of a warp's queries g and g + 8, as fragments; zeros after the n-th. */
 template <class T, int EIGHTS>
@@ -87,10 +123,8 @@ static __device__ __forceinline__ void attend_score(const T *keys,
             uint32_t k[4];
             ldmatrix_x4(k, keys + (j * 8 + lane) * stride + (EIGHTS - 1) * 8);
 #pragma unroll
-            for (int e = 0; e < 4; e++) {
-                const uint32_t both[2] = { k[e], 0 };
-                mma_16x8x16<T>(scores[j + e], q[EIGHTS / 2], both);
-            }
+            for (int e = 0; e < 4; e++)
+                mma_16x8x8<T>(scores[j + e], q[EIGHTS / 2], k[e]);
         }
     }
 }
@@ -182,7 +216,9 @@ static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 :
     const attend_tables tables = attend_tables_of(a, m, shared);
     T *stages = (T *)(tables.labels + n_stages * ATTEND_KEYS);
 
-    attend_copy<T, EIGHTS>(stages, keys, m.n, a.row_elements, part);
+    attend_copy<T, EIGHTS> copy(keys, m.n, a.row_elements);
+
+    copy.next(stages, a.row_elements, part);
     attend_fill_tables(a, m, window, head, tables);
 
     const int query = (m.first_tile * (int)(blockDim.x / 32) + (int)threadIdx.x / 32) * 16;
@@ -197,18 +233,18 @@ static __global__ void __launch_bounds__(32 * ATTEND_MAX_WARPS, EIGHTS > 4 ? 1 :
     for (int s = 0; s < n_stages; s++) {
         const T *stage = stages + s % 2 * stage_elements;
         const int first = s * ATTEND_KEYS;
-        float scores[8][4] = {};
+        float scores[8][4];
 
         cp_async_wait<0>();
         __syncthreads();
         if (s + 1 < n_stages)
-            attend_copy<T, EIGHTS>(stages + (s + 1) % 2 * stage_elements,
-                                   keys + (first + ATTEND_KEYS) * a.row_elements,
-                                   m.n - first - ATTEND_KEYS, a.row_elements, part);
+            copy.next(stages + (s + 1) % 2 * stage_elements, a.row_elements, part);
         if (query >= m.n)
             continue;
         if (m.is_self)
             attend_begin(state, (const char *)tables.biases, tables.codes + first, scores);
+        else
+            attend_clear(scores);
         if (is_mixed)
             attend_mask(state, tables.labels + first, scores);
         if (m.n - first < ATTEND_KEYS)
@@ -249,7 +285,8 @@ static inline attend_kernel attend_kernel_for(const vrt_cuda_windows *w, int dim
 static inline int attend_launch(const vrt_cuda_call *call, attend *a, int n_windows,
                                 vrt_dtype dtype)
 {
-    const int warps = a->windows.n_places % (16 * ATTEND_MAX_WARPS) == 0 ? ATTEND_MAX_WARPS : 4;
+    const int warps = a->windows.n_places % (16 * ATTEND_MAX_WARPS) == 0
+        ? ATTEND_MAX_WARPS : ATTEND_LEAST_WARPS;
     const unsigned blocks = attend_cut(a, n_windows, 16 * warps);
     const attend_kernel kernel = dtype == VRT_DTYPE_F16
         ? attend_kernel_for<__half>(&a->windows, a->dim)

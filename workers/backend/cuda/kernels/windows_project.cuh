@@ -9,6 +9,7 @@
  * head's part begins at a multiple of 16 bytes: its channels are made a whole number of eights.
  */
 
+#include "backend/cuda/kernels/divisor.h"
 #include "backend/cuda/kernels/launch.cuh"
 #include "backend/cuda/kernels/tile.cuh"
 #include "backend/cuda/kernels/windows.cuh"
@@ -22,7 +23,7 @@ namespace vrt {
 /* One layer of queries, keys and values. */
 struct project_layer {
     const void *weight;             /* [3C][row_elements] */
-    int64_t row_elements;
+    int row_elements;
     const float *bias;              /* [3C] or NULL */
     const float *position;          /* [places of a frame of the window][C] or NULL */
 };
@@ -35,16 +36,18 @@ struct project {
     project_layer layers[2];
     int first_window, n_rows;
     int heads, dim, dim8;           /* dim8: channels of a head here, a multiple of 8 */
+    vrt_divisor by_dim8;
     float scale;                    /* of the queries */
     void *out;                      /* [n_rows][layers][3][heads][dim8] */
     int64_t out_row_elements, layer_elements;
     int n_stages;
+    tile_steps steps;               /* blocks of columns */
 };
 
 /* Of a row of the layer's weights that makes this column; -1: none does. */
 static __device__ __forceinline__ int project_weight_row(const project &p, int column)
 {
-    const int part = column / p.dim8, c = column - part * p.dim8;
+    const int part = vrt_divide(column, &p.by_dim8), c = column - part * p.dim8;
 
     return part < 3 * p.heads && c < p.dim ? part * p.dim + c : -1;
 }
@@ -102,48 +105,49 @@ static __device__ __forceinline__ void project_put(const project &p, int layer, 
 template <class T>
 static __global__ void __launch_bounds__(2 * TILE_MAX_ROWS, 2) project_rows(project p)
 {
+    constexpr int UNROLL = has_mma_16x8x16() ? TILE_SLICE / 16 : 1;     /* for want of registers */
     VRT_DYNAMIC_SHARED(shared);
     const int rows = blockDim.x / 2, layer = blockIdx.y, C = p.x.c;
     const int stride = tile_stride(C), k16 = (C + 15) / 16;
     const int columns = 3 * p.heads * p.dim8, n_slices = (C + TILE_SLICE - 1) / TILE_SLICE;
-    const int n = (columns + PROJECT_COLUMNS - 1) / PROJECT_COLUMNS * n_slices;
-    const tile_lane lane = tile_lane_of();
     const T *weight = (const T *)p.layers[layer].weight;
     tile_place *places = (tile_place *)shared;
     T *tile = (T *)(places + rows), *stages = tile + rows * stride;
     const int stage_elements = PROJECT_COLUMNS * (TILE_SLICE + 8);
     float sums[2][2 * PROJECT_PAIRS][4] = {};
 
-    const auto copy = [&](int s) {
-        const int column = s / n_slices * PROJECT_COLUMNS, k = s % n_slices * TILE_SLICE;
-        if (s < n)
+    const auto copy = [&](int i) {
+        const tile_step ahead = tile_step_of(p.steps, i);
+        const int column = ahead.block * PROJECT_COLUMNS;
+        if (i < p.steps.n)
             tile_copy_slice<TILE_SLICE>(
-                stages + s % p.n_stages * stage_elements, PROJECT_COLUMNS, weight,
-                p.layers[layer].row_elements, k,
+                stages + ahead.stage * stage_elements, PROJECT_COLUMNS, weight,
+                p.layers[layer].row_elements, ahead.slice * TILE_SLICE,
                 [&](int r) { return project_weight_row(p, column + r); });
         cp_async_commit();
     };
-    for (int s = 0; s < p.n_stages - 1; s++)
-        copy(s);
+    for (int i = 0; i < p.n_stages - 1; i++)
+        copy(i);
     for (int r = threadIdx.x; r < rows; r += blockDim.x)
         places[r] = project_place(p, layer, blockIdx.x * rows + r);
     __syncthreads();
     tile_fill(p.x, p.is_wide, p.norm, places, tile);
 
 #pragma unroll 1
-    for (int s = 0; s < n; s++) {
-        const int column = s / n_slices * PROJECT_COLUMNS, slice = s % n_slices;
-        const int steps = k16 - slice * (TILE_SLICE / 16);
-        const int n_pairs = tile_pairs(lane, columns - column);
+    for (int i = 0; i < p.steps.n; i++) {
+        const tile_step now = tile_step_of(p.steps, i);
+        const int column = now.block * PROJECT_COLUMNS;
+        const int n_pairs = tile_pairs(tile_lane_of(), columns - column);
 
         tile_wait(p.n_stages);
-        copy(s + p.n_stages - 1);
-        tile_multiply<T, PROJECT_PAIRS>(
-            lane, tile + slice * TILE_SLICE, stride, stages + s % p.n_stages * stage_elements,
-            TILE_SLICE + 8, steps < TILE_SLICE / 16 ? steps : TILE_SLICE / 16, n_pairs, sums);
-        if (slice + 1 < n_slices)
+        copy(i + p.n_stages - 1);
+        tile_multiply<T, PROJECT_PAIRS, TILE_SLICE / 16, UNROLL>(
+            tile_lane_of(), tile + now.slice * TILE_SLICE, stride,
+            stages + now.stage * stage_elements, TILE_SLICE + 8,
+            k16 - now.slice * (TILE_SLICE / 16), n_pairs, sums);
+        if (now.slice + 1 < n_slices)
             continue;
-        project_put<T>(p, layer, column, lane, n_pairs, sums);
+        project_put<T>(p, layer, column, tile_lane_of(), n_pairs, sums);
         for (int i = 0; i < 2 * PROJECT_PAIRS; i++)
             for (int e = 0; e < 4; e++)
                 sums[0][i][e] = sums[1][i][e] = 0;
@@ -167,6 +171,8 @@ static inline int project_launch(const vrt_cuda_call *call, project *p, int n_la
     const dim3 grid((unsigned)((p->n_rows + size.rows - 1) / size.rows), (unsigned)n_layers);
 
     p->n_stages = size.n_stages;
+    p->steps = tile_steps_of((3 * p->heads * p->dim8 + PROJECT_COLUMNS - 1) / PROJECT_COLUMNS,
+                             (p->x.c + TILE_SLICE - 1) / TILE_SLICE, size.n_stages);
     if (dtype == VRT_DTYPE_F16)
         return vrt_launch(project_rows<__half>, grid, 2 * size.rows, size.shared_bytes,
                           call->stream, *p);

@@ -130,6 +130,17 @@ static __device__ __forceinline__ void attend_begin(const attend_state &state, c
     }
 }
 
+/* Without biases. */
+template <int N>
+static __device__ __forceinline__ void attend_clear(float (&scores)[N][4])
+{
+#pragma unroll
+    for (int j = 0; j < N; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            scores[j][e] = 0;
+}
+
 /* Lowers the scores of keys with another label than the query. */
 template <int N>
 static __device__ __forceinline__ void attend_mask(const attend_state &state, const int *labels,

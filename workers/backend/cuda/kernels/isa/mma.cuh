@@ -35,6 +35,16 @@ static __device__ constexpr bool has_fast_tf32()
 #endif
 }
 
+/* Whether a product of 16 numbers of k is one instruction. */
+static __device__ constexpr bool has_mma_16x8x16()
+{
+#if __CUDA_ARCH__ >= 800
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* d += a * b, for T = __half or __nv_bfloat16 (from sm_80 on). */
 template <class T>
 static __device__ __forceinline__ void mma_16x8x16(float d[4], const uint32_t a[4],
@@ -72,6 +82,33 @@ __device__ __forceinline__ void mma_16x8x16<__nv_bfloat16>(float d[4], const uin
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     __trap();       /* the backend supports no bf16 there */
+#endif
+}
+
+/* The same of 8 numbers of k: a's first two registers, and b's first. */
+template <class T>
+static __device__ __forceinline__ void mma_16x8x8(float d[4], const uint32_t a[2], uint32_t b);
+
+template <>
+__device__ __forceinline__ void mma_16x8x8<__half>(float d[4], const uint32_t a[2], uint32_t b)
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+
+template <>
+__device__ __forceinline__ void mma_16x8x8<__nv_bfloat16>(float d[4], const uint32_t a[2],
+                                                          uint32_t b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 "
+                 "{%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+#else
+    __trap();
 #endif
 }
 
@@ -138,6 +175,25 @@ static __device__ __forceinline__ float exp2_approximate(float x)
 
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+}
+
+/* 1 / x, off by 2^-23 of itself at most; 0 where that is no normal number. */
+static __device__ __forceinline__ float reciprocal_approximate(float x)
+{
+    float y;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* threadIdx.x, read anew each time: what follows from it is then computed where it is needed, and
+ * takes no registers in between. */
+static __device__ __forceinline__ int thread_anew()
+{
+    int x;
+
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(x));
+    return x;
 }
 
 /* p, of which the compiler then knows that it leads to the device's memory, and nowhere else. */
