@@ -4,7 +4,8 @@
  * Prints what is known of the devices there are, tab-separated, one a line; then each finding. The
  * log says what is missing.
  *
- * usage: list-devices [WORKERS [tf32|fma|auto|off|all]]: the last three of [cuda] libraries
+ * usage: list-devices [WORKERS [tf32|fma|auto|off|all]]: the last three of [cuda] libraries. What
+ * is compiled is kept in $VRT_TEST_CACHE.
  */
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
         .cuda_tf32 = strcmp(option, "tf32") == 0,
         .cuda_fma = strcmp(option, "fma") == 0,
         .cuda_libraries = libraries_of(option),
+        .cache_dir = getenv("VRT_TEST_CACHE"),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_error error = { 0 };

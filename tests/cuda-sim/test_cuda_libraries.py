@@ -171,6 +171,18 @@ class Kept(unittest.TestCase):
         self.assertNotIn(None, sums)
         self.assertEqual(len({found[1] for found in sums}), len(sums))
 
+    def test_told_where_something_is_compiled(self):
+        """cuBLASLt compiles nothing: with it alone nobody is told of a folder, nor is one made."""
+        with tempfile.TemporaryDirectory(prefix='vrt-cuda-') as folder:
+            for there, name in ((True, 'libcublasLt-sim.so.1'), (False, 'libcudnn-sim.so.1')):
+                cache = os.path.join(folder, name + '.cache')
+                shutil.copy(NOTHING, os.path.join(folder, name))
+                _, out, log = run([LIST_DEVICES, '1', 'all'], VRT_TEST_CACHE=cache,
+                                  LD_LIBRARY_PATH=folder)
+                self.assertEqual('finding\tcuda\tkernels\t' in out, there, out + log)
+                self.assertEqual(os.path.isdir(os.path.join(cache, 'cuda')), there)
+                os.unlink(os.path.join(folder, name))
+
     def test_open_to_others(self):
         os.chmod(self.folder, 0o770)
         self.assertFalse(self.is_kept())

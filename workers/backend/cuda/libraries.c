@@ -31,15 +31,16 @@ static const struct library {
     const char *name, *file, *job;
     int (*version)(const char *library, int *ret_version, struct vrt_error *error);
     struct vrt_finding found;
+    bool compiles;                  /* what is worth keeping */
 } all[] = {
     { "cuBLASLt", VRT_CUDA_CUBLASLT, "multiply for linear layers", vrt_cuda_cublaslt_version,
-      { .backend = "cuda", .what = "cublaslt", .kind = VRT_FINDING_THERE } },
+      { .backend = "cuda", .what = "cublaslt", .kind = VRT_FINDING_THERE }, false },
     { "cuDNN", VRT_CUDA_CUDNN, "convolve", vrt_cuda_cudnn_version,
-      { .backend = "cuda", .what = "cudnn", .kind = VRT_FINDING_THERE } },
+      { .backend = "cuda", .what = "cudnn", .kind = VRT_FINDING_THERE }, true },
 };
 
-/* Appends what there is of one. */
-static void describe(const struct library *library, struct vrt_findings *findings, char *text,
+/* Appends what there is of one. Return: whether it is there. */
+static bool describe(const struct library *library, struct vrt_findings *findings, char *text,
                      size_t size)
 {
     struct vrt_finding missing = library->found;
@@ -53,19 +54,24 @@ static void describe(const struct library *library, struct vrt_findings *finding
                  "nothing needs to be done; to have larger layers computed by it, install it");
         vrt_finding_add(findings, &missing, "vrtd's own kernels %s: %s", library->job,
                         error.message);
-        return;
+        return false;
     }
     snprintf(text + n, size - n, ", %s %d.%d.%d", library->name, version / 10000,
              version / 100 % 100, version % 100);
     vrt_finding_add(findings, &library->found, "%s", text + n + 2);
+    return true;
 }
 
-void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
+bool vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
                                  struct vrt_findings *findings, char *text, size_t size)
 {
+    bool compiles = false;
+
     text[0] = '\0';
     for (size_t i = 0; i < VRT_ARRAY_SIZE(all) && vrt_cuda_library_is_wanted(rules); i++)
-        describe(&all[i], findings, text, size);
+        if (describe(&all[i], findings, text, size))
+            compiles = compiles || all[i].compiles;
+    return compiles;
 }
 
 /* One that is there and doesn't start: this device differs from others of its class. */

@@ -15,8 +15,9 @@
 struct vrt_cuda_libraries;
 
 /* What of them there is, for a class of devices that go by these rules: ", cuBLASLt 13.1.1", say,
- * or "". Notes what is there and what is missing, unless none is wanted. */
-void vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
+ * or "". Notes what is there and what is missing, unless none is wanted. Return: whether one of
+ * them compiles what is worth keeping. */
+bool vrt_cuda_libraries_describe(const struct vrt_cuda_library_rules *rules,
                                  struct vrt_findings *findings, char *text, size_t size);
 
 /* Starts those that the rules want on the current device, `info`, which lives as long, on which

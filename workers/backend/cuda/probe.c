@@ -191,12 +191,10 @@ static const struct libraries *find_libraries(struct libraries *libraries,
 
     if (!vrt_cuda_library_is_wanted(&rules))
         return &none;
-    if (!libraries->are_known) {
+    if (!libraries->are_known &&
         vrt_cuda_libraries_describe(&rules, params->findings, libraries->text,
-                                    sizeof(libraries->text));
-        if (libraries->text[0])
-            vrt_cache_find_folder(params->cache_dir, "cuda", params->findings, libraries->folder);
-    }
+                                    sizeof(libraries->text)))
+        vrt_cache_find_folder(params->cache_dir, "cuda", params->findings, libraries->folder);
     libraries->are_known = true;
     return libraries;
 }
