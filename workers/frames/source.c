@@ -202,6 +202,24 @@ static int refuse_av(struct vrt_source *source, int averror, struct vrt_error *e
                       "%s is damaged: its beginning cannot be understood", source->name);
 }
 
+/* Whether it begins as HLS playlists do: since FFmpeg 7.1 these are known by their names, which it
+ * isn't shown. */
+static bool is_hls(struct vrt_source *source)
+{
+    static const char magic[] = "#EXTM3U";
+    unsigned char head[sizeof(magic) - 1];
+
+    return avio_read(source->io, head, sizeof(head)) == (int)sizeof(head) &&
+           memcmp(head, magic, sizeof(head)) == 0;
+}
+
+static int refuse_playlist(const struct vrt_source *source, const char *what,
+                           struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
+                      "%s is %s, not a video: give the video file itself", source->name, what);
+}
+
 /* By content only: the name is not shown to FFmpeg, so that no ending decides. */
 static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
                  struct vrt_error *error)
@@ -212,16 +230,15 @@ static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
     if (score < 0 && score != AVERROR_INVALIDDATA)
         return refuse_av(source, score, error);
     if (score < MIN_PROBE_SCORE)
-        return refuse_not_media(source, error);
+        return is_hls(source) ? refuse_playlist(source, refused[0].what, error)
+                              : refuse_not_media(source, error);
     if (av_match_name(demuxer->name, music))
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
                           "%s is not a video: it is a piece of music for a synthesizer",
                           source->name);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(refused); i++)
         if (av_match_name(refused[i].demuxer, demuxer->name))
-            return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
-                              "%s is %s, not a video: give the video file itself",
-                              source->name, refused[i].what);
+            return refuse_playlist(source, refused[i].what, error);
     if (demuxer->flags & AVFMT_NOFILE)
         return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
                           "%s is of the kind %s, which reads from elsewhere: give a video file",
