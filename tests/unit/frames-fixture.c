@@ -82,6 +82,17 @@ const char *fixture_make(const char *name, const char *arguments, ...)
     return fixture_path(name);
 }
 
+const char *fixture_turn(const char *name, const char *from)
+{
+    static const char ffmpeg[] = "ffmpeg -nostdin -v error -y";
+
+    /* The option since FFmpeg 6.0, which no longer heeds the metadata. */
+    fixture_run("%s -display_rotation:v:0 -90 -i '%s' -c copy '%s' 2>/dev/null || "
+                "%s -i '%s' -c copy -metadata:s:v rotate=-90 '%s'", ffmpeg, from, name, ffmpeg,
+                from, name);
+    return fixture_path(name);
+}
+
 const char *fixture_write(const char *name, const void *data, size_t size)
 {
     const char *path = fixture_path(name);

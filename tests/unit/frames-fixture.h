@@ -25,6 +25,9 @@ const char *fixture_make(const char *name, const char *arguments, ...) VRT_PRINT
  * valid until the next call; the test fails where the command does. */
 const char *fixture_run(const char *command, ...) VRT_PRINTF(1, 2);
 
+/* The video of a file, to be shown turned a quarter clockwise. Return: its path. */
+const char *fixture_turn(const char *name, const char *from);
+
 /* A file of these bytes. Return: its path. */
 const char *fixture_write(const char *name, const void *data, size_t size);
 

@@ -69,6 +69,8 @@ int http_client_read(int fd, char *buffer, size_t size)
         size_t step = wanted ? wanted - n : 1;
         expect_true(n + step < size);
         ssize_t got = step ? recv(fd, buffer + n, step, 0) : 0;
+        if (got < 0 && errno == EINTR)
+            continue;
         if (step && got < 0 && errno == ECONNRESET)
             return 0;
         expect_true(got >= 0);

@@ -70,7 +70,6 @@ static const struct {
     { "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n"
       "Host: y\r\n\r\n", 200, true },
     { "GET /echo HTTP/1.1\r\n" HOST "Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n", 200, true },
-    { "GET /echo HTTP/1.1\n" HOST "\n", 200, true },      /* RFC 9112, 2.2: may be taken */
     { "GET /echo HTTP/1.1\r\n\r\n", 400, false },
     { "GET /echo HTTP/1.1\r\n" HOST HOST "\r\n", 400, false },
     { "GET /echo HTTP/1.1\r\nHost : x\r\n\r\n", 400, false },

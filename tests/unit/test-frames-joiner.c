@@ -174,7 +174,7 @@ static void test_transport_stream(void)
     expect_str(fixture_run("ffmpeg -v warning -i out.mkv -f null - 2>&1"), "");
 }
 
-static void make_rich(void)
+static void make_rich(const char *audio)
 {
     static const char srt[] = "1\n00:00:00,200 --> 00:00:00,800\n<i>First</i> line\n\n"
                               "2\n00:00:01,000 --> 00:00:01,500\nSecond\n";
@@ -187,11 +187,11 @@ static void make_rich(void)
     fixture_write("font.ttf", "not really a font", 17);
     fixture_make("cover.png", "-f lavfi -i color=red:size=40x40 -frames:v 1");
     fixture_make("rich.mkv", CLIP SINE "-i text.srt -i tags.txt -map 0 -map 1 -map 2 -map_metadata "
-                 "3 -map_chapters 3 -t 2 -c:a aac -c:s srt -attach font.ttf "
+                 "3 -map_chapters 3 -t 2 -c:a %s -c:s srt -attach font.ttf "
                  "-metadata:s:t mimetype=application/x-truetype-font -attach cover.png "
                  "-metadata:s:t:1 mimetype=image/png -metadata:s:t:1 filename=cover.png "
                  "-metadata:s:a language=deu -metadata:s:a title=Ton -metadata:s:s language=fra "
-                 "-disposition:s forced -vf setsar=4/3 " FAST);
+                 "-disposition:s forced -vf setsar=4/3 " FAST, audio);
 }
 
 static void test_carries_to_mkv(void)
@@ -204,7 +204,8 @@ static void test_carries_to_mkv(void)
         "-show_chapters -show_entries format_tags=title,artist,mood -show_entries "
         "chapter=start,end:chapter_tags=title -of compact";
 
-    make_rich();
+    /* Without a start before 0, for which FFmpeg 7.1 and later move chapters, too. */
+    make_rich("flac");
     convert("rich.mkv", "out.mkv", &result);
     expect_int(result.joined.warnings.n, 0);
     expect_int(result.info.n_covers, 1);
@@ -226,7 +227,7 @@ static void test_carries_to_mp4(void)
 {
     struct restore_result result;
 
-    make_rich();
+    make_rich("aac");
     struct vrt_warnings preview = { 0 };
     struct vrt_error error = { 0 };
     int fd = fixture_open(fixture_path("rich.mkv"));
@@ -298,7 +299,7 @@ static void test_rotation_and_colors(void)
     fixture_make("upright.mp4", CLIP "-t 0.4 -vf setsar=4/3 -color_range pc -color_primaries "
                  "bt2020 -color_trc smpte2084 -colorspace bt2020nc -chroma_sample_location topleft "
                  "-pix_fmt yuv420p10le " FAST);
-    fixture_make("turned.mp4", "-i upright.mp4 -c copy -metadata:s:v rotate=-90");
+    fixture_turn("turned.mp4", "upright.mp4");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(outs); i++) {
         bool is_mkv = strstr(outs[i], "mkv");
         for (int codec = VRT_CODEC_H264; codec <= VRT_CODEC_HEVC; codec++) {

@@ -332,10 +332,10 @@ static void test_metadata(void)
 {
     struct session s;
 
-    fixture_make("upright.mp4", CLIP "-t 0.4 -vf setsar=4/3 -c:v libx264 -color_range pc "
-                 "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc "
-                 "-pix_fmt yuv420p10le");
-    open_ok(&s, fixture_make("turned.mp4", "-i upright.mp4 -c copy -metadata:s:v rotate=-90"));
+    fixture_make("upright.mp4", CLIP "-t 0.4 -vf setsar=4/3,setparams=color_primaries=bt2020:"
+                 "color_trc=smpte2084 -c:v libx264 -color_range pc -color_primaries bt2020 "
+                 "-color_trc smpte2084 -colorspace bt2020nc -pix_fmt yuv420p10le");
+    open_ok(&s, fixture_turn("turned.mp4", "upright.mp4"));
     const struct vrt_frame_format *format = &s.info->format;
     expect_int(s.info->rotation_degrees, 90);
     expect_true(s.info->has_display_matrix);
@@ -356,8 +356,8 @@ static void test_metadata(void)
     end(&s);
 
     /* A system that nobody here computes with keeps its name: the samples stay in it. */
-    open_ok(&s, fixture_make("ycgco.mkv", CLIP "-frames:v 1 -c:v ffv1 -pix_fmt yuv444p "
-                             "-colorspace ycgco"));
+    open_ok(&s, fixture_make("ycgco.mkv", CLIP "-frames:v 1 -c:v ffv1 -vf format=yuv444p,"
+                             "setparams=colorspace=ycgco -colorspace ycgco"));
     expect_int(s.info->format.color_space, 8);
     expect_true(has_warning(&s, "ycgco"));
     end(&s);
