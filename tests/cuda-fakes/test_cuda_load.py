@@ -7,6 +7,7 @@ usage: test_cuda_load.py LIST_DEVICES FAKES_DIR [PLUGIN]
 Each case is a folder of plugins and a folder of drivers, made of the fake libraries of FAKES_DIR
 under the names that are looked for. Without PLUGIN, the real one, its cases are skipped.
 """
+import ctypes
 import os
 import subprocess
 import sys
@@ -16,6 +17,14 @@ import unittest
 LIST_DEVICES, FAKES = (os.path.abspath(path) for path in sys.argv[1:3])
 PLUGIN = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else None
 NAME = 'libvrt-cuda13.so'
+
+
+def has_driver():
+    try:
+        ctypes.CDLL('libcuda.so.1')
+    except OSError:
+        return False
+    return True
 
 
 class CudaLoad(unittest.TestCase):
@@ -75,6 +84,9 @@ class CudaLoad(unittest.TestCase):
 
     def test_no_driver(self):
         self.place_plugin()
+        # What it looks for by itself, it finds on a machine that has one.
+        if has_driver():
+            self.skipTest('there is a driver of NVIDIA\'s')
         self.expect_none('libcuda.so.1', 'No such file')
 
     def test_driver_is_no_library(self):
