@@ -10,15 +10,16 @@
 #   --out DIR    where the build and the logs go; default: build-gpu, or a new folder in TMPDIR
 #   --seconds N  to be done within; default 540
 #
-# Needs a C compiler, Python, meson, ninja and CUDA's nvcc; PyTorch, if it is there, is measured
-# against. Nothing is installed or downloaded. A stage that fails, or takes too long, doesn't keep
-# the others from running. Exit status: 0; 1 if a stage that shows whether results are right failed;
-# 77 if there is no GPU, when all that needs none has passed; 2 for wrong usage.
+# Needs compilers of C and C++, Python, meson, ninja and CUDA's nvcc; PyTorch, if it is there, is
+# measured against. Nothing is installed or downloaded. A stage that fails, or takes too long,
+# doesn't keep the others from running; who stops it gets the table of what was done. Exit status:
+# 0; 1 if a stage that shows whether results are right failed; 77 if there is no GPU, when all that
+# needs none has passed; 130 if it was stopped; 2 for wrong usage.
 set -uo pipefail
 started=$SECONDS
 source=$(cd "$(dirname "$0")/.." && pwd)
 
-quick=no sanitizer=no out='' seconds=540 device=cuda:0
+quick=no sanitizer=no out='' seconds=540 device=cuda:0 stopped=no
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=yes ;;
@@ -27,17 +28,31 @@ while [ $# -gt 0 ]; do
         [ $# -ge 2 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
         case $1 in --out) out=$2 ;; --seconds) seconds=$2 ;; *) device=$2 ;; esac
         shift ;;
-    -h | --help) sed -n 's/^# \{0,1\}//; 4,16p' "$0"; exit 0 ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,17p' "$0"; exit 0 ;;
     *) echo "gpu.sh: unknown option '$1': see gpu.sh --help" >&2; exit 2 ;;
     esac
     shift
 done
 kind=${device%%:*}
+# can_run FOLDER: whether programs can be put there and run.
+can_run()
+{
+    mkdir -p "$1" 2>/dev/null && printf '#!/bin/sh\n' 2>/dev/null >"$1/trial" &&
+        chmod +x "$1/trial" && "$1/trial" 2>/dev/null
+    local status=$?
+    rm -f "$1/trial"
+    return $status
+}
 if [ -z "$out" ]; then
     out=$source/build-gpu
-    mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || out=$(mktemp -d -t vrtd-gpu.XXXXXX) || exit 1
+    can_run "$out" || out=$(mktemp -d -t vrtd-gpu.XXXXXX) || exit 1
+    can_run "$out" || { rm -rf "$out"; out=$(mktemp -d /var/tmp/vrtd-gpu.XXXXXX) || exit 1; }
 fi
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+can_run "$out" || { echo "gpu.sh: programs in $out can't be run: name another --out" >&2; exit 1; }
+# What ccache, PyTorch and the driver keep, where there is no home for it.
+[ -w "${HOME-/nonexistent}" ] || export HOME=$out
+export TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR-$out/inductor}
 rm -f "$out"/*.log "$out"/*.tsv "$out"/bench.json "$out"/report.txt
 build=$out/build rows=$out/rows.tsv
 : >"$rows"
@@ -46,6 +61,8 @@ failed=0
 # row WHAT RESULT [FIGURE [GOAL]]: a line of the table. One that begins with FAILED counts.
 row()
 {
+    # What was stopped has not failed.
+    [ $stopped = no ] || { [ "$2" = passed ] || set -- "$1" 'not done'; }
     printf '%s\t%s\t%s\t%s\n' "$1" "$2" "${3-}" "${4-}" >>"$rows"
     [ "$2" != FAILED ] || failed=$((failed + 1))
     echo "== $1: $2 ${3-}"
@@ -58,6 +75,28 @@ left()
     echo $(($1 < rest ? $1 : rest > 1 ? rest : 1))
 }
 
+# waited SECONDS COMMAND...: runs it so long at most, beside us, so that a signal is taken at once.
+running=''
+waited()
+{
+    local status
+    [ $stopped = no ] || return 130
+    timeout -k 5 "$@" </dev/null &
+    running=$!
+    wait "$running"
+    status=$?
+    # It is told, and what it leaves behind is waited for.
+    [ $stopped = no ] || wait "$running"
+    running=''
+    return $status
+}
+stop()
+{
+    stopped=yes seconds=0
+    [ -z "$running" ] || kill -TERM "$running" 2>/dev/null
+}
+trap stop INT TERM HUP
+
 # limited SECONDS LOG COMMAND...: runs it so long at most, its output appended to the log.
 limited()
 {
@@ -65,7 +104,7 @@ limited()
     limit=$(left "$1")
     shift 2
     printf '$ %s\n' "$*" >>"$log"
-    timeout -k 5 "$limit" "$@" >>"$log" 2>&1 </dev/null
+    waited "$limit" "$@" >>"$log" 2>&1
     local status=$?
     [ $status -ne 124 ] || echo "stopped after $limit s" >>"$log"
     return $status
@@ -79,7 +118,6 @@ first()
 
 meson=$(command -v meson) || meson="python3 -m mesonbuild.mesonmain"
 ninja=$(command -v ninja || command -v ninja-build) || ninja="python3 -m ninja"
-nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 compute_sanitizer=$(command -v compute-sanitizer ||
     ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 python=python3 torch='' cublaslt='' cudnn=''
@@ -88,20 +126,37 @@ for candidate in python3 /usr/bin/python3; do
     [ -z "$torch" ] || { python=$candidate; break; }
 done
 
+# Also where Python's packages have it.
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || "$python" -c '
+import glob, nvidia
+print(*(f for p in nvidia.__path__ for f in glob.glob(p + "/*/bin/nvcc")), sep="\n")' 2>/dev/null |
+    head -n 1)
+nvcc_fails=''
+if [ -n "$nvcc" ]; then
+    printf '#include <cuda_runtime.h>\n__global__ void nothing() {}\n' >"$out/trial.cu"
+    nvcc_fails=$(timeout 90 "$nvcc" -c "$out/trial.cu" -o "$out/trial.o" 2>&1 </dev/null) &&
+        nvcc_fails=''
+    rm -f "$out"/trial.*
+fi
+
 # The machine: what is there, and what is left out for want of it
 
 describe_machine()
 {
     local commit
-    commit=$(git -C "$source" rev-parse --short HEAD 2>/dev/null) || commit=${VRT_COMMIT-unknown}
+    # Of this tree, whoever owns it; not of one that it lies in.
+    local git=(git -c safe.directory='*' -C "$source" rev-parse)
+    commit=${VRT_COMMIT-}
+    [ -n "$commit" ] || [ -n "$("${git[@]}" --show-cdup 2>&1)" ] ||
+        commit=$("${git[@]}" --short HEAD 2>/dev/null)
     date -u '+date       %Y-%m-%d %H:%M UTC'
-    echo "commit     $commit"
+    echo "commit     ${commit:-unknown}"
     echo "processor  $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)," \
         "$(nproc) threads"
     if [ -n "$gpu" ]; then
         echo "GPU        $gpu"
     else
-        echo "GPU        none that nvidia-smi knows"
+        echo "GPU        none that nvidia-smi or the driver knows"
     fi
     echo "nvcc       ${nvcc:-none: the plugin for CUDA is left out}" \
         "${nvcc:+$("$nvcc" --version | sed -n 's/^.*release \([0-9.]*\).*/(\1)/p')}"
@@ -110,8 +165,25 @@ describe_machine()
     echo "sanitizer  ${compute_sanitizer:-none}"
     echo "logs       $out"
 }
-gpu=$(timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
-    --format=csv,noheader 2>/dev/null | head -n 8 | paste -sd ';' -)
+# gpus_of_driver: what the driver says, where nvidia-smi isn't, or too old for the question.
+gpus_of_driver()
+{
+    timeout 60 "$python" - 2>/dev/null <<'END'
+import ctypes
+driver, n, value = ctypes.CDLL('libcuda.so.1'), ctypes.c_int(), ctypes.c_int()
+assert driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(n)) == 0
+for i in range(n.value):
+    name, parts = ctypes.create_string_buffer(100), []
+    driver.cuDeviceGetName(name, 100, i)
+    for attribute in (75, 76):
+        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, i)
+        parts.append(str(value.value))
+    print(f'{name.value.decode()}, {".".join(parts)}')
+END
+}
+gpu=$({ timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap \
+    --format=csv,noheader 2>/dev/null | grep ', [0-9]*\.[0-9]$' || gpus_of_driver; } |
+    head -n 8 | paste -sd ';' -)
 describe_machine | tee "$out/report.txt"
 
 # add_python_packages: what came with Python's packages is found where there are no other libraries.
@@ -136,6 +208,12 @@ print(f'{version // 10000}.{version // 100 % 100}.{version % 100}')
 END
 }
 
+if [ -n "$nvcc_fails" ]; then
+    row 'nvcc' FAILED "$(grep -m 1 -i 'fatal\|error' <<<"$nvcc_fails")"
+    nvcc=''
+elif [ -z "$nvcc" ] && [ "$kind" = cuda ] && [ -n "$gpu" ]; then
+    row 'nvcc' FAILED 'there is none: put it on PATH'
+fi
 if [ -n "$nvcc" ]; then
     toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
     export PATH=$(dirname "$nvcc"):$PATH
@@ -152,9 +230,13 @@ fi
 build_engine()
 {
     local archs options=(-Ddaemon=disabled -Dauto_features=disabled -Dbuildtype=release)
-    # Of the cards that are there, each once: "9.0" is 90.
-    archs=$(tr ';' '\n' <<<"$gpu" | sed -n 's/.*, \([0-9]*\)\.\([0-9]\)$/\1\2/p' | sort -nu |
-        paste -sd , -)
+    # Of the cards that are there, each once: "9.0" is 90. What nvcc doesn't know yet is left to
+    # the driver, which compiles for it what is for the newest before it.
+    archs=$(tr ';' '\n' <<<"$gpu" | sed -n 's/.*, \([0-9]*\)\.\([0-9]\)$/\1\2/p' |
+        while read -r arch; do
+            "$nvcc" --list-gpu-arch | sed -n 's/^compute_\([0-9]*\)$/\1/p' | sort -n |
+                awk -v "arch=$arch" '$1 <= arch { best = $1 } END { if (best) print best }'
+        done | sort -nu | paste -sd , -)
     [ -z "$nvcc" ] || options+=(-Dcuda=enabled "-Dgpu_archs=${archs:-90}")
     [ "$kind" != cpu ] || options+=(-Dcpu=enabled)
     rm -rf "$build"
@@ -165,7 +247,8 @@ stage_started=$SECONDS
 if build_engine; then
     row 'build' passed "$((SECONDS - stage_started)) s"
 else
-    row 'build' FAILED "$out/build.log"
+    row 'build' FAILED "$(grep -m 1 -E 'ERROR:|fatal|error:|^stopped' "$out/build.log" |
+        cut -c 1-200)"
     tail -n 30 "$out/build.log"
 fi
 # The simulated device's tests say which folder the plugin is in by the same variable.
@@ -175,7 +258,12 @@ unit=$build/tests/unit bench=$build/tests/bench
 has_device()
 {
     limited 60 "$out/device.log" "$bench/bench-engine" --device "$device" --network vrt:0 \
-        --frames 2 --repeat 1
+        --frames 2 --repeat 1 --debug
+}
+# why_none: what keeps the device from being found, or else the last that was said.
+why_none()
+{
+    { grep -o 'no CUDA devices.*' "$out/device.log" || tail -n 1 "$out/device.log"; } | head -n 1
 }
 present=no
 if [ ! -x "$bench/bench-engine" ]; then
@@ -186,9 +274,9 @@ elif has_device; then
 elif ! grep -q 'has no device' "$out/device.log"; then
     # There is one, which can't compute all: what it can, it shall show.
     present=yes
-    row 'device' FAILED "$(tail -n 1 "$out/device.log")"
+    row 'device' FAILED "$(why_none)"
 elif [ -n "$gpu" ]; then
-    row 'device' FAILED "$(tail -n 1 "$out/device.log")"
+    row 'device' FAILED "$(why_none)"
 fi
 
 # Whether results are right
@@ -214,7 +302,8 @@ conformance()
     mkdir -p "$folder"
     # shellcheck disable=SC2016
     find "$build/tests/conformance" -maxdepth 1 -name 'conf-*' -type f -perm -u+x -printf '%f\n' |
-        sort | timeout -k 5 "$(left "$limit")" xargs -P 4 -I{} \
+        sort >"$folder/list"
+    waited "$(left "$limit")" xargs -a "$folder/list" -P 4 -I{} \
         bash -c 'run_one "$@"' _ "$folder" {} "$@"
     all=$(find "$build/tests/conformance" -maxdepth 1 -name 'conf-*' -type f -perm -u+x | wc -l)
     good=$(cat "$folder"/*.status 2>/dev/null | grep -cx 0)
@@ -294,7 +383,8 @@ golden()
     rm -rf "$folder"
     mkdir -p "$folder"
     # shellcheck disable=SC2016
-    printf '%s\n' "${cases[@]}" | timeout -k 5 "$(left 90)" xargs -P 4 -I{} \
+    printf '%s\n' "${cases[@]}" >"$folder/list"
+    waited "$(left 90)" xargs -a "$folder/list" -P 4 -I{} \
         bash -c 'golden_one "$@"' _ "$folder" "$1" {}
     good=$(cat "$folder"/*.status 2>/dev/null | grep -cx 0)
     skipped=$(cat "$folder"/*.status 2>/dev/null | grep -cx 77)
@@ -393,7 +483,9 @@ print_table()
     done <"$rows"
     count=$(cut -f 2 "$rows" | sort | uniq -c | awk '{
         n = $1; $1 = ""; printf "%s%d%s", sep, n, $0; sep = ", " }')
-    if [ $failed -gt 0 ]; then
+    if [ $stopped = yes ]; then
+        echo "gpu.sh: stopped: $count; $((SECONDS - started)) s; logs in $out"
+    elif [ $failed -gt 0 ]; then
         echo "gpu.sh: FAILED: $count; $((SECONDS - started)) s; logs in $out"
     elif [ $present = no ]; then
         echo "gpu.sh: there is no device $device here, so that only the build was tried: $count;" \
@@ -403,6 +495,7 @@ print_table()
     fi
 }
 print_table | tee -a "$out/report.txt"
+[ $stopped = no ] || exit 130
 [ $failed -eq 0 ] || exit 1
 [ $present = yes ] || exit 77
 exit 0
