@@ -454,6 +454,11 @@ static struct filter parse_filter(const char *text)
     return filter;
 }
 
+bool conf_is_large(void)
+{
+    return getenv("VRT_CONF_LARGE") != NULL;
+}
+
 int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n_cases)
 {
     static struct conf_devices devices;

@@ -21,7 +21,8 @@
  * run, "--plain" that devices shall in no other guise, "--every N" only each N-th case; "--seed N"
  * makes other inputs. The exit status is 77 where nothing ran. See also "tests/unit/libraries.h";
  * with VRT_CONF_ALL_IN_ARENA in the environment no tensor is bound: what libraries compute has an
- * address for good.
+ * address for good. With VRT_CONF_LARGE there the cases are others: few, and each so large that a
+ * large card takes another of its largest tiles for it.
  */
 
 #include <stddef.h>
@@ -109,6 +110,9 @@ extern const struct conf_tolerance conf_integers;
  * computed.
  */
 bool conf_is_wanted(const struct conf *t);
+
+/* Whether the large cases are wanted, instead of all others. */
+bool conf_is_large(void);
 
 /*
  * Runs the op everywhere; the type of its weights follows from the params. want[i] is what output i

@@ -196,8 +196,27 @@ static void run_conv2d(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(op.out.dtype));
 }
 
+/* For each tile that "cuda/kernels/product-tiles.h" has for patches, as many as keep its card busy:
+ * 12 times 11 of them. */
+static void add_large(enum types with)
+{
+    static const int tiles[][2] = {         /* rows of a patch of 16 columns, outputs */
+        { 8, 128 }, { 16, 64 }, { 4, 60 }, { 16, 30 }, { 8, 14 },
+    };
+
+    for (size_t s = 0; s < VRT_ARRAY_SIZE(tiles); s++)
+        add((struct conv){ .types = with, .k = 3, .i = 16, .o = tiles[s][1], .d = 1,
+                           .h = 12 * tiles[s][0] - 1, .w = 11 * 16 - 1, .scale = 1,
+                           .activation = s % 2 ? VRT_ACTIVATION_RELU : VRT_ACTIVATION_NONE,
+                           .has_bias = true, .has_residual = true });
+}
+
 int main(int argc, char **argv)
 {
+    for (int with = 0; with < TYPES_COUNT && conf_is_large(); with++)
+        add_large((enum types)with);
+    if (conf_is_large())
+        return conf_main(argc, argv, "conv2d", run_conv2d, n_cases);
     add_channels(ALL_F32);
     add_sizes(ALL_F32);
     for (int with = 0; with < TYPES_COUNT; with++) {

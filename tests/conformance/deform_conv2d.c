@@ -53,6 +53,16 @@ static void add_sizes(int with)
                                  .reach = (enum conf_reach)reach, .has_no_bias = s % 2 });
 }
 
+/* For each tile that "cuda/kernels/product-tiles.h" has for samples, as many as keep its card busy. */
+static void add_large(int with)
+{
+    static const int outputs[] = { 120, 60 };
+
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(outputs); k++)
+        add((struct deform){ .with = with, .i = 16, .o = outputs[k], .groups = 1,
+                             .offset_groups = 2, .d = 1, .h = 64, .w = 133 });
+}
+
 static void add_views(int with)
 {
     for (int v = 1; v < CONF_VIEW_COUNT; v++)
@@ -139,6 +149,10 @@ int main(int argc, char **argv)
         /* The use of its weights is its own. */
         if (conf_types[with].use != VRT_PARAM_WEIGHT)
             continue;
+        if (conf_is_large()) {
+            add_large(with);
+            continue;
+        }
         add_channels(with);
         add_views(with);
         if (with < 2)

@@ -66,6 +66,20 @@ static void add_views(int with)
                                  .out_view = where != 2 ? (enum conf_view)v : CONF_DENSE });
 }
 
+/* For each tile that "cuda/kernels/product-tiles.h" has for rows, as many as keep its card busy. */
+static void add_large(int with)
+{
+    static const int sizes[][2] = {         /* rows, outputs */
+        { 132 * 128 + 5, 128 }, { 132 * 128 + 5, 64 }, { 132 * 64 + 5, 60 }, { 132 * 128 + 5, 30 },
+        { 132 * 128 + 5, 14 },
+    };
+
+    for (size_t s = 0; s < VRT_ARRAY_SIZE(sizes); s++)
+        add((struct linear){ .with = with, .i = 40, .o = sizes[s][1], .d = 1, .h = 1,
+                             .w = sizes[s][0], .has_norm = s % 2, .has_bias = true,
+                             .has_gelu = s % 2, .has_residual = true });
+}
+
 static void run_linear(struct conf *t, int i)
 {
     const struct linear *linear = &cases[i];
@@ -108,6 +122,10 @@ static void run_linear(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     for (int with = 0; with < CONF_N_TYPES; with++) {
+        if (conf_is_large()) {
+            add_large(with);
+            continue;
+        }
         add_channels(with);
         add_sizes(with);
         add_options(with);
