@@ -352,6 +352,21 @@ static bool result_is_same(const struct vrt_op *op, const struct result *a, cons
     return true;
 }
 
+struct guise_run {
+    struct conf *t;
+    struct conf_guise *guise;
+    const struct vrt_op *op;
+    struct result *ret_result;
+    bool good;
+};
+
+static void do_run_guise(void *context)
+{
+    struct guise_run *run = context;
+
+    run->good = run_guise(run->t, run->guise, run->op, run->ret_result);
+}
+
 /* Holds guise `g` against what it has to be. */
 static void judge(struct conf *t, int g, const struct vrt_op *op, const struct result *results,
                   const double *const *want, struct conf_tolerance tolerance)
@@ -391,7 +406,9 @@ void conf_expect(struct conf *t, const struct vrt_op *untyped, const double *con
         struct conf_guise *guise = &t->devices->guises[g];
         if (!conf_devices_needed(t->devices, g))
             continue;
-        const bool good = run_guise(t, guise, op, &results[g]);
+        struct guise_run run = { t, guise, op, &results[g], false };
+        conf_guise_do(guise, do_run_guise, &run);
+        const bool good = run.good;
         guise->n_ran += good;
         guise->n_unsupported += !results[g].supported;
         if (good && (g == 0 || results[0].outputs[0]) &&

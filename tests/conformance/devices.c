@@ -2,12 +2,98 @@
 
 #include "tests/conformance/devices.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/libraries.h"
 #include "tests/unit/test.h"
+
+struct conf_thread {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+
+    /* under lock */
+    void (*job)(void *context);     /* NULL: there is none */
+    void *context;
+    bool is_over;
+};
+
+static void *work(void *arg)
+{
+    struct conf_thread *thread = arg;
+
+    pthread_mutex_lock(&thread->lock);
+    while (!thread->is_over) {
+        if (thread->job)
+            thread->job(thread->context);
+        thread->job = NULL;
+        pthread_cond_broadcast(&thread->changed);
+        pthread_cond_wait(&thread->changed, &thread->lock);
+    }
+    pthread_mutex_unlock(&thread->lock);
+    return NULL;
+}
+
+static struct conf_thread *thread_new(void)
+{
+    struct conf_thread *thread = calloc(1, sizeof(*thread));
+
+    expect_true(thread != NULL);
+    pthread_mutex_init(&thread->lock, NULL);
+    pthread_cond_init(&thread->changed, NULL);
+    expect_int(pthread_create(&thread->thread, NULL, work, thread), 0);
+    return thread;
+}
+
+static void thread_free(struct conf_thread *thread)
+{
+    pthread_mutex_lock(&thread->lock);
+    thread->is_over = true;
+    pthread_cond_broadcast(&thread->changed);
+    pthread_mutex_unlock(&thread->lock);
+    pthread_join(thread->thread, NULL);
+    pthread_cond_destroy(&thread->changed);
+    pthread_mutex_destroy(&thread->lock);
+    free(thread);
+}
+
+void conf_guise_do(struct conf_guise *guise, void (*job)(void *context), void *context)
+{
+    struct conf_thread *thread = guise->thread;
+
+    pthread_mutex_lock(&thread->lock);
+    thread->job = job;
+    thread->context = context;
+    pthread_cond_broadcast(&thread->changed);
+    while (thread->job)
+        pthread_cond_wait(&thread->changed, &thread->lock);
+    pthread_mutex_unlock(&thread->lock);
+}
+
+struct opening {
+    struct conf_guise *guise;
+    const char *name;
+};
+
+static void open_device(void *context)
+{
+    const struct opening *opening = context;
+    struct conf_guise *guise = opening->guise;
+    const int r = vrt_device_open(guise->registry,
+                                  vrt_registry_find(guise->registry, opening->name),
+                                  &guise->device);
+
+    if (r)
+        test_fail("%s can't be opened: %s", opening->name, vrt_backend_strerror(r));
+}
+
+static void close_device(void *context)
+{
+    vrt_device_close(context);
+}
 
 /* Opens `name` of a registry made with `params`, if it is there. */
 static void add(struct conf_devices *devices, const struct vrt_registry_params *params,
@@ -22,14 +108,12 @@ static void add(struct conf_devices *devices, const struct vrt_registry_params *
     told.cache_dir = getenv("VRT_TEST_CACHE");
     if (vrt_registry_new(&told, &guise->registry, &error))
         test_fail("%s", error.message);
-    const struct vrt_device_info *info = vrt_registry_find(guise->registry, name);
-    if (!info) {
+    if (!vrt_registry_find(guise->registry, name)) {
         guise->registry = vrt_registry_free(guise->registry);
         return;
     }
-    int r = vrt_device_open(guise->registry, info, &guise->device);
-    if (r)
-        test_fail("%s can't be opened: %s", name, vrt_backend_strerror(r));
+    guise->thread = thread_new();
+    conf_guise_do(guise, open_device, &(struct opening){ guise, name });
     guise->plain = plain < 0 ? devices->n : plain;
     snprintf(guise->label, sizeof(guise->label), "%s%s", name, suffix);
     devices->n++;
@@ -74,7 +158,8 @@ void conf_devices_open(struct conf_devices *devices)
 void conf_devices_close(struct conf_devices *devices)
 {
     for (int i = 0; i < devices->n; i++) {
-        vrt_device_close(devices->guises[i].device);
+        conf_guise_do(&devices->guises[i], close_device, devices->guises[i].device);
+        thread_free(devices->guises[i].thread);
         vrt_registry_free(devices->guises[i].registry);
     }
 }

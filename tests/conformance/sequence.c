@@ -150,7 +150,7 @@ static bool supported(const struct vrt_device *device, const struct vrt_graph *g
 }
 
 /* Runs pictures 0, 1 and 0 again, one behind the other. */
-static void run(struct vrt_device *device, struct network *net, float outs[N_RUNS][N_OUT])
+static void run(struct vrt_device *device, const struct network *net, float outs[N_RUNS][N_OUT])
 {
     struct vrt_executor *executor = NULL;
     struct vrt_replica *replica = NULL;
@@ -233,6 +233,19 @@ static int judge(const struct conf_guise *guise, size_t kind, bool is_plain,
     return wrong != NULL;
 }
 
+struct guise_run {
+    struct vrt_device *device;
+    const struct network *net;
+    float (*outs)[N_OUT];
+};
+
+static void do_run(void *context)
+{
+    const struct guise_run *it = context;
+
+    run(it->device, it->net, it->outs);
+}
+
 int main(int argc, char **argv)
 {
     static float outs[CONF_MAX_GUISES][N_RUNS][N_OUT];
@@ -248,7 +261,7 @@ int main(int argc, char **argv)
             struct conf_guise *guise = &devices.guises[g];
             if (!conf_devices_needed(&devices, g) || !supported(guise->device, net.graph))
                 continue;
-            run(guise->device, &net, outs[g]);
+            conf_guise_do(guise, do_run, &(struct guise_run){ guise->device, &net, outs[g] });
             const bool is_plain = guise->plain == g;
             n_failed += judge(guise, kind, is_plain, outs[g], outs[is_plain ? 0 : guise->plain]);
             n_ran += guise->selected;

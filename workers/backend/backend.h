@@ -11,7 +11,8 @@
  * submitted again and again with other bindings.
  *
  * Threads:  the registry belongs to the thread that made it; vrt_device_info is immutable. All the
- *           rest runs on the one thread that opened the device.
+ *           rest runs on the one thread that opened the device, which opens no other that is on
+ *           another card of CUDA's: a card is current for a whole thread.
  * Results:  0; -errno, passed on; or a VRT_BACKEND_E_* outcome, which the caller handles.
  */
 
