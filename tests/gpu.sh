@@ -360,6 +360,24 @@ by_libraries()
     fi
 }
 
+# large NAME [VARIABLE=VALUE...]: products as large as a card takes its largest tiles for.
+large()
+{
+    local op name=$1 log=$out/large.log good=0
+    shift
+    for op in linear conv2d deform_conv2d; do
+        limited 60 "$log" env VRT_CONF_LARGE=1 "$@" "$build/tests/conformance/conf-$op" "@$kind" \
+            --plain && good=$((good + 1))
+    done
+    if [ $good -eq 3 ]; then
+        row "$name" passed "$good of 3 ops" '3 of 3'
+    else
+        row "$name" FAILED "$good of 3 ops" '3 of 3'
+        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|warning|ERROR' \
+            "$log" | head -n 10
+    fi
+}
+
 # golden_one FOLDER PRECISION CASE: one of them, its output and status put into the folder.
 golden_one()
 {
@@ -424,7 +442,12 @@ workers()
 
 if [ $present = yes ]; then
     conformance conformance 120
-    [ "$kind" != cuda ] || by_libraries
+    large 'conformance, large'
+    if [ "$kind" = cuda ]; then
+        by_libraries
+        ! has_libraries || large 'conformance, large, by libraries' VRT_TEST_CUDA_LIBRARIES=all \
+            VRT_CONF_ALL_IN_ARENA=1
+    fi
     for precision in f32 f16 bf16; do
         golden $precision
     done

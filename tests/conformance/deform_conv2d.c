@@ -53,7 +53,8 @@ static void add_sizes(int with)
                                  .reach = (enum conf_reach)reach, .has_no_bias = s % 2 });
 }
 
-/* For each tile that "cuda/kernels/product-tiles.h" has for samples, as many as keep its card busy. */
+/* For each tile that "cuda/kernels/product-tiles.h" has for samples, as many as keep its card
+ * busy. */
 static void add_large(int with)
 {
     static const int outputs[] = { 120, 60 };

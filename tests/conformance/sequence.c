@@ -150,7 +150,7 @@ static bool supported(const struct vrt_device *device, const struct vrt_graph *g
 }
 
 /* Runs pictures 0, 1 and 0 again, one behind the other. */
-static void run(struct vrt_device *device, const struct network *net, float outs[N_RUNS][N_OUT])
+static void run(struct vrt_device *device, struct network *net, float outs[N_RUNS][N_OUT])
 {
     struct vrt_executor *executor = NULL;
     struct vrt_replica *replica = NULL;
@@ -235,7 +235,7 @@ static int judge(const struct conf_guise *guise, size_t kind, bool is_plain,
 
 struct guise_run {
     struct vrt_device *device;
-    const struct network *net;
+    struct network *net;
     float (*outs)[N_OUT];
 };
 
