@@ -114,8 +114,8 @@ static void test_hanging(void)
 {
     stall_s = 1.5;
     expect_same(1, "cpu:0 submit:30 delay=20s", 1);
-    expect_same(2, "cpu submit:30 delay=20s", 1);
-    /* The other one may be done with its shard before it is given up. */
+    /* The other one may be done with its shard before it is given up, or hang later itself. */
+    expect_same(2, "cpu submit:30 delay=20s", 0);
     expect_same(2, "cpu:0 submit:30 delay=20s", 0);
     stall_s = 60;
     sleep(19);          /* the thread comes back, and frees what it held */
