@@ -336,6 +336,19 @@ has_libraries()
     [ "$cublaslt" != none ] && [ "$cudnn" != none ]
 }
 
+# products NAME GOOD WANTED LOG: the row of so many programs that passed of those wanted.
+products()
+{
+    local figure="$2 of $3 ops"
+    if [ "$2" -eq "$3" ]; then
+        row "$1" passed "$figure" "$3 of $3"
+    else
+        row "$1" FAILED "$figure" "$3 of $3"
+        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|warning|ERROR' \
+            "$4" | head -n 10
+    fi
+}
+
 # by_libraries: the ops that NVIDIA's libraries may compute, all that they can by them.
 by_libraries()
 {
@@ -351,12 +364,8 @@ by_libraries()
     if grep -q 'nothing from now on\|what a library should' "$log"; then
         row 'conformance, by libraries' FAILED 'a library gave up' '2 of 2'
         grep 'warning' "$log" | head -n 10
-    elif [ $good -eq 2 ]; then
-        row 'conformance, by libraries' passed "$good of 2 ops" '2 of 2'
     else
-        row 'conformance, by libraries' FAILED "$good of 2 ops" '2 of 2'
-        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|warning|ERROR' \
-            "$log" | head -n 10
+        products 'conformance, by libraries' $good 2 "$log"
     fi
 }
 
@@ -369,13 +378,7 @@ large()
         limited 60 "$log" env VRT_CONF_LARGE=1 "$@" "$build/tests/conformance/conf-$op" "@$kind" \
             --plain && good=$((good + 1))
     done
-    if [ $good -eq 3 ]; then
-        row "$name" passed "$good of 3 ops" '3 of 3'
-    else
-        row "$name" FAILED "$good of 3 ops" '3 of 3'
-        grep -E '@.*: (element|it wrote|the error|its output)|[1-9][0-9]* failed|warning|ERROR' \
-            "$log" | head -n 10
-    fi
+    products "$name" $good 3 "$log"
 }
 
 # golden_one FOLDER PRECISION CASE: one of them, its output and status put into the folder.
