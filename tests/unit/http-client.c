@@ -59,6 +59,17 @@ void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n
     expect_int(sendmsg(fd, &message, MSG_NOSIGNAL), strlen(two_bytes));
 }
 
+/* As recv(), but goes on after a signal; a connection that was reset has ended. */
+static ssize_t receive(int fd, char *buffer, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = recv(fd, buffer, size, 0);
+    while (n < 0 && errno == EINTR);
+    return n < 0 && errno == ECONNRESET ? 0 : n;
+}
+
 int http_client_read(int fd, char *buffer, size_t size)
 {
     size_t n = 0, wanted = 0;
@@ -68,11 +79,7 @@ int http_client_read(int fd, char *buffer, size_t size)
         /* A byte at a time up to the header's end: the next answer must stay in the socket. */
         size_t step = wanted ? wanted - n : 1;
         expect_true(n + step < size);
-        ssize_t got = step ? recv(fd, buffer + n, step, 0) : 0;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (step && got < 0 && errno == ECONNRESET)
-            return 0;
+        ssize_t got = step ? receive(fd, buffer + n, step) : 0;
         expect_true(got >= 0);
         n += (size_t)got;
         buffer[n] = '\0';
