@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/macro.h"
+
 static _Noreturn void be_child(void (*run)(void), const char *const *settings, int standard_error)
 {
     for (; settings && *settings; settings++) {
@@ -52,7 +54,9 @@ unsigned bench_open(unsigned max, ze_driver_handle_t *ret_driver, ze_device_hand
     expect_ok(zeInit(ZE_INIT_FLAG_GPU_ONLY));
     expect_ok(zeDriverGet(&n, ret_driver));
     expect_int(n, 1);
-    n = max;
+    n = 0;
+    expect_ok(zeDeviceGet(*ret_driver, &n, NULL));
+    n = VRT_MIN(n, max);
     expect_ok(zeDeviceGet(*ret_driver, &n, ret_devices));
     return n;
 }

@@ -8,7 +8,7 @@
 
 #define DRV_VERSION_BASE 0x01030000u    /* of the driver; the settings have the rest */
 #define DRV_MAX_ALLOCATION_BYTES 4294959104u    /* without the descriptor that relaxes it */
-#define DRV_MAX_GROUP_SIZE 1024
+#define DRV_MAX_GROUP_SIZE 512
 #define DRV_LOCAL_BYTES 65536
 #define DRV_MAX_ARGUMENTS_BYTES 2048
 

@@ -59,7 +59,9 @@ ze_result_t drv_zeKernelSetGroupSize(ze_kernel_handle_t handle, uint32_t x, uint
     const uint32_t size[3] = { x, y, z };
     if (!kernel)
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!x || !y || !z || x > DRV_MAX_GROUP_SIZE || y > DRV_MAX_GROUP_SIZE ||
+    if (!x || !y || !z)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (x > DRV_MAX_GROUP_SIZE || y > DRV_MAX_GROUP_SIZE ||
         z > DRV_MAX_GROUP_SIZE || (uint64_t)x * y * z > DRV_MAX_GROUP_SIZE)
         return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
     if (kernel->info->group_size[0] && memcmp(size, kernel->info->group_size, sizeof(size)) != 0)
@@ -114,7 +116,7 @@ ze_result_t drv_zeKernelSetArgumentValue(ze_kernel_handle_t handle, uint32_t ind
     if (!kernel)
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (index >= kernel->info->n_arguments)
-        return ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX;
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     const struct drv_argument_info *info = &kernel->info->arguments[index];
     struct drv_argument set = { .n_bytes = (uint32_t)n_bytes };
     ze_result_t r = ZE_RESULT_SUCCESS;

@@ -205,8 +205,10 @@ static ze_result_t check_wanted(const struct drv_memory *wanted, size_t alignmen
 {
     if ((alignment & (alignment - 1)) || alignment > MAX_ALIGNMENT)
         return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+    const struct drv_device *device = wanted->device;
     if (!wanted->n_bytes || wanted->n_bytes > SIZE_MAX / 4 ||
-        (wanted->device && wanted->n_bytes > DRV_MAX_ALLOCATION_BYTES && !is_relaxed(chain)))
+        (device && wanted->n_bytes > (is_relaxed(chain) ? device->memory_bytes
+                                                        : DRV_MAX_ALLOCATION_BYTES)))
         return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
     return ZE_RESULT_SUCCESS;
 }

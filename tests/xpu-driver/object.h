@@ -56,3 +56,6 @@ void drv_object_report_leaks(void);
 
 /* The handle of the object at the head of `thing`, as the type that the API has for it. */
 #define DRV_HANDLE(type, thing) ((type)(uintptr_t)(thing)->object.handle)
+
+/* A handle that is given out where there is no object: it is of no living one. */
+#define DRV_NO_HANDLE 0x7a6ffffffffffff0u

@@ -110,9 +110,15 @@ ze_result_t drv_zeDeviceGet(ze_driver_handle_t handle, uint32_t *count, ze_devic
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     if (!drv_object_find(handle, DRV_DRIVER))
         return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    uint32_t n;
+    uint32_t n, wanted = count && devices ? *count : 0;
     struct drv_device *const *seen = drv_devices(&n);
-    return list_devices(seen, n, count, devices);
+    const ze_result_t r = list_devices(seen, n, count, devices);
+    /* As Intel's: it believes a count that is too large. What isn't there has no real handle. */
+    for (uint32_t i = n; !r && i < wanted; i++) {
+        devices[i] = (ze_device_handle_t)DRV_NO_HANDLE;
+        *count = wanted;
+    }
+    return r;
 }
 
 ze_result_t drv_zeDeviceGetSubDevices(ze_device_handle_t handle, uint32_t *count,

@@ -127,6 +127,26 @@ static void test_properties(void)
                                       "VRT_XPU_PEER=1", NULL }, 0, NULL);
 }
 
+/* Who asks for more than there are gets handles of nothing, uncorrected, as by Intel's driver. */
+static void ask_for_more(void)
+{
+    ze_device_properties_t p = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+    ze_driver_handle_t driver;
+    ze_device_handle_t devices[4];
+    uint32_t n = 4;
+    expect_int(bench_open(1, &driver, devices), 1);
+    expect_ok(zeDeviceGet(driver, &n, devices));
+    expect_int(n, 4);
+    expect_ok(zeDeviceGetProperties(devices[1], &p));
+    expect_int(zeDeviceGetProperties(devices[2], &p), ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+}
+
+static void test_counts(void)
+{
+    bench_run(ask_for_more, (const char *[]){ "VRT_XPU_DEVICES=2", NULL }, BENCH_MISUSE,
+              "the handle is of no living device");
+}
+
 static void forget(void)
 {
     ze_driver_handle_t driver;
@@ -171,6 +191,7 @@ int main(int argc, char **argv)
         { "masks", test_masks },
         { "none", test_none },
         { "properties", test_properties },
+        { "counts", test_counts },
         { "handles", test_handles },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));

@@ -134,7 +134,7 @@ static void pass_values(void)
     expect_int(zeKernelSetArgumentValue(values, 1, 8, &number),
                ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE);
     expect_int(zeKernelSetArgumentValue(values, 4, 4, &number),
-               ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_INDEX);
+               ZE_RESULT_ERROR_INVALID_ARGUMENT);
     expect_ok(zeKernelDestroy(values));
     close_kernels(&kernels);
 }

@@ -15,6 +15,7 @@
 #include "backend/backend.h"
 #include "backend/replica.h"
 #include "base/log.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define MAX_DEVICES 4
@@ -265,7 +266,7 @@ static int go_round(struct vrt_device *device)
             { buffers[i % 4], 0 }, { buffers[(i + 1) % 4], 0 } });
     if (!r)
         r = vrt_buffer_read(device, buffers[0], 0, values, sizeof(values));
-    for (int i = 0; !r && i < N_FLOATS; i++)
+    for (int i = 0; !r && i < N_FLOATS && test_looks_at_results(); i++)
         expect_true(values[i] == 8);
     vrt_program_free(device, program);
     for (int i = 0; i < 4; i++)
@@ -279,15 +280,13 @@ static void count_life(void *ctx)
     ++*(int *)ctx;
 }
 
-/* With what an earlier run has left in the folder VRT_TEST_CACHE ("": there is none): kept.py. */
+/* With what an earlier run has left in the folder of kernels: kept.py. */
 static void test_kept(void)
 {
-    const char *folder = getenv("VRT_TEST_CACHE");
-
     vrt_log_set_level(VRT_LOG_INFO);
     struct machine m = look(&(struct vrt_registry_params){
         .xpu_patience_s = 2,
-        .cache_dir = folder && folder[0] ? folder : NULL,
+        .cache_dir = test_cache_dir(),
     });
     int n_signs = 0;
     expect_int(open_device(&m, 0), 0);
@@ -295,6 +294,20 @@ static void test_kept(void)
     expect_int(go_round(m.devices[0]), 0);
     fprintf(stderr, "%d signs of life\n", n_signs);
     leave(&m);
+}
+
+/* Opened and closed several times, the registry too: the driver is started once a process. */
+static void test_again(void)
+{
+    for (int i = 0; i < 3; i++) {
+        struct machine m = look(&(struct vrt_registry_params){ .cache_dir = test_cache_dir() });
+        for (int k = 0; k < 2; k++) {
+            expect_int(open_device(&m, 0), 0);
+            expect_int(go_round(m.devices[0]), 0);
+            m.devices[0] = vrt_device_close(m.devices[0]);
+        }
+        leave(&m);
+    }
 }
 
 static void test_bindings(void)
@@ -369,11 +382,11 @@ static void test_peers(void)
     struct vrt_packed *packed = pack(m.devices[0], &replicas[0]);
     expect_true(vrt_replica_can_receive(m.devices[1]));
     expect_int(vrt_replica_checksum(m.devices[0], replicas[0], &sum), 0);
-    expect_true(sum == vrt_packed_checksum(packed));
+    expect_true(sum == vrt_packed_checksum(packed) || !test_looks_at_results());
     expect_int(vrt_replica_begin(m.devices[1], packed, &replicas[1]), 0);
     expect_int(vrt_replica_receive(m.devices[1], replicas[1], replicas[0]), 0);
     expect_int(vrt_replica_checksum(m.devices[1], replicas[1], &sum), 0);
-    expect_true(sum == vrt_packed_checksum(packed));
+    expect_true(sum == vrt_packed_checksum(packed) || !test_looks_at_results());
     vrt_packed_unref(packed);
     for (int i = 0; i < 2; i++)
         vrt_replica_free(m.devices[i], replicas[i]);
@@ -454,6 +467,7 @@ static const struct {
     { "no-sensors", test_no_sensors },
     { "large", test_large },
     { "kept", test_kept },
+    { "again", test_again },
     { "bindings", test_bindings },
     { "order", test_order },
     { "peers", test_peers },

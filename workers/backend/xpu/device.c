@@ -13,8 +13,6 @@
 
 #define VRT_LOG_TOPIC "xpu"
 
-#define MAX_GROUPS 16
-
 int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *what)
 {
     const char *name = xpu->base.info ? xpu->base.info->name : "a device";
@@ -36,39 +34,6 @@ int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *
                         (unsigned)result);
         return result == ZE_RESULT_ERROR_DEVICE_LOST ? VRT_BACKEND_E_LOST : VRT_BACKEND_E_FAILED;
     }
-}
-
-/* The first group of queues that has all of `wanted`, nothing of `unwanted`; n: there is none. */
-static uint32_t find_group(const ze_command_queue_group_properties_t *groups, uint32_t n,
-                           uint32_t wanted, uint32_t unwanted)
-{
-    uint32_t i = 0;
-
-    while (i < n && ((groups[i].flags & wanted) != wanted || groups[i].flags & unwanted))
-        i++;
-    return i;
-}
-
-/* A group of queues that computes, and one that only copies, or the same. */
-static ze_result_t find_groups(struct vrt_xpu_device *xpu)
-{
-    const uint32_t computes = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
-    const uint32_t copies = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
-    ze_command_queue_group_properties_t groups[MAX_GROUPS];
-    uint32_t n = MAX_GROUPS;
-
-    for (uint32_t i = 0; i < MAX_GROUPS; i++)
-        groups[i] = (ze_command_queue_group_properties_t){
-            .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
-    ze_result_t r = xpu->ze->zeDeviceGetCommandQueueGroupProperties(xpu->device, &n, groups);
-    if (r)
-        return r;
-    n = VRT_MIN(n, MAX_GROUPS);
-    xpu->compute_group = find_group(groups, n, computes, 0);
-    xpu->copy_group = find_group(groups, n, copies, computes);
-    if (xpu->copy_group == n)
-        xpu->copy_group = xpu->compute_group;
-    return xpu->compute_group < n ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
 static ze_result_t make_queues(struct vrt_xpu_device *xpu)
@@ -109,10 +74,10 @@ static ze_result_t start(struct vrt_xpu_device *xpu)
     ze_result_t r = xpu->ze->zeDeviceGetProperties(xpu->device, &properties);
 
     xpu->max_allocation_bytes = properties.maxMemAllocSize;
-    xpu->has_dpas = !r && vrt_xpu_has_dpas(&properties);
+    xpu->has_dpas = vrt_xpu_unit_has_dpas(xpu->ze, xpu->unit);
     vrt_xpu_kernels_init(xpu, &properties);
     if (!r)
-        r = find_groups(xpu);
+        r = vrt_xpu_unit_find_queues(xpu->ze, xpu->unit, &xpu->compute_group, &xpu->copy_group);
     if (!r)
         r = make_queues(xpu);
     if (!r)

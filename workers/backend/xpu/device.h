@@ -37,7 +37,7 @@ struct vrt_xpu_device {
     ze_device_handle_t device;
     uint64_t max_allocation_bytes;  /* without asking for more explicitly */
     uint64_t patience_ns;           /* for what it has been given to do */
-    bool has_dpas;                  /* matrix units that multiply f16 */
+    bool has_dpas;                  /* vrt_xpu_unit_has_dpas() */
     bool is_stuck;                  /* it did not answer: what it may still use isn't freed */
 
     uint32_t compute_group, copy_group;     /* ordinals of queues */
@@ -78,9 +78,6 @@ static inline struct vrt_xpu_device *vrt_xpu_device_of(const struct vrt_device *
  * time; else E_FAILED. Says what failed, `what`, in the log.
  */
 int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *what);
-
-/* Whether the device has matrix units that multiply f16. */
-bool vrt_xpu_has_dpas(const ze_device_properties_t *properties);
 
 /* See struct vrt_backend_ops: the functions of the same names. */
 int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,

@@ -122,14 +122,15 @@ static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_cache_key 
 static void keep(struct vrt_xpu_device *xpu, const struct vrt_cache_key *key,
                  ze_module_handle_t module)
 {
-    size_t n_bytes = 0;
+    size_t n_bytes = 0, n_got;
 
     if (!xpu->kernels.cache.folder[0] || !xpu->ze->zeModuleGetNativeBinary ||
         xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, NULL) || n_bytes == 0 ||
         n_bytes > VRT_CACHE_ITEM_BYTES)
         return;
     VRT_CLEANUP(vrt_freep) uint8_t *binary = malloc(n_bytes);
-    if (binary && !xpu->ze->zeModuleGetNativeBinary(module, &n_bytes, binary))
+    n_got = n_bytes;
+    if (binary && !xpu->ze->zeModuleGetNativeBinary(module, &n_got, binary) && n_got == n_bytes)
         vrt_cache_store(&xpu->kernels.cache, key, binary, n_bytes);
 }
 

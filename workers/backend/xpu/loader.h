@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/macro.h"
 
 /* What the loader's package installs. */
 #define VRT_XPU_LOADER "libze_loader.so.1"
@@ -89,6 +90,25 @@ struct vrt_xpu_loader {
  */
 int vrt_xpu_loader_init(struct vrt_xpu_loader *loader, const char *library,
                         struct vrt_error *error);
+
+/*
+ * Lists into `array` what `get` knows of `of`, at most as many as it has room for: asks how many
+ * there are, and then for these. A driver may believe the caller that there are as many as it is
+ * asked for (Intel's zeDeviceGet does, up to libze_intel_gpu 1.3.24595 at least), and what it
+ * writes then isn't there. Nothing is read beyond what both answers agree on.
+ * Return: ze_result_t; *ret_n: how many are in the array, 0 where it fails.
+ */
+#define VRT_XPU_LIST(get, of, array, ret_n)                                     \
+    ({                                                                          \
+        uint32_t n_there_ = 0;                                                  \
+        ze_result_t result_ = (get)((of), &n_there_, NULL);                     \
+        const uint32_t n_asked_ = VRT_MIN(n_there_, VRT_ARRAY_SIZE(array));     \
+        uint32_t n_given_ = n_asked_;                                           \
+        if (!result_ && n_asked_)                                               \
+            result_ = (get)((of), &n_given_, (array));                          \
+        *(ret_n) = result_ ? 0 : VRT_MIN(n_given_, n_asked_);                   \
+        result_;                                                                \
+    })
 
 /* "out of device memory", ... */
 const char *vrt_xpu_result_text(ze_result_t result);

@@ -11,8 +11,6 @@
 #include "backend/xpu/device.h"
 #include "backend/xpu/sysman.h"
 
-#define INTEL 0x8086
-
 /* A program of a large network on a small GPU may take minutes. */
 #define PATIENCE_S 600
 
@@ -70,27 +68,6 @@ static const struct vrt_finding left_out = {
     .kind = VRT_FINDING_UNFIT,
 };
 
-/* PCI device ids, a family's from first to last, whose matrix units multiply f16 (DPAS): Level Zero
- * itself doesn't tell. */
-static const struct {
-    uint32_t first, last;
-} with_dpas[] = {
-    { 0x4f80, 0x4f88 }, { 0x5690, 0x56c2 },     /* Arc A: DG2 */
-    { 0x0bd0, 0x0be5 },                         /* Data Center GPU Max */
-    { 0x7d51, 0x7d51 }, { 0x7dd1, 0x7dd1 },     /* Arrow Lake H */
-    { 0x6420, 0x64b0 },                         /* Lunar Lake */
-    { 0xe202, 0xe223 },                         /* Arc B: Battlemage */
-};
-
-bool vrt_xpu_has_dpas(const ze_device_properties_t *properties)
-{
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(with_dpas); i++)
-        if (properties->vendorId == INTEL && properties->deviceId >= with_dpas[i].first &&
-            properties->deviceId <= with_dpas[i].last)
-            return true;
-    return false;
-}
-
 static void print_uuid(const ze_device_uuid_t *uuid, char *text, size_t size)
 {
     size_t n = 0;
@@ -125,14 +102,13 @@ static int64_t memory_bytes(const struct vrt_xpu_system *system, const struct vr
     struct vrt_xpu_sysman sysman;
     struct vrt_memory_info info;
     int64_t bytes = 0;
-    uint32_t n = VRT_ARRAY_SIZE(memories);
+    uint32_t n;
 
-    for (uint32_t i = 0; i < n; i++)
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(memories); i++)
         memories[i] = (ze_device_memory_properties_t){
             .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
-    if (system->loader.zeDeviceGetMemoryProperties(unit->device, &n, memories) ==
-        ZE_RESULT_SUCCESS)
-        for (uint32_t i = 0; i < n && i < VRT_ARRAY_SIZE(memories); i++)
+    if (!VRT_XPU_LIST(system->loader.zeDeviceGetMemoryProperties, unit->device, memories, &n))
+        for (uint32_t i = 0; i < n; i++)
             bytes += (int64_t)memories[i].totalSize;
     if (bytes > 0)
         return bytes;
@@ -142,7 +118,8 @@ static int64_t memory_bytes(const struct vrt_xpu_system *system, const struct vr
 }
 
 /* What tells devices apart that look alike, and what else a user should know of. */
-static void print_description(const ze_device_properties_t *properties,
+static void print_description(const struct vrt_xpu_system *system,
+                              const ze_device_properties_t *properties,
                               const struct vrt_xpu_unit *unit, struct vrt_device_info *info)
 {
     const unsigned n_units = properties->numSlices * properties->numSubslicesPerSlice *
@@ -155,25 +132,31 @@ static void print_description(const ze_device_properties_t *properties,
     if (mask && mask[0])
         snprintf(masked, sizeof(masked), ", ZE_AFFINITY_MASK=%.16s", mask);
     snprintf(info->description, sizeof(info->description), "%.48s%s, %u EUs%s%s",
-             properties->name, tile, n_units, vrt_xpu_has_dpas(properties) ? ", DPAS" : "",
-             masked);
+             properties->name, tile, n_units,
+             vrt_xpu_unit_has_dpas(&system->loader, unit) ? ", DPAS" : "", masked);
     snprintf(info->class_id, sizeof(info->class_id), "xpu, %.60s, %u EUs, driver %s",
              properties->name, n_units, info->driver_version);
 }
 
-/* Return: ZE_RESULT_SUCCESS, or why the device is of no use. */
-static ze_result_t describe(const struct vrt_xpu_system *system, int i, int index,
-                            struct vrt_device_info *info)
+/* Return: 0; -ENODEV: the device is of no use, and it is said why. */
+static int describe(const struct vrt_xpu_system *system, int i, int index,
+                    struct vrt_findings *findings, struct vrt_device_info *info)
 {
     const struct vrt_xpu_unit *unit = &system->units[i];
     ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
     ze_device_module_properties_t module = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES };
+    char text[96];
     ze_result_t r = system->loader.zeDeviceGetProperties(unit->device, &properties);
 
     if (!r)
         r = system->loader.zeDeviceGetModuleProperties(unit->device, &module);
     if (r)
-        return r;
+        snprintf(text, sizeof(text), "%s (0x%x)", vrt_xpu_result_text(r), (unsigned)r);
+    if (r || vrt_xpu_unit_unfit(&system->loader, unit, text, sizeof(text))) {
+        vrt_finding_add(findings, &left_out, "GPU %d is left out (%.48s): %s", i,
+                        r ? "unknown" : properties.name, text);
+        return -ENODEV;
+    }
     *info = (struct vrt_device_info){
         .kind = VRT_DEVICE_XPU,
         .index = index,
@@ -185,10 +168,10 @@ static ze_result_t describe(const struct vrt_xpu_system *system, int i, int inde
     print_uuid(&properties.uuid, info->uuid, sizeof(info->uuid));
     print_pci_address(system, unit->device, info->pci_address, sizeof(info->pci_address));
     print_version(unit->driver->version, info->driver_version, sizeof(info->driver_version));
-    print_description(&properties, unit, info);
+    print_description(system, &properties, unit, info);
     snprintf(info->packing_id, sizeof(info->packing_id), "xpu, driver %d",
              (int)(unit->driver - system->drivers));
-    return ZE_RESULT_SUCCESS;
+    return 0;
 }
 
 /* Whether unit i is one of the devices: a GPU, or each of its tiles where it has some. */
@@ -229,7 +212,7 @@ static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *sys
     if (n == 0 && mask && mask[0])
         vrt_finding_add(findings, &none_visible, "no XPU devices: the driver has none that "
                         "ZE_AFFINITY_MASK=\"%.64s\" names", mask);
-    else if (n == 0)
+    else if (system->n_units == 0)
         vrt_finding_add(findings, &none_found, "no XPU devices: the driver has no GPU");
 }
 
@@ -253,13 +236,8 @@ int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_in
     if (!infos)
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < system->n_units; i++) {
-        if (!is_shown(system, i, params->xpu_tiles))
-            continue;
-        const ze_result_t result = describe(system, i, n, &infos[n]);
-        if (result)
-            vrt_finding_add(params->findings, &left_out, "a GPU is left out: %s (0x%x)",
-                            vrt_xpu_result_text(result), (unsigned)result);
-        else
+        if (is_shown(system, i, params->xpu_tiles) &&
+            describe(system, i, n, params->findings, &infos[n]) == 0)
             n++;
     }
     tell(params->findings, system, n);

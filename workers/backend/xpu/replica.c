@@ -108,11 +108,10 @@ bool vrt_xpu_replica_can_receive(const struct vrt_device *device)
 
     for (int i = 0; i < xpu->system->n_units; i++) {
         const struct vrt_xpu_unit *unit = &xpu->system->units[i];
-        ze_bool_t can = false;
         if (unit == xpu->unit || unit->driver != xpu->unit->driver ||
             !are_compatible(unit, xpu->unit))
             continue;
-        if (xpu->ze->zeDeviceCanAccessPeer(xpu->device, unit->device, &can) || !can)
+        if (!vrt_xpu_system_reaches(xpu->system, xpu->unit, unit))
             return false;
         any = true;
     }

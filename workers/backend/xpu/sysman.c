@@ -2,20 +2,20 @@
 
 #include "backend/xpu/sysman.h"
 
-#define MAX_PARTS 16                /* sensors, engines, ... of one kind */
+#define MAX_PARTS 256               /* sensors, engines, ... of one kind */
 #define CELSIUS_MAX 1000
 
 static void find_temperature(struct vrt_xpu_sysman *sysman)
 {
     const struct vrt_xpu_loader *loader = sysman->loader;
     zes_temp_handle_t sensors[MAX_PARTS];
-    uint32_t n = MAX_PARTS;
+    uint32_t n;
 
     if (!loader->zesDeviceEnumTemperatureSensors || !loader->zesTemperatureGetProperties ||
         !loader->zesTemperatureGetState ||
-        loader->zesDeviceEnumTemperatureSensors(sysman->device, &n, sensors))
+        VRT_XPU_LIST(loader->zesDeviceEnumTemperatureSensors, sysman->device, sensors, &n))
         return;
-    for (uint32_t i = 0; i < n && i < MAX_PARTS; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         zes_temp_properties_t properties = { .stype = ZES_STRUCTURE_TYPE_TEMP_PROPERTIES };
         if (loader->zesTemperatureGetProperties(sensors[i], &properties))
             continue;
@@ -29,10 +29,11 @@ static void find_temperature(struct vrt_xpu_sysman *sysman)
 static void find_power(struct vrt_xpu_sysman *sysman)
 {
     zes_pwr_handle_t domains[MAX_PARTS];
-    uint32_t n = MAX_PARTS;
+    uint32_t n;
 
     if (!sysman->loader->zesDeviceEnumPowerDomains || !sysman->loader->zesPowerGetEnergyCounter ||
-        sysman->loader->zesDeviceEnumPowerDomains(sysman->device, &n, domains) || n == 0)
+        VRT_XPU_LIST(sysman->loader->zesDeviceEnumPowerDomains, sysman->device, domains, &n) ||
+        n == 0)
         return;
     sysman->power = domains[0];
     if (sysman->loader->zesPowerGetEnergyCounter(sysman->power, &sysman->energy))
@@ -43,13 +44,13 @@ static void find_engine(struct vrt_xpu_sysman *sysman)
 {
     const struct vrt_xpu_loader *loader = sysman->loader;
     zes_engine_handle_t engines[MAX_PARTS];
-    uint32_t n = MAX_PARTS;
+    uint32_t n;
 
     if (!loader->zesDeviceEnumEngineGroups || !loader->zesEngineGetProperties ||
         !loader->zesEngineGetActivity ||
-        loader->zesDeviceEnumEngineGroups(sysman->device, &n, engines))
+        VRT_XPU_LIST(loader->zesDeviceEnumEngineGroups, sysman->device, engines, &n))
         return;
-    for (uint32_t i = 0; i < n && i < MAX_PARTS; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         zes_engine_properties_t properties = { .stype = ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES };
         if (loader->zesEngineGetProperties(engines[i], &properties))
             continue;
@@ -77,12 +78,12 @@ void vrt_xpu_sysman_memory(const struct vrt_xpu_sysman *sysman, struct vrt_memor
 {
     zes_mem_handle_t modules[MAX_PARTS];
     int64_t total_bytes = 0, free_bytes = 0;
-    uint32_t n = MAX_PARTS;
+    uint32_t n;
 
     *ret_info = (struct vrt_memory_info){ -1, -1 };
     if (!sysman->loader->zesDeviceEnumMemoryModules || !sysman->loader->zesMemoryGetState ||
-        sysman->loader->zesDeviceEnumMemoryModules(sysman->device, &n, modules) || n == 0 ||
-        n > MAX_PARTS)
+        VRT_XPU_LIST(sysman->loader->zesDeviceEnumMemoryModules, sysman->device, modules, &n) ||
+        n == 0)
         return;
     for (uint32_t i = 0; i < n; i++) {
         zes_mem_state_t state = { .stype = ZES_STRUCTURE_TYPE_MEM_STATE };

@@ -36,11 +36,11 @@ static void add_tiles(struct vrt_xpu_system *system)
     const int root = system->n_units - 1;
     struct vrt_xpu_unit *gpu = &system->units[root];
     ze_device_handle_t tiles[VRT_XPU_MAX_UNITS];
-    uint32_t n = VRT_XPU_MAX_UNITS;
+    uint32_t n;
 
-    if (system->loader.zeDeviceGetSubDevices(gpu->device, &n, tiles) || n < 2)
+    if (VRT_XPU_LIST(system->loader.zeDeviceGetSubDevices, gpu->device, tiles, &n) || n < 2)
         return;
-    for (uint32_t i = 0; i < n && i < VRT_XPU_MAX_UNITS; i++)
+    for (uint32_t i = 0; i < n; i++)
         add_unit(system, &(struct vrt_xpu_unit){ gpu->driver, tiles[i], root, (int)i, 0 });
     gpu->n_tiles = system->n_units - root - 1;
 }
@@ -48,8 +48,8 @@ static void add_tiles(struct vrt_xpu_system *system)
 static ze_result_t add_gpus(struct vrt_xpu_system *system, const struct vrt_xpu_driver *driver)
 {
     ze_device_handle_t devices[VRT_XPU_MAX_UNITS];
-    uint32_t n = VRT_XPU_MAX_UNITS;
-    ze_result_t r = system->loader.zeDeviceGet(driver->handle, &n, devices);
+    uint32_t n;
+    ze_result_t r = VRT_XPU_LIST(system->loader.zeDeviceGet, driver->handle, devices, &n);
 
     for (uint32_t i = 0; !r && i < n; i++) {
         ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
@@ -83,10 +83,17 @@ static void add_driver(struct vrt_xpu_system *system, ze_driver_handle_t handle)
                         (unsigned)r);
 }
 
+/* The loader's own list: it belongs to nothing, for VRT_XPU_LIST() to be asked of. */
+static ze_result_t get_drivers(const struct vrt_xpu_loader *loader, uint32_t *n,
+                               ze_driver_handle_t *handles)
+{
+    return loader->zeDriverGet(n, handles);
+}
+
 static int start(struct vrt_xpu_system *system, struct vrt_error *error)
 {
     ze_driver_handle_t handles[VRT_XPU_MAX_DRIVERS];
-    uint32_t n = VRT_XPU_MAX_DRIVERS;
+    uint32_t n = 0;
 
     int r = vrt_xpu_loader_init(&system->loader, VRT_XPU_LOADER, error);
     if (r)
@@ -95,7 +102,7 @@ static int start(struct vrt_xpu_system *system, struct vrt_error *error)
     setenv("ZES_ENABLE_SYSMAN", "1", 0);
     ze_result_t result = system->loader.zeInit(ZE_INIT_FLAG_GPU_ONLY);
     if (!result)
-        result = system->loader.zeDriverGet(&n, handles);
+        result = VRT_XPU_LIST(get_drivers, &system->loader, handles, &n);
     if (result == ZE_RESULT_ERROR_UNINITIALIZED || (!result && n == 0))
         return vrt_refuse(error, -ENODEV, "device.failed", "no driver of Level Zero's starts: "
                           "there is no GPU, or not the package libze-intel-gpu1 (Debian 12: "
@@ -103,7 +110,7 @@ static int start(struct vrt_xpu_system *system, struct vrt_error *error)
     if (result)
         return vrt_refuse(error, -EIO, "device.failed", "Level Zero doesn't start: %s (0x%x)",
                           vrt_xpu_result_text(result), (unsigned)result);
-    for (uint32_t i = 0; i < n && i < VRT_XPU_MAX_DRIVERS; i++)
+    for (uint32_t i = 0; i < n; i++)
         add_driver(system, handles[i]);
     return 0;
 }
@@ -135,6 +142,18 @@ int vrt_xpu_system_open(const struct vrt_xpu_system **ret_system, struct vrt_err
         *ret_system = of_process.system;
     pthread_mutex_unlock(&of_process.lock);
     return r;
+}
+
+bool vrt_xpu_system_reaches(const struct vrt_xpu_system *system, const struct vrt_xpu_unit *unit,
+                            const struct vrt_xpu_unit *peer)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    ze_bool_t can = false;
+
+    pthread_mutex_lock(&lock);
+    const ze_result_t r = system->loader.zeDeviceCanAccessPeer(unit->device, peer->device, &can);
+    pthread_mutex_unlock(&lock);
+    return !r && can;
 }
 
 const struct vrt_xpu_system *vrt_xpu_system_close(const struct vrt_xpu_system *system)

@@ -31,6 +31,26 @@ struct vrt_xpu_unit {
     int n_tiles;                    /* of a GPU: that it has besides itself in the list */
 };
 
+/* What kernels are written for: the most items of a group, the lanes of a subgroup of those that
+ * use matrix units. */
+#define VRT_XPU_GROUP_ITEMS 128
+#define VRT_XPU_DPAS_LANES 8
+
+/*
+ * The ordinals of a group of queues that computes, and of one that only copies, or of the same.
+ * Return: ze_result_t; ZE_RESULT_ERROR_UNSUPPORTED_FEATURE: there is none that computes.
+ */
+ze_result_t vrt_xpu_unit_find_queues(const struct vrt_xpu_loader *loader,
+                                     const struct vrt_xpu_unit *unit, uint32_t *ret_compute,
+                                     uint32_t *ret_copy);
+
+/* Whether it has matrix units that our kernels can use: that multiply f16, by subgroups of 8. */
+bool vrt_xpu_unit_has_dpas(const struct vrt_xpu_loader *loader, const struct vrt_xpu_unit *unit);
+
+/* Why it can't be used, put into `text`, which is then returned; NULL: it can. */
+const char *vrt_xpu_unit_unfit(const struct vrt_xpu_loader *loader,
+                               const struct vrt_xpu_unit *unit, char *text, size_t size);
+
 /* Immutable while it is open. */
 struct vrt_xpu_system {
     struct vrt_xpu_loader loader;
@@ -45,6 +65,13 @@ struct vrt_xpu_system {
  * doesn't answer; -ENOMEM. The error says what is missing, and which package brings it.
  */
 int vrt_xpu_system_open(const struct vrt_xpu_system **ret_system, struct vrt_error *error);
+
+/*
+ * Whether `unit` can read and write the memory of `peer`. Thread: any; one at a time asks its
+ * driver: Intel's finds out by a copy, and notes the answer where another thread may be reading.
+ */
+bool vrt_xpu_system_reaches(const struct vrt_xpu_system *system, const struct vrt_xpu_unit *unit,
+                            const struct vrt_xpu_unit *peer);
 
 /* NULL is fine. Thread: any. Return: NULL. */
 const struct vrt_xpu_system *vrt_xpu_system_close(const struct vrt_xpu_system *system);
