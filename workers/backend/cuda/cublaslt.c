@@ -262,7 +262,7 @@ static int choose(const struct vrt_cuda_cublaslt *lt, struct vrt_cuda_rows_way *
                         preference, ASKED_FOR, found, &n_found);
     if (preference)
         lt->lib.preference_destroy(preference);
-    for (int i = 0; !r && !way->is_possible && i < n_found; i++)
+    for (int i = 0; !r && !way->is_possible && i < VRT_MIN(n_found, ASKED_FOR); i++)
         if (found[i].state == 0 && found[i].workspace_bytes <= VRT_CUDA_LIBRARY_SCRATCH_BYTES) {
             way->algorithm = found[i].algorithm;
             way->is_possible = true;

@@ -125,14 +125,15 @@ static int load(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *
 static void store(const struct vrt_cudnn_interface *lib, struct vrt_cache *cache,
                   const struct vrt_cache_key *key, void *plan)
 {
-    int64_t n = 0;
+    int64_t n = 0, n_got = 0;
 
     if (lib->get(plan, VRT_CUDNN_PLAN_TEXT, VRT_CUDNN_IS_CHAR, 0, &n, NULL) || n <= 0 ||
         (uint64_t)n > VRT_CACHE_ITEM_BYTES)
         return;
     VRT_CLEANUP(vrt_freep) char *text = malloc((size_t)n);
-    if (text && !lib->get(plan, VRT_CUDNN_PLAN_TEXT, VRT_CUDNN_IS_CHAR, n, &n, text))
-        vrt_cache_store(cache, key, text, (size_t)n);
+    if (text && !lib->get(plan, VRT_CUDNN_PLAN_TEXT, VRT_CUDNN_IS_CHAR, n, &n_got, text) &&
+        n_got > 0)
+        vrt_cache_store(cache, key, text, (size_t)VRT_MIN(n, n_got));
 }
 
 static int build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
