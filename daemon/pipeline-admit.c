@@ -66,6 +66,7 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     int r;
 
     request.infos = vrt_pool_infos(pipeline->pool, &request.n_infos);
+    request.unfit = vrt_pool_unfit_devices(pipeline->pool);
     r = vrt_device_request_resolve(&request, &choice, error);
     /* A queue of jobs with one model holds it once. */
     admission->network = vrt_pool_share_network(pipeline->pool, admission->network);

@@ -35,8 +35,9 @@
 
 #define VRT_LOG_TOPIC "pipeline"
 
-/* What is submitted doesn't wait longer for a device, however long jobs may. */
-#define SUBMIT_PATIENCE_S 120.0
+/* What is submitted doesn't wait longer for a device, however long jobs may: vrtctl waits for 60 s,
+ * and is to be told why. */
+#define SUBMIT_PATIENCE_S 45.0
 
 static struct vrt_pipeline *pipeline_of(struct vrt_pool_job *job)
 {

@@ -152,6 +152,7 @@ static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
     if (task->task.outcome == VRT_TASK_DONE) {
         vrt_log_info("%s is ready: %s", device->info->name, device->info->description);
         device->state = VRT_DEVICE_READY;
+        device->has_worked = true;
         device->n_opens = 0;
         device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
     } else if (task->task.outcome != VRT_TASK_STOPPED) {

@@ -30,6 +30,7 @@ struct vrt_pool_device {
     int n_failures;                     /* in a row */
     int n_quarantines;                  /* since a shard was done */
     int n_opens;                        /* that failed in a row */
+    bool has_worked;                    /* it was ready, once */
     int64_t retry_ns;                   /* quarantined: when it is asked again; 0: being asked */
     char last_error[512];
 

@@ -341,6 +341,16 @@ uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool)
     return hopeful;
 }
 
+uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool)
+{
+    uint64_t unfit = 0;
+
+    for (size_t d = 0; d < pool->n_devices; d++)
+        if (!pool->devices[d].has_worked && pool->devices[d].state != VRT_DEVICE_STARTING)
+            unfit |= UINT64_C(1) << d;
+    return unfit;
+}
+
 uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool)
 {
     uint64_t silent = 0;

@@ -43,6 +43,7 @@ struct scope {
     enum vrt_fallback fallback;
     const struct vrt_device_info *const *infos;
     size_t n_infos;
+    uint64_t unfit;
     struct vrt_device_choice choice;
 };
 
@@ -193,6 +194,20 @@ static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_e
     return refuse_absent(scope, error);
 }
 
+/* For `auto`, where there are accelerators and none of them has ever worked: the CPUs. */
+static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64_t cpus)
+{
+    if ((accelerators & ~scope->unfit) || !cpus || scope->fallback == VRT_FALLBACK_FORBID)
+        return accelerators;
+    scope->choice.redirected = true;
+    if (scope->fallback == VRT_FALLBACK_WARN)
+        snprintf(scope->choice.warning, sizeof(scope->choice.warning), "no accelerator of this "
+                 "machine works (%s%s): cpu is used instead; vrtctl doctor tells why",
+                 scope->infos[__builtin_ctzll(accelerators)]->name,
+                 accelerators & (accelerators - 1) ? ", ..." : "");
+    return cpus;
+}
+
 static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
 {
     uint64_t accelerators = find_accelerators(scope);
@@ -200,7 +215,8 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
     uint64_t found;
 
     if (item->is_auto || item->is_all) {
-        found = item->is_all ? accelerators | cpus : accelerators ? accelerators : cpus;
+        found = item->is_all ? accelerators | cpus :
+                accelerators ? replace_unfit(scope, accelerators, cpus) : cpus;
         if (!found)
             return refuse_absent(scope, error);
         scope->choice.devices |= found;
@@ -252,6 +268,7 @@ int vrt_device_request_resolve(const struct vrt_device_request *request,
         .fallback = request->fallback,
         .infos = request->infos,
         .n_infos = VRT_MIN(request->n_infos, VRT_DEVICES_MAX),
+        .unfit = request->unfit,
     };
     int r = walk(request->text, NULL, error);
 

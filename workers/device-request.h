@@ -4,7 +4,7 @@
 /*
  * Which devices a job may use: the request a user wrote, against the devices there are. Pure.
  *
- *     auto            every accelerator; the CPU only if there is none
+ *     auto            every accelerator; the CPU only if there is none, or none has ever worked
  *     all             accelerators and CPU
  *     KIND            every device of a kind: "cuda", "xpu", "mps", "cpu"
  *     LIST            devices and kinds, separated by commas: "cuda:0,xpu:1"
@@ -48,6 +48,7 @@ struct vrt_device_request {
     enum vrt_fallback fallback;
     const struct vrt_device_info *const *infos;     /* the devices there are */
     size_t n_infos;                 /* those from VRT_DEVICES_MAX on don't count */
+    uint64_t unfit;                 /* bit i: infos[i] has been tried, and has never worked */
 };
 
 /*

@@ -125,7 +125,7 @@ static void ask_sensors(struct worker *worker)
 }
 
 /* Writes a few bytes to the device and reads them back. */
-static int try_out(struct vrt_device *device)
+static int try_out(struct vrt_device *device, struct vrt_error *error)
 {
     static const unsigned char wanted[64] = "a device that answers gives back what it was given";
     unsigned char got[sizeof(wanted)] = { 0 };
@@ -139,9 +139,10 @@ static int try_out(struct vrt_device *device)
     if (!r)
         r = vrt_buffer_read(device, buffer, 0, got, sizeof(got));
     vrt_buffer_free(device, buffer);
-    if (!r && memcmp(got, wanted, sizeof(wanted)) != 0)
-        r = VRT_BACKEND_E_FAILED;
-    return r;
+    if (r || memcmp(got, wanted, sizeof(wanted)) == 0)
+        return r;
+    return vrt_refuse(error, VRT_BACKEND_E_FAILED, "device.failed",
+                      "bytes that it was given came back as others");
 }
 
 /* Between tiles, and while weights come: the device is alive, and the shard still wanted. */
@@ -161,7 +162,7 @@ static void alive(void *ctx)
     vrt_mailbox_beat(worker->own.mailbox);
 }
 
-static int do_open(struct worker *worker)
+static int do_open(struct worker *worker, struct vrt_error *error)
 {
     int r = 0;
 
@@ -175,7 +176,7 @@ static int do_open(struct worker *worker)
         }
     }
     if (!r)
-        r = try_out(worker->own.device);
+        r = try_out(worker->own.device, error);
     if (r)
         close_device(worker);
     return r;
@@ -233,7 +234,7 @@ static int perform(struct worker *worker, struct vrt_worker_task *task)
     struct vrt_runner *runner = worker->own.runner;
 
     if (task->request == VRT_WORKER_OPEN)
-        return do_open(worker);
+        return do_open(worker, &task->error);
     if (!runner)
         return VRT_BACKEND_E_LOST;
     switch (task->request) {

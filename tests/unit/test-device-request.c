@@ -191,6 +191,40 @@ static void test_nothing_there(void)
     expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
 }
 
+/* Accelerators that never worked: `auto` goes without, the rest is as it was asked for. */
+static void test_unfit(void)
+{
+    struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, big, 6 };
+    struct vrt_device_choice choice;
+
+    request.unfit = 0x03;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+    expect_str(choice.warning, "");
+    request.unfit = 0x07;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x18);
+    expect_str(choice.warning, "no accelerator of this machine works (cuda:0, ...): cpu is used "
+               "instead; vrtctl doctor tells why");
+    expect_true(choice.redirected);
+    request.fallback = VRT_FALLBACK_ALLOW;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x18);
+    expect_str(choice.warning, "");
+    request.fallback = VRT_FALLBACK_FORBID;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+    request = (struct vrt_device_request){ "cuda", VRT_FALLBACK_WARN, big, 6, 0x07 };
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x03);
+    request.text = "all";
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x1f);
+    request = (struct vrt_device_request){ "auto", VRT_FALLBACK_WARN, big, 3, 0x07 };
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+}
+
 static void test_fallback_names(void)
 {
     enum vrt_fallback fallback;
@@ -211,6 +245,7 @@ int main(int argc, char **argv)
         { "too-long", test_too_long },
         { "nothing-there", test_nothing_there },
         { "shared-memory", test_shared_memory },
+        { "unfit", test_unfit },
         { "fallback-names", test_fallback_names },
     };
 
