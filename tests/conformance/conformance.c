@@ -12,6 +12,7 @@
 #include "backend/op-params.h"
 #include "tests/conformance/devices.h"
 #include "tests/conformance/memory.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define MAX_PARAMS 16
@@ -276,6 +277,8 @@ static bool run_guise(struct conf *t, struct conf_guise *guise, const struct vrt
     int r = run_program(t, guise->device, &placed, images);
     if (r) {
         report(t, guise, vrt_backend_strerror(r));
+    } else if (!test_looks_at_results()) {
+        good = true;
     } else if (!conf_memory_intact(&t->memory, images, &placed, workspace_bytes)) {
         report(t, guise, "it wrote where it may not");
     } else if (wastes_workspace(t, guise, images, &placed, workspace_bytes)) {
@@ -411,7 +414,7 @@ void conf_expect(struct conf *t, const struct vrt_op *untyped, const double *con
         const bool good = run.good;
         guise->n_ran += good;
         guise->n_unsupported += !results[g].supported;
-        if (good && (g == 0 || results[0].outputs[0]) &&
+        if (good && test_looks_at_results() && (g == 0 || results[0].outputs[0]) &&
             (guise->plain == g || results[guise->plain].outputs[0]))
             judge(t, g, op, results, want, tolerance);
     }

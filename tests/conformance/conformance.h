@@ -19,7 +19,7 @@
  *
  * Arguments: "conv2d[3]@cpu:0" or any part of it ("conv2d[3]", "@cpu:0", "@cpu") says what shall
  * run, "--plain" that devices shall in no other guise, "--every N" only each N-th case; "--seed N"
- * makes other inputs. The exit status is 77 where nothing ran. See also "tests/unit/libraries.h";
+ * makes other inputs. The exit status is 77 where nothing ran. See also "tests/unit/environment.h";
  * with VRT_CONF_ALL_IN_ARENA in the environment no tensor is bound: what libraries compute has an
  * address for good. With VRT_CONF_LARGE there the cases are others: few, and each so large that a
  * large card takes another of its largest tiles for it.

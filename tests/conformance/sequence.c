@@ -11,6 +11,7 @@
 #include "engine/executor.h"
 #include "engine/graph.h"
 #include "tests/conformance/devices.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define FEATURES 24
@@ -263,8 +264,10 @@ int main(int argc, char **argv)
                 continue;
             conf_guise_do(guise, do_run, &(struct guise_run){ guise->device, &net, outs[g] });
             const bool is_plain = guise->plain == g;
-            n_failed += judge(guise, kind, is_plain, outs[g], outs[is_plain ? 0 : guise->plain]);
             n_ran += guise->selected;
+            if (!test_looks_at_results())
+                continue;
+            n_failed += judge(guise, kind, is_plain, outs[g], outs[is_plain ? 0 : guise->plain]);
         }
         network_done(&net);
     }

@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "base/log.h"
+#include "tests/unit/environment.h"
 
 static enum vrt_cuda_libraries_wanted libraries_of(const char *text)
 {
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
         .cuda_tf32 = strcmp(option, "tf32") == 0,
         .cuda_fma = strcmp(option, "fma") == 0,
         .cuda_libraries = libraries_of(option),
-        .cache_dir = getenv("VRT_TEST_CACHE"),
+        .cache_dir = test_cache_dir(),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_error error = { 0 };

@@ -172,6 +172,13 @@ class Case(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def wait_until(self, happens):
+        """Until the function says so."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not happens():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
     def vrtctl(self, *arguments, status=0, daemon=None, **options):
         """Runs vrtctl, checks its exit status (None: any), returns what it printed."""
         environment = dict(os.environ, VRTD_SOCKET=(daemon or self.daemon).socket, **options)

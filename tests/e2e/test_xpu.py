@@ -84,7 +84,7 @@ class Jobs(xpu.Case):
         self.devices(daemon)
         self.vrtctl('submit', '--device', 'xpu', '--precision', 'f32', '--output', target, source,
                     daemon=daemon)
-        self.wait_for(lambda: [d['state'] for d in self.devices(daemon)[:2]] == ['busy'] * 2)
+        self.wait_until(lambda: [d['state'] for d in self.devices(daemon)[:2]] == ['busy'] * 2)
         started = time.monotonic()
         self.ends_well(daemon)
         self.assertLess(time.monotonic() - started, 45)
@@ -96,7 +96,7 @@ class Jobs(xpu.Case):
                             VRT_XPU_FAULTS='run:every=20 delay=500ms')
         options = ('--device', 'xpu', '--precision', 'f32', '--output')
         self.vrtctl('submit', *options, self.path('still-1.mkv'), source, daemon=daemon)
-        self.wait_for(lambda: 'busy' in [d['state'] for d in self.devices(daemon)])
+        self.wait_until(lambda: 'busy' in [d['state'] for d in self.devices(daemon)])
         os.kill(daemon.process.pid, signal.SIGSTOP)
         time.sleep(6)
         os.kill(daemon.process.pid, signal.SIGCONT)
@@ -115,7 +115,7 @@ class Jobs(xpu.Case):
         number = json.loads(self.vrtctl('submit', '--json', *options, '--output', target, source,
                                         daemon=daemon).stdout)['id']
         for n_stored in (1, 2, 4):
-            self.wait_for(lambda: self.job(daemon, number)['segments_done'] >= n_stored)
+            self.wait_until(lambda: self.job(daemon, number)['segments_done'] >= n_stored)
             self.assertEqual(self.job(daemon, number)['state'], 'running')
             daemon.kill()
             daemon = self.start('killed', config=config, VRT_XPU_FAULTS=faults)

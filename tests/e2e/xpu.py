@@ -7,7 +7,6 @@ of single pictures. A daemon that uses the driver against the specification does
 """
 import os
 import subprocess
-import time
 
 import harness
 
@@ -59,13 +58,6 @@ class Case(harness.Case):
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
         return daemon
 
-    def wait_for(self, happens):
-        """Until the function says so."""
-        deadline = time.monotonic() + harness.PATIENCE_S
-        while not happens():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
-
     def job(self, daemon, number):
         return daemon.request('GET', f'/v1/jobs/{number}')[1]
 
@@ -73,12 +65,12 @@ class Case(harness.Case):
         """Once every device has been opened."""
         def list_devices():
             return (daemon or self.daemon).request('GET', '/v1/devices')[1]['devices']
-        self.wait_for(lambda: all(d['state'] != 'starting' for d in list_devices()))
+        self.wait_until(lambda: all(d['state'] != 'starting' for d in list_devices()))
         return list_devices()
 
     def await_log(self, daemon, text, n=1):
         """Until the daemon has logged the text so often."""
-        self.wait_for(lambda: daemon.log_text().count(text) >= n)
+        self.wait_until(lambda: daemon.log_text().count(text) >= n)
 
     def ends_well(self, daemon):
         self.assertEqual(daemon.stop(), 0, daemon.log_text())

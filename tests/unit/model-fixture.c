@@ -9,7 +9,7 @@
 #include "base/macro.h"
 #include "engine/checkpoint.h"
 #include "engine/executor.h"
-#include "tests/unit/libraries.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/weight-rule.h"
 
@@ -305,7 +305,9 @@ float *fixture_run_network(const struct vrt_network *network, const char *name,
     struct vrt_error error = { 0 };
 
     expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .cuda_libraries = test_libraries_wanted() }, &registry, &error), 0);
+        .cuda_libraries = test_libraries_wanted(),
+        .cache_dir = test_cache_dir(),
+    }, &registry, &error), 0);
     expect_true(vrt_registry_find(registry, name));
     expect_int(vrt_device_open(registry, vrt_registry_find(registry, name), &device), 0);
     expect_int(vrt_graph_new(&graph), 0);

@@ -9,6 +9,7 @@
 
 #include "tests/unit/test.h"
 
+#include "tests/unit/environment.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/model-fixture.h"
 #include "tests/unit/weight-rule.h"
@@ -148,8 +149,12 @@ static double f32_tolerance(const char *device)
 static void check(const struct play *p, const char *device, enum vrt_dtype dtype)
 {
     double relative;
-    const double psnr = compare(p, device, dtype, &relative);
 
+    if (!test_looks_at_results()) {
+        free(fixture_run_network(p->network, device, dtype, p->shape, p->x));
+        return;
+    }
+    const double psnr = compare(p, device, dtype, &relative);
     if (dtype == VRT_DTYPE_F32) {
         expect_true(relative < f32_tolerance(device));
     } else {
