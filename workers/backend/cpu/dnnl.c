@@ -187,26 +187,37 @@ static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *sha
     return 0;
 }
 
-int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc)
+static int ask(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
+               const struct vrt_dnnl_layout *weights, dnnl_primitive_attr_t attr,
+               dnnl_primitive_desc_t *ret_desc)
 {
     VRT_CLEANUP(vrt_dnnl_offers_freep) struct vrt_dnnl_offers *offers = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t status;
-    int r;
+    dnnl_status_t status = make_offers(dnnl, shape, weights, attr, &offers);
 
-    r = make_attr(shape, &attr);
-    if (r)
-        return vrt_fold(r);
-
-    status = make_offers(dnnl, shape, weights, attr, &offers);
-    dnnl_primitive_attr_destroy(attr);
     /* No failure, and so not raised: to ask is how one finds out. */
     if (status == dnnl_unimplemented)
         return -ENOENT;
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "implementations");
     return pick(offers, shape, !weights, ret_desc);
+}
+
+int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
+                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc)
+{
+    /* Before 3.0 oneDNN keeps in a global what the type asked for means to blocks of channels: of
+     * two devices that ask at once for f32 and bf16, the one might be told the other's. */
+    static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+    dnnl_primitive_attr_t attr = NULL;
+    int r = make_attr(shape, &attr);
+
+    if (r)
+        return vrt_fold(r);
+    pthread_mutex_lock(&asking);
+    r = ask(dnnl, shape, weights, attr, ret_desc);
+    pthread_mutex_unlock(&asking);
+    dnnl_primitive_attr_destroy(attr);
+    return r;
 }
 
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
