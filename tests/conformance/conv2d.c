@@ -84,6 +84,25 @@ static void add_sizes(enum types with)
                                .h = sizes[s][1], .w = sizes[s][2], .has_bias = true, .scale = 1 });
 }
 
+/* Narrow pictures at random: on AMX, oneDNN's code depends on each of these numbers, and what it
+ * once made of them read memory that wasn't its own ("backend/cpu/dnnl-faults.c"). */
+static void add_narrow(enum types with)
+{
+    unsigned seed = 1;
+
+    for (int n = 0; n < 32; n++) {
+        int random[5];
+
+        for (int i = 0; i < 5; i++) {
+            seed = seed * 1664525 + 1013904223;
+            random[i] = (int)(seed >> 16);
+        }
+        add((struct conv){ .types = with, .k = random[0] % 4 ? 3 : 5, .i = 1 + random[1] % 48,
+                           .o = 1 + random[2] % 48, .d = 1, .h = 1 + random[3] % 8,
+                           .w = 1 + random[4] % 90, .has_bias = n % 2, .scale = 1 });
+    }
+}
+
 static void add_epilogues(enum types with)
 {
     for (int a = VRT_ACTIVATION_NONE; a <= VRT_ACTIVATION_PRELU; a++)
@@ -225,5 +244,6 @@ int main(int argc, char **argv)
     }
     add_channels(ALL_BF16);
     add_sizes(ALL_BF16);
+    add_narrow(ALL_BF16);
     return conf_main(argc, argv, "conv2d", run_conv2d, n_cases);
 }

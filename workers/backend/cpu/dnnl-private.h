@@ -54,6 +54,10 @@ dnnl_data_type_t vrt_dnnl_type(enum vrt_dtype dtype);
 int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
                       const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc);
 
+/* Whether the implementation `name` must not be made for `shape` by oneDNN of this version. */
+bool vrt_dnnl_is_faulty(const dnnl_version_t *version, const char *name,
+                        const struct vrt_dnnl_shape *shape);
+
 /* The layout that weights of this shape are kept in; freed by the caller. Return: as
  * vrt_dnnl_describe(). */
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,

@@ -8,9 +8,9 @@
  * it was linked with is nobody's business here: the function is looked up by name. Threads are the
  * pool's alone; a convolution is called for one band of rows at a time, on one of them.
  *
- * oneDNN's own order of implementations is kept, but for two things that are known better here: its
- * reference loops are as good as none, save for f32, which must always work; and there is a case in
- * which its first choice computes channels that nobody wants.
+ * oneDNN's own order of implementations is kept, but for what is known better here: its reference
+ * loops are as good as none, save for f32, which must always work; there is a case in which its
+ * first choice computes channels that nobody wants; and some must not be made ("dnnl-faults.c").
  */
 
 #include "backend/cpu/dnnl-private.h"
@@ -56,12 +56,17 @@ void vrt_dnnl_enter_thread(void)
         set_num_threads(1);
 }
 
-static bool is_fast(const_dnnl_primitive_desc_t desc)
+static const char *name_of(const_dnnl_primitive_desc_t desc)
 {
     const char *name = "";
 
     dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
-    return strncmp(name, "ref", 3) != 0;
+    return name;
+}
+
+static bool is_fast(const_dnnl_primitive_desc_t desc)
+{
+    return strncmp(name_of(desc), "ref", 3) != 0;
 }
 
 /*
@@ -78,10 +83,7 @@ static bool prefers_avx2(const struct vrt_dnnl_shape *shape)
 
 static bool is_avx2(const_dnnl_primitive_desc_t desc)
 {
-    const char *name = "";
-
-    dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
-    return strcmp(name, "jit:avx2") == 0;
+    return strcmp(name_of(desc), "jit:avx2") == 0;
 }
 
 static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *ret_attr)
@@ -151,25 +153,33 @@ static dnnl_status_t make_offers(struct vrt_dnnl *dnnl, const struct vrt_dnnl_sh
     return vrt_dnnl_offers_new(dnnl->engine, &convolution, attr, ret_offers);
 }
 
-/* Goes through what oneDNN offers, best first by its own judgement, and picks by ours. */
-static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *shape, bool allow_slow,
+/*
+ * Goes through what oneDNN offers, best first by its own judgement, and picks by ours. Where the
+ * best must not be made, weights in a layout of its make are no reason to take a lesser one.
+ */
+static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *shape, bool any_layout,
                 dnnl_primitive_desc_t *ret_desc)
 {
     VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t best = NULL;
+    const bool allow_slow = any_layout && shape->dtype == VRT_DTYPE_F32;
 
     do {
         VRT_CLEANUP(vrt_dnnl_descp) dnnl_primitive_desc_t desc = vrt_dnnl_offers_take(offers);
 
         if (!desc)
             return vrt_raise(-ENOMEM);
+        if (vrt_dnnl_is_faulty(dnnl_version(), name_of(desc), shape)) {
+            if (!any_layout)
+                return -ENOENT;
+            continue;
+        }
         if (!is_fast(desc) && !(allow_slow && !best))
             continue;
         if (!best || (prefers_avx2(shape) && is_avx2(desc))) {
             vrt_dnnl_descp(&best);
             best = VRT_STEAL(desc);
         }
-    } while (prefers_avx2(shape) && !(best && is_avx2(best)) &&
-             vrt_dnnl_offers_next(offers));
+    } while ((!best || (prefers_avx2(shape) && !is_avx2(best))) && vrt_dnnl_offers_next(offers));
 
     if (!best)
         return -ENOENT;
@@ -177,26 +187,37 @@ static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *sha
     return 0;
 }
 
-int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
-                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc)
+static int ask(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
+               const struct vrt_dnnl_layout *weights, dnnl_primitive_attr_t attr,
+               dnnl_primitive_desc_t *ret_desc)
 {
     VRT_CLEANUP(vrt_dnnl_offers_freep) struct vrt_dnnl_offers *offers = NULL;
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t status;
-    int r;
+    dnnl_status_t status = make_offers(dnnl, shape, weights, attr, &offers);
 
-    r = make_attr(shape, &attr);
-    if (r)
-        return vrt_fold(r);
-
-    status = make_offers(dnnl, shape, weights, attr, &offers);
-    dnnl_primitive_attr_destroy(attr);
     /* No failure, and so not raised: to ask is how one finds out. */
     if (status == dnnl_unimplemented)
         return -ENOENT;
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "implementations");
-    return pick(offers, shape, !weights && shape->dtype == VRT_DTYPE_F32, ret_desc);
+    return pick(offers, shape, !weights, ret_desc);
+}
+
+int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
+                      const struct vrt_dnnl_layout *weights, dnnl_primitive_desc_t *ret_desc)
+{
+    /* Before 3.0 oneDNN keeps in a global what the type asked for means to blocks of channels: of
+     * two devices that ask at once for f32 and bf16, the one might be told the other's. */
+    static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+    dnnl_primitive_attr_t attr = NULL;
+    int r = make_attr(shape, &attr);
+
+    if (r)
+        return vrt_fold(r);
+    pthread_mutex_lock(&asking);
+    r = ask(dnnl, shape, weights, attr, ret_desc);
+    pthread_mutex_unlock(&asking);
+    dnnl_primitive_attr_destroy(attr);
+    return r;
 }
 
 int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
