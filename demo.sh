@@ -6,8 +6,8 @@
 #
 # usage: demo.sh [VIDEO]
 #
-# Without VIDEO it takes a natural clip of the Debian package python3-imageio (BSD licence),
-# reduced to 480x270. The results are left in demo-output/: the restored video and before-after.png.
+# Without VIDEO it takes a natural clip from a Debian package (tests/bench/natural-clip.sh), reduced
+# to 480x270. The results are left in demo-output/: the restored video and before-after.png.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -43,7 +43,7 @@ mkdir -p demo-output
 if [ $# -eq 1 ]; then
     input=$1
 else
-    input=demo-output/cockatoo-480x270.mp4
+    input=demo-output/natural-480x270.mp4
     if [ ! -s "$input" ]; then
         echo "demo.sh: fetching a natural clip"
         tests/bench/natural-clip.sh "$input" 480 270

@@ -33,6 +33,8 @@ void http_client_send(int fd, const void *data, size_t size)
         ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
         if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
             return;
+        if (n < 0 && errno == EINTR)
+            continue;
         expect_true(n > 0);
         next += n;
         size -= (size_t)n;
@@ -59,8 +61,7 @@ void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n
     expect_int(sendmsg(fd, &message, MSG_NOSIGNAL), strlen(two_bytes));
 }
 
-/* As recv(), but goes on after a signal; a connection that was reset has ended. */
-static ssize_t receive(int fd, char *buffer, size_t size)
+ssize_t http_client_receive(int fd, char *buffer, size_t size)
 {
     ssize_t n;
 
@@ -68,6 +69,16 @@ static ssize_t receive(int fd, char *buffer, size_t size)
         n = recv(fd, buffer, size, 0);
     while (n < 0 && errno == EINTR);
     return n < 0 && errno == ECONNRESET ? 0 : n;
+}
+
+void http_client_receive_all(int fd, char *buffer, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = http_client_receive(fd, buffer, size);
+        expect_true(n > 0);
+        buffer += n;
+        size -= (size_t)n;
+    }
 }
 
 int http_client_read(int fd, char *buffer, size_t size)
@@ -79,7 +90,7 @@ int http_client_read(int fd, char *buffer, size_t size)
         /* A byte at a time up to the header's end: the next answer must stay in the socket. */
         size_t step = wanted ? wanted - n : 1;
         expect_true(n + step < size);
-        ssize_t got = step ? receive(fd, buffer + n, step) : 0;
+        ssize_t got = step ? http_client_receive(fd, buffer + n, step) : 0;
         expect_true(got >= 0);
         n += (size_t)got;
         buffer[n] = '\0';
@@ -100,7 +111,7 @@ int http_client_read(int fd, char *buffer, size_t size)
 bool http_client_is_closed(int fd)
 {
     char byte;
-    ssize_t n = recv(fd, &byte, 1, 0);
+    ssize_t n = http_client_receive(fd, &byte, 1);
 
-    return n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE));
+    return n == 0 || (n < 0 && errno == EPIPE);
 }

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -269,7 +268,7 @@ int play_next_event(int fd, struct vrt_buf *stream)
         expect_true(r >= 0);
         if (r == 1)
             break;
-        ssize_t n = recv(fd, piece, sizeof(piece), 0);
+        ssize_t n = http_client_receive(fd, piece, sizeof(piece));
         expect_true(n >= 0);
         if (n == 0)
             return -1;

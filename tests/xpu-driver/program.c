@@ -80,25 +80,45 @@ static char *build_log(cl_program program)
     return log;
 }
 
+/* PoCL 3 takes LLVM's form only. Later ones take SPIR-V, and of LLVM's form what was compiled for
+ * the processor alone. */
+static enum drv_form form_for_pocl(void)
+{
+    char versions[256] = "";
+    clGetDeviceInfo(pocl.device, CL_DEVICE_IL_VERSION, sizeof(versions) - 1, versions, NULL);
+    return strstr(versions, "SPIR-V") ? DRV_FORM_SPIRV : DRV_FORM_BITCODE;
+}
+
+static cl_program create(enum drv_form form, const unsigned char *bytes, size_t n,
+                         cl_int *ret_error)
+{
+    cl_int state;
+    if (form == DRV_FORM_SPIRV)
+        return clCreateProgramWithIL(pocl.context, bytes, n, ret_error);
+    return clCreateProgramWithBinary(pocl.context, 1, &pocl.device, &n, &bytes, &state, ret_error);
+}
+
 static cl_program build(const struct drv_program *of, char **ret_log)
 {
-    const char *matrix_kernel = of->module.matrix[0] ? of->module.kernels[0].name : NULL;
-    VRT_CLEANUP(vrt_freep) uint8_t *bitcode = NULL;
+    VRT_CLEANUP(vrt_freep) uint8_t *bytes = NULL;
     size_t n = 0;
-    cl_int state, error;
+    cl_int error;
 
     if (!open_pocl()) {
         *ret_log = strdup("there is no PoCL: install pocl-opencl-icd");
         return NULL;
     }
-    bitcode = drv_translate(of->spirv, of->n_bytes, matrix_kernel, &n, ret_log);
-    if (!bitcode)
+    const struct drv_wish wish = {
+        .form = form_for_pocl(),
+        .matrix_kernel = of->module.matrix[0] ? of->module.kernels[0].name : NULL,
+    };
+    bytes = drv_translate(of->spirv, of->n_bytes, &wish, &n, ret_log);
+    if (!bytes)
         return NULL;
-    cl_program program = clCreateProgramWithBinary(pocl.context, 1, &pocl.device, &n,
-                                                   (const unsigned char **)&bitcode, &state,
-                                                   &error);
+    cl_program program = create(wish.form, bytes, n, &error);
     if (error != CL_SUCCESS) {
-        *ret_log = strdup("PoCL takes no program of this LLVM");
+        *ret_log = strdup(wish.form == DRV_FORM_SPIRV ? "PoCL doesn't take this SPIR-V"
+                                                      : "PoCL takes no program of this LLVM");
         return NULL;
     }
     if (clBuildProgram(program, 1, &pocl.device, "", NULL, NULL) == CL_SUCCESS)

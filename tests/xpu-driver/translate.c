@@ -17,7 +17,7 @@
 extern char **environ;
 
 struct files {
-    char module[PATH_MAX + 64], bitcode[PATH_MAX + 64], made[PATH_MAX + 64], log[PATH_MAX + 64];
+    char module[PATH_MAX + 64], result[PATH_MAX + 64], made[PATH_MAX + 64], log[PATH_MAX + 64];
     char joined[PATH_MAX + 64];
 };
 
@@ -54,22 +54,44 @@ static bool add_matrices(const struct files *files, const char *kernel)
     return run(compile, files->log) && rename(files->joined, files->made) == 0;
 }
 
-static uint8_t *translate(struct files *files, const char *matrix_kernel, size_t *ret_n_bytes,
-                          char **ret_log)
+/* Has the module translated to LLVM's form, in `made`, with what it uses of matrix units. */
+static bool make_bitcode(const struct files *files, const char *matrix_kernel)
 {
-    char *const check[] = { DRV_SPIRV_VAL, "--target-env", "opencl2.2", files->module, NULL };
-    char *const convert[] = { DRV_LLVM_SPIRV, "-r", "--spirv-target-env=CL1.2", files->module, "-o",
-                              files->made, NULL };
+    char *const convert[] = { DRV_LLVM_SPIRV, "-r", "--spirv-target-env=CL1.2",
+                              (char *)(uintptr_t)files->module, "-o",
+                              (char *)(uintptr_t)files->made, NULL };
+
+    return run(convert, files->log) && (!matrix_kernel || add_matrices(files, matrix_kernel));
+}
+
+/* The same in SPIR-V: without matrix units that is the module itself. */
+static bool make_spirv(const struct files *files, const char *matrix_kernel)
+{
+    char *const convert[] = { DRV_LLVM_SPIRV, "--spirv-max-version=1.2",
+                              (char *)(uintptr_t)files->made, "-o",
+                              (char *)(uintptr_t)files->joined, NULL };
+
+    if (!matrix_kernel)
+        return rename(files->module, files->made) == 0;
+    return make_bitcode(files, matrix_kernel) && run(convert, files->log) &&
+           rename(files->joined, files->made) == 0;
+}
+
+static uint8_t *translate(const struct files *files, const struct drv_wish *wish,
+                          size_t *ret_n_bytes, char **ret_log)
+{
+    char *const check[] = { DRV_SPIRV_VAL, "--target-env", "opencl2.2",
+                            (char *)(uintptr_t)files->module, NULL };
     size_t n;
 
-    if (!run(check, files->log) || !run(convert, files->log) ||
-        (matrix_kernel && !add_matrices(files, matrix_kernel))) {
+    if (!run(check, files->log) ||
+        !(wish->form == DRV_FORM_SPIRV ? make_spirv : make_bitcode)(files, wish->matrix_kernel)) {
         *ret_log = (char *)drv_file_read(files->log, &n);
         return NULL;
     }
     /* Whole, or not at all: another process may look for it. */
-    return rename(files->made, files->bitcode) == 0 ? drv_file_read(files->bitcode, ret_n_bytes)
-                                                    : NULL;
+    return rename(files->made, files->result) == 0 ? drv_file_read(files->result, ret_n_bytes)
+                                                   : NULL;
 }
 
 /* What the cache calls the result: by the module and, where that is part of it, matrix.c. */
@@ -86,7 +108,7 @@ static void name_result(const void *spirv, size_t n_bytes, bool has_matrices, ch
     drv_cache_name(source, n, ret_name + 17);
 }
 
-uint8_t *drv_translate(const void *spirv, size_t n_bytes, const char *matrix_kernel,
+uint8_t *drv_translate(const void *spirv, size_t n_bytes, const struct drv_wish *wish,
                        size_t *ret_n_bytes, char **ret_log)
 {
     static unsigned n_calls;            /* under the lock of program.c */
@@ -95,22 +117,23 @@ uint8_t *drv_translate(const void *spirv, size_t n_bytes, const char *matrix_ker
 
     if (!files)
         return NULL;
-    name_result(spirv, n_bytes, matrix_kernel != NULL, name);
+    name_result(spirv, n_bytes, wish->matrix_kernel != NULL, name);
     snprintf(made, sizeof(made), "%ld-%u", (long)getpid(), n_calls++);
-    snprintf(files->bitcode, sizeof(files->bitcode), "%s/%s.bc", drv_cache_path(), name);
+    snprintf(files->result, sizeof(files->result), "%s/%s.%s", drv_cache_path(), name,
+             wish->form == DRV_FORM_SPIRV ? "checked.spv" : "bc");
     snprintf(files->module, sizeof(files->module), "%s/%s.spv", drv_cache_path(), made);
     snprintf(files->made, sizeof(files->made), "%s/%s.bc", drv_cache_path(), made);
     snprintf(files->joined, sizeof(files->joined), "%s/%s-joined.bc", drv_cache_path(), made);
     snprintf(files->log, sizeof(files->log), "%s/%s.log", drv_cache_path(), made);
 
-    uint8_t *bitcode = drv_file_read(files->bitcode, ret_n_bytes);
-    if (bitcode)
-        return bitcode;
+    uint8_t *result = drv_file_read(files->result, ret_n_bytes);
+    if (result)
+        return result;
     if (drv_file_write(files->module, spirv, n_bytes) == 0)
-        bitcode = translate(files, matrix_kernel, ret_n_bytes, ret_log);
+        result = translate(files, wish, ret_n_bytes, ret_log);
     unlink(files->module);
     unlink(files->made);
     unlink(files->joined);
     unlink(files->log);
-    return bitcode;
+    return result;
 }

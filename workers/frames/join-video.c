@@ -160,6 +160,16 @@ int vrt_join_video_next(struct vrt_join_video *video, AVPacket *packet, struct v
     return 0;
 }
 
+int64_t vrt_join_video_decoded_for(const struct vrt_join_video *video, const AVPacket *packet)
+{
+    int64_t first_dts = 2 * early_pts(video, 0) - early_pts(video, video->delay);
+
+    if (video->n_packets < video->n_frames)
+        return packet->duration;
+    return VRT_MAX(packet->duration,
+                   video->end_pts - early_pts(video, 0) - (packet->dts - first_dts));
+}
+
 struct vrt_join_video *vrt_join_video_close(struct vrt_join_video *video)
 {
     if (!video)

@@ -46,6 +46,13 @@ int vrt_join_video_open(const struct vrt_joiner_segments *segments,
  */
 int vrt_join_video_next(struct vrt_join_video *video, AVPacket *packet, struct vrt_error *error);
 
+/*
+ * How long the packet that was given out last is to last where a video is as long as its decoding
+ * times say, as in MP4: its own duration, unless it is the video's last packet. Then the last frame
+ * may be in another one, and the video still ends when that does.
+ */
+int64_t vrt_join_video_decoded_for(const struct vrt_join_video *video, const AVPacket *packet);
+
 /* Return: NULL. */
 struct vrt_join_video *vrt_join_video_close(struct vrt_join_video *video);
 

@@ -334,6 +334,8 @@ static int fetch_video(struct joiner *joiner, struct vrt_error *error)
         joiner->video_ended = true;
     if (r != 0)
         return r < 0 ? vrt_fold(r) : 0;
+    if (joiner->params->container != VRT_CONTAINER_MKV)
+        packet->duration = vrt_join_video_decoded_for(joiner->video, packet);
     packet->pts -= offset_in(joiner, from);
     packet->dts -= offset_in(joiner, from);
     av_packet_rescale_ts(packet, from, out->time_base);
