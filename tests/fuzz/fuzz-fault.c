@@ -31,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     .size_bytes = count,
                 });
             vrt_assert(event.delay_ns >= 0);
-            vrt_assert(event.effect != VRT_FAULT_DELAY && event.effect <= VRT_FAULT_BLACK);
+            vrt_assert(event.effect != VRT_FAULT_DELAY && event.effect != VRT_FAULT_HANG &&
+                       event.effect <= VRT_FAULT_CORRUPT_COPY);
+            vrt_assert(!event.file || event.file[0]);
         }
     return 0;
 }

@@ -36,6 +36,8 @@ static void on_timer(uv_timer_t *timer)
         if (device.state == VRT_DEVICE_QUARANTINED || device.state == VRT_DEVICE_LOST)
             flow->quarantined |= UINT64_C(1) << d;
     }
+    if (flow->watch)
+        flow->watch(flow);
 }
 
 void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params)
@@ -228,6 +230,32 @@ void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
         flow_run_for(flow, 10);
         vrt_pipeline_snapshot(job->pipeline, ret_idle);
     } while (ret_idle->elapsed_s > before.elapsed_s);
+}
+
+/* Whether a thread of this process is called like a device of the CPU. */
+static bool has_device_thread(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *entry;
+    char path[300], name[32];
+    bool has = false;
+
+    while (threads && !has && (entry = readdir(threads))) {
+        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
+        FILE *file = fopen(path, "re");
+        has = file && fgets(name, sizeof(name), file) && strncmp(name, "cpu:", 4) == 0;
+        if (file)
+            fclose(file);
+    }
+    if (threads)
+        closedir(threads);
+    return has;
+}
+
+void flow_wait_for_threads(void)
+{
+    while (has_device_thread())
+        usleep(1000);
 }
 
 void flow_done(struct flow *flow)

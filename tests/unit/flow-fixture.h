@@ -43,6 +43,7 @@ struct flow {
     int spool_fd;
     int n_running;
     bool stopped;
+    void (*watch)(struct flow *flow);       /* called every few milliseconds; NULL: nobody looks */
     uint64_t quarantined;           /* devices that ever were, as seen every few milliseconds */
     struct flow_job *jobs[8];
     int n_jobs;
@@ -73,3 +74,7 @@ void flow_wait_until_idle(struct flow *flow, const struct flow_job *job,
 
 /* Stops the pool, closes the loop, and checks that nothing is left. */
 void flow_done(struct flow *flow);
+
+/* Waits until no device's thread is left: those that were given up came back, and freed what they
+ * held. Where a system doesn't list its threads this returns at once. */
+void flow_wait_for_threads(void);

@@ -4,7 +4,10 @@
 #include "tests/unit/test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/fault.h"
@@ -43,6 +46,7 @@ static void test_good_schedules(void)
         { "checksum:4 corrupt", "", VRT_FAULT_CHECKSUM, 4, 4, 1, VRT_FAULT_CORRUPT_COPY, 0, 1 },
         { "pack:1 nomem", "", VRT_FAULT_PACK, 1, 1, 1, VRT_FAULT_NOMEM, 0, 1 },
         { "checksum:1 fail", "", VRT_FAULT_CHECKSUM, 1, 1, 1, VRT_FAULT_FAIL, 0, 1 },
+        { "ref submit:2- hang=/a/b", "ref", VRT_FAULT_SUBMIT, 2, 0, 1, VRT_FAULT_HANG, 0, 1 },
         { "program:1 delay=7us", "", VRT_FAULT_PROGRAM, 1, 1, 1, VRT_FAULT_DELAY, 7000, 1 },
     };
 
@@ -102,6 +106,9 @@ static const struct {
     { "submit:1 delay=5h", "a delay is like" },
     { "submit:1 delay=3601s", "a delay is like" },
     { "submit:1 delay=0ms", "a delay is like" },
+    { "submit:1 hang", "effects are fail" },
+    { "submit:1 hang=", "stands a file" },
+    { "submit:1 hang=/a b", "nothing is expected here" },
     { "submit:1 nomem", "doesn't go with this call" },
     { "alloc:1 corrupt=nan", "doesn't go with this call" },
     { "read:1 black", "doesn't go with this call" },
@@ -201,7 +208,7 @@ static void test_when(void)
                                       "submit:9- black", &schedule, NULL), 0);
     for (int count = 1; count <= 10; count++) {
         struct vrt_fault_event event = at(schedule, &cpu1, VRT_FAULT_SUBMIT, count);
-        seen[count - 1] = "-fml____b"[event.effect];
+        seen[count - 1] = "-fml_____b"[event.effect];
         expect_int(event.delay_ns, count == 4 ? 2000 : count <= 8 ? 1000 : 0);
         event = at(schedule, &ref0, VRT_FAULT_SUBMIT, count);
         expect_int(event.effect, count >= 9 ? VRT_FAULT_BLACK : VRT_FAULT_NOTHING);
@@ -377,6 +384,39 @@ static void test_delay(void)
     tear_down(&s);
 }
 
+static atomic_bool was_let_go;
+
+static void *let_go(void *path)
+{
+    usleep(20000);              /* a call that doesn't hang is over by then */
+    atomic_store(&was_let_go, true);
+    unlink(path);
+    return NULL;
+}
+
+static void test_hang(void)
+{
+    const struct vrt_op op = copy_op();
+    char path[] = "/tmp/vrt-fault-XXXXXX", schedule[64];
+    pthread_t thread;
+    struct setting s;
+    int fd = mkstemp(path);
+
+    expect_true(fd >= 0);
+    close(fd);
+    snprintf(schedule, sizeof(schedule), "submit:2- hang=%s", path);
+    set_up(&s, schedule);
+    record(&s, &op, 1);
+    expect_int(submit(&s), 0);
+    expect_int(pthread_create(&thread, NULL, let_go, path), 0);
+    expect_int(submit(&s), 0);
+    expect_true(atomic_load(&was_let_go));
+    pthread_join(thread, NULL);
+    /* Without the file nothing hangs. */
+    expect_int(submit(&s), 0);
+    tear_down(&s);
+}
+
 /* The output of a corrupted copy into every second pixel's first three channels. */
 static void corrupt_view(const char *schedule, float data[2 * N_FLOATS])
 {
@@ -512,9 +552,9 @@ int main(int argc, char **argv)
         { "limits", test_limits },                 { "hostile", test_hostile },
         { "when", test_when },                     { "above", test_above },
         { "outcomes", test_outcomes },             { "lost", test_lost },
-        { "delay", test_delay },                   { "corruption", test_corruption },
-        { "black", test_black },                   { "registry", test_registry_refuses },
-        { "open", test_open },
+        { "delay", test_delay },                   { "hang", test_hang },
+        { "corruption", test_corruption },         { "black", test_black },
+        { "registry", test_registry_refuses },     { "open", test_open },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

@@ -27,6 +27,8 @@
  *                 lost [revive=N]  VRT_BACKEND_E_LOST, and so every call until the Nth time that
  *                                  the device is opened again (default 1; "revive=never")
  *                 delay=T          the call waits first: T is 20us, 50ms or 2s, an hour at most
+ *                 hang=FILE        the call waits for as long as there is such a file: however slow
+ *                                  the machine, what a test waits for comes before it ends that
  *                 corrupt=nan      submit only: it runs, then what it wrote through its bindings
  *                                  is overwritten: with NaN (integers: the largest value),
  *                 corrupt=zeros    zeros,
@@ -37,7 +39,8 @@
  *                                  wrong, until it is copied anew
  *
  * Calls are counted for each device from the making of the registry, over all times that it is
- * opened. Of several rules that fit, delays add up and the first other one takes effect. What an op
+ * opened. Of several rules that fit, delays add up, the first file is waited for, and the first
+ * other one takes effect. What an op
  * `range` wrote is made to fit the corruption: a device that lies does so consistently.
  */
 

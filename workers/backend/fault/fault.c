@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backend/backend-impl.h"
 #include "backend/fault/corrupt.h"
@@ -47,6 +48,13 @@ static void wait_ns(int64_t ns)
         ;
 }
 
+/* Waits until there is no such file: looking for it now and then is as soon as a test needs it. */
+static void wait_without(const char *file)
+{
+    while (access(file, F_OK) == 0)
+        wait_ns(VRT_NS_PER_MS);
+}
+
 /* Counts a call, for `size_bytes` of memory, and does what the schedule says of it, corruptions
  * apart. Return: what the call shall; 0: it goes on. */
 static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, size_t size_bytes,
@@ -63,6 +71,8 @@ static int meet(const struct vrt_fault_wrap *wrap, enum vrt_fault_call call, siz
 
     *ret_event = event;
     wait_ns(event.delay_ns);
+    if (event.file)
+        wait_without(event.file);
     if (atomic_load(&state->lost))
         return VRT_BACKEND_E_LOST;
     if (event.effect == VRT_FAULT_NOTHING)

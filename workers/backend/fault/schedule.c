@@ -244,6 +244,11 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
                    : refuse(words, "a delay is like 20us, 50ms or 2s, an hour at most", word,
                             error);
     }
+    rule->file = after_prefix(word, "hang=");
+    if (rule->file) {
+        rule->effect = VRT_FAULT_HANG;
+        return rule->file[0] ? 0 : refuse(words, "after \"hang=\" stands a file", word, error);
+    }
     if (after_prefix(word, "nomem>"))
         return parse_limit(words, word, rule, error);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(effects); i++) {
@@ -254,8 +259,8 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         rule->effect = effects[i].effect;
         return 0;
     }
-    return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, corrupt=nan, "
-                  "corrupt=zeros, corrupt=garbage, black and corrupt", word, error);
+    return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, hang=FILE, "
+                  "corrupt=nan, corrupt=zeros, corrupt=garbage, black and corrupt", word, error);
 }
 
 static int parse_revive(const struct words *words, const char *word, struct vrt_fault_rule *rule,
@@ -331,18 +336,18 @@ int vrt_fault_schedule_new(const char *text, struct vrt_fault_schedule **ret_sch
                            struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
-    VRT_CLEANUP(vrt_freep) char *copy = NULL;
 
     if (strlen(text) > MAX_TEXT)
         return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                           "The fault schedule is longer than %d characters", MAX_TEXT);
     schedule = calloc(1, sizeof(*schedule));
-    copy = strdup(text);
-    if (schedule)
+    if (schedule) {
+        schedule->text = strdup(text);
         schedule->rules = calloc(MAX_RULES, sizeof(*schedule->rules));
-    if (!copy || !schedule || !schedule->rules)
+    }
+    if (!schedule || !schedule->text || !schedule->rules)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Reading the fault schedule");
-    int r = parse(schedule, copy, error);
+    int r = parse(schedule, schedule->text, error);
     if (r)
         return vrt_fold(r);
     *ret_schedule = VRT_STEAL(schedule);
@@ -353,6 +358,7 @@ struct vrt_fault_schedule *vrt_fault_schedule_free(struct vrt_fault_schedule *sc
 {
     if (!schedule)
         return NULL;
+    free(schedule->text);
     free(schedule->rules);
     free(schedule);
     return NULL;
@@ -382,7 +388,10 @@ struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *sc
         if (!rule_fits(rule, info, occasion))
             continue;
         event.delay_ns += rule->delay_ns;
-        if (rule->effect == VRT_FAULT_DELAY || event.effect != VRT_FAULT_NOTHING)
+        if (!event.file)
+            event.file = rule->file;
+        if (rule->effect == VRT_FAULT_DELAY || rule->effect == VRT_FAULT_HANG ||
+            event.effect != VRT_FAULT_NOTHING)
             continue;
         event.effect = rule->effect;
         event.revive = rule->revive;

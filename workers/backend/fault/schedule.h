@@ -32,6 +32,7 @@ enum vrt_fault_effect {
     VRT_FAULT_NOMEM,
     VRT_FAULT_LOST,
     VRT_FAULT_DELAY,
+    VRT_FAULT_HANG,
     VRT_FAULT_CORRUPT_NAN,
     VRT_FAULT_CORRUPT_ZEROS,
     VRT_FAULT_CORRUPT_GARBAGE,
@@ -48,6 +49,7 @@ struct vrt_fault_rule {
     int64_t every;                      /* of those, each so many; 1: all */
     enum vrt_fault_effect effect;
     int64_t delay_ns;
+    const char *file;                   /* of a hang, in the schedule's text; NULL: none */
     int64_t revive;                     /* at which opening; VRT_FAULT_NEVER */
     int64_t above_bytes;                /* only calls that want more; 0: all */
 };
@@ -55,12 +57,14 @@ struct vrt_fault_rule {
 struct vrt_fault_schedule {
     struct vrt_fault_rule *rules;
     size_t n_rules;
+    char *text;                         /* in pieces */
 };
 
 /* What happens at one call. */
 struct vrt_fault_event {
-    enum vrt_fault_effect effect;       /* none of the delays */
+    enum vrt_fault_effect effect;       /* no delay and no hang */
     int64_t delay_ns;
+    const char *file;                   /* waited for as long as it exists; NULL: none */
     int64_t revive;
     uint64_t seed;                      /* for garbage */
 };
