@@ -42,7 +42,7 @@ fi
 llvm=$({ dpkg-query -W -f='Depends: ${Depends}\n' clang || apt-cache show clang; } 2>/dev/null |
     sed -n 's/^Depends:.*clang-\([0-9]*\).*/\1/p' | head -n 1) || true
 xpu=(libze1 libze-dev spirv-tools "clang-${llvm:-14}" "llvm-spirv-${llvm:-14}")
-xpu_test=(pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd)
+xpu_test=(pocl-opencl-icd ocl-icd-opencl-dev intel-opencl-icd valgrind)
 # Their driver, where there is one: Debian 12 has the second name only, Debian 13 neither.
 if grep -qs 0x8086 /sys/class/drm/renderD*/device/vendor; then
     if is_known libze-intel-gpu1; then

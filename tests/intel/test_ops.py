@@ -3,7 +3,7 @@
 """Every op's cases of conformance, recorded and submitted on Intel's own driver, on one card or
 two; and every kernel compiled by its compiler. Prints how often each kernel was launched.
 
-usage: test_ops.py FAMILY CARDS EVERY MODULE.spv ...: each EVERYth case of an op
+usage: test_ops.py FAMILY CARDS MODULE.spv ...
 """
 import glob
 import os
@@ -23,10 +23,10 @@ def expected_kernels(family, modules):
     return {n for n in names if not n.endswith('_dpas') and not re.match('window_attend_[0-9]', n)}
 
 
-def run_op(program, env, n_cards, every):
+def run_op(program, env, n_cards):
     """The record of an op, and what is wrong with it."""
     problems = []
-    done, said, record = intel.run([program, '@xpu', '--plain', '--every', str(every)], env)
+    done, said, record = intel.run([program, '@xpu', '--plain'], env)
     lines = re.findall(r'@xpu:(\d+): (\d+) ran, (\d+) not supported, (\d+) failed', said)
     if 'sequences ran' in said:
         n_ran = [int(re.search(r'(\d+) sequences ran', said).group(1))]
@@ -48,16 +48,16 @@ def run_op(program, env, n_cards, every):
     return record, problems
 
 
-def main(family, n_cards, every, *modules):
+def main(family, n_cards, *modules):
     intel.need_driver()
-    n_cards, every, problems, kernels = int(n_cards), int(every), [], {}
+    n_cards, problems, kernels = int(n_cards), [], {}
     with tempfile.TemporaryDirectory(prefix='vrt-intel.') as cache:
         env = intel.environment(family, VRT_TEST_CACHE=cache,
                                 CreateMultipleRootDevices=str(n_cards))
         programs = os.path.join(intel.BUILD, 'tests/conformance/conf-*')
         programs = sorted(p for p in glob.glob(programs) if not os.path.isdir(p))
         for program in programs:
-            record, wrong = run_op(program, env, n_cards, every)
+            record, wrong = run_op(program, env, n_cards)
             problems += [f'{os.path.basename(program)}: {w}' for w in wrong]
             for name, kernel in record.kernels.items() if record else ():
                 old = kernels.get(name, intel.Kernel(0, 0))

@@ -297,7 +297,7 @@ static void ask_kernel(const struct disk *disk, const struct vrt_peer *peer,
             setuid(peer->uid) < 0)
             _exit(2);
         for (size_t i = 0; i < n_questions; i++) {
-            char path[300];
+            char path[2048];
             snprintf(path, sizeof(path), "%s/%s", disk->folder, questions[i].name);
             int fd = open(path, questions[i].flags | O_CLOEXEC, 0600);
             if (fd >= 0 && questions[i].flags & O_CREAT)
