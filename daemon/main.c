@@ -18,11 +18,11 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "config/conf.h"
-#include "daemon/claim.h"
-#include "daemon/keep.h"
-#include "daemon/notify.h"
-#include "daemon/server.h"
-#include "daemon/setup.h"
+#include "daemon/service/claim.h"
+#include "daemon/systemd/keep.h"
+#include "daemon/systemd/notify.h"
+#include "daemon/service/server.h"
+#include "daemon/service/setup.h"
 
 #define VRT_LOG_TOPIC "main"
 

@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/macro.h"
-#include "daemon/store.h"
+#include "daemon/store/store.h"
 #include "msg_job.h"
 
 #define N_WRITES 4000

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "daemon/sched.h"
+#include "daemon/sched/sched.h"
 
 /* How much longer a device that has gone slow takes. */
 #define SLOW 10

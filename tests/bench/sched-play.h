@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/sched-set.h"
+#include "daemon/sched/sched-set.h"
 
 struct sched_play_job {
     double arrives_s;           /* jobs are in this order */

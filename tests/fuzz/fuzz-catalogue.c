@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "daemon/catalogue.h"
-#include "daemon/models.h"
-#include "daemon/url.h"
+#include "daemon/remote/catalogue.h"
+#include "daemon/models/models.h"
+#include "daemon/remote/url.h"
 #include "msg_device.h"
 
 static void check_entry(const struct vrt_catalogue *catalogue,

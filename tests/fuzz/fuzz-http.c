@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "daemon/http.h"
+#include "daemon/http/http.h"
 
 /* Small, so that short inputs reach them. */
 static const struct vrt_http_limits limits = {

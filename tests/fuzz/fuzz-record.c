@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "daemon/job-record.h"
+#include "daemon/jobs/job-record.h"
 
 /* Between the texts: ASCII's record separator, which no JSON holds. */
 #define SEPARATOR '\x1e'

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "api.h"
-#include "daemon/url.h"
+#include "daemon/remote/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,13 +5,35 @@
 usage: includes.py SOURCE_ROOT
 
 The folder is the layer. LAYERS names, for each, the layers whose headers it may include besides
-its own; a vendor's header may appear in one folder only (VENDOR).
+its own; no two layers may include each other, by way of others neither. A vendor's header may
+appear in one folder only (VENDOR). A room, a layer with a slash in its
+name, holds at most ROOM_FILES files.
 """
 import os
 import re
 import sys
 
 ENGINE = {'base', 'backend', 'engine'}
+PLAN = ENGINE | {'models', 'model', 'frames', 'workers'}
+DAEMON = PLAN | {'workers/plan', 'workers/device', 'workers/media', 'proto', 'config'}
+
+# The rooms of the daemon: which others each may look into.
+ROOMS = {
+    'access': set(),
+    'sched': set(),
+    'systemd': set(),
+    'store': set(),
+    'models': set(),
+    'http': {'access'},
+    'remote': {'models'},
+    'devices': {'sched', 'store'},
+    'pipeline': {'devices', 'sched'},
+    'jobs': {'access', 'devices', 'models', 'pipeline', 'remote', 'sched', 'store', 'systemd'},
+    'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote'},
+    'service': {'access', 'api', 'devices', 'http', 'jobs', 'models', 'remote', 'store', 'systemd'},
+}
+ROOM_FILES = 25
+
 LAYERS = {
     'base': set(),
     'proto': {'base'},
@@ -21,38 +43,47 @@ LAYERS = {
     'models': set(),
     'model': ENGINE | {'models'},
     'frames': {'base'},
-    'workers': ENGINE | {'models', 'model', 'frames'},
-    'daemon': ENGINE | {'models', 'model', 'frames', 'workers', 'proto', 'config'},
+    'workers': {'base'},
+    'workers/plan': PLAN,
+    'workers/device': PLAN | {'workers/plan'},
+    'workers/media': PLAN | {'workers/plan', 'workers/device'},
+    'daemon': DAEMON | {'daemon/' + room for room in ROOMS},
     'client': {'base', 'proto'},
-}
+} | {'daemon/' + room: DAEMON | {'daemon/' + other for other in others}
+     for room, others in ROOMS.items()}
 
 # Longest prefix first.
-FOLDERS = [('proto/base/', 'base'), ('proto/', 'proto'), ('workers/backend/', 'backend'),
+FOLDERS = [(f'daemon/{room}/', f'daemon/{room}') for room in ROOMS] + [
+           ('proto/base/', 'base'), ('proto/', 'proto'), ('workers/backend/', 'backend'),
            ('workers/engine/', 'engine'), ('workers/model/', 'model'),
-           ('workers/frames/', 'frames'), ('workers/infer/', 'model'), ('workers/', 'workers'),
+           ('workers/frames/', 'frames'), ('workers/infer/', 'model'),
+           ('workers/plan/', 'workers/plan'),
+           ('workers/device/', 'workers/device'), ('workers/media/', 'workers/media'),
+           ('workers/', 'workers'),
            ('daemon/', 'daemon'), ('client/', 'client'), ('config/', 'config'),
            ('models/', 'models')]
 
 VENDOR = {
     r'uv\.h': ('daemon/', 'workers/mailbox'),
-    r'llhttp\.h': ('daemon/',),
+    r'llhttp\.h': ('daemon/http/',),
     r'jansson\.h': ('proto/', 'daemon/', 'client/'),
-    r'curl/.*': ('client/', 'daemon/'),
-    r'nettle/.*': ('daemon/',),
+    r'curl/.*': ('client/', 'daemon/remote/', 'daemon/service/'),
+    r'nettle/.*': ('daemon/remote/',),
     r'ini\.h': ('config/',),
-    r'sqlite3\.h': ('daemon/store',),
+    r'sqlite3\.h': ('daemon/store/',),
     r'libav.*|libsw.*': ('workers/frames/',),
     r'(oneapi/)?dnnl.*': ('workers/backend/cpu/',),
     r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
     r'level_zero/.*': ('workers/backend/xpu/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
-    r'systemd/.*': ('daemon/',),
+    r'systemd/.*': ('daemon/systemd/',),
 }
 
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')
 
 # The pure modules: no loop, no I/O.
-PURE = ('daemon/job.', 'daemon/sched.', 'daemon/sched-', 'daemon/quota.', 'daemon/address.')
+PURE = ('daemon/jobs/job.', 'daemon/jobs/room.', 'daemon/sched/', 'daemon/access/quota.',
+        'daemon/remote/address.')
 
 # The other vendors of the tree; each folder holds one, and none looks into another's.
 BACKENDS = re.compile(r'^workers/backend/([a-z]+)/')
@@ -97,9 +128,29 @@ def check(root, path, problems):
                     problems.append(f'{where}: "{name}" is private to its backend')
 
 
+def reach(layer):
+    """All layers that it may include, by way of others too."""
+    seen, ahead = set(), set(LAYERS[layer])
+    while ahead:
+        seen |= ahead
+        ahead = set().union(*(LAYERS[other] for other in ahead)) - seen
+    return seen
+
+
+def check_rooms(root, problems):
+    for layer in LAYERS:
+        if layer in reach(layer):
+            problems.append(f'{layer} may include itself, by way of others')
+    for prefix, layer in FOLDERS:
+        n = sum(name.endswith(SOURCES) for name in os.listdir(os.path.join(root, prefix)))
+        if '/' in layer and n > ROOM_FILES:
+            problems.append(f'{prefix}: {n} files, over {ROOM_FILES}')
+
+
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
+    check_rooms(root, problems)
     for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models'):
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):

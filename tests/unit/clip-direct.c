@@ -9,7 +9,7 @@
 #include "frames-fixture.h"
 #include "frames/reader.h"
 #include "test.h"
-#include "workers/colour-graph.h"
+#include "workers/device/colour-graph.h"
 
 #define MAX_BINDINGS 5
 

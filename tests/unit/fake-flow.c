@@ -11,11 +11,11 @@
 #include <uv.h>
 
 #include "api.h"
-#include "daemon/doctor-report.h"
-#include "daemon/doctor.h"
-#include "daemon/pipeline.h"
-#include "daemon/pool.h"
-#include "daemon/profile.h"
+#include "daemon/devices/doctor-report.h"
+#include "daemon/devices/doctor.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/devices/pool.h"
+#include "daemon/devices/profile.h"
 #include "engine/replica.h"
 
 struct fake_flow fake_flow;

@@ -4,8 +4,8 @@
 /*
  * A pool and pipelines that compute nothing: for tests of what stands above them
  *
- * They implement daemon/pool.h, pipeline.h and profile.h; a profile takes as many ticks as its
- * frames are wide. A job does what its input's name says:
+ * They implement pool.h and profile.h of daemon/devices/, and daemon/pipeline/pipeline.h; a profile
+ * takes as many ticks as its frames are wide. A job does what its input's name says:
  *
  *     run-N      takes N ticks, a frame each, then is done; every 4 are a segment
  *     hang       goes on until it is cancelled

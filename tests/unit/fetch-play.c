@@ -15,9 +15,9 @@
 #include <uv.h>
 
 #include "base/log.h"
-#include "daemon/fetch.h"
-#include "daemon/url.h"
-#include "daemon/web.h"
+#include "daemon/remote/fetch.h"
+#include "daemon/remote/url.h"
+#include "daemon/remote/web.h"
 
 struct play {
     uv_loop_t loop;

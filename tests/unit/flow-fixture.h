@@ -6,8 +6,8 @@
 
 #include <uv.h>
 
-#include "daemon/pipeline.h"
-#include "daemon/pool.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/devices/pool.h"
 
 #define FLOW_SEGMENTS_MAX 64
 

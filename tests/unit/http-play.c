@@ -12,7 +12,7 @@
 
 #include "api.h"
 #include "base/buf.h"
-#include "daemon/listener.h"
+#include "daemon/http/listener.h"
 #include "tests/unit/http-client.h"
 #include "tests/unit/test.h"
 

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "daemon/conn.h"
-#include "daemon/quota.h"
+#include "daemon/http/conn.h"
+#include "daemon/access/quota.h"
 
 #define HTTP_PLAY_UNREAD_BYTES (4 << 20)       /* that may wait for a user */
 

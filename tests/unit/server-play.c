@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/claim.h"
-#include "daemon/keep.h"
+#include "daemon/service/claim.h"
+#include "daemon/systemd/keep.h"
 #include "msg_event.h"
 #include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"

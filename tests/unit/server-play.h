@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "config/conf.h"
-#include "daemon/server.h"
+#include "daemon/service/server.h"
 #include "msg_job.h"
 
 #define PLAY_ANSWER_BYTES (1 << 20)

@@ -5,7 +5,7 @@
 
 #include <uv.h>
 
-#include "daemon/store.h"
+#include "daemon/store/store.h"
 
 #define TABLE_MAX 12000
 

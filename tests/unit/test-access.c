@@ -12,9 +12,9 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "daemon/access.h"
-#include "daemon/accounts.h"
-#include "daemon/peer.h"
+#include "daemon/access/access.h"
+#include "daemon/access/accounts.h"
+#include "daemon/access/peer.h"
 #include "msg_event.h"
 #include "tests/unit/http-client.h"
 #include "tests/unit/server-play.h"

@@ -10,8 +10,8 @@
 #include <sys/un.h>
 
 #include "base/error.h"
-#include "daemon/address.h"
-#include "daemon/url.h"
+#include "daemon/remote/address.h"
+#include "daemon/remote/url.h"
 
 static bool is_public(const char *text)
 {

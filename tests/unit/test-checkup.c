@@ -8,9 +8,9 @@
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/checkup.h"
-#include "workers/runner.h"
-#include "workers/trial.h"
+#include "workers/device/checkup.h"
+#include "workers/device/runner.h"
+#include "workers/plan/trial.h"
 
 struct bench {
     struct vrt_registry *registry;

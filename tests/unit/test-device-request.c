@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "test.h"
-#include "workers/device-request.h"
+#include "workers/plan/device-request.h"
 
 #define N_MAX 8
 

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-#include "daemon/doctor-report.h"
+#include "daemon/devices/doctor-report.h"
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/trial.h"
+#include "workers/plan/trial.h"
 
 static const struct vrt_device_info info = {
     .kind = VRT_DEVICE_CUDA,

@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/fair.h"
+#include "daemon/http/fair.h"
 
 #define LIMIT 1000
 

@@ -9,7 +9,7 @@
 #include <uv.h>
 
 #include "base/cleanup.h"
-#include "daemon/fetch-file.h"
+#include "daemon/remote/fetch-file.h"
 
 #define PIECE_BYTES (60 * 1000)
 

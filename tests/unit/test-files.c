@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "workers/files.h"
+#include "workers/media/files.h"
 
 static char folder[] = "/tmp/vrt-files-XXXXXX";
 

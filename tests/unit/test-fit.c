@@ -10,9 +10,9 @@
 #include "test.h"
 #include "vrt-fixture.h"
 #include "weight-rule.h"
-#include "workers/fidelity.h"
-#include "workers/fit.h"
-#include "workers/trial.h"
+#include "workers/plan/fidelity.h"
+#include "workers/device/fit.h"
+#include "workers/plan/trial.h"
 
 #define W 136
 #define H 96

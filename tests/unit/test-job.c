@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/job.h"
+#include "daemon/jobs/job.h"
 #include "fields.h"
 
 static void test_table(void)

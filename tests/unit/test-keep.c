@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "daemon/keep.h"
-#include "daemon/notify.h"
+#include "daemon/systemd/keep.h"
+#include "daemon/systemd/notify.h"
 
 /* The service manager: a datagram socket of ours. */
 struct told {

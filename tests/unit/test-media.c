@@ -17,8 +17,8 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "daemon/media.h"
-#include "daemon/rights.h"
+#include "daemon/access/media.h"
+#include "daemon/access/rights.h"
 
 #define ANNA 61001U
 #define BERT 61002U

@@ -3,7 +3,7 @@
 /* The way of a finished file to the user's: of every length, over whatever was there, and where
  * there is no room. */
 
-#include "workers/output-copy.h"
+#include "workers/media/output-copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "test.h"
-#include "workers/fingerprint.h"
+#include "workers/media/fingerprint.h"
 
 #define SIZE_MAX_BYTES (3 << 20)
 

@@ -4,7 +4,7 @@
  * and it doesn't wait for them where another device can do their work. */
 
 #include "base/clock.h"
-#include "daemon/pool-job.h"
+#include "daemon/devices/pool-job.h"
 #include "fault-run.h"
 #include "test.h"
 

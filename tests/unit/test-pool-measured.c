@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#include "daemon/pool-job.h"
+#include "daemon/devices/pool-job.h"
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "store-fixture.h"
 #include "test.h"
-#include "workers/speed.h"
+#include "workers/device/speed.h"
 
 #define CHECKSUM UINT64_C(0xfedcba9876543210)
 #define REFERENCE "vrtd " VRT_VERSION "; ref; 1 threads"

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "daemon/pool-impl.h"
+#include "daemon/devices/pool-impl.h"
 
 /* A device of a pool that does nothing else. */
 struct bench {

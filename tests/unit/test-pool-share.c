@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "daemon/pool-job.h"
+#include "daemon/devices/pool-job.h"
 #include "flow-fixture.h"
 #include "frames-fixture.h"
 

@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/thread.h"
-#include "daemon/pool-impl.h"
+#include "daemon/devices/pool-impl.h"
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
-#include "workers/speed.h"
+#include "workers/device/speed.h"
 
 #define D 3                 /* the device that is asked */
 

@@ -11,8 +11,8 @@
 
 #include "base/macro.h"
 #include "base/thread.h"
-#include "daemon/catalogue.h"
-#include "daemon/pulls.h"
+#include "daemon/remote/catalogue.h"
+#include "daemon/remote/pulls.h"
 
 static void on_stopped(void *ctx)
 {

@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/quota.h"
+#include "daemon/access/quota.h"
 
 #define N_UIDS 20
 

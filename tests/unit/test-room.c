@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/room.h"
+#include "daemon/jobs/room.h"
 
 static const struct vrt_segment_record segments[] = {
     { .number = 0, .n_frames = 10, .size_bytes = 1000 },

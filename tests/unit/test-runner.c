@@ -9,7 +9,7 @@
 #include "model-fixture.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/runner-impl.h"
+#include "workers/device/runner-impl.h"
 
 #define W 190
 #define H 134

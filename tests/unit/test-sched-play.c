@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "daemon/sched.h"
+#include "daemon/sched/sched.h"
 #include "tests/bench/sched-play.h"
 
 #define MANY 100000

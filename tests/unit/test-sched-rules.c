@@ -7,7 +7,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/sched-impl.h"
+#include "daemon/sched/sched-impl.h"
 
 #define N_DEVICES 4
 #define N_JOBS 7

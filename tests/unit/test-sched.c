@@ -7,7 +7,7 @@
 
 #include "api.h"
 #include "base/macro.h"
-#include "daemon/sched.h"
+#include "daemon/sched/sched.h"
 
 #define ALWAYS 1000
 #define N_DEVICES_MAX 3

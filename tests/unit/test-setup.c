@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "daemon/claim.h"
-#include "daemon/options.h"
-#include "daemon/paths.h"
+#include "daemon/service/claim.h"
+#include "daemon/service/options.h"
+#include "daemon/service/paths.h"
 
 static char folder[64];
 

@@ -6,7 +6,7 @@
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/speed.h"
+#include "workers/device/speed.h"
 
 struct bench {
     struct vrt_registry *registry;

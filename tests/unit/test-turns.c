@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/turns.h"
+#include "daemon/sched/turns.h"
 
 #define N 200
 

@@ -11,8 +11,8 @@
 #include <uv.h>
 
 #include "base/log.h"
-#include "daemon/web.h"
-#include "daemon/webhooks.h"
+#include "daemon/remote/web.h"
+#include "daemon/remote/webhooks.h"
 
 #define NOTICES_MAX 100
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Connections of a Unix socket: who is at the other end, and the files that come along
+ *
+ * What differs between operating systems is in peer-linux.c and peer-bsd.c, the rest in peer.c.
+ */
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "api.h"
+#include "daemon/access/access.h"
+
+/* Open files that came over a connection; embedded, zero-initialised is empty. */
+struct vrt_peer_files {
+    int fds[VRT_API_DESCRIPTORS_MAX];   /* -1: somebody took it */
+    int n;
+};
+
+/* Accepts a connection; it is non-blocking and closed on exec. Return: its fd, -errno. */
+int vrt_peer_accept(int listening_fd);
+
+/*
+ * The user and the groups of the process that connected to `fd`, as they were then.
+ * Return: 0, and `ret_peer` needs vrt_peer_done(); -errno.
+ */
+int vrt_peer_init(int fd, struct vrt_peer *ret_peer) VRT_MUST_CHECK;
+
+/* recvmsg() that doesn't wait; descriptors are closed on exec. Return: as recvmsg(). */
+ssize_t vrt_peer_recvmsg(int fd, struct msghdr *message);
+
+/*
+ * Reads up to `size` bytes, without waiting. Open files that come with them are appended to
+ * `files`, which owns them.
+ * Return: how many bytes, 0 at the end of the stream; -E2BIG if there were too many files, -EMFILE
+ * if the process may not open as many (those of this read are closed); -errno, -EAGAIN among them.
+ */
+ssize_t vrt_peer_read(int fd, void *data, size_t size, struct vrt_peer_files *files);
+
+/* Closes those that nobody took; it is empty afterwards. */
+void vrt_peer_files_done(struct vrt_peer_files *files);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is done to jobs that are listed, by those who may: their owners and administrators. Each
+ * route answers with the job, once what was done to it is in the store and no crash takes it back;
+ * what the job still has in hand may take a moment longer.
+ */
+
+#include "daemon/api/routes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api.h"
+#include "base/log.h"
+#include "daemon/access/access.h"
+#include "daemon/jobs/job.h"
+#include "daemon/jobs/queue.h"
+
+#define VRT_LOG_TOPIC "api"
+
+/* The job that the path names, if the client may control it; NULL: he was told why not. */
+static struct vrt_job *find_job(const struct vrt_call *call)
+{
+    struct vrt_job *job = vrt_api_find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (!job || vrt_access_may_control(call->api->access, call->request->peer, job->uid))
+        return job;
+    vrt_refuse(&error, -EPERM, VRT_E(JOB_FORBIDDEN), "job %" PRId64 " is another user's: only he, "
+               "root or a member of vrtd's admin group may do that", job->info.id);
+    vrt_conn_refuse(call->conn, &error);
+    return NULL;
+}
+
+/* An answer that waits for the store. */
+struct answer {
+    struct vrt_queue_wait wait;
+    struct vrt_conn_watch watch;
+};
+
+static void on_stored(struct vrt_queue_wait *wait, struct vrt_job *job)
+{
+    struct answer *answer = vrt_container_of(wait, struct answer, wait);
+
+    if (answer->watch.conn)
+        vrt_api_reply_job(answer->watch.conn, job, VRT_JOB_VIEW_FULL);
+    free(answer);
+}
+
+/* It was done all the same. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    (void)watch;
+}
+
+/* Answers with the job as it will be in the store, or with why it couldn't be done. */
+static void reply(const struct vrt_call *call, struct vrt_job *job, int r, const char *done,
+                  struct vrt_error *error)
+{
+    struct answer *answer = r < 0 ? NULL : calloc(1, sizeof(*answer));
+
+    if (!answer) {
+        vrt_refuse_errno(error, r < 0 ? r : vrt_raise(-ENOMEM), "controlling the job");
+        vrt_conn_refuse(call->conn, error);
+        return;
+    }
+    vrt_log_info("job %" PRId64 ": %s by uid %d", job->info.id, done,
+                 (int)call->request->peer->uid);
+    answer->wait.stored = on_stored;
+    answer->watch.gone = on_gone;
+    vrt_conn_watch(call->conn, &answer->watch);
+    vrt_queue_await_stored(job, &answer->wait);
+}
+
+void vrt_api_job_cancel(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (!job)
+        return;
+    int r = vrt_queue_cancel(call->api->queue, job);
+    if (r == -EALREADY)
+        vrt_refuse(&error, r, VRT_E(JOB_STATE), "job %" PRId64 " %s already", job->info.id,
+                   vrt_job_state_phrases[job->info.state]);
+    reply(call, job, r, "cancelled", &error);
+}
+
+void vrt_api_job_change(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+    struct vrt_job_change change;
+
+    if (!job)
+        return;
+    int r = vrt_job_change_parse(call->request->body, call->request->body_bytes, &change, &error);
+    if (r == 0)
+        r = vrt_queue_set_priority(call->api->queue, job, (int)change.priority, &error);
+    reply(call, job, r, "given another priority", &error);
+}
+
+void vrt_api_job_pause(const struct vrt_call *call)
+{
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (job)
+        reply(call, job, vrt_queue_pause(call->api->queue, job, &error), "paused", &error);
+}
+
+static const char *ending_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot ? dot : "";
+}
+
+/* The container was chosen when the job was admitted, and what is stored is written for it. */
+static int check_ending(const struct vrt_job *job, const struct vrt_file_ref *output,
+                        struct vrt_error *error)
+{
+    const char *ending = ending_of(job->info.output_name);
+
+    if (!output->name[0] || strcasecmp(ending_of(output->name), ending) == 0)
+        return 0;
+    vrt_error_set_field(error, "output.name");
+    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(OUTPUT_CONTAINER),
+                      "job %" PRId64 " writes a %s file: give its output a name that ends so",
+                      job->info.id, ending);
+}
+
+/* What resume and retry share. */
+struct revival {
+    int (*call)(struct vrt_queue *queue, struct vrt_job *job,
+                const struct vrt_queue_handover *handover, struct vrt_error *error);
+    const char *done;
+};
+
+static void revive(const struct vrt_call *call, const struct revival *revival)
+{
+    const struct vrt_request *request = call->request;
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+    struct vrt_job_files_request files;
+
+    if (!job)
+        return;
+    int r = vrt_job_files_request_parse(request->body, request->body_bytes, &files, &error);
+    if (r == 0)
+        r = check_ending(job, &files.output, &error);
+    if (r == 0)
+        r = revival->call(call->api->queue, job, &(struct vrt_queue_handover){
+            .request = &files,
+            .files = request->files,
+        }, &error);
+    reply(call, job, r, revival->done, &error);
+}
+
+void vrt_api_job_resume(const struct vrt_call *call)
+{
+    static const struct revival revival = { vrt_queue_resume, "resumed" };
+
+    revive(call, &revival);
+}
+
+void vrt_api_job_retry(const struct vrt_call *call)
+{
+    static const struct revival revival = { vrt_queue_retry, "tried again" };
+
+    revive(call, &revival);
+}

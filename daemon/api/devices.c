@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/api/device-report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "daemon/api/routes.h"
+
+static void fill_card(const struct vrt_device_info *info, struct vrt_device_card *card)
+{
+    card->number = info->card;
+    snprintf(card->uuid, sizeof(card->uuid), "%s", info->uuid);
+    snprintf(card->pci_address, sizeof(card->pci_address), "%s", info->pci_address);
+    snprintf(card->compute_capability, sizeof(card->compute_capability), "%s",
+             info->compute_capability);
+    snprintf(card->driver_version, sizeof(card->driver_version), "%s", info->driver_version);
+    snprintf(card->runtime_version, sizeof(card->runtime_version), "%s", info->runtime_version);
+}
+
+static void fill_sensors(const struct vrt_device_sensors *from, struct vrt_device_readings *to)
+{
+    to->utilization_percent = from->utilization_percent;
+    to->memory_utilization_percent = from->memory_utilization_percent;
+    to->temperature_celsius = from->temperature_celsius;
+    to->power_watts = from->power_watts;
+    to->power_limit_watts = from->power_limit_watts;
+    snprintf(to->throttling, sizeof(to->throttling), "%s", from->throttling);
+}
+
+void vrt_device_report_fill(const struct vrt_device_snapshot *device,
+                            struct vrt_device_report *ret_report)
+{
+    const struct vrt_device_info *info = device->info;
+
+    vrt_device_report_init(ret_report);
+    snprintf(ret_report->name, sizeof(ret_report->name), "%s", info->name);
+    snprintf(ret_report->kind, sizeof(ret_report->kind), "%s", vrt_device_kind_name(info->kind));
+    snprintf(ret_report->description, sizeof(ret_report->description), "%s", info->description);
+    snprintf(ret_report->last_error, sizeof(ret_report->last_error), "%s", device->last_error);
+    ret_report->state = device->state;
+    ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
+    ret_report->has_card = info->kind == VRT_DEVICE_CUDA || info->kind == VRT_DEVICE_XPU;
+    if (ret_report->has_card)
+        fill_card(info, &ret_report->card);
+    ret_report->memory = (struct vrt_device_usage){
+        .total_bytes = device->memory_total_bytes,
+        .free_bytes = device->memory_free_bytes,
+        .replica_bytes = device->replica_bytes,
+        .workspace_bytes = device->workspace_bytes,
+        .peak_bytes = device->peak_bytes,
+    };
+    ret_report->has_sensors = device->sensors.are_known;
+    fill_sensors(&device->sensors, &ret_report->sensors);
+    ret_report->shards_done = device->shards_done;
+    ret_report->shards_failed = device->shards_failed;
+    ret_report->seconds_per_shard = device->shard_s > 0 ? device->shard_s : NAN;
+    ret_report->retry_in_s = device->state == VRT_DEVICE_QUARANTINED && device->retry_in_s >= 0 ?
+                             device->retry_in_s : NAN;
+}
+
+/* Reports of one kind, for an answer {"KEY":[...]}. */
+struct reports {
+    const char *key;
+    const struct vrt_field *fields;
+    const void *items;
+    size_t item_bytes, n;
+};
+
+static void reply_list(struct vrt_conn *conn, const struct reports *reports)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    const char *item = reports->items;
+
+    int r = vrt_buf_printf(&body, "{\"%s\":[", reports->key);
+    for (size_t i = 0; r == 0 && i < reports->n; i++, item += reports->item_bytes) {
+        r = vrt_buf_append(&body, ",", i > 0);
+        if (r == 0)
+            r = vrt_fields_print(reports->fields, item, &body);
+    }
+    if (r == 0)
+        r = vrt_buf_append(&body, "]}", 2);
+    vrt_api_reply(conn, r, &body, "printing a list");
+}
+
+void vrt_api_devices(const struct vrt_call *call)
+{
+    struct vrt_pool *pool = call->api->pool;
+    size_t n = vrt_pool_n_devices(pool);
+    VRT_CLEANUP(vrt_freep) struct vrt_device_report *reports = calloc(n + 1, sizeof(*reports));
+    struct vrt_device_snapshot device;
+    struct vrt_error error = { .id = NULL };
+
+    if (!reports) {
+        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "listing the devices");
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        vrt_pool_device(pool, i, &device);
+        vrt_device_report_fill(&device, &reports[i]);
+    }
+    reply_list(call->conn, &(struct reports){
+        .key = "devices",
+        .fields = vrt_device_fields,
+        .items = reports,
+        .item_bytes = sizeof(*reports),
+        .n = n,
+    });
+}

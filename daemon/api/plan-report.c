@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The estimate is the fluid bound: devices take shards at the speed that was measured, and are done
+ * at the same time. Decoding and encoding go on beside that on the host and aren't in it.
+ */
+
+#include "daemon/api/plan-report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "daemon/jobs/job-report.h"
+#include "daemon/pipeline/pipeline.h"
+
+/* Shards a second of all devices; NAN where one of them was never measured. */
+static double fill_devices(const struct vrt_pipeline_info *info,
+                           const struct vrt_pipeline_snapshot *now,
+                           struct vrt_plan_device *devices)
+{
+    /* A frame's share of the clips that it is in: a shard is worth what no other has of it. */
+    int n_new = info->recipe.clip_frames - info->recipe.clip_overlap;
+    double flops = (double)info->frame_flops * n_new, rate = 0;
+
+    for (size_t i = 0; i < now->n_devices; i++) {
+        const struct vrt_pipeline_device *share = &now->devices[i];
+        struct vrt_plan_device *told = &devices[i];
+        *told = (struct vrt_plan_device){
+            .precision = vrt_job_precision_told(share->precision),
+            .replica_bytes = share->replica_bytes,
+            .workspace_bytes = share->planned_bytes < 0 ? VRT_UNKNOWN :
+                               share->planned_bytes - share->replica_bytes,
+            .peak_bytes = share->planned_bytes,
+            .allowed_bytes = share->allowed_bytes,
+            .gflop_per_s = share->flops_per_s / 1e9,
+            .seconds_per_shard = flops / share->flops_per_s,
+        };
+        snprintf(told->name, sizeof(told->name), "%s", share->info->name);
+        rate += share->flops_per_s / flops;
+    }
+    return rate;
+}
+
+void vrt_plan_report_fill(const struct vrt_job *job, struct vrt_plan_device *devices,
+                          struct vrt_plan_report *ret_report)
+{
+    const struct vrt_pipeline_info *info = vrt_pipeline_info(job->pipeline);
+    struct vrt_plan_report *report = ret_report;
+    struct vrt_pipeline_snapshot now;
+
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    *report = (struct vrt_plan_report){
+        .model = job->info.model,
+        .video = job->info.video,
+        .recipe = job->info.recipe,
+        .frames_total = job->info.frames_total,
+        .shards = info->n_shards,
+        .tiles = info->n_tiles,
+        .gflop = NAN,
+        .estimated_s = NAN,
+        .devices = devices,
+        .n_devices = now.n_devices,
+        .reproducible = job->info.reproducible,
+        .warnings = job->info.warnings,
+        .n_warnings = job->info.n_warnings,
+    };
+    snprintf(report->input_name, sizeof(report->input_name), "%s", job->info.input_name);
+    snprintf(report->output_name, sizeof(report->output_name), "%s", job->info.output_name);
+    snprintf(report->device, sizeof(report->device), "%s", job->info.device);
+    double rate = fill_devices(info, &now, devices);
+    if (info->frames_total < 0)
+        return;
+    report->gflop = (double)info->frame_flops * (double)info->frames_total / 1e9;
+    if (rate > 0)
+        report->estimated_s = (double)report->shards / rate;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What answers the API's requests: a function per route (api.c has the table), and what they all
+ * look into
+ *
+ * Thread: the loop's.
+ */
+
+#include <stdint.h>
+
+#include "daemon/http/conn.h"
+#include "daemon/jobs/job.h"
+#include "workers/plan/device-request.h"
+
+struct uv_loop_s;
+struct vrt_access;
+struct vrt_doctoring;
+struct vrt_events;
+struct vrt_listener;
+struct vrt_models;
+struct vrt_pool;
+struct vrt_profiling;
+struct vrt_queue;
+struct vrt_quota;
+struct vrt_remote;
+
+struct vrt_api {
+    struct uv_loop_s *loop;
+    struct vrt_queue *queue;        /* NULL: everything is being taken down */
+    struct vrt_pool *pool;
+    struct vrt_models *models;
+    struct vrt_events *events;
+    struct vrt_listener *listener;
+    struct vrt_access *access;
+    struct vrt_quota *quota;
+    struct vrt_remote *remote;      /* NULL: likewise */
+    enum vrt_fallback fallback;     /* of profiles; the queue has its own */
+    struct vrt_profiling *profiling;    /* that goes on; NULL: none */
+    struct vrt_doctoring *doctoring;    /* likewise */
+    const char *state_dir;          /* NULL: there is none, as of spool_fd */
+    int spool_fd;
+    int64_t started_ns, n_requests;
+};
+
+/* A request of a route; `job_id` is from the path, -1 where it holds none. */
+struct vrt_call {
+    struct vrt_api *api;
+    struct vrt_conn *conn;
+    const struct vrt_request *request;
+    int64_t job_id;
+};
+
+/* Answers one request: the listener's `request`, with the struct vrt_api as ctx. */
+void vrt_api_request(void *api, struct vrt_conn *conn, const struct vrt_request *request);
+
+/*
+ * Answers 200 with `body`, which is empty afterwards; or, where printing it ended with r < 0,
+ * refuses with "WHAT: why not".
+ */
+void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const char *what);
+
+/* The job that the path names; NULL: there is none, and the client was told. */
+struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
+
+/* Answers with the job in its long form. */
+void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view);
+
+/* The routes: each answers, watches or starts a stream. */
+void vrt_api_job_create(const struct vrt_call *call);
+void vrt_api_job_list(const struct vrt_call *call);
+void vrt_api_job_show(const struct vrt_call *call);
+void vrt_api_job_change(const struct vrt_call *call);
+void vrt_api_job_cancel(const struct vrt_call *call);
+void vrt_api_job_pause(const struct vrt_call *call);
+void vrt_api_job_resume(const struct vrt_call *call);
+void vrt_api_job_retry(const struct vrt_call *call);
+void vrt_api_status(const struct vrt_call *call);
+void vrt_api_devices(const struct vrt_call *call);
+void vrt_api_models(const struct vrt_call *call);
+void vrt_api_model_pull(const struct vrt_call *call);
+void vrt_api_profile(const struct vrt_call *call);
+void vrt_api_doctor(const struct vrt_call *call);
+void vrt_api_events(const struct vrt_call *call);
+void vrt_api_health(const struct vrt_call *call);

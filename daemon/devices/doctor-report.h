@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What an examination found, in sentences with their cures. Thread: any. */
+
+#include <stdint.h>
+
+#include "daemon/devices/pool.h"
+#include "msg_doctor.h"
+#include "workers/device/checkup.h"
+#include "workers/device/runner.h"
+
+enum vrt_doctor_outcome {
+    VRT_DOCTOR_NOT_ASKED,           /* the device isn't ready */
+    VRT_DOCTOR_WAITS,               /* it hasn't answered so far */
+    VRT_DOCTOR_ANSWERED,
+    VRT_DOCTOR_UNANSWERED,          /* it won't answer: see `error` */
+};
+
+/* What is known of one device. */
+struct vrt_doctor_found {
+    struct vrt_device_snapshot device;      /* as it was at first */
+    enum vrt_doctor_outcome outcome;
+    struct vrt_checkup *checkup;            /* ANSWERED: owned */
+    struct vrt_runner_usage usage;          /* ANSWERED: afterwards */
+    struct vrt_error error;
+};
+
+/* Adds what the backends looked for: of one kind of devices, or of all where it is NULL.
+ * has_gpu() says whether there is hardware for a kind. */
+void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
+                              bool (*has_gpu)(const char *kind),
+                              struct vrt_doctor_report *report);
+
+/* Adds all about one device. `reference` may be NULL: what it computes can't be compared. */
+void vrt_doctor_tell_device(const struct vrt_doctor_found *found, const float *reference,
+                            struct vrt_doctor_report *report);

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One task at a time is with the device, and what it returned decides on the next:
+ *
+ *     WAIT -> SURVEY -> WARM_UP -> FRAMES (again and again) -> BY_OPS -> over
+ *
+ * The first frame makes the kit, generates code and touches memory for the first time: it isn't
+ * counted. Whatever goes wrong marks the profile as over, and the next step ends it: that of the
+ * task that is out, or the pool's tick.
+ */
+
+#include "daemon/devices/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/devices/pool-job.h"
+#include "daemon/devices/profile-report.h"
+#include "workers/plan/recipe.h"
+#include "workers/device/speed.h"
+
+#define VRT_LOG_TOPIC "profile"
+
+/* For networks that are told how strong the noise is. */
+#define PROFILE_SIGMA 25
+
+/* Where nobody says how many frames: until so much time was measured, within these bounds. */
+#define MEASURE_NS (5 * VRT_NS_PER_S)
+#define FRAMES_MIN 5
+#define FRAMES_MAX 200
+
+/* A device that fails more often in a row is not profiled. */
+#define FAILURES_MAX 1
+
+/* A device that isn't ready for so long is waited for no more. */
+#define PATIENCE_NS (60 * VRT_NS_PER_S)
+
+enum phase {
+    WAIT,                           /* for a device to be ready */
+    SURVEY,
+    WARM_UP,
+    FRAMES,
+    BY_OPS,
+    OVER,
+};
+
+struct vrt_profile {
+    struct vrt_pool *pool;
+    struct vrt_pool_job job;        /* has nothing to be handed out; listed until the end */
+    struct vrt_work *work;
+    bool exact_grid;
+    uint64_t devices;               /* one of which is to be profiled */
+    int frames_wanted;              /* 0: by time */
+    int64_t began_ns;
+    void (*done)(void *ctx, const struct vrt_profile_report *report,
+                 const struct vrt_error *error);
+    void *ctx;
+
+    enum phase phase;
+    size_t d;                       /* the device, from SURVEY on */
+    struct vrt_worker_task *task;   /* that is out; NULL: none */
+    int n_failures;                 /* of its tasks, in a row */
+    struct vrt_error error;         /* message "": none */
+    struct vrt_profile_found found;
+};
+
+static void step(struct vrt_profile *profile);
+
+static struct vrt_profile *profile_of(struct vrt_pool_job *job)
+{
+    return vrt_container_of(job, struct vrt_profile, job);
+}
+
+static struct vrt_profile *profile_free(struct vrt_profile *profile)
+{
+    if (!profile)
+        return NULL;
+    vrt_work_unref(profile->work);
+    vrt_profile_found_done(&profile->found);
+    free(profile);
+    return NULL;
+}
+
+/* The first error counts. */
+static void fail(struct vrt_profile *profile, const struct vrt_error *error)
+{
+    if (profile->phase == OVER)
+        return;
+    profile->phase = OVER;
+    profile->error = *error;
+    if (profile->task)
+        atomic_store(&profile->task->task.cancel, true);
+}
+
+static void fail_errno(struct vrt_profile *profile, int r, const char *what)
+{
+    struct vrt_error error = { .id = NULL };
+
+    r = vrt_refuse_errno(&error, r, what);
+    (void)r;
+    fail(profile, &error);
+}
+
+/* The device forgets the work. */
+static void release(struct vrt_profile *profile)
+{
+    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
+
+    if (!task)
+        return;
+    task->work = vrt_work_ref(profile->work);
+    if (vrt_pool_submit(profile->pool, profile->d, task, NULL, NULL))
+        vrt_log_debug("device %zu has forgotten its profile already", profile->d);
+}
+
+/* Frees the profile. */
+static void end(struct vrt_profile *profile)
+{
+    struct vrt_profile_report report;
+    bool is_good = !profile->error.message[0];
+
+    if (profile->found.info)
+        release(profile);
+    vrt_pool_job_remove(profile->pool, &profile->job);
+    if (is_good)
+        vrt_profile_report_fill(&profile->found, profile->work, &report);
+    profile->done(profile->ctx, is_good ? &report : NULL, is_good ? NULL : &profile->error);
+    profile_free(profile);
+}
+
+/* A run's result may look like nothing: the picture was made up, and the network is anyone's. */
+static bool is_timed(const struct vrt_worker_task *task)
+{
+    return task->task.outcome == VRT_TASK_DONE ||
+           (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_RUNNER_E_OUTPUT);
+}
+
+static void take_survey(struct vrt_profile *profile, const struct vrt_worker_task *task)
+{
+    profile->found.survey = task->survey;
+    vrt_pool_note_fidelity(profile->pool, vrt_network_checksum(profile->work->network), profile->d,
+                           task->survey.fidelity_db);
+    profile->work->grid = task->survey.size.grid;
+    vrt_recipe_shorten(&profile->found.recipe, task->survey.size.frames);
+    if (profile->work->rule.temporal)
+        profile->work->rule = vrt_recipe_rule(&profile->found.recipe,
+                                              vrt_network_info(profile->work->network));
+    profile->phase = WARM_UP;
+}
+
+/* Notes whether the device, or one that shares its host, works for somebody else. */
+static void look_around(struct vrt_profile *profile)
+{
+    struct vrt_device_snapshot device;
+
+    for (size_t d = 0; d < vrt_pool_n_devices(profile->pool); d++) {
+        vrt_pool_device(profile->pool, d, &device);
+        profile->found.had_company |= device.in_flight > 0;
+    }
+}
+
+static bool has_enough_frames(const struct vrt_profile *profile)
+{
+    const struct vrt_profile_found *found = &profile->found;
+    size_t n = found->n_frames;
+
+    if (profile->frames_wanted > 0)
+        return n >= (size_t)profile->frames_wanted;
+    return n >= FRAMES_MAX || (n >= FRAMES_MIN && found->total_ns >= MEASURE_NS) ||
+           found->total_ns >= 4 * MEASURE_NS;
+}
+
+static void take_run(struct vrt_profile *profile, const struct vrt_worker_task *task)
+{
+    struct vrt_profile_found *found = &profile->found;
+    int r = 0;
+
+    if (task->result == VRT_RUNNER_E_OUTPUT)
+        found->doubt = task->error;
+    look_around(profile);
+    if (profile->phase == WARM_UP) {
+        profile->phase = FRAMES;
+    } else if (profile->phase == FRAMES) {
+        vrt_pool_note_speed(profile->pool, profile->d, task, found->survey.tile_flops);
+        found->work_bytes = task->work_bytes;
+        r = vrt_profile_found_add(found, &task->times, task->frames.n_new);
+        if (has_enough_frames(profile))
+            profile->phase = BY_OPS;
+    } else {
+        found->op_times = task->op_times;
+        profile->phase = OVER;
+    }
+    if (r)
+        fail_errno(profile, r, "the profile");
+}
+
+/* As a job would: a piece of work that failed is tried once more. */
+static bool may_try_again(const struct vrt_profile *profile, const struct vrt_worker_task *task)
+{
+    return task->task.outcome == VRT_TASK_FAILED && task->result == VRT_BACKEND_E_FAILED &&
+           profile->n_failures < FAILURES_MAX;
+}
+
+/* The task that was out came back. */
+static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_profile *profile = ctx;
+    struct vrt_error error = { .id = NULL };
+
+    (void)d;
+    profile->task = NULL;
+    if (profile->phase == OVER) {
+        /* Cancelled: what it brought is not wanted. */
+    } else if (task->request == VRT_WORKER_SURVEY && task->task.outcome == VRT_TASK_DONE) {
+        take_survey(profile, task);
+    } else if (task->request == VRT_WORKER_RUN && is_timed(task)) {
+        profile->n_failures = 0;
+        take_run(profile, task);
+    } else if (may_try_again(profile, task)) {
+        profile->n_failures++;
+    } else {
+        /* The thread of an abandoned task may still be writing to it. */
+        if (!task->task.abandoned)
+            error = task->error;
+        int r = vrt_refuse(&error, -EIO, "device.failed", "%s gave no sign of life",
+                           profile->found.info->name);
+        (void)r;
+        fail(profile, &error);
+    }
+    step(profile);
+}
+
+/* Posts what the phase asks for. */
+static void submit(struct vrt_profile *profile, enum vrt_worker_request request)
+{
+    const uint64_t checksum = vrt_network_checksum(profile->work->network);
+    struct vrt_worker_task *task = vrt_worker_task_new(request, NULL, NULL);
+    int r = task ? 0 : vrt_raise(-ENOMEM);
+
+    if (!r) {
+        task->work = vrt_work_ref(profile->work);
+        task->dtype = profile->found.survey.dtype;
+        task->tile_flops = profile->found.survey.tile_flops;
+        task->by_ops = profile->phase == BY_OPS;
+    }
+    if (!r && request == VRT_WORKER_SURVEY) {
+        const double *db = vrt_pool_fidelity(profile->pool, checksum, profile->d);
+        task->survey = profile->found.survey;
+        task->survey.work = profile->work;
+        task->survey.exact_grid = profile->exact_grid;
+        for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+            task->survey.fidelity_db[i] = db[i];
+    } else if (!r) {
+        r = vrt_speed_shard_init(profile->work, vrt_work_size(profile->work).frames,
+                                 &task->frames);
+        /* As one in the middle of a video: what clips share is computed more than once. */
+        if (!r)
+            task->frames.n_new = task->frames.n - profile->work->rule.lap.overlap;
+        if (r)
+            task = vrt_worker_task_free(task);
+    }
+    profile->task = task;
+    if (!r)
+        r = vrt_pool_submit(profile->pool, profile->d, task, returned, profile);
+    if (r) {
+        profile->task = NULL;
+        fail_errno(profile, r, "the device");
+    }
+}
+
+/* Takes the first of the devices that is ready. */
+static void find_device(struct vrt_profile *profile)
+{
+    uint64_t ready = vrt_pool_ready_devices(profile->pool) & profile->devices;
+    uint64_t hopeful = vrt_pool_hopeful_devices(profile->pool) & profile->devices;
+    struct vrt_error error = { .id = NULL };
+    size_t n_infos, d = 0;
+
+    if (ready) {
+        profile->d = (size_t)__builtin_ctzll(ready);
+        profile->found.info = vrt_pool_infos(profile->pool, &n_infos)[profile->d];
+        profile->phase = SURVEY;
+    } else if (!hopeful || vrt_clock_now_ns() - profile->began_ns > PATIENCE_NS) {
+        d = (size_t)__builtin_ctzll(profile->devices);
+        int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s",
+                           vrt_pool_infos(profile->pool, &n_infos)[d]->name,
+                           vrt_pool_device_error(profile->pool, d));
+        (void)r;
+        fail(profile, &error);
+    }
+}
+
+/* Takes the next step. The profile may be gone afterwards. */
+static void step(struct vrt_profile *profile)
+{
+    if (profile->task)
+        return;
+    if (profile->phase == WAIT)
+        find_device(profile);
+    if (profile->phase == SURVEY)
+        submit(profile, VRT_WORKER_SURVEY);
+    else if (profile->phase != WAIT && profile->phase != OVER)
+        submit(profile, VRT_WORKER_RUN);
+    if (profile->phase == OVER && !profile->task)
+        end(profile);
+}
+
+static void on_tick(struct vrt_pool_job *job)
+{
+    step(profile_of(job));
+}
+
+static void on_stop(struct vrt_pool_job *job)
+{
+    const struct vrt_error error = {
+        .id = "shutting_down",
+        .message = "the daemon was stopped before the profile's end",
+    };
+
+    fail(profile_of(job), &error);
+}
+
+static const struct vrt_pool_job_ops job_ops = {
+    .tick = on_tick,
+    .stop = on_stop,
+};
+
+/* The work as a job on such frames would do it. */
+static int make_work(struct vrt_profile *profile, const struct vrt_profile_params *params,
+                     struct vrt_error *error)
+{
+    const struct vrt_network_info *network = vrt_network_info(params->network);
+    const struct vrt_recipe_params wanted = {
+        .network = network,
+        .width = params->width,
+        .height = params->height,
+        .n_frames = -1,
+        .tile = params->tile,
+        .overlap = params->overlap,
+        /* How strong the noise is makes no difference to the time. */
+        .clip = { .has_sigma = network->takes_noise, .sigma = PROFILE_SIGMA },
+        .precision = params->precision,
+    };
+    struct vrt_recipe *recipe = &profile->found.recipe;
+    int channels = network->in_channels;
+
+    if (channels != network->out_channels || (channels != 1 && channels != 3))
+        return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
+                          "%s maps %d channels to %d: only networks for colour or gray pictures "
+                          "can be profiled", network->description, channels,
+                          network->out_channels);
+    int r = vrt_recipe_choose(&wanted, recipe, error);
+    if (r)
+        return vrt_fold(r);
+    r = vrt_speed_work_new(params->network, params->width, params->height, &profile->work);
+    if (r)
+        return vrt_refuse(error, vrt_fold(r), "request.field",
+                          "frames of %d x %d pixels, enlarged %d times, are too large",
+                          params->width, params->height, network->scale);
+    profile->work->rule = vrt_recipe_rule(recipe, network);
+    profile->work->noise = vrt_recipe_noise(recipe);
+    profile->work->needs = vrt_recipe_tile_needs(recipe, network);
+    profile->work->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
+    profile->exact_grid = params->tile > 0;
+    profile->found.survey.precision = params->precision;
+    return 0;
+}
+
+static int find_devices(struct vrt_profile *profile, const struct vrt_profile_params *params,
+                        struct vrt_error *error)
+{
+    struct vrt_device_request request = { .text = params->devices, .fallback = params->fallback };
+    struct vrt_device_choice choice;
+
+    request.infos = vrt_pool_infos(profile->pool, &request.n_infos);
+    request.unfit = vrt_pool_unfit_devices(profile->pool);
+    int r = vrt_device_request_resolve(&request, &choice, error);
+    if (r) {
+        vrt_error_set_field(error, "device");
+        return vrt_fold(r);
+    }
+    profile->devices = choice.devices;
+    snprintf(profile->found.redirection, sizeof(profile->found.redirection), "%s",
+             choice.warning);
+    return 0;
+}
+
+int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *params,
+                    struct vrt_profile **ret_profile, struct vrt_error *error)
+{
+    struct vrt_profile *profile;
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (vrt_pool_is_stopping(pool))
+        return vrt_refuse(error, -ESHUTDOWN, "shutting_down", "the daemon is about to stop");
+    profile = calloc(1, sizeof(*profile));
+    if (!profile)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the profile");
+    profile->pool = pool;
+    profile->job.ops = &job_ops;
+    profile->job.priority = 0;
+    vrt_list_init(&profile->job.link);
+    profile->frames_wanted = params->frames;
+    profile->began_ns = vrt_clock_now_ns();
+    profile->done = params->done;
+    profile->ctx = params->ctx;
+    snprintf(profile->found.model_name, sizeof(profile->found.model_name), "%s",
+             params->model_name);
+    r = find_devices(profile, params, error);
+    if (!r)
+        r = make_work(profile, params, error);
+    if (r) {
+        profile_free(profile);
+        return vrt_fold(r);
+    }
+    profile->job.network = profile->work->network;
+    vrt_pool_job_add(pool, &profile->job);
+    *ret_profile = profile;
+    /* A device that is ready has something to do; it returns by the loop. What can't be begun ends
+     * at the next tick: `done` must not be called from here. */
+    find_device(profile);
+    if (profile->phase == SURVEY)
+        submit(profile, VRT_WORKER_SURVEY);
+    return 0;
+}
+
+void vrt_profile_cancel(struct vrt_profile *profile)
+{
+    const struct vrt_error error = { .id = "job.cancelled",
+                                     .message = "the profile was cancelled" };
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    fail(profile, &error);
+}

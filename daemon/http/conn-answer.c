@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What routes do with a connection: answers and streams. They never write, nor close it. */
+
+#include <string.h>
+
+#include "api.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/http/conn-impl.h"
+#include "msg_job.h"
+
+#define VRT_LOG_TOPIC "conn"
+
+/* Answers what is arriving or was dispatched; afterwards comes the next request, or the end. */
+static void answer(struct vrt_conn *conn, const struct vrt_response *response, bool keep_alive)
+{
+    if (conn->state == VRT_CONN_CLOSED)
+        return;
+    vrt_conn_take_watch(conn);
+    vrt_peer_files_done(&conn->files);
+    int r = vrt_response_print(response, keep_alive, !conn->head_only, &conn->out);
+    if (r < 0) {
+        vrt_log_warning("an answer of %zu bytes could not be sent: %s", response->body_bytes,
+                        strerror(-r));
+        vrt_conn_close(conn);
+        return;
+    }
+    conn->head_only = false;
+    /* The next request has a time of its own, even where it waits for the same thing. */
+    conn->wait = VRT_WAIT_NOTHING;
+    conn->state = keep_alive ? VRT_CONN_READING : VRT_CONN_FLUSHING;
+    if (keep_alive)
+        vrt_http_next(&conn->http);
+    vrt_conn_arm(conn);
+}
+
+void vrt_conn_reply(struct vrt_conn *conn, const struct vrt_response *response)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(conn->state == VRT_CONN_ANSWERING);
+    answer(conn, response, conn->http.keep_alive);
+}
+
+void vrt_conn_refuse(struct vrt_conn *conn, const struct vrt_error *error)
+{
+    struct vrt_buf body = { .limit_bytes = 0 };
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    /* Refused while it was still arriving, nobody knows where the next request begins: then this
+     * answer is the last. */
+    if (vrt_error_print(error, &body) < 0)
+        vrt_conn_close(conn);
+    else
+        answer(conn, &(struct vrt_response){
+            .status = vrt_api_error_status(error->id),
+            .body = body.data,
+            .body_bytes = body.size_bytes,
+        }, conn->state == VRT_CONN_ANSWERING && conn->http.keep_alive);
+    vrt_buf_done(&body);
+}
+
+void vrt_conn_watch(struct vrt_conn *conn, struct vrt_conn_watch *watch)
+{
+    vrt_assert(conn->state == VRT_CONN_ANSWERING && !conn->watch);
+    conn->watch = watch;
+    watch->conn = conn;
+}
+
+void vrt_conn_stream_start(struct vrt_conn *conn, struct vrt_conn_watch *watch, const void *start,
+                           size_t size)
+{
+    static const char head[] =
+        "HTTP/1.1 200 OK\r\n"
+        "Cache-Control: no-store\r\n"
+        "Connection: close\r\n"
+        "Content-Type: text/event-stream\r\n"
+        "\r\n";
+
+    vrt_conn_watch(conn, watch);
+    vrt_peer_files_done(&conn->files);
+    conn->state = VRT_CONN_STREAMING;
+    conn->start_bytes = sizeof(head) - 1 + (conn->head_only ? 0 : size);
+    vrt_conn_stream_write(conn, head, sizeof(head) - 1);
+    if (conn->head_only)
+        vrt_conn_stream_end(conn);
+    else
+        vrt_conn_stream_write(conn, start, size);
+}
+
+void vrt_conn_stream_write(struct vrt_conn *conn, const void *data, size_t size)
+{
+    size_t limit = conn->params.limits->stream_bytes + conn->start_bytes;
+
+    if (conn->state != VRT_CONN_STREAMING)
+        return;
+    if (size <= limit && vrt_conn_waiting(conn) <= limit - size &&
+        vrt_buf_append(&conn->out, data, size) == 0 && vrt_conn_charge(conn)) {
+        vrt_conn_arm(conn);
+        return;
+    }
+    vrt_log_info("a reader of events was cut off: it left %zu bytes unread",
+                 vrt_conn_waiting(conn));
+    vrt_conn_doom(conn);
+}
+
+void vrt_conn_stream_end(struct vrt_conn *conn)
+{
+    if (conn->state != VRT_CONN_STREAMING)
+        return;
+    vrt_conn_take_watch(conn);
+    conn->state = VRT_CONN_FLUSHING;
+    vrt_conn_arm(conn);
+}

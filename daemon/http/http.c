@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/http/http.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api.h"
+
+/* What separates a header's name, value and the next line. */
+#define HEADER_EXTRA_BYTES 4
+
+/* Refuses the request with an error of the API and a sentence of its own. Return: for llhttp. */
+static int refuse(struct vrt_http *http, enum vrt_api_error_index index, const char *why)
+{
+    vrt_refuse(&http->error, -EINVAL, vrt_api_errors[index].id, "%s", why);
+    return HPE_USER;
+}
+
+/* Refuses it for what the API says of that error. Return: for llhttp. */
+static int refuse_limit(struct vrt_http *http, enum vrt_api_error_index index)
+{
+    return refuse(http, index, vrt_api_errors[index].meaning);
+}
+
+/* Appends to a limited buffer. Return: for llhttp. */
+static int append(struct vrt_http *http, struct vrt_buf *buf, const char *data, size_t size,
+                  enum vrt_api_error_index too_long)
+{
+    int r = vrt_buf_append(buf, data, size);
+    if (r == -ENOMEM)
+        return refuse(http, VRT_API_E_OUT_OF_MEMORY, "no memory is left for this request");
+    return r < 0 ? refuse_limit(http, too_long) : HPE_OK;
+}
+
+static int on_message_begin(llhttp_t *parser)
+{
+    struct vrt_http *http = parser->data;
+
+    http->begun = true;
+    return HPE_OK;
+}
+
+static int on_url(llhttp_t *parser, const char *at, size_t size)
+{
+    struct vrt_http *http = parser->data;
+
+    return append(http, &http->url, at, size, VRT_API_E_HTTP_URL_TOO_LONG);
+}
+
+/* Counts header bytes, and keeps as many as fit of those at `at` in `text`. */
+static int keep(struct vrt_http *http, char *text, size_t text_size, size_t *n_bytes,
+                const char *at, size_t size)
+{
+    http->header_bytes += size;
+    if (http->header_bytes > http->limits.header_bytes)
+        return refuse_limit(http, VRT_API_E_HTTP_HEADER_TOO_LARGE);
+    size_t n = VRT_MIN(size, text_size - 1 - *n_bytes);
+    memcpy(text + *n_bytes, at, n);
+    *n_bytes += n;
+    text[*n_bytes] = '\0';
+    return HPE_OK;
+}
+
+static int on_header_field(llhttp_t *parser, const char *at, size_t size)
+{
+    struct vrt_http *http = parser->data;
+
+    return keep(http, http->name, sizeof(http->name), &http->name_bytes, at, size);
+}
+
+static int on_header_value(llhttp_t *parser, const char *at, size_t size)
+{
+    struct vrt_http *http = parser->data;
+
+    return keep(http, http->value, sizeof(http->value), &http->value_bytes, at, size);
+}
+
+static int on_header_value_complete(llhttp_t *parser)
+{
+    struct vrt_http *http = parser->data;
+    struct vrt_http_headers *headers = &http->headers;
+    const struct {
+        const char *name;
+        char *value;
+        size_t size;
+    } kept[] = {
+        { "content-type", headers->content_type, sizeof(headers->content_type) },
+        { "expect", headers->expect, sizeof(headers->expect) },
+    };
+
+    http->header_bytes += HEADER_EXTRA_BYTES;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kept) && !http->in_trailer; i++) {
+        if (strcasecmp(http->name, kept[i].name) != 0)
+            continue;
+        size_t n = VRT_MIN(http->value_bytes, kept[i].size - 1);
+        memcpy(kept[i].value, http->value, n);
+        kept[i].value[n] = '\0';
+    }
+    if (!http->in_trailer && strcasecmp(http->name, "host") == 0)
+        headers->n_hosts++;
+    http->name_bytes = http->value_bytes = 0;
+    http->name[0] = http->value[0] = '\0';
+    return HPE_OK;
+}
+
+static int on_headers_complete(llhttp_t *parser)
+{
+    struct vrt_http *http = parser->data;
+
+    if (parser->http_major != 1)
+        return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request is not in HTTP/1.1");
+    if (http->headers.n_hosts > 1)
+        return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request has more than one Host header");
+    if (http->headers.n_hosts == 0 && parser->http_minor >= 1)
+        return refuse(http, VRT_API_E_HTTP_MALFORMED, "the request has no Host header");
+    if ((parser->flags & F_CONTENT_LENGTH) && parser->content_length > http->limits.body_bytes)
+        return refuse_limit(http, VRT_API_E_HTTP_BODY_TOO_LARGE);
+    /* No other protocol is spoken here: a request to change it is answered as if without. */
+    parser->upgrade = 0;
+    http->in_trailer = true;
+    http->wants_continue = strcasecmp(http->headers.expect, "100-continue") == 0;
+    return HPE_OK;
+}
+
+static int on_body(llhttp_t *parser, const char *at, size_t size)
+{
+    struct vrt_http *http = parser->data;
+
+    http->wants_continue = false;
+    return append(http, &http->body, at, size, VRT_API_E_HTTP_BODY_TOO_LARGE);
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    struct vrt_http *http = parser->data;
+
+    http->wants_continue = false;
+    http->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+    .on_message_begin = on_message_begin,
+    .on_url = on_url,
+    .on_header_field = on_header_field,
+    .on_header_value = on_header_value,
+    .on_header_value_complete = on_header_value_complete,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+void vrt_http_init(struct vrt_http *http, const struct vrt_http_limits *limits)
+{
+    *http = (struct vrt_http){
+        .limits = *limits,
+        .url.limit_bytes = limits->url_bytes,
+        .body.limit_bytes = limits->body_bytes,
+    };
+    llhttp_init(&http->parser, HTTP_REQUEST, &settings);
+    http->parser.data = http;
+}
+
+void vrt_http_done(struct vrt_http *http)
+{
+    vrt_buf_done(&http->url);
+    vrt_buf_done(&http->body);
+}
+
+enum vrt_http_outcome vrt_http_feed(struct vrt_http *http, const char *data, size_t size,
+                                    size_t *ret_used)
+{
+    llhttp_errno_t r = llhttp_execute(&http->parser, data, size);
+
+    *ret_used = size;
+    if (r == HPE_OK)
+        return VRT_HTTP_MORE;
+    if (r == HPE_PAUSED) {
+        *ret_used = (size_t)(llhttp_get_error_pos(&http->parser) - data);
+        return VRT_HTTP_REQUEST;
+    }
+    const char *reason = llhttp_get_error_reason(&http->parser);
+    vrt_refuse(&http->error, -EINVAL, VRT_E(HTTP_MALFORMED), "this is no request in HTTP/1.1: %s",
+               reason && reason[0] ? reason : llhttp_errno_name(r));
+    return VRT_HTTP_REFUSED;
+}
+
+void vrt_http_next(struct vrt_http *http)
+{
+    vrt_buf_done(&http->body);
+    vrt_buf_consume(&http->url, http->url.size_bytes);
+    http->headers = (struct vrt_http_headers){ .n_hosts = 0 };
+    http->begun = http->wants_continue = http->keep_alive = http->in_trailer = false;
+    http->header_bytes = http->name_bytes = http->value_bytes = 0;
+    llhttp_resume(&http->parser);
+}
+
+const char *vrt_http_method(const struct vrt_http *http)
+{
+    return llhttp_method_name((llhttp_method_t)http->parser.method);
+}
+
+void vrt_http_target(struct vrt_http *http, const char **ret_path, const char **ret_query)
+{
+    static const char scheme[] = "http://";
+    char *url = http->url.data;
+    char *path = url;
+
+    if (strncasecmp(url, scheme, sizeof(scheme) - 1) == 0) {
+        path = url + sizeof(scheme) - 1;
+        path += strcspn(path, "/?#");
+    }
+    path[strcspn(path, "#")] = '\0';
+    char *query = strchr(path, '?');
+    if (query)
+        *query++ = '\0';
+    *ret_path = path[0] ? path : "/";
+    *ret_query = query ? query : "";
+}
+
+bool vrt_http_is_json(const struct vrt_http *http)
+{
+    static const char json[] = "application/json";
+    const char *type = http->headers.content_type;
+    size_t n = sizeof(json) - 1;
+
+    return !type[0] || (strncasecmp(type, json, n) == 0 && (!type[n] || strchr("; \t", type[n])));
+}

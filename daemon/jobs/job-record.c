@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The texts are those of the API where it has them, read leniently: what a newer daemon adds, an
+ * older one ignores. Of `work` the API has none; a fingerprint's hash and the network's checksum
+ * have 64 bits, which JSON's integers don't, and so are texts.
+ */
+
+#include "daemon/jobs/job-record.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fields.h"
+
+/* Of 64 bits, in hexadecimal digits. */
+#define BITS_BYTES 17
+
+struct recipe_text {
+    int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
+    double scene_threshold, sigma;
+    int64_t precision, encoder_threads;
+};
+
+struct group_text {
+    int64_t gid;
+};
+
+struct work_text {
+    bool has_recipe;
+    struct recipe_text recipe;
+    int64_t input_bytes;
+    char input_hash[BITS_BYTES], network_checksum[BITS_BYTES];
+    char output_dev[BITS_BYTES], output_ino[BITS_BYTES];
+    struct group_text *groups;
+    size_t n_groups;
+    bool wants_smaller, notice_due, is_cancelled;
+    double ran_s;
+};
+
+#define ANY(type, member) VRT_FIELD_INT(type, member, 0, INT64_MIN, INT64_MAX)
+#define NUMBER(type, member) VRT_FIELD_DOUBLE(type, member, 0, INT64_MIN, INT64_MAX)
+
+#define T struct recipe_text
+static const struct vrt_field recipe_fields[] = {
+    ANY(T, clip_frames),
+    ANY(T, clip_overlap),
+    ANY(T, tiling),
+    ANY(T, segment_frames),
+    ANY(T, tile_w),
+    ANY(T, tile_h),
+    ANY(T, overlap),
+    NUMBER(T, scene_threshold),
+    NUMBER(T, sigma),
+    ANY(T, precision),
+    ANY(T, encoder_threads),
+    VRT_FIELDS_END,
+};
+#undef T
+
+static const struct vrt_field group_fields[] = {
+    ANY(struct group_text, gid),
+    VRT_FIELDS_END,
+};
+
+#define T struct work_text
+static const struct vrt_field work_fields[] = {
+    VRT_FIELD_OPTIONAL(T, recipe, has_recipe, recipe_fields),
+    ANY(T, input_bytes),
+    VRT_FIELD_TEXT(T, input_hash, 0),
+    VRT_FIELD_TEXT(T, network_checksum, 0),
+    VRT_FIELD_TEXT(T, output_dev, 0),
+    VRT_FIELD_TEXT(T, output_ino, 0),
+    VRT_FIELD_ARRAY(T, groups, n_groups, VRT_JOB_GROUPS_MAX, group_fields),
+    VRT_FIELD_BOOL(T, wants_smaller, 0),
+    VRT_FIELD_BOOL(T, notice_due, 0),
+    VRT_FIELD_BOOL(T, is_cancelled, 0),
+    NUMBER(T, ran_s),
+    VRT_FIELDS_END,
+};
+#undef T
+
+static void print_bits(uint64_t bits, char text[BITS_BYTES])
+{
+    snprintf(text, BITS_BYTES, "%016" PRIx64, bits);
+}
+
+static uint64_t read_bits(const char text[BITS_BYTES])
+{
+    return strtoull(text, NULL, 16);
+}
+
+static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *text)
+{
+    *text = (struct recipe_text){
+        .clip_frames = recipe->clip_frames,
+        .clip_overlap = recipe->clip_overlap,
+        .tiling = recipe->tiling,
+        .segment_frames = recipe->segment_frames,
+        .tile_w = recipe->tile_w,
+        .tile_h = recipe->tile_h,
+        .overlap = recipe->overlap,
+        .scene_threshold = recipe->scene_threshold,
+        .sigma = recipe->sigma,
+        .precision = recipe->precision,
+        .encoder_threads = recipe->encoder_threads,
+    };
+}
+
+/* Whether the numbers can be a recipe's; whether it suits the job is found at its start. */
+static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recipe)
+{
+    const int64_t ints[] = { text->clip_frames, text->clip_overlap, text->tile_w, text->tile_h,
+                             text->overlap, text->encoder_threads };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(ints); i++)
+        if (ints[i] < 0 || ints[i] > INT32_MAX)
+            return false;
+    if (text->tiling < 0 || text->tiling > VRT_TILING_OFFICIAL || text->precision < 0 ||
+        text->precision >= VRT_PRECISION_COUNT || text->segment_frames < 1 ||
+        text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1)
+        return false;
+    *recipe = (struct vrt_recipe){
+        .clip_frames = (int)text->clip_frames,
+        .clip_overlap = (int)text->clip_overlap,
+        .tiling = (enum vrt_tiling)text->tiling,
+        .scene_threshold = text->scene_threshold,
+        .sigma = text->sigma,
+        .segment_frames = text->segment_frames,
+        .tile_w = (int)text->tile_w,
+        .tile_h = (int)text->tile_h,
+        .overlap = (int)text->overlap,
+        .precision = (enum vrt_precision)text->precision,
+        .encoder_threads = (int)text->encoder_threads,
+    };
+    return true;
+}
+
+static int print_work(const struct vrt_job *job, struct vrt_buf *text)
+{
+    const struct vrt_job_work *work = job->work;
+    struct group_text groups[VRT_JOB_GROUPS_MAX];
+    struct work_text t = {
+        .has_recipe = work->is_admitted,
+        .input_bytes = work->fingerprint.size_bytes,
+        .groups = groups,
+        .n_groups = work->n_groups,
+        .wants_smaller = work->wants_smaller,
+        .notice_due = work->notice_due,
+        .is_cancelled = work->is_cancelled,
+        .ran_s = job->ran_s,
+    };
+
+    fill_recipe(&work->recipe, &t.recipe);
+    print_bits(work->fingerprint.checksum, t.input_hash);
+    print_bits(work->network_checksum, t.network_checksum);
+    print_bits(work->output_dev, t.output_dev);
+    print_bits(work->output_ino, t.output_ino);
+    for (size_t i = 0; i < work->n_groups; i++)
+        groups[i].gid = work->groups[i];
+    return vrt_fold(vrt_fields_print(work_fields, &t, text));
+}
+
+static int read_work(const char *text, struct vrt_job *job, struct vrt_error *error)
+{
+    struct vrt_job_work *work = job->work;
+    struct work_text t = { .input_bytes = 0 };
+    json_t *json = NULL;
+    int r = vrt_json_parse(text, strlen(text), &json, error);
+
+    if (r == 0)
+        r = vrt_fields_decode(work_fields, json, VRT_FIELDS_LENIENT, &t, error);
+    json_decref(json);
+    if (r == 0 && t.has_recipe && !read_recipe(&t.recipe, &work->recipe))
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(INTERNAL),
+                       "its recipe in the store makes no sense");
+    if (r == 0) {
+        work->is_admitted = t.has_recipe;
+        work->fingerprint.size_bytes = t.input_bytes;
+        work->fingerprint.checksum = read_bits(t.input_hash);
+        work->network_checksum = read_bits(t.network_checksum);
+        work->output_dev = read_bits(t.output_dev);
+        work->output_ino = read_bits(t.output_ino);
+        work->n_groups = t.n_groups;
+        for (size_t i = 0; i < t.n_groups; i++)
+            work->groups[i] = (gid_t)t.groups[i].gid;
+        work->wants_smaller = t.wants_smaller;
+        work->notice_due = t.notice_due;
+        work->is_cancelled = t.is_cancelled;
+        job->ran_s = t.ran_s;
+    }
+    vrt_fields_done(work_fields, &t);
+    return vrt_fold(r);
+}
+
+int vrt_job_record_print(const struct vrt_job *job, struct vrt_job_texts *texts,
+                         struct vrt_store_job *ret_row)
+{
+    *texts = (struct vrt_job_texts){ .info = { .limit_bytes = 0 } };
+    int r = vrt_fields_print(vrt_job_fields, &job->info, &texts->info);
+    if (r == 0)
+        r = print_work(job, &texts->work);
+    if (r < 0) {
+        vrt_job_texts_done(texts);
+        return vrt_fold(r);
+    }
+    *ret_row = (struct vrt_store_job){
+        .id = job->info.id,
+        .uid = job->uid,
+        .state = job->info.state,
+        .priority = job->info.priority,
+        .created_at = job->info.created_at,
+        .finished_at = job->info.finished_at,
+        .starts = job->n_barren,
+        .request = job->request,
+        .info = texts->info.data,
+        .work = texts->work.data,
+    };
+    return 0;
+}
+
+void vrt_job_texts_done(struct vrt_job_texts *texts)
+{
+    vrt_buf_done(&texts->info);
+    vrt_buf_done(&texts->work);
+}
+
+static int read_info(const struct vrt_store_job *row, struct vrt_job *job, struct vrt_error *error)
+{
+    json_t *json = NULL;
+    int r = vrt_json_parse(row->info, strlen(row->info), &json, error);
+
+    if (r == 0)
+        r = vrt_job_info_decode(json, &job->info, error);
+    json_decref(json);
+    if (r < 0)
+        return vrt_fold(r);
+    /* The columns count: a newer daemon's state may be unknown to this one. */
+    if (job->info.id != row->id || row->state < 0 || row->state >= VRT_JOB_STATE_COUNT ||
+        row->priority < VRT_API_PRIORITY_MIN || row->priority > VRT_API_PRIORITY_MAX)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(INTERNAL),
+                          "its row in the store makes no sense");
+    job->info.state = row->state;
+    job->info.priority = row->priority;
+    return 0;
+}
+
+int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job **ret_job,
+                        struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    struct vrt_job_request request;
+    int r = vrt_job_new(row->id, row->uid, &job);
+
+    if (r == 0) {
+        job->request = strdup(row->request);
+        job->work = calloc(1, sizeof(*job->work));
+        r = job->request && job->work ? 0 : vrt_raise(-ENOMEM);
+    }
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "reading the jobs");
+    r = read_info(row, job, error);
+    if (r == 0)
+        r = read_work(row->work, job, error);
+    if (r == 0)
+        r = vrt_job_record_request(job, &request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    job->is_remote = request.input.url[0];
+    job->has_webhook = request.webhook[0];
+    job->n_barren = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
+    *ret_job = VRT_STEAL(job);
+    return 0;
+}
+
+int vrt_job_record_request(const struct vrt_job *job, struct vrt_job_request *ret_request,
+                           struct vrt_error *error)
+{
+    struct vrt_job_request request;
+    json_t *json = NULL;
+
+    int r = vrt_json_parse(job->request, strlen(job->request), &json, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_job_request_init(&request);
+    r = vrt_fields_decode(vrt_job_request_fields, json, VRT_FIELDS_LENIENT, &request, error);
+    json_decref(json);
+    if (r == 0)
+        *ret_request = request;
+    return vrt_fold(r);
+}
+
+/* Only a descriptor is a file; what is told of it comes along. */
+static void give_file(const struct vrt_file_ref *given, struct vrt_file_ref *file)
+{
+    if (given->fd != VRT_UNKNOWN)
+        *file = *given;
+}
+
+int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request *files,
+                        struct vrt_error *error)
+{
+    struct vrt_job_info *info = &job->info;
+    struct vrt_job_request request;
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    int r = vrt_job_record_request(job, &request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    give_file(&files->input, &request.input);
+    give_file(&files->output, &request.output);
+    give_file(&files->model, &request.model);
+    request.overwrite |= files->overwrite;
+    r = vrt_fields_print(vrt_job_request_fields, &request, &text);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "noting the files");
+    free(job->request);
+    job->request = vrt_buf_steal(&text);
+    snprintf(info->input_name, sizeof(info->input_name), "%s", request.input.name);
+    snprintf(info->output_name, sizeof(info->output_name), "%s", request.output.name);
+    snprintf(info->input_path, sizeof(info->input_path), "%s", request.input.path);
+    snprintf(info->output_path, sizeof(info->output_path), "%s", request.output.path);
+    snprintf(info->model_path, sizeof(info->model_path), "%s", request.model.path);
+    if (files->model.fd != VRT_UNKNOWN)
+        snprintf(info->model.name, sizeof(info->model.name), "%s", request.model.name);
+    job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    vrt_job_touch(job);
+    return 0;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/jobs/job-report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/devices/pool.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+static const enum vrt_precision precisions[VRT_JOB_PRECISION_COUNT] = {
+    [VRT_JOB_PRECISION_AUTO] = VRT_PRECISION_AUTO,
+    [VRT_JOB_PRECISION_F32] = VRT_PRECISION_F32,
+    [VRT_JOB_PRECISION_F16] = VRT_PRECISION_F16,
+    [VRT_JOB_PRECISION_BF16] = VRT_PRECISION_BF16,
+};
+
+enum vrt_precision vrt_job_precision_of(int precision)
+{
+    return precision >= 0 && precision < VRT_JOB_PRECISION_COUNT ? precisions[precision] :
+           VRT_PRECISION_AUTO;
+}
+
+int vrt_job_precision_told(enum vrt_precision precision)
+{
+    for (int i = 0; i < VRT_JOB_PRECISION_COUNT; i++)
+        if (precisions[i] == precision)
+            return i;
+    return VRT_JOB_PRECISION_AUTO;
+}
+
+/* Seconds or a rate as the API has it: NAN where nobody knows. */
+static double known(double value)
+{
+    return value < 0 ? NAN : value;
+}
+
+void vrt_job_report_admitted(struct vrt_job *job)
+{
+    const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
+    struct vrt_job_info *info = &job->info;
+
+    snprintf(info->model.architecture, sizeof(info->model.architecture), "%s",
+             found->network->architecture);
+    snprintf(info->model.checksum, sizeof(info->model.checksum), "%016" PRIx64,
+             found->network_checksum);
+    info->model.scale = found->network->scale;
+    info->frames_total = found->frames_total;
+    info->reproducible = found->reproducible;
+    info->has_recipe = true;
+    info->recipe.clip_frames = found->recipe.clip_frames;
+    info->recipe.clip_overlap = found->recipe.clip_overlap;
+    info->recipe.tiling = found->recipe.tiling == VRT_TILING_OFFICIAL ? VRT_JOB_TILING_OFFICIAL :
+                                                                        VRT_JOB_TILING_BLEND;
+    info->recipe.scene_cuts = found->recipe.scene_threshold;
+    info->recipe.sigma = found->network->takes_noise ? found->recipe.sigma : NAN;
+    info->recipe.tile_width = found->recipe.tile_w;
+    info->recipe.tile_height = found->recipe.tile_h;
+    info->recipe.overlap = found->recipe.overlap;
+    info->recipe.encoder_threads = found->recipe.encoder_threads;
+    info->has_video = true;
+    info->video.width = found->width;
+    info->video.height = found->height;
+    info->video.output_width = found->out_width;
+    info->video.output_height = found->out_height;
+    info->video.fps = found->fps > 0 ? found->fps : NAN;
+    info->video.duration_s = known(found->duration_s);
+    snprintf(info->video.codec, sizeof(info->video.codec), "%s", found->codec);
+    snprintf(info->video.pixel_format, sizeof(info->video.pixel_format), "%s",
+             found->pixel_format);
+    vrt_job_touch(job);
+}
+
+/* What the pool knows of a device, by the info that it shares with the pipelines. */
+static bool find_device(const struct vrt_pool *pool, const struct vrt_device_info *info,
+                        struct vrt_device_snapshot *ret_device)
+{
+    for (size_t i = 0; i < vrt_pool_n_devices(pool); i++) {
+        vrt_pool_device(pool, i, ret_device);
+        if (ret_device->info == info)
+            return true;
+    }
+    return false;
+}
+
+static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
+                           const struct vrt_pipeline_snapshot *now)
+{
+    struct vrt_device_snapshot device;
+
+    if (vrt_job_set_n_devices(job, now->n_devices) < 0) {
+        vrt_log_warning("job %" PRId64 ": no memory to tell of its devices, ignoring",
+                        job->info.id);
+        return;
+    }
+    for (size_t i = 0; i < now->n_devices; i++) {
+        const struct vrt_pipeline_device *share = &now->devices[i];
+        struct vrt_job_device *told = &job->info.devices[i];
+        snprintf(told->name, sizeof(told->name), "%s", share->info->name);
+        told->shards_done = share->shards_done;
+        told->shards_running = share->in_flight;
+        told->frames_done = share->frames_done;
+        told->workspace_bytes = share->planned_bytes;
+        if (find_device(pool, share->info, &device)) {
+            told->replica_bytes = device.replica_bytes;
+            told->peak_bytes = device.peak_bytes;
+        }
+        if (share->precision != VRT_PRECISION_AUTO)
+            job->info.recipe.precision = vrt_job_precision_told(share->precision);
+    }
+}
+
+/* Times and rates, of a job that was started. */
+static void report_pace(struct vrt_job_info *info, double ran_s,
+                        const struct vrt_pipeline_snapshot *now)
+{
+    info->elapsed_s = known(now->elapsed_s) + ran_s;
+    info->fps = known(now->fps);
+    info->eta_s = known(now->eta_s);
+    info->stages = (struct vrt_job_stages){
+        .decode = known(now->busy[VRT_STAGE_DECODE]),
+        .upload = known(now->busy[VRT_STAGE_UPLOAD]),
+        .compute = known(now->busy[VRT_STAGE_COMPUTE]),
+        .download = known(now->busy[VRT_STAGE_DOWNLOAD]),
+        .encode = known(now->busy[VRT_STAGE_ENCODE]),
+    };
+    snprintf(info->bottleneck, sizeof(info->bottleneck), "%s", vrt_stage_name(now->bottleneck));
+}
+
+/* Whether the snapshot says anything that was not told yet. */
+static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
+{
+    const struct vrt_job_info *info = &job->info;
+
+    if (now->frames_done != info->frames_done || now->frames_total != info->frames_total ||
+        now->n_devices != info->n_devices || now->n_warnings > job->n_told_warnings ||
+        (now->phase == VRT_PIPELINE_FINISHING && info->state != VRT_JOB_FINISHING))
+        return true;
+    for (size_t i = 0; i < now->n_devices; i++)
+        if (now->devices[i].in_flight != info->devices[i].shards_running ||
+            now->devices[i].shards_done != info->devices[i].shards_done)
+            return true;
+    return false;
+}
+
+bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
+                             enum vrt_pipeline_phase *ret_phase)
+{
+    struct vrt_job_info *info = &job->info;
+    struct vrt_pipeline_snapshot now;
+
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    if (info->started_at)
+        report_pace(info, job->ran_s, &now);
+    bool news = is_news(job, &now);
+    /* Before it has looked at the segments that it goes on from, what was told of them counts. */
+    if (now.frames_done > 0)
+        info->frames_done = now.frames_done;
+    info->frames_total = now.frames_total;
+    report_devices(job, pool, &now);
+    for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
+        if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
+                                                          job->n_told_warnings)) < 0)
+            vrt_log_warning("job %" PRId64 ": no memory to tell of a warning, ignoring", info->id);
+    vrt_job_touch(job);
+    *ret_phase = now.phase;
+    return news;
+}
+
+void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error)
+{
+    struct vrt_job_error *told = &job->info.error;
+
+    job->info.has_error = true;
+    snprintf(told->id, sizeof(told->id), "%s", error->id ? error->id : VRT_E(INTERNAL));
+    snprintf(told->message, sizeof(told->message), "%s", error->message);
+    snprintf(told->field, sizeof(told->field), "%s", error->field);
+    vrt_job_touch(job);
+}
+
+void vrt_job_report_idle(struct vrt_job *job)
+{
+    struct vrt_job_info *info = &job->info;
+
+    info->eta_s = info->fps = NAN;
+    info->elapsed_s = job->ran_s;
+    for (size_t i = 0; i < info->n_devices; i++)
+        info->devices[i].shards_running = 0;
+    vrt_job_touch(job);
+}
+
+void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
+{
+    struct vrt_job_info *info = &job->info;
+
+    info->finished_at = vrt_clock_wall_ns();
+    job->ended_ns = vrt_clock_now_ns();
+    info->eta_s = NAN;
+    if (info->state == VRT_JOB_DONE)
+        info->frames_total = info->frames_done;
+    if (error)
+        vrt_job_report_error(job, error);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What is told of a job, out of what its pipeline says
+ *
+ * Thread: the loop's.
+ */
+
+#include "daemon/jobs/job.h"
+#include "daemon/pipeline/pipeline.h"
+
+/* The precision of a request (enum vrt_job_precision) as the engine names it. */
+enum vrt_precision vrt_job_precision_of(int precision);
+
+/* The inverse. */
+int vrt_job_precision_told(enum vrt_precision precision);
+
+/* What admission found. */
+void vrt_job_report_admitted(struct vrt_job *job);
+
+/* The progress of its pipeline, whose phase is *ret_phase then. Return: whether any was made. */
+bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
+                             enum vrt_pipeline_phase *ret_phase);
+
+/* What went wrong. */
+void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error);
+
+/* Nothing works for it at the moment. */
+void vrt_job_report_idle(struct vrt_job *job);
+
+/* It is over; `error` is NULL where nothing went wrong. */
+void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error);

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * From a request to a listed job: its files are looked at on a thread, a pipeline finds out how it
+ * would be done, and is freed again; the job's row is stored; only then it is listed, and its
+ * submitter told. Whoever was told that his job is queued finds it again, whatever happens.
+ *
+ * Each job is charged to its user once, in charge(), and given back where the submission fails, in
+ * end_admission() where it was refused, or by vrt_queue_end_job().
+ */
+
+#include "daemon/jobs/queue-impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "daemon/access/access.h"
+#include "daemon/access/accounts.h"
+#include "daemon/access/descriptors.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/models/models.h"
+#include "daemon/access/peer.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/access/quota.h"
+#include "daemon/remote/remote.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+static void begin_admissions(struct vrt_queue *queue);
+
+static void admission_free(struct vrt_queue_admission *admission)
+{
+    vrt_list_remove(&admission->link);
+    vrt_turns_leave(&admission->queue->turns, &admission->turn);
+    vrt_network_unref(admission->network);
+    free(admission);
+}
+
+/* The admission is over: the job is listed, or it is gone, as it is where only its plan was wanted.
+ * Whoever submitted it is told before jobs are started, so that he learns of it as queued, as
+ * everybody does. */
+static void end_admission(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    struct vrt_queue *queue = admission->queue;
+    struct vrt_job *job = admission->job;
+    char shown[VRT_API_NAME_BYTES];
+
+    vrt_assert(admission->admitted || job->user);
+    job->admission = NULL;
+    if (!job->user) {
+        admission->admitted(admission->ctx, job, error);
+        /* Only now: the error, or what the plan says, may be the pipeline's own. */
+        vrt_queue_free_pipeline(job);
+        vrt_queue_remove_output(job);
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
+        vrt_job_free(job);
+    } else {
+        vrt_log_info("job %" PRId64 " of uid %d %s: %s", job->info.id, (int)job->uid,
+                     vrt_job_state_phrases[job->info.state],
+                     vrt_printable(job->info.input_name, shown, sizeof(shown)));
+        vrt_queue_keep_files(job);
+        vrt_queue_tell(queue, job);
+        if (admission->admitted)
+            admission->admitted(admission->ctx, job, NULL);
+    }
+    admission_free(admission);
+    begin_admissions(queue);
+    vrt_queue_start_jobs(queue);
+    vrt_queue_check_stopped(queue);
+}
+
+/* A job that was listed while its input was fetched ends, or, where only the queue stops, stays as
+ * it is for the next start. */
+static void refuse_listed(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    struct vrt_queue *queue = admission->queue;
+    struct vrt_job *job = admission->job;
+    bool is_cancelled = admission->is_unwanted && !admission->is_stopping;
+    /* It may lie in the pipeline. */
+    const struct vrt_error last = *error;
+
+    job->admission = NULL;
+    vrt_queue_free_pipeline(job);
+    if (vrt_descriptors_are_out(&last) && !admission->is_unwanted)
+        vrt_queue_wait_for_descriptors(queue, job, &last);
+    else if (!admission->is_stopping)
+        vrt_queue_end_job(queue, job, is_cancelled ? VRT_JOB_CANCEL : VRT_JOB_FAIL,
+                          is_cancelled ? NULL : &last);
+    admission_free(admission);
+    begin_admissions(queue);
+    vrt_queue_start_jobs(queue);
+    vrt_queue_check_stopped(queue);
+}
+
+static void refuse(struct vrt_queue_admission *admission, const struct vrt_error *error)
+{
+    const struct vrt_job *job = admission->job;
+
+    if (!admission->admitted) {
+        refuse_listed(admission, error);
+        return;
+    }
+    vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
+                 error->message);
+    end_admission(admission, error);
+}
+
+/* Why nobody waits for it any more. */
+static void fill_unwanted(const struct vrt_queue_admission *admission, struct vrt_error *error)
+{
+    *error = (struct vrt_error){ .id = NULL };
+    if (admission->is_stopping)
+        vrt_refuse(error, -ESHUTDOWN, VRT_E(SHUTTING_DOWN),
+                   "vrtd is about to stop and takes no more jobs");
+    else
+        vrt_refuse(error, -ECANCELED, VRT_E(INTERNAL), "it was cancelled");
+}
+
+/* The job's row is stored, or not. */
+static void on_saved(struct vrt_job *job, int r)
+{
+    struct vrt_queue_admission *admission = job->admission;
+    struct vrt_queue *queue = job->queue;
+    struct vrt_error error = { .id = NULL };
+
+    if (r < 0)
+        vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
+                   "the job can't be stored: %s%s", strerror(-r),
+                   r == -ENOSPC ? ": make room on the disk of the state folder" : "");
+    else if (admission->is_unwanted)
+        fill_unwanted(admission, &error);
+    else if (vrt_jobs_add(&queue->jobs, job) < 0)
+        vrt_refuse_errno(&error, -ENOMEM, "making a job");
+    /* A stop keeps what is stored; its submitter is told that it was too late all the same, and
+     * must not find it done later. */
+    if (r == 0 && error.message[0])
+        vrt_store_remove_job(queue->params.store, job->info.id,
+                             (struct vrt_store_done){ .call = NULL });
+    job->unsaved = false;
+    if (error.message[0])
+        refuse(admission, &error);
+    else
+        end_admission(admission, NULL);
+}
+
+/* What every run of the job shares. */
+static void fill_work(struct vrt_job *job)
+{
+    const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
+    struct vrt_job_work *work = job->work;
+    struct stat output;
+
+    work->is_admitted = true;
+    work->recipe = found->recipe;
+    work->fingerprint = found->fingerprint;
+    work->network_checksum = found->network_checksum;
+    if (job->fds[VRT_JOB_OUTPUT] >= 0 && fstat(job->fds[VRT_JOB_OUTPUT], &output) == 0) {
+        work->output_dev = (uint64_t)output.st_dev;
+        work->output_ino = (uint64_t)output.st_ino;
+    }
+}
+
+static void on_admitted(void *ctx, const struct vrt_error *error)
+{
+    struct vrt_job *job = ctx;
+    struct vrt_queue_admission *admission = job->admission;
+    struct vrt_error unwanted = { .id = NULL };
+    enum vrt_pipeline_phase phase;
+
+    if (admission->is_unwanted) {
+        fill_unwanted(admission, &unwanted);
+        error = &unwanted;
+    }
+    if (error) {
+        refuse(admission, error);
+        return;
+    }
+    job->output_bytes = vrt_pipeline_info(job->pipeline)->output_bytes_estimate;
+    vrt_job_report_admitted(job);
+    vrt_job_report_progress(job, job->queue->params.pool, &phase);
+    if (admission->request.dry_run) {
+        end_admission(admission, NULL);
+        return;
+    }
+    if (job->fds[VRT_JOB_OUTPUT] >= 0 &&
+        vrt_queue_check_unused(job->queue, job, job->fds[VRT_JOB_OUTPUT], &unwanted) < 0) {
+        refuse(admission, &unwanted);
+        return;
+    }
+    fill_work(job);
+    vrt_queue_free_pipeline(job);
+    if (admission->admitted) {
+        vrt_queue_save(job->queue, job, on_saved);
+        return;
+    }
+    /* Listed already, and perhaps paused meanwhile. It may start at once, and so the admission is
+     * over: a job is never in two hands. */
+    if (job->info.state == VRT_JOB_FETCHING)
+        vrt_assert(vrt_jobs_move(&job->queue->jobs, job, VRT_JOB_REQUEUE));
+    vrt_queue_save(job->queue, job, NULL);
+    end_admission(admission, NULL);
+}
+
+static void look(uv_work_t *work)
+{
+    struct vrt_queue_admission *admission = work->data;
+
+    int r = vrt_queue_look(admission->queue, admission->job, &admission->request,
+                           &admission->network, &admission->error);
+    /* Those of a job that is listed already are its own. */
+    if (r == 0 && admission->admitted)
+        r = vrt_descriptors_check(admission->job->fds, VRT_JOB_FILE_COUNT, &admission->error);
+    (void)r;
+}
+
+/* The pipeline of a job whose files and model were looked at. Return: 0, -errno. */
+static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error *error)
+{
+    struct vrt_job *job = admission->job;
+    struct vrt_pipeline_params params;
+
+    vrt_queue_fill_params(job, &admission->request, admission->network, &params);
+    params.wants_speed = admission->request.dry_run;
+    params.admitted = on_admitted;
+    return vrt_pipeline_new(job->queue->params.pool, &params, &job->pipeline, error);
+}
+
+/* A job without its input is listed for now as fetching it. Return: whether it is such a one. */
+static bool list_remote(struct vrt_queue_admission *admission)
+{
+    struct vrt_job *job = admission->job;
+
+    if (!job->is_remote || job->fds[VRT_JOB_INPUT] >= 0)
+        return false;
+    job->info.state = VRT_JOB_FETCHING;
+    vrt_queue_save(job->queue, job, on_saved);
+    return true;
+}
+
+static void on_looked(uv_work_t *work, int status)
+{
+    struct vrt_queue_admission *admission = work->data;
+    struct vrt_error error = { .id = NULL };
+
+    /* There was no pipeline to be told of it until now. */
+    if (admission->is_unwanted)
+        fill_unwanted(admission, &error);
+    else if (status < 0)
+        vrt_refuse_errno(&error, status, "looking at the files");
+    else if (admission->error.message[0])
+        error = admission->error;
+    else if (list_remote(admission))
+        return;
+    else if (make_pipeline(admission, &error) == 0)
+        return;
+    refuse(admission, &error);
+}
+
+/* It was given up before its turn came. */
+static void skip(uv_work_t *work)
+{
+    (void)work;
+}
+
+/* Those whose turn it is. They end by the loop, never within this call. */
+static void begin_admissions(struct vrt_queue *queue)
+{
+    struct vrt_turn *turn;
+
+    while ((turn = vrt_turns_next(&queue->turns))) {
+        struct vrt_queue_admission *admission =
+            vrt_container_of(turn, struct vrt_queue_admission, turn);
+        /* It fails only where no function is given. */
+        int r = uv_queue_work(queue->params.loop, &admission->work,
+                              admission->is_unwanted ? skip : look, on_looked);
+        vrt_assert(r == 0);
+    }
+}
+
+/* The sum of both limits is one quota: a job is charged from its submission to its end, so that
+ * starting it can't fail for its user's other jobs. */
+int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error)
+{
+    if (queue->stopping)
+        return vrt_refuse(error, vrt_raise(-ESHUTDOWN), VRT_E(SHUTTING_DOWN),
+                          "vrtd is about to stop and takes no more jobs");
+    int r = vrt_quota_take(queue->params.quota, VRT_QUOTA_JOBS, uid);
+    if (r > 0)
+        return vrt_refuse(error, vrt_raise(-EDQUOT), VRT_E(JOB_QUEUE_FULL),
+                          "as many jobs wait as are allowed%s: try again when some are done",
+                          r == VRT_QUOTA_E_USER ? " to one user" : "");
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "making a job") : 0;
+}
+
+/* How the result is encoded: as asked for, or as configured where nothing was. */
+static void settle_encoding(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                            struct vrt_job_recipe *recipe)
+{
+    const struct vrt_queue_params *params = &queue->params;
+
+    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
+    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
+                      request->quality;
+    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
+             request->preset[0] ? request->preset : params->preset);
+    recipe->precision = request->precision;
+}
+
+/* Fills in what was asked for, and what the configuration says where nothing was. */
+static void settle(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                   struct vrt_job *job)
+{
+    const struct vrt_queue_params *params = &queue->params;
+    struct vrt_job_info *info = &job->info;
+    const char *model = request->model.name[0] ? request->model.name :
+                        vrt_models_default(params->models);
+
+    info->created_at = vrt_clock_wall_ns();
+    vrt_accounts_name(params->users, job->uid, info->owner, sizeof(info->owner));
+    /* One without a descriptor is of the daemon's folder, which GET /v1/models lists. */
+    job->shows_model = request->model.fd == VRT_UNKNOWN && !request->model.path[0];
+    info->priority = request->priority;
+    snprintf(info->input_name, sizeof(info->input_name), "%s", request->input.name);
+    snprintf(info->output_name, sizeof(info->output_name), "%s", request->output.name);
+    /* Whoever is asked for the files again sees that this one is not his to give. */
+    snprintf(info->input_path, sizeof(info->input_path), "%s",
+             request->input.url[0] ? request->input.url : request->input.path);
+    snprintf(info->output_path, sizeof(info->output_path), "%s", request->output.path);
+    snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
+    snprintf(info->model.name, sizeof(info->model.name), "%s", model);
+    snprintf(info->device, sizeof(info->device), "%s", request->device);
+    settle_encoding(queue, request, &info->recipe);
+}
+
+/* Who may open the files that are named by their paths, now and after each restart. A part of the
+ * groups would be wrong: a file may allow others what it denies a group. */
+static int note_groups(struct vrt_job_work *work, const struct vrt_queue_submission *submission,
+                       struct vrt_error *error)
+{
+    const struct vrt_job_request *request = submission->request;
+    const struct vrt_peer *peer = submission->peer;
+
+    if (!vrt_queue_is_by_path(&request->input) && !vrt_queue_is_by_path(&request->output) &&
+        !vrt_queue_is_by_path(&request->model))
+        return 0;
+    if (peer->n_gids > VRT_JOB_GROUPS_MAX)
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(PATH_FORBIDDEN),
+                          "you are in over %d groups: hand over descriptors instead of paths",
+                          VRT_JOB_GROUPS_MAX);
+    for (size_t i = 0; i < peer->n_gids; i++)
+        work->groups[i] = peer->gids[i];
+    work->n_groups = peer->n_gids;
+    return 0;
+}
+
+/* Makes the job of a request, with all that later runs need. Return: 0; -errno with `error`. */
+static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+                    struct vrt_job **ret_job, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    struct vrt_buf text = { .limit_bytes = 0 };
+
+    int r = vrt_job_new(queue->jobs.last_id + 1, submission->peer->uid, &job);
+    if (r == 0)
+        r = vrt_fields_print(vrt_job_request_fields, submission->request, &text);
+    if (r == 0) {
+        job->work = calloc(1, sizeof(*job->work));
+        job->request = vrt_buf_steal(&text);
+        r = job->work && job->request ? 0 : vrt_raise(-ENOMEM);
+    }
+    vrt_buf_done(&text);
+    if (r == 0)
+        r = note_groups(job->work, submission, error);
+    if (r == 0)
+        r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
+            [VRT_JOB_INPUT] = &submission->request->input,
+            [VRT_JOB_OUTPUT] = &submission->request->output,
+            [VRT_JOB_MODEL] = &submission->request->model,
+        }, submission->files, error);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "making a job");
+    settle(queue, submission->request, job);
+    job->is_remote = submission->request->input.url[0];
+    job->has_webhook = submission->request->webhook[0];
+    job->queue = queue;
+    job->is_charged = true;
+    *ret_job = VRT_STEAL(job);
+    return 0;
+}
+
+/* Whether what a request wants of other machines is allowed. */
+static int check_remote(const struct vrt_queue *queue, const struct vrt_job_request *request,
+                        struct vrt_error *error)
+{
+    int r = 0;
+
+    if (request->input.url[0])
+        r = vrt_remote_check_input(queue->params.remote, request->input.url, error);
+    if (r == 0 && request->webhook[0])
+        r = vrt_remote_check_webhook(queue->params.remote, request->webhook, error);
+    if (r == 0 && request->input.url[0] && request->dry_run) {
+        vrt_error_set_field(error, "input.url");
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                       "input.url: what isn't here yet can't be planned: fetch it first");
+    }
+    return vrt_fold(r);
+}
+
+/* Has a job's files looked at when it is his user's turn. Return: 0, -ENOMEM. */
+static int wait_for_turn(struct vrt_job *job, const struct vrt_queue_admission *what)
+{
+    struct vrt_queue *queue = job->queue;
+    struct vrt_queue_admission *admission = calloc(1, sizeof(*admission));
+
+    if (!admission)
+        return vrt_raise(-ENOMEM);
+    *admission = *what;
+    vrt_list_init(&admission->link);
+    admission->queue = queue;
+    admission->job = job;
+    admission->work.data = admission;
+    vrt_list_append(&queue->admissions, &admission->link);
+    job->admission = admission;
+    vrt_turns_wait(&queue->turns, &admission->turn, job->uid);
+    return 0;
+}
+
+int vrt_queue_admit_listed(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
+{
+    struct vrt_queue_admission what = { .admitted = NULL };
+
+    vrt_assert(job->queue == queue && !job->admission);
+    int r = vrt_job_record_request(job, &what.request, error);
+    /* Anew: the store keeps a recipe only once there is all of it. */
+    if (r == 0)
+        settle_encoding(queue, &what.request, &job->info.recipe);
+    if (r == 0)
+        r = wait_for_turn(job, &what);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "looking at what was fetched");
+    begin_admissions(queue);
+    return 0;
+}
+
+int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+                     struct vrt_job **ret_job, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    const struct vrt_queue_admission what = {
+        .request = *submission->request,
+        .admitted = submission->admitted,
+        .ctx = submission->ctx,
+    };
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    int r = check_remote(queue, submission->request, error);
+    if (r == 0)
+        r = vrt_queue_charge(queue, submission->peer->uid, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = make_job(queue, submission, &job, error);
+    if (r == 0)
+        r = wait_for_turn(job, &what);
+    if (r < 0) {
+        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
+        return vrt_refuse_errno(error, vrt_fold(r), "making a job");
+    }
+    /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
+     * refused later leave gaps. */
+    queue->jobs.last_id++;
+    *ret_job = VRT_STEAL(job);
+    begin_admissions(queue);
+    return 0;
+}
+
+void vrt_queue_give_up_admission(struct vrt_queue_admission *admission, bool is_stopping)
+{
+    admission->is_unwanted = true;
+    admission->is_stopping |= is_stopping;
+    if (admission->job->pipeline)
+        vrt_pipeline_cancel(admission->job->pipeline);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A job's files: where they come from, whether they may be used, and what a pipeline is told of
+ * them. vrt_queue_look() alone runs on other threads: it reads the job's descriptors, which the
+ * loop leaves alone while it may be running, and the models, which have a lock of their own.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/access/descriptors.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/systemd/keep.h"
+#include "daemon/access/media.h"
+#include "daemon/models/models.h"
+#include "daemon/access/peer.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/jobs/queue-impl.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+static const char *const file_fields[VRT_JOB_FILE_COUNT] = {
+    [VRT_JOB_INPUT] = "input.fd",
+    [VRT_JOB_OUTPUT] = "output.fd",
+    [VRT_JOB_MODEL] = "model.fd",
+};
+
+static const enum vrt_keep_role keep_roles[VRT_JOB_FILE_COUNT] = {
+    [VRT_JOB_INPUT] = VRT_KEEP_INPUT,
+    [VRT_JOB_OUTPUT] = VRT_KEEP_OUTPUT,
+    [VRT_JOB_MODEL] = VRT_KEEP_MODEL,
+};
+
+/* Takes the descriptor that a request names. Return: 0; -EBADF: none came, or it is taken. */
+static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *file,
+                     const char *field, int *ret_fd, struct vrt_error *error)
+{
+    if (file->fd == VRT_UNKNOWN)
+        return 0;
+    if (file->fd >= files->n || files->fds[file->fd] < 0) {
+        vrt_error_set_field(error, field);
+        return vrt_refuse(error, vrt_raise(-EBADF), VRT_E(REQUEST_DESCRIPTORS),
+                          "no descriptor %" PRId64 " for %s: %d came with the request, each for "
+                          "one file", file->fd, field, files->n);
+    }
+    vrt_closep(ret_fd);
+    /* Leaves -1, so that no two files of a request share a descriptor. */
+    *ret_fd = VRT_STEAL_FD(files->fds[file->fd]);
+    return 0;
+}
+
+int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+                         struct vrt_peer_files *files, struct vrt_error *error)
+{
+    int r = vrt_descriptors_check(files->fds, files->n, error);
+
+    for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
+        r = take_file(files, refs[i], file_fields[i], &job->fds[i], error);
+    if (refs[VRT_JOB_OUTPUT]->fd != VRT_UNKNOWN)
+        job->made_output = false;
+    return r;
+}
+
+bool vrt_queue_is_by_path(const struct vrt_file_ref *ref)
+{
+    return ref->fd == VRT_UNKNOWN && ref->path[0];
+}
+
+/* Opens what is named by its path and isn't open yet; a plan needs no output. On a thread. */
+static int open_paths(struct vrt_queue *queue, struct vrt_job *job,
+                      const struct vrt_job_request *request, struct vrt_error *error)
+{
+    const struct vrt_file_ref *const refs[VRT_JOB_FILE_COUNT] = {
+        [VRT_JOB_INPUT] = &request->input,
+        [VRT_JOB_OUTPUT] = &request->output,
+        [VRT_JOB_MODEL] = &request->model,
+    };
+    static const char *const fields[VRT_JOB_FILE_COUNT] = {
+        [VRT_JOB_INPUT] = "input.path",
+        [VRT_JOB_OUTPUT] = "output.path",
+        [VRT_JOB_MODEL] = "model.path",
+    };
+    const struct vrt_peer peer = {
+        .uid = job->uid,
+        .gids = job->work->groups,
+        .n_gids = job->work->n_groups,
+    };
+
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
+        if (job->fds[i] >= 0 || !vrt_queue_is_by_path(refs[i]) || (is_output && request->dry_run))
+            continue;
+        int r = vrt_media_open(queue->params.media, &(struct vrt_media_request){
+            .peer = &peer,
+            .path = refs[i]->path,
+            .mode = is_output ? VRT_MEDIA_WRITE : VRT_MEDIA_READ,
+        }, &job->fds[i], &is_new, error);
+        if (r < 0) {
+            vrt_error_set_field(error, fields[i]);
+            return vrt_fold(r);
+        }
+        job->made_output |= is_new;
+    }
+    return 0;
+}
+
+/* A removal, which the job doesn't wait for. */
+struct removal {
+    uv_work_t work;
+    const struct vrt_media *media;
+    struct vrt_peer peer;
+    char path[VRT_API_PATH_BYTES];
+    int fd;
+};
+
+static void remove_output(uv_work_t *work)
+{
+    struct removal *removal = work->data;
+
+    vrt_media_remove(removal->media, &(struct vrt_media_request){
+        .peer = &removal->peer,
+        .path = removal->path,
+    }, removal->fd);
+    close(removal->fd);
+}
+
+static void on_removed(uv_work_t *work, int status)
+{
+    struct removal *removal = work->data;
+
+    (void)status;
+    vrt_peer_done(&removal->peer);
+    free(removal);
+}
+
+void vrt_queue_remove_output(struct vrt_job *job)
+{
+    bool is_ours = job->made_output && job->fds[VRT_JOB_OUTPUT] >= 0;
+    struct removal *removal = is_ours ? calloc(1, sizeof(*removal)) : NULL;
+    const struct vrt_peer peer = {
+        .uid = job->uid,
+        .gids = job->work->groups,
+        .n_gids = job->work->n_groups,
+    };
+
+    /* Without memory it stays: it is empty. */
+    if (!removal || vrt_peer_copy(&peer, &removal->peer) < 0) {
+        free(removal);
+        return;
+    }
+    removal->work.data = removal;
+    removal->media = job->queue->params.media;
+    removal->fd = VRT_STEAL_FD(job->fds[VRT_JOB_OUTPUT]);
+    job->made_output = false;
+    snprintf(removal->path, sizeof(removal->path), "%s", job->info.output_path);
+    int r = uv_queue_work(job->queue->params.loop, &removal->work, remove_output, on_removed);
+    vrt_assert(r == 0);
+}
+
+void vrt_queue_keep_files(struct vrt_job *job)
+{
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        if (job->fds[i] >= 0)
+            vrt_keep_put(job->queue->params.keep, job->info.id, keep_roles[i], job->fds[i]);
+}
+
+void vrt_queue_free_pipeline(struct vrt_job *job)
+{
+    job->pipeline = vrt_pipeline_free(job->pipeline);
+    job->n_told_warnings = 0;
+}
+
+void vrt_queue_close_files(struct vrt_job *job)
+{
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        vrt_closep(&job->fds[i]);
+        job->fds[i] = -1;
+    }
+}
+
+void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
+{
+    struct vrt_job_request request;
+    struct vrt_error error = { .id = NULL };
+    bool needs[VRT_JOB_FILE_COUNT] = { true, true, true }, has_all = true;
+
+    /* What is named by its path is opened again when the job starts, a URL's file then fetched. */
+    if (vrt_job_record_request(job, &request, &error) == 0) {
+        needs[VRT_JOB_INPUT] = !vrt_queue_is_by_path(&request.input) && !job->is_remote;
+        needs[VRT_JOB_OUTPUT] = !vrt_queue_is_by_path(&request.output);
+        needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
+    }
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        job->fds[i] = vrt_keep_take(queue->params.keep, job->info.id, keep_roles[i]);
+        has_all &= job->fds[i] >= 0 || !needs[i];
+    }
+    if (job->is_remote && job->fds[VRT_JOB_INPUT] < 0)
+        job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
+    if (has_all)
+        return;
+    vrt_queue_close_files(job);
+    if (vrt_jobs_move(&queue->jobs, job, VRT_JOB_LOSE))
+        vrt_log_info("job %" PRId64 " needs its files again", job->info.id);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether `job` has this file open as its output: only then its number says anything. */
+static bool writes_to(const struct vrt_job *job, const struct stat *file)
+{
+    return job->fds[VRT_JOB_OUTPUT] >= 0 && job->work->output_ino == (uint64_t)file->st_ino &&
+           job->work->output_dev == (uint64_t)file->st_dev;
+}
+
+int vrt_queue_check_unused(const struct vrt_queue *queue, const struct vrt_job *job, int output_fd,
+                           struct vrt_error *error)
+{
+    const struct vrt_queue_admission *admission;
+    const struct vrt_job *other, *user = NULL;
+    struct stat output;
+
+    if (fstat(output_fd, &output) < 0 || !S_ISREG(output.st_mode))
+        return 0;
+    VRT_LIST_FOREACH(other, &queue->jobs.all, link)
+        if (other != job && writes_to(other, &output))
+            user = other;
+    /* One that is being stored is as good as listed. */
+    VRT_LIST_FOREACH(admission, &queue->admissions, link)
+        if (admission->job != job && writes_to(admission->job, &output))
+            user = admission->job;
+    if (!user)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBUSY), VRT_E(JOB_SAME_FILE),
+                      "job %" PRId64 " writes to the same output: wait for its end, or name "
+                      "another one", user->info.id);
+}
+
+/* Whether what is in the output is what an earlier run of the job had begun to write. */
+static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
+{
+    return job->work->output_ino && job->work->output_ino == (uint64_t)output->st_ino &&
+           job->work->output_dev == (uint64_t)output->st_dev;
+}
+
+/* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
+static int check_output(const struct vrt_job *job, const struct vrt_job_request *request,
+                        struct vrt_error *error)
+{
+    struct stat input, output, model;
+    bool has_model = job->fds[VRT_JOB_MODEL] >= 0;
+    bool has_input = job->fds[VRT_JOB_INPUT] >= 0;      /* else it is being fetched */
+    char shown[VRT_API_NAME_BYTES];
+
+    /* A plan needs none. */
+    if (job->fds[VRT_JOB_OUTPUT] < 0)
+        return 0;
+    if ((has_input && fstat(job->fds[VRT_JOB_INPUT], &input) < 0) ||
+        fstat(job->fds[VRT_JOB_OUTPUT], &output) < 0 ||
+        (has_model && fstat(job->fds[VRT_JOB_MODEL], &model) < 0))
+        return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
+    if (has_model && is_same_file(&output, &model))
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
+                          "the output is the model's own file: name another one");
+    if (output.st_size == 0 || request->overwrite || !S_ISREG(output.st_mode) ||
+        (has_input && is_same_file(&input, &output)))
+        return 0;       /* the last is refused by the pipeline, in words of its own */
+    if (is_begun_output(job, &output))
+        return 0;
+    vrt_printable(request->output.name, shown, sizeof(shown));
+    return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(JOB_OUTPUT),
+                      "%s exists and is not empty: let it be overwritten, or give another name",
+                      shown);
+}
+
+int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
+                   const struct vrt_job_request *request, struct vrt_network **ret_network,
+                   struct vrt_error *error)
+{
+    struct vrt_models *models = queue->params.models;
+
+    int r = open_paths(queue, job, request, error);
+    if (r == 0)
+        r = check_output(job, request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    int model_fd = job->fds[VRT_JOB_MODEL];
+    r = model_fd >= 0 ?
+        vrt_models_read(models, model_fd, job->info.model.name, ret_network, error) :
+        vrt_models_find(models, job->info.model.name, ret_network, error);
+    if (r < 0)
+        vrt_error_set_field(error, "model");
+    return vrt_fold(r);
+}
+
+/* What is asked of a network that sees clips. */
+static struct vrt_clip_wishes clip_wishes(const struct vrt_queue *queue,
+                                          const struct vrt_job_request *request)
+{
+    struct vrt_clip_wishes wishes = {
+        .frames = request->clip == VRT_UNKNOWN ? 0 : (int)request->clip,
+        .has_overlap = request->clip_overlap != VRT_UNKNOWN,
+        .overlap = (int)request->clip_overlap,
+        .tiling = request->tiling == VRT_JOB_TILING_OFFICIAL ? VRT_TILING_OFFICIAL :
+                                                               VRT_TILING_BLEND,
+        .has_sigma = !isnan(request->sigma),
+        .sigma = request->sigma,
+    };
+
+    if (!isnan(request->scene_cuts))
+        wishes.scene_threshold = request->scene_cuts > 0 ? request->scene_cuts : -1;
+    else if (!queue->params.scene_cuts)
+        wishes.scene_threshold = -1;
+    return wishes;
+}
+
+void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *request,
+                           struct vrt_network *network, struct vrt_pipeline_params *ret_params)
+{
+    const struct vrt_queue_params *params = &job->queue->params;
+    const struct vrt_job_recipe *recipe = &job->info.recipe;
+
+    *ret_params = (struct vrt_pipeline_params){
+        .job_id = job->name,
+        .uid = job->uid,
+        .priority = (int)job->info.priority,
+        .input_fd = job->fds[VRT_JOB_INPUT],
+        .input_name = request->input.name,
+        .output_fd = job->fds[VRT_JOB_OUTPUT],
+        .output_name = request->output.name,
+        .spool_fd = params->spool_fd,
+        .segment_frames = params->segment_frames,
+        .network = network,
+        .model_fd = -1,
+        .model_name = job->info.model.name,
+        .devices = request->device,
+        .fallback = (enum vrt_fallback)params->fallback,
+        .precision = vrt_job_precision_of(request->precision),
+        .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,
+        .overlap = request->overlap == VRT_UNKNOWN ? -1 : (int)request->overlap,
+        .clip = clip_wishes(job->queue, request),
+        .codec = vrt_job_codec_names[recipe->codec],
+        .preset = recipe->preset,
+        .quality = (int)recipe->quality,
+        .strict = request->strict,
+        .ctx = job,
+    };
+}

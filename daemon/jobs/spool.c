@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/jobs/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#define VRT_LOG_TOPIC "spool"
+
+#define NAME_BYTES 24
+
+static void folder_name(int64_t job_id, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%" PRId64, job_id);
+}
+
+int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd)
+{
+    char name[NAME_BYTES];
+
+    folder_name(job_id, name);
+    if (mkdirat(spool_fd, name, 0700) < 0 && errno != EEXIST)
+        return vrt_raise(-errno);
+    int fd = openat(spool_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return vrt_raise(-errno);
+    /* What is stored in it shall not be lost with it. */
+    fsync(spool_fd);
+    *ret_fd = fd;
+    return 0;
+}
+
+static void complain(const char *name)
+{
+    vrt_log_warning("%s stays in the spool folder: %s, ignoring", name, strerror(errno));
+}
+
+/* Removes what is in the folder `fd`, which it closes. There are no folders in it. */
+static void empty(int fd)
+{
+    DIR *folder = fdopendir(fd);
+    struct dirent *entry;
+
+    if (!folder) {
+        complain("a job's folder");
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            unlinkat(dirfd(folder), entry->d_name, 0) < 0)
+            complain(entry->d_name);
+    closedir(folder);
+}
+
+void vrt_spool_remove(int spool_fd, const char *name)
+{
+    int fd = openat(spool_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 && errno == ENOENT)
+        return;
+    if (fd >= 0)
+        empty(fd);
+    if (unlinkat(spool_fd, name, fd >= 0 ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+        complain(name);
+}
+
+int vrt_spool_detach(int spool_fd, int64_t job_id, char *ret_name, size_t size)
+{
+    char name[NAME_BYTES];
+
+    folder_name(job_id, name);
+    /* By the clock, which no two of one job share; no number of a job looks like it. */
+    snprintf(ret_name, size, "%s.%" PRId64, name, vrt_clock_now_ns());
+    return renameat(spool_fd, name, spool_fd, ret_name) < 0 ? -errno : 0;
+}
+
+void vrt_spool_take_back(int spool_fd, const char *from, int64_t job_id, const char *file)
+{
+    char name[NAME_BYTES], old[2 * NAME_BYTES + 64], new[2 * NAME_BYTES];
+
+    folder_name(job_id, name);
+    snprintf(old, sizeof(old), "%s/%s", from, file);
+    snprintf(new, sizeof(new), "%s/%s", name, file);
+    if (faccessat(spool_fd, old, F_OK, 0) == 0 &&
+        (mkdirat(spool_fd, name, 0700) < 0 || renameat(spool_fd, old, spool_fd, new) < 0))
+        complain(old);
+}
+
+/* The number that a folder of ours is called by, or 0. */
+static int64_t number_of(const char *name)
+{
+    char *end, again[NAME_BYTES];
+
+    errno = 0;
+    int64_t id = strtoll(name, &end, 10);
+    if (errno || id <= 0)
+        return 0;
+    folder_name(id, again);
+    return strcmp(name, again) == 0 ? id : 0;
+}
+
+int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), void *ctx)
+{
+    int fd = openat(spool_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!folder) {
+        int r = vrt_raise(-errno);
+        vrt_closep(&fd);
+        return r;
+    }
+    while ((entry = readdir(folder))) {
+        int64_t id = number_of(entry->d_name);
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (id && is_wanted(ctx, id)))
+            continue;
+        vrt_log_info("%s in the spool folder belongs to no job: removed", entry->d_name);
+        vrt_spool_remove(spool_fd, entry->d_name);
+    }
+    closedir(folder);
+    return 0;
+}
+
+int64_t vrt_spool_room_bytes(int fd)
+{
+    struct statvfs disk;
+
+    /* Some file systems know neither their size nor what is free. */
+    if (fstatvfs(fd, &disk) < 0 || disk.f_blocks == 0)
+        return INT64_MAX;
+    return (int64_t)disk.f_bavail * (int64_t)disk.f_frsize;
+}
+
+int64_t vrt_spool_held_bytes(int fd)
+{
+    struct stat st;
+
+    return fd < 0 || fstat(fd, &st) < 0 ? 0 : (int64_t)st.st_blocks * 512;
+}
+
+int64_t vrt_spool_room_above_bytes(int spool_fd)
+{
+    VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? INT64_MAX : vrt_spool_room_bytes(fd);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/service/setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/fault.h"
+#include "base/clock.h"
+#include "base/folder.h"
+#include "base/log.h"
+#include "daemon/access/media.h"
+#include "daemon/models/models.h"
+#include "daemon/service/paths.h"
+#include "daemon/remote/remote.h"
+#include "frames/encoder.h"
+
+int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
+                   char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error)
+{
+    const struct vrt_options *options = &setup->options;
+    char path[VRT_SETUP_PATH_BYTES];
+    enum vrt_log_level level;
+    struct vrt_conf conf;
+    int r = 0;
+
+    vrt_conf_init(&conf);
+    if (options->config)
+        snprintf(path, sizeof(path), "%s", options->config);
+    else
+        r = vrt_paths_config(path, sizeof(path), error);
+    if (r == 0 && path[0])
+        r = vrt_conf_read(path, &conf, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (options->log_level) {
+        if (vrt_log_level_from_name(options->log_level, &level) < 0)
+            return vrt_refuse(error, -EINVAL, "usage", "there is no log level %.20s, only error, "
+                              "warning, info and debug", options->log_level);
+        conf.daemon.log_level = (int)level;
+    }
+    *ret_conf = conf;
+    if (ret_path)
+        snprintf(ret_path, VRT_SETUP_PATH_BYTES, "%s", path);
+    return 0;
+}
+
+/* A path that was given on the command line or configured; else `fallback` finds it. */
+static int settle_path(const char *given, const char *configured, char path[VRT_SETUP_PATH_BYTES],
+                       int (*fallback)(char *buffer, size_t size, struct vrt_error *error),
+                       struct vrt_error *error)
+{
+    if (!given && configured[0])
+        given = configured;
+    if (!given)
+        return vrt_fold(fallback(path, VRT_SETUP_PATH_BYTES, error));
+    if (!given[0] || strlen(given) >= VRT_SETUP_PATH_BYTES)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage",
+                          "a path must have from 1 to %d bytes", VRT_SETUP_PATH_BYTES - 1);
+    snprintf(path, VRT_SETUP_PATH_BYTES, "%s", given);
+    return 0;
+}
+
+int vrt_setup_folders(struct vrt_setup *setup, const struct vrt_conf *conf,
+                      struct vrt_error *error)
+{
+    const char *models = conf->daemon.models_dir;
+
+    int r = settle_path(setup->options.state_dir, conf->daemon.state_dir, setup->state_dir,
+                        vrt_paths_state_dir, error);
+    if (r < 0)
+        return vrt_fold(r);
+    int n = snprintf(setup->models_dir, sizeof(setup->models_dir), "%s%s",
+                     models[0] ? models : setup->state_dir, models[0] ? "" : "/models");
+    if (n >= (int)sizeof(setup->models_dir))
+        return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage",
+                          "the models' path is too long");
+    if (conf->daemon.cache_dir[0])
+        memcpy(setup->cache_dir, conf->daemon.cache_dir, sizeof(conf->daemon.cache_dir));
+    else if (vrt_folder_of_cache(setup->cache_dir, sizeof(setup->cache_dir)))
+        setup->cache_dir[0] = '\0';
+    return 0;
+}
+
+int vrt_setup_socket(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                     char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error)
+{
+    return vrt_fold(settle_path(setup->options.socket, conf->daemon.socket, ret_path,
+                                vrt_paths_socket, error));
+}
+
+/* The checks. Each refuses with a sentence that begins with its option. */
+
+static int check_fault(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                       struct vrt_error *error)
+{
+    struct vrt_fault_schedule *schedule = NULL;
+    const char *text = conf->devices.fault;
+
+    (void)setup;
+    int r = text[0] ? vrt_fault_schedule_new(text, &schedule, error) : 0;
+    vrt_fault_schedule_free(schedule);
+    return vrt_fold(r);
+}
+
+static int check_wall_clock(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                            struct vrt_error *error)
+{
+    const char *text = conf->daemon.wall_clock;
+    struct vrt_wall_error wrong;
+    char shown[80];
+
+    (void)setup;
+    if (!text[0] || vrt_clock_parse_wall_error(text, &wrong) == 0)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[daemon] wall_clock: \"%s\" is "
+                      "neither OFFSET nor OFFSET,JUMP,PERIOD in seconds, up to a thousand million",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
+static int check_preset(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    char shown[64];
+
+    (void)setup;
+    if (vrt_encoder_has_preset(conf->jobs.preset))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[jobs] preset: there is no %s: "
+                      "they go from ultrafast over medium to veryslow and placebo",
+                      vrt_printable(conf->jobs.preset, shown, sizeof(shown)));
+}
+
+static int check_media_roots(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                             struct vrt_error *error)
+{
+    struct vrt_media *media = NULL;
+
+    (void)setup;
+    int r = vrt_media_new(conf->access.media_roots, &media, error);
+    vrt_media_free(media);
+    return vrt_fold(r);
+}
+
+static int check_remote(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    struct vrt_error reason = { .id = NULL };
+
+    (void)setup;
+    int r = vrt_remote_check(&(struct vrt_remote_params){
+        .catalogue = conf->remote.catalogue,
+        .webhook_secret_file = conf->remote.webhook_secret_file,
+        .proxy = conf->remote.proxy,
+        .ca_file = conf->remote.ca_file,
+        .webhooks = conf->remote.webhooks,
+    }, &reason);
+    return r < 0 ? vrt_refuse(error, vrt_fold(r), reason.id, "[remote] %s", reason.message) : 0;
+}
+
+/* It is read, not only looked for: the first job would be a bad moment to learn of a bad file. */
+static int check_model(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                       struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_models_freep) struct vrt_models *models = NULL;
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
+    struct vrt_error reason = { .id = NULL };
+    const char *name = conf->jobs.model;
+    char shown[VRT_CONF_PATH_BYTES];
+
+    if (!name[0])
+        return 0;
+    int r = vrt_models_new(setup->models_dir, "", &models);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "looking for the model");
+    r = vrt_models_find(models, name, &network, &reason);
+    if (r == 0)
+        return 0;
+    vrt_printable(name, shown, sizeof(shown));
+    if (r == -ENOENT)
+        return vrt_refuse(error, vrt_fold(r), "config.invalid", "[jobs] model: there is no %s in "
+                          "%s, and none that is built in has that name", shown,
+                          setup->models_dir);
+    return vrt_refuse(error, vrt_fold(r), "config.invalid", "[jobs] model: %s", reason.message);
+}
+
+int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                    struct vrt_error *error)
+{
+    static int (*const checks[])(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                                 struct vrt_error *error) = {
+        check_fault, check_wall_clock, check_preset, check_media_roots, check_remote,
+        check_model,
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(checks); i++) {
+        int r = checks[i](setup, conf, error);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Reading, once per start: jobs and segments side by side, both in the order of the jobs. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "api.h"
+#include "daemon/store/store-impl.h"
+#include "msg_job.h"
+
+#define JOBS \
+    "SELECT id, uid, priority, created_at, finished_at, starts, state, request, info, work " \
+    "FROM jobs ORDER BY id"
+#define SEGMENTS \
+    "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed " \
+    "FROM segments ORDER BY job, number"
+#define LAST_ID "SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'"
+#define MEASURES "SELECT network, device_class, what, value FROM measured ORDER BY at"
+
+struct load {
+    struct vrt_store_db *db;
+    const struct vrt_store_reader *reader;
+    struct vrt_error *error;
+    sqlite3_stmt *jobs, *segments;
+    bool has_segment;                   /* `segments` stands on a row */
+};
+
+static void finalize(sqlite3_stmt **statement)
+{
+    sqlite3_finalize(*statement);
+}
+
+/* Return: SQLite's outcome. */
+static int prepare(struct vrt_store_db *db, const char *sql, sqlite3_stmt **ret_statement)
+{
+    return sqlite3_prepare_v2(db->sqlite, sql, -1, ret_statement, NULL);
+}
+
+/* Goes on to the next row. Return: 0, with *ret_is_row; -errno, and `error` says why. */
+static int step(struct vrt_store_db *db, sqlite3_stmt *statement, bool *ret_is_row,
+                struct vrt_error *error)
+{
+    int rc = sqlite3_step(statement);
+
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        return vrt_store_db_refuse(db, rc, error);
+    *ret_is_row = rc == SQLITE_ROW;
+    return 0;
+}
+
+/* NULL: no memory, as the tables hold no null. */
+static const char *column_text(sqlite3_stmt *statement, int column)
+{
+    return (const char *)sqlite3_column_text(statement, column);
+}
+
+static int load_job(struct load *load, int64_t *ret_id)
+{
+    sqlite3_stmt *row = load->jobs;
+    const char *state = column_text(row, 6);
+    const struct vrt_store_job job = {
+        .id = sqlite3_column_int64(row, 0),
+        .uid = (uid_t)sqlite3_column_int64(row, 1),
+        .priority = sqlite3_column_int64(row, 2),
+        .created_at = sqlite3_column_int64(row, 3),
+        .finished_at = sqlite3_column_int64(row, 4),
+        .starts = sqlite3_column_int64(row, 5),
+        .state = state ? vrt_name_find(vrt_job_state_names, state) : VRT_UNKNOWN,
+        .request = column_text(row, 7),
+        .info = column_text(row, 8),
+        .work = column_text(row, 9),
+    };
+
+    if (!state || !job.request || !job.info || !job.work)
+        return vrt_refuse_errno(load->error, vrt_raise(-ENOMEM), "reading the jobs");
+    if (job.state == VRT_UNKNOWN)
+        return vrt_refuse(load->error, vrt_raise(-EPROTO), VRT_E(INTERNAL), "job %lld in %s has a "
+                          "state that this vrtd doesn't know: start the newer one that wrote it, "
+                          "or move the file away", (long long)job.id, load->db->path);
+    *ret_id = job.id;
+    return vrt_fold(load->reader->job(load->reader->ctx, &job));
+}
+
+/* Those of a job; what stands before them is of no job that there is. */
+static int load_segments(struct load *load, int64_t job_id)
+{
+    sqlite3_stmt *row = load->segments;
+    int r = 0;
+
+    while (!r && load->has_segment && sqlite3_column_int64(row, 0) <= job_id) {
+        const struct vrt_segment_record segment = {
+            .number = sqlite3_column_int64(row, 1),
+            .n_frames = sqlite3_column_int64(row, 2),
+            .next_shard = sqlite3_column_int64(row, 3),
+            .size_bytes = sqlite3_column_int64(row, 4),
+            .tail_bytes = sqlite3_column_int64(row, 5),
+            .n_concealed = sqlite3_column_int64(row, 6),
+        };
+        if (sqlite3_column_int64(row, 0) == job_id)
+            r = vrt_fold(load->reader->segment(load->reader->ctx, job_id, &segment));
+        if (!r)
+            r = step(load->db, row, &load->has_segment, load->error);
+    }
+    return r;
+}
+
+int vrt_store_db_load(struct vrt_store_db *db, const struct vrt_store_reader *reader,
+                      int64_t *ret_last_id, struct vrt_error *error)
+{
+    VRT_CLEANUP(finalize) sqlite3_stmt *jobs = NULL;
+    VRT_CLEANUP(finalize) sqlite3_stmt *segments = NULL;
+    VRT_CLEANUP(finalize) sqlite3_stmt *last = NULL;
+    struct load load = { .db = db, .reader = reader, .error = error };
+    int64_t last_id = 0, id = 0;
+    bool is_row = false;
+    int rc = prepare(db, JOBS, &jobs), r;
+
+    if (!rc)
+        rc = prepare(db, SEGMENTS, &segments);
+    if (!rc)
+        rc = prepare(db, LAST_ID, &last);
+    if (rc)
+        return vrt_store_db_refuse(db, rc, error);
+    load.jobs = jobs;
+    load.segments = segments;
+    r = step(db, last, &is_row, error);
+    if (!r && is_row)
+        last_id = sqlite3_column_int64(last, 0);
+    if (!r)
+        r = step(db, segments, &load.has_segment, error);
+    while (!r && !(r = step(db, jobs, &is_row, error)) && is_row) {
+        r = load_job(&load, &id);
+        if (!r)
+            r = load_segments(&load, id);
+    }
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
+    *ret_last_id = last_id;
+    return 0;
+}
+
+int vrt_store_db_load_measures(struct vrt_store_db *db,
+                               void (*measure)(void *ctx, const struct vrt_store_measure *measure),
+                               void *ctx, struct vrt_error *error)
+{
+    VRT_CLEANUP(finalize) sqlite3_stmt *row = NULL;
+    bool is_row = false;
+    int rc = prepare(db, MEASURES, &row), r = 0;
+
+    if (rc)
+        return vrt_store_db_refuse(db, rc, error);
+    while (!(r = step(db, row, &is_row, error)) && is_row) {
+        const struct vrt_store_measure found = {
+            .network = column_text(row, 0),
+            .device_class = column_text(row, 1),
+            .what = column_text(row, 2),
+            .value = sqlite3_column_double(row, 3),
+        };
+        if (!found.network || !found.device_class || !found.what)
+            return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "reading what was measured");
+        measure(ctx, &found);
+    }
+    return vrt_fold(r);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Results are checked frame by frame: a device or driver that has gone wrong often returns black or
+ * NaN instead of an error, and a film of 100,000 such frames is worse than none.
+ */
+
+#include "workers/device/restore.h"
+
+#include "workers/device/runner.h"
+
+/* Values of RGB beyond these are no picture any more: 0 to 1 is what can be shown. */
+#define WILD_MIN (-16.0f)
+#define WILD_MAX 17.0f
+
+/* Whether the frame can be right. Return: 0; VRT_RUNNER_E_OUTPUT, with what is wrong. */
+static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
+{
+    const int r = VRT_RUNNER_E_OUTPUT;
+
+    /* Written so that a NaN fails each of them. */
+    if (!(seen->n_not_finite == 0))
+        return vrt_refuse(error, r, "device.failed", "%.0f values of the result are not finite",
+                          (double)seen->n_not_finite);
+    if (!(seen->min >= WILD_MIN && seen->max <= WILD_MAX))
+        return vrt_refuse(error, r, "device.failed",
+                          "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
+                          (double)seen->min, (double)seen->max);
+    if (seen->out_is_blank && !seen->in_is_blank)
+        return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
+    return 0;
+}
+
+/* Makes room for the result of frame `i`: as samples where the shard alone makes it up, as pixels
+ * where it is one of several, none where it has no share in it. */
+static int make_result(const struct vrt_work *work, struct vrt_shard_frames *frames, int i)
+{
+    const struct vrt_frame *in = frames->in[i];
+    const struct vrt_share *share = &frames->shares[i];
+    struct vrt_picture *picture;
+    struct vrt_frame *out;
+    int r;
+
+    if (work->rule.temporal && share->weight == 0)
+        return 0;
+    if (work->rule.temporal && share->n > 1) {
+        r = vrt_picture_new(work->out.width, work->out.height, &picture);
+        if (r)
+            return vrt_fold(r);
+        picture->share = *share;
+        picture->pts = in->pts;
+        picture->duration = in->duration;
+        picture->index = in->index;
+        picture->concealed = in->concealed;
+        frames->shared[i] = picture;
+        return 0;
+    }
+    r = vrt_frame_pool_get(work->results, &out);
+    if (r)
+        return vrt_fold(r);
+    out->pts = in->pts;
+    out->duration = in->duration;
+    out->index = in->index;
+    out->concealed = in->concealed;
+    frames->out[i] = out;
+    return 0;
+}
+
+/* Restores n frames of the shard from `first` on, of which the network sees `depth`. */
+static int restore_clip(struct vrt_kit *kit, const struct vrt_work *work,
+                        const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
+                        struct vrt_kit_times *times, int first, struct vrt_error *error)
+{
+    struct vrt_kit_evidence evidence[VRT_CLIP_FRAMES_MAX];
+    struct vrt_kit_clip clip = {
+        .n = work->rule.temporal ? frames->n : 1,
+        .depth = work->rule.temporal ? frames->depth : 1,
+        .in = frames->in + first,
+        .out = frames->out + first,
+        .shared = frames->shared + first,
+    };
+    int r = 0;
+
+    for (int i = 0; !r && i < clip.n; i++)
+        r = make_result(work, frames, first + i);
+    if (!r)
+        r = vrt_kit_run(kit, &clip, watch, times, evidence);
+    for (int i = 0; !r && i < clip.n; i++)
+        r = check(&evidence[i], error);
+    return r;
+}
+
+int vrt_restore_shard(struct vrt_kit *kit, const struct vrt_work *work,
+                      const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
+                      struct vrt_kit_times *times, struct vrt_error *error)
+{
+    int step = work->rule.temporal ? frames->n : 1, r = 0;
+
+    for (int i = 0; !r && i < frames->n; i += step)
+        r = restore_clip(kit, work, watch, frames, times, i, error);
+    /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
+     * failing device made a moment earlier is no better founded. */
+    if (r)
+        vrt_shard_frames_drop_out(frames);
+    return r;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One task after the other, each answered with the device's accounts as they are after it, so that
+ * the loop never has to ask. A lost device is closed at once: drivers keep nothing that survives
+ * it, and what is queued behind then fails fast instead of hanging.
+ */
+
+#include "workers/device/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "workers/device/speed.h"
+
+#define VRT_LOG_TOPIC "worker"
+
+/* Between the loop and what computes on processors (see NICE in the cpu backend's pool.c): an
+ * accelerator that waits for its next launch wastes more than anybody else can use. */
+#define WORKER_NICE 5
+
+/* Sensors are asked so often at most: a shard doesn't wait for them more than now and then. */
+#define SENSORS_PERIOD_NS VRT_NS_PER_S
+
+struct vrt_shared_registry {
+    atomic_int n_refs;
+    struct vrt_registry *registry;
+};
+
+struct worker {
+    /* immutable */
+    struct vrt_shared_registry *registry;   /* a reference */
+    const struct vrt_device_info *info;
+    struct vrt_runner_params runner_params;
+
+    struct {                            /* the worker's thread */
+        struct vrt_mailbox *mailbox;
+        struct vrt_device *device;      /* NULL: not open */
+        struct vrt_runner *runner;
+        struct vrt_worker_task *task;   /* in hand */
+        struct vrt_device_sensors sensors;
+        int64_t sensors_ns;             /* when they were asked; 0: not since it was opened */
+    } own;
+};
+
+int vrt_shared_registry_new(struct vrt_registry *registry,
+                            struct vrt_shared_registry **ret_shared)
+{
+    struct vrt_shared_registry *shared = calloc(1, sizeof(*shared));
+
+    if (!shared)
+        return vrt_raise(-ENOMEM);
+    atomic_init(&shared->n_refs, 1);
+    shared->registry = registry;
+    *ret_shared = shared;
+    return 0;
+}
+
+const struct vrt_registry *vrt_shared_registry_get(const struct vrt_shared_registry *shared)
+{
+    return shared->registry;
+}
+
+struct vrt_shared_registry *vrt_shared_registry_unref(struct vrt_shared_registry *shared)
+{
+    if (shared && atomic_fetch_sub(&shared->n_refs, 1) == 1) {
+        vrt_registry_free(shared->registry);
+        free(shared);
+    }
+    return NULL;
+}
+
+struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
+{
+    if (!task)
+        return NULL;
+    vrt_shard_frames_done(&task->frames);
+    vrt_work_unref(task->work);
+    vrt_checkup_free(task->checkup);
+    free(task);
+    return NULL;
+}
+
+static void discard(struct vrt_task *task)
+{
+    vrt_worker_task_free(vrt_container_of(task, struct vrt_worker_task, task));
+}
+
+struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_worker_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, discard);
+    task->request = request;
+    task->work_bytes = -1;
+    task->usage.total_bytes = task->usage.free_bytes = -1;
+    task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+    task->ctx = ctx;
+    return task;
+}
+
+static void close_device(struct worker *worker)
+{
+    worker->own.runner = vrt_runner_free(worker->own.runner);
+    worker->own.device = vrt_device_close(worker->own.device);
+    worker->own.sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+    worker->own.sensors_ns = 0;
+}
+
+static void ask_sensors(struct worker *worker)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+
+    if (worker->own.sensors_ns && now_ns - worker->own.sensors_ns < SENSORS_PERIOD_NS)
+        return;
+    vrt_device_sensors(worker->own.device, &worker->own.sensors);
+    worker->own.sensors_ns = now_ns;
+}
+
+/* Writes a few bytes to the device and reads them back. */
+static int try_out(struct vrt_device *device, struct vrt_error *error)
+{
+    static const unsigned char wanted[64] = "a device that answers gives back what it was given";
+    unsigned char got[sizeof(wanted)] = { 0 };
+    struct vrt_buffer *buffer = NULL;
+    int r = vrt_buffer_new(device, sizeof(wanted), &buffer);
+
+    if (!r)
+        r = vrt_buffer_write(device, buffer, 0, wanted, sizeof(wanted));
+    if (!r)
+        r = vrt_device_finish(device);
+    if (!r)
+        r = vrt_buffer_read(device, buffer, 0, got, sizeof(got));
+    vrt_buffer_free(device, buffer);
+    if (r || memcmp(got, wanted, sizeof(wanted)) == 0)
+        return r;
+    return vrt_refuse(error, VRT_BACKEND_E_FAILED, "device.failed",
+                      "bytes that it was given came back as others");
+}
+
+/* Between tiles, and while weights come: the device is alive, and the shard still wanted. */
+static bool go_on(void *ctx)
+{
+    struct worker *worker = ctx;
+
+    vrt_mailbox_beat(worker->own.mailbox);
+    return !atomic_load(&worker->own.task->task.cancel);
+}
+
+/* Within what may take long before there is a tile. */
+static void alive(void *ctx)
+{
+    struct worker *worker = ctx;
+
+    vrt_mailbox_beat(worker->own.mailbox);
+}
+
+static int do_open(struct worker *worker, struct vrt_error *error)
+{
+    int r = 0;
+
+    if (!worker->own.device) {
+        r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
+        struct vrt_runner_params params = worker->runner_params;
+        params.watch = (struct vrt_replica_watch){ go_on, worker };
+        if (!r) {
+            vrt_device_watch(worker->own.device, alive, worker);
+            r = vrt_runner_new(worker->own.device, &params, &worker->own.runner);
+        }
+    }
+    if (!r)
+        r = try_out(worker->own.device, error);
+    if (r)
+        close_device(worker);
+    return r;
+}
+
+/* Fills in how fast the device will be, if it can be found out: an estimate is no reason to refuse
+ * what the device could do. */
+static int measure_speed(struct worker *worker, struct vrt_survey *survey)
+{
+    struct vrt_error error = { .id = NULL };
+    const struct vrt_speed_trial trial = {
+        .network = survey->work->network,
+        .dtype = survey->dtype,
+        .width = survey->size.grid.x.size,
+        .height = survey->size.grid.y.size,
+        .watch = { go_on, worker },
+    };
+    double *flops_per_s = &survey->flops_per_s[survey->dtype];
+    int r = vrt_speed_measure(worker->own.runner, &trial, flops_per_s, &error);
+
+    if (!r)
+        vrt_log_info("%s in %s on %s: %.1f GFLOP/s",
+                     vrt_network_info(survey->work->network)->description,
+                     vrt_dtype_name(survey->dtype), worker->info->name, *flops_per_s / 1e9);
+    else
+        vrt_log_info("%s: its speed could not be measured: %s", worker->info->name,
+                     error.message);
+    return r == VRT_BACKEND_E_LOST || r == -ECANCELED ? r : 0;
+}
+
+static int do_survey(struct worker *worker, struct vrt_worker_task *task)
+{
+    struct vrt_survey *survey = &task->survey;
+    int r = vrt_runner_survey(worker->own.runner, survey, &task->error);
+
+    if (!r && survey->wants_speed && !(survey->flops_per_s[survey->dtype] > 0))
+        r = measure_speed(worker, survey);
+    return r;
+}
+
+static int do_run(struct worker *worker, struct vrt_worker_task *task)
+{
+    const struct vrt_runner_order order = {
+        .work = task->work,
+        .dtype = task->dtype,
+        .watch = { go_on, worker },
+        .op_times = task->by_ops ? &task->op_times : NULL,
+    };
+
+    return vrt_runner_run(worker->own.runner, &order, &task->frames, &task->times, &task->error);
+}
+
+static int perform(struct worker *worker, struct vrt_worker_task *task)
+{
+    struct vrt_runner *runner = worker->own.runner;
+
+    if (task->request == VRT_WORKER_OPEN)
+        return do_open(worker, &task->error);
+    if (!runner)
+        return VRT_BACKEND_E_LOST;
+    switch (task->request) {
+    case VRT_WORKER_SURVEY:
+        return do_survey(worker, task);
+    case VRT_WORKER_PREPARE:
+        return vrt_runner_prepare(runner, task->work, task->dtype);
+    case VRT_WORKER_RUN:
+        return do_run(worker, task);
+    case VRT_WORKER_RELEASE:
+        vrt_runner_release(runner, task->work);
+        return 0;
+    case VRT_WORKER_TRIM:
+        vrt_runner_trim(runner, task->idle_ns);
+        return 0;
+    case VRT_WORKER_TELL:
+        return 0;
+    case VRT_WORKER_CHECK:
+        return vrt_runner_checkup(runner, task->checkup);
+    default:
+        return vrt_raise(-EINVAL);
+    }
+}
+
+/* Does what the task asks, and fills in what it tells in any case. */
+static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_task *task)
+{
+    int64_t start_ns = vrt_clock_now_ns();
+
+    task->result = atomic_load(&task->task.cancel) ? -ECANCELED : perform(worker, task);
+    if (task->result) {
+        int ignored = vrt_refuse(&task->error, task->result, "device.failed", "%s",
+                                 vrt_backend_strerror(task->result));
+        (void)ignored;
+    }
+    /* Before the accounts are taken: what it held is gone. */
+    if (task->result == VRT_BACKEND_E_LOST)
+        close_device(worker);
+    if (worker->own.runner) {
+        vrt_runner_usage(worker->own.runner, &task->usage);
+        ask_sensors(worker);
+        task->sensors = worker->own.sensors;
+        if (task->work)
+            task->work_bytes = vrt_runner_work_bytes(worker->own.runner, task->work);
+    }
+    task->busy_ns = vrt_clock_now_ns() - start_ns;
+    if (task->result == -ECANCELED)
+        return VRT_TASK_CANCELLED;
+    return task->result ? VRT_TASK_FAILED : VRT_TASK_DONE;
+}
+
+static void done(struct worker *worker)
+{
+    vrt_replica_store_unref(worker->runner_params.store);
+    vrt_shared_registry_unref(worker->registry);
+    free(worker);
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct worker *worker = ctx;
+    struct vrt_task *task;
+
+    worker->own.mailbox = mailbox;
+    while ((task = vrt_mailbox_take(mailbox))) {
+        worker->own.task = vrt_container_of(task, struct vrt_worker_task, task);
+        enum vrt_task_outcome outcome = do_task(worker, worker->own.task);
+        worker->own.task = NULL;
+        vrt_mailbox_return(mailbox, task, outcome);
+    }
+    close_device(worker);
+    done(worker);
+}
+
+int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **ret_mailbox)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!worker)
+        return vrt_raise(-ENOMEM);
+    atomic_fetch_add(&params->registry->n_refs, 1);
+    worker->registry = params->registry;
+    worker->info = params->info;
+    worker->runner_params = params->runner;
+    if (params->runner.store)
+        vrt_replica_store_ref(params->runner.store);
+    const struct vrt_mailbox_params mailbox = {
+        .name = params->info->name,
+        .capacity = VRT_WORKER_CAPACITY,
+        .nice = WORKER_NICE,
+        .run = run,
+        .run_ctx = worker,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        done(worker);
+        return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The thread that owns a device, and what it can be asked for
+ *
+ * A worker begins by opening its device; a task that finds no device open fails with
+ * VRT_BACKEND_E_LOST. A device that says it is lost is closed at once, with all it held; an OPEN
+ * task opens it again and tries it out.
+ *
+ * Thread: vrt_worker_new() and the tasks' done: the loop's.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "workers/device/checkup.h"
+#include "workers/mailbox.h"
+#include "workers/device/runner.h"
+
+/* Tasks that a worker may hold: two shards, and some of the small ones. */
+#define VRT_WORKER_CAPACITY 64
+
+enum vrt_worker_request {
+    VRT_WORKER_OPEN,                /* opens the device, if it isn't, and tries it out */
+    VRT_WORKER_SURVEY,              /* fills `survey` */
+    VRT_WORKER_PREPARE,             /* makes ready for `work` */
+    VRT_WORKER_RUN,                 /* restores `frames` */
+    VRT_WORKER_RELEASE,             /* `work` is over */
+    VRT_WORKER_TRIM,                /* gives up replicas that have been idle for `idle_ns` */
+    VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
+    VRT_WORKER_CHECK,               /* fills `checkup`; fails only where the device is lost */
+    VRT_WORKER_REQUEST_COUNT,
+};
+
+/* Made by vrt_worker_task_new(). The loop reads the answer in done(), then frees it. */
+struct vrt_worker_task {
+    struct vrt_task task;
+    enum vrt_worker_request request;
+
+    /* What is asked. */
+    struct vrt_work *work;          /* a reference: SURVEY, PREPARE, RUN, RELEASE */
+    enum vrt_dtype dtype;           /* PREPARE, RUN */
+    struct vrt_shard_frames frames; /* RUN: references */
+    bool by_ops;                    /* RUN: op by op, to fill `op_times` */
+    struct vrt_survey survey;       /* SURVEY */
+    struct vrt_checkup *checkup;    /* CHECK: owned */
+    int64_t idle_ns;                /* TRIM */
+    int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
+    void *ctx;                      /* the loop's */
+
+    /* The answer. */
+    int result;                     /* what the runner or backend returned */
+    struct vrt_error error;         /* filled where it isn't 0 */
+    struct vrt_kit_times times;     /* RUN */
+    struct vrt_op_times op_times;   /* RUN `by_ops` */
+    int64_t busy_ns;                /* from taking the task to returning it */
+    int64_t work_bytes;             /* what `work` takes of the device, -1: nothing */
+    struct vrt_runner_usage usage;
+    struct vrt_device_sensors sensors;      /* a second old at most */
+};
+
+/* A registry that lives as long as any thread may look into it, abandoned ones included. */
+struct vrt_shared_registry;
+
+/* Takes the registry over. Return: 0; -ENOMEM: it is still the caller's. */
+int vrt_shared_registry_new(struct vrt_registry *registry,
+                            struct vrt_shared_registry **ret_shared);
+
+/* What it shares. */
+const struct vrt_registry *vrt_shared_registry_get(const struct vrt_shared_registry *shared);
+
+/* One reference less; the last one frees the registry. Thread: any. Return: NULL. */
+struct vrt_shared_registry *vrt_shared_registry_unref(struct vrt_shared_registry *shared);
+
+struct vrt_worker_params {
+    struct vrt_outbox *outbox;
+    struct vrt_shared_registry *registry;   /* a reference is taken */
+    const struct vrt_device_info *info;
+    struct vrt_runner_params runner;
+    void (*ended)(void *ctx, bool abandoned);   /* as of the mailbox */
+    void *ctx;
+};
+
+/*
+ * Starts the worker; it is stopped or abandoned through its mailbox, to which tasks are posted.
+ * Return: 0, -errno.
+ */
+int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **ret_mailbox);
+
+/* A task with nothing but request and `done`. Return: NULL: no memory. */
+struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx);
+
+/* Frees it with the references it holds. Thread: whoever owns it. Return: NULL. */
+struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task);
+
+VRT_DEFINE_CLEANUP(struct vrt_worker_task, vrt_worker_task_free)

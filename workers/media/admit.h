@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Admission: whether a job can run at all, found out from its files
+ *
+ * Thread: one of the job's own; it reads files and takes as long as those do.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "frames/container.h"
+#include "frames/encoder.h"
+#include "frames/reader.h"
+#include "model/network.h"
+#include "workers/media/files.h"
+#include "workers/media/fingerprint.h"
+#include "workers/plan/recipe.h"
+
+struct vrt_admission {
+    /* What is asked. The strings and descriptors outlive the admission. */
+    struct vrt_files files;         /* its descriptors and names; the rest is found out */
+    int model_fd;
+    int spool_fd;                   /* a folder on the disk of the working files; -1: none */
+    const char *model_name;
+    const char *codec, *preset;     /* NULL: the default */
+    int quality;                    /* -1: the default */
+    int tile, overlap;              /* 0, -1: to be chosen */
+    struct vrt_clip_wishes clip;
+    int64_t segment_frames;         /* 0: to be chosen */
+    enum vrt_precision precision;
+    bool strict;
+    const atomic_bool *cancel;
+
+    /* Of an earlier admission. */
+    bool has_recipe;                /* `recipe` is given: nothing of it is chosen */
+    bool has_fingerprint;           /* `fingerprint` is given: the input must have it */
+    uint64_t network_checksum;      /* the network must have it; 0: any will do */
+
+    /* Given where the network is known already: a reference; else filled from model_fd. */
+    struct vrt_network *network;
+
+    /* What was found. */
+    struct vrt_reader_info input;
+    enum vrt_container container;
+    struct vrt_encoder_params encoder;
+    struct vrt_recipe recipe;       /* its tile: the coarsest wanted, unless it was given */
+    struct vrt_fingerprint fingerprint;
+    int64_t output_bytes;           /* of the result, estimated; -1: unknown */
+    struct vrt_warnings warnings;
+};
+
+/*
+ * Fills in what is found. Whatever is returned, vrt_admission_done() frees what it holds.
+ * Return: 0; -errno: the job can't run, `error` says why.
+ */
+int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error);
+
+/* Drops the reference to the network. */
+void vrt_admission_done(struct vrt_admission *admission);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A file counts as changed by its size and the time of its last writing: who only renames it, or
+ * changes its mode, disturbs nobody. What was deleted has no name left, but whoever passes a file
+ * that never had one (O_TMPFILE) will give it a name when it is complete.
+ */
+
+#include "workers/media/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+
+#define SHOWN_BYTES 160
+
+static int look(const struct vrt_files *files, struct stat *ret_in, struct stat *ret_out,
+                struct vrt_error *error)
+{
+    if (fstat(files->input_fd, ret_in) < 0 ||
+        (files->output_fd >= 0 && fstat(files->output_fd, ret_out) < 0))
+        return vrt_refuse_errno(error, vrt_raise(-errno), "the job's files");
+    return 0;
+}
+
+/* Whether a result can be written to, and read back from, what was handed over for it. */
+static int check_output(const struct vrt_files *files, const struct stat *in,
+                        const struct stat *out, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES];
+    int flags = fcntl(files->output_fd, F_GETFL);
+
+    if (in->st_dev == out->st_dev && in->st_ino == out->st_ino)
+        return vrt_refuse(error, -EINVAL, "job.same_file",
+                          "the output is the input's own file: name another one");
+    if (!S_ISREG(out->st_mode))
+        return vrt_refuse(error, -EINVAL, "job.output", "%s is no regular file",
+                          vrt_printable(files->output_name, shown, sizeof(shown)));
+    if (flags < 0 || (flags & O_ACCMODE) != O_RDWR)
+        return vrt_refuse(error, -EBADF, "job.output",
+                          "%s must be open for reading and writing: the result is read back",
+                          vrt_printable(files->output_name, shown, sizeof(shown)));
+    if (flags & O_APPEND)
+        return vrt_refuse(error, -EINVAL, "job.output",
+                          "%s must not be open for appending: its beginning is written last",
+                          vrt_printable(files->output_name, shown, sizeof(shown)));
+    return 0;
+}
+
+/* Who may only write to a file, or only name it, proves with his descriptor no right to read it. */
+static int check_access(const struct vrt_files *files, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES], byte;
+
+    if (pread(files->input_fd, &byte, 1, 0) >= 0 || errno != EBADF)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBADF), "request.descriptors",
+                      "%s must be open for reading",
+                      vrt_printable(files->input_name, shown, sizeof(shown)));
+}
+
+int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
+{
+    bool has_output = files->output_fd >= 0;
+    char shown[SHOWN_BYTES];
+    struct stat in, out = { .st_nlink = 0 };
+    int r = look(files, &in, &out, error);
+
+    if (r)
+        return vrt_fold(r);
+    r = check_access(files, error);
+    if (r)
+        return vrt_fold(r);
+    if (S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
+                          "%s is a %s: give a video file",
+                          vrt_printable(files->input_name, shown, sizeof(shown)),
+                          S_ISDIR(in.st_mode) ? "folder" : "disk");
+    if (S_ISFIFO(in.st_mode) || S_ISCHR(in.st_mode) || S_ISSOCK(in.st_mode))
+        return vrt_refuse(error, -ESPIPE, "input.not_regular",
+                          "%s cannot be read a second time for its sound: store it in a file",
+                          vrt_printable(files->input_name, shown, sizeof(shown)));
+    r = has_output ? check_output(files, &in, &out, error) : 0;
+    if (r)
+        return r;
+    files->input_bytes = in.st_size;
+    files->input_modified = in.st_mtim;
+    files->output_has_name = out.st_nlink > 0;
+    return 0;
+}
+
+int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)
+{
+    char shown[SHOWN_BYTES];
+    struct stat in, out;
+    int r = look(files, &in, &out, error);
+
+    if (r)
+        return vrt_fold(r);
+    if (in.st_size != files->input_bytes || in.st_mtim.tv_sec != files->input_modified.tv_sec ||
+        in.st_mtim.tv_nsec != files->input_modified.tv_nsec)
+        return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
+                          "%s was changed after the job was submitted: submit it again, and leave "
+                          "it alone until that job is done",
+                          vrt_printable(files->input_name, shown, sizeof(shown)));
+    if (files->output_has_name && out.st_nlink == 0)
+        return vrt_refuse(error, vrt_raise(-ESTALE), "job.output",
+                          "%s was deleted before the job was done, and the result with it",
+                          vrt_printable(files->output_name, shown, sizeof(shown)));
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+
+/* FNV-1a over the blocks and the file's size. */
+
+#include "workers/media/fingerprint.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/macro.h"
+
+#define N_BLOCKS 64
+#define BLOCK_BYTES (64 * 1024)
+
+static uint64_t mix(uint64_t hash, const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Adds the block at `offset` to *hash. Return: 0; -ESTALE: the file became shorter; -errno. */
+static int add_block(int fd, int64_t offset, size_t size, uint8_t *buffer, uint64_t *hash)
+{
+    size_t done = 0;
+
+    while (done < size) {
+        ssize_t n = pread(fd, buffer + done, size - done, offset + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return vrt_raise(n < 0 ? -errno : -ESTALE);
+        done += (size_t)n;
+    }
+    *hash = mix(*hash, buffer, size);
+    return 0;
+}
+
+int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint)
+{
+    VRT_CLEANUP(vrt_freep) uint8_t *buffer = malloc(BLOCK_BYTES);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    struct stat st;
+    int r = 0;
+
+    if (!buffer)
+        return vrt_raise(-ENOMEM);
+    if (fstat(fd, &st) < 0)
+        return vrt_raise(-errno);
+
+    const int64_t size = st.st_size, last = VRT_MAX(size - BLOCK_BYTES, 0);
+    /* A small file is read from end to end, a large one here and there. */
+    const int64_t step = VRT_MAX(last / (N_BLOCKS - 1), BLOCK_BYTES);
+    const size_t block = (size_t)VRT_MIN(size, BLOCK_BYTES);
+    for (int64_t at = 0; !r && block && at < last; at += step)
+        r = add_block(fd, at, block, buffer, &hash);
+    if (!r && block)
+        r = add_block(fd, last, block, buffer, &hash);
+    if (r)
+        return vrt_fold(r);
+    *ret_fingerprint = (struct vrt_fingerprint){ .size_bytes = size, .checksum = hash };
+    return 0;
+}
+
+bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_fingerprint *b)
+{
+    return a->size_bytes == b->size_bytes && a->checksum == b->checksum;
+}

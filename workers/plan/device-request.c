@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A request is parsed twice: first all of it for its form, so that a mistake at its end is told
+ * whatever devices there are; then item by item against the devices. An item either names devices
+ * that exist, or a kind that the machine lacks: that one is redirected, once round the order of
+ * preference, because a job file written on one machine is often run on another.
+ */
+
+#include "workers/plan/device-request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define E_UNKNOWN "device.unknown"
+
+#define DIGITS "0123456789"
+
+/* Longest request that is looked at. */
+#define REQUEST_MAX 512
+
+static const char *const fallback_names[VRT_FALLBACK_COUNT] = {
+    [VRT_FALLBACK_WARN] = "warn",
+    [VRT_FALLBACK_ALLOW] = "allow",
+    [VRT_FALLBACK_FORBID] = "forbid",
+};
+
+/* One item of a request. */
+struct item {
+    bool is_auto, is_all;
+    enum vrt_device_kind kind;
+    const char *name;               /* as it was written: "cuda:0", "cuda:0.1" */
+    int index;                      /* -1: every device of the kind */
+    bool is_part;                   /* `name` is that of one device of several that a card is */
+    bool force;                     /* cpu:-1 */
+};
+
+/* What is there, and the answer as far as it got. */
+struct scope {
+    const char *request;            /* for messages */
+    enum vrt_fallback fallback;
+    const struct vrt_device_info *const *infos;
+    size_t n_infos;
+    uint64_t unfit;
+    struct vrt_device_choice choice;
+};
+
+int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback)
+{
+    for (int i = 0; i < VRT_FALLBACK_COUNT; i++) {
+        if (strcmp(name, fallback_names[i]) == 0) {
+            *ret_fallback = (enum vrt_fallback)i;
+            return 0;
+        }
+    }
+    return vrt_raise(-EINVAL);
+}
+
+static int refuse_item(const char *text, struct vrt_error *error)
+{
+    char shown[64];
+
+    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: write auto, all, a kind "
+                      "(cuda, xpu, mps, cpu), or a list such as cuda:0,xpu:1",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
+/* Each device has one name: cuda:00 might be a mistake for another. */
+static bool has_zeros_in_front(const char *digits)
+{
+    return digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+}
+
+static int refuse_zeros(const char *text, struct vrt_error *error)
+{
+    char shown[64];
+
+    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: its number is written "
+                      "without zeros in front, as in cuda:0",
+                      vrt_printable(text, shown, sizeof(shown)));
+}
+
+/* The number after a kind's colon: "-1", or decimal digits without a sign. */
+static int parse_index(const char *text, struct item *item)
+{
+    if (strcmp(text, "-1") == 0 && item->kind == VRT_DEVICE_CPU) {
+        item->force = true;
+        return 0;
+    }
+    size_t n = strspn(text, DIGITS);
+    if (n == 0 || n > 4)
+        return -EINVAL;
+    item->index = (int)strtol(text, NULL, 10);
+    text += n;
+    if (*text == '.' && item->kind == VRT_DEVICE_CUDA) {
+        item->is_part = true;
+        n = strspn(++text, DIGITS);
+        text += n == 1;
+    }
+    return *text || n == 0 ? -EINVAL : 0;
+}
+
+static int parse_item(const char *text, struct item *ret_item, struct vrt_error *error)
+{
+    struct item item = { .name = text, .index = -1 };
+
+    item.is_auto = strcmp(text, "auto") == 0;
+    item.is_all = strcmp(text, "all") == 0;
+    if (item.is_auto || item.is_all) {
+        *ret_item = item;
+        return 0;
+    }
+    for (int kind = 0; kind < VRT_DEVICE_KIND_COUNT; kind++) {
+        const char *name = vrt_device_kind_name((enum vrt_device_kind)kind);
+        size_t n = strlen(name);
+        if (strncmp(text, name, n) != 0 || (text[n] && text[n] != ':'))
+            continue;
+        item.kind = (enum vrt_device_kind)kind;
+        if (text[n] && has_zeros_in_front(text + n + 1))
+            return refuse_zeros(text, error);
+        if (text[n] && parse_index(text + n + 1, &item) < 0)
+            return refuse_item(text, error);
+        *ret_item = item;
+        return 0;
+    }
+    return refuse_item(text, error);
+}
+
+static bool is_meant(const struct item *item, const struct vrt_device_info *info)
+{
+    if (info->kind != item->kind)
+        return false;
+    if (item->index < 0)
+        return true;
+    if (item->is_part)
+        return strcmp(info->name, item->name) == 0;
+    return (info->kind == VRT_DEVICE_CUDA ? info->card : info->index) == item->index;
+}
+
+static uint64_t find(const struct scope *scope, const struct item *item)
+{
+    uint64_t found = 0;
+
+    for (size_t i = 0; i < scope->n_infos; i++)
+        if (is_meant(item, scope->infos[i]))
+            found |= UINT64_C(1) << i;
+    return found;
+}
+
+static uint64_t find_kind(const struct scope *scope, enum vrt_device_kind kind)
+{
+    return find(scope, &(struct item){ .kind = kind, .index = -1 });
+}
+
+static uint64_t find_accelerators(const struct scope *scope)
+{
+    return find_kind(scope, VRT_DEVICE_CUDA) | find_kind(scope, VRT_DEVICE_XPU) |
+           find_kind(scope, VRT_DEVICE_MPS);
+}
+
+static int refuse_absent(const struct scope *scope, struct vrt_error *error)
+{
+    return vrt_refuse(error, -ENODEV, E_UNKNOWN, "this machine has no device for %s; vrtctl "
+                      "devices lists those there are", scope->request);
+}
+
+/* A kind that the machine lacks: the next one down the order that it has. */
+static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_error *error)
+{
+    const char *name = vrt_device_kind_name(kind);
+
+    if (kind == VRT_DEVICE_REF)
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN, "there is no reference device here: it must "
+                          "be turned on in vrtd.conf, by reference = on in [devices]");
+    if (scope->fallback == VRT_FALLBACK_FORBID)
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN,
+                          "this machine has no %s device, which %s asks for; vrtctl devices "
+                          "lists those there are", name, scope->request);
+    for (int i = 1; i < VRT_DEVICE_REF; i++) {
+        enum vrt_device_kind next = (enum vrt_device_kind)((kind + i) % VRT_DEVICE_REF);
+        uint64_t found = find_kind(scope, next);
+        if (!found)
+            continue;
+        scope->choice.devices |= found;
+        scope->choice.redirected = true;
+        if (scope->fallback == VRT_FALLBACK_WARN)
+            snprintf(scope->choice.warning, sizeof(scope->choice.warning),
+                     "this machine has no %s device: %s is used instead; vrtctl doctor tells why",
+                     name, vrt_device_kind_name(next));
+        return 0;
+    }
+    return refuse_absent(scope, error);
+}
+
+/* For `auto`, where there are accelerators and none of them has ever worked: the CPUs. */
+static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64_t cpus)
+{
+    if ((accelerators & ~scope->unfit) || !cpus || scope->fallback == VRT_FALLBACK_FORBID)
+        return accelerators;
+    scope->choice.redirected = true;
+    if (scope->fallback == VRT_FALLBACK_WARN)
+        snprintf(scope->choice.warning, sizeof(scope->choice.warning), "no accelerator of this "
+                 "machine works (%s%s): cpu is used instead; vrtctl doctor tells why",
+                 scope->infos[__builtin_ctzll(accelerators)]->name,
+                 accelerators & (accelerators - 1) ? ", ..." : "");
+    return cpus;
+}
+
+static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
+{
+    uint64_t accelerators = find_accelerators(scope);
+    uint64_t cpus = find_kind(scope, VRT_DEVICE_CPU);
+    uint64_t found;
+
+    if (item->is_auto || item->is_all) {
+        found = item->is_all ? accelerators | cpus :
+                accelerators ? replace_unfit(scope, accelerators, cpus) : cpus;
+        if (!found)
+            return refuse_absent(scope, error);
+        scope->choice.devices |= found;
+        return 0;
+    }
+    found = find(scope, item);
+    if (found) {
+        scope->choice.devices |= found;
+        return 0;
+    }
+    if (item->index >= 0 && find_kind(scope, item->kind))
+        return vrt_refuse(error, -ENODEV, E_UNKNOWN,
+                          "there is no device %s; vrtctl devices lists those there are",
+                          item->name);
+    return redirect(scope, item->kind, error);
+}
+
+/* Walks the items of `request`; those of a NULL scope are only parsed. */
+static int walk(const char *request, struct scope *scope, struct vrt_error *error)
+{
+    char text[REQUEST_MAX];
+    char *rest = text, *word;
+    int n_items = 0, n_alone = 0;
+
+    if (snprintf(text, sizeof(text), "%s", request) >= (int)sizeof(text))
+        return vrt_refuse(error, -EINVAL, E_UNKNOWN, "the device request is too long");
+    while ((word = strsep(&rest, ","))) {
+        struct item item = { 0 };
+        int r = parse_item(word, &item, error);
+        if (!r && scope)
+            r = apply_item(scope, &item, error);
+        if (r)
+            return r;
+        n_items++;
+        n_alone += item.force || item.is_auto || item.is_all;
+    }
+    if (n_alone && n_items > 1)
+        return vrt_refuse(error, -EINVAL, E_UNKNOWN,
+                          "auto, all and cpu:-1 stand alone, not in a list of devices");
+    return 0;
+}
+
+int vrt_device_request_resolve(const struct vrt_device_request *request,
+                               struct vrt_device_choice *ret_choice, struct vrt_error *error)
+{
+    char shown[64];
+    struct scope scope = {
+        .request = vrt_printable(request->text, shown, sizeof(shown)),
+        .fallback = request->fallback,
+        .infos = request->infos,
+        .n_infos = VRT_MIN(request->n_infos, VRT_DEVICES_MAX),
+        .unfit = request->unfit,
+    };
+    int r = walk(request->text, NULL, error);
+
+    if (!r)
+        r = walk(request->text, &scope, error);
+    if (r)
+        return vrt_fold(r);
+    *ret_choice = scope.choice;
+    return 0;
+}
+
+int vrt_device_request_check(const char *text, struct vrt_error *error)
+{
+    return vrt_fold(walk(text, NULL, error));
+}

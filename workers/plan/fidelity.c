@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "workers/plan/fidelity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "workers/plan/trial.h"
+
+int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_db)
+{
+    const size_t n_out = vrt_trial_n_out(params->network);
+    VRT_CLEANUP(vrt_freep) float *a = malloc(n_out * sizeof(float));
+    VRT_CLEANUP(vrt_freep) float *b = malloc(n_out * sizeof(float));
+    int r;
+
+    if (!a || !b)
+        return vrt_raise(-ENOMEM);
+    r = params->run(params->ctx, VRT_DTYPE_F32, a);
+    if (!r)
+        r = params->run(params->ctx, params->dtype, b);
+    if (r)
+        return vrt_fold(r);
+    *ret_db = vrt_trial_psnr(a, b, n_out);
+    return 0;
+}

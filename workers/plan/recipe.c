@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Every number here depends on the input, the network and what was asked for, never on the machine:
+ * the same job gives the same recipe wherever it is admitted, but for clip and tile, which must
+ * fit (workers/device/fit.h).
+ */
+
+#include "workers/plan/recipe.h"
+
+#include <errno.h>
+
+#include "base/macro.h"
+#include "frames/clip.h"
+#include "frames/scene.h"
+
+/* Encoder threads: by the size of the output alone, for its bits depend on them. Enough for the
+ * last frames of a file to be encoded on all cores; each holds frames of its own. */
+#define ENCODER_THREADS_MIN 4
+#define ENCODER_THREADS_MAX 16
+#define ENCODER_PIXELS_PER_THREAD 300000
+
+/* Frames of a segment where none are asked for: what a restart may have to compute again, a few
+ * seconds of video, against the cost of a key frame and of an encoder's start. */
+#define SEGMENT_FRAMES 96
+
+/* What VRT's authors test with where a network needs tiles. */
+#define TILE_OFFICIAL 128
+#define TILE_OVERLAP_BLENDED 20
+
+bool vrt_recipe_is_temporal(const struct vrt_network_info *network)
+{
+    return network->window_frames > 1;
+}
+
+struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
+                                     const struct vrt_network_info *network)
+{
+    bool is_official = recipe->tiling == VRT_TILING_OFFICIAL;
+
+    if (!vrt_recipe_is_temporal(network))
+        return vrt_clip_runs(recipe->clip_frames);
+    return (struct vrt_clip_rule){
+        .lap = {
+            .size = recipe->clip_frames,
+            .overlap = recipe->clip_overlap,
+            .averaged = is_official,
+        },
+        .temporal = true,
+        .least = network->min_frames,
+        /* The authors extend no clip that the network takes. */
+        .multiple = is_official ? 1 : network->window_frames,
+    };
+}
+
+void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames)
+{
+    recipe->clip_frames = clip_frames;
+    recipe->clip_overlap = VRT_MIN(recipe->clip_overlap, clip_frames / 2);
+}
+
+float vrt_recipe_noise(const struct vrt_recipe *recipe)
+{
+    return (float)(recipe->sigma / 255);
+}
+
+/* `overlap`: of tiles; -1: the default. */
+static struct vrt_tile_needs tile_needs(const struct vrt_network_info *network,
+                                        enum vrt_tiling tiling, int overlap)
+{
+    if (!vrt_recipe_is_temporal(network))
+        return vrt_tile_needs(network->multiple, network->radius, overlap);
+    if (overlap < 0)
+        overlap = network->tile_overlap ? network->tile_overlap : TILE_OVERLAP_BLENDED;
+    return vrt_tile_needs_blended(tiling == VRT_TILING_OFFICIAL ? VRT_TILES_AVERAGED :
+                                                                  VRT_TILES_FEATHERED,
+                                  network->multiple, network->min_size, overlap);
+}
+
+struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,
+                                            const struct vrt_network_info *network)
+{
+    return tile_needs(network, recipe->tiling, recipe->overlap);
+}
+
+static int encoder_threads(const struct vrt_recipe_params *params)
+{
+    int64_t scale = params->network->scale;
+    int64_t n = params->width * scale * params->height * scale / ENCODER_PIXELS_PER_THREAD;
+
+    return (int)VRT_MAX(ENCODER_THREADS_MIN, VRT_MIN(n, ENCODER_THREADS_MAX));
+}
+
+/* What is asked of clips from a network that sees none. */
+static int check_still(const struct vrt_recipe_params *params, struct vrt_error *error)
+{
+    const struct vrt_clip_wishes *clip = &params->clip;
+    const struct {
+        bool is_asked;
+        const char *field;
+    } wishes[] = {
+        { clip->frames > 0, "clip" },
+        { clip->has_overlap, "clip_overlap" },
+        { clip->tiling == VRT_TILING_OFFICIAL, "tiling" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wishes); i++) {
+        if (!wishes[i].is_asked)
+            continue;
+        vrt_error_set_field(error, wishes[i].field);
+        return vrt_refuse(error, -EINVAL, "request.field",
+                          "%s restores each frame by itself: leave %s out",
+                          params->network->description, wishes[i].field);
+    }
+    return 0;
+}
+
+/* The length of clips and what they share, as asked for or as the authors have it. */
+static int choose_clip(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
+                       struct vrt_error *error)
+{
+    const struct vrt_network_info *network = params->network;
+    const struct vrt_clip_wishes *clip = &params->clip;
+    int most = network->max_frames ? VRT_MIN(network->max_frames, VRT_CLIP_FRAMES_MAX) :
+                                     VRT_CLIP_FRAMES_MAX;
+    int window = network->window_frames;
+
+    if (clip->frames > 0 && (clip->frames < network->min_frames || clip->frames > most)) {
+        vrt_error_set_field(error, "clip");
+        return vrt_refuse(error, -EINVAL, "request.field", "clips of %d frame%s don't suit %s: ask "
+                          "for %d to %d", clip->frames, clip->frames == 1 ? "" : "s",
+                          network->description, network->min_frames, most);
+    }
+    recipe->clip_frames = clip->frames > 0 ? clip->frames : VRT_MIN(network->clip_frames, most);
+    /* A short video isn't planned as if it were a long one. */
+    if (!clip->frames && params->n_frames > 0 && params->n_frames < recipe->clip_frames)
+        recipe->clip_frames = VRT_MIN(recipe->clip_frames,
+                                      ((int)params->n_frames + window - 1) / window * window);
+    recipe->clip_frames = VRT_MAX(recipe->clip_frames, network->min_frames);
+    if (clip->has_overlap && clip->overlap > recipe->clip_frames / 2) {
+        vrt_error_set_field(error, "clip_overlap");
+        return vrt_refuse(error, -EINVAL, "request.field",
+                          "clips of %d frames can share %d at most, not %d", recipe->clip_frames,
+                          recipe->clip_frames / 2, clip->overlap);
+    }
+    recipe->clip_overlap = clip->has_overlap ? clip->overlap : network->clip_overlap;
+    vrt_recipe_shorten(recipe, recipe->clip_frames);
+    return 0;
+}
+
+/* How strong the noise is that is to be removed. */
+static int choose_noise(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
+                        struct vrt_error *error)
+{
+    const struct vrt_network_info *network = params->network;
+    const struct vrt_clip_wishes *clip = &params->clip;
+
+    if (network->takes_noise == clip->has_sigma) {
+        recipe->sigma = clip->has_sigma ? clip->sigma : 0;
+        return 0;
+    }
+    vrt_error_set_field(error, "sigma");
+    if (clip->has_sigma)
+        return vrt_refuse(error, -EINVAL, "request.field",
+                          "%s isn't told how strong noise is: leave sigma out",
+                          network->description);
+    return vrt_refuse(error, -EINVAL, "request.field", "%s must be told how strong the noise is "
+                      "that it shall remove: give sigma, 0 to 50 (10 is faint, 25 plain, 50 heavy)",
+                      network->description);
+}
+
+/* The coarsest tiles that are wanted. */
+static int choose_tiles(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
+                        struct vrt_error *error)
+{
+    struct vrt_tile_needs needs = tile_needs(params->network, recipe->tiling, params->overlap);
+    struct vrt_tile_grid grid = vrt_tile_whole(params->width, params->height);
+    int least = vrt_tile_min_size(needs), tile = params->tile;
+
+    if (tile > 0 && tile < least) {
+        vrt_error_set_field(error, "tile");
+        return vrt_refuse(error, -EINVAL, "request.field",
+                          "a tile of %d pixels is too small for this network, whose tiles "
+                          "overlap by %d%s: ask for %d or more, or for none",
+                          tile, needs.overlap,
+                          needs.joint == VRT_TILES_CUT ? " on each side" : "", least);
+    }
+    if (recipe->tiling == VRT_TILING_OFFICIAL && tile % needs.multiple) {
+        vrt_error_set_field(error, "tile");
+        return vrt_refuse(error, -EINVAL, "request.field",
+                          "the authors' tiles are multiples of %d pixels: ask for %d",
+                          needs.multiple, tile - tile % needs.multiple);
+    }
+    if (!tile && recipe->tiling == VRT_TILING_OFFICIAL)
+        tile = VRT_MAX(TILE_OFFICIAL, least);
+    if (tile > 0)
+        grid = vrt_tile_grid_of_size(params->width, params->height, tile, needs);
+    recipe->tile_w = grid.x.size;
+    recipe->tile_h = grid.y.size;
+    recipe->overlap = needs.overlap;
+    return 0;
+}
+
+/* Where scenes end: only where clips may not reach over, and where the authors' rule isn't wanted,
+ * which knows no scenes. */
+static double scene_threshold(const struct vrt_recipe_params *params)
+{
+    double asked = params->clip.scene_threshold;
+
+    if (asked < 0 || !vrt_recipe_is_temporal(params->network))
+        return 0;
+    if (asked > 0)
+        return asked;
+    return params->clip.tiling == VRT_TILING_OFFICIAL ? 0 : VRT_SCENE_THRESHOLD_DEFAULT;
+}
+
+int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
+                      struct vrt_error *error)
+{
+    struct vrt_recipe recipe = {
+        .clip_frames = vrt_clip_frames(params->width, params->height),
+        .tiling = params->clip.tiling,
+        .scene_threshold = scene_threshold(params),
+        .segment_frames = params->segment_frames > 0 ? params->segment_frames : SEGMENT_FRAMES,
+        .precision = params->precision,
+        .encoder_threads = encoder_threads(params),
+    };
+    int r = vrt_recipe_is_temporal(params->network) ? choose_clip(params, &recipe, error) :
+                                                      check_still(params, error);
+
+    if (!r)
+        r = choose_noise(params, &recipe, error);
+    if (!r)
+        r = choose_tiles(params, &recipe, error);
+    if (r)
+        return vrt_fold(r);
+    *ret_recipe = recipe;
+    return 0;
+}
+
+struct vrt_tile_grid vrt_recipe_grid(const struct vrt_recipe *recipe,
+                                     const struct vrt_network_info *network, int width, int height)
+{
+    return vrt_tile_restore(width, height, recipe->tile_w, recipe->tile_h,
+                            vrt_recipe_tile_needs(recipe, network));
+}
