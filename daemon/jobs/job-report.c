@@ -201,8 +201,11 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     info->finished_at = vrt_clock_wall_ns();
     job->ended_ns = vrt_clock_now_ns();
     info->eta_s = NAN;
-    if (info->state == VRT_JOB_DONE)
+    /* All are in the result, though the store may be about to learn of the last ones. */
+    if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;
+        info->segments_done = VRT_MAX(info->segments_done, job->n_made);
+    }
     if (error)
         vrt_job_report_error(job, error);
 }

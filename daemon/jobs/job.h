@@ -106,6 +106,7 @@ struct vrt_job {
     int fds[VRT_JOB_FILE_COUNT];        /* its files, while it isn't over; -1: none */
     struct vrt_segment_record *segments;        /* of its result, that are stored, in order */
     size_t n_segments;
+    int64_t n_made;                     /* segments, with those that are about to be stored */
     int n_barren;                       /* starts since the last progress, see queue-trial.c */
     double ran_s;                       /* of earlier runs */
     size_t n_told_warnings;             /* of its pipeline */

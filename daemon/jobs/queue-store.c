@@ -171,7 +171,7 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
         return;
     job->segments = segments;
     segments[job->n_segments++] = *segment;
-    job->info.segments_done = (int64_t)job->n_segments;
+    job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
     job->n_barren = 0;
 }
 
@@ -189,7 +189,7 @@ static void on_segment_saved(void *ctx, int r)
         /* What is swept is gone: nobody would give the charge back. */
         if (!job->is_swept)
             vrt_queue_charge_segment(job, &saving->segment);
-        job->untold = true;
+        job->untold |= job->info.state != VRT_JOB_DONE;
         if (vrt_queue_run_is_going(job))
             vrt_pipeline_committed(job->pipeline, saving->segment.number);
         /* It is above suspicion now. */
@@ -218,6 +218,7 @@ void vrt_queue_save_segment(struct vrt_queue *queue, struct vrt_job *job,
         return;
     }
     saving->segment = *segment;
+    job->n_made = segment->number + 1;
     vrt_store_add_segment(queue->params.store, job->info.id, segment,
                           (struct vrt_store_done){ on_segment_saved, saving });
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/fake-flow.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ struct vrt_pipeline {
     enum vrt_pipeline_phase phase;
     int frames_done, frames_total;
     int n_ticks;
+    bool was_let;               /* it needn't wait to be admitted any more */
     bool cancelled, freed, held;
     struct vrt_error reason;            /* of its end */
 };
@@ -71,6 +73,7 @@ static void on_pool_closed(uv_handle_t *handle)
 void vrt_pool_expect_end(struct vrt_pool *pool)
 {
     (void)pool;
+    atomic_store(&fake_flow.n_let, INT_MAX);
 }
 
 void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
@@ -210,8 +213,14 @@ static void on_tick(uv_timer_t *timer)
 
     pipeline->n_ticks++;
     /* Whatever is wanted of it: its admission takes its time. */
-    if (is(pipeline, "slow") && pipeline->params.recipe && pipeline->n_ticks < FAKE_FLOW_SLOW)
-        return;
+    if (is(pipeline, "slow") && pipeline->params.recipe && !pipeline->was_let) {
+        if (pipeline->n_ticks == 1)
+            atomic_fetch_add(&fake_flow.n_slow, 1);
+        if (atomic_load(&fake_flow.n_let) == 0)
+            return;
+        atomic_fetch_sub(&fake_flow.n_let, 1);
+        pipeline->was_let = true;
+    }
     if (pipeline->cancelled && !is(pipeline, "stuck"))
         end(pipeline, pipeline->reason.id, pipeline->reason.message);
     else if (pipeline->phase == VRT_PIPELINE_ADMITTING)

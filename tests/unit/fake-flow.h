@@ -13,7 +13,8 @@
  *     fail       fails after three frames
  *     refuse     is not admitted
  *     never      is admitted only when it is cancelled, that is, not at all
- *     slow       goes on like hang, but each start takes FAKE_FLOW_SLOW ticks to be admitted
+ *     slow       goes on like hang, but each start waits to be admitted until a test lets it, or
+ *                the daemon ends
  *     fill       finds its disk full when it is held
  *     other      is admitted, but each start finds that its input is another
  */
@@ -22,7 +23,6 @@
 #include <stdbool.h>
 
 #define FAKE_FLOW_TICK_MS 2
-#define FAKE_FLOW_SLOW 250
 #define FAKE_FLOW_STARTS_MAX 64
 
 /* What happened since vrt_pool_new(); to be looked at when the server's thread has ended. */
@@ -34,6 +34,8 @@ struct fake_flow {
     char starts[FAKE_FLOW_STARTS_MAX][64];      /* names of inputs, in order */
     atomic_int n_profiles;                      /* ever begun; to be looked at at any time */
     atomic_int n_doctors;                       /* likewise */
+    atomic_int n_slow;                          /* slow ones that ever waited to be admitted */
+    atomic_int n_let;                           /* so many more are; set by a test at any time */
     atomic_bool is_mended;                      /* set by a test at any time: cpu:1 is ready */
 };
 

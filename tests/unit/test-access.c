@@ -238,12 +238,10 @@ static bool exists(const struct disk *disk, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Waits until there is no such file any more, or not. Return: whether there is. */
-static bool stays(const struct disk *disk, const char *name)
+static void wait_until_gone(const struct disk *disk, const char *name)
 {
-    for (int i = 0; i < 1000 && exists(disk, name); i++)
+    while (exists(disk, name))
         usleep(1000);
-    return exists(disk, name);
 }
 
 /* Submits a job by paths, and cancels it. */
@@ -263,9 +261,9 @@ static void try_ends(struct disk *disk)
     char *body;
 
     submit_and_cancel(disk, "media/out4");
-    expect_true(!stays(disk, "media/out4"));
+    wait_until_gone(disk, "media/out4");
     expect_int(submit_paths(disk, "fail", "media/a", "media/out5", &body), 201);
-    expect_true(!stays(disk, "media/out5"));
+    wait_until_gone(disk, "media/out5");
     run_shell(disk, "touch mine && chown 61002:61002 mine");
     submit_and_cancel(disk, "media/mine");
     usleep(100 * 1000);
@@ -308,7 +306,7 @@ static void test_paths(void)
     expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1", &body), 201);
     expect_true(exists(&disk, "media/out1"));
     expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2", &body) >= 400);
-    expect_true(!stays(&disk, "media/out2"));
+    wait_until_gone(&disk, "media/out2");
     try_ends(&disk);
     play_become(ANNA, ANNA);
     expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out", &body), 201);

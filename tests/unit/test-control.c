@@ -188,6 +188,13 @@ static void test_files(void)
     play_stop(&play);
 }
 
+/* Waits until so many jobs are slow to be admitted. */
+static void wait_for_slow(int n)
+{
+    while (atomic_load(&fake_flow.n_slow) < n)
+        usleep(1000);
+}
+
 /* Paused while it ends, resumed and paused again: it stays paused, and nothing works for it. */
 static void test_pause_twice(void)
 {
@@ -198,11 +205,12 @@ static void test_pause_twice(void)
     expect_int(play_submit(&play, "slow", ""), 1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     /* Not before its pipeline is there: without one it ends at once. */
-    usleep(FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000 / 4);
+    wait_for_slow(1);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
     expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
-    usleep(5 * FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 500);
+    atomic_store(&fake_flow.n_let, 1);
+    usleep(100 * FAKE_FLOW_TICK_MS * 1000);
     expect_int(play_show(&play, 1, &info), 200);
     expect_int(info.state, VRT_JOB_PAUSED);
     expect_int(info.n_starts, 1);
@@ -327,10 +335,11 @@ static void test_suspects(void)
     hand_over(&play, 1, "slow");
     hand_over(&play, 2, "run-4000");
     expect_int(play_submit(&play, "hang", ""), 4);
-    usleep(FAKE_FLOW_SLOW * FAKE_FLOW_TICK_MS * 1000 / 4);
+    wait_for_slow(1);
     play_expect_state(&play, 1, VRT_JOB_RUNNING);
     play_expect_state(&play, 2, VRT_JOB_QUEUED);
     play_expect_state(&play, 4, VRT_JOB_QUEUED);
+    atomic_store(&fake_flow.n_let, 1);
     /* The first one makes room for the second as soon as it is cleared, and comes back. */
     expect_int(wait_for_segments(&play, 2, 1), 2);
     expect_int(wait_for_segments(&play, 4, 1), 1);
@@ -370,6 +379,7 @@ static void test_crash_loop(void)
     play_expect_state(&play, 5, VRT_JOB_QUEUED);
     /* Whoever gives his job up lets the others go on. */
     expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    atomic_store(&fake_flow.n_let, 1);
     play_expect_state(&play, 5, VRT_JOB_RUNNING);
     play_stop(&play);
 }

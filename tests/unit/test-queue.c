@@ -130,6 +130,28 @@ static void test_dry_run(void)
     play_stop(&play);
 }
 
+/* Nothing of what is told of a job changes once it is done: not even when the store learns of its
+ * last segments afterwards. */
+static void test_done_stays(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    for (int id = 1; id <= 10; id++) {
+        expect_int(play_submit(&play, "run-8", ""), id);
+        play_wait_for(&play, id, VRT_JOB_DONE, &info);
+        expect_int(info.state, VRT_JOB_DONE);
+        expect_int(info.segments_done, 2);
+        vrt_job_info_done(&info);
+    }
+    play_restart_with(&play, "SELECT 1");
+    expect_int(play_show(&play, 10, &info), 200);
+    expect_int(info.segments_done, 2);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
 static void test_overwrite(void)
 {
     static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"run-1\"},"
@@ -542,6 +564,7 @@ int main(int argc, char **argv)
         { "life", test_life },
         { "refused", test_refused },
         { "dry-run", test_dry_run },
+        { "done-stays", test_done_stays },
         { "overwrite", test_overwrite },
         { "order", test_order },
         { "cancel", test_cancel },

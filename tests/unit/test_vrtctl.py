@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
-import time
+import threading
 import unittest
 
 from fake_vrtd import FakeVrtd, answer, refusal
@@ -76,8 +76,11 @@ class Broken(Case):
         self.assertEqual(len(out.splitlines()), 3)
 
     def test_slow(self):
+        told = threading.Event()
+        self.addCleanup(told.set)
+
         def respond(_):
-            time.sleep(3)
+            told.wait(PATIENCE_S)
             yield answer(STATUS)
         self.serve(respond)
         self.complaint('status', '--timeout', 1, status=3, says='no answer within 1 s')

@@ -182,9 +182,11 @@ class Follow(FollowCase):
         sent.set()
         time.sleep(PATIENCE_S)
 
-    def restarted(self, state, gap_s=0.6):
-        """A daemon that goes away in the middle, and comes back with the job in `state`."""
+    def restarted(self, state):
+        """A daemon that goes away in the middle, and comes back with the job in `state` when
+        run_restarted() lets it."""
         sent, posted = threading.Event(), []
+        come_back = self.come_back = threading.Event()
         first = self.serve(lambda r: answer(job(7, 'queued'), 201) if r.method == 'POST' else
                            self.lasting(sent) if '/events' in r.path else answer(job(7)))
 
@@ -199,17 +201,27 @@ class Follow(FollowCase):
         def swap():
             sent.wait(PATIENCE_S)
             first.close()
-            time.sleep(gap_s)
-            self.serve(second)
+            if come_back.wait(PATIENCE_S):
+                self.serve(second)
         threading.Thread(target=swap, daemon=True).start()
         return posted
+
+    def run_restarted(self, *arguments):
+        """Runs it; the daemon comes back when it was missed. Return: what it printed."""
+        process = self.start(*arguments, stdin=subprocess.DEVNULL)
+        said = process.stderr.readline()
+        self.assertIn('went away', said)
+        self.come_back.set()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, said + err)
+        return out, said + err
 
     def test_restart(self):
         """Jobs outlast the daemon; so does who follows them."""
         for command in (['wait', 7], ['watch', 7], ['submit', '-f', '--overwrite', 'video.mp4']):
             with self.subTest(command=command):
                 self.restarted('running')
-                out, err = self.run_it(*command)
+                out, err = self.run_restarted(*command)
                 self.assertEqual(err.splitlines()[:2], [
                     'vrtctl: vrtd went away; its jobs go on when it is back, and are followed then',
                     'vrtctl: vrtd is back'])
@@ -218,21 +230,20 @@ class Follow(FollowCase):
     def test_restart_without_files(self):
         """Who follows what he submitted has the files at hand."""
         posted = self.restarted('needs_input')
-        out, err = self.run_it('submit', '--follow', 'video.mp4')
+        out, err = self.run_restarted('submit', '--follow', 'video.mp4')
         self.assertEqual(posted, [('/v1/jobs/7/resume', [b'moving pictures', b''])])
         self.assertNotIn('resume', out + err)
         posted = self.restarted('needs_input')
-        out, err = self.run_it('wait', 7)
+        out, err = self.run_restarted('wait', 7)
         self.assertEqual(posted, [])
         self.assertIn('vrtctl: video.mp4: needs files: vrtctl resume 7\n', err)
 
     def test_no_return(self):
-        self.restarted('running', gap_s=3)
+        self.restarted('running')
         out, err = self.run_it('wait', '--timeout', 1, 7, status=3)
         self.assertEqual(out, '')
         self.assertIn('went away', err)
         self.assertIn('not running: nothing listens', err)
-        time.sleep(3)           # the other half of it ends, too
 
     def test_interrupted_while_it_is_away(self):
         """Also where systemd holds the socket, and takes connections that nobody answers."""
@@ -252,7 +263,7 @@ class Follow(FollowCase):
                 self.assertIn('went away', process.stderr.readline())
             time.sleep(1)
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=10)
+            _, err = process.communicate(timeout=PATIENCE_S)
             self.assertEqual(process.returncode, 130)
             self.assertIn('the job goes on in vrtd; to cancel: vrtctl cancel 7\n', err)
             os.unlink(server.path)

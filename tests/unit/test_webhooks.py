@@ -25,11 +25,12 @@ class WebhookTest(unittest.TestCase):
         self.server = Server()
         self.addCleanup(self.server.stop)
 
-    def send(self, *urls, stop_after_ms=60000, retry_ms=5, body=BODY):
+    def send(self, *urls, stop_after_ms=60000, stop_at=0, retry_ms=5, body=BODY):
         """What became of each."""
         urls = [self.server.url(u) if u.startswith('/') else u for u in urls]
-        done = subprocess.run([PLAY, SECRET, body, str(stop_after_ms), str(retry_ms), *urls],
-                              capture_output=True, text=True, timeout=90)
+        numbers = [str(n) for n in (stop_after_ms, stop_at, retry_ms)]
+        done = subprocess.run([PLAY, SECRET, body, *numbers, *urls], capture_output=True, text=True,
+                              timeout=90)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.log = done.stderr
         outcomes = dict(line.split(' ', 1) for line in done.stdout.splitlines())
@@ -110,12 +111,14 @@ class WebhookTest(unittest.TestCase):
 
     def test_so_many_at_once(self):
         lock, now, most = threading.Lock(), [0], [0]
+        four = threading.Barrier(4)
 
         def slow(handler):
             with lock:
                 now[0] += 1
                 most[0] = max(most[0], now[0])
-            time.sleep(0.1)
+            four.wait(60)
+            time.sleep(0.1)         # for a fifth
             with lock:
                 now[0] -= 1
             handler.send_words(200, 'x')
@@ -124,8 +127,10 @@ class WebhookTest(unittest.TestCase):
         self.assertEqual(most[0], 4)
 
     def test_one_that_hangs_does_not_hold_up_others(self):
-        self.server.behaviour['/slow'] = lambda h: time.sleep(2)
-        outcomes = self.send('/slow', '/hook', '/hook', '/hook', stop_after_ms=1000)
+        over = threading.Event()
+        self.addCleanup(over.set)
+        self.server.behaviour['/slow'] = lambda h: over.wait(60)
+        outcomes = self.send('/slow', '/hook', '/hook', '/hook', stop_at=1)
         self.assertEqual(outcomes, ['stopped', 'delivered', 'delivered', 'delivered'])
 
     def test_stopped_while_waiting(self):

@@ -2,7 +2,9 @@
 /*
  * Webhooks, for test_webhooks.py: each URL gets the body, and what became of it stands on a line.
  *
- * usage: webhook-play SECRET BODY STOP_AFTER_MS RETRY_MS URL...
+ * usage: webhook-play SECRET BODY STOP_AFTER_MS STOP_AT RETRY_MS URL...
+ *
+ * It stops after so long, and when no more than STOP_AT are left.
  */
 
 #include <stdio.h>
@@ -21,7 +23,7 @@ struct play {
     uv_timer_t timer;
     struct vrt_web *web;
     struct vrt_webhooks *webhooks;
-    int n_left;
+    int n_left, stop_at;
 };
 
 struct sent {
@@ -61,7 +63,7 @@ static void on_done(void *ctx, enum vrt_webhook_outcome outcome)
     struct sent *sent = ctx;
 
     printf("%d %s\n", sent->number, words[outcome]);
-    if (--sent->play->n_left == 0)
+    if (--sent->play->n_left <= sent->play->stop_at)
         stop(sent->play);
 }
 
@@ -72,14 +74,15 @@ int main(int argc, char **argv)
     struct vrt_web_params web;
     struct vrt_error error = { .id = NULL };
 
-    if (argc < 6 || argc > 5 + NOTICES_MAX)
+    if (argc < 7 || argc > 6 + NOTICES_MAX)
         return 2;
     vrt_log_set_level(VRT_LOG_INFO);
     vrt_web_params_init(&web);
     uv_loop_init(&play.loop);
     web.loop = &play.loop;
     web.private_addresses = true;
-    web.retry_ms = (int)strtol(argv[4], NULL, 10);
+    play.stop_at = (int)strtol(argv[4], NULL, 10);
+    web.retry_ms = (int)strtol(argv[5], NULL, 10);
     vrt_assert(vrt_web_new(&web, &play.web, &error) == 0);
     vrt_assert(vrt_webhooks_new(&(struct vrt_webhooks_params){
         .loop = &play.loop,
@@ -90,15 +93,16 @@ int main(int argc, char **argv)
     uv_timer_init(&play.loop, &play.timer);
     play.timer.data = &play;
     uv_timer_start(&play.timer, on_time, (uint64_t)strtoull(argv[3], NULL, 10), 0);
-    for (int i = 5; i < argc; i++) {
-        sent[i - 5] = (struct sent){ .play = &play, .number = i - 5 };
+    for (int i = 6; i < argc; i++) {
+        struct sent *one = &sent[i - 6];
+        *one = (struct sent){ .play = &play, .number = i - 6 };
         play.n_left++;
         vrt_assert(vrt_webhooks_send(play.webhooks, &(struct vrt_webhook){
-            .job_id = i - 5,
+            .job_id = i - 6,
             .url = argv[i],
             .body = argv[2],
             .done = on_done,
-            .ctx = &sent[i - 5],
+            .ctx = one,
         }) == 0);
     }
     uv_run(&play.loop, UV_RUN_DEFAULT);
