@@ -36,7 +36,7 @@ void vrt_cli_warn(const char *what, char (*warnings)[VRT_API_TEXT_BYTES], size_t
 int vrt_cli_fail(const char *what, int r, const struct vrt_error *error)
 {
     /* What a decoder says is about the message; here it matters whose message that was. */
-    bool decoder = r == VRT_CONN_E_BROKEN && strcmp(error->id, VRT_CONN_BROKEN_ID) != 0;
+    bool decoder = r == VRT_CONN_E_BROKEN && !vrt_error_is(error, VRT_CONN_BROKEN_ID);
 
     vrt_cli_complain(decoder ? "vrtd's answer is not understood" : what, error);
     switch (r) {

@@ -202,7 +202,7 @@ static void add_cure(const struct vrt_handover *h, int r, struct vrt_error *erro
 {
     struct vrt_error said = *error;
 
-    if (r != VRT_CONN_E_REFUSED || strcmp(said.id, VRT_E(JOB_NEEDS_INPUT)) != 0)
+    if (r != VRT_CONN_E_REFUSED || !vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT)))
         return;
     *error = (struct vrt_error){ 0 };
     vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT -o OUTPUT", said.message, h->verb,

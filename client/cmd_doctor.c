@@ -308,7 +308,7 @@ static int run(struct vrt_cli *cli)
         merge(&daemon, &report);
     } else if (r == VRT_CONN_E_UNREACHABLE) {
         look_for_ourselves(cli, &error, &report);
-    } else if (r == VRT_CONN_E_REFUSED && strcmp(error.id, VRT_E(ROUTE_NOT_FOUND)) == 0) {
+    } else if (r == VRT_CONN_E_REFUSED && vrt_error_is(&error, VRT_E(ROUTE_NOT_FOUND))) {
         error = (struct vrt_error){ 0 };
         r = vrt_refuse(&error, r, VRT_CONN_REFUSED_ID, "vrtd at %s is too old to examine anything: "
                        "install it and vrtctl from one package, and restart it",

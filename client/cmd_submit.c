@@ -262,8 +262,8 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
 /* Whether what was refused would be refused for every other file just as well. */
 static bool is_full(const struct vrt_error *error)
 {
-    return strcmp(error->id, VRT_E(JOB_QUEUE_FULL)) == 0 ||
-           strcmp(error->id, VRT_E(OUT_OF_DESCRIPTORS)) == 0;
+    return vrt_error_is(error, VRT_E(JOB_QUEUE_FULL)) ||
+           vrt_error_is(error, VRT_E(OUT_OF_DESCRIPTORS));
 }
 
 /* What to call an input in a message. */

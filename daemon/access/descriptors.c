@@ -42,5 +42,5 @@ int vrt_descriptors_refuse(struct vrt_error *error)
 
 bool vrt_descriptors_are_out(const struct vrt_error *error)
 {
-    return error->id && strcmp(error->id, VRT_E(OUT_OF_DESCRIPTORS)) == 0;
+    return vrt_error_is(error, VRT_E(OUT_OF_DESCRIPTORS));
 }

@@ -40,7 +40,7 @@ static struct vrt_error parked_error(void)
 
 static bool is_parked(const struct vrt_error *error)
 {
-    return error->id && strcmp(error->id, VRT_E(JOB_PARKED)) == 0;
+    return vrt_error_is(error, VRT_E(JOB_PARKED));
 }
 
 /* It was ended in good order, and is to be gone on with. */
@@ -59,7 +59,7 @@ static void put_back(struct vrt_queue *queue, struct vrt_job *job)
 static bool is_too_large(const struct vrt_job *job, const struct vrt_queue_run *run,
                          const struct vrt_error *error)
 {
-    return error->id && strcmp(error->id, VRT_E(DEVICE_MEMORY)) == 0 &&
+    return vrt_error_is(error, VRT_E(DEVICE_MEMORY)) &&
            run->wish == VRT_RUN_GO && job->info.state == VRT_JOB_RUNNING &&
            !job->work->wants_smaller && !job->queue->stopping;
 }
@@ -100,8 +100,8 @@ static bool is_put_back(const struct vrt_queue_run *run, const struct vrt_error 
 /* Whether what the job's user has to give again is not what the job began with. */
 static bool has_other_file(const struct vrt_job *job, const struct vrt_error *error)
 {
-    bool is_input = error->id && strcmp(error->id, VRT_E(INPUT_OTHER)) == 0;
-    bool is_model = error->id && strcmp(error->id, VRT_E(MODEL_OTHER)) == 0;
+    bool is_input = vrt_error_is(error, VRT_E(INPUT_OTHER));
+    bool is_model = vrt_error_is(error, VRT_E(MODEL_OTHER));
 
     return (is_input && !job->is_remote) || (is_model && job->fds[VRT_JOB_MODEL] >= 0);
 }

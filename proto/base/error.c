@@ -39,6 +39,11 @@ int vrt_refuse(struct vrt_error *error, int r, const char *id, const char *forma
     return r;
 }
 
+bool vrt_error_is(const struct vrt_error *error, const char *id)
+{
+    return error->id && strcmp(error->id, id) == 0;
+}
+
 int vrt_refuse_errno(struct vrt_error *error, int r, const char *what)
 {
     const char *id = r == -ENOMEM ? "out_of_memory" : "internal";

@@ -43,6 +43,9 @@ int vrt_error_fold(int r, const char *file, int line, const char *func);
 int vrt_refuse(struct vrt_error *error, int r, const char *id, const char *format, ...)
     VRT_PRINTF(4, 5);
 
+/* Whether `error` holds a sentence with this id. Thread: any. */
+bool vrt_error_is(const struct vrt_error *error, const char *id);
+
 /*
  * For failures of the system underneath (r is -errno): fills `error` with `what` and strerror(),
  * unless it holds a sentence already. Return: r. Thread: any.

@@ -196,11 +196,6 @@ size_t vrt_kit_bytes(const struct vrt_kit *kit)
     return kit->arena.size_bytes + buffers_bytes(&kit->layout);
 }
 
-size_t vrt_kit_arena_bytes(const struct vrt_kit *kit)
-{
-    return kit->arena.size_bytes;
-}
-
 int vrt_kit_network(struct vrt_kit *kit, int depth, struct vrt_executor **ret_executor)
 {
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;

@@ -67,9 +67,6 @@ struct vrt_kit *vrt_kit_free(struct vrt_kit *kit);
 /* What vrt_kit_plan() promised. */
 size_t vrt_kit_bytes(const struct vrt_kit *kit);
 
-/* The part of it that is the arena: intermediates and workspaces. */
-size_t vrt_kit_arena_bytes(const struct vrt_kit *kit);
-
 /*
  * Restores a clip: samples and pixels only. Between tiles the go_on() of `watch` is asked, too; it
  * is not NULL. evidence[0..n-1] is filled in: zeros for a frame of which nothing is wanted.
