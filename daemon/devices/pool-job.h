@@ -106,8 +106,8 @@ uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool);
 uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool);
 uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool);
 
-/* Devices that have been tried and have not worked once since the daemon began. */
-uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool);
+/* Devices that have been tried so often, and have not worked once since the daemon began. */
+uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries);
 
 /* Devices that have given no sign of life for longer than what they were given explains. */
 uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool);

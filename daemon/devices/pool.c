@@ -341,12 +341,12 @@ uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool)
     return hopeful;
 }
 
-uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool)
+uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries)
 {
     uint64_t unfit = 0;
 
     for (size_t d = 0; d < pool->n_devices; d++)
-        if (!pool->devices[d].has_worked && pool->devices[d].state != VRT_DEVICE_STARTING)
+        if (!pool->devices[d].has_worked && pool->devices[d].n_opens >= n_tries)
             unfit |= UINT64_C(1) << d;
     return unfit;
 }

@@ -380,7 +380,7 @@ static int find_devices(struct vrt_profile *profile, const struct vrt_profile_pa
     struct vrt_device_choice choice;
 
     request.infos = vrt_pool_infos(profile->pool, &request.n_infos);
-    request.unfit = vrt_pool_unfit_devices(profile->pool);
+    request.unfit = vrt_pool_unfit_devices(profile->pool, 1);
     int r = vrt_device_request_resolve(&request, &choice, error);
     if (r) {
         vrt_error_set_field(error, "device");

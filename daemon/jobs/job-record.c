@@ -38,7 +38,7 @@ struct work_text {
     char output_dev[BITS_BYTES], output_ino[BITS_BYTES];
     struct group_text *groups;
     size_t n_groups;
-    bool wants_smaller, notice_due, is_cancelled;
+    bool wants_smaller, uses_cpu_instead, notice_due, is_cancelled;
     double ran_s;
 };
 
@@ -77,6 +77,7 @@ static const struct vrt_field work_fields[] = {
     VRT_FIELD_TEXT(T, output_ino, 0),
     VRT_FIELD_ARRAY(T, groups, n_groups, VRT_JOB_GROUPS_MAX, group_fields),
     VRT_FIELD_BOOL(T, wants_smaller, 0),
+    VRT_FIELD_BOOL(T, uses_cpu_instead, 0),
     VRT_FIELD_BOOL(T, notice_due, 0),
     VRT_FIELD_BOOL(T, is_cancelled, 0),
     NUMBER(T, ran_s),
@@ -150,6 +151,7 @@ static int print_work(const struct vrt_job *job, struct vrt_buf *text)
         .groups = groups,
         .n_groups = work->n_groups,
         .wants_smaller = work->wants_smaller,
+        .uses_cpu_instead = work->uses_cpu_instead,
         .notice_due = work->notice_due,
         .is_cancelled = work->is_cancelled,
         .ran_s = job->ran_s,
@@ -189,6 +191,7 @@ static int read_work(const char *text, struct vrt_job *job, struct vrt_error *er
         for (size_t i = 0; i < t.n_groups; i++)
             work->groups[i] = (gid_t)t.groups[i].gid;
         work->wants_smaller = t.wants_smaller;
+        work->uses_cpu_instead = t.uses_cpu_instead;
         work->notice_due = t.notice_due;
         work->is_cancelled = t.is_cancelled;
         job->ran_s = t.ran_s;

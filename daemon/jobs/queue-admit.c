@@ -161,6 +161,7 @@ static void fill_work(struct vrt_job *job)
 
     work->is_admitted = true;
     work->recipe = found->recipe;
+    work->uses_cpu_instead = found->uses_cpu_instead;
     work->fingerprint = found->fingerprint;
     work->network_checksum = found->network_checksum;
     if (job->fds[VRT_JOB_OUTPUT] >= 0 && fstat(job->fds[VRT_JOB_OUTPUT], &output) == 0) {

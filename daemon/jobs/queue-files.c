@@ -343,7 +343,7 @@ void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *re
         .network = network,
         .model_fd = -1,
         .model_name = job->info.model.name,
-        .devices = request->device,
+        .devices = job->work->uses_cpu_instead ? "cpu" : request->device,
         .fallback = (enum vrt_fallback)params->fallback,
         .precision = vrt_job_precision_of(request->precision),
         .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,

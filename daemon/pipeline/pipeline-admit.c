@@ -66,7 +66,6 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     int r;
 
     request.infos = vrt_pool_infos(pipeline->pool, &request.n_infos);
-    request.unfit = vrt_pool_unfit_devices(pipeline->pool);
     r = vrt_device_request_resolve(&request, &choice, error);
     /* A queue of jobs with one model holds it once. */
     admission->network = vrt_pool_share_network(pipeline->pool, admission->network);
@@ -335,6 +334,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
         .output_bytes_estimate = admission->output_bytes,
         .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
         .devices = pipeline->devices,
+        .uses_cpu_instead = info->uses_cpu_instead,
         .reproducible = true,
     };
     info->recipe.tile_w = pipeline->work->grid.x.size;
@@ -427,6 +427,31 @@ static void conclude(struct vrt_pipeline *pipeline)
     pipeline->admitted(pipeline->ctx, NULL);
 }
 
+/*
+ * A new job that asked for `auto`, and got accelerators of which none has ever worked: the CPUs,
+ * as soon as these have failed twice, or nobody waits any longer. Not one that has a recipe: it
+ * goes on where it was. Return: whether others are asked now.
+ */
+static bool replace_unfit(struct vrt_pipeline *pipeline)
+{
+    struct vrt_device_request request = { .text = pipeline->request,
+                                          .fallback = pipeline->fallback };
+    struct vrt_device_choice choice;
+
+    if (pipeline->devices || pipeline->admission.has_recipe || pipeline->info.uses_cpu_instead)
+        return false;
+    request.infos = vrt_pool_infos(pipeline->pool, &request.n_infos);
+    request.unfit = vrt_pool_unfit_devices(pipeline->pool,
+                                           vrt_pipeline_waits_too_long(pipeline, false) ? 1 : 2);
+    if (vrt_device_request_resolve(&request, &choice, NULL) || choice.devices == pipeline->wanted)
+        return false;
+    if (choice.warning[0])
+        vrt_pipeline_warn(pipeline, "%s", choice.warning);
+    pipeline->asked = pipeline->wanted = choice.devices;
+    pipeline->info.uses_cpu_instead = true;
+    return true;
+}
+
 /* Those asked for that are quarantined or lost stay out, unless there are no others. */
 static void give_up_absent(struct vrt_pipeline *pipeline)
 {
@@ -517,7 +542,8 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
         return;
     if (vrt_pipeline_surveying(pipeline) || pipeline->asked & (ready | starting))
         return;
-    give_up_absent(pipeline);
+    if (!replace_unfit(pipeline))
+        give_up_absent(pipeline);
     if (!pipeline->asked)
         ask_again(pipeline);
     ask_ready(pipeline);

@@ -137,11 +137,12 @@ static void allocate(const char *what, size_t size, size_t alignment, bool relax
     void *memory = NULL;
     const ze_result_t r = zeMemAllocDevice(context, &desc, size, alignment, device, &memory);
 
-    printf("memory, %s: %x, aligned to %s\n", what, (unsigned)r,
+    printf("memory, %s: %x, aligned to %s", what, (unsigned)r,
            !memory ? "nothing" : (uintptr_t)memory % 65536 == 0 ? "64 KiB" :
            (uintptr_t)memory % 4096 == 0 ? "4 KiB" : "less");
     if (!r)
-        say("zeMemFree", zeMemFree(context, memory));
+        printf(", freed: %x", (unsigned)zeMemFree(context, memory));
+    puts("");
 }
 
 static void ask_memory(void)

@@ -300,9 +300,11 @@ EXPORT ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t l, z
                                                    ze_event_handle_t e, uint32_t n,
                                                    ze_event_handle_t *events)
 {
-    note_launch(k, false);
-    return note(__func__,
-                real()->zeCommandListAppendLaunchKernel(l, k, groups, e, n, events));
+    const ze_result_t r = real()->zeCommandListAppendLaunchKernel(l, k, groups, e, n, events);
+
+    if (!r)
+        note_launch(k, false);
+    return note(__func__, r);
 }
 
 EXPORT ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t l, void *to,
@@ -310,7 +312,9 @@ EXPORT ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t l, voi
                                                  ze_event_handle_t e, uint32_t n,
                                                  ze_event_handle_t *events)
 {
-    note_copy(size);
-    return note(__func__,
-                real()->zeCommandListAppendMemoryCopy(l, to, from, size, e, n, events));
+    const ze_result_t r = real()->zeCommandListAppendMemoryCopy(l, to, from, size, e, n, events);
+
+    if (!r)
+        note_copy(size);
+    return note(__func__, r);
 }

@@ -81,8 +81,10 @@ class Devices(unittest.TestCase):
     def test_left_out(self):
         """What can't be used is left out by a sentence: a GPU for which the driver counts no
         threads, and one without a queue that computes."""
-        said = '\n'.join(intel.devices('adlp', HardwareInfoOverride='1x6x16'))
-        self.assertIn('GPU 0 is left out (Intel(R) Graphics [0x46a0]): its driver lets a group '
+        said = '\n'.join(intel.devices('adlp', HardwareInfoOverride='1x6x16',
+                                       ZE_AFFINITY_MASK='0'))
+        self.assertNotIn('unset ZE_AFFINITY_MASK', said)
+        self.assertIn('a GPU is left out (Intel(R) Graphics [0x46a0]): its driver lets a group '
                       'have 0 items, and kernels have up to 128', said)
         self.assertNotIn('\nxpu:0', said)
         said = '\n'.join(intel.devices('xe_hp_sdv', NodeOrdinal='-1'))

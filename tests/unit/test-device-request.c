@@ -204,8 +204,8 @@ static void test_unfit(void)
     request.unfit = 0x07;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x18);
-    expect_str(choice.warning, "no accelerator of this machine works (cuda:0, ...): cpu is used "
-               "instead; vrtctl doctor tells why");
+    expect_str(choice.warning, "no accelerator of this machine has worked yet (cuda:0, ...): cpu "
+               "is used instead; vrtctl doctor tells why");
     expect_true(choice.redirected);
     request.fallback = VRT_FALLBACK_ALLOW;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);

@@ -202,7 +202,7 @@ static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64
     scope->choice.redirected = true;
     if (scope->fallback == VRT_FALLBACK_WARN)
         snprintf(scope->choice.warning, sizeof(scope->choice.warning), "no accelerator of this "
-                 "machine works (%s%s): cpu is used instead; vrtctl doctor tells why",
+                 "machine has worked yet (%s%s): cpu is used instead; vrtctl doctor tells why",
                  scope->infos[__builtin_ctzll(accelerators)]->name,
                  accelerators & (accelerators - 1) ? ", ..." : "");
     return cpus;

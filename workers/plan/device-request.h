@@ -39,7 +39,7 @@ int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback);
 
 struct vrt_device_choice {
     uint64_t devices;               /* bit i: infos[i] takes part; never 0 */
-    bool redirected;                /* a kind that was asked for is absent: `warning` says so */
+    bool redirected;                /* what was asked for is absent, or unfit: `warning` says so */
     char warning[256];              /* one sentence; "" where nobody asked for one */
 };
 

@@ -153,7 +153,7 @@ static int describe(const struct vrt_xpu_system *system, int i, int index,
     if (r)
         snprintf(text, sizeof(text), "%s (0x%x)", vrt_xpu_result_text(r), (unsigned)r);
     if (r || vrt_xpu_unit_unfit(&system->loader, unit, text, sizeof(text))) {
-        vrt_finding_add(findings, &left_out, "GPU %d is left out (%.48s): %s", i,
+        vrt_finding_add(findings, &left_out, "a GPU is left out (%.48s): %s",
                         r ? "unknown" : properties.name, text);
         return -ENODEV;
     }
@@ -199,7 +199,7 @@ static void explain(struct vrt_findings *findings, int r, const char *message)
 }
 
 /* What the drivers are, and that they have nothing if so. */
-static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *system, int n)
+static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *system)
 {
     const char *mask = getenv("ZE_AFFINITY_MASK");
     char version[16];
@@ -209,7 +209,7 @@ static void tell(struct vrt_findings *findings, const struct vrt_xpu_system *sys
         vrt_finding_add(findings, &driver_there, "a driver of version %s, by " VRT_XPU_LOADER,
                         version);
     }
-    if (n == 0 && mask && mask[0])
+    if (system->n_units == 0 && mask && mask[0])
         vrt_finding_add(findings, &none_visible, "no XPU devices: the driver has none that "
                         "ZE_AFFINITY_MASK=\"%.64s\" names", mask);
     else if (system->n_units == 0)
@@ -240,7 +240,7 @@ int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_in
             describe(system, i, n, params->findings, &infos[n]) == 0)
             n++;
     }
-    tell(params->findings, system, n);
+    tell(params->findings, system);
     if (n > 0)
         vrt_cache_find_folder(params->cache_dir, "xpu", params->findings,
                               infos[0].kernels_dir);
