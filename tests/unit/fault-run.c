@@ -41,7 +41,11 @@ void fault_run(const struct fault_params *params, struct fault_outcome *ret_outc
 {
     struct fault_outcome *outcome = ret_outcome;
     const struct vrt_pool_params pool = {
-        .registry = { .cpu_devices = params->cpu_devices, .cpu_threads = 1, .fault = params->fault },
+        .registry = {
+            .cpu_devices = params->cpu_devices,
+            .cpu_threads = 1,
+            .fault = params->fault,
+        },
         .retry_s = 0.05,
         .stall_s = params->stall_s > 0 ? params->stall_s : FAULT_NEVER_S,
         .silence_s = params->silence_s > 0 ? params->silence_s : FAULT_NEVER_S,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* One small job, again and again, on devices that a schedule disturbs: its file is to be the same to
- * the bit, whatever becomes of them. */
+/* One small job, again and again, on devices that a schedule disturbs: its file is to be the same
+ * to the bit, whatever becomes of them. */
 
 #include "flow-fixture.h"
 
