@@ -333,7 +333,7 @@ static void test_locked_for_long(void)
         bench_put(&bench, i);
     bench_wait(&bench);
     expect_int(bench.last_result, -EBUSY);
-    /* The first alone, then the others: two times 3 s. Each for itself waits for 60 at least. */
+    /* The first alone, then the others: two times 3 s. Each for itself takes 60 at the least. */
     expect_true(vrt_clock_now_ns() - start_ns < 60 * VRT_NS_PER_S);
     vrt_store_counts(bench.store, &counts);
     expect_int(counts.n_failed, 20);
