@@ -125,6 +125,34 @@ class Jobs(xpu.Case):
         self.assertEqual(digest(target), digest(self.path('killed-wanted.mkv')))
         self.ends_well(daemon)
 
+    def test_auto_without_a_card_that_works(self):
+        """A new job goes to the processor, also one that comes before the cards have failed; and
+        stays there when the cards are well after a restart. One that began on a card waits."""
+        source, config = xpu.film(self.path('auto.mkv'), 48), {'jobs': {'segment_frames': 8}}
+        wanted = self.path('auto-wanted.mkv')
+        self.follow(source, wanted, '--device', 'xpu', '--precision', 'f32', '--codec', 'ffv1')
+        daemon = self.start('auto', fault='xpu open:1- fail; xpu open:1 delay=2s', config=config)
+        options = ('--precision', 'f32', '--codec', 'ffv1')
+        job = self.follow(source, self.path('auto-cpu.mkv'), *options, daemon=daemon)
+        self.assertEqual([d['name'] for d in job['devices']], ['cpu:0'])
+        self.assertEqual(job['warnings'], ['no accelerator of this machine has worked yet (xpu:0, '
+                                           '...): cpu is used instead; vrtctl doctor tells why'])
+        self.ends_well(daemon)
+
+        daemon = self.start('auto', config=config, VRT_XPU_FAULTS='run:every=4 delay=30ms')
+        number = json.loads(self.vrtctl('submit', '--json', *options, '--output',
+                                        self.path('auto-xpu.mkv'), source,
+                                        daemon=daemon).stdout)['id']
+        self.wait_until(lambda: self.job(daemon, number)['segments_done'] >= 1)
+        daemon.kill()
+        daemon = self.start('auto', fault='xpu open:1-3 fail', config=config)
+        self.vrtctl('resume', number, daemon=daemon)
+        self.vrtctl('wait', number, daemon=daemon)
+        devices = {d['name'] for d in self.job(daemon, number)['devices']}
+        self.assertLessEqual(devices, {'xpu:0', 'xpu:1'})
+        self.assertEqual(digest(self.path('auto-xpu.mkv')), digest(wanted))
+        self.ends_well(daemon)
+
     def test_weights_leave_the_host_once(self):
         """Eight cards that reach each other: the first has the weights of the host, all others of
         one another; the frames cross as they do for one."""
