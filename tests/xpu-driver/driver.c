@@ -147,6 +147,9 @@ uint32_t drv_list_count(uint32_t *count, uint32_t have, const void *array)
         *count = have;
         return 0;
     }
+    /* It is allowed, and yet: there are drivers that believe it. */
+    if (*count > have)
+        drv_misuse(ZE_RESULT_SUCCESS, "%u of %u were asked for", *count, have);
     *count = VRT_MIN(*count, have);
     return *count;
 }

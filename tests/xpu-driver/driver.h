@@ -91,6 +91,7 @@ ze_result_t drv_misuse(ze_result_t result, const char *format, ...) VRT_PRINTF(2
 
 /*
  * What the API asks of a function that lists things: `have` of them, where the caller wants to know
- * how many (no array, or *count 0), else as many as fit. Return: how many to write.
+ * how many (no array, or *count 0), else as many as fit; to ask for more than there are is taken
+ * for misuse. Return: how many to write.
  */
 uint32_t drv_list_count(uint32_t *count, uint32_t have, const void *array);
