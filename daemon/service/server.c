@@ -228,7 +228,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .media = server->media,
         .store = server->store,
         .remote = server->api.remote,
-        .keep = server->params->keep,
+        .fd_store = server->params->fd_store,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,

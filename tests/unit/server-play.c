@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "daemon/service/claim.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "msg_event.h"
 #include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"
@@ -37,11 +37,11 @@ static void begin(struct play *play)
     struct vrt_error error = { .id = NULL };
     int folder_fd = -1;
 
-    expect_int(vrt_keep_new(&play->keep), 0);
+    expect_int(vrt_fd_store_new(&play->fd_store), 0);
     expect_int(vrt_claim_folder(play->folder, &folder_fd, &error), 0);
     play->params.conf = &play->conf;
     play->params.state_dir = play->folder;
-    play->params.keep = play->keep;
+    play->params.fd_store = play->fd_store;
     play->params.models_dir = play->models;
     play->params.listen_name = play->socket;
     expect_int(vrt_claim_folder_in(folder_fd, "spool", &play->params.spool_fd, &error), 0);
@@ -82,7 +82,7 @@ static void wait_ended(struct play *play)
     expect_int(fake_flow.n_alive, 0);
     expect_int(fake_flow.n_running, 0);
     close(play->params.spool_fd);
-    play->keep = vrt_keep_free(play->keep);
+    play->fd_store = vrt_fd_store_free(play->fd_store);
 }
 
 void play_wait_stopped(struct play *play)

@@ -18,7 +18,7 @@
 
 static const char *input;
 static char wanted[64];                 /* of the result of an undisturbed run */
-static int64_t whole_bytes;             /* of a kit for whole frames, and the network */
+static int64_t whole_bytes;             /* of a session for whole frames, and the network */
 
 /* One pipeline of a job. */
 struct run {

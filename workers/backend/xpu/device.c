@@ -215,7 +215,7 @@ static void xpu_sensors(struct vrt_device *device, struct vrt_device_sensors *re
 
 const struct vrt_backend_ops vrt_backend_xpu = {
     .name = "xpu",
-    .probe = vrt_xpu_probe,
+    .probe = vrt_xpu_enumerate,
     .open = xpu_open,
     .close = xpu_close,
     .buffer_new = vrt_xpu_buffer_new,
