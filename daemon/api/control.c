@@ -16,10 +16,16 @@
 #include "api.h"
 #include "base/log.h"
 #include "daemon/access/access.h"
-#include "daemon/jobs/job.h"
+#include "daemon/jobs/control.h"
+#include "daemon/jobs/job-store.h"
 #include "daemon/jobs/queue.h"
 
 #define VRT_LOG_TOPIC "api"
+
+static struct vrt_control *control_of(const struct vrt_call *call)
+{
+    return vrt_queue_control(call->api->queue);
+}
 
 /* The job that the path names, if the client may control it; NULL: he was told why not. */
 static struct vrt_job *find_job(const struct vrt_call *call)
@@ -37,11 +43,11 @@ static struct vrt_job *find_job(const struct vrt_call *call)
 
 /* An answer that waits for the store. */
 struct answer {
-    struct vrt_queue_wait wait;
+    struct vrt_job_wait wait;
     struct vrt_conn_watch watch;
 };
 
-static void on_stored(struct vrt_queue_wait *wait, struct vrt_job *job)
+static void on_stored(struct vrt_job_wait *wait, struct vrt_job *job)
 {
     struct answer *answer = vrt_container_of(wait, struct answer, wait);
 
@@ -72,7 +78,7 @@ static void reply(const struct vrt_call *call, struct vrt_job *job, int r, const
     answer->wait.stored = on_stored;
     answer->watch.gone = on_gone;
     vrt_conn_watch(call->conn, &answer->watch);
-    vrt_queue_await_stored(job, &answer->wait);
+    vrt_job_store_await(job, &answer->wait);
 }
 
 void vrt_api_job_cancel(const struct vrt_call *call)
@@ -82,7 +88,7 @@ void vrt_api_job_cancel(const struct vrt_call *call)
 
     if (!job)
         return;
-    int r = vrt_queue_cancel(call->api->queue, job);
+    int r = vrt_control_cancel(control_of(call), job);
     if (r == -EALREADY)
         vrt_refuse(&error, r, VRT_E(JOB_STATE), "job %" PRId64 " %s already", job->info.id,
                    vrt_job_state_phrases[job->info.state]);
@@ -99,7 +105,7 @@ void vrt_api_job_change(const struct vrt_call *call)
         return;
     int r = vrt_job_change_parse(call->request->body, call->request->body_bytes, &change, &error);
     if (r == 0)
-        r = vrt_queue_set_priority(call->api->queue, job, (int)change.priority, &error);
+        r = vrt_control_set_priority(control_of(call), job, (int)change.priority, &error);
     reply(call, job, r, "given another priority", &error);
 }
 
@@ -109,7 +115,7 @@ void vrt_api_job_pause(const struct vrt_call *call)
     struct vrt_error error = { .id = NULL };
 
     if (job)
-        reply(call, job, vrt_queue_pause(call->api->queue, job, &error), "paused", &error);
+        reply(call, job, vrt_control_pause(control_of(call), job, &error), "paused", &error);
 }
 
 static const char *ending_of(const char *name)
@@ -135,8 +141,8 @@ static int check_ending(const struct vrt_job *job, const struct vrt_file_ref *ou
 
 /* What resume and retry share. */
 struct revival {
-    int (*call)(struct vrt_queue *queue, struct vrt_job *job,
-                const struct vrt_queue_handover *handover, struct vrt_error *error);
+    int (*call)(struct vrt_control *control, struct vrt_job *job,
+                const struct vrt_handover *handover, struct vrt_error *error);
     const char *done;
 };
 
@@ -153,7 +159,7 @@ static void revive(const struct vrt_call *call, const struct revival *revival)
     if (r == 0)
         r = check_ending(job, &files.output, &error);
     if (r == 0)
-        r = revival->call(call->api->queue, job, &(struct vrt_queue_handover){
+        r = revival->call(control_of(call), job, &(struct vrt_handover){
             .request = &files,
             .files = request->files,
         }, &error);
@@ -162,14 +168,14 @@ static void revive(const struct vrt_call *call, const struct revival *revival)
 
 void vrt_api_job_resume(const struct vrt_call *call)
 {
-    static const struct revival revival = { vrt_queue_resume, "resumed" };
+    static const struct revival revival = { vrt_control_resume, "resumed" };
 
     revive(call, &revival);
 }
 
 void vrt_api_job_retry(const struct vrt_call *call)
 {
-    static const struct revival revival = { vrt_queue_retry, "tried again" };
+    static const struct revival revival = { vrt_control_retry, "tried again" };
 
     revive(call, &revival);
 }

@@ -96,7 +96,7 @@ static void look_at_folder(const char *id, const char *path, int fd,
                            struct vrt_doctor_report *report)
 {
     struct vrt_doctor_line line = { .id = id, .subject = path };
-    const int64_t bytes = vrt_spool_room_bytes(fd);
+    const int64_t bytes = vrt_spool_free_bytes(fd);
 
     if (bytes == INT64_MAX) {
         line.status = VRT_DOCTOR_NOTE;

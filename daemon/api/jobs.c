@@ -10,8 +10,9 @@
 #include "api.h"
 #include "base/log.h"
 #include "daemon/access/access.h"
-#include "daemon/jobs/job.h"
 #include "daemon/api/plan-report.h"
+#include "daemon/jobs/admission.h"
+#include "daemon/jobs/control.h"
 #include "daemon/jobs/queue.h"
 #include "msg_plan.h"
 #include "workers/plan/device-request.h"
@@ -94,7 +95,7 @@ static void on_gone(struct vrt_conn_watch *watch)
 
     vrt_log_info("job %" PRId64 ": its client went away before it was admitted",
                  creation->job->info.id);
-    vrt_queue_cancel(creation->queue, creation->job);
+    vrt_control_cancel(vrt_queue_control(creation->queue), creation->job);
 }
 
 void vrt_api_job_create(const struct vrt_call *call)
@@ -109,7 +110,7 @@ void vrt_api_job_create(const struct vrt_call *call)
     if (r == 0 && !(creation = calloc(1, sizeof(*creation))))
         r = vrt_raise(-ENOMEM);
     if (r == 0)
-        r = vrt_queue_submit(call->api->queue, &(struct vrt_queue_submission){
+        r = vrt_admission_submit(vrt_queue_admission(call->api->queue), &(struct vrt_submission){
             .request = &wanted,
             .peer = request->peer,
             .files = request->files,

@@ -6,7 +6,7 @@
  * have 64 bits, which JSON's integers don't, and so are texts.
  */
 
-#include "daemon/jobs/job-record.h"
+#include "daemon/jobs/job-store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,33 +143,33 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
 
 static int print_work(const struct vrt_job *job, struct vrt_buf *text)
 {
-    const struct vrt_job_work *work = job->work;
+    const struct vrt_job_decision *decision = job->decision;
     struct group_text groups[VRT_JOB_GROUPS_MAX];
     struct work_text t = {
-        .has_recipe = work->is_admitted,
-        .input_bytes = work->fingerprint.size_bytes,
+        .has_recipe = decision->is_admitted,
+        .input_bytes = decision->fingerprint.size_bytes,
         .groups = groups,
-        .n_groups = work->n_groups,
-        .wants_smaller = work->wants_smaller,
-        .uses_cpu_instead = work->uses_cpu_instead,
-        .notice_due = work->notice_due,
-        .is_cancelled = work->is_cancelled,
+        .n_groups = decision->n_groups,
+        .wants_smaller = decision->wants_smaller,
+        .uses_cpu_instead = decision->uses_cpu_instead,
+        .notice_due = decision->notice_due,
+        .is_cancelled = decision->is_cancelled,
         .ran_s = job->ran_s,
     };
 
-    fill_recipe(&work->recipe, &t.recipe);
-    print_bits(work->fingerprint.checksum, t.input_hash);
-    print_bits(work->network_checksum, t.network_checksum);
-    print_bits(work->output_dev, t.output_dev);
-    print_bits(work->output_ino, t.output_ino);
-    for (size_t i = 0; i < work->n_groups; i++)
-        groups[i].gid = work->groups[i];
+    fill_recipe(&decision->recipe, &t.recipe);
+    print_bits(decision->fingerprint.checksum, t.input_hash);
+    print_bits(decision->network_checksum, t.network_checksum);
+    print_bits(decision->output_dev, t.output_dev);
+    print_bits(decision->output_ino, t.output_ino);
+    for (size_t i = 0; i < decision->n_groups; i++)
+        groups[i].gid = decision->groups[i];
     return vrt_fold(vrt_fields_print(work_fields, &t, text));
 }
 
 static int read_work(const char *text, struct vrt_job *job, struct vrt_error *error)
 {
-    struct vrt_job_work *work = job->work;
+    struct vrt_job_decision *decision = job->decision;
     struct work_text t = { .input_bytes = 0 };
     json_t *json = NULL;
     int r = vrt_json_parse(text, strlen(text), &json, error);
@@ -177,23 +177,23 @@ static int read_work(const char *text, struct vrt_job *job, struct vrt_error *er
     if (r == 0)
         r = vrt_fields_decode(work_fields, json, VRT_FIELDS_LENIENT, &t, error);
     json_decref(json);
-    if (r == 0 && t.has_recipe && !read_recipe(&t.recipe, &work->recipe))
+    if (r == 0 && t.has_recipe && !read_recipe(&t.recipe, &decision->recipe))
         r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(INTERNAL),
                        "its recipe in the store makes no sense");
     if (r == 0) {
-        work->is_admitted = t.has_recipe;
-        work->fingerprint.size_bytes = t.input_bytes;
-        work->fingerprint.checksum = read_bits(t.input_hash);
-        work->network_checksum = read_bits(t.network_checksum);
-        work->output_dev = read_bits(t.output_dev);
-        work->output_ino = read_bits(t.output_ino);
-        work->n_groups = t.n_groups;
+        decision->is_admitted = t.has_recipe;
+        decision->fingerprint.size_bytes = t.input_bytes;
+        decision->fingerprint.checksum = read_bits(t.input_hash);
+        decision->network_checksum = read_bits(t.network_checksum);
+        decision->output_dev = read_bits(t.output_dev);
+        decision->output_ino = read_bits(t.output_ino);
+        decision->n_groups = t.n_groups;
         for (size_t i = 0; i < t.n_groups; i++)
-            work->groups[i] = (gid_t)t.groups[i].gid;
-        work->wants_smaller = t.wants_smaller;
-        work->uses_cpu_instead = t.uses_cpu_instead;
-        work->notice_due = t.notice_due;
-        work->is_cancelled = t.is_cancelled;
+            decision->groups[i] = (gid_t)t.groups[i].gid;
+        decision->wants_smaller = t.wants_smaller;
+        decision->uses_cpu_instead = t.uses_cpu_instead;
+        decision->notice_due = t.notice_due;
+        decision->is_cancelled = t.is_cancelled;
         job->ran_s = t.ran_s;
     }
     vrt_fields_done(work_fields, &t);
@@ -218,7 +218,7 @@ int vrt_job_record_print(const struct vrt_job *job, struct vrt_job_texts *texts,
         .priority = job->info.priority,
         .created_at = job->info.created_at,
         .finished_at = job->info.finished_at,
-        .starts = job->n_barren,
+        .starts = job->n_fruitless,
         .request = job->request,
         .info = texts->info.data,
         .work = texts->work.data,
@@ -252,21 +252,16 @@ static int read_info(const struct vrt_store_job *row, struct vrt_job *job, struc
     return 0;
 }
 
-int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job **ret_job,
+int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
                         struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
     struct vrt_job_request request;
-    int r = vrt_job_new(row->id, row->uid, &job);
 
-    if (r == 0) {
-        job->request = strdup(row->request);
-        job->work = calloc(1, sizeof(*job->work));
-        r = job->request && job->work ? 0 : vrt_raise(-ENOMEM);
-    }
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "reading the jobs");
-    r = read_info(row, job, error);
+    job->request = strdup(row->request);
+    job->decision = calloc(1, sizeof(*job->decision));
+    if (!job->request || !job->decision)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "reading the jobs");
+    int r = read_info(row, job, error);
     if (r == 0)
         r = read_work(row->work, job, error);
     if (r == 0)
@@ -276,8 +271,7 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job **ret_jo
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
     job->is_remote = request.input.url[0];
     job->has_webhook = request.webhook[0];
-    job->n_barren = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
-    *ret_job = VRT_STEAL(job);
+    job->n_fruitless = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
     return 0;
 }
 

@@ -209,3 +209,9 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     if (error)
         vrt_job_report_error(job, error);
 }
+
+void vrt_job_free_pipeline(struct vrt_job *job)
+{
+    job->pipeline = vrt_pipeline_free(job->pipeline);
+    job->n_told_warnings = 0;
+}

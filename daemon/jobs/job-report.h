@@ -31,3 +31,6 @@ void vrt_job_report_idle(struct vrt_job *job);
 
 /* It is over; `error` is NULL where nothing went wrong. */
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error);
+
+/* Frees the job's pipeline, which has ended or was never started: there is no more to be told. */
+void vrt_job_free_pipeline(struct vrt_job *job);

@@ -75,12 +75,9 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     if (!job)
         return vrt_raise(-ENOMEM);
     vrt_list_init(&job->link);
-    vrt_list_init(&job->waits);
     vrt_job_info_init(&job->info);
     job->uid = uid;
     job->output_bytes = -1;
-    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
-        job->fds[i] = -1;
     job->info.id = id;
     snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
     job->info.state = VRT_JOB_QUEUED;
@@ -93,11 +90,9 @@ struct vrt_job *vrt_job_free(struct vrt_job *job)
 {
     if (!job)
         return NULL;
-    vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline && !job->run && !job->n_saving);
-    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
-        vrt_closep(&job->fds[i]);
+    vrt_assert(vrt_list_is_empty(&job->link) && !job->pipeline && !job->parts);
     free(job->request);
-    free(job->work);
+    free(job->decision);
     free(job->segments);
     free(job->info.devices);
     free(job->info.warnings);
@@ -325,7 +320,8 @@ struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id)
     return place < jobs->n_jobs && jobs->by_id[place]->info.id == id ? jobs->by_id[place] : NULL;
 }
 
-int vrt_jobs_top_priority(const struct vrt_jobs *jobs)
+/* The highest priority of queued jobs, or VRT_API_PRIORITY_MIN - 1. */
+static int top_priority(const struct vrt_jobs *jobs)
 {
     int priority = VRT_API_PRIORITY_MAX;
 
@@ -349,15 +345,9 @@ struct vrt_job *vrt_jobs_after(const struct vrt_jobs *jobs, int64_t id)
     return place < jobs->n_jobs ? jobs->by_id[place] : NULL;
 }
 
-struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_job *job)
-{
-    return job->link.next == &jobs->all ? NULL :
-           vrt_container_of(job->link.next, struct vrt_job, link);
-}
-
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs)
 {
-    int priority = vrt_jobs_top_priority(jobs);
+    int priority = top_priority(jobs);
     struct vrt_job *job, *best = NULL;
 
     if (priority < VRT_API_PRIORITY_MIN)
@@ -367,6 +357,44 @@ struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs)
             (!best || !goes_first(best, job)))
             best = job;
     return best;
+}
+
+/* Jobs of this priority or a higher one that run; *ret_lowest is the one that should make room. */
+static int count_running(const struct vrt_jobs *jobs, int64_t priority,
+                         struct vrt_job **ret_lowest)
+{
+    struct vrt_job *job;
+    int n = 0;
+
+    *ret_lowest = NULL;
+    VRT_LIST_FOREACH(job, &jobs->all, link) {
+        if (!is_running(job->info.state))
+            continue;
+        n += job->info.priority >= priority;
+        if (job->info.state == VRT_JOB_RUNNING &&
+            (!*ret_lowest || job->info.priority <= (*ret_lowest)->info.priority))
+            *ret_lowest = job;
+    }
+    return n;
+}
+
+bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running, struct vrt_job **ret_lowest)
+{
+    int priority = top_priority(jobs), n = vrt_jobs_n_running(jobs);
+    struct vrt_job *lowest;
+
+    *ret_lowest = NULL;
+    if (priority < VRT_API_PRIORITY_MIN)
+        return false;
+    if (n < max_running)
+        return true;
+    if (count_running(jobs, priority, &lowest) >= max_running)
+        return false;
+    if (n < 2 * max_running)
+        return true;
+    if (lowest && lowest->info.priority < priority)
+        *ret_lowest = lowest;
+    return false;
 }
 
 void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority)
@@ -404,11 +432,6 @@ struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history)
             most = jobs->users[i];
     }
     return n_over > history ? first_over(jobs, most) : NULL;
-}
-
-int vrt_jobs_n_running(const struct vrt_jobs *jobs)
-{
-    return jobs->counts[VRT_JOB_RUNNING] + jobs->counts[VRT_JOB_FINISHING];
 }
 
 bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_event event)

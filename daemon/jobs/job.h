@@ -21,8 +21,8 @@
  *  * not from paused, nor from needs_input, which a pause would hide;  ** not from done
  *
  * A job is in the list, and known to users, from the moment it was admitted: before that nobody
- * but its submitter waits for it, and a refusal leaves no trace. Pure: what a job does is in
- * queue.c, which owns them.
+ * but its submitter waits for it, and a refusal leaves no trace. Pure: queue.h says who does what
+ * with jobs, and what those keep of each is in structs of their own.
  *
  * Thread: the loop's.
  */
@@ -36,12 +36,9 @@
 #include "msg_job.h"
 #include "workers/media/segment-record.h"
 
-struct vrt_job_work;
+struct vrt_job_decision;
+struct vrt_job_parts;
 struct vrt_pipeline;
-struct vrt_queue;
-struct vrt_queue_admission;
-struct vrt_queue_fetch;
-struct vrt_queue_run;
 
 enum vrt_job_event {
     VRT_JOB_FETCH,                      /* its input must come from elsewhere first */
@@ -77,8 +74,7 @@ enum vrt_job_file {
 struct vrt_job_user {
     uid_t uid;
     int n_jobs, n_running, n_over;
-    int n_fetching;                     /* inputs that are being fetched; the queue counts them */
-    struct vrt_job *first;              /* in order, that run or wait: vrt_queue_try_full()'s own */
+    struct vrt_job *first;              /* in order, that run or wait: disk-space.c's own */
     uint64_t turn;                      /* when one of his was started last, counted in starts */
 };
 
@@ -95,34 +91,19 @@ struct vrt_job {
     bool shows_model;                   /* everybody may know its model's name */
     struct vrt_buf short_texts[VRT_JOB_VIEW_COUNT];     /* as JSON; empty: to be printed again */
 
-    /* The queue's own. */
-    struct vrt_queue *queue;            /* that which has it */
-    struct vrt_queue_admission *admission;      /* NULL once it is listed */
-    struct vrt_queue_run *run;          /* what goes on for it; NULL: nothing */
-    struct vrt_queue_fetch *fetch;      /* its input on its way; NULL: it isn't */
-    struct vrt_pipeline *pipeline;      /* of the admission, or of the run */
+    /* What outlives the daemon, besides `info`: see job-store.h. */
     char *request;                      /* the struct vrt_job_request as JSON */
-    struct vrt_job_work *work;          /* what every run of it shares, see job-record.h */
-    int fds[VRT_JOB_FILE_COUNT];        /* its files, while it isn't over; -1: none */
+    struct vrt_job_decision *decision;  /* what every run of it shares */
     struct vrt_segment_record *segments;        /* of its result, that are stored, in order */
     size_t n_segments;
     int64_t n_made;                     /* segments, with those that are about to be stored */
-    int n_barren;                       /* starts since the last progress, see queue-suspects.c */
+    int n_fruitless;                    /* starts since the last progress: queue.c has the rule */
     double ran_s;                       /* of earlier runs */
-    size_t n_told_warnings;             /* of its pipeline */
-    bool untold;                        /* it changed, and `changed` was not called yet */
-    bool unsaved;                       /* it changed, and the store could not take it */
-    bool is_charged;                    /* to its user */
-    bool made_output;                   /* its output wasn't there, and was made by its path */
-    bool is_swept;                      /* its working files are gone, or about to go */
-    bool is_forgotten;                  /* freed with its last write */
-    int n_saving;                       /* writes to the store that it must outlive */
-    uint64_t n_writes;                  /* begun so far */
-    struct vrt_list waits;              /* of struct vrt_queue_wait.link, for all of those */
-    int64_t spool_bytes;                /* charged to its user */
+
     int64_t output_bytes;               /* the estimate of its size; -1: unknown */
-    int64_t room_bytes;                 /* that there was when it found a disk full */
-    int64_t filled_ns;                  /* when that was, by the clock that doesn't jump */
+    struct vrt_pipeline *pipeline;      /* that finds out how to do it, or does it; or NULL */
+    size_t n_told_warnings;             /* of its pipeline */
+    struct vrt_job_parts *parts;        /* what others keep of it: queue-context.h; or NULL */
 };
 
 /* All jobs that are remembered. */
@@ -145,7 +126,7 @@ int vrt_job_state_after(int state, enum vrt_job_event event);
 /* Owned by nobody yet, known to nobody. Return: 0, -ENOMEM. */
 int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job);
 
-/* It must be in no list and have no pipeline. Return: NULL. */
+/* It must be in no list and have neither pipeline nor parts. Return: NULL. */
 struct vrt_job *vrt_job_free(struct vrt_job *job);
 
 /* What is told of it has changed: its text is printed anew when it is next asked for. */
@@ -186,7 +167,12 @@ struct vrt_job *vrt_jobs_find(const struct vrt_jobs *jobs, int64_t id);
 struct vrt_job *vrt_jobs_after(const struct vrt_jobs *jobs, int64_t id);
 
 /* The one that follows this one, or NULL. */
-struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_job *job);
+static inline struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs,
+                                              const struct vrt_job *job)
+{
+    return job->link.next == &jobs->all ? NULL :
+           vrt_container_of(job->link.next, struct vrt_job, link);
+}
 
 /*
  * The queued job that should start next: one of the highest priority; of those one of the user
@@ -195,8 +181,13 @@ struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs, const struct vrt_jo
  */
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs);
 
-/* The highest priority of queued jobs, or VRT_API_PRIORITY_MIN - 1. */
-int vrt_jobs_top_priority(const struct vrt_jobs *jobs);
+/*
+ * Whether that one may start, where max_running jobs run at a time. One of a higher priority than
+ * some of those is started beside them, since it takes their devices anyway (sched.h); where that
+ * makes twice as many, *ret_lowest is one of the lowest priority that is to be put back first, else
+ * NULL.
+ */
+bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running, struct vrt_job **ret_lowest);
 
 /* Gives it another priority. */
 void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority);
@@ -209,7 +200,10 @@ struct vrt_job *vrt_jobs_first_over(const struct vrt_jobs *jobs);
 struct vrt_job *vrt_jobs_expired(const struct vrt_jobs *jobs, int history);
 
 /* How many run, or finish. */
-int vrt_jobs_n_running(const struct vrt_jobs *jobs);
+static inline int vrt_jobs_n_running(const struct vrt_jobs *jobs)
+{
+    return jobs->counts[VRT_JOB_RUNNING] + jobs->counts[VRT_JOB_FINISHING];
+}
 
 /* Moves it along the table; a start is its user's turn. Return: whether its state allows that. */
 bool vrt_jobs_move(struct vrt_jobs *jobs, struct vrt_job *job, enum vrt_job_event event);

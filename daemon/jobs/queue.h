@@ -4,15 +4,33 @@
 /*
  * The jobs and what happens to them: admitted, waiting, running, over
  *
- *     vrt_queue_submit() -> admission: files and model looked at on a thread, then a pipeline's
- *         own -> stored -> admitted(ctx, job, NULL): listed as queued
+ *     vrt_admission_submit() -> files and model looked at on a thread, then a pipeline's own
+ *         -> stored -> admitted(ctx, job, NULL): listed as queued
  *         -> started as soon as fewer than max_running run -> done, failed or cancelled
  *
- * A job that waits is its row in the store, its text and its descriptors. Each start makes a
- * pipeline of the recipe and of the segments that are stored: the first one, one after a pause, a
- * crash or a full disk, all in the same way.
+ * A job that waits is its row in the store, its text and its descriptors. Every change is told by
+ * `changed`, progress no more often than VRT_API_EVENT_PERIOD_MS.
  *
- * Every change is told by `changed`, progress no more often than VRT_API_EVENT_PERIOD_MS.
+ * The queue owns the objects that do it, each with a struct of its own and one of what it keeps of
+ * each job. Calls go downwards only, each object calls what stands below it:
+ *
+ *     queue.c          which job starts when, the timers, what a start of the daemon takes up,
+ *       |              suspects of a crash, the end
+ *     control.c        what users do to jobs
+ *       |
+ *     job-remote.c     inputs that are fetched, notices of ends
+ *       |
+ *     admission.c      from a request to a listed job       run.c    from a start to its end
+ *       |                                                     |
+ *     disk-space.c     charges for working files, jobs that wait for space on a disk
+ *       |
+ *     job-store.c      when rows and segments are written; how: job-record.c
+ *       |
+ *     job-files.c      a job's descriptors       job-report.c    what is told of its pipeline
+ *       |
+ *     queue-context.c  what all share; what they say upwards goes by functions that queue.c gives
+ *       |
+ *     job.c            what a job is, and the list of them    spool.c    folders of working files
  *
  * Thread: the loop's.
  */
@@ -23,6 +41,8 @@
 
 struct uv_loop_s;
 struct vrt_accounts;
+struct vrt_admission;
+struct vrt_control;
 struct vrt_fd_store;
 struct vrt_media;
 struct vrt_models;
@@ -75,72 +95,11 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
 /* Every job that is listed; not to be changed from outside. */
 const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue);
 
-/* A submission; it needs to live only until vrt_queue_submit() returns. */
-struct vrt_queue_submission {
-    const struct vrt_job_request *request;
-    const struct vrt_peer *peer;
-    struct vrt_peer_files *files;       /* those that the request names are taken out */
-    /* Told once how the admission ended, never from within vrt_queue_submit(): with the job, or
-     * with why there is none. After a dry run the job is as it would be listed, but it isn't, and
-     * is gone afterwards. */
-    void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
-    void *ctx;
-};
+/* What takes new jobs. */
+struct vrt_admission *vrt_queue_admission(struct vrt_queue *queue);
 
-/*
- * Begins the admission of a job.
- * Return: 0, *ret_job lives at least until `admitted` returned; -errno, and `error` says why.
- */
-int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
-                     struct vrt_job **ret_job, struct vrt_error *error) VRT_MUST_CHECK;
-
-/*
- * Stops a job, whether listed or not yet: it is over when its devices have put down what they
- * hold. It stays in the list for now. Return: 0; -EALREADY: it is over.
- */
-int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job);
-
-/* Files that are given for a job again. */
-struct vrt_queue_handover {
-    const struct vrt_job_files_request *request;
-    struct vrt_peer_files *files;       /* those that the request names are taken out */
-};
-
-/*
- * What users do to a listed job. Each is told, and on its way to the store, before it returns;
- * what a run still has in hand is put down within one shard's time.
- * Return: 0; -EINVAL: its state doesn't allow that; -errno; `error` says what would help.
- */
-
-/* Nothing more of it is computed, until vrt_queue_resume(); the devices' memory becomes free. */
-int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error);
-
-/* Goes on with a job that is paused, that waits for room on a disk, or whose files are needed: they
- * are in `handover` (else NULL). */
-int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
-                     const struct vrt_queue_handover *handover, struct vrt_error *error);
-
-/* Queues a job again that failed or was cancelled; what is stored of its result counts. */
-int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
-                    const struct vrt_queue_handover *handover, struct vrt_error *error);
-
-/* A higher one is heard at the next shard. */
-int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int priority,
-                           struct vrt_error *error);
-
-/* Embedded in what waits for the store. */
-struct vrt_queue_wait {
-    struct vrt_list link;
-    uint64_t last;                      /* the job's write before it, */
-    int n_writes;                       /* and how many up to there are still under way */
-    void (*stored)(struct vrt_queue_wait *wait, struct vrt_job *job);
-};
-
-/*
- * Calls `stored`, once, when all that was done to the job is on the disk, so that no crash takes it
- * back, or couldn't be written yet: soon by the loop; at once where no write is under way.
- */
-void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait);
+/* What users do to jobs. */
+struct vrt_control *vrt_queue_control(struct vrt_queue *queue);
 
 /* Brings the progress of a running job up to date. */
 void vrt_queue_refresh(struct vrt_queue *queue, struct vrt_job *job);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "daemon/jobs/job.h"
 
 #define VRT_LOG_TOPIC "spool"
 
@@ -41,6 +42,14 @@ int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd)
     fsync(spool_fd);
     *ret_fd = fd;
     return 0;
+}
+
+int vrt_spool_open_input(int spool_fd, int64_t job_id)
+{
+    char path[2 * NAME_BYTES];
+
+    snprintf(path, sizeof(path), "%" PRId64 "/" VRT_SPOOL_INPUT, job_id);
+    return openat(spool_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 static void complain(const char *name)
@@ -136,7 +145,7 @@ int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), 
     return 0;
 }
 
-int64_t vrt_spool_room_bytes(int fd)
+int64_t vrt_spool_free_bytes(int fd)
 {
     struct statvfs disk;
 
@@ -153,9 +162,52 @@ int64_t vrt_spool_held_bytes(int fd)
     return fd < 0 || fstat(fd, &st) < 0 ? 0 : (int64_t)st.st_blocks * 512;
 }
 
-int64_t vrt_spool_room_above_bytes(int spool_fd)
+int64_t vrt_spool_free_above_bytes(int spool_fd)
 {
     VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    return fd < 0 ? INT64_MAX : vrt_spool_room_bytes(fd);
+    return fd < 0 ? INT64_MAX : vrt_spool_free_bytes(fd);
+}
+
+/* No disk is larger, and sums of a few such numbers don't overflow. */
+#define BYTES_MAX (INT64_C(1) << 60)
+
+static int64_t bytes_of(const struct vrt_segment_record *segment)
+{
+    return VRT_MIN(VRT_MAX(segment->size_bytes, 0), BYTES_MAX);
+}
+
+int64_t vrt_spool_stored_bytes(const struct vrt_job *job)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < job->n_segments; i++)
+        bytes = VRT_MIN(bytes + bytes_of(&job->segments[i]), BYTES_MAX);
+    return bytes;
+}
+
+int64_t vrt_spool_output_bytes(const struct vrt_job *job)
+{
+    int64_t stored = vrt_spool_stored_bytes(job);
+    double n_frames = 0, bytes = (double)job->output_bytes;
+
+    for (size_t i = 0; i < job->n_segments; i++)
+        n_frames += (double)job->segments[i].n_frames;
+    if (n_frames > 0 && job->info.frames_total > 0)
+        bytes = (double)stored / n_frames * (double)job->info.frames_total;
+    return bytes >= (double)BYTES_MAX ? BYTES_MAX : VRT_MAX((int64_t)bytes, stored);
+}
+
+int64_t vrt_spool_needed_bytes(const struct vrt_job *job)
+{
+    return 2 * vrt_spool_output_bytes(job) - vrt_spool_stored_bytes(job);
+}
+
+int64_t vrt_spool_next_bytes(const struct vrt_job *job)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < job->n_segments; i++)
+        bytes = VRT_MAX(bytes, bytes_of(&job->segments[i]));
+    return 2 * bytes;
 }

@@ -2,9 +2,14 @@
 #pragma once
 
 /*
- * The spool folder: a folder of working files for each job that was started, named by its number
+ * The spool folder: a folder of working files for each job that was started, named by its number;
+ * and how much those will still take, as far as it is known
  *
- * Thread: any; it is the queue that says when.
+ * A job's folder holds each segment of the result, and at the end all of them once more, joined.
+ * What segments that are stored took says most about the others; before there is one, the estimate
+ * of the admission.
+ *
+ * Thread: any; disk-space.c says when.
  */
 
 #include <stdbool.h>
@@ -13,8 +18,16 @@
 
 #include "base/macro.h"
 
+struct vrt_job;
+
+/* In a job's folder: what was fetched for it. */
+#define VRT_SPOOL_INPUT "input"
+
 /* The job's folder, made if need be. Return: 0; -errno. *ret_fd is the caller's. */
 int vrt_spool_open(int spool_fd, int64_t job_id, int *ret_fd) VRT_MUST_CHECK;
+
+/* The input that was fetched for a job. Return: a descriptor; -1: there is none. */
+int vrt_spool_open_input(int spool_fd, int64_t job_id);
 
 /*
  * Takes the job's folder away from under its name, so that another can be made, and says what it is
@@ -33,10 +46,22 @@ void vrt_spool_remove(int spool_fd, const char *name);
 int vrt_spool_clean(int spool_fd, bool (*is_wanted)(void *ctx, int64_t job_id), void *ctx);
 
 /* Bytes that are free for vrtd on the disk that `fd` is on; INT64_MAX where nobody can tell. */
-int64_t vrt_spool_room_bytes(int fd);
+int64_t vrt_spool_free_bytes(int fd);
 
 /* The same of the folder that the spool folder lies in: it may be on another disk. */
-int64_t vrt_spool_room_above_bytes(int spool_fd);
+int64_t vrt_spool_free_above_bytes(int spool_fd);
 
 /* Bytes that a file takes on its disk; 0 where nobody can tell. */
 int64_t vrt_spool_held_bytes(int fd);
+
+/* What the job's stored segments take. */
+int64_t vrt_spool_stored_bytes(const struct vrt_job *job);
+
+/* The size of its result: at least that. */
+int64_t vrt_spool_output_bytes(const struct vrt_job *job);
+
+/* What still has to be written to the spool: the segments that are missing, and the joined file. */
+int64_t vrt_spool_needed_bytes(const struct vrt_job *job);
+
+/* The next segment, and its part of the joined file; 0: there is none to compare it with. */
+int64_t vrt_spool_next_bytes(const struct vrt_job *job);

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/macro.h"
-#include "daemon/jobs/job-record.h"
+#include "daemon/jobs/job-store.h"
 
 /* Between the texts: ASCII's record separator, which no JSON holds. */
 #define SEPARATOR '\x1e'
@@ -24,7 +24,8 @@ static struct vrt_job *print_and_read(const struct vrt_job *job, struct vrt_job_
     struct vrt_job *again = NULL;
 
     vrt_assert(vrt_job_record_print(job, texts, &row) == 0);
-    vrt_assert(vrt_job_record_read(&row, &again, &error) == 0);
+    vrt_assert(vrt_job_new(row.id, row.uid, &again) == 0);
+    vrt_assert(vrt_job_record_read(&row, again, &error) == 0);
     return again;
 }
 
@@ -55,14 +56,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .info = parts[1],
         .work = parts[2],
     };
-    int r = vrt_job_record_read(&row, &job, &error);
+    vrt_assert(vrt_job_new(row.id, row.uid, &job) == 0);
+    int r = vrt_job_record_read(&row, job, &error);
     if (r < 0) {
-        vrt_assert(error.message[0] && !job);
+        vrt_assert(error.message[0]);
+        vrt_job_free(job);
         return 0;
     }
-    vrt_assert(job->info.id == 7 && job->info.state == row.state && job->n_barren == 1);
-    vrt_assert(job->work->n_groups <= VRT_JOB_GROUPS_MAX);
-    vrt_assert(!job->work->is_admitted || job->work->recipe.segment_frames >= 1);
+    vrt_assert(job->info.id == 7 && job->info.state == row.state && job->n_fruitless == 1);
+    vrt_assert(job->decision->n_groups <= VRT_JOB_GROUPS_MAX);
+    vrt_assert(!job->decision->is_admitted || job->decision->recipe.segment_frames >= 1);
 
     struct vrt_job_texts once, twice;
     struct vrt_job *second = print_and_read(job, &once);

@@ -82,8 +82,7 @@ VENDOR = {
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')
 
 # The pure modules: no loop, no I/O.
-PURE = ('daemon/jobs/job.', 'daemon/jobs/room.', 'daemon/sched/', 'daemon/access/quota.',
-        'daemon/remote/address.')
+PURE = ('daemon/jobs/job.', 'daemon/sched/', 'daemon/access/quota.', 'daemon/remote/address.')
 
 # The other vendors of the tree; each folder holds one, and none looks into another's.
 BACKENDS = re.compile(r'^workers/backend/([a-z]+)/')

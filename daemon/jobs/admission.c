@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * From a request to a listed job: its files are looked at on a thread, a pipeline finds out how it
- * would be done, and is freed again; the job's row is stored; only then it is listed, and its
- * submitter told. Whoever was told that his job is queued finds it again, whatever happens.
- *
- * Each job is charged to its user once, in charge(), and given back where the submission fails, in
- * end_admission() where it was refused, or by vrt_queue_end_job().
+ * Each job is charged to its user once, in vrt_admission_charge(), and given back where the
+ * submission fails, in end_admission() where it was refused, or when it is over.
  */
 
-#include "daemon/jobs/queue-impl.h"
+#include "daemon/jobs/admission.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -26,82 +23,111 @@
 #include "daemon/access/access.h"
 #include "daemon/access/accounts.h"
 #include "daemon/access/descriptors.h"
-#include "daemon/jobs/job-report.h"
-#include "daemon/models/models.h"
 #include "daemon/access/peer.h"
-#include "daemon/pipeline/pipeline.h"
 #include "daemon/access/quota.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/jobs/queue-context.h"
+#include "daemon/models/models.h"
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/remote/remote.h"
 
 #define VRT_LOG_TOPIC "queue"
 
-static void begin_admissions(struct vrt_queue *queue);
+/* At a time: each is a thread that looks at a file, which may be made to be slow. */
+#define ADMISSIONS_MAX 6
+#define ADMISSIONS_PER_USER_MAX 2
 
-static void admission_free(struct vrt_queue_admission *admission)
+/* A job on its way into the list. */
+struct vrt_job_admission {
+    struct vrt_admission *owner;
+    struct vrt_list link;
+    struct vrt_turn turn;                   /* until it is over */
+    struct vrt_job *job;
+    struct vrt_job_request request;
+    /* NULL: the job is listed already, as fetching, and nobody waits for this. */
+    void (*admitted)(void *ctx, struct vrt_job *job, const struct vrt_error *error);
+    void *ctx;
+    bool is_unwanted;                       /* nobody waits for it any more, or the queue stops */
+    bool is_stopping;
+    uv_work_t work;
+    /* by the work's thread, then the loop's */
+    struct vrt_network *network;
+    struct vrt_error error;                 /* with a message: the job is refused */
+};
+
+static void begin_admissions(struct vrt_admission *owner);
+
+static void admission_free(struct vrt_job_admission *admission)
 {
     vrt_list_remove(&admission->link);
-    vrt_turns_leave(&admission->queue->turns, &admission->turn);
+    vrt_turns_leave(&admission->owner->turns, &admission->turn);
     vrt_network_unref(admission->network);
     free(admission);
+}
+
+/* It is over: the next ones, and what may start or end now. */
+static void go_on(struct vrt_admission *owner)
+{
+    begin_admissions(owner);
+    vrt_queue_proceed(owner->context);
+    vrt_queue_check_stopped(owner->context);
 }
 
 /* The admission is over: the job is listed, or it is gone, as it is where only its plan was wanted.
  * Whoever submitted it is told before jobs are started, so that he learns of it as queued, as
  * everybody does. */
-static void end_admission(struct vrt_queue_admission *admission, const struct vrt_error *error)
+static void end_admission(struct vrt_job_admission *admission, const struct vrt_error *error)
 {
-    struct vrt_queue *queue = admission->queue;
+    struct vrt_admission *owner = admission->owner;
+    struct vrt_queue_context *context = owner->context;
     struct vrt_job *job = admission->job;
     char shown[VRT_API_NAME_BYTES];
 
     vrt_assert(admission->admitted || job->user);
-    job->admission = NULL;
+    job->parts->admission = NULL;
     if (!job->user) {
         admission->admitted(admission->ctx, job, error);
         /* Only now: the error, or what the plan says, may be the pipeline's own. */
-        vrt_queue_free_pipeline(job);
-        vrt_queue_remove_output(job);
-        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
-        vrt_job_free(job);
+        vrt_job_free_pipeline(job);
+        vrt_job_files_remove_output(context, job);
+        vrt_quota_give(context->params.quota, VRT_QUOTA_JOBS, job->uid);
+        vrt_queue_free_job(job);
     } else {
         vrt_log_info("job %" PRId64 " of uid %d %s: %s", job->info.id, (int)job->uid,
                      vrt_job_state_phrases[job->info.state],
                      vrt_printable(job->info.input_name, shown, sizeof(shown)));
-        vrt_queue_keep_files(job);
-        vrt_queue_tell(queue, job);
+        vrt_job_files_keep(context, job);
+        vrt_queue_tell(context, job);
         if (admission->admitted)
             admission->admitted(admission->ctx, job, NULL);
     }
     admission_free(admission);
-    begin_admissions(queue);
-    vrt_queue_start_jobs(queue);
-    vrt_queue_check_stopped(queue);
+    go_on(owner);
 }
 
 /* A job that was listed while its input was fetched ends, or, where only the queue stops, stays as
  * it is for the next start. */
-static void refuse_listed(struct vrt_queue_admission *admission, const struct vrt_error *error)
+static void refuse_listed(struct vrt_job_admission *admission, const struct vrt_error *error)
 {
-    struct vrt_queue *queue = admission->queue;
+    struct vrt_admission *owner = admission->owner;
+    struct vrt_queue_context *context = owner->context;
     struct vrt_job *job = admission->job;
     bool is_cancelled = admission->is_unwanted && !admission->is_stopping;
     /* It may lie in the pipeline. */
     const struct vrt_error last = *error;
 
-    job->admission = NULL;
-    vrt_queue_free_pipeline(job);
+    job->parts->admission = NULL;
+    vrt_job_free_pipeline(job);
     if (vrt_descriptors_are_out(&last) && !admission->is_unwanted)
-        vrt_queue_wait_for_descriptors(queue, job, &last);
+        vrt_queue_wait_for_descriptors(context, job, &last);
     else if (!admission->is_stopping)
-        vrt_queue_end_job(queue, job, is_cancelled ? VRT_JOB_CANCEL : VRT_JOB_FAIL,
+        vrt_queue_end_job(context, job, is_cancelled ? VRT_JOB_CANCEL : VRT_JOB_FAIL,
                           is_cancelled ? NULL : &last);
     admission_free(admission);
-    begin_admissions(queue);
-    vrt_queue_start_jobs(queue);
-    vrt_queue_check_stopped(queue);
+    go_on(owner);
 }
 
-static void refuse(struct vrt_queue_admission *admission, const struct vrt_error *error)
+static void refuse(struct vrt_job_admission *admission, const struct vrt_error *error)
 {
     const struct vrt_job *job = admission->job;
 
@@ -115,7 +141,7 @@ static void refuse(struct vrt_queue_admission *admission, const struct vrt_error
 }
 
 /* Why nobody waits for it any more. */
-static void fill_unwanted(const struct vrt_queue_admission *admission, struct vrt_error *error)
+static void fill_unwanted(const struct vrt_job_admission *admission, struct vrt_error *error)
 {
     *error = (struct vrt_error){ .id = NULL };
     if (admission->is_stopping)
@@ -128,8 +154,8 @@ static void fill_unwanted(const struct vrt_queue_admission *admission, struct vr
 /* The job's row is stored, or not. */
 static void on_saved(struct vrt_job *job, int r)
 {
-    struct vrt_queue_admission *admission = job->admission;
-    struct vrt_queue *queue = job->queue;
+    struct vrt_job_admission *admission = job->parts->admission;
+    struct vrt_queue_context *context = admission->owner->context;
     struct vrt_error error = { .id = NULL };
 
     if (r < 0)
@@ -138,14 +164,14 @@ static void on_saved(struct vrt_job *job, int r)
                    r == -ENOSPC ? ": make room on the disk of the state folder" : "");
     else if (admission->is_unwanted)
         fill_unwanted(admission, &error);
-    else if (vrt_jobs_add(&queue->jobs, job) < 0)
+    else if (vrt_jobs_add(&context->jobs, job) < 0)
         vrt_refuse_errno(&error, -ENOMEM, "making a job");
     /* A stop keeps what is stored; its submitter is told that it was too late all the same, and
      * must not find it done later. */
     if (r == 0 && error.message[0])
-        vrt_store_remove_job(queue->params.store, job->info.id,
+        vrt_store_remove_job(context->params.store, job->info.id,
                              (struct vrt_store_done){ .call = NULL });
-    job->unsaved = false;
+    job->parts->writes.is_unsaved = false;
     if (error.message[0])
         refuse(admission, &error);
     else
@@ -153,27 +179,41 @@ static void on_saved(struct vrt_job *job, int r)
 }
 
 /* What every run of the job shares. */
-static void fill_work(struct vrt_job *job)
+static void fill_decision(struct vrt_job *job)
 {
     const struct vrt_pipeline_info *found = vrt_pipeline_info(job->pipeline);
-    struct vrt_job_work *work = job->work;
+    struct vrt_job_decision *decision = job->decision;
+    int output_fd = job->parts->files.fds[VRT_JOB_OUTPUT];
     struct stat output;
 
-    work->is_admitted = true;
-    work->recipe = found->recipe;
-    work->uses_cpu_instead = found->uses_cpu_instead;
-    work->fingerprint = found->fingerprint;
-    work->network_checksum = found->network_checksum;
-    if (job->fds[VRT_JOB_OUTPUT] >= 0 && fstat(job->fds[VRT_JOB_OUTPUT], &output) == 0) {
-        work->output_dev = (uint64_t)output.st_dev;
-        work->output_ino = (uint64_t)output.st_ino;
-    }
+    decision->is_admitted = true;
+    decision->recipe = found->recipe;
+    decision->uses_cpu_instead = found->uses_cpu_instead;
+    decision->fingerprint = found->fingerprint;
+    decision->network_checksum = found->network_checksum;
+    if (output_fd >= 0 && fstat(output_fd, &output) == 0)
+        vrt_job_files_note_output(job, &output);
+}
+
+/* Listed already, and perhaps paused meanwhile. It may start at once, and so the admission is over:
+ * a job is never in two hands. */
+static void end_listed(struct vrt_job_admission *admission)
+{
+    struct vrt_admission *owner = admission->owner;
+    struct vrt_job *job = admission->job;
+
+    if (job->info.state == VRT_JOB_FETCHING)
+        vrt_assert(vrt_jobs_move(&owner->context->jobs, job, VRT_JOB_REQUEUE));
+    vrt_job_store_save(owner->store, job, NULL);
+    end_admission(admission, NULL);
 }
 
 static void on_admitted(void *ctx, const struct vrt_error *error)
 {
     struct vrt_job *job = ctx;
-    struct vrt_queue_admission *admission = job->admission;
+    struct vrt_job_admission *admission = job->parts->admission;
+    struct vrt_admission *owner = admission->owner;
+    int output_fd = job->parts->files.fds[VRT_JOB_OUTPUT];
     struct vrt_error unwanted = { .id = NULL };
     enum vrt_pipeline_phase phase;
 
@@ -187,69 +227,64 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     }
     job->output_bytes = vrt_pipeline_info(job->pipeline)->output_bytes_estimate;
     vrt_job_report_admitted(job);
-    vrt_job_report_progress(job, job->queue->params.pool, &phase);
+    vrt_job_report_progress(job, owner->context->params.pool, &phase);
     if (admission->request.dry_run) {
         end_admission(admission, NULL);
         return;
     }
-    if (job->fds[VRT_JOB_OUTPUT] >= 0 &&
-        vrt_queue_check_unused(job->queue, job, job->fds[VRT_JOB_OUTPUT], &unwanted) < 0) {
+    if (output_fd >= 0 && vrt_admission_check_unused(owner, job, output_fd, &unwanted) < 0) {
         refuse(admission, &unwanted);
         return;
     }
-    fill_work(job);
-    vrt_queue_free_pipeline(job);
-    if (admission->admitted) {
-        vrt_queue_save(job->queue, job, on_saved);
-        return;
-    }
-    /* Listed already, and perhaps paused meanwhile. It may start at once, and so the admission is
-     * over: a job is never in two hands. */
-    if (job->info.state == VRT_JOB_FETCHING)
-        vrt_assert(vrt_jobs_move(&job->queue->jobs, job, VRT_JOB_REQUEUE));
-    vrt_queue_save(job->queue, job, NULL);
-    end_admission(admission, NULL);
+    fill_decision(job);
+    vrt_job_free_pipeline(job);
+    if (admission->admitted)
+        vrt_job_store_save(owner->store, job, on_saved);
+    else
+        end_listed(admission);
 }
 
 static void look(uv_work_t *work)
 {
-    struct vrt_queue_admission *admission = work->data;
+    struct vrt_job_admission *admission = work->data;
 
-    int r = vrt_queue_look(admission->queue, admission->job, &admission->request,
-                           &admission->network, &admission->error);
+    int r = vrt_job_files_look(admission->owner->context, admission->job, &admission->request,
+                               &admission->network, &admission->error);
     /* Those of a job that is listed already are its own. */
     if (r == 0 && admission->admitted)
-        r = vrt_descriptors_check(admission->job->fds, VRT_JOB_FILE_COUNT, &admission->error);
+        r = vrt_descriptors_check(admission->job->parts->files.fds, VRT_JOB_FILE_COUNT,
+                                  &admission->error);
     (void)r;
 }
 
 /* The pipeline of a job whose files and model were looked at. Return: 0, -errno. */
-static int make_pipeline(struct vrt_queue_admission *admission, struct vrt_error *error)
+static int make_pipeline(struct vrt_job_admission *admission, struct vrt_error *error)
 {
+    const struct vrt_queue_context *context = admission->owner->context;
     struct vrt_job *job = admission->job;
     struct vrt_pipeline_params params;
 
-    vrt_queue_fill_params(job, &admission->request, admission->network, &params);
+    vrt_job_files_fill_params(context, job, &admission->request, admission->network, &params);
     params.wants_speed = admission->request.dry_run;
     params.admitted = on_admitted;
-    return vrt_pipeline_new(job->queue->params.pool, &params, &job->pipeline, error);
+    return vrt_pipeline_new(context->params.pool, &params, &job->pipeline, error);
 }
 
 /* A job without its input is listed for now as fetching it. Return: whether it is such a one. */
-static bool list_remote(struct vrt_queue_admission *admission)
+static bool list_remote(struct vrt_job_admission *admission)
 {
     struct vrt_job *job = admission->job;
 
-    if (!job->is_remote || job->fds[VRT_JOB_INPUT] >= 0)
+    if (!job->is_remote || job->parts->files.fds[VRT_JOB_INPUT] >= 0)
         return false;
     job->info.state = VRT_JOB_FETCHING;
-    vrt_queue_save(job->queue, job, on_saved);
+    vrt_job_store_save(admission->owner->store, job, on_saved);
     return true;
 }
 
 static void on_looked(uv_work_t *work, int status)
 {
-    struct vrt_queue_admission *admission = work->data;
+    struct vrt_job_admission *admission = work->data;
     struct vrt_error error = { .id = NULL };
 
     /* There was no pipeline to be told of it until now. */
@@ -273,28 +308,53 @@ static void skip(uv_work_t *work)
 }
 
 /* Those whose turn it is. They end by the loop, never within this call. */
-static void begin_admissions(struct vrt_queue *queue)
+static void begin_admissions(struct vrt_admission *owner)
 {
     struct vrt_turn *turn;
 
-    while ((turn = vrt_turns_next(&queue->turns))) {
-        struct vrt_queue_admission *admission =
-            vrt_container_of(turn, struct vrt_queue_admission, turn);
+    while ((turn = vrt_turns_next(&owner->turns))) {
+        struct vrt_job_admission *admission =
+            vrt_container_of(turn, struct vrt_job_admission, turn);
         /* It fails only where no function is given. */
-        int r = uv_queue_work(queue->params.loop, &admission->work,
+        int r = uv_queue_work(owner->context->params.loop, &admission->work,
                               admission->is_unwanted ? skip : look, on_looked);
         vrt_assert(r == 0);
     }
 }
 
+int vrt_admission_check_unused(const struct vrt_admission *admission, const struct vrt_job *job,
+                               int output_fd, struct vrt_error *error)
+{
+    const struct vrt_job_admission *begun;
+    const struct vrt_job *other, *user = NULL;
+    struct stat output;
+
+    if (fstat(output_fd, &output) < 0 || !S_ISREG(output.st_mode))
+        return 0;
+    VRT_LIST_FOREACH(other, &admission->context->jobs.all, link)
+        if (other != job && vrt_job_files_has_output(other, &output))
+            user = other;
+    /* One that is being stored is as good as listed. */
+    VRT_LIST_FOREACH(begun, &admission->jobs, link)
+        if (begun->job != job && vrt_job_files_has_output(begun->job, &output))
+            user = begun->job;
+    if (!user)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBUSY), VRT_E(JOB_SAME_FILE),
+                      "job %" PRId64 " writes to the same output: wait for its end, or name "
+                      "another one", user->info.id);
+}
+
 /* The sum of both limits is one quota: a job is charged from its submission to its end, so that
  * starting it can't fail for its user's other jobs. */
-int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error)
+int vrt_admission_charge(struct vrt_admission *admission, uid_t uid, struct vrt_error *error)
 {
-    if (queue->stopping)
+    struct vrt_queue_context *context = admission->context;
+
+    if (context->is_stopping)
         return vrt_refuse(error, vrt_raise(-ESHUTDOWN), VRT_E(SHUTTING_DOWN),
                           "vrtd is about to stop and takes no more jobs");
-    int r = vrt_quota_take(queue->params.quota, VRT_QUOTA_JOBS, uid);
+    int r = vrt_quota_take(context->params.quota, VRT_QUOTA_JOBS, uid);
     if (r > 0)
         return vrt_refuse(error, vrt_raise(-EDQUOT), VRT_E(JOB_QUEUE_FULL),
                           "as many jobs wait as are allowed%s: try again when some are done",
@@ -303,11 +363,9 @@ int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error
 }
 
 /* How the result is encoded: as asked for, or as configured where nothing was. */
-static void settle_encoding(const struct vrt_queue *queue, const struct vrt_job_request *request,
-                            struct vrt_job_recipe *recipe)
+static void settle_encoding(const struct vrt_queue_params *params,
+                            const struct vrt_job_request *request, struct vrt_job_recipe *recipe)
 {
-    const struct vrt_queue_params *params = &queue->params;
-
     recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
     recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
                       request->quality;
@@ -317,10 +375,9 @@ static void settle_encoding(const struct vrt_queue *queue, const struct vrt_job_
 }
 
 /* Fills in what was asked for, and what the configuration says where nothing was. */
-static void settle(const struct vrt_queue *queue, const struct vrt_job_request *request,
+static void settle(const struct vrt_queue_params *params, const struct vrt_job_request *request,
                    struct vrt_job *job)
 {
-    const struct vrt_queue_params *params = &queue->params;
     struct vrt_job_info *info = &job->info;
     const char *model = request->model.name[0] ? request->model.name :
                         vrt_models_default(params->models);
@@ -339,75 +396,74 @@ static void settle(const struct vrt_queue *queue, const struct vrt_job_request *
     snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
     snprintf(info->model.name, sizeof(info->model.name), "%s", model);
     snprintf(info->device, sizeof(info->device), "%s", request->device);
-    settle_encoding(queue, request, &info->recipe);
+    settle_encoding(params, request, &info->recipe);
 }
 
 /* Who may open the files that are named by their paths, now and after each restart. A part of the
  * groups would be wrong: a file may allow others what it denies a group. */
-static int note_groups(struct vrt_job_work *work, const struct vrt_queue_submission *submission,
-                       struct vrt_error *error)
+static int note_groups(struct vrt_job_decision *decision,
+                       const struct vrt_submission *submission, struct vrt_error *error)
 {
     const struct vrt_job_request *request = submission->request;
     const struct vrt_peer *peer = submission->peer;
 
-    if (!vrt_queue_is_by_path(&request->input) && !vrt_queue_is_by_path(&request->output) &&
-        !vrt_queue_is_by_path(&request->model))
+    if (!vrt_job_files_is_by_path(&request->input) && !vrt_job_files_is_by_path(&request->output) &&
+        !vrt_job_files_is_by_path(&request->model))
         return 0;
     if (peer->n_gids > VRT_JOB_GROUPS_MAX)
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(PATH_FORBIDDEN),
                           "you are in over %d groups: hand over descriptors instead of paths",
                           VRT_JOB_GROUPS_MAX);
     for (size_t i = 0; i < peer->n_gids; i++)
-        work->groups[i] = peer->gids[i];
-    work->n_groups = peer->n_gids;
+        decision->groups[i] = peer->gids[i];
+    decision->n_groups = peer->n_gids;
     return 0;
 }
 
 /* Makes the job of a request, with all that later runs need. Return: 0; -errno with `error`. */
-static int make_job(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
+static int make_job(struct vrt_queue_context *context, const struct vrt_submission *submission,
                     struct vrt_job **ret_job, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
+    VRT_CLEANUP(vrt_queue_free_jobp) struct vrt_job *job = NULL;
     struct vrt_buf text = { .limit_bytes = 0 };
 
-    int r = vrt_job_new(queue->jobs.last_id + 1, submission->peer->uid, &job);
+    int r = vrt_queue_make_job(context->jobs.last_id + 1, submission->peer->uid, &job);
     if (r == 0)
         r = vrt_fields_print(vrt_job_request_fields, submission->request, &text);
     if (r == 0) {
-        job->work = calloc(1, sizeof(*job->work));
+        job->decision = calloc(1, sizeof(*job->decision));
         job->request = vrt_buf_steal(&text);
-        r = job->work && job->request ? 0 : vrt_raise(-ENOMEM);
+        r = job->decision && job->request ? 0 : vrt_raise(-ENOMEM);
     }
     vrt_buf_done(&text);
     if (r == 0)
-        r = note_groups(job->work, submission, error);
+        r = note_groups(job->decision, submission, error);
     if (r == 0)
-        r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
+        r = vrt_job_files_take(job, (const struct vrt_file_ref *const[]){
             [VRT_JOB_INPUT] = &submission->request->input,
             [VRT_JOB_OUTPUT] = &submission->request->output,
             [VRT_JOB_MODEL] = &submission->request->model,
         }, submission->files, error);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
-    settle(queue, submission->request, job);
+    settle(&context->params, submission->request, job);
     job->is_remote = submission->request->input.url[0];
     job->has_webhook = submission->request->webhook[0];
-    job->queue = queue;
-    job->is_charged = true;
+    job->parts->is_charged = true;
     *ret_job = VRT_STEAL(job);
     return 0;
 }
 
 /* Whether what a request wants of other machines is allowed. */
-static int check_remote(const struct vrt_queue *queue, const struct vrt_job_request *request,
+static int check_remote(const struct vrt_remote *remote, const struct vrt_job_request *request,
                         struct vrt_error *error)
 {
     int r = 0;
 
     if (request->input.url[0])
-        r = vrt_remote_check_input(queue->params.remote, request->input.url, error);
+        r = vrt_remote_check_input(remote, request->input.url, error);
     if (r == 0 && request->webhook[0])
-        r = vrt_remote_check_webhook(queue->params.remote, request->webhook, error);
+        r = vrt_remote_check_webhook(remote, request->webhook, error);
     if (r == 0 && request->input.url[0] && request->dry_run) {
         vrt_error_set_field(error, "input.url");
         r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
@@ -417,76 +473,99 @@ static int check_remote(const struct vrt_queue *queue, const struct vrt_job_requ
 }
 
 /* Has a job's files looked at when it is his user's turn. Return: 0, -ENOMEM. */
-static int wait_for_turn(struct vrt_job *job, const struct vrt_queue_admission *what)
+static int wait_for_turn(struct vrt_admission *owner, struct vrt_job *job,
+                         const struct vrt_job_admission *what)
 {
-    struct vrt_queue *queue = job->queue;
-    struct vrt_queue_admission *admission = calloc(1, sizeof(*admission));
+    struct vrt_job_admission *admission = calloc(1, sizeof(*admission));
 
     if (!admission)
         return vrt_raise(-ENOMEM);
     *admission = *what;
     vrt_list_init(&admission->link);
-    admission->queue = queue;
+    admission->owner = owner;
     admission->job = job;
     admission->work.data = admission;
-    vrt_list_append(&queue->admissions, &admission->link);
-    job->admission = admission;
-    vrt_turns_wait(&queue->turns, &admission->turn, job->uid);
+    vrt_list_append(&owner->jobs, &admission->link);
+    job->parts->admission = admission;
+    vrt_turns_wait(&owner->turns, &admission->turn, job->uid);
     return 0;
 }
 
-int vrt_queue_admit_listed(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
+int vrt_admission_admit_listed(struct vrt_admission *admission, struct vrt_job *job,
+                               struct vrt_error *error)
 {
-    struct vrt_queue_admission what = { .admitted = NULL };
+    struct vrt_job_admission what = { .admitted = NULL };
 
-    vrt_assert(job->queue == queue && !job->admission);
+    vrt_assert(!job->parts->admission);
     int r = vrt_job_record_request(job, &what.request, error);
     /* Anew: the store keeps a recipe only once there is all of it. */
     if (r == 0)
-        settle_encoding(queue, &what.request, &job->info.recipe);
+        settle_encoding(&admission->context->params, &what.request, &job->info.recipe);
     if (r == 0)
-        r = wait_for_turn(job, &what);
+        r = wait_for_turn(admission, job, &what);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "looking at what was fetched");
-    begin_admissions(queue);
+    begin_admissions(admission);
     return 0;
 }
 
-int vrt_queue_submit(struct vrt_queue *queue, const struct vrt_queue_submission *submission,
-                     struct vrt_job **ret_job, struct vrt_error *error)
+int vrt_admission_submit(struct vrt_admission *admission, const struct vrt_submission *submission,
+                         struct vrt_job **ret_job, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_job_freep) struct vrt_job *job = NULL;
-    const struct vrt_queue_admission what = {
+    VRT_CLEANUP(vrt_queue_free_jobp) struct vrt_job *job = NULL;
+    struct vrt_queue_context *context = admission->context;
+    const struct vrt_job_admission what = {
         .request = *submission->request,
         .admitted = submission->admitted,
         .ctx = submission->ctx,
     };
 
     vrt_assert_thread(VRT_THREAD_LOOP);
-    int r = check_remote(queue, submission->request, error);
+    int r = check_remote(context->params.remote, submission->request, error);
     if (r == 0)
-        r = vrt_queue_charge(queue, submission->peer->uid, error);
+        r = vrt_admission_charge(admission, submission->peer->uid, error);
     if (r < 0)
         return vrt_fold(r);
-    r = make_job(queue, submission, &job, error);
+    r = make_job(context, submission, &job, error);
     if (r == 0)
-        r = wait_for_turn(job, &what);
+        r = wait_for_turn(admission, job, &what);
     if (r < 0) {
-        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
+        vrt_quota_give(context->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     }
     /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
      * refused later leave gaps. */
-    queue->jobs.last_id++;
+    context->jobs.last_id++;
     *ret_job = VRT_STEAL(job);
-    begin_admissions(queue);
+    begin_admissions(admission);
     return 0;
 }
 
-void vrt_queue_give_up_admission(struct vrt_queue_admission *admission, bool is_stopping)
+static void give_up(struct vrt_job_admission *admission, bool is_stopping)
 {
     admission->is_unwanted = true;
     admission->is_stopping |= is_stopping;
     if (admission->job->pipeline)
         vrt_pipeline_cancel(admission->job->pipeline);
+}
+
+void vrt_admission_give_up(struct vrt_job *job)
+{
+    give_up(job->parts->admission, false);
+}
+
+void vrt_admission_stop(struct vrt_admission *admission)
+{
+    struct vrt_job_admission *begun;
+
+    VRT_LIST_FOREACH(begun, &admission->jobs, link)
+        give_up(begun, true);
+}
+
+void vrt_admission_init(struct vrt_admission *admission, struct vrt_queue_context *context,
+                        struct vrt_job_store *store)
+{
+    *admission = (struct vrt_admission){ .context = context, .store = store };
+    vrt_list_init(&admission->jobs);
+    vrt_turns_init(&admission->turns, ADMISSIONS_MAX, ADMISSIONS_PER_USER_MAX);
 }

@@ -2,9 +2,11 @@
 
 /*
  * A job's files: where they come from, whether they may be used, and what a pipeline is told of
- * them. vrt_queue_look() alone runs on other threads: it reads the job's descriptors, which the
+ * them. vrt_job_files_look() alone runs on other threads: it reads the job's descriptors, which the
  * loop leaves alone while it may be running, and the models, which have a lock of their own.
  */
+
+#include "daemon/jobs/job-files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,16 +16,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "base/log.h"
 #include "daemon/access/descriptors.h"
-#include "daemon/jobs/job-report.h"
-#include "daemon/systemd/fd-store.h"
 #include "daemon/access/media.h"
-#include "daemon/models/models.h"
 #include "daemon/access/peer.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/jobs/queue-context.h"
+#include "daemon/jobs/spool.h"
+#include "daemon/models/models.h"
 #include "daemon/pipeline/pipeline.h"
-#include "daemon/jobs/queue-impl.h"
+#include "daemon/systemd/fd-store.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -38,6 +42,11 @@ static const enum vrt_fd_store_role keep_roles[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_OUTPUT] = VRT_FD_STORE_OUTPUT,
     [VRT_JOB_MODEL] = VRT_FD_STORE_MODEL,
 };
+
+void vrt_job_files_init(struct vrt_job_files *files)
+{
+    *files = (struct vrt_job_files){ .fds = { -1, -1, -1 } };
+}
 
 /* Takes the descriptor that a request names. Return: 0; -EBADF: none came, or it is taken. */
 static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *file,
@@ -57,25 +66,25 @@ static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *fi
     return 0;
 }
 
-int vrt_queue_take_files(struct vrt_job *job, const struct vrt_file_ref *const *refs,
-                         struct vrt_peer_files *files, struct vrt_error *error)
+int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+                       struct vrt_peer_files *files, struct vrt_error *error)
 {
     int r = vrt_descriptors_check(files->fds, files->n, error);
 
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
-        r = take_file(files, refs[i], file_fields[i], &job->fds[i], error);
+        r = take_file(files, refs[i], file_fields[i], &job->parts->files.fds[i], error);
     if (refs[VRT_JOB_OUTPUT]->fd != VRT_UNKNOWN)
-        job->made_output = false;
+        job->parts->files.made_output = false;
     return r;
 }
 
-bool vrt_queue_is_by_path(const struct vrt_file_ref *ref)
+bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref)
 {
     return ref->fd == VRT_UNKNOWN && ref->path[0];
 }
 
 /* Opens what is named by its path and isn't open yet; a plan needs no output. On a thread. */
-static int open_paths(struct vrt_queue *queue, struct vrt_job *job,
+static int open_paths(const struct vrt_queue_context *context, struct vrt_job *job,
                       const struct vrt_job_request *request, struct vrt_error *error)
 {
     const struct vrt_file_ref *const refs[VRT_JOB_FILE_COUNT] = {
@@ -88,26 +97,28 @@ static int open_paths(struct vrt_queue *queue, struct vrt_job *job,
         [VRT_JOB_OUTPUT] = "output.path",
         [VRT_JOB_MODEL] = "model.path",
     };
+    struct vrt_job_files *files = &job->parts->files;
     const struct vrt_peer peer = {
         .uid = job->uid,
-        .gids = job->work->groups,
-        .n_gids = job->work->n_groups,
+        .gids = job->decision->groups,
+        .n_gids = job->decision->n_groups,
     };
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
-        if (job->fds[i] >= 0 || !vrt_queue_is_by_path(refs[i]) || (is_output && request->dry_run))
+        if (files->fds[i] >= 0 || !vrt_job_files_is_by_path(refs[i]) ||
+            (is_output && request->dry_run))
             continue;
-        int r = vrt_media_open(queue->params.media, &(struct vrt_media_request){
+        int r = vrt_media_open(context->params.media, &(struct vrt_media_request){
             .peer = &peer,
             .path = refs[i]->path,
             .mode = is_output ? VRT_MEDIA_WRITE : VRT_MEDIA_READ,
-        }, &job->fds[i], &is_new, error);
+        }, &files->fds[i], &is_new, error);
         if (r < 0) {
             vrt_error_set_field(error, fields[i]);
             return vrt_fold(r);
         }
-        job->made_output |= is_new;
+        files->made_output |= is_new;
     }
     return 0;
 }
@@ -141,14 +152,15 @@ static void on_removed(uv_work_t *work, int status)
     free(removal);
 }
 
-void vrt_queue_remove_output(struct vrt_job *job)
+void vrt_job_files_remove_output(const struct vrt_queue_context *context, struct vrt_job *job)
 {
-    bool is_ours = job->made_output && job->fds[VRT_JOB_OUTPUT] >= 0;
+    struct vrt_job_files *files = &job->parts->files;
+    bool is_ours = files->made_output && files->fds[VRT_JOB_OUTPUT] >= 0;
     struct removal *removal = is_ours ? calloc(1, sizeof(*removal)) : NULL;
     const struct vrt_peer peer = {
         .uid = job->uid,
-        .gids = job->work->groups,
-        .n_gids = job->work->n_groups,
+        .gids = job->decision->groups,
+        .n_gids = job->decision->n_groups,
     };
 
     /* Without memory it stays: it is empty. */
@@ -157,58 +169,53 @@ void vrt_queue_remove_output(struct vrt_job *job)
         return;
     }
     removal->work.data = removal;
-    removal->media = job->queue->params.media;
-    removal->fd = VRT_STEAL_FD(job->fds[VRT_JOB_OUTPUT]);
-    job->made_output = false;
+    removal->media = context->params.media;
+    removal->fd = VRT_STEAL_FD(files->fds[VRT_JOB_OUTPUT]);
+    files->made_output = false;
     snprintf(removal->path, sizeof(removal->path), "%s", job->info.output_path);
-    int r = uv_queue_work(job->queue->params.loop, &removal->work, remove_output, on_removed);
+    int r = uv_queue_work(context->params.loop, &removal->work, remove_output, on_removed);
     vrt_assert(r == 0);
 }
 
-void vrt_queue_keep_files(struct vrt_job *job)
+void vrt_job_files_keep(const struct vrt_queue_context *context, const struct vrt_job *job)
 {
+    const int *fds = job->parts->files.fds;
+
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
-        if (job->fds[i] >= 0)
-            vrt_fd_store_put(job->queue->params.fd_store, job->info.id, keep_roles[i], job->fds[i]);
+        if (fds[i] >= 0)
+            vrt_fd_store_put(context->params.fd_store, job->info.id, keep_roles[i], fds[i]);
 }
 
-void vrt_queue_free_pipeline(struct vrt_job *job)
-{
-    job->pipeline = vrt_pipeline_free(job->pipeline);
-    job->n_told_warnings = 0;
-}
-
-void vrt_queue_close_files(struct vrt_job *job)
+void vrt_job_files_close(struct vrt_job *job)
 {
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        vrt_closep(&job->fds[i]);
-        job->fds[i] = -1;
+        vrt_closep(&job->parts->files.fds[i]);
+        job->parts->files.fds[i] = -1;
     }
 }
 
-void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
+bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job *job)
 {
     struct vrt_job_request request;
     struct vrt_error error = { .id = NULL };
     bool needs[VRT_JOB_FILE_COUNT] = { true, true, true }, has_all = true;
+    int *fds = job->parts->files.fds;
 
     /* What is named by its path is opened again when the job starts, a URL's file then fetched. */
     if (vrt_job_record_request(job, &request, &error) == 0) {
-        needs[VRT_JOB_INPUT] = !vrt_queue_is_by_path(&request.input) && !job->is_remote;
-        needs[VRT_JOB_OUTPUT] = !vrt_queue_is_by_path(&request.output);
+        needs[VRT_JOB_INPUT] = !vrt_job_files_is_by_path(&request.input) && !job->is_remote;
+        needs[VRT_JOB_OUTPUT] = !vrt_job_files_is_by_path(&request.output);
         needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
     }
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        job->fds[i] = vrt_fd_store_take(queue->params.fd_store, job->info.id, keep_roles[i]);
-        has_all &= job->fds[i] >= 0 || !needs[i];
+        fds[i] = vrt_fd_store_take(context->params.fd_store, job->info.id, keep_roles[i]);
+        has_all &= fds[i] >= 0 || !needs[i];
     }
-    if (job->is_remote && job->fds[VRT_JOB_INPUT] < 0)
-        job->fds[VRT_JOB_INPUT] = vrt_queue_open_fetched(queue, job->info.id);
-    if (has_all)
-        return;
-    vrt_queue_close_files(job);
-    if (vrt_jobs_move(&queue->jobs, job, VRT_JOB_LOSE))
-        vrt_log_info("job %" PRId64 " needs its files again", job->info.id);
+    if (job->is_remote && fds[VRT_JOB_INPUT] < 0)
+        fds[VRT_JOB_INPUT] = vrt_spool_open_input(context->params.spool_fd, job->info.id);
+    if (!has_all)
+        vrt_job_files_close(job);
+    return has_all;
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -216,58 +223,43 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether `job` has this file open as its output: only then its number says anything. */
-static bool writes_to(const struct vrt_job *job, const struct stat *file)
+/* Only while it is open its number says anything. */
+bool vrt_job_files_has_output(const struct vrt_job *job, const struct stat *file)
 {
-    return job->fds[VRT_JOB_OUTPUT] >= 0 && job->work->output_ino == (uint64_t)file->st_ino &&
-           job->work->output_dev == (uint64_t)file->st_dev;
+    return job->parts->files.fds[VRT_JOB_OUTPUT] >= 0 &&
+           job->decision->output_ino == (uint64_t)file->st_ino &&
+           job->decision->output_dev == (uint64_t)file->st_dev;
 }
 
-int vrt_queue_check_unused(const struct vrt_queue *queue, const struct vrt_job *job, int output_fd,
-                           struct vrt_error *error)
+void vrt_job_files_note_output(struct vrt_job *job, const struct stat *output)
 {
-    const struct vrt_queue_admission *admission;
-    const struct vrt_job *other, *user = NULL;
-    struct stat output;
-
-    if (fstat(output_fd, &output) < 0 || !S_ISREG(output.st_mode))
-        return 0;
-    VRT_LIST_FOREACH(other, &queue->jobs.all, link)
-        if (other != job && writes_to(other, &output))
-            user = other;
-    /* One that is being stored is as good as listed. */
-    VRT_LIST_FOREACH(admission, &queue->admissions, link)
-        if (admission->job != job && writes_to(admission->job, &output))
-            user = admission->job;
-    if (!user)
-        return 0;
-    return vrt_refuse(error, vrt_raise(-EBUSY), VRT_E(JOB_SAME_FILE),
-                      "job %" PRId64 " writes to the same output: wait for its end, or name "
-                      "another one", user->info.id);
+    job->decision->output_dev = (uint64_t)output->st_dev;
+    job->decision->output_ino = (uint64_t)output->st_ino;
 }
 
 /* Whether what is in the output is what an earlier run of the job had begun to write. */
 static bool is_begun_output(const struct vrt_job *job, const struct stat *output)
 {
-    return job->work->output_ino && job->work->output_ino == (uint64_t)output->st_ino &&
-           job->work->output_dev == (uint64_t)output->st_dev;
+    return job->decision->output_ino && job->decision->output_ino == (uint64_t)output->st_ino &&
+           job->decision->output_dev == (uint64_t)output->st_dev;
 }
 
 /* Refuses to write over what somebody may want to keep. The pipeline checks everything else. */
 static int check_output(const struct vrt_job *job, const struct vrt_job_request *request,
                         struct vrt_error *error)
 {
+    const int *fds = job->parts->files.fds;
     struct stat input, output, model;
-    bool has_model = job->fds[VRT_JOB_MODEL] >= 0;
-    bool has_input = job->fds[VRT_JOB_INPUT] >= 0;      /* else it is being fetched */
+    bool has_model = fds[VRT_JOB_MODEL] >= 0;
+    bool has_input = fds[VRT_JOB_INPUT] >= 0;      /* else it is being fetched */
     char shown[VRT_API_NAME_BYTES];
 
     /* A plan needs none. */
-    if (job->fds[VRT_JOB_OUTPUT] < 0)
+    if (fds[VRT_JOB_OUTPUT] < 0)
         return 0;
-    if ((has_input && fstat(job->fds[VRT_JOB_INPUT], &input) < 0) ||
-        fstat(job->fds[VRT_JOB_OUTPUT], &output) < 0 ||
-        (has_model && fstat(job->fds[VRT_JOB_MODEL], &model) < 0))
+    if ((has_input && fstat(fds[VRT_JOB_INPUT], &input) < 0) ||
+        fstat(fds[VRT_JOB_OUTPUT], &output) < 0 ||
+        (has_model && fstat(fds[VRT_JOB_MODEL], &model) < 0))
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at the files");
     if (has_model && is_same_file(&output, &model))
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(JOB_SAME_FILE),
@@ -283,18 +275,18 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
                       shown);
 }
 
-int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
-                   const struct vrt_job_request *request, struct vrt_network **ret_network,
-                   struct vrt_error *error)
+int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *job,
+                       const struct vrt_job_request *request, struct vrt_network **ret_network,
+                       struct vrt_error *error)
 {
-    struct vrt_models *models = queue->params.models;
+    struct vrt_models *models = context->params.models;
 
-    int r = open_paths(queue, job, request, error);
+    int r = open_paths(context, job, request, error);
     if (r == 0)
         r = check_output(job, request, error);
     if (r < 0)
         return vrt_fold(r);
-    int model_fd = job->fds[VRT_JOB_MODEL];
+    int model_fd = job->parts->files.fds[VRT_JOB_MODEL];
     r = model_fd >= 0 ?
         vrt_models_read(models, model_fd, job->info.model.name, ret_network, error) :
         vrt_models_find(models, job->info.model.name, ret_network, error);
@@ -304,7 +296,7 @@ int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
 }
 
 /* What is asked of a network that sees clips. */
-static struct vrt_clip_wishes clip_wishes(const struct vrt_queue *queue,
+static struct vrt_clip_wishes clip_wishes(const struct vrt_queue_context *context,
                                           const struct vrt_job_request *request)
 {
     struct vrt_clip_wishes wishes = {
@@ -319,36 +311,38 @@ static struct vrt_clip_wishes clip_wishes(const struct vrt_queue *queue,
 
     if (!isnan(request->scene_cuts))
         wishes.scene_threshold = request->scene_cuts > 0 ? request->scene_cuts : -1;
-    else if (!queue->params.scene_cuts)
+    else if (!context->params.scene_cuts)
         wishes.scene_threshold = -1;
     return wishes;
 }
 
-void vrt_queue_fill_params(struct vrt_job *job, const struct vrt_job_request *request,
-                           struct vrt_network *network, struct vrt_pipeline_params *ret_params)
+void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
+                               const struct vrt_job_request *request,
+                               struct vrt_network *network,
+                               struct vrt_pipeline_params *ret_params)
 {
-    const struct vrt_queue_params *params = &job->queue->params;
+    const struct vrt_queue_params *params = &context->params;
     const struct vrt_job_recipe *recipe = &job->info.recipe;
 
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,
         .uid = job->uid,
         .priority = (int)job->info.priority,
-        .input_fd = job->fds[VRT_JOB_INPUT],
+        .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
         .input_name = request->input.name,
-        .output_fd = job->fds[VRT_JOB_OUTPUT],
+        .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
         .output_name = request->output.name,
         .spool_fd = params->spool_fd,
         .segment_frames = params->segment_frames,
         .network = network,
         .model_fd = -1,
         .model_name = job->info.model.name,
-        .devices = job->work->uses_cpu_instead ? "cpu" : request->device,
+        .devices = job->decision->uses_cpu_instead ? "cpu" : request->device,
         .fallback = (enum vrt_fallback)params->fallback,
         .precision = vrt_job_precision_of(request->precision),
         .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,
         .overlap = request->overlap == VRT_UNKNOWN ? -1 : (int)request->overlap,
-        .clip = clip_wishes(job->queue, request),
+        .clip = clip_wishes(context, request),
         .codec = vrt_job_codec_names[recipe->codec],
         .preset = recipe->preset,
         .quality = (int)recipe->quality,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What the queue does to the store, and what it finds there at a start
+ * When jobs are written, and what a start reads
  *
- * A job may not be freed while a write of it is under way: n_saving counts those, and the last one
- * frees a job that was forgotten meanwhile. Working files go only after the row that made them
- * needless is on the disk: a crash between the two leaves files without a use, never the reverse.
+ * A job may not be freed while a write of it is under way: n_pending counts those, and the last one
+ * frees a job that was forgotten meanwhile.
  */
 
-#include "daemon/jobs/queue-impl.h"
+#include "daemon/jobs/job-store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,35 +17,29 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "daemon/systemd/fd-store.h"
-#include "daemon/pipeline/pipeline.h"
-#include "daemon/access/quota.h"
-#include "daemon/jobs/spool.h"
+#include "daemon/jobs/queue-context.h"
 
 #define VRT_LOG_TOPIC "queue"
-
-/* A start that comes to nothing so often is not tried again. */
-#define BARREN_MAX 3
 
 /* Of what is told of a segment in the store, in bytes or frames: 256 TiB. */
 #define SEGMENT_NUMBER_MAX (INT64_C(1) << 48)
 
 /* A write on its way; or a removal, which has no job. */
 struct saving {
-    struct vrt_queue *queue;
+    struct vrt_job_store *store;
     struct vrt_job *job;
     void (*then)(struct vrt_job *job, int r);
     uint64_t number;                /* of the job's writes */
     struct vrt_segment_record segment;
 };
 
-void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
+void vrt_job_store_await(struct vrt_job *job, struct vrt_job_wait *wait)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    wait->last = job->n_writes;
-    wait->n_writes = job->n_saving;
+    wait->last = job->parts->writes.n_begun;
+    wait->n_writes = job->parts->writes.n_pending;
     if (wait->n_writes)
-        vrt_list_append(&job->waits, &wait->link);
+        vrt_list_append(&job->parts->writes.waits, &wait->link);
     else
         wait->stored(wait, job);
 }
@@ -54,9 +47,9 @@ void vrt_queue_await_stored(struct vrt_job *job, struct vrt_queue_wait *wait)
 /* The job's write of this number is through: that of who began to wait behind it. */
 static void count_down_waits(struct vrt_job *job, uint64_t number)
 {
-    struct vrt_queue_wait *wait;
+    struct vrt_job_wait *wait;
 
-    VRT_LIST_FOREACH(wait, &job->waits, link) {
+    VRT_LIST_FOREACH(wait, &job->parts->writes.waits, link) {
         if (number > wait->last || --wait->n_writes > 0)
             continue;
         vrt_list_remove(&wait->link);
@@ -67,67 +60,61 @@ static void count_down_waits(struct vrt_job *job, uint64_t number)
 /* A write of the job is through. */
 static void end_saving(struct saving *saving, int r)
 {
-    struct vrt_queue *queue = saving->queue;
+    struct vrt_job_store *store = saving->store;
     struct vrt_job *job = saving->job;
     void (*then)(struct vrt_job *job, int r) = saving->then;
     const uint64_t number = saving->number;
 
     free(saving);
-    queue->n_saving--;
-    job->n_saving--;
-    bool is_last = !job->n_saving && job->is_forgotten;
+    store->n_pending--;
+    job->parts->writes.n_pending--;
+    bool is_last = !job->parts->writes.n_pending && job->parts->writes.is_forgotten;
     count_down_waits(job, number);
     /* It may free a job that was never listed; one that was forgotten it leaves alone. */
     if (then)
         then(job, r);
     if (is_last)
-        vrt_job_free(job);
-    vrt_queue_check_stopped(queue);
+        vrt_queue_free_job(job);
+    vrt_queue_check_stopped(store->context);
 }
 
 /* Begins a write of the job. Return: NULL: no memory. */
-static struct saving *begin_saving(struct vrt_queue *queue, struct vrt_job *job)
+static struct saving *begin_saving(struct vrt_job_store *store, struct vrt_job *job)
 {
     struct saving *saving = calloc(1, sizeof(*saving));
 
     if (!saving)
         return NULL;
-    saving->queue = queue;
+    saving->store = store;
     saving->job = job;
-    saving->number = ++job->n_writes;
-    queue->n_saving++;
-    job->n_saving++;
+    saving->number = ++job->parts->writes.n_begun;
+    store->n_pending++;
+    job->parts->writes.n_pending++;
     return saving;
 }
 
 static void on_saved(void *ctx, int r)
 {
     struct saving *saving = ctx;
+    struct vrt_job_store *store = saving->store;
     struct vrt_job *job = saving->job;
-    int state = job->info.state;
-    /* What was fetched for a job that then was refused serves no retry either. */
-    bool is_useless = state == VRT_JOB_DONE || state == VRT_JOB_CANCELLED ||
-                      (state == VRT_JOB_FAILED && !job->work->is_admitted);
+    struct vrt_job_writes *writes = &job->parts->writes;
 
-    if (r < 0 && !job->unsaved)
+    if (r < 0 && !writes->is_unsaved)
         vrt_log_warning("job %" PRId64 " could not be stored: %s, trying again later",
                         job->info.id, strerror(-r));
-    job->unsaved = r < 0;
+    writes->is_unsaved = r < 0;
     if (r < 0)
-        vrt_queue_look_soon(saving->queue);
-    /* An earlier row says that it isn't over: with the last one its end is on the disk. */
-    bool is_last = r == 0 && job->n_saving == 1;
-    if (is_last && is_useless)
-        vrt_queue_sweep(saving->queue, job);
-    if (is_last && vrt_job_state_is_final(state))
-        vrt_fd_store_drop(saving->queue->params.fd_store, job->info.id);
+        vrt_queue_look_soon(store->context);
+    else if (writes->n_pending == 1)
+        store->events.settled(store->context, job);
     end_saving(saving, r);
 }
 
-void vrt_queue_save(struct vrt_queue *queue, struct vrt_job *job,
-                    void (*then)(struct vrt_job *job, int r))
+void vrt_job_store_save(struct vrt_job_store *store, struct vrt_job *job,
+                        void (*then)(struct vrt_job *job, int r))
 {
-    struct saving *saving = begin_saving(queue, job);
+    struct saving *saving = begin_saving(store, job);
     struct vrt_job_texts texts;
     struct vrt_store_job row;
     int r = saving ? vrt_job_record_print(job, &texts, &row) : -ENOMEM;
@@ -137,25 +124,26 @@ void vrt_queue_save(struct vrt_queue *queue, struct vrt_job *job,
     if (r < 0 && saving) {
         on_saved(saving, r);
     } else if (r < 0) {
-        job->unsaved = true;
+        job->parts->writes.is_unsaved = true;
         if (then)
             then(job, r);
     } else {
-        vrt_store_put_job(queue->params.store, &row, (struct vrt_store_done){ on_saved, saving });
+        vrt_store_put_job(store->context->params.store, &row,
+                          (struct vrt_store_done){ on_saved, saving });
         vrt_job_texts_done(&texts);
     }
 }
 
-bool vrt_queue_save_rest(struct vrt_queue *queue)
+bool vrt_job_store_save_rest(struct vrt_job_store *store)
 {
     struct vrt_job *job;
     bool any = false;
 
-    VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
-        if (!job->unsaved || job->n_saving)
+    VRT_LIST_FOREACH(job, &store->context->jobs.all, link) {
+        if (!job->parts->writes.is_unsaved || job->parts->writes.n_pending)
             continue;
         any = true;
-        vrt_queue_save(queue, job, NULL);
+        vrt_job_store_save(store, job, NULL);
     }
     return any;
 }
@@ -172,92 +160,88 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
     job->segments = segments;
     segments[job->n_segments++] = *segment;
     job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
-    job->n_barren = 0;
+    job->n_fruitless = 0;
 }
 
 static void on_segment_saved(void *ctx, int r)
 {
     struct saving *saving = ctx;
+    struct vrt_job_store *store = saving->store;
+    const struct vrt_segment_record *segment = &saving->segment;
     struct vrt_job *job = saving->job;
     struct vrt_error error = { .id = NULL };
 
     /* Only what continues those before it: behind one that failed there is a gap. */
-    if (r == 0 && saving->segment.number == (int64_t)job->n_segments) {
+    if (r == 0 && segment->number == (int64_t)job->n_segments) {
         vrt_log_debug("job %" PRId64 ": segment %" PRId64 " is stored, up to shard %" PRId64,
-                      job->info.id, saving->segment.number, saving->segment.next_shard);
-        take_segment(job, &saving->segment);
-        /* What is swept is gone: nobody would give the charge back. */
-        if (!job->is_swept)
-            vrt_queue_charge_segment(job, &saving->segment);
-        job->untold |= job->info.state != VRT_JOB_DONE;
-        if (vrt_queue_run_is_going(job))
-            vrt_pipeline_committed(job->pipeline, saving->segment.number);
-        /* It is above suspicion now. */
-        if (saving->queue->has_suspects)
-            vrt_queue_start_jobs(saving->queue);
+                      job->info.id, segment->number, segment->next_shard);
+        take_segment(job, segment);
+        store->events.segment_stored(store->context, job, segment);
     } else if (r < 0) {
         vrt_refuse(&error, r, r == -ENOSPC ? VRT_E(STORE_FULL) : VRT_E(STORE_FAILED),
                    "what is done of the job can't be stored: %s: make room on the disk of the "
                    "state folder", strerror(-r));
-        vrt_queue_run_end(job, VRT_RUN_STOP, &error);
+        vrt_queue_stop_run(store->context, job, &error);
     }
     end_saving(saving, r);
 }
 
-void vrt_queue_save_segment(struct vrt_queue *queue, struct vrt_job *job,
-                            const struct vrt_segment_record *segment)
+void vrt_job_store_save_segment(struct vrt_job_store *store, struct vrt_job *job,
+                                const struct vrt_segment_record *segment)
 {
-    struct saving *saving = begin_saving(queue, job);
+    struct saving *saving = begin_saving(store, job);
     const struct vrt_error error = {
         .id = VRT_E(OUT_OF_MEMORY),
         .message = "there is no memory to store what is done of the job",
     };
 
     if (!saving) {
-        vrt_queue_run_end(job, VRT_RUN_STOP, &error);
+        vrt_queue_stop_run(store->context, job, &error);
         return;
     }
     saving->segment = *segment;
     job->n_made = segment->number + 1;
-    vrt_store_add_segment(queue->params.store, job->info.id, segment,
+    vrt_store_add_segment(store->context->params.store, job->info.id, segment,
                           (struct vrt_store_done){ on_segment_saved, saving });
 }
 
-void vrt_queue_cut_segments(struct vrt_queue *queue, struct vrt_job *job, size_t first)
+/* The job has no segments from this one on. */
+static void lose_segments(struct vrt_job_store *store, struct vrt_job *job, size_t first)
+{
+    store->events.segments_gone(store->context, job, first);
+    job->n_segments = first;
+    job->info.segments_done = (int64_t)first;
+}
+
+void vrt_job_store_cut_segments(struct vrt_job_store *store, struct vrt_job *job, size_t first)
 {
     if (first >= job->n_segments)
         return;
-    vrt_queue_uncharge_segments(job, first);
-    job->n_segments = first;
-    job->info.segments_done = (int64_t)first;
-    vrt_store_cut_segments(queue->params.store, job->info.id, (int64_t)first,
+    lose_segments(store, job, first);
+    vrt_store_cut_segments(store->context->params.store, job->info.id, (int64_t)first,
                            (struct vrt_store_done){ .call = NULL });
 }
 
 static void on_dropped(void *ctx, int r)
 {
     struct saving *saving = ctx;
-    struct vrt_job *job = saving->job;
 
-    if (r == 0) {
-        vrt_queue_uncharge_segments(job, 0);
-        job->n_segments = 0;
-        job->info.segments_done = 0;
-    }
+    if (r == 0)
+        lose_segments(saving->store, saving->job, 0);
     end_saving(saving, r);
 }
 
-void vrt_queue_drop_segments(struct vrt_queue *queue, struct vrt_job *job,
-                             void (*then)(struct vrt_job *job, int r))
+void vrt_job_store_drop_segments(struct vrt_job_store *store, struct vrt_job *job,
+                                 void (*then)(struct vrt_job *job, int r))
 {
-    struct saving *saving = begin_saving(queue, job);
+    struct saving *saving = begin_saving(store, job);
 
     if (!saving) {
         then(job, vrt_raise(-ENOMEM));
         return;
     }
     saving->then = then;
-    vrt_store_cut_segments(queue->params.store, job->info.id, 0,
+    vrt_store_cut_segments(store->context->params.store, job->info.id, 0,
                            (struct vrt_store_done){ on_dropped, saving });
 }
 
@@ -266,64 +250,67 @@ static void on_removed(void *ctx, int r)
     end_saving(ctx, r);
 }
 
-void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job)
+void vrt_job_store_forget(struct vrt_job_store *store, struct vrt_job *job)
 {
-    struct saving *saving = begin_saving(queue, job);
+    struct saving *saving = begin_saving(store, job);
 
-    if (job->user)
-        vrt_jobs_remove(&queue->jobs, job);
-    vrt_queue_sweep(queue, job);
-    vrt_fd_store_drop(queue->params.fd_store, job->info.id);
     if (saving)
-        vrt_store_remove_job(queue->params.store, job->info.id,
+        vrt_store_remove_job(store->context->params.store, job->info.id,
                              (struct vrt_store_done){ on_removed, saving });
     /* Freed by the last write. */
-    job->is_forgotten = true;
-    if (!job->n_saving)
-        vrt_job_free(job);
+    job->parts->writes.is_forgotten = true;
+    if (!job->parts->writes.n_pending)
+        vrt_queue_free_job(job);
 }
 
-/* The start: what is read, and what becomes of it. */
+/* The start: what is read. */
 
 struct loading {
-    struct vrt_queue *queue;
+    struct vrt_job_store *store;
     struct vrt_job *last;               /* the one whose segments come next */
     struct vrt_error *error;
 };
 
 /* Somebody may mend its row: it keeps its files until then. */
-static int leave_out(struct vrt_queue *queue, int64_t job_id)
+static int leave_out(struct vrt_job_store *store, int64_t job_id)
 {
-    int64_t *ids = realloc(queue->left_out, (queue->n_left_out + 1) * sizeof(*ids));
+    int64_t *ids = realloc(store->left_out, (store->n_left_out + 1) * sizeof(*ids));
 
     if (!ids)
         return vrt_raise(-ENOMEM);
-    queue->left_out = ids;
-    ids[queue->n_left_out++] = job_id;
+    store->left_out = ids;
+    ids[store->n_left_out++] = job_id;
     return 0;
+}
+
+bool vrt_job_store_left_out(const struct vrt_job_store *store, int64_t job_id)
+{
+    for (size_t i = 0; i < store->n_left_out; i++)
+        if (store->left_out[i] == job_id)
+            return true;
+    return false;
 }
 
 static int load_job(void *ctx, const struct vrt_store_job *row)
 {
     struct loading *loading = ctx;
+    VRT_CLEANUP(vrt_queue_free_jobp) struct vrt_job *job = NULL;
     struct vrt_error error = { .id = NULL };
-    struct vrt_job *job = NULL;
 
     loading->last = NULL;
-    int r = vrt_job_record_read(row, &job, &error);
+    int r = vrt_queue_make_job(row->id, row->uid, &job);
+    if (r == 0)
+        r = vrt_job_record_read(row, job, &error);
     /* One bad row shall not keep the others from being done. It stays as it is. */
     if (r == -EINVAL) {
         vrt_log_error("job %" PRId64 " is left out: %s", row->id, error.message);
-        return leave_out(loading->queue, row->id);
+        return leave_out(loading->store, row->id);
     }
     if (r == 0)
-        r = vrt_jobs_add(&loading->queue->jobs, job);
-    if (r < 0) {
-        vrt_job_free(job);
+        r = vrt_jobs_add(&loading->store->context->jobs, job);
+    if (r < 0)
         return vrt_refuse_errno(loading->error, vrt_fold(r), "reading the jobs");
-    }
-    job->queue = loading->queue;
-    loading->last = job;
+    loading->last = VRT_STEAL(job);
     return 0;
 }
 
@@ -343,15 +330,15 @@ static int load_segment(void *ctx, int64_t job_id, const struct vrt_segment_reco
 {
     struct loading *loading = ctx;
     struct vrt_job *job = loading->last;
-    int n_barren;
+    int n_fruitless;
 
     /* What stands behind one that is damaged is made anew as well. */
     if (!job || job->info.id != job_id || segment->number != (int64_t)job->n_segments ||
         !is_plausible(segment))
         return 0;
-    n_barren = job->n_barren;
+    n_fruitless = job->n_fruitless;
     take_segment(job, segment);
-    job->n_barren = n_barren;
+    job->n_fruitless = n_fruitless;
     return job->n_segments == (size_t)segment->number + 1 ? 0 :
            vrt_refuse_errno(loading->error, vrt_raise(-ENOMEM), "reading the jobs");
 }
@@ -388,58 +375,21 @@ static int order_ends(struct vrt_jobs *jobs)
     return 0;
 }
 
-/* A job that wasn't over when the last daemon ended. */
-static void take_up(struct vrt_queue *queue, struct vrt_job *job)
+/* What was done of a job, which isn't over: what is stored of it. */
+static void count_progress(struct vrt_job *job)
 {
-    const struct vrt_error crash_loop = {
-        .id = VRT_E(JOB_CRASH_LOOP),
-        .message = "vrtd ended three times while it began this job, before anything was done: "
-                   "see its log, then retry the job",
-    };
-    bool was_running = job->info.state == VRT_JOB_RUNNING ||
-                       job->info.state == VRT_JOB_FINISHING;
-
     job->info.frames_done = 0;
     job->info.segments_done = (int64_t)job->n_segments;
     for (size_t i = 0; i < job->n_segments; i++)
         job->info.frames_done += job->segments[i].n_frames;
     for (size_t i = 0; i < job->info.n_devices; i++)
         job->info.devices[i].shards_running = 0;
-    job->is_charged = vrt_quota_charge(queue->params.quota, VRT_QUOTA_JOBS, job->uid, 1) == 0;
-    if (was_running) {
-        vrt_assert(vrt_jobs_move(&queue->jobs, job, VRT_JOB_REQUEUE));
-        vrt_log_info("job %" PRId64 " was interrupted: %zu segments are stored", job->info.id,
-                     job->n_segments);
-    }
-    if (job->work->is_cancelled) {
-        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
-        return;
-    }
-    if (was_running && job->n_barren >= BARREN_MAX) {
-        vrt_queue_end_job(queue, job, VRT_JOB_FAIL, &crash_loop);
-        return;
-    }
-    queue->has_suspects |= job->n_barren > 0;
-    vrt_queue_find_files(queue, job);
-    /* That files are missing is found again by the next start: ten thousand jobs may wait. */
-    if (was_running)
-        vrt_queue_save(queue, job, NULL);
 }
 
-static bool is_known(void *ctx, int64_t job_id)
+int vrt_job_store_load(struct vrt_job_store *store, struct vrt_error *error)
 {
-    const struct vrt_queue *queue = ctx;
-    const struct vrt_job *job = vrt_jobs_find(&queue->jobs, job_id);
-
-    for (size_t i = 0; i < queue->n_left_out; i++)
-        if (queue->left_out[i] == job_id)
-            return true;
-    return job && job->info.state != VRT_JOB_DONE && job->info.state != VRT_JOB_CANCELLED;
-}
-
-int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error)
-{
-    struct loading loading = { .queue = queue, .error = error };
+    struct loading loading = { .store = store, .error = error };
+    struct vrt_jobs *jobs = &store->context->jobs;
     const struct vrt_store_reader reader = {
         .job = load_job,
         .segment = load_segment,
@@ -447,21 +397,25 @@ int vrt_queue_load(struct vrt_queue *queue, struct vrt_error *error)
     };
     struct vrt_job *job;
 
-    int r = vrt_store_load(queue->params.store, &reader, &queue->jobs.last_id, error);
+    int r = vrt_store_load(store->context->params.store, &reader, &jobs->last_id, error);
     if (r == 0)
-        r = order_ends(&queue->jobs);
-    if (r == 0)
-        r = vrt_spool_clean(queue->params.spool_fd, is_known, queue);
+        r = order_ends(jobs);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
-    VRT_LIST_FOREACH(job, &queue->jobs.all, link) {
-        job->is_swept = job->info.state == VRT_JOB_DONE || job->info.state == VRT_JOB_CANCELLED;
-        if (!job->is_swept)
-            vrt_queue_charge_stored(job);
-        if (vrt_job_state_is_final(job->info.state))
-            vrt_queue_send_notice(queue, job);
-        else
-            take_up(queue, job);
-    }
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (!vrt_job_state_is_final(job->info.state))
+            count_progress(job);
     return 0;
+}
+
+void vrt_job_store_init(struct vrt_job_store *store, struct vrt_queue_context *context,
+                        const struct vrt_job_store_events *events)
+{
+    *store = (struct vrt_job_store){ .context = context, .events = *events };
+}
+
+void vrt_job_store_done(struct vrt_job_store *store)
+{
+    vrt_assert(store->n_pending == 0);
+    free(store->left_out);
 }

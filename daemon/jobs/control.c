@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What users do to jobs that are listed. Each checks first, and then takes effect whole.
+ * Each checks first, and then takes effect whole.
  */
+
+#include "daemon/jobs/control.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/thread.h"
 #include "daemon/access/peer.h"
-#include "daemon/pipeline/pipeline.h"
 #include "daemon/access/quota.h"
-#include "daemon/jobs/queue-impl.h"
-
-#define VRT_LOG_TOPIC "queue"
+#include "daemon/jobs/admission.h"
+#include "daemon/jobs/job-remote.h"
+#include "daemon/jobs/queue-context.h"
+#include "daemon/jobs/run.h"
+#include "daemon/pipeline/pipeline.h"
 
 static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_error *error)
 {
@@ -26,30 +26,49 @@ static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_
                       vrt_job_state_phrases[job->info.state], cure);
 }
 
-int vrt_queue_pause(struct vrt_queue *queue, struct vrt_job *job, struct vrt_error *error)
+/* Lets no more held pipelines stay than may run: each holds frames in memory. */
+static void limit_held(struct vrt_queue_context *context)
 {
+    struct vrt_job *job, *oldest = NULL;
+    int n = 0;
+
+    VRT_LIST_FOREACH(job, &context->jobs.all, link) {
+        if (!vrt_run_is_held(job))
+            continue;
+        n++;
+        if (!oldest)
+            oldest = job;
+    }
+    if (n > context->params.max_running)
+        vrt_run_end(oldest, VRT_RUN_STOP, NULL);
+}
+
+int vrt_control_pause(struct vrt_control *control, struct vrt_job *job, struct vrt_error *error)
+{
+    struct vrt_queue_context *context = control->context;
+
     vrt_assert_thread(VRT_THREAD_LOOP);
     /* It may be about to be done, which was not told yet. */
-    vrt_queue_refresh(queue, job);
-    if (!vrt_jobs_move(&queue->jobs, job, VRT_JOB_PAUSE))
+    vrt_run_refresh(control->runs, job);
+    if (!vrt_jobs_move(&context->jobs, job, VRT_JOB_PAUSE))
         return refuse_state(job, job->info.state == VRT_JOB_FINISHING ?
                             ": it is about to be done" : ": there is nothing to pause", error);
     /* One that is only beginning holds nothing yet: it begins anew. */
-    if (!vrt_queue_run_hold(job, true))
-        vrt_queue_run_end(job, VRT_RUN_STOP, NULL);
+    if (!vrt_run_hold(job, true))
+        vrt_run_end(job, VRT_RUN_STOP, NULL);
     /* Whatever the daemon dies of meanwhile, it wasn't this one. */
-    if (job->run)
-        job->n_barren = 0;
-    vrt_queue_fetch_end(job);
-    vrt_queue_tell(queue, job);
-    vrt_queue_save(queue, job, NULL);
-    vrt_queue_limit_held(queue);
-    vrt_queue_start_jobs(queue);
+    if (job->parts->run)
+        job->n_fruitless = 0;
+    vrt_job_remote_cancel(job);
+    vrt_queue_tell(context, job);
+    vrt_job_store_save(control->store, job, NULL);
+    limit_held(context);
+    vrt_queue_proceed(context);
     return 0;
 }
 
 /* Whether the job has all its files, or will have with those that were handed over. */
-static int check_files(const struct vrt_job *job, const struct vrt_queue_handover *handover,
+static int check_files(const struct vrt_job *job, const struct vrt_handover *handover,
                        struct vrt_error *error)
 {
     static const char *const names[VRT_JOB_FILE_COUNT] = { "input", "output", "model" };
@@ -66,12 +85,13 @@ static int check_files(const struct vrt_job *job, const struct vrt_queue_handove
     }
     /* What is named by its path is opened by the next start. */
     const bool is_elsewhere[VRT_JOB_FILE_COUNT] = {
-        [VRT_JOB_INPUT] = job->is_remote || vrt_queue_is_by_path(&request.input),
-        [VRT_JOB_OUTPUT] = vrt_queue_is_by_path(&request.output),
+        [VRT_JOB_INPUT] = job->is_remote || vrt_job_files_is_by_path(&request.input),
+        [VRT_JOB_OUTPUT] = vrt_job_files_is_by_path(&request.output),
         [VRT_JOB_MODEL] = request.model.fd == VRT_UNKNOWN,
     };
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        if (job->fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) || is_elsewhere[i])
+        if (job->parts->files.fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) ||
+            is_elsewhere[i])
             continue;
         return vrt_refuse(error, -ENOENT, VRT_E(JOB_NEEDS_INPUT),
                           "vrtd has the %s of job %" PRId64 " no more: give its files again",
@@ -85,35 +105,34 @@ static void note_output(struct vrt_job *job, bool overwrite)
 {
     struct stat output;
 
-    if (fstat(job->fds[VRT_JOB_OUTPUT], &output) < 0 || (output.st_size > 0 && !overwrite))
-        return;
-    job->work->output_dev = (uint64_t)output.st_dev;
-    job->work->output_ino = (uint64_t)output.st_ino;
+    if (fstat(job->parts->files.fds[VRT_JOB_OUTPUT], &output) == 0 &&
+        (output.st_size == 0 || overwrite))
+        vrt_job_files_note_output(job, &output);
 }
 
 /* What is handed over as the output must not be another job's. */
-static int check_output(const struct vrt_job *job, const struct vrt_queue_handover *handover,
-                        struct vrt_error *error)
+static int check_output(const struct vrt_control *control, const struct vrt_job *job,
+                        const struct vrt_handover *handover, struct vrt_error *error)
 {
     const struct vrt_peer_files *files = handover->files;
     int64_t fd = handover->request->output.fd;
 
-    /* One that didn't come is found by vrt_queue_take_files(). */
+    /* One that didn't come is found by vrt_job_files_take(). */
     if (fd == VRT_UNKNOWN || fd >= files->n || files->fds[fd] < 0)
         return 0;
-    return vrt_fold(vrt_queue_check_unused(job->queue, job, files->fds[fd], error));
+    return vrt_fold(vrt_admission_check_unused(control->admission, job, files->fds[fd], error));
 }
 
 /* Takes the files that were handed over in the place of those there are. */
-static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *handover,
-                         struct vrt_error *error)
+static int take_handover(struct vrt_control *control, struct vrt_job *job,
+                         const struct vrt_handover *handover, struct vrt_error *error)
 {
     int r = check_files(job, handover, error);
 
     if (r == 0 && handover)
-        r = check_output(job, handover, error);
+        r = check_output(control, job, handover, error);
     if (r == 0 && handover)
-        r = vrt_queue_take_files(job, (const struct vrt_file_ref *const[]){
+        r = vrt_job_files_take(job, (const struct vrt_file_ref *const[]){
             [VRT_JOB_INPUT] = &handover->request->input,
             [VRT_JOB_OUTPUT] = &handover->request->output,
             [VRT_JOB_MODEL] = &handover->request->model,
@@ -122,26 +141,28 @@ static int take_handover(struct vrt_job *job, const struct vrt_queue_handover *h
         r = vrt_job_record_give(job, handover->request, error);
     if (r < 0 || !handover)
         return vrt_fold(r);
-    if (job->work && handover->request->output.fd != VRT_UNKNOWN)
+    if (job->decision && handover->request->output.fd != VRT_UNKNOWN)
         note_output(job, handover->request->overwrite);
-    vrt_queue_keep_files(job);
+    vrt_job_files_keep(control->context, job);
     return 0;
 }
 
 /* The job waits in the queue as if it had never been away. */
-static void requeue(struct vrt_queue *queue, struct vrt_job *job, enum vrt_job_event event)
+static void requeue(struct vrt_control *control, struct vrt_job *job, enum vrt_job_event event)
 {
-    vrt_assert(vrt_jobs_move(&queue->jobs, job, event));
+    struct vrt_queue_context *context = control->context;
+
+    vrt_assert(vrt_jobs_move(&context->jobs, job, event));
     job->info.has_error = false;
     job->info.finished_at = 0;
     vrt_job_touch(job);
-    vrt_queue_tell(queue, job);
-    vrt_queue_save(queue, job, NULL);
-    vrt_queue_start_jobs(queue);
+    vrt_queue_tell(context, job);
+    vrt_job_store_save(control->store, job, NULL);
+    vrt_queue_proceed(context);
 }
 
-int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
-                     const struct vrt_queue_handover *handover, struct vrt_error *error)
+int vrt_control_resume(struct vrt_control *control, struct vrt_job *job,
+                       const struct vrt_handover *handover, struct vrt_error *error)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     int state = job->info.state;
@@ -151,14 +172,15 @@ int vrt_queue_resume(struct vrt_queue *queue, struct vrt_job *job,
                             vrt_job_state_is_final(state) ? ": to do it once more, retry it" :
                             ": it goes on by itself", error);
     /* What a thread or a pipeline works with stays: it knows the old ones. */
-    int r = job->run || job->admission ? 0 : take_handover(job, handover, error);
+    int r = job->parts->run || job->parts->admission ? 0 :
+            take_handover(control, job, handover, error);
     if (r == 0)
-        requeue(queue, job, VRT_JOB_REQUEUE);
+        requeue(control, job, VRT_JOB_REQUEUE);
     return vrt_fold(r);
 }
 
-int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
-                    const struct vrt_queue_handover *handover, struct vrt_error *error)
+int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
+                      const struct vrt_handover *handover, struct vrt_error *error)
 {
     int state = job->info.state;
 
@@ -166,60 +188,59 @@ int vrt_queue_retry(struct vrt_queue *queue, struct vrt_job *job,
     if (vrt_job_state_after(state, VRT_JOB_RETRY) == VRT_UNKNOWN)
         return refuse_state(job, vrt_job_state_is_final(state) ? ": there is nothing to retry" :
                             ": it isn't over", error);
-    int r = vrt_queue_charge(queue, job->uid, error);
+    int r = vrt_admission_charge(control->admission, job->uid, error);
     if (r < 0)
         return vrt_fold(r);
-    r = take_handover(job, handover, error);
+    r = take_handover(control, job, handover, error);
     if (r < 0) {
         /* Of some that were given and some that weren't, none is kept. */
-        vrt_queue_close_files(job);
-        vrt_quota_give(queue->params.quota, VRT_QUOTA_JOBS, job->uid);
+        vrt_job_files_close(job);
+        vrt_quota_give(control->context->params.quota, VRT_QUOTA_JOBS, job->uid);
         return vrt_fold(r);
     }
-    job->is_charged = true;
-    job->n_barren = 0;
-    /* Its working files are gone, or are about to go. */
-    if (job->is_swept)
-        vrt_queue_cut_segments(queue, job, 0);
-    job->is_swept = false;
-    job->work->is_cancelled = false;
+    job->parts->is_charged = true;
+    job->n_fruitless = 0;
+    vrt_disk_space_retry(control->space, job);
+    job->decision->is_cancelled = false;
     job->info.frames_done = 0;
-    requeue(queue, job, VRT_JOB_RETRY);
+    requeue(control, job, VRT_JOB_RETRY);
     return 0;
 }
 
-int vrt_queue_set_priority(struct vrt_queue *queue, struct vrt_job *job, int priority,
-                           struct vrt_error *error)
+int vrt_control_set_priority(struct vrt_control *control, struct vrt_job *job, int priority,
+                             struct vrt_error *error)
 {
+    struct vrt_queue_context *context = control->context;
+
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (vrt_job_state_is_final(job->info.state))
         return refuse_state(job, ": its priority is of no use any more", error);
-    vrt_jobs_set_priority(&queue->jobs, job, priority);
+    vrt_jobs_set_priority(&context->jobs, job, priority);
     if (job->pipeline)
         vrt_pipeline_set_priority(job->pipeline, priority);
-    vrt_queue_tell(queue, job);
-    vrt_queue_save(queue, job, NULL);
-    vrt_queue_start_jobs(queue);
+    vrt_queue_tell(context, job);
+    vrt_job_store_save(control->store, job, NULL);
+    vrt_queue_proceed(context);
     return 0;
 }
 
-int vrt_queue_cancel(struct vrt_queue *queue, struct vrt_job *job)
+int vrt_control_cancel(struct vrt_control *control, struct vrt_job *job)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (vrt_job_state_is_final(job->info.state))
         return -EALREADY;
-    if (!job->admission && !job->run) {
-        vrt_queue_end_job(queue, job, VRT_JOB_CANCEL, NULL);
+    if (!job->parts->admission && !job->parts->run) {
+        vrt_queue_end_job(control->context, job, VRT_JOB_CANCEL, NULL);
         return 0;
     }
     /* That takes a moment, in which the daemon may die. What isn't listed isn't stored either. */
-    if (job->work && !vrt_list_is_empty(&job->link)) {
-        job->work->is_cancelled = true;
-        vrt_queue_save(queue, job, NULL);
+    if (job->decision && !vrt_list_is_empty(&job->link)) {
+        job->decision->is_cancelled = true;
+        vrt_job_store_save(control->store, job, NULL);
     }
-    if (job->admission)
-        vrt_queue_give_up_admission(job->admission, false);
+    if (job->parts->admission)
+        vrt_admission_give_up(job);
     else
-        vrt_queue_run_end(job, VRT_RUN_CANCEL, NULL);
+        vrt_run_end(job, VRT_RUN_CANCEL, NULL);
     return 0;
 }

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A segment is charged twice its size, because all of them together are once more on the disk when
+ * they are joined; what was fetched for a job, as it is. Both are charged when they are there: a
+ * user's limit is passed by what was under way for him, at most. His job then waits until other
+ * jobs of his have freed enough; one that is alone too large for the limit fails.
+ *
+ * Working files go only after the row that made them needless is on the disk: a crash between the
+ * two leaves files without a use, never the reverse.
+ *
+ * On a full disk a job goes on when there is space for all that it still has to write, as far as
+ * that is known: its segments that are missing, and all of them once more, joined. The estimate may
+ * be wrong, and what filled the disk may have been gone when it was looked at: after DISK_AGAIN_S
+ * space for the next segment is enough.
+ *
+ * Of the jobs of one user that run or wait for spool_per_user only the first in order (the highest
+ * priority, then the oldest) goes on in whatever space there is; the others where there is space
+ * for them to the end. When none of his jobs runs, nothing would ever become free: then the last in
+ * order that wait give their segments back until the first can go on. That ends: the first never
+ * gives anything back, each of its runs stores a segment or more, and so it is done, or alone too
+ * large, after a number of starts that is bounded by its segments; then the next one is the first.
+ */
+
+#include "daemon/jobs/disk-space.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/access/quota.h"
+#include "daemon/jobs/job-report.h"
+#include "daemon/jobs/queue-context.h"
+#include "daemon/jobs/spool.h"
+
+#define VRT_LOG_TOPIC "queue"
+
+/* What must have become free before a job tries a full disk again, at least. */
+#define DISK_MIN_BYTES (INT64_C(4) << 20)
+
+/* ... or so much later. */
+#define DISK_AGAIN_S (15 * 60)
+
+/* Files to be removed, by a thread: there may be thousands. */
+struct sweep {
+    uv_work_t work;
+    struct vrt_disk_space *space;
+    char name[64];
+};
+
+static void sweep_files(uv_work_t *work)
+{
+    const struct sweep *sweep = work->data;
+
+    vrt_spool_remove(sweep->space->context->params.spool_fd, sweep->name);
+}
+
+static void on_swept(uv_work_t *work, int status)
+{
+    struct sweep *sweep = work->data;
+    struct vrt_disk_space *space = sweep->space;
+
+    (void)status;
+    free(sweep);
+    space->n_removals--;
+    vrt_queue_check_stopped(space->context);
+}
+
+/* All of them; or with `keeps_input` those of runs. */
+static void remove_files(struct vrt_disk_space *space, int64_t job_id, bool keeps_input)
+{
+    const struct vrt_queue_params *params = &space->context->params;
+    struct sweep *sweep = calloc(1, sizeof(*sweep));
+    int r = sweep ? vrt_spool_detach(params->spool_fd, job_id, sweep->name, sizeof(sweep->name)) :
+            -ENOMEM;
+
+    if (r == 0) {
+        if (keeps_input)
+            vrt_spool_take_back(params->spool_fd, sweep->name, job_id, VRT_SPOOL_INPUT);
+        sweep->work.data = sweep;
+        sweep->space = space;
+        r = uv_queue_work(params->loop, &sweep->work, sweep_files, on_swept);
+    }
+    if (r == 0) {
+        space->n_removals++;
+        return;
+    }
+    free(sweep);
+    /* The next start finds that they belong to nobody. */
+    if (r != -ENOENT)
+        vrt_log_warning("job %" PRId64 ": its working files stay for now: %s", job_id,
+                        strerror(-r));
+}
+
+static int64_t charge_of(const struct vrt_segment_record *segment)
+{
+    return 2 * VRT_MAX(segment->size_bytes, 0);
+}
+
+void vrt_disk_space_charge(struct vrt_disk_space *space, struct vrt_job *job, int64_t bytes)
+{
+    struct vrt_quota *quota = space->context->params.quota;
+    struct vrt_job_disk *disk = &job->parts->disk;
+    struct vrt_error error = { .id = NULL };
+    bool is_too_large;
+
+    if (bytes <= 0)
+        return;
+    int r = vrt_quota_take_amount(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes);
+    if (r == 0) {
+        disk->charged_bytes += bytes;
+        return;
+    }
+    /* They are there, whatever he may have. */
+    if (vrt_quota_charge(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes) == 0)
+        disk->charged_bytes += bytes;
+    is_too_large = disk->charged_bytes > vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES);
+    vrt_refuse(&error, -EDQUOT, is_too_large ? VRT_E(SPOOL_TOO_LARGE) : VRT_E(SPOOL_QUOTA),
+               is_too_large ? "the job's working files take more than one user may have: cut the "
+                          "video, or ask the administrator for a higher spool_per_user" :
+                          "the working files of this user's jobs take as much as he may have: the "
+                          "job goes on when others of them are over");
+    vrt_queue_stop_run(space->context, job, &error);
+}
+
+void vrt_disk_space_charge_segment(struct vrt_disk_space *space, struct vrt_job *job,
+                                   const struct vrt_segment_record *segment)
+{
+    /* What is swept is gone: nobody would give the charge back. */
+    if (!job->parts->disk.is_swept)
+        vrt_disk_space_charge(space, job, charge_of(segment));
+}
+
+/* Gives back so many bytes. */
+static void give_back(struct vrt_disk_space *space, struct vrt_job *job, int64_t bytes)
+{
+    struct vrt_job_disk *disk = &job->parts->disk;
+
+    bytes = VRT_MIN(bytes, disk->charged_bytes);
+    if (bytes > 0)
+        vrt_quota_give_amount(space->context->params.quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes);
+    disk->charged_bytes -= bytes;
+}
+
+void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_job *job,
+                                      size_t first)
+{
+    for (size_t i = first; i < job->n_segments; i++)
+        give_back(space, job, charge_of(&job->segments[i]));
+}
+
+void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    const struct vrt_job_info *info = &job->info;
+    struct vrt_job_disk *disk = &job->parts->disk;
+    int64_t bytes = 0;
+
+    disk->is_swept = info->state == VRT_JOB_DONE || info->state == VRT_JOB_CANCELLED;
+    if (disk->is_swept)
+        return;
+    if (job->is_remote && info->fetched_bytes > 0 && info->fetched_bytes == info->fetch_bytes)
+        bytes = info->fetched_bytes;
+    for (size_t i = 0; i < job->n_segments; i++)
+        bytes += charge_of(&job->segments[i]);
+    if (bytes > 0 && vrt_quota_charge(space->context->params.quota, VRT_QUOTA_SPOOL_BYTES,
+                                      job->uid, bytes) == 0)
+        disk->charged_bytes = bytes;
+}
+
+/* Whether the job's user may have so many more bytes of working files now. */
+static bool may_take(const struct vrt_disk_space *space, const struct vrt_job *job, int64_t bytes)
+{
+    struct vrt_quota *quota = space->context->params.quota;
+
+    if (vrt_quota_take_amount(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes) != 0)
+        return false;
+    vrt_quota_give_amount(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes);
+    return true;
+}
+
+void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    struct vrt_job_disk *disk = &job->parts->disk;
+
+    if (disk->is_swept)
+        return;
+    disk->is_swept = true;
+    give_back(space, job, disk->charged_bytes);
+    remove_files(space, job->info.id, false);
+}
+
+void vrt_disk_space_retry(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    if (job->parts->disk.is_swept)
+        vrt_job_store_cut_segments(space->store, job, 0);
+    job->parts->disk.is_swept = false;
+}
+
+void vrt_disk_space_sweep_failed(struct vrt_disk_space *space)
+{
+    struct vrt_queue_context *context = space->context;
+    int64_t kept_ns = context->params.failed_files_s * VRT_NS_PER_S;
+    struct vrt_job *job;
+
+    VRT_LIST_FOREACH(job, &context->jobs.all, link) {
+        if (job->info.state != VRT_JOB_FAILED || job->parts->disk.is_swept ||
+            vrt_clock_now_ns() - job->ended_ns <= kept_ns)
+            continue;
+        if (job->n_segments > 0)
+            vrt_log_info("job %" PRId64 " failed long ago: its working files go", job->info.id);
+        vrt_disk_space_sweep(space, job);
+        vrt_job_store_cut_segments(space->store, job, 0);
+    }
+}
+
+/* Does without the segments of a job that has no run: they go, and are computed again. */
+static void give_segments_back(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    vrt_assert(!job->parts->run);
+    vrt_job_store_cut_segments(space->store, job, 0);
+    job->info.frames_done = 0;
+    /* A crash before they are forgotten finds them missing, which is the same. */
+    remove_files(space, job->info.id, true);
+    vrt_queue_tell(space->context, job);
+    vrt_job_store_save(space->store, job, NULL);
+}
+
+static bool is_id(const char *id, enum vrt_api_error_index index)
+{
+    return strcmp(id, vrt_api_errors[index].id) == 0;
+}
+
+bool vrt_disk_space_is_lacking(const struct vrt_error *error)
+{
+    static const enum vrt_api_error_index ids[] = { VRT_API_E_SPOOL_FULL, VRT_API_E_OUTPUT_FULL,
+                                                    VRT_API_E_STORE_FULL, VRT_API_E_SPOOL_QUOTA };
+
+    for (size_t i = 0; error->id && i < VRT_ARRAY_SIZE(ids); i++)
+        if (is_id(error->id, ids[i]))
+            return true;
+    return false;
+}
+
+/* Bytes that are free on the disk that the job's error is about. */
+static int64_t free_bytes_for(const struct vrt_disk_space *space, const struct vrt_job *job)
+{
+    int spool_fd = space->context->params.spool_fd;
+    int output_fd = job->parts->files.fds[VRT_JOB_OUTPUT];
+    const char *id = job->info.error.id;
+
+    if (is_id(id, VRT_API_E_OUTPUT_FULL))
+        return output_fd < 0 ? INT64_MAX : vrt_spool_free_bytes(output_fd);
+    return is_id(id, VRT_API_E_STORE_FULL) ? vrt_spool_free_above_bytes(spool_fd) :
+           vrt_spool_free_bytes(spool_fd);
+}
+
+void vrt_disk_space_wait(struct vrt_disk_space *space, struct vrt_job *job,
+                         const struct vrt_error *error)
+{
+    struct vrt_queue_context *context = space->context;
+
+    vrt_assert(vrt_jobs_move(&context->jobs, job, VRT_JOB_FILL));
+    vrt_job_report_error(job, error);
+    job->parts->disk.free_bytes = free_bytes_for(space, job);
+    job->parts->disk.filled_ns = vrt_clock_now_ns();
+    job->n_fruitless = 0;
+    vrt_log_warning("job %" PRId64 " waits for room: %s", job->info.id, error->message);
+    vrt_queue_tell(context, job);
+    vrt_job_store_save(space->store, job, NULL);
+    vrt_queue_look_soon(context);
+}
+
+/* Whether there is enough on the disk that was full. */
+static bool has_disk(const struct vrt_disk_space *space, const struct vrt_job *job)
+{
+    const struct vrt_job_disk *disk = &job->parts->disk;
+    const char *id = job->info.error.id;
+    bool is_late = vrt_clock_now_ns() - disk->filled_ns > DISK_AGAIN_S * VRT_NS_PER_S;
+    int64_t free_bytes = free_bytes_for(space, job), needed = 0;
+    int64_t next = VRT_MAX(DISK_MIN_BYTES, vrt_spool_next_bytes(job));
+
+    if (is_late)
+        return free_bytes >= next;
+    if (is_id(id, VRT_API_E_SPOOL_FULL))
+        needed = vrt_spool_needed_bytes(job);
+    else if (is_id(id, VRT_API_E_OUTPUT_FULL))
+        needed = vrt_spool_output_bytes(job) -
+                 vrt_spool_held_bytes(job->parts->files.fds[VRT_JOB_OUTPUT]);
+    /* An estimate that is too low must not start it again and again. */
+    return free_bytes - disk->free_bytes >= next && free_bytes >= needed;
+}
+
+static bool waits_for_quota(const struct vrt_job *job)
+{
+    return job->info.state == VRT_JOB_DISK_FULL && job->info.has_error &&
+           is_id(job->info.error.id, VRT_API_E_SPOOL_QUOTA);
+}
+
+/* Whether `a` stands before `b`, a job of the same user. */
+static bool is_before(const struct vrt_job *a, const struct vrt_job *b)
+{
+    if (a->info.priority != b->info.priority)
+        return a->info.priority > b->info.priority;
+    return a->info.id < b->info.id;
+}
+
+/* Notes for each user which of his jobs that run, or wait for spool_per_user, is the first: those
+ * behind one that runs must not take what it will need. */
+static void note_first(struct vrt_jobs *jobs)
+{
+    struct vrt_job *job;
+
+    for (size_t i = 0; i < jobs->n_users; i++)
+        jobs->users[i]->first = NULL;
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if ((waits_for_quota(job) || job->info.state == VRT_JOB_RUNNING ||
+             job->info.state == VRT_JOB_FINISHING) &&
+            (!job->user->first || is_before(job, job->user->first)))
+            job->user->first = job;
+}
+
+/* The last of the user's jobs that wait for room, behind `first`, and have segments; or NULL. */
+static struct vrt_job *find_giver(const struct vrt_jobs *jobs, const struct vrt_job *first)
+{
+    struct vrt_job *job, *last = NULL;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (job->uid == first->uid && job->info.state == VRT_JOB_DISK_FULL &&
+            job->n_segments > 0 && is_before(first, job) && (!last || is_before(last, job)))
+            last = job;
+    return last;
+}
+
+/* Lets the last ones give back what the first needs. Return: whether it can go on. */
+static bool free_for(struct vrt_disk_space *space, const struct vrt_job *first, int64_t needed)
+{
+    const struct vrt_queue_context *context = space->context;
+    struct vrt_job *giver;
+    int64_t held;
+
+    while (!may_take(space, first, needed)) {
+        giver = find_giver(&context->jobs, first);
+        if (!giver)
+            break;
+        vrt_log_warning("job %" PRId64 " gives its %zu segments back, which are computed again "
+                        "later: job %" PRId64 " of the same user comes first, and none of his runs",
+                        giver->info.id, giver->n_segments, first->info.id);
+        give_segments_back(space, giver);
+    }
+    /* Alone it is done, or is told that it is too large. */
+    held = vrt_quota_held(context->params.quota, VRT_QUOTA_SPOOL_BYTES, first->uid);
+    return held <= first->parts->disk.charged_bytes || may_take(space, first, needed);
+}
+
+/* Whether the job may go on with what its user may have. */
+static bool has_quota(struct vrt_disk_space *space, const struct vrt_job *job)
+{
+    /* What is stored is charged for being joined too. */
+    int64_t rest = vrt_spool_needed_bytes(job) - vrt_spool_stored_bytes(job);
+    int64_t next = VRT_MAX(vrt_spool_next_bytes(job), 1);
+
+    /* Of one about which nothing is known nobody can say that there is space to its end. */
+    if (job->user->first != job)
+        return (rest > 0 || job->n_segments > 0) && may_take(space, job, VRT_MAX(rest, next));
+    return may_take(space, job, next) ||
+           (job->user->n_running == 0 && free_for(space, job, next));
+}
+
+bool vrt_disk_space_look(struct vrt_disk_space *space)
+{
+    struct vrt_queue_context *context = space->context;
+    struct vrt_job *job;
+    bool any = false;
+
+    note_first(&context->jobs);
+    VRT_LIST_FOREACH(job, &context->jobs.all, link) {
+        if (job->info.state != VRT_JOB_DISK_FULL)
+            continue;
+        any = true;
+        if (context->is_stopping ||
+            !(waits_for_quota(job) ? has_quota(space, job) : has_disk(space, job)))
+            continue;
+        vrt_log_info("job %" PRId64 ": there is room again", job->info.id);
+        job->info.has_error = false;
+        vrt_assert(vrt_jobs_move(&context->jobs, job, VRT_JOB_REQUEUE));
+        vrt_queue_tell(context, job);
+    }
+    return any;
+}

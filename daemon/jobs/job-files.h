@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * A job's files: their descriptors, while the job isn't over
+ *
+ * They came with a request, are opened by the paths in it, or are kept for the daemon by the
+ * service manager past its end. Whoever reads or takes one names it by enum vrt_job_file.
+ *
+ * Thread: the loop's, but for vrt_job_files_look().
+ */
+
+#include "base/macro.h"
+#include "daemon/jobs/job.h"
+
+struct stat;
+struct vrt_network;
+struct vrt_peer_files;
+struct vrt_pipeline_params;
+struct vrt_queue_context;
+
+/* Embedded in struct vrt_job_parts. */
+struct vrt_job_files {
+    int fds[VRT_JOB_FILE_COUNT];        /* the job's own; -1: none */
+    bool made_output;                   /* it wasn't there, and was made by its path */
+};
+
+/* None so far. */
+void vrt_job_files_init(struct vrt_job_files *files);
+
+/* Takes the descriptors that a request names, by enum vrt_job_file, out of `files` into the job.
+ * Return: 0; -EBADF, -EMFILE with `error`. */
+int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+                       struct vrt_peer_files *files, struct vrt_error *error);
+
+/* Whether the daemon itself opens the file. */
+bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref);
+
+/* Whether the job has this file open as its output. */
+bool vrt_job_files_has_output(const struct vrt_job *job, const struct stat *file);
+
+/* From now on the output is known again as this job's, if it is given again. */
+void vrt_job_files_note_output(struct vrt_job *job, const struct stat *output);
+
+/*
+ * What a request's files are found to be, on a thread: those named by their path are opened, and
+ * it is told which network it is, and whether the output may be written. The loop leaves the job's
+ * descriptors alone meanwhile.
+ * Return: 0; -errno with `error`.
+ */
+int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *job,
+                       const struct vrt_job_request *request, struct vrt_network **ret_network,
+                       struct vrt_error *error);
+
+/* What a pipeline is asked for by a request; the rest is filled in by the caller. */
+void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
+                               const struct vrt_job_request *request,
+                               struct vrt_network *network,
+                               struct vrt_pipeline_params *ret_params);
+
+/* Removes, on a thread, an output that this daemon made by its path for a job that came to nothing,
+ * if it is empty still. A job that is retried makes it again. */
+void vrt_job_files_remove_output(const struct vrt_queue_context *context, struct vrt_job *job);
+
+/* Has the job's descriptors kept past the end of the daemon, where anybody does that. */
+void vrt_job_files_keep(const struct vrt_queue_context *context, const struct vrt_job *job);
+
+/* Takes up what was kept of a job that was read from the store. Return: whether it has all of its
+ * files, or can have: else it has none. */
+bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job *job);
+
+/* Closes the job's descriptors. */
+void vrt_job_files_close(struct vrt_job *job);
