@@ -323,7 +323,7 @@ static void note_first(struct vrt_jobs *jobs)
             job->user->first = job;
 }
 
-/* The last of the user's jobs that wait for room, behind `first`, and have segments; or NULL. */
+/* The last of the user's jobs that wait for space, behind `first`, and have segments; or NULL. */
 static struct vrt_job *find_giver(const struct vrt_jobs *jobs, const struct vrt_job *first)
 {
     struct vrt_job *job, *last = NULL;

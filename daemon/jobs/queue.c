@@ -15,8 +15,8 @@
  *
  * So a first count may be owed to any of the jobs that ran, but each further one only to the job
  * itself: at FRUITLESS_MAX it fails, and never for what another did. Each such run ends: by a
- * segment, by the job's end, by a crash that counts, or, where a job gets nowhere, after SUSPECT_MAX_S. Then
- * it is like one that was begun beside others.
+ * segment, by the job's end, by a crash that counts, or, where a job gets nowhere, after
+ * SUSPECT_MAX_S. Then it is like one that was begun beside others.
  *
  * The queue's end is told by its last job, admission or write, whichever goes last: none of them is
  * ever taken from under the thread or the devices that still work for it.
@@ -479,30 +479,20 @@ static int load(struct vrt_queue *queue, struct vrt_error *error)
 static void init_objects(struct vrt_queue *queue)
 {
     struct vrt_queue_context *context = &queue->context;
+    struct vrt_job_store *store = &queue->store;
+    struct vrt_disk_space *space = &queue->space;
 
     vrt_jobs_init(&context->jobs);
-    vrt_job_store_init(&queue->store, context, &store_events);
-    queue->space = (struct vrt_disk_space){ .context = context, .store = &queue->store };
-    vrt_admission_init(&queue->admission, context, &queue->store);
-    queue->runs = (struct vrt_runs){
-        .context = context,
-        .store = &queue->store,
-        .space = &queue->space,
-    };
-    queue->remote = (struct vrt_job_remote){
-        .context = context,
-        .store = &queue->store,
-        .space = &queue->space,
-        .admission = &queue->admission,
-    };
+    vrt_job_store_init(store, context, &store_events);
+    *space = (struct vrt_disk_space){ .context = context, .store = store };
+    vrt_admission_init(&queue->admission, context, store);
+    queue->runs = (struct vrt_runs){ .context = context, .store = store, .space = space };
+    queue->remote = (struct vrt_job_remote){ .context = context, .store = store, .space = space,
+                                             .admission = &queue->admission };
     vrt_list_init(&queue->remote.fetches);
-    queue->control = (struct vrt_control){
-        .context = context,
-        .store = &queue->store,
-        .space = &queue->space,
-        .admission = &queue->admission,
-        .runs = &queue->runs,
-    };
+    queue->control = (struct vrt_control){ .context = context, .store = store, .space = space,
+                                           .admission = &queue->admission,
+                                           .runs = &queue->runs };
 }
 
 int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_queue,

@@ -11,31 +11,26 @@
  * A job that waits is its row in the store, its text and its descriptors. Every change is told by
  * `changed`, progress no more often than VRT_API_EVENT_PERIOD_MS.
  *
- * The queue owns the objects that do it, each with a struct of its own and one of what it keeps of
- * each job. Calls go downwards only, each object calls what stands below it:
+ * The queue owns the objects that do it, each with a struct of its own, and one of what it keeps of
+ * each job. Each calls only what stands further down:
  *
- *     queue.c          which job starts when, the timers, what a start of the daemon takes up,
- *       |              suspects of a crash, the end
- *     control.c        what users do to jobs
- *       |
- *     job-remote.c     inputs that are fetched, notices of ends
- *       |
- *     admission.c      from a request to a listed job       run.c    from a start to its end
- *       |                                                     |
- *     disk-space.c     charges for working files, jobs that wait for space on a disk
- *       |
- *     job-store.c      when rows and segments are written; how: job-record.c
- *       |
- *     job-files.c      a job's descriptors       job-report.c    what is told of its pipeline
- *       |
- *     queue-context.c  what all share; what they say upwards goes by functions that queue.c gives
- *       |
- *     job.c            what a job is, and the list of them    spool.c    folders of working files
+ *     queue.c             which job starts when, the timers, what a start of the daemon takes up,
+ *                         suspects of a crash, the end
+ *     control.c           what users do to jobs
+ *     job-remote.c        inputs that are fetched, notices of ends; calls admission.c
+ *     admission.c         from a request to a listed job
+ *     run.c               from a start to the end of what works for the job
+ *     disk-space.c        charges for working files, and jobs that wait for space
+ *     job-store.c         when rows and segments are written, and what is read
+ *     queue-context.c     what all of these share; what they say upwards, by functions of queue.c's
+ *     job-files.c         a job's descriptors, and what a pipeline is told of them
+ *     job-report.c        what is told of a pipeline       job-record.c    a job as a row's texts
+ *     spool.c             the folders of working files
+ *     job.c               what a job is, its states, the list of all; pure
  *
  * Thread: the loop's.
  */
 
-#include "base/list.h"
 #include "base/macro.h"
 #include "daemon/jobs/job.h"
 
@@ -46,8 +41,6 @@ struct vrt_control;
 struct vrt_fd_store;
 struct vrt_media;
 struct vrt_models;
-struct vrt_peer;
-struct vrt_peer_files;
 struct vrt_pool;
 struct vrt_queue;
 struct vrt_quota;
