@@ -169,7 +169,6 @@ static void on_saved(struct vrt_job *job, int r)
     if (r == 0 && error.message[0])
         vrt_store_remove_job(context->params.store, job->info.id,
                              (struct vrt_store_done){ .call = NULL });
-    job->parts->writes.is_unsaved = false;
     if (error.message[0])
         refuse(admission, &error);
     else

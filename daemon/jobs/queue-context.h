@@ -6,8 +6,8 @@
  *
  * No object below the queue calls a function of queue.c. What it has to say up there goes through
  * struct vrt_queue_events, which the queue gives when it is made; here are the calls. What an
- * object keeps of each job is a struct of its own in struct vrt_job_parts, and no other's to touch,
- * but for the descriptors, which all of them use.
+ * object keeps of each job is a struct of its own in struct vrt_job_parts, and no other's to touch;
+ * only the descriptors are used by all, who also see whether there is an admission, fetch or run.
  *
  * Thread: the loop's.
  */
