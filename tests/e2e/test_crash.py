@@ -196,14 +196,14 @@ class Crashes(unittest.TestCase):
     def live(self, config, job, seconds):
         """One more life, ended after `seconds` of it; one that may not be in vain, after a segment
         or the job's end."""
-        barren = self.store.jobs[job][1]
+        fruitless = self.store.jobs[job][1]
         n_segments = len(self.store.segments.get(job, ()))
         daemon = self.start(config, wait=False)
         # Until then it is the interpreter that hands over the descriptors.
         while os.readlink(f'/proc/{daemon.process.pid}/exe') != os.path.realpath(harness.VRTD):
             self.assertIsNone(daemon.process.poll(), daemon.log_text())
             time.sleep(0.001)
-        if barren >= 2:
+        if fruitless >= 2:
             daemon.await_ready()
             self.until(job, lambda j: j['state'] == 'done' or j['segments_done'] > n_segments)
             seconds /= 4
