@@ -15,7 +15,6 @@
 #include "daemon/jobs/job.h"
 #include "daemon/sched/turns.h"
 
-struct stat;
 struct vrt_job_store;
 struct vrt_peer;
 struct vrt_peer_files;

@@ -10,8 +10,6 @@
  * Thread: the loop's. Owned by the queue; who may do it is looked at before.
  */
 
-#include <stdbool.h>
-
 struct vrt_admission;
 struct vrt_disk_space;
 struct vrt_error;
