@@ -95,6 +95,36 @@ static void test_order(void)
     vrt_jobs_done(&jobs);
 }
 
+/* Two run at a time: a higher priority goes beside them, up to four, and then puts one back. */
+static void test_may_start(void)
+{
+    static const int64_t priorities[] = { 0, 0, 1, 1, 2 };
+    static const int may[] = { true, true, true, true, false };
+    struct vrt_jobs jobs;
+    struct vrt_job *job, *lowest;
+
+    vrt_jobs_init(&jobs);
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(priorities); i++) {
+        job = add(&jobs, (int64_t)i + 1, priorities[i]);
+        expect_int(vrt_jobs_may_start(&jobs, 2, &lowest), may[i]);
+        if (may[i])
+            expect_true(!lowest && vrt_jobs_move(&jobs, job, VRT_JOB_START));
+    }
+    /* Of equals the youngest; one that finishes is about to be done. */
+    expect_int(lowest->info.id, 2);
+    expect_true(vrt_jobs_move(&jobs, lowest, VRT_JOB_FINISH));
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
+    expect_int(lowest->info.id, 1);
+    /* Equals wait. */
+    vrt_jobs_set_priority(&jobs, job, 0);
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
+    expect_true(!lowest);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    vrt_jobs_done(&jobs);
+}
+
 /* Random events: the counts stay those of the list, and refused events change nothing. */
 static void test_counts(void)
 {
@@ -251,6 +281,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "table", test_table },
         { "order", test_order },
+        { "may-start", test_may_start },
         { "counts", test_counts },
         { "history", test_history },
         { "history-of-many", test_history_of_many },
