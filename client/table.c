@@ -85,9 +85,12 @@ static int print_cell(const struct vrt_table *table, int column, const char *tex
     vrt_text_cut(text, width, cut, size);
     int blank = width - vrt_text_width(cut);
     int r = right ? pad(buf, blank) : 0;
-    if (r == 0)
-        r = vrt_buf_append(buf, cut, strlen(cut));
-    if (r == 0 && !last)
+    if (r < 0)
+        return r;
+    r = vrt_buf_append(buf, cut, strlen(cut));
+    if (r < 0)
+        return r;
+    if (!last)
         r = pad(buf, (right ? 0 : blank) + GAP);
     return r;
 }

@@ -182,10 +182,10 @@ static int list_jobs(const struct vrt_call *call, const struct list_query *query
         last_id = job->info.id;
         job = vrt_jobs_behind(jobs, job);
     }
-    if (r == 0)
-        r = job ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
-                : vrt_buf_printf(body, "],\"next\":null}");
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(job ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
+                        : vrt_buf_printf(body, "],\"next\":null}"));
 }
 
 void vrt_api_job_list(const struct vrt_call *call)

@@ -162,12 +162,12 @@ static int make_file(const char *folder, const char *path, struct vrt_error *err
         r = vrt_raise(-errno);
     else if (!S_ISREG(st.st_mode))
         r = vrt_raise(-EISDIR);
-    if (!r && st.st_size == 0) {
+    if (r == 0 && st.st_size == 0) {
         folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder_fd < 0 || fsync(folder_fd) < 0)
             r = vrt_raise(-errno);
     }
-    if (r)
+    if (r < 0)
         return vrt_refuse(error, r, VRT_E(INTERNAL), "cannot use %s: %s; vrtd must be allowed to "
                           "write to it and to its folder", path,
                           r == -EISDIR ? "it is no file" : strerror(-r));
@@ -331,7 +331,7 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), VRT_E(INTERNAL), "the path of the state "
                           "folder, %.100s..., is too long", params->folder);
     r = make_file(params->folder, db->path, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     rc = sqlite3_open_v2(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                          SQLITE_OPEN_EXRESCODE, NULL);
@@ -341,13 +341,17 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
         return vrt_store_db_refuse(db, rc, error);
     sqlite3_busy_timeout(db->sqlite, BUSY_MS);
     r = identify(db, &version, error);
-    if (!r)
-        r = check(db, error);
-    if (!r)
-        r = configure(db, params->max_bytes, error);
-    if (!r && version < VERSION)
+    if (r < 0)
+        return vrt_fold(r);
+    r = check(db, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = configure(db, params->max_bytes, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (version < VERSION)
         r = migrate(db, version, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     forget_old_measures(db);
     reserve_log(db);

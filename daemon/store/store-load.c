@@ -88,7 +88,7 @@ static int load_segments(struct load *load, int64_t job_id)
     sqlite3_stmt *row = load->segments;
     int r = 0;
 
-    while (!r && load->has_segment && sqlite3_column_int64(row, 0) <= job_id) {
+    while (r == 0 && load->has_segment && sqlite3_column_int64(row, 0) <= job_id) {
         const struct vrt_segment_record segment = {
             .number = sqlite3_column_int64(row, 1),
             .n_frames = sqlite3_column_int64(row, 2),
@@ -99,8 +99,9 @@ static int load_segments(struct load *load, int64_t job_id)
         };
         if (sqlite3_column_int64(row, 0) == job_id)
             r = vrt_fold(load->reader->segment(load->reader->ctx, job_id, &segment));
-        if (!r)
-            r = step(load->db, row, &load->has_segment, load->error);
+        if (r != 0)
+            return r;
+        r = step(load->db, row, &load->has_segment, load->error);
     }
     return r;
 }

@@ -211,7 +211,7 @@ int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
     dnnl_primitive_attr_t attr = NULL;
     int r = make_attr(shape, &attr);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     pthread_mutex_lock(&asking);
     r = ask(dnnl, shape, weights, attr, ret_desc);
@@ -233,7 +233,7 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
     int r;
 
     r = vrt_dnnl_describe(dnnl, &typical, NULL, &desc);
-    if (r)
+    if (r < 0)
         return r;
     status = vrt_dnnl_layout_copy(vrt_dnnl_layout_of(desc, dnnl_query_weights_md, 0), ret_layout);
     return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "layout of weights");

@@ -210,7 +210,7 @@ ze_result_t vrt_xpu_linear(const struct vrt_xpu_call *call)
     };
     ze_result_t r = vrt_xpu_norm_stats(call, &linear->norm, call->workspace);
 
-    return r ? r : vrt_xpu_layer(call, &layer);
+    return r != 0 ? r : vrt_xpu_layer(call, &layer);
 }
 
 struct vrt_xpu_view vrt_xpu_dense_view(enum vrt_dtype dtype, struct vrt_shape shape)
@@ -280,9 +280,11 @@ ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call)
     };
     ze_result_t r = vrt_xpu_norm_stats(call, &geglu->norm, call->workspace);
 
-    if (!r)
-        r = vrt_xpu_layer(call, &first);
-    if (!r)
-        r = vrt_xpu_layer(call, &second);
-    return r ? r : vrt_xpu_layer(call, &third);
+    if (r != 0)
+        return r;
+    r = vrt_xpu_layer(call, &first);
+    if (r != 0)
+        return r;
+    r = vrt_xpu_layer(call, &second);
+    return r != 0 ? r : vrt_xpu_layer(call, &third);
 }
