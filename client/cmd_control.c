@@ -230,7 +230,7 @@ static int revive_one(struct vrt_cli *cli, const struct revival *revival, long l
     add_cure(&handover, r, &error);
     snprintf(what, sizeof(what), "job %lld", id);
     int exit = r != 0 ? vrt_cli_fail(what, r, &error)
-                 : take_answer(cli, r, answer, &outcome, &error);
+                      : take_answer(cli, r, answer, &outcome, &error);
     json_decref(answer);
     vrt_job_info_done(&job);
     return exit;

@@ -125,13 +125,12 @@ static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check
     r = print_wrapped(buf, check->result, column, width);
     if (r < 0)
         return r;
-    if (check->cure[0])
-        r = vrt_buf_printf(buf, "%*scure: ", MARK_COLUMNS, "");
+    if (!check->cure[0])
+        return 0;
+    r = vrt_buf_printf(buf, "%*scure: ", MARK_COLUMNS, "");
     if (r < 0)
         return r;
-    if (check->cure[0])
-        r = print_wrapped(buf, check->cure, MARK_COLUMNS + 6, width);
-    return r;
+    return print_wrapped(buf, check->cure, MARK_COLUMNS + 6, width);
 }
 
 static int print_report(const struct vrt_doctor_report *report)

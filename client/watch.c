@@ -313,7 +313,7 @@ static int follow(struct vrt_watch *w)
     while (r == 0 && !all_over(w) && !interrupted) {
         int n_events = 0;
         r = follow_stream(w, &n_events);
-        n_barren = n_events || r ? 0 : n_barren + 1;
+        n_barren = n_events || r != 0 ? 0 : n_barren + 1;
         if (r == 0 && n_barren >= BARREN_STREAMS_MAX && !all_over(w) && !interrupted)
             r = give_up(w);
         else

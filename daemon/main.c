@@ -130,8 +130,9 @@ static int serve(struct start *start, struct vrt_error *error)
 {
     int r = claim_state(start, error);
 
-    if (r == 0)
-        r = claim_socket(start, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = claim_socket(start, error);
     if (r < 0)
         return vrt_fold(r);
     vrt_log_info("vrtd %s starts, and keeps its files in %s", VRT_VERSION,

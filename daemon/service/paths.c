@@ -57,9 +57,10 @@ int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error)
     if (given) {
         /* Several, where the unit names several: the first is ours. */
         int r = join(given, "", buffer, size, error);
-        if (r == 0)
-            buffer[strcspn(buffer, ":")] = '\0';
-        return r;
+        if (r < 0)
+            return r;
+        buffer[strcspn(buffer, ":")] = '\0';
+        return 0;
     }
     if (state)
         return join(state, "vrtd", buffer, size, error);

@@ -42,7 +42,7 @@ int vrt_store_db_prepare(struct vrt_store_db *db)
 {
     int rc = SQLITE_OK;
 
-    for (int i = 0; !rc && i < VRT_STORE_SQL_COUNT; i++)
+    for (int i = 0; rc == SQLITE_OK && i < VRT_STORE_SQL_COUNT; i++)
         rc = sqlite3_prepare_v3(db->sqlite, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
                                 &db->statements[i], NULL);
     return rc;
@@ -62,13 +62,13 @@ static int run(struct vrt_store_db *db, enum vrt_store_statement which, struct v
     sqlite3_stmt *statement = db->statements[which];
     int rc = SQLITE_OK, n = 0, r;
 
-    for (int i = 0; !rc && i < values.n_ints; i++)
+    for (int i = 0; rc == SQLITE_OK && i < values.n_ints; i++)
         rc = sqlite3_bind_int64(statement, ++n, values.ints[i]);
-    for (int i = 0; !rc && i < values.n_texts; i++)
+    for (int i = 0; rc == SQLITE_OK && i < values.n_texts; i++)
         rc = sqlite3_bind_text(statement, ++n, values.texts[i], -1, SQLITE_STATIC);
-    if (!rc && values.real)
+    if (rc == SQLITE_OK && values.real)
         rc = sqlite3_bind_double(statement, ++n, *values.real);
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = sqlite3_step(statement);
     r = rc == SQLITE_DONE ? 0 : vrt_store_db_errno(db, rc);
     sqlite3_reset(statement);

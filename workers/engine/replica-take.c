@@ -257,7 +257,7 @@ static int copy_from_device(struct vrt_replica_hold *hold, bool *ret_done)
     pthread_mutex_unlock(&store->lock);
     if (is_orphan)
         free(lender);
-    *ret_done = !r;
+    *ret_done = r == 0;
     return r == VRT_BACKEND_E_LOST ? r : 0;
 }
 
@@ -279,7 +279,7 @@ static int copy_in_group(struct vrt_replica_hold *hold, const struct vrt_replica
     if (r != 0)
         vrt_log_info("%s: weights come from the host, as its group failed: %s",
                      hold->seat->info->name, vrt_backend_strerror(r));
-    *ret_done = !r;
+    *ret_done = r == 0;
     return r == VRT_BACKEND_E_LOST ? r : 0;
 }
 

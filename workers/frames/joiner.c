@@ -487,8 +487,9 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
     };
 
     int r = vrt_join_video_open(&params->segments, &joiner->video, error);
-    if (r == 0)
-        r = vrt_source_open(&source_params, &joiner->source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_source_open(&source_params, &joiner->source, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_source_check_rereadable(joiner->source, error);

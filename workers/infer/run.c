@@ -376,31 +376,29 @@ static int transform(struct run *run, const struct vrt_npy *x, struct vrt_npy *r
 
 static int run_between(struct run *run, const struct vrt_npy *x, struct vrt_npy_file *file)
 {
-    struct vrt_npy y = { 0 };
+    VRT_CLEANUP(vrt_npy_done) struct vrt_npy y = { 0 };
     int r = vrt_infer_load_model(run->params->model, &run->network, run->error);
 
-    if (r == 0) {
-        const struct vrt_network_info *info = vrt_network_info(run->network);
-
-        snprintf(run->report->architecture, sizeof(run->report->architecture), "%s",
-                 info->architecture);
-        snprintf(run->report->description, sizeof(run->report->description), "%s",
-                 info->description);
-        run->report->n_parameters = info->n_parameters;
-        if (run->params->sigma && !info->takes_noise)
-            r = vrt_refuse(run->error, -EINVAL, E_INVALID,
-                           "the network isn't told how strong noise is: leave --sigma out");
-        if (r == 0)
-            r = check_input(run, x);
-    }
-    if (r == 0)
-        r = open_device(run);
-    if (r == 0)
-        r = transform(run, x, &y);
-    if (r == 0)
-        r = vrt_npy_file_write(file, &y, run->error);
-    vrt_npy_done(&y);
-    return r;
+    if (r != 0)
+        return r;
+    const struct vrt_network_info *info = vrt_network_info(run->network);
+    snprintf(run->report->architecture, sizeof(run->report->architecture), "%s",
+             info->architecture);
+    snprintf(run->report->description, sizeof(run->report->description), "%s", info->description);
+    run->report->n_parameters = info->n_parameters;
+    if (run->params->sigma && !info->takes_noise)
+        return vrt_refuse(run->error, -EINVAL, E_INVALID,
+                          "the network isn't told how strong noise is: leave --sigma out");
+    r = check_input(run, x);
+    if (r != 0)
+        return r;
+    r = open_device(run);
+    if (r != 0)
+        return r;
+    r = transform(run, x, &y);
+    if (r != 0)
+        return r;
+    return vrt_npy_file_write(file, &y, run->error);
 }
 
 int vrt_infer_run(const struct vrt_infer_params *params, struct vrt_infer_report *ret_report,
