@@ -341,7 +341,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
         .overwrite = args->overwrite,
     }, &json, &error);
     json_decref(json);
-    if (r < 0)
+    if (r != 0)
         vrt_cli_complain(NULL, &error);
     return r == 0;
 }

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Jobs as they come, and as they are looked at: POST and GET /v1/jobs, GET /v1/jobs/{id}. Who
+ * submits waits until the job is admitted or refused; one who goes away before takes it back.
+ * Others see of a job what doesn't tell its files' names. Thread: loop.
+ */
 
 #include "daemon/api/routes.h"
 
