@@ -113,8 +113,8 @@ static int by_area(const void *p, const void *q)
 
 static const compare_fn orders[] = { by_size, by_area, by_first_use, by_life };
 
-/* The lowest offset at which `span` meets none of the `n` placed ones that live with it. */
-/* They are sorted by offset, so that the first gap that is wide enough is the lowest. */
+/* The lowest offset at which `span` meets none of the `n` placed ones that live with it. They are
+ * sorted by offset, so that the first gap that is wide enough is the lowest. */
 static size_t lowest_free(const struct span *span, struct span *const *placed, size_t n)
 {
     size_t at = 0;

@@ -26,7 +26,7 @@
 
 #define VRT_LOG_TOPIC "encode"
 
-/* As INTAKE_NICE. */
+/* As DECODE_THREAD_NICE. */
 #define ENCODE_THREAD_NICE 12
 
 #define NAME_BYTES 32

@@ -20,7 +20,7 @@
 #include "base/thread.h"
 
 #define SPINS 1000          /* some microseconds */
-#define NICE 14             /* behind threads that answer, decode and encode: INTAKE_NICE */
+#define NICE 14             /* behind threads that answer, decode and encode: DECODE_THREAD_NICE */
 
 struct pool_thread {
     struct vrt_cpu_pool *pool;
