@@ -140,7 +140,7 @@ int vrt_stream_open(struct vrt_conn *conn, long long job_id, struct vrt_stream *
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "waiting for events");
     stream->added = true;
     int r = wait_open(conn, stream, error);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     *ret_stream = VRT_STEAL(stream);
     return 0;

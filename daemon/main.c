@@ -50,11 +50,14 @@ static int configure(struct start *start, struct vrt_error *error)
         return vrt_fold(r);
     vrt_log_set_level((enum vrt_log_level)start->conf.daemon.log_level);
     r = vrt_setup_folders(&start->setup, &start->conf, error);
-    if (r == 0)
-        r = vrt_setup_check(&start->setup, &start->conf, error);
-    if (r == 0 && vrt_clock_parse_wall_error(start->conf.daemon.wall_clock, &wrong) == 0)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_setup_check(&start->setup, &start->conf, error);
+    if (r != 0)
+        return vrt_fold(r);
+    if (vrt_clock_parse_wall_error(start->conf.daemon.wall_clock, &wrong) == 0)
         vrt_clock_set_wall_error(&wrong);
-    return vrt_fold(r);
+    return 0;
 }
 
 /* The same again, while it runs. The folders stay where they are. */
@@ -64,8 +67,9 @@ static int configure_again(void *ctx, struct vrt_conf *ret_conf, struct vrt_erro
     struct vrt_conf conf;
 
     int r = vrt_setup_read(&start->setup, &conf, NULL, error);
-    if (r == 0)
-        r = vrt_setup_check(&start->setup, &conf, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_setup_check(&start->setup, &conf, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_conf = conf;
@@ -83,9 +87,9 @@ static int claim_state(struct start *start, struct vrt_error *error)
     snprintf(path, sizeof(path), "%s/lock", state_dir);
     snprintf(what, sizeof(what), "the state folder %s", state_dir);
     r = vrt_claim_take(path, what, &start->state_claim, error);
-    if (r == 0)
-        r = vrt_claim_folder_in(start->state_fd, "spool", &start->spool_fd, error);
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_claim_folder_in(start->state_fd, "spool", &start->spool_fd, error));
 }
 
 static int claim_socket(struct start *start, struct vrt_error *error)
@@ -126,8 +130,9 @@ static int serve(struct start *start, struct vrt_error *error)
 {
     int r = claim_state(start, error);
 
-    if (r == 0)
-        r = claim_socket(start, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = claim_socket(start, error);
     if (r < 0)
         return vrt_fold(r);
     vrt_log_info("vrtd %s starts, and keeps its files in %s", VRT_VERSION,

@@ -324,9 +324,11 @@ static int decode_one(const struct decoding *d, const struct vrt_field *f,
     if (f->type == VRT_FIELD_ARRAY || f->type == VRT_FIELD_TEXTS)
         return decode_elements(d, f, &place, json, object);
     int r = decoders[f->type](d, f, &place, json, (char *)object + f->offset);
-    if (r == 0 && f->type == VRT_FIELD_OBJECT && (f->flags & VRT_FIELD_NULLABLE))
+    if (r < 0)
+        return r;
+    if (f->type == VRT_FIELD_OBJECT && (f->flags & VRT_FIELD_NULLABLE))
         *(bool *)((char *)object + f->extra) = true;
-    return r;
+    return 0;
 }
 
 static const struct vrt_field *find(const struct vrt_field *fields, const char *key)

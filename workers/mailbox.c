@@ -299,7 +299,7 @@ int vrt_mailbox_new(struct vrt_outbox *outbox, const struct vrt_mailbox_params *
     vrt_list_init(&mailbox->locked.ended_link);
     mailbox->locked.n_refs = 2;
     r = pthread_cond_init(&mailbox->wake, NULL);
-    if (r) {
+    if (r != 0) {
         free(mailbox);
         return vrt_raise(-r);
     }
@@ -308,7 +308,7 @@ int vrt_mailbox_new(struct vrt_outbox *outbox, const struct vrt_mailbox_params *
     outbox->locked.n_refs++;
     pthread_mutex_unlock(&outbox->lock);
     r = pthread_create(&mailbox->thread, NULL, thread_main, mailbox);
-    if (r) {
+    if (r != 0) {
         /* There is no thread to drop its reference. */
         pthread_mutex_lock(&outbox->lock);
         mailbox->locked.n_refs = 1;
@@ -339,7 +339,7 @@ static int post(struct vrt_mailbox *mailbox, struct vrt_task *task, bool first)
         pthread_cond_signal(&mailbox->wake);
     }
     pthread_mutex_unlock(&mailbox->outbox->lock);
-    return r ? vrt_raise(r) : 0;
+    return r < 0 ? vrt_raise(r) : 0;
 }
 
 int vrt_mailbox_post(struct vrt_mailbox *mailbox, struct vrt_task *task)

@@ -61,7 +61,7 @@ static int take_answer(struct vrt_cli *cli, int r, const json_t *json,
                                                                             : outcome->under_way);
     if (r == 0)
         vrt_job_info_done(&job);
-    return r ? vrt_cli_fail(NULL, r, error) : exit;
+    return r != 0 ? vrt_cli_fail(NULL, r, error) : exit;
 }
 
 /* Sends one request without files. Return: enum vrt_exit; everything was said. */
@@ -223,14 +223,14 @@ static int revive_one(struct vrt_cli *cli, const struct revival *revival, long l
     if (r == 0)
         r = take_job(json, id, &job, &error);
     json_decref(json);
-    if (r)
+    if (r != 0)
         return vrt_cli_fail(NULL, r, &error);
     choose_files(cli, revival, &job, &handover);
     r = vrt_handover_send(cli, &handover, &answer, &error);
     add_cure(&handover, r, &error);
     snprintf(what, sizeof(what), "job %lld", id);
-    int exit = r ? vrt_cli_fail(what, r, &error)
-                 : take_answer(cli, r, answer, &outcome, &error);
+    int exit = r != 0 ? vrt_cli_fail(what, r, &error)
+                      : take_answer(cli, r, answer, &outcome, &error);
     json_decref(answer);
     vrt_job_info_done(&job);
     return exit;

@@ -267,7 +267,7 @@ static int run_devices(struct vrt_cli *cli)
     const json_t *list = json_object_get(json, "devices");
     if (r == 0)
         r = decode_all(list, &devices, &error);
-    if (r)
+    if (r != 0)
         exit = vrt_cli_fail(NULL, r, &error);
     for (int i = 0; r == 0 && i < cli->args.n_operands; i++) {
         int one = show_meant(cli, list, devices, cli->args.operands[i]);

@@ -101,7 +101,7 @@ static int print_wrapped(struct vrt_buf *buf, const char *text, int column, int 
         begins = false;
         text += n + strspn(text + n, " ");
     }
-    return r ? r : vrt_buf_append(buf, "\n", 1);
+    return r < 0 ? r : vrt_buf_append(buf, "\n", 1);
 }
 
 static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check, int n_label,
@@ -115,16 +115,22 @@ static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check
     const int pad = n_label - vrt_text_width(label);
     int r = vrt_buf_printf(buf, "%-*s%s%*s", MARK_COLUMNS,
                            known ? marks[check->status] : "?", label, 2 + VRT_MAX(pad, 0), "");
+    if (r < 0)
+        return r;
     /* What follows a label that is too long stands where all results do, if there is a choice. */
-    if (r == 0 && pad < 0 && width > 0)
+    if (pad < 0 && width > 0)
         r = vrt_buf_printf(buf, "\n%*s", column, "");
-    if (r == 0)
-        r = print_wrapped(buf, check->result, column, width);
-    if (r == 0 && check->cure[0])
-        r = vrt_buf_printf(buf, "%*scure: ", MARK_COLUMNS, "");
-    if (r == 0 && check->cure[0])
-        r = print_wrapped(buf, check->cure, MARK_COLUMNS + 6, width);
-    return r;
+    if (r < 0)
+        return r;
+    r = print_wrapped(buf, check->result, column, width);
+    if (r < 0)
+        return r;
+    if (!check->cure[0])
+        return 0;
+    r = vrt_buf_printf(buf, "%*scure: ", MARK_COLUMNS, "");
+    if (r < 0)
+        return r;
+    return print_wrapped(buf, check->cure, MARK_COLUMNS + 6, width);
 }
 
 static int print_report(const struct vrt_doctor_report *report)

@@ -24,7 +24,7 @@ static int get_status(struct vrt_cli *cli, json_t **ret_json, struct vrt_status_
     json_t *json = NULL;
 
     int r = vrt_conn_get(cli->conn, &json, error, "/v1/status");
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     vrt_status_report_init(ret_status);
     if (vrt_fields_decode(vrt_status_fields, json, VRT_FIELDS_LENIENT, ret_status, error) < 0) {
@@ -84,7 +84,7 @@ static int run_status(struct vrt_cli *cli)
     int exit = VRT_EXIT_OK;
 
     int r = get_status(cli, &json, &status, &error);
-    if (r)
+    if (r != 0)
         return vrt_cli_fail(NULL, r, &error);
     if (cli->args.json)
         exit = vrt_cli_print_json(json);

@@ -145,7 +145,7 @@ static int run_list(struct vrt_cli *cli)
     vrt_table_done(&table);
     if (r < 0)
         vrt_refuse_errno(&error, r, "listing jobs");
-    return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
 }
 
 #define A struct vrt_args

@@ -77,7 +77,9 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
         source,
     };
     int r = vrt_listing_add_cells(table, cells);
-    if (r == 0 && m.state == VRT_MODEL_FAILED)
+    if (r < 0)
+        return vrt_fold(r);
+    if (m.state == VRT_MODEL_FAILED)
         r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
                            vrt_printable(m.error, source, sizeof(source)));
     return vrt_fold(r);
@@ -144,7 +146,7 @@ static int look(struct vrt_cli *cli, struct vrt_model_report *model, json_t **re
     json_t *json = NULL;
 
     int r = vrt_conn_get(cli->conn, &json, error, "/v1/models");
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     const json_t *list = json_object_get(json, "models");
     memcpy(name, model->name, sizeof(name));
@@ -233,7 +235,7 @@ static int pull(struct vrt_cli *cli)
     }
     if (r == 0)
         show_progress(&model);
-    int exit = r ? vrt_cli_fail(NULL, r, &error) : tell_end(cli, &model, json);
+    int exit = r != 0 ? vrt_cli_fail(NULL, r, &error) : tell_end(cli, &model, json);
     json_decref(json);
     return exit;
 }

@@ -248,7 +248,7 @@ static int run(struct vrt_cli *cli)
         r = print_report(cli, json, &error);
     json_decref(json);
     vrt_file_close(&model);
-    return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
 }
 
 const struct vrt_command vrt_command_profile = {

@@ -237,7 +237,7 @@ static int show(struct vrt_cli *cli, long long id)
     int r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs/%lld", id);
     if (r == 0 && vrt_job_info_decode(json, &job, &error) < 0)
         r = VRT_CONN_E_BROKEN;
-    if (r) {
+    if (r != 0) {
         json_decref(json);
         return vrt_cli_fail(NULL, r, &error);
     }

@@ -298,7 +298,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
             take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);
-    if (!r)
+    if (r == 0)
         return VRT_EXIT_OK;
     vrt_file_remove_created(s->output, &s->file);
     all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
@@ -341,7 +341,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
         .overwrite = args->overwrite,
     }, &json, &error);
     json_decref(json);
-    if (r)
+    if (r != 0)
         vrt_cli_complain(NULL, &error);
     return r == 0;
 }

@@ -99,7 +99,7 @@ int vrt_handover_send(struct vrt_cli *cli, const struct vrt_handover *handover,
         r = post(cli, handover, files, ret_json, error);
     for (int i = 0; i < PART_COUNT; i++)
         vrt_file_close(&files[i]);
-    if (r && handover->output)
+    if (r != 0 && handover->output)
         vrt_file_remove_created(handover->output, &files[PART_OUTPUT]);
     return vrt_fold(r);
 }

@@ -58,5 +58,5 @@ int vrt_listing_print(struct vrt_cli *cli, const struct vrt_listing *listing)
     if (r == 0 && !is_silent)
         r = vrt_screen_print_table(&table);
     vrt_table_done(&table);
-    return r ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
 }

@@ -87,7 +87,7 @@ static int ask(struct vrt_watch *w, int64_t id, struct vrt_job_info *ret_job, js
     int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64, id);
     if (r == 0 && vrt_job_info_decode(json, ret_job, &w->error) < 0)
         r = VRT_CONN_E_BROKEN;
-    if (r) {
+    if (r != 0) {
         json_decref(json);
         return vrt_fold(r);
     }
@@ -105,7 +105,7 @@ static int take_warnings(struct vrt_watch *w, struct vrt_watched *f)
     if (total == VRT_UNKNOWN || total == f->warnings_total)
         return 0;
     int r = total > 0 ? ask(w, f->job.id, &job, &json) : 0;
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     f->warnings_total = total;
     if (total > 0) {
@@ -123,7 +123,7 @@ static int take_end(struct vrt_watch *w, struct vrt_watched *f)
     json_t *json = NULL;
 
     int r = ask(w, f->job.id, &job, &json);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     vrt_job_info_done(&f->job);
     f->job = job;
@@ -182,7 +182,7 @@ static int take_job(struct vrt_watch *w, const json_t *json)
     if (final)
         return take_end(w, f);
     int r = take_warnings(w, f);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     if (gives_files(w, f))
         return 0;
@@ -231,7 +231,7 @@ static int catch_up(struct vrt_watch *w)
         if (r == 0)
             r = take_job(w, json);
         json_decref(json);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
     }
     return 0;
@@ -313,7 +313,7 @@ static int follow(struct vrt_watch *w)
     while (r == 0 && !all_over(w) && !interrupted) {
         int n_events = 0;
         r = follow_stream(w, &n_events);
-        n_barren = n_events || r ? 0 : n_barren + 1;
+        n_barren = n_events || r != 0 ? 0 : n_barren + 1;
         if (r == 0 && n_barren >= BARREN_STREAMS_MAX && !all_over(w) && !interrupted)
             r = give_up(w);
         else
@@ -343,7 +343,7 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
         if (params->say_how_to_cancel)
             vrt_watch_say_detached(&w);
         w.exit = VRT_EXIT_INTERRUPTED;
-    } else if (r) {
+    } else if (r != 0) {
         w.exit = vrt_cli_fail(NULL, r, &w.error);
     }
     watch_done(&w);

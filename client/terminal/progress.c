@@ -260,9 +260,10 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
             continue;
         r = first ? 0 : vrt_buf_append(buf, "  ", 2);
         first = false;
-        if (r == 0)
-            r = i == PART_BAR ? print_bar(job, bar, style->utf8, buf)
-                              : vrt_buf_append(buf, line.parts[i], strlen(line.parts[i]));
+        if (r < 0)
+            return vrt_fold(r);
+        r = i == PART_BAR ? print_bar(job, bar, style->utf8, buf)
+                          : vrt_buf_append(buf, line.parts[i], strlen(line.parts[i]));
     }
     return vrt_fold(r);
 }

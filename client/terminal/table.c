@@ -85,9 +85,12 @@ static int print_cell(const struct vrt_table *table, int column, const char *tex
     vrt_text_cut(text, width, cut, size);
     int blank = width - vrt_text_width(cut);
     int r = right ? pad(buf, blank) : 0;
-    if (r == 0)
-        r = vrt_buf_append(buf, cut, strlen(cut));
-    if (r == 0 && !last)
+    if (r < 0)
+        return r;
+    r = vrt_buf_append(buf, cut, strlen(cut));
+    if (r < 0)
+        return r;
+    if (!last)
         r = pad(buf, (right ? 0 : blank) + GAP);
     return r;
 }
@@ -151,9 +154,12 @@ int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *bu
         fit(table, width, widths);
     for (size_t row = 0; r == 0 && row <= n_rows; row++)
         r = print_row(table, widths, row, buf);
-    if (r == 0 && table->n_notes > 0)
+    if (r < 0)
+        return vrt_fold(r);
+    if (table->n_notes > 0)
         r = vrt_buf_append(buf, table->notes.data, table->notes.size_bytes);
-    if (r == 0 && table->n_notes > VRT_TABLE_NOTES_MAX)
-        r = vrt_buf_printf(buf, "and %d more like these\n", table->n_notes - VRT_TABLE_NOTES_MAX);
-    return vrt_fold(r);
+    if (r < 0 || table->n_notes <= VRT_TABLE_NOTES_MAX)
+        return vrt_fold(r);
+    return vrt_fold(vrt_buf_printf(buf, "and %d more like these\n",
+                                   table->n_notes - VRT_TABLE_NOTES_MAX));
 }

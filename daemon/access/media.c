@@ -251,8 +251,9 @@ int vrt_media_open(const struct vrt_media *media, const struct vrt_media_request
     int fd = -EEXIST;
 
     int r = plan_walk(media, request->path, &walk);
-    if (r == 0)
-        r = go(&walk, &folder_fd, &name);
+    if (r < 0)
+        return vrt_fold(r);
+    r = go(&walk, &folder_fd, &name);
     if (r < 0)
         return vrt_fold(r);
     for (int i = 0; i < RACES_MAX && (fd == -ENOENT || fd == -EEXIST); i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The kernel keeps who connected, as it was then: SO_PEERCRED, SO_PEERGROUPS (Linux 4.13). */
 
 #include "daemon/access/peer.h"
 

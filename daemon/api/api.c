@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * From a request to the function that answers it, by a table; what isn't there, a query that a
+ * route doesn't take and a body that isn't JSON are refused before. The routes that need no more
+ * than a few counts, health and status, are answered here. Thread: loop.
+ */
 
 #include "daemon/api/routes.h"
 

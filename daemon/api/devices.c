@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* GET /v1/devices: what the pool knows of each, as the API says it, to the doctor's readers too. */
 
 #include "daemon/api/device-report.h"
 

@@ -167,7 +167,7 @@ static void refer(struct vrt_doctoring *doctoring)
     float *reference = calloc(vrt_test_picture_n_out(doctoring->network), sizeof(float));
     int r = reference ? vrt_checkup_refer(doctoring->network, reference) : vrt_raise(-ENOMEM);
 
-    if (!r) {
+    if (r == 0) {
         doctoring->reference = reference;
         return;
     }

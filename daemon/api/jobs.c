@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Jobs as they come, and as they are looked at: POST and GET /v1/jobs, GET /v1/jobs/{id}. Who
+ * submits waits until the job is admitted or refused; one who goes away before takes it back.
+ * Others see of a job what doesn't tell its files' names. Thread: loop.
+ */
 
 #include "daemon/api/routes.h"
 
@@ -183,10 +188,10 @@ static int list_jobs(const struct vrt_call *call, const struct list_query *query
         last_id = job->info.id;
         job = vrt_jobs_behind(jobs, job);
     }
-    if (r == 0)
-        r = job ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
-                : vrt_buf_printf(body, "],\"next\":null}");
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(job ? vrt_buf_printf(body, "],\"next\":%" PRId64 "}", last_id)
+                        : vrt_buf_printf(body, "],\"next\":null}"));
 }
 
 void vrt_api_job_list(const struct vrt_call *call)

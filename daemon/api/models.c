@@ -76,8 +76,9 @@ static int print_replicas(const struct listing *listing, struct vrt_buf *body)
     for (size_t i = 0; r == 0 && i < n; i++) {
         describe(&entries[i], listing, &report);
         r = vrt_buf_append(body, ",", i > 0);
-        if (r == 0)
-            r = vrt_fields_print(vrt_held_fields, &report, body);
+        if (r < 0)
+            return vrt_fold(r);
+        r = vrt_fields_print(vrt_held_fields, &report, body);
     }
     return vrt_fold(r);
 }

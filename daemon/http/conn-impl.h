@@ -6,7 +6,8 @@
  *
  * The loop has two entries, on_poll() and on_timer(). on_poll() runs work(), which reads, parses
  * and writes until it would have to wait. What routes and events do only changes the state, appends
- * to `out` and calls arm(), which tells the loop what is waited for now; writing is left to work().
+ * to `out` and calls vrt_conn_arm(), which tells the loop what is waited for now; writing is left
+ * to work().
  * So a client that vanishes is never noticed under a route's feet, and a route may answer from
  * within work() or hours later, by the same functions.
  *

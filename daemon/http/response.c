@@ -39,18 +39,29 @@ int vrt_response_print(const struct vrt_response *response, bool keep_alive, boo
     int r = vrt_buf_printf(buf, "HTTP/1.1 %d %s\r\nCache-Control: no-store\r\n",
                            response->status, status_text(response->status));
 
-    if (r == 0 && response->header)
+    if (r < 0)
+        return r;
+    if (response->header)
         r = vrt_buf_printf(buf, "%s\r\n", response->header);
-    if (r == 0 && !keep_alive)
+    if (r < 0)
+        return r;
+    if (!keep_alive)
         r = vrt_buf_printf(buf, "Connection: close\r\n");
-    if (r == 0 && response->body)
+    if (r < 0)
+        return r;
+    if (response->body)
         r = vrt_buf_printf(buf, "Content-Type: %s\r\n",
                            response->type ? response->type : "application/json");
-    if (r == 0 && response->status != 204)
+    if (r < 0)
+        return r;
+    if (response->status != 204)
         r = vrt_buf_printf(buf, "Content-Length: %zu\r\n", response->body_bytes);
-    if (r == 0)
-        r = vrt_buf_append(buf, "\r\n", 2);
-    if (r == 0 && response->body && with_body)
+    if (r < 0)
+        return r;
+    r = vrt_buf_append(buf, "\r\n", 2);
+    if (r < 0)
+        return r;
+    if (response->body && with_body)
         r = vrt_buf_append(buf, response->body, response->body_bytes);
     return r;
 }

@@ -190,9 +190,9 @@ static int load(const struct identity *identity, int fd, const char *name,
     int r = builtin ?
         vrt_checkpoint_open_memory(builtin->data, builtin->size_bytes, name, &checkpoint, error) :
         vrt_checkpoint_open(fd, name, &checkpoint, error);
-    if (r == 0)
-        r = vrt_network_new(checkpoint, name, ret_network, error);
-    return vrt_fold(r);
+    if (r != 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_network_new(checkpoint, name, ret_network, error));
 }
 
 /* Drops the network that was not used for the longest time, where more than enough are kept. Ages

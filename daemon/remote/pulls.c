@@ -364,8 +364,9 @@ static int settle(const struct vrt_pulls *pulls, const struct vrt_model_request 
     if (request->name[0])
         r = find_entry(pulls, request->name, &entry, error);
     const char *url = entry ? entry->url : request->url;
-    if (r == 0)
-        r = vrt_url_check(url, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_url_check(url, error);
     if (r < 0)
         return vrt_fold(r);
     vrt_url_file_name(url, pull->file, sizeof(pull->file));

@@ -130,7 +130,9 @@ int vrt_remote_check(const struct vrt_remote_params *params, struct vrt_error *e
     if (r == 0 && params->catalogue[0])
         r = vrt_catalogue_read(params->catalogue, &catalogue, error);
     vrt_catalogue_free(catalogue);
-    if (r == 0 && params->webhooks)
+    if (r < 0)
+        return vrt_fold(r);
+    if (params->webhooks)
         r = find_secret(params, secret, &size, error);
     return vrt_fold(r);
 }
@@ -257,8 +259,9 @@ int vrt_remote_fetch_input(struct vrt_remote *remote, const struct vrt_remote_in
 {
     int r = check(remote, true, "fetches nothing", "", error);
 
-    if (r == 0)
-        r = vrt_url_check(input->url, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_url_check(input->url, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_fetch_start(&(struct vrt_fetch_params){

@@ -178,9 +178,9 @@ static int add_headers(struct notice *notice)
     if (r == 0)
         r = add_header(notice, header);
     snprintf(header, sizeof(header), "X-Vrtd-Signature: %s", signature);
-    if (r == 0)
-        r = add_header(notice, header);
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(add_header(notice, header));
 }
 
 static void on_time(uv_timer_t *timer)
@@ -259,8 +259,9 @@ static int post(struct notice *notice)
     struct vrt_web_call *call = &notice->call;
 
     int r = vrt_web_call_begin(call, notice->webhooks->params.web, notice->url, false);
-    if (r == 0)
-        r = add_headers(notice);
+    if (r < 0)
+        return vrt_fold(r);
+    r = add_headers(notice);
     if (r < 0)
         return vrt_fold(r);
     call->done = on_sent;

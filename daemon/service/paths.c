@@ -57,9 +57,10 @@ int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error)
     if (given) {
         /* Several, where the unit names several: the first is ours. */
         int r = join(given, "", buffer, size, error);
-        if (r == 0)
-            buffer[strcspn(buffer, ":")] = '\0';
-        return r;
+        if (r < 0)
+            return r;
+        buffer[strcspn(buffer, ":")] = '\0';
+        return 0;
     }
     if (state)
         return join(state, "vrtd", buffer, size, error);
@@ -82,14 +83,18 @@ int vrt_paths_config(char *buffer, size_t size, struct vrt_error *error)
         r = join(config, "", folder, sizeof(folder), error);
     else if (home)
         r = join(home, ".config", folder, sizeof(folder), error);
-    if (r == 0 && folder[0])
+    if (r < 0)
+        return r;
+    if (folder[0])
         r = join(folder, CONFIG_NAME, buffer, size, error);
     if (r < 0)
         return r;
     if (folder[0] && access(buffer, F_OK) == 0)
         return 0;
     r = join(SYSTEM_CONFIG, "", buffer, size, error);
-    if (r == 0 && access(buffer, F_OK) != 0)
+    if (r < 0)
+        return r;
+    if (access(buffer, F_OK) != 0)
         buffer[0] = '\0';
-    return r;
+    return 0;
 }

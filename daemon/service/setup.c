@@ -30,7 +30,9 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
         snprintf(path, sizeof(path), "%s", options->config);
     else
         r = vrt_paths_config(path, sizeof(path), error);
-    if (r == 0 && path[0])
+    if (r < 0)
+        return vrt_fold(r);
+    if (path[0])
         r = vrt_conf_read(path, &conf, error);
     if (r < 0)
         return vrt_fold(r);

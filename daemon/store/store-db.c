@@ -162,12 +162,12 @@ static int make_file(const char *folder, const char *path, struct vrt_error *err
         r = vrt_raise(-errno);
     else if (!S_ISREG(st.st_mode))
         r = vrt_raise(-EISDIR);
-    if (!r && st.st_size == 0) {
+    if (r == 0 && st.st_size == 0) {
         folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder_fd < 0 || fsync(folder_fd) < 0)
             r = vrt_raise(-errno);
     }
-    if (r)
+    if (r < 0)
         return vrt_refuse(error, r, VRT_E(INTERNAL), "cannot use %s: %s; vrtd must be allowed to "
                           "write to it and to its folder", path,
                           r == -EISDIR ? "it is no file" : strerror(-r));
@@ -188,7 +188,7 @@ static int query(struct vrt_store_db *db, const char *sql, struct answer *answer
     const unsigned char *text;
 
     *answer = (struct answer){ 0 };
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = sqlite3_step(statement);
     if (rc == SQLITE_ROW) {
         answer->value = sqlite3_column_int64(statement, 0);
@@ -210,11 +210,11 @@ static int identify(struct vrt_store_db *db, int *ret_version, struct vrt_error 
     struct answer version, application, objects;
     int rc = query(db, "PRAGMA user_version", &version);
 
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = query(db, "PRAGMA application_id", &application);
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = query(db, "SELECT count(*) FROM sqlite_schema", &objects);
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     if (objects.value > 0 && application.value != APPLICATION_ID_VALUE)
         return vrt_refuse(error, vrt_raise(-EEXIST), VRT_E(INTERNAL), "%s is a database of another "
@@ -234,7 +234,7 @@ static int check(struct vrt_store_db *db, struct vrt_error *error)
     struct answer found;
     int rc = query(db, "PRAGMA quick_check(1)", &found);
 
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     if (strcmp(found.text, "ok") != 0)
         return refuse_damage(db, found.text, error);
@@ -248,18 +248,18 @@ static int configure(struct vrt_store_db *db, int64_t max_bytes, struct vrt_erro
     char limit[64];
     int rc = query(db, "PRAGMA journal_mode = WAL", &mode);
 
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = execute(db, "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000;"
                      "PRAGMA journal_size_limit = 16777216; PRAGMA trusted_schema = OFF;"
                      "PRAGMA temp_store = MEMORY;");
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = query(db, "PRAGMA page_size", &page_bytes);
-    if (!rc && max_bytes > 0 && page_bytes.value > 0) {
+    if (rc == SQLITE_OK && max_bytes > 0 && page_bytes.value > 0) {
         snprintf(limit, sizeof(limit), "PRAGMA max_page_count = %lld",
                  (long long)VRT_MAX(max_bytes / page_bytes.value, 1));
         rc = execute(db, limit);
     }
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     if (strcmp(mode.text, "wal") != 0)
         return vrt_refuse(error, vrt_raise(-EOPNOTSUPP), VRT_E(INTERNAL), "the file system of %s "
@@ -273,12 +273,12 @@ static int migrate(struct vrt_store_db *db, int version, struct vrt_error *error
     char mark[64];
     int rc = execute(db, "BEGIN IMMEDIATE");
 
-    for (int i = version; !rc && i < VERSION; i++)
+    for (int i = version; rc == SQLITE_OK && i < VERSION; i++)
         rc = execute(db, migrations[i]);
     snprintf(mark, sizeof(mark), "PRAGMA user_version = %d; COMMIT", VERSION);
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = execute(db, mark);
-    if (rc) {
+    if (rc != SQLITE_OK) {
         int r = vrt_store_db_refuse(db, rc, error);
         if (!sqlite3_get_autocommit(db->sqlite))
             execute(db, "ROLLBACK");
@@ -313,7 +313,7 @@ static void reserve_log(struct vrt_store_db *db)
     log->pMethods->xFileControl(log, SQLITE_FCNTL_CHUNK_SIZE, &chunk_bytes);
     rc = log->pMethods->xFileControl(log, SQLITE_FCNTL_SIZE_HINT, &wanted);
     log->pMethods->xFileControl(log, SQLITE_FCNTL_CHUNK_SIZE, &no_chunks);
-    if (rc && log->pMethods->xTruncate(log, before) == SQLITE_OK)
+    if (rc != SQLITE_OK && log->pMethods->xTruncate(log, before) == SQLITE_OK)
         vrt_log_warning("%s: the disk is almost full, no room for its log ahead of need, ignoring",
                         db->path);
 }
@@ -331,28 +331,32 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
         return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), VRT_E(INTERNAL), "the path of the state "
                           "folder, %.100s..., is too long", params->folder);
     r = make_file(params->folder, db->path, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     rc = sqlite3_open_v2(db->path, &db->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                          SQLITE_OPEN_EXRESCODE, NULL);
     if (!db->sqlite)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the store of jobs");
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     sqlite3_busy_timeout(db->sqlite, BUSY_MS);
     r = identify(db, &version, error);
-    if (!r)
-        r = check(db, error);
-    if (!r)
-        r = configure(db, params->max_bytes, error);
-    if (!r && version < VERSION)
+    if (r < 0)
+        return vrt_fold(r);
+    r = check(db, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = configure(db, params->max_bytes, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (version < VERSION)
         r = migrate(db, version, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     forget_old_measures(db);
     reserve_log(db);
     rc = vrt_store_db_prepare(db);
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     *ret_db = VRT_STEAL(db);
     return 0;

@@ -88,7 +88,7 @@ static int load_segments(struct load *load, int64_t job_id)
     sqlite3_stmt *row = load->segments;
     int r = 0;
 
-    while (!r && load->has_segment && sqlite3_column_int64(row, 0) <= job_id) {
+    while (r == 0 && load->has_segment && sqlite3_column_int64(row, 0) <= job_id) {
         const struct vrt_segment_record segment = {
             .number = sqlite3_column_int64(row, 1),
             .n_frames = sqlite3_column_int64(row, 2),
@@ -99,8 +99,9 @@ static int load_segments(struct load *load, int64_t job_id)
         };
         if (sqlite3_column_int64(row, 0) == job_id)
             r = vrt_fold(load->reader->segment(load->reader->ctx, job_id, &segment));
-        if (!r)
-            r = step(load->db, row, &load->has_segment, load->error);
+        if (r < 0)
+            return r;
+        r = step(load->db, row, &load->has_segment, load->error);
     }
     return r;
 }
@@ -116,25 +117,25 @@ int vrt_store_db_load(struct vrt_store_db *db, const struct vrt_store_reader *re
     bool is_row = false;
     int rc = prepare(db, JOBS, &jobs), r;
 
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = prepare(db, SEGMENTS, &segments);
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = prepare(db, LAST_ID, &last);
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     load.jobs = jobs;
     load.segments = segments;
     r = step(db, last, &is_row, error);
-    if (!r && is_row)
+    if (r == 0 && is_row)
         last_id = sqlite3_column_int64(last, 0);
-    if (!r)
+    if (r == 0)
         r = step(db, segments, &load.has_segment, error);
-    while (!r && !(r = step(db, jobs, &is_row, error)) && is_row) {
+    while (r == 0 && (r = step(db, jobs, &is_row, error)) == 0 && is_row) {
         r = load_job(&load, &id);
-        if (!r)
+        if (r == 0)
             r = load_segments(&load, id);
     }
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
     *ret_last_id = last_id;
     return 0;
@@ -148,7 +149,7 @@ int vrt_store_db_load_measures(struct vrt_store_db *db,
     bool is_row = false;
     int rc = prepare(db, MEASURES, &row), r = 0;
 
-    if (rc)
+    if (rc != SQLITE_OK)
         return vrt_store_db_refuse(db, rc, error);
     while (!(r = step(db, row, &is_row, error)) && is_row) {
         const struct vrt_store_measure found = {

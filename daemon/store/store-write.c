@@ -42,7 +42,7 @@ int vrt_store_db_prepare(struct vrt_store_db *db)
 {
     int rc = SQLITE_OK;
 
-    for (int i = 0; !rc && i < VRT_STORE_SQL_COUNT; i++)
+    for (int i = 0; rc == SQLITE_OK && i < VRT_STORE_SQL_COUNT; i++)
         rc = sqlite3_prepare_v3(db->sqlite, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
                                 &db->statements[i], NULL);
     return rc;
@@ -62,18 +62,18 @@ static int run(struct vrt_store_db *db, enum vrt_store_statement which, struct v
     sqlite3_stmt *statement = db->statements[which];
     int rc = SQLITE_OK, n = 0, r;
 
-    for (int i = 0; !rc && i < values.n_ints; i++)
+    for (int i = 0; rc == SQLITE_OK && i < values.n_ints; i++)
         rc = sqlite3_bind_int64(statement, ++n, values.ints[i]);
-    for (int i = 0; !rc && i < values.n_texts; i++)
+    for (int i = 0; rc == SQLITE_OK && i < values.n_texts; i++)
         rc = sqlite3_bind_text(statement, ++n, values.texts[i], -1, SQLITE_STATIC);
-    if (!rc && values.real)
+    if (rc == SQLITE_OK && values.real)
         rc = sqlite3_bind_double(statement, ++n, *values.real);
-    if (!rc)
+    if (rc == SQLITE_OK)
         rc = sqlite3_step(statement);
     r = rc == SQLITE_DONE ? 0 : vrt_store_db_errno(db, rc);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
-    return r ? vrt_raise(r) : 0;
+    return r < 0 ? vrt_raise(r) : 0;
 }
 
 static int put_job(struct vrt_store_db *db, const struct vrt_store_op *op)
@@ -99,14 +99,14 @@ static int add_segment(struct vrt_store_db *db, const struct vrt_store_op *op)
                              segment->size_bytes, segment->tail_bytes, segment->n_concealed };
     int r = run(db, VRT_STORE_SQL_RESET_STARTS, (struct values){ .ints = ints, .n_ints = 1 });
 
-    if (!r && sqlite3_changes(db->sqlite) == 0)
+    if (r < 0)
+        return r;
+    if (sqlite3_changes(db->sqlite) == 0)
         return vrt_raise(-ENOENT);
-    if (!r)
-        r = run(db, VRT_STORE_SQL_PUT_SEGMENT, (struct values){
-            .ints = ints,
-            .n_ints = VRT_ARRAY_SIZE(ints),
-        });
-    return r;
+    return run(db, VRT_STORE_SQL_PUT_SEGMENT, (struct values){
+        .ints = ints,
+        .n_ints = VRT_ARRAY_SIZE(ints),
+    });
 }
 
 static int cut_segments(struct vrt_store_db *db, const struct vrt_store_op *op)
@@ -121,9 +121,9 @@ static int remove_job(struct vrt_store_db *db, const struct vrt_store_op *op)
     const int64_t ints[] = { op->job.id, INT64_MIN };
     int r = run(db, VRT_STORE_SQL_CUT_SEGMENTS, (struct values){ .ints = ints, .n_ints = 2 });
 
-    if (!r)
-        r = run(db, VRT_STORE_SQL_REMOVE_JOB, (struct values){ .ints = ints, .n_ints = 1 });
-    return r;
+    if (r < 0)
+        return r;
+    return run(db, VRT_STORE_SQL_REMOVE_JOB, (struct values){ .ints = ints, .n_ints = 1 });
 }
 
 static int put_measure(struct vrt_store_db *db, const struct vrt_store_op *op)
@@ -176,9 +176,9 @@ static int write_range(struct vrt_store_db *db, struct vrt_list *first, struct v
 {
     int r = check_place(db);
 
-    if (!r)
+    if (r == 0)
         r = run(db, VRT_STORE_SQL_BEGIN, (struct values){ 0 });
-    for (struct vrt_list *link = first; !r && link != end; link = link->next) {
+    for (struct vrt_list *link = first; r == 0 && link != end; link = link->next) {
         struct vrt_store_op *op = vrt_container_of(link, struct vrt_store_op, link);
         op->result = 0;
         if (link->next != end && is_superseded(op))
@@ -188,10 +188,10 @@ static int write_range(struct vrt_store_db *db, struct vrt_list *first, struct v
         if (op->result != -ENOENT)
             r = op->result;
     }
-    if (!r)
+    if (r == 0)
         r = run(db, VRT_STORE_SQL_COMMIT, (struct values){ 0 });
     /* Some failures end the transaction by themselves. */
-    if (r && !sqlite3_get_autocommit(db->sqlite))
+    if (r != 0 && !sqlite3_get_autocommit(db->sqlite))
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL);
     return vrt_fold(r);
 }
@@ -199,12 +199,12 @@ static int write_range(struct vrt_store_db *db, struct vrt_list *first, struct v
 /* Says once that it fails, and once that it works again. */
 static void report(struct vrt_store_db *db, int r)
 {
-    if (r && !db->is_failing)
+    if (r != 0 && !db->is_failing)
         vrt_log_error("%s cannot be written: %s; jobs are refused until it can", db->path,
                       r == -EBADMSG ? "it is damaged, stop vrtd and move it away" :
                       r == -ESTALE ? "it was moved or removed, start vrtd again" :
                       r == -EBUSY ? "another program keeps it locked" : strerror(-r));
-    else if (!r && db->is_failing)
+    else if (r == 0 && db->is_failing)
         vrt_log_info("%s can be written again", db->path);
     db->is_failing = r != 0;
 }
@@ -219,7 +219,7 @@ static int write_each(struct vrt_store_db *db, struct vrt_list *ops)
     sqlite3_wal_checkpoint_v2(db->sqlite, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     VRT_LIST_FOREACH(op, ops, link) {
         int r = write_range(db, &op->link, op->link.next);
-        if (r)
+        if (r != 0)
             op->result = r;
         else
             n_commits++;
@@ -233,7 +233,7 @@ int vrt_store_db_write(struct vrt_store_db *db, struct vrt_list *ops)
     struct vrt_store_op *op;
 
     report(db, r);
-    if (!r)
+    if (r == 0)
         return 1;
     /* These would take as long again, and for each write. */
     if (r != -EBUSY && r != -ESTALE)

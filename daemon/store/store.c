@@ -64,7 +64,7 @@ static void go_on(struct vrt_store *store)
         store->is_busy = store->has_written = true;
         r = vrt_mailbox_post(store->mailbox, &store->batch.task);
         /* It has room for one batch, and is stopped only below. */
-        vrt_assert(!r);
+        vrt_assert(r == 0);
     } else if (store->is_stopping && !store->is_telling) {
         store->is_busy = store->is_ending = true;
         vrt_mailbox_stop(store->mailbox);
@@ -139,13 +139,13 @@ int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret
     if (!store)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the store of jobs");
     r = vrt_store_db_open(params, &db, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     vrt_list_init(&store->waiting);
     vrt_list_init(&store->batch.ops);
     vrt_task_init(&store->batch.task, on_batch_done, NULL);
     r = vrt_outbox_new(params->loop, &store->outbox);
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the store of jobs");
     store->db = db;
     r = vrt_mailbox_new(store->outbox, &(struct vrt_mailbox_params){
@@ -156,7 +156,7 @@ int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret
         .ended = on_ended,
         .ended_ctx = store,
     }, &store->mailbox);
-    if (r) {
+    if (r < 0) {
         vrt_outbox_close(store->outbox, NULL, NULL);
         return vrt_refuse_errno(error, vrt_fold(r), "the store of jobs");
     }

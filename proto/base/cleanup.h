@@ -7,8 +7,8 @@
  *     VRT_CLEANUP(vrt_closep) int fd = -1;         closed when the scope ends, unless
  *     *ret_fd = VRT_STEAL_FD(fd);                  ... it was given away
  *
- * For an object of ours: VRT_DEFINE_CLEANUP(struct vrt_job, vrt_job_unref) in its header makes
- * vrt_job_unrefp(), and `*ret_job = VRT_STEAL(job)` hands it over.
+ * For an object of ours: VRT_DEFINE_CLEANUP(struct vrt_job, vrt_job_free) in its header makes
+ * vrt_job_freep(), and `*ret_job = VRT_STEAL(job)` hands it over.
  */
 
 #define VRT_CLEANUP(func) __attribute__((cleanup(func)))

@@ -20,7 +20,7 @@ int vrt_error_raise(int r, const char *file, int line, const char *func)
 
 int vrt_error_fold(int r, const char *file, int line, const char *func)
 {
-    if (r)
+    if (r != 0)
         vrt_log_debug("  passed %d through %s, %s:%d", r, func, file, line);
     return r;
 }

@@ -11,6 +11,11 @@ import sys
 TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests')
 MAX_COLUMNS, MAX_LINES = 100, 600
 
+# A .c file that is shorter needs no head, nor one whose header has it.
+MIN_LINES_HEAD = 60
+SYSTEMS = re.compile(r'-(?:linux|bsd|glibc|none)$')
+BEFORE_HEAD = re.compile(r'#pragma once|#include|#define|\s*$')
+
 # What may not stand in C code, where it may all the same, and what to do instead.
 FORBIDDEN = [
     (r'\b(?:TODO|FIXME|XXX|HACK)\b', (), 'unfinished work goes into the issue tracker'),
@@ -42,6 +47,26 @@ def check_c(path, lines, problems):
                 problems.append(f'{path}:{number}: {why}: {line.strip()[:60]}')
 
 
+def has_head(path):
+    """Whether the first thing in a file, but for what the preprocessor reads, is a comment."""
+    if not os.path.exists(path):
+        return False
+    with open(path, encoding='utf-8') as f:
+        lines = f.read().split('\n')[1:]
+    first = next((line for line in lines if not BEFORE_HEAD.match(line)), '')
+    return first.startswith(('/*', '//'))
+
+
+def check_head(root, path, lines, problems):
+    """Files of the product say at their head what they are for."""
+    stem, ending = os.path.splitext(os.path.join(root, path))
+    if ending == '.c' and (len(lines) < MIN_LINES_HEAD or has_head(stem + '.h') or
+                           has_head(SYSTEMS.sub('', stem) + '.h')):
+        return
+    if not has_head(stem + ending):
+        problems.append(f'{path}:2: no comment that says what the file is for')
+
+
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
@@ -56,6 +81,8 @@ def main():
                 check_text(path, lines, problems)
                 if name.endswith(('.c', '.h', '.cpp', '.cu', '.cuh')):
                     check_c(path, lines, problems)
+                    if top != 'tests':
+                        check_head(root, path, lines, problems)
                 n_files += 1
     print('\n'.join(problems) or f'{n_files} files keep the style')
     return 1 if problems or not n_files else 0

@@ -91,7 +91,7 @@ int vrt_device_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
         return VRT_BACKEND_E_LOST;
     if (device->ops->memory) {
         int r = vrt_device_note(device, device->ops->memory(device, &info));
-        if (r)
+        if (r != 0)
             return r;
     }
     *ret_info = info;
@@ -141,7 +141,7 @@ int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buff
     if (size_bytes > PTRDIFF_MAX || vrt_device_exceeds_limit(device, size_bytes))
         return VRT_BACKEND_E_NOMEM;
     int r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
-    if (r)
+    if (r != 0)
         return r;
     buffer->size_bytes = size_bytes;
     device->used_bytes += (int64_t)size_bytes;

@@ -106,12 +106,12 @@ static int check_folder(const char *folder, struct vrt_error *error)
     if (r == -EPERM)
         return vrt_refuse(error, r, "device.failed", "%s must be of vrtd's own user, and nobody "
                           "else may write to it", folder);
-    if (!r && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+    if (r == 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
         r = -errno;
     if (r == -ENOTDIR)
         return vrt_refuse(error, r, "device.failed", "%s must be a folder; a link isn't followed",
                           folder);
-    return r ? vrt_refuse(error, r, "device.failed", "%s: %s", folder, strerror(-r)) : 0;
+    return r < 0 ? vrt_refuse(error, r, "device.failed", "%s: %s", folder, strerror(-r)) : 0;
 }
 
 static const char cure[] =
@@ -132,9 +132,9 @@ void vrt_cache_find_folder(const char *cache_dir, const char *backend,
     if (snprintf(ret_folder, VRT_DEVICE_FOLDER_BYTES, "%s/%s", cache_dir, backend) >=
         VRT_DEVICE_FOLDER_BYTES)
         r = vrt_refuse(&error, -ENAMETOOLONG, "device.failed", "%.100s... is too long", cache_dir);
-    if (!r)
+    if (r == 0)
         r = check_folder(ret_folder, &error);
-    if (!r) {
+    if (r == 0) {
         vrt_finding_add(findings, &finding, "compiled kernels are kept in %s", ret_folder);
         return;
     }
@@ -212,7 +212,7 @@ int vrt_cache_load(const struct vrt_cache *cache, const struct vrt_cache_key *ke
     if (!cache->folder[0])
         return -ENOENT;
     int r = open_folder(cache->folder, &folder);
-    if (r)
+    if (r < 0)
         return r;
     print_name(key, name);
     /* Whatever is there may be opened without waiting, and is looked at before it is read. */
@@ -227,9 +227,10 @@ int vrt_cache_load(const struct vrt_cache *cache, const struct vrt_cache_key *ke
     if (!file)
         return -ENOMEM;
     r = read_whole(fd, file, (size_t)st.st_size);
-    if (!r)
-        r = parse(file, (size_t)st.st_size, key, ret_item);
-    if (r)
+    if (r < 0)
+        return r;
+    r = parse(file, (size_t)st.st_size, key, ret_item);
+    if (r < 0)
         return r;
     /* By this the longest unused is known. */
     if (futimens(fd, NULL) < 0)
@@ -296,7 +297,7 @@ static int make_room(int folder, size_t size_bytes)
     struct census census;
     int r = look(folder, &census);
 
-    for (int i = 0; !r && i < DROPS_MAX && census.oldest[0] &&
+    for (int i = 0; r == 0 && i < DROPS_MAX && census.oldest[0] &&
          (census.n_bytes > VRT_CACHE_BYTES - size_bytes ||
           census.n_files >= VRT_CACHE_FILES); i++) {
         unlinkat(folder, census.oldest, 0);
@@ -322,9 +323,9 @@ static int write_file(int folder, const struct vrt_cache_key *key, const void *f
     if (fd < 0)
         return -errno;
     int r = write_whole(fd, file, size_bytes);
-    if (!r && renameat(folder, begun, folder, name) < 0)
+    if (r == 0 && renameat(folder, begun, folder, name) < 0)
         r = -errno;
-    if (r)
+    if (r < 0)
         unlinkat(folder, begun, 0);
     return r;
 }
@@ -339,9 +340,10 @@ static int store(const char *path, const struct vrt_cache_key *key, const void *
     struct head head = { .key_bytes = (uint32_t)key_bytes, .item_bytes = (uint32_t)size_bytes };
 
     int r = open_folder(path, &folder);
-    if (!r)
-        r = make_room(folder, file_bytes);
-    if (r)
+    if (r < 0)
+        return r;
+    r = make_room(folder, file_bytes);
+    if (r < 0)
         return r;
     file = malloc(file_bytes);
     if (!file)

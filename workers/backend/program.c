@@ -95,14 +95,15 @@ static int check_op(const struct vrt_device *device, const struct vrt_op *op,
                     const struct vrt_program_params *params, struct vrt_program_binding *bindings)
 {
     int r = vrt_op_check(op);
-    if (!r)
-        r = check_params(op, params->replica);
-    for (int i = 0; !r && i < op->n_in; i++)
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_params(op, params->replica);
+    for (int i = 0; r == 0 && i < op->n_in; i++)
         if (vrt_op_in(op, i))
             r = place_tensor(op, vrt_op_in(op, i), params, bindings);
-    for (int i = 0; !r && i < vrt_op_n_out(op); i++)
+    for (int i = 0; r == 0 && i < vrt_op_n_out(op); i++)
         r = place_tensor(op, vrt_op_out(op, i), params, bindings);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     if (!vrt_device_supports(device, op))
         return refuse_op(op, "the device doesn't support it");
@@ -134,12 +135,12 @@ int vrt_program_new(struct vrt_device *device, const struct vrt_program_params *
         return vrt_raise(-ENOMEM);
     for (size_t i = 0; i < params->n_ops; i++) {
         r = check_op(device, &params->ops[i], params, bindings);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
         ops[i] = params->ops[i];
     }
     r = vrt_device_note(device, device->ops->program_new(device, params, &program));
-    if (r)
+    if (r != 0)
         return r;
     program->ops = VRT_STEAL(ops);
     program->n_ops = params->n_ops;

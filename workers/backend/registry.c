@@ -113,7 +113,7 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
             found->ops->probe(params, &found->infos, &found->n_infos);
         if (r == -ENOMEM)
             return vrt_fold(r);
-        if (r)
+        if (r < 0)
             note_failure(registry, backends[i].name, r);
         registry->n_devices += found->n_infos;
     }
@@ -132,7 +132,7 @@ static int add_faults(struct vrt_registry *registry, const char *schedule,
                       struct vrt_error *error)
 {
     int r = vrt_fault_schedule_new(schedule, &registry->faults, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     registry->fault_states = calloc(registry->n_devices + 1, sizeof(registry->fault_states[0]));
     if (!registry->fault_states)
@@ -146,17 +146,17 @@ int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_regist
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
 
     int r = check_params(params, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     registry = calloc(1, sizeof(*registry));
     if (!registry)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Listing the devices");
     r = probe_all(registry, params);
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "Listing the devices");
     if (params->fault)
         r = add_faults(registry, params->fault, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_registry = VRT_STEAL(registry);
     return 0;
@@ -227,7 +227,7 @@ int vrt_device_open(const struct vrt_registry *registry, const struct vrt_device
     vrt_assert(ops);
     int r = registry->faults ? open_wrapped(registry, info, ops, &device)
                              : ops->open(info, &device);
-    if (r)
+    if (r != 0)
         return r < 0 ? vrt_fold(r) : r;
     device->ops = registry->faults ? &vrt_backend_fault : ops;
     device->info = info;

@@ -45,7 +45,7 @@ static int take_shapes(const struct vrt_pack *pack, struct vrt_param **ret_shape
         return vrt_raise(-ENOMEM);
     for (size_t i = 0; i < pack->n_params; i++) {
         int r = check_param(&pack->params[i]);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
         shapes[i] = pack->params[i];
         shapes[i].name = NULL;
@@ -65,13 +65,13 @@ int vrt_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
     if (device->lost)
         return VRT_BACKEND_E_LOST;
     int r = take_shapes(pack, &shapes);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     places = calloc(pack->n_params + 1, sizeof(*places));
     if (!places)
         return vrt_raise(-ENOMEM);
     r = vrt_device_note(device, device->ops->packed_new(device, pack, places, &packed));
-    if (r)
+    if (r != 0)
         return r;
     /* The fault wrapper leaves its place to whom it wraps: what is packed has no device. */
     if (!packed->ops)
@@ -108,7 +108,7 @@ int vrt_packed_fill(struct vrt_packed *packed, const struct vrt_pack *pack, size
            ready_bytes(packed) - begun_bytes < VRT_MAX(chunk_bytes, 1)) {
         const struct vrt_packed_place *place = &packed->places[packed->n_filled];
         int r = packed->ops->packed_fill(packed, pack, packed->n_filled);
-        if (r)
+        if (r < 0)
             return r < 0 ? vrt_fold(r) : r;
         packed->checksum += vrt_checksum_bytes(place->data, place->offset_bytes,
                                                place->size_bytes);
@@ -168,7 +168,7 @@ int vrt_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
         return vrt_raise(-ENOMEM);
     memcpy(shapes, packed->params, packed->n_params * sizeof(*shapes));
     int r = vrt_device_note(device, device->ops->replica_begin(device, packed, &replica));
-    if (r)
+    if (r != 0)
         return r;
     replica->params = VRT_STEAL(shapes);
     replica->n_params = packed->n_params;
@@ -248,16 +248,16 @@ int vrt_replica_new(struct vrt_device *device, const struct vrt_param *params, s
     if (device->lost)
         return VRT_BACKEND_E_LOST;
     int r = vrt_packed_new(device, &pack, &packed);
-    if (!r)
+    if (r == 0)
         r = vrt_replica_begin(device, packed, &replica);
-    if (!r)
+    if (r == 0)
         r = vrt_packed_fill(packed, &pack, SIZE_MAX, &range[1]);
-    if (!r)
+    if (r == 0)
         r = vrt_replica_fill(device, replica, packed, range);
     /* It may still be reading what goes now. */
-    if (!r && !packed->is_shared)
+    if (r == 0 && !packed->is_shared)
         r = vrt_device_finish(device);
-    if (r) {
+    if (r != 0) {
         vrt_replica_free(device, replica);
         return r;
     }

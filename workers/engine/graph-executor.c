@@ -80,12 +80,12 @@ static int make_parts(struct vrt_graph_executor *executor, const struct vrt_op *
     executor->parts = calloc(n_parts + 1, sizeof(executor->parts[0]));
     if (!executor->parts)
         return vrt_raise(-ENOMEM);
-    for (size_t at = 0; !r && at < n_ops; at += params.n_ops) {
+    for (size_t at = 0; r == 0 && at < n_ops; at += params.n_ops) {
         struct part *part = &executor->parts[executor->n_parts];
         params.ops = ops + at;
         params.n_ops = part_length(params.ops, n_ops - at);
         r = vrt_program_new(executor->device, &params, &part->program);
-        if (r)
+        if (r != 0)
             break;
         part->ops = vrt_program_ops(part->program, &part->n_ops);
         executor->n_parts++;
@@ -114,7 +114,7 @@ static int new_executor(struct vrt_device *device, struct vrt_replica *replica,
         .n_bindings = vrt_plan_n_bindings(plan),
     };
     int r = make_parts(executor, ops, n_ops);
-    if (r)
+    if (r != 0)
         return r;
     *ret_executor = VRT_STEAL(executor);
     return 0;
@@ -133,9 +133,9 @@ static int new_from_plans(struct vrt_device *device, struct vrt_replica *replica
         arena.size_bytes = VRT_MAX(arena.size_bytes, vrt_plan_arena_bytes(plans[i]));
     if (arena.size_bytes)
         r = vrt_buffer_new(device, arena.size_bytes, &arena.buffer);
-    for (; !r && n_made < n; n_made += !r)
+    for (; r == 0 && n_made < n; n_made += r == 0)
         r = new_executor(device, replica, plans[n_made], &arena, &ret_executors[n_made]);
-    if (r) {
+    if (r != 0) {
         while (n_made > 0)
             vrt_graph_executor_free(ret_executors[--n_made]);
         vrt_arena_done(device, &arena);
@@ -157,9 +157,9 @@ int vrt_graph_executor_new_all(struct vrt_device *device, struct vrt_replica *re
     plans = calloc(n, sizeof(plans[0]));
     if (!plans)
         return vrt_raise(-ENOMEM);
-    for (size_t i = 0; !r && i < n; i++)
+    for (size_t i = 0; r == 0 && i < n; i++)
         r = vrt_plan_new(graphs[i], device, &plans[i]);
-    if (!r)
+    if (r == 0)
         r = new_from_plans(device, replica, plans, n, ret_arena, ret_executors);
     for (size_t i = 0; i < n; i++)
         vrt_plan_free(plans[i]);
@@ -174,7 +174,7 @@ int vrt_graph_executor_new_in(struct vrt_device *device, struct vrt_replica *rep
     VRT_CLEANUP(vrt_plan_freep) struct vrt_plan *plan = NULL;
     int r = vrt_plan_new(graph, device, &plan);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     if (vrt_plan_arena_bytes(plan) > arena->size_bytes)
         return VRT_BACKEND_E_NOMEM;
@@ -190,11 +190,11 @@ static int make_steps(struct vrt_graph_executor *executor, struct part *part)
     if (!part->steps)
         return vrt_raise(-ENOMEM);
     params.n_ops = 1;
-    for (size_t i = 0; !r && i < part->n_ops; i++) {
+    for (size_t i = 0; r == 0 && i < part->n_ops; i++) {
         params.ops = &part->ops[i];
         r = vrt_program_new(executor->device, &params, &part->steps[i]);
     }
-    if (r)
+    if (r != 0)
         free_steps(executor, part);
     return r < 0 ? vrt_fold(r) : r;
 }
@@ -204,14 +204,15 @@ static int submit_steps(struct vrt_graph_executor *executor, struct part *part,
 {
     int r = part->steps ? 0 : make_steps(executor, part);
 
+    if (r != 0)
+        return vrt_fold(r);
     /* What was submitted before isn't the first op's. */
-    if (!r)
-        r = vrt_device_finish(executor->device);
-    for (size_t i = 0; !r && i < part->n_ops; i++) {
+    r = vrt_device_finish(executor->device);
+    for (size_t i = 0; r == 0 && i < part->n_ops; i++) {
         const struct vrt_op *op = &part->ops[i];
         int64_t start_ns = vrt_clock_now_ns();
         r = vrt_program_submit(executor->device, part->steps[i], bindings);
-        if (!r)
+        if (r == 0)
             r = vrt_device_finish(executor->device);
         times->ns[op->kind] += vrt_clock_now_ns() - start_ns;
         times->flops[op->kind] += vrt_op_flops(op);
@@ -226,7 +227,7 @@ int vrt_graph_executor_submit_watched(struct vrt_graph_executor *executor,
 {
     int r = 0;
 
-    for (size_t i = 0; !r && i < executor->n_parts; i++) {
+    for (size_t i = 0; r == 0 && i < executor->n_parts; i++) {
         struct part *part = &executor->parts[i];
         if (i > 0 && watch->go_on && !watch->go_on(watch->ctx))
             return vrt_raise(-ECANCELED);

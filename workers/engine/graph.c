@@ -211,7 +211,7 @@ static void append(struct vrt_graph *graph, const struct vrt_op *op)
 {
     int r = vrt_op_check(op);
 
-    if (r) {
+    if (r < 0) {
         graph->status = vrt_fold(r);
         return;
     }

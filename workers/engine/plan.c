@@ -113,8 +113,8 @@ static int by_area(const void *p, const void *q)
 
 static const compare_fn orders[] = { by_size, by_area, by_first_use, by_life };
 
-/* The lowest offset at which `span` meets none of the `n` placed ones that live with it. */
-/* They are sorted by offset, so that the first gap that is wide enough is the lowest. */
+/* The lowest offset at which `span` meets none of the `n` placed ones that live with it. They are
+ * sorted by offset, so that the first gap that is wide enough is the lowest. */
 static size_t lowest_free(const struct span *span, struct span *const *placed, size_t n)
 {
     size_t at = 0;
@@ -244,7 +244,7 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
                 const struct vrt_device *device)
 {
     int r = collect(spans, graph, device);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
 
     size_t best = 0;
@@ -259,7 +259,7 @@ static int make(struct vrt_plan *plan, struct spans *spans, const struct vrt_gra
     /* Once more: the spans hold the offsets of the last order that was tried. */
     place(spans, orders[best]);
     r = lower(plan, graph, spans);
-    return r ? vrt_fold(r) : 0;
+    return r < 0 ? vrt_fold(r) : 0;
 }
 
 /* A graph can be run if it does anything, and leaves no output as it was. */
@@ -287,9 +287,10 @@ int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
     size_t n_ops, n_storages;
 
     int r = vrt_graph_status(graph);
-    if (!r)
-        r = check_graph(graph);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = check_graph(graph);
+    if (r != 0)
         return vrt_fold(r);
     vrt_graph_ops(graph, &n_ops);
     vrt_graph_storages(graph, &n_storages);
@@ -297,10 +298,10 @@ int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
     if (!plan)
         return vrt_raise(-ENOMEM);
     r = spans_init(&spans, n_storages + 1);
-    if (!r)
+    if (r == 0)
         r = make(plan, &spans, graph, device);
     spans_done(&spans);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     *ret_plan = VRT_STEAL(plan);
     return 0;

@@ -91,7 +91,7 @@ static void close_gathering(struct vrt_replica_hold *hold)
     }
     if (weights->gathering != VRT_GATHERING_CLOSING)
         return;
-    if (r || weights->n_ranks < 2) {
+    if (r != 0 || weights->n_ranks < 2) {
         set_over(weights);
     } else {
         weights->key = key;
@@ -130,7 +130,7 @@ int vrt_replica_hold_gather(struct vrt_replica_hold *hold, const struct vrt_repl
     }
     hold->may_join = weights->gathering == VRT_GATHERING_OPEN;
     pthread_cond_broadcast(&store->changed);
-    while (!r && hold->may_join && is_undecided(weights)) {
+    while (r == 0 && hold->may_join && is_undecided(weights)) {
         close_gathering(hold);
         give_up_closing(hold);
         if (!is_undecided(weights))
@@ -141,7 +141,7 @@ int vrt_replica_hold_gather(struct vrt_replica_hold *hold, const struct vrt_repl
             vrt_replica_store_wait(store);
     }
     hold->may_join = false;
-    if (r && hold->rank >= 0)
+    if (r != 0 && hold->rank >= 0)
         set_over(weights);
     *ret_is_rank = hold->rank >= 0;
     pthread_cond_broadcast(&store->changed);
@@ -177,13 +177,13 @@ static int await_chunk(struct vrt_replica_hold *hold, const struct vrt_replica_w
     int r = 0;
 
     pthread_mutex_lock(&hold->seat->store->lock);
-    while (!r && weights->n_chunks <= k) {
+    while (r == 0 && weights->n_chunks <= k) {
         if (weights->gathering != VRT_GATHERING_FORMED)
             r = -ECANCELED;
         else
             r = vrt_weights_advance(hold, want);
     }
-    if (!r)
+    if (r == 0)
         *ret_end = weights->chunk_ends[k];
     pthread_mutex_unlock(&hold->seat->store->lock);
     return r;
@@ -196,15 +196,18 @@ static int spread(struct vrt_replica_hold *hold, const struct vrt_replica_want *
     size_t range[2] = { 0, 0 };
     int r = 0;
 
-    for (size_t k = 0; !r && range[1] < vrt_packed_bytes(hold->packed); k++) {
+    for (size_t k = 0; r == 0 && range[1] < vrt_packed_bytes(hold->packed); k++) {
         range[0] = range[1];
         r = await_chunk(hold, want, k, &range[1]);
-        if (!r && rank == 0)
+        if (r != 0)
+            return r;
+        if (rank == 0)
             r = vrt_replica_fill(device, hold->replica, hold->packed, range);
-        if (!r)
-            r = vrt_group_spread(device, group, hold->replica, range);
+        if (r != 0)
+            return r;
+        r = vrt_group_spread(device, group, hold->replica, range);
     }
-    return r ? r : vrt_group_finish(device, group);
+    return r != 0 ? r : vrt_group_finish(device, group);
 }
 
 int vrt_replica_hold_join(struct vrt_replica_hold *hold, const struct vrt_replica_want *want)
@@ -226,16 +229,17 @@ int vrt_replica_hold_join(struct vrt_replica_hold *hold, const struct vrt_replic
         return -ECANCELED;
     seat.key = &key;
     int r = vrt_group_join(device, &seat, &group);
-    if (!r)
+    if (r == 0)
         r = spread(hold, want, seat.rank, group);
     pthread_mutex_lock(&store->lock);
-    if (r && hold->weights->gathering == VRT_GATHERING_FORMED)
+    if (r != 0 && hold->weights->gathering == VRT_GATHERING_FORMED)
         set_over(hold->weights);
     pthread_cond_broadcast(&store->changed);
     pthread_mutex_unlock(&store->lock);
     /* After the others were told: it breaks off what they wait for. */
     vrt_group_free(device, group);
-    if (!r)
-        vrt_log_info("%s: weights came in a group of %d", hold->seat->info->name, seat.n_ranks);
-    return r;
+    if (r != 0)
+        return r;
+    vrt_log_info("%s: weights came in a group of %d", hold->seat->info->name, seat.n_ranks);
+    return 0;
 }

@@ -141,7 +141,7 @@ static int pack(struct vrt_replica_hold *hold, const struct vrt_replica_want *wa
     weights->packing = false;
     weights->progress_ns = vrt_clock_now_ns();
     hold->state = VRT_REPLICA_COPYING;
-    if (!r && hold->taking)
+    if (r == 0 && hold->taking)
         r = publish(weights, packed, ready_bytes, store->params.chunk_bytes);
     pthread_cond_broadcast(&store->changed);
     return r;
@@ -188,9 +188,9 @@ static int lay_out(struct vrt_replica_hold *hold, const struct vrt_replica_want 
     int r = 0;
 
     pthread_mutex_lock(&hold->seat->store->lock);
-    while (!r && !weights->packed)
+    while (r == 0 && !weights->packed)
         r = vrt_weights_advance(hold, want);
-    if (!r)
+    if (r == 0)
         hold->packed = vrt_packed_ref(weights->packed);
     pthread_mutex_unlock(&hold->seat->store->lock);
     return r;
@@ -205,7 +205,7 @@ static int copy_from_host(struct vrt_replica_hold *hold, const struct vrt_replic
     int r = 0;
 
     pthread_mutex_lock(&store->lock);
-    while (!r && range[1] < weights->size_bytes) {
+    while (r == 0 && range[1] < weights->size_bytes) {
         if (weights->ready_bytes <= range[1]) {
             r = vrt_weights_advance(hold, want);
             continue;
@@ -257,7 +257,7 @@ static int copy_from_device(struct vrt_replica_hold *hold, bool *ret_done)
     pthread_mutex_unlock(&store->lock);
     if (is_orphan)
         free(lender);
-    *ret_done = !r;
+    *ret_done = r == 0;
     return r == VRT_BACKEND_E_LOST ? r : 0;
 }
 
@@ -273,13 +273,13 @@ static int copy_in_group(struct vrt_replica_hold *hold, const struct vrt_replica
         vrt_packed_bytes(hold->packed) < store->params.group_min_bytes)
         return 0;
     int r = vrt_replica_hold_gather(hold, want, &is_rank);
-    if (r || !is_rank)
+    if (r != 0 || !is_rank)
         return r;
     r = vrt_replica_hold_join(hold, want);
-    if (r)
+    if (r != 0)
         vrt_log_info("%s: weights come from the host, as its group failed: %s",
                      hold->seat->info->name, vrt_backend_strerror(r));
-    *ret_done = !r;
+    *ret_done = r == 0;
     return r == VRT_BACKEND_E_LOST ? r : 0;
 }
 
@@ -289,7 +289,7 @@ int vrt_replica_hold_check(struct vrt_replica_hold *hold, bool *ret_is_right)
     uint64_t checksum;
     int r = vrt_replica_checksum(hold->seat->device, hold->replica, &checksum);
 
-    if (r)
+    if (r != 0)
         return r;
     pthread_mutex_lock(&hold->seat->store->lock);
     *ret_is_right = weights->is_known && checksum == weights->checksum;
@@ -302,20 +302,20 @@ static int copy_and_check(struct vrt_replica_hold *hold, const struct vrt_replic
     bool is_done = false, is_right = false;
     int r = copy_from_device(hold, &is_done);
 
-    if (!r && !is_done)
+    if (r == 0 && !is_done)
         r = copy_in_group(hold, want, &is_done);
-    if (!r && !is_done)
+    if (r == 0 && !is_done)
         r = copy_from_host(hold, want);
-    if (!r)
+    if (r == 0)
         r = vrt_replica_hold_check(hold, &is_right);
-    if (r || is_right)
+    if (r != 0 || is_right)
         return r;
     vrt_log_warning("%s: weights came with a wrong checksum, copying them once more",
                     hold->seat->info->name);
     r = copy_from_host(hold, want);
-    if (!r)
+    if (r == 0)
         r = vrt_replica_hold_check(hold, &is_right);
-    if (r || is_right)
+    if (r != 0 || is_right)
         return r;
     vrt_log_error("%s: weights came with a wrong checksum again: its memory, or the way there, "
                   "changes what is written", hold->seat->info->name);
@@ -327,17 +327,17 @@ static int bring(struct vrt_replica_hold *hold, const struct vrt_replica_want *w
     pthread_mutex_t *lock = &hold->seat->store->lock;
     int r = lay_out(hold, want);
 
-    if (!r)
+    if (r == 0)
         r = vrt_replica_begin(hold->seat->device, hold->packed, &hold->replica);
-    if (!r)
+    if (r == 0)
         r = copy_and_check(hold, want);
     pthread_mutex_lock(lock);
     struct vrt_packed *packed = vrt_replica_hold_end_taking(hold);
-    if (!r)
+    if (r == 0)
         hold->state = VRT_REPLICA_READY;
     pthread_mutex_unlock(lock);
     /* Where it failed a copy may still be reading them. */
-    if (r && hold->replica)
+    if (r != 0 && hold->replica)
         hold->replica = vrt_replica_free(hold->seat->device, hold->replica);
     vrt_packed_unref(packed);
     hold->packed = vrt_packed_unref(hold->packed);
@@ -353,12 +353,12 @@ int vrt_replica_seat_take(struct vrt_replica_seat *seat, const struct vrt_replic
 
     do {
         r = enter(seat, want, &hold);
-        if (!r)
+        if (r == 0)
             r = bring(hold, want);
-        if (r)
+        if (r != 0)
             hold = vrt_replica_hold_free(hold);
     } while (r == VRT_REPLICA_E_STUCK);
-    if (r)
+    if (r != 0)
         return r < 0 && r != -ECANCELED ? vrt_fold(r) : r;
     vrt_log_debug("%s: %zu bytes of weights in %s in %lld ms", seat->info->name,
                   vrt_replica_bytes(seat->device, hold->replica),

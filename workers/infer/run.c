@@ -65,7 +65,7 @@ static void run_done(struct run *run)
 /* Fills the error, unless r is 0. Return: r. */
 static int check_device(const struct run *run, int r, const char *what)
 {
-    if (!r)
+    if (r == 0)
         return 0;
     return vrt_refuse(run->error, r, E_DEVICE, "%s could not %s: %s", run->report->device, what,
                       vrt_backend_strerror(r));
@@ -213,18 +213,18 @@ static int prepare(struct run *run)
         return vrt_refuse(run->error, r, E_INVALID,
                           "%s doesn't compute in %s: choose another --precision", report->device,
                           vrt_dtype_name(report->dtype));
-    if (r)
+    if (r != 0)
         return check_device(run, r, "take the weights");
     r = vrt_graph_executor_new_all(run->device, run->replica, &run->graph, 1, &run->arena,
                              &run->executor);
-    if (r)
+    if (r != 0)
         return check_device(run, r, "prepare the network for this size");
     size_t n_in_bytes = (size_t)vrt_shape_count(x.shape) * sizeof(float);
     size_t n_out_bytes = (size_t)vrt_shape_count(y.shape) * sizeof(float);
     r = vrt_buffer_new(run->device, n_in_bytes, &run->in);
     if (r == 0)
         r = vrt_buffer_new(run->device, n_out_bytes, &run->out);
-    if (r)
+    if (r != 0)
         return check_device(run, r, "hold input and output");
 
     report->gflop = (double)vrt_graph_flops(run->graph) / 1e9;
@@ -263,7 +263,7 @@ static int run_timed(struct run *run)
         return vrt_refuse_errno(run->error, vrt_raise(-ENOMEM), "times");
     for (int i = 0; i < n_runs && r == 0; i++)
         r = run_once(run, &seconds[i]);
-    if (r)
+    if (r != 0)
         return check_device(run, r, "run the network");
     qsort(seconds, (size_t)n_runs, sizeof(*seconds), compare);
     run->report->n_runs = n_runs;
@@ -290,19 +290,19 @@ static int compute(struct run *run, const float *x, size_t n_x, float *y, size_t
     int64_t mark_bytes = vrt_memory_mark();
     int r = prepare(run);
 
-    if (r)
+    if (r != 0)
         return r;
     r = vrt_buffer_write(run->device, run->in, 0, x, n_x * sizeof(*x));
-    if (r)
+    if (r != 0)
         return check_device(run, r, "take the input");
     r = run_timed(run);
-    if (r)
+    if (r != 0)
         return r;
     run->report->measured_bytes = run->report->n_threads > 0 ? vrt_memory_growth(mark_bytes) :
                                                                vrt_device_used_bytes(run->device);
     if (run->params->wants_profile)
         r = run_by_ops(run);
-    if (r)
+    if (r != 0)
         return r;
     return check_device(run, vrt_buffer_read(run->device, run->out, 0, y, n_y * sizeof(*y)),
                         "give the output");
@@ -365,7 +365,7 @@ static int transform(struct run *run, const struct vrt_npy *x, struct vrt_npy *r
     /* Touched now, the pages don't count as the network's. */
     memset(y_last, 0, n_y * sizeof(*y_last));
     int r = compute(run, x_last, n_x, y_last, n_y);
-    if (r)
+    if (r != 0)
         return r;
     y.data = transpose(y_last, out[0], (int64_t)out[2] * out[3], out[1]);
     if (!y.data)
@@ -376,31 +376,29 @@ static int transform(struct run *run, const struct vrt_npy *x, struct vrt_npy *r
 
 static int run_between(struct run *run, const struct vrt_npy *x, struct vrt_npy_file *file)
 {
-    struct vrt_npy y = { 0 };
+    VRT_CLEANUP(vrt_npy_done) struct vrt_npy y = { 0 };
     int r = vrt_infer_load_model(run->params->model, &run->network, run->error);
 
-    if (r == 0) {
-        const struct vrt_network_info *info = vrt_network_info(run->network);
-
-        snprintf(run->report->architecture, sizeof(run->report->architecture), "%s",
-                 info->architecture);
-        snprintf(run->report->description, sizeof(run->report->description), "%s",
-                 info->description);
-        run->report->n_parameters = info->n_parameters;
-        if (run->params->sigma && !info->takes_noise)
-            r = vrt_refuse(run->error, -EINVAL, E_INVALID,
-                           "the network isn't told how strong noise is: leave --sigma out");
-        if (r == 0)
-            r = check_input(run, x);
-    }
-    if (r == 0)
-        r = open_device(run);
-    if (r == 0)
-        r = transform(run, x, &y);
-    if (r == 0)
-        r = vrt_npy_file_write(file, &y, run->error);
-    vrt_npy_done(&y);
-    return r;
+    if (r != 0)
+        return r;
+    const struct vrt_network_info *info = vrt_network_info(run->network);
+    snprintf(run->report->architecture, sizeof(run->report->architecture), "%s",
+             info->architecture);
+    snprintf(run->report->description, sizeof(run->report->description), "%s", info->description);
+    run->report->n_parameters = info->n_parameters;
+    if (run->params->sigma && !info->takes_noise)
+        return vrt_refuse(run->error, -EINVAL, E_INVALID,
+                          "the network isn't told how strong noise is: leave --sigma out");
+    r = check_input(run, x);
+    if (r != 0)
+        return r;
+    r = open_device(run);
+    if (r != 0)
+        return r;
+    r = transform(run, x, &y);
+    if (r != 0)
+        return r;
+    return vrt_npy_file_write(file, &y, run->error);
 }
 
 int vrt_infer_run(const struct vrt_infer_params *params, struct vrt_infer_report *ret_report,
@@ -421,7 +419,8 @@ int vrt_infer_run(const struct vrt_infer_params *params, struct vrt_infer_report
         vrt_npy_file_close(&file);
     }
     vrt_npy_done(&x);
-    if (r == 0)
-        *ret_report = report;
-    return r;
+    if (r != 0)
+        return r;
+    *ret_report = report;
+    return 0;
 }

@@ -45,7 +45,7 @@ static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
     };
     int r = vrt_reader_open(admission->files.input_fd, &params, &reader, error);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     admission->input = *vrt_reader_info(reader);
     return 0;
@@ -59,7 +59,7 @@ static int check_input(struct vrt_admission *admission, struct vrt_error *error)
     char shown[160];
     int r = vrt_fingerprint_take(files->input_fd, &found);
 
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), files->input_name);
     if (admission->has_fingerprint && !vrt_fingerprint_is_same(&found, &admission->fingerprint))
         return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
@@ -78,9 +78,9 @@ static int load_network(struct vrt_admission *admission, struct vrt_error *error
     if (admission->network)
         return 0;
     r = vrt_checkpoint_open(admission->model_fd, admission->model_name, &checkpoint, error);
-    if (!r)
-        r = vrt_network_new(checkpoint, admission->model_name, &admission->network, error);
-    return vrt_fold(r);
+    if (r != 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_network_new(checkpoint, admission->model_name, &admission->network, error));
 }
 
 static int check_network(const struct vrt_admission *admission, struct vrt_error *error)
@@ -124,32 +124,33 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     };
     int r = vrt_container_from_name(admission->files.output_name, &admission->container, error);
 
-    if (!r)
+    if (r == 0)
         r = vrt_codec_from_name(admission->codec ? admission->codec : "h264", &encoder->codec,
                                 error);
-    if (!r)
+    if (r == 0)
         r = vrt_container_check_codec(admission->container, encoder->codec, error);
-    if (!r)
+    if (r == 0)
         r = vrt_codec_check(encoder->codec, error);
     pick.codec = encoder->codec;
-    if (!r)
-        r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
-    if (!r) {
-        const struct vrt_container_content content = { admission->container, encoder->codec,
-                                                       &encoder->format };
-        r = vrt_container_check_colors(&content, &admission->warnings, error);
-    }
-    if (!r) {
-        const struct vrt_joiner_preview preview = {
-            .input_fd = admission->files.input_fd,
-            .input_name = admission->files.input_name,
-            .container = admission->container,
-            .cancel = admission->cancel,
-            .deadline_ns = look_deadline(admission),
-        };
-        r = vrt_joiner_preview(&preview, &admission->warnings, error);
-    }
-    if (r)
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_container_content content = { admission->container, encoder->codec,
+                                                   &encoder->format };
+    r = vrt_container_check_colors(&content, &admission->warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_joiner_preview preview = {
+        .input_fd = admission->files.input_fd,
+        .input_name = admission->files.input_name,
+        .container = admission->container,
+        .cancel = admission->cancel,
+        .deadline_ns = look_deadline(admission),
+    };
+    r = vrt_joiner_preview(&preview, &admission->warnings, error);
+    if (r < 0)
         return vrt_fold(r);
     encoder->quality = admission->quality;
     encoder->preset = admission->preset;
@@ -196,25 +197,32 @@ int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
 {
     int r = vrt_files_note(&admission->files, error);
 
-    if (!r)
-        r = check_input(admission, error);
-    if (!r)
-        r = probe_input(admission, error);
-    if (!r)
-        r = load_network(admission, error);
-    if (!r)
-        r = check_network(admission, error);
-    if (!r)
-        r = choose_recipe(admission, error);
-    if (!r)
-        r = choose_encoder(admission, error);
-    if (!r)
-        r = vrt_encoder_try(&admission->encoder, error);
-    if (!r)
-        look_ahead(admission);
-    if (!r)
-        vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
-    return vrt_fold(r);
+    if (r != 0)
+        return vrt_fold(r);
+    r = check_input(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = probe_input(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = load_network(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = check_network(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = choose_recipe(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = choose_encoder(admission, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_encoder_try(&admission->encoder, error);
+    if (r != 0)
+        return vrt_fold(r);
+    look_ahead(admission);
+    vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
+    return 0;
 }
 
 void vrt_admission_done(struct vrt_admission *admission)

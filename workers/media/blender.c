@@ -83,12 +83,12 @@ static int executors_new(struct vrt_blender *blender)
     struct vrt_graph *graphs[GRAPH_COUNT] = { NULL };
     int r = 0;
 
-    for (int g = 0; !r && g < GRAPH_COUNT; g++) {
+    for (int g = 0; r == 0 && g < GRAPH_COUNT; g++) {
         r = vrt_graph_new(&graphs[g]);
-        if (!r)
+        if (r == 0)
             r = build(graphs[g], &blender->format, g);
     }
-    if (!r)
+    if (r == 0)
         r = vrt_graph_executor_new_all(blender->device, NULL, graphs, GRAPH_COUNT, &blender->arena,
                                  blender->executors);
     for (int g = 0; g < GRAPH_COUNT; g++)
@@ -103,13 +103,15 @@ static int buffers_new(struct vrt_blender *blender)
     size_t n_weights = (size_t)format->height + (size_t)format->width;
     int r = vrt_buffer_new(blender->device, rgb_bytes, &blender->picture);
 
-    if (!r)
-        r = vrt_buffer_new(blender->device, rgb_bytes, &blender->sum);
-    if (!r)
-        r = vrt_buffer_new(blender->device, n_weights * sizeof(float), &blender->weights);
-    for (int p = 0; !r && p < vrt_frame_format_n_planes(format); p++)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_buffer_new(blender->device, rgb_bytes, &blender->sum);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_buffer_new(blender->device, n_weights * sizeof(float), &blender->weights);
+    for (int p = 0; r == 0 && p < vrt_frame_format_n_planes(format); p++)
         r = vrt_buffer_new(blender->device, plane_bytes(format, p), &blender->planes[p]);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     blender->rows = malloc(n_weights * sizeof(float));
     blender->host = malloc(plane_bytes(format, 0));
@@ -127,7 +129,7 @@ static int open_device(struct vrt_blender *blender, struct vrt_error *error)
     const struct vrt_device_info *info;
     int r = vrt_registry_new(&params, &blender->registry, error);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     info = vrt_registry_find(blender->registry, "cpu:0");
     if (!info)
@@ -147,13 +149,13 @@ int vrt_blender_new(const struct vrt_frame_format *format, struct vrt_blender **
     vrt_list_init(&blender->waiting);
     blender->format = *format;
     r = vrt_frame_pool_new(format, &blender->frames);
-    if (!r)
+    if (r == 0)
         r = open_device(blender, error);
-    if (!r)
+    if (r == 0)
         r = buffers_new(blender);
-    if (!r)
+    if (r == 0)
         r = executors_new(blender);
-    if (r)
+    if (r != 0)
         return vrt_refuse(error, r < 0 ? r : -EIO, "device.failed", "blending clips: %s",
                           vrt_backend_strerror(r));
     *ret_blender = VRT_STEAL(blender);
@@ -220,10 +222,11 @@ static int add_picture(struct vrt_blender *blender, const struct vrt_picture *pi
     };
     int r = write_weight(blender, picture->share.weight);
 
-    if (!r)
-        r = vrt_buffer_write(blender->device, blender->picture, 0, picture->rgb,
-                             vrt_picture_bytes(picture->width, picture->height));
-    return r ? r : vrt_graph_executor_submit(blender->executors[GRAPH_ADD], bindings);
+    if (r != 0)
+        return r;
+    r = vrt_buffer_write(blender->device, blender->picture, 0, picture->rgb,
+                         vrt_picture_bytes(picture->width, picture->height));
+    return r != 0 ? r : vrt_graph_executor_submit(blender->executors[GRAPH_ADD], bindings);
 }
 
 static int read_plane(struct vrt_blender *blender, struct vrt_frame *frame, int p)
@@ -234,7 +237,7 @@ static int read_plane(struct vrt_blender *blender, struct vrt_frame *frame, int 
     int r = vrt_buffer_read(blender->device, blender->planes[p], 0, blender->host,
                             row_bytes * (size_t)plane->height);
 
-    for (int y = 0; !r && y < plane->height; y++)
+    for (int y = 0; r == 0 && y < plane->height; y++)
         memcpy(plane->data + (size_t)y * plane->stride_bytes,
                blender->host + (size_t)y * row_bytes, row_bytes);
     return r;
@@ -253,11 +256,13 @@ static int finish(struct vrt_blender *blender, float total, struct vrt_frame *fr
 
     for (int p = 0; p < n_planes; p++)
         bindings[3 + p] = (struct vrt_binding){ blender->planes[p], 0 };
-    if (!r)
-        r = vrt_graph_executor_submit(blender->executors[GRAPH_FINISH], bindings);
-    if (!r)
-        r = vrt_device_finish(blender->device);
-    for (int p = 0; !r && p < n_planes; p++)
+    if (r != 0)
+        return r;
+    r = vrt_graph_executor_submit(blender->executors[GRAPH_FINISH], bindings);
+    if (r != 0)
+        return r;
+    r = vrt_device_finish(blender->device);
+    for (int p = 0; r == 0 && p < n_planes; p++)
         r = read_plane(blender, frame, p);
     return r;
 }
@@ -271,14 +276,15 @@ static int blend(struct vrt_blender *blender, const struct vrt_picture *last,
     const struct pending *pending;
     int r = vrt_frame_pool_get(blender->frames, &frame);
 
-    if (!r)
+    if (r == 0)
         r = vrt_graph_executor_submit(blender->executors[GRAPH_CLEAR], &sum);
     VRT_LIST_FOREACH(pending, &blender->waiting, link)
-        if (!r && pending->picture->index == last->index)
+        if (r == 0 && pending->picture->index == last->index)
             r = add_picture(blender, pending->picture);
-    if (!r)
-        r = finish(blender, last->share.total, frame);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = finish(blender, last->share.total, frame);
+    if (r != 0)
         return vrt_fold(r);
     frame->pts = last->pts;
     frame->duration = last->duration;
@@ -308,7 +314,7 @@ int vrt_blender_add(struct vrt_blender *blender, struct vrt_picture *picture,
         return 0;
     r = blend(blender, picture, ret_frame);
     drop_up_to(blender, picture->index);
-    if (r)
+    if (r != 0)
         return vrt_refuse(error, r < 0 ? r : -EIO, "device.failed", "blending clips: %s",
                           vrt_backend_strerror(r));
     return 0;

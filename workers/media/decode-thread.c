@@ -112,15 +112,15 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
         return 0;
     if (!decode_thread->own.cutter)
         r = vrt_cutter_new(&decode_thread->cutter_params, &decode_thread->own.cutter);
-    if (r)
+    if (r != 0)
         return vrt_refuse_errno(error, r, decode_thread->files->input_name);
     r = vrt_files_check(decode_thread->files, error);
-    if (!r)
-        r = vrt_reader_open(decode_thread->files->input_fd, &params, &decode_thread->own.reader,
-                            error);
-    if (!r)
-        r = check_expected(decode_thread, error);
-    return vrt_fold(r);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_reader_open(decode_thread->files->input_fd, &params, &decode_thread->own.reader, error);
+    if (r != 0)
+        return vrt_fold(r);
+    return vrt_fold(check_expected(decode_thread, error));
 }
 
 /* Gives the cutter one frame more, or tells it that there is none. */
@@ -134,7 +134,7 @@ static int read_frame(struct decode_thread *decode_thread, struct vrt_error *err
         vrt_cutter_end(decode_thread->own.cutter);
         return 0;
     }
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     if (frame->index == 0)
         decode_thread->own.first_pts = frame->pts;
@@ -162,7 +162,7 @@ static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, b
     while (!(is_cut = vrt_cutter_next(decode_thread->own.cutter, cut)) &&
            !decode_thread->own.at_end) {
         int r = read_frame(decode_thread, error);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
     }
     decode_thread->own.next_shard += is_cut;
@@ -178,11 +178,11 @@ static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_thr
     bool is_cut = true;
     int r = 0;
 
-    while (!r && is_cut && decode_thread->own.next_shard < decode_thread->first_shard) {
+    while (r == 0 && is_cut && decode_thread->own.next_shard < decode_thread->first_shard) {
         if (atomic_load(decode_thread->cancel))
             return vrt_raise(-ECANCELED);
         r = next_clip(decode_thread, &cut, &is_cut, &task->error);
-        if (r || !is_cut)
+        if (r != 0 || !is_cut)
             continue;
         task->n_skipped += cut.clip.n_new;
         for (int i = 0; i < cut.clip.n; i++)
@@ -197,11 +197,13 @@ static int decode(struct decode_thread *decode_thread, struct vrt_decode_thread_
     bool is_cut = false;
     int r = open_reader(decode_thread, &task->error);
 
-    if (!r)
-        r = skip_clips(decode_thread, task);
-    if (!r)
-        r = next_clip(decode_thread, &cut, &is_cut, &task->error);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = skip_clips(decode_thread, task);
+    if (r != 0)
+        return vrt_fold(r);
+    r = next_clip(decode_thread, &cut, &is_cut, &task->error);
+    if (r != 0)
         return vrt_fold(r);
     if (is_cut)
         take_clip(&cut, &task->frames);
@@ -256,7 +258,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
         .ended_ctx = params->ctx,
     };
     r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
-    if (r) {
+    if (r < 0) {
         free(decode_thread);
         return vrt_fold(r);
     }

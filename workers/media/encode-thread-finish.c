@@ -103,15 +103,17 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
     VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
     int r = result ? 0 : vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
 
-    if (!r)
+    if (r == 0)
         r = vrt_joiner_run(&params, result, &task->error);
     if (r == -EBADMSG)
         remove_damaged(encode_thread);
-    if (!r)
-        r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &task->error);
-    if (!r)
-        r = vrt_files_check(files, &task->error);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &task->error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_files_check(files, &task->error);
+    if (r != 0)
         return vrt_fold(r);
     if (result->warnings.n > 0) {
         task->warnings = malloc(sizeof(*task->warnings));
@@ -129,19 +131,19 @@ static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encod
     int folder = encode_thread->params.spool_fd;
     int r = check_room(encode_thread, &task->error);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     fd = openat(folder, JOINING, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
     r = join(encode_thread, fd, task);
     joined_name(encode_thread, name);
-    if (!r && renameat(folder, JOINING, folder, name) < 0)
+    if (r == 0 && renameat(folder, JOINING, folder, name) < 0)
         r = vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
-    if (!r)
+    if (r == 0)
         r = vrt_encode_thread_sync(folder, &task->error);
-    encode_thread->is_joined = !r;
-    if (r && unlinkat(folder, JOINING, 0) < 0 && errno != ENOENT)
+    encode_thread->is_joined = r == 0;
+    if (r != 0 && unlinkat(folder, JOINING, 0) < 0 && errno != ENOENT)
         vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
                         encode_thread->params.job_id, JOINING, strerror(errno));
     return vrt_fold(r);
@@ -159,9 +161,11 @@ int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
     };
     int r = vrt_files_check(files, &task->error);
 
-    if (!r && !encode_thread->is_joined)
+    if (r != 0)
+        return vrt_fold(r);
+    if (!encode_thread->is_joined)
         r = make_joined(encode_thread, task);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
     if (fd < 0)

@@ -67,18 +67,18 @@ static bool load_tail(struct vrt_encode_thread *encode_thread, int64_t n, int *r
     if (fd < 0 || !has_size(fd, record->tail_bytes))
         return false;
     r = vrt_tail_read(fd, format->width, format->height, &tail, &why);
-    if (!r)
+    if (r == 0)
         r = vrt_encode_thread_need_blender(encode_thread, &why);
-    for (int i = 0; !r && i < tail.n; i++) {
+    for (int i = 0; r == 0 && i < tail.n; i++) {
         VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
         r = vrt_blender_add(encode_thread->blender, VRT_STEAL(tail.pictures[i]), &frame, &why);
         /* Nothing that waits is complete. */
-        if (!r && frame)
+        if (r == 0 && frame)
             r = -EBADMSG;
     }
-    if (r)
+    if (r < 0)
         encode_thread->blender = vrt_blender_free(encode_thread->blender);
-    return !r;
+    return r == 0;
 }
 
 /* Whether the encoder still writes what goes with segment `i`: it may be another version. */
@@ -112,7 +112,7 @@ int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
     int r = 0;
     int64_t n = count_good(encode_thread, &r);
 
-    if (r)
+    if (r != 0)
         return vrt_refuse_errno(&task->error, vrt_raise(r), "the job's working files");
     if (n < (int64_t)encode_thread->params.n_segments)
         vrt_log_warning("job %s: of %zu segments only the first %" PRId64 " are good: the others "

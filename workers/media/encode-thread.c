@@ -26,7 +26,7 @@
 
 #define VRT_LOG_TOPIC "encode"
 
-/* As INTAKE_NICE. */
+/* As DECODE_THREAD_NICE. */
 #define ENCODE_THREAD_NICE 12
 
 #define NAME_BYTES 32
@@ -128,7 +128,7 @@ static int save_tail(struct vrt_encode_thread *encode_thread, int64_t *ret_size_
     int r = encode_thread->blender ? vrt_blender_waiting(encode_thread->blender, &tail) : 0;
 
     *ret_size_bytes = 0;
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "blending clips");
     if (!tail.n)
         return 0;
@@ -137,7 +137,7 @@ static int save_tail(struct vrt_encode_thread *encode_thread, int64_t *ret_size_
     if (fd < 0)
         return vrt_encode_thread_refuse(vrt_raise(fd), error);
     r = vrt_tail_write(fd, &tail, ret_size_bytes, error);
-    return r ? vrt_fold(r) : vrt_fold(vrt_encode_thread_sync(fd, error));
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_encode_thread_sync(fd, error));
 }
 
 /* Tails are large, and only a restart from their own segment needs one. Where the last one is
@@ -162,13 +162,16 @@ static int end_segment(struct vrt_encode_thread *encode_thread, struct vrt_encod
     int r = vrt_encoder_finish(encode_thread->encoder, &record.size_bytes, &task->error);
 
     encode_thread->encoder = vrt_encoder_free(encode_thread->encoder);
-    if (!r)
-        r = vrt_encode_thread_sync(encode_thread->segment_fd, &task->error);
-    if (!r)
-        r = save_tail(encode_thread, &record.tail_bytes, &task->error);
-    if (!r)
-        r = vrt_encode_thread_sync(encode_thread->params.spool_fd, &task->error);
-    if (r)
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_encode_thread_sync(encode_thread->segment_fd, &task->error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = save_tail(encode_thread, &record.tail_bytes, &task->error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_encode_thread_sync(encode_thread->params.spool_fd, &task->error);
+    if (r < 0)
         return vrt_fold(r);
     vrt_closep(&encode_thread->segment_fd);
     encode_thread->segment_fd = -1;
@@ -188,13 +191,13 @@ static int encode_frame(struct vrt_encode_thread *encode_thread, struct vrt_fram
 {
     int r = encode_thread->encoder ? 0 : begin_segment(encode_thread, &task->error);
 
-    if (!r)
+    if (r == 0)
         r = vrt_encoder_send(encode_thread->encoder, frame, &task->error);
     encode_thread->n_concealed += frame->concealed;
     /* At once: the encoder may hold many, and this thread's share should not add to them. */
     vrt_frame_unref(frame);
-    encode_thread->n_open += !r;
-    task->n_encoded += !r;
+    encode_thread->n_open += r == 0;
+    task->n_encoded += r == 0;
     return vrt_fold(r);
 }
 
@@ -204,7 +207,7 @@ static int blend(struct vrt_encode_thread *encode_thread, struct vrt_picture *pi
 {
     int r = vrt_encode_thread_need_blender(encode_thread, error);
 
-    if (r) {
+    if (r < 0) {
         vrt_picture_unref(picture);
         return vrt_fold(r);
     }
@@ -216,7 +219,7 @@ static int encode(struct vrt_encode_thread *encode_thread, struct vrt_encode_thr
     struct vrt_shard_frames *frames = &task->frames;
     int r = vrt_files_check(encode_thread->params.files, &task->error);
 
-    for (int i = 0; !r && i < frames->n; i++) {
+    for (int i = 0; r == 0 && i < frames->n; i++) {
         struct vrt_frame *frame = VRT_STEAL(frames->out[i]);
         if (atomic_load(encode_thread->params.cancel)) {
             vrt_frame_unref(frame);
@@ -224,11 +227,11 @@ static int encode(struct vrt_encode_thread *encode_thread, struct vrt_encode_thr
         }
         if (frames->shared[i])
             r = blend(encode_thread, VRT_STEAL(frames->shared[i]), &frame, &task->error);
-        if (!r && frame)
+        if (r == 0 && frame)
             r = encode_frame(encode_thread, frame, task);
     }
     encode_thread->next_shard = task->shard + 1;
-    if (!r && encode_thread->n_open >= encode_thread->params.segment_frames)
+    if (r == 0 && encode_thread->n_open >= encode_thread->params.segment_frames)
         r = end_segment(encode_thread, task);
     task->n_open = encode_thread->n_open;
     return vrt_fold(r);
@@ -302,7 +305,7 @@ int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
         .ended_ctx = params->ctx,
     };
     r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
-    if (r) {
+    if (r < 0) {
         free(encode_thread);
         return vrt_fold(r);
     }

@@ -69,10 +69,10 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
     struct stat in, out = { .st_nlink = 0 };
     int r = look(files, &in, &out, error);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     r = check_access(files, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     if (S_ISDIR(in.st_mode) || S_ISBLK(in.st_mode))
         return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
@@ -84,7 +84,7 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
                           "%s cannot be read a second time for its sound: store it in a file",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
     r = has_output ? check_output(files, &in, &out, error) : 0;
-    if (r)
+    if (r < 0)
         return r;
     files->input_bytes = in.st_size;
     files->input_modified = in.st_mtim;
@@ -98,7 +98,7 @@ int vrt_files_check(const struct vrt_files *files, struct vrt_error *error)
     struct stat in, out;
     int r = look(files, &in, &out, error);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     if (in.st_size != files->input_bytes || in.st_mtim.tv_sec != files->input_modified.tv_sec ||
         in.st_mtim.tv_nsec != files->input_modified.tv_nsec)

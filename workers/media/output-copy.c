@@ -77,7 +77,7 @@ static int copy_part(const struct vrt_output_copy *copy, int64_t offset, int64_t
         by_kernel = n > 0;
         if (!by_kernel) {
             int r = copy_plainly(copy, offset, size);
-            if (r)
+            if (r < 0)
                 return vrt_fold(r);
             n = (ssize_t)size;
         }
@@ -119,16 +119,16 @@ int vrt_output_copy(const struct vrt_output_copy *copy, struct vrt_error *error)
     if (fstat(copy->from_fd, &st) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "the finished file");
     r = check_room(copy, st.st_size, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     r = ftruncate(copy->to_fd, 0) < 0 ? vrt_raise(-errno) : 0;
-    if (!r)
+    if (r == 0)
         r = copy_part(copy, VRT_MIN(st.st_size, HEAD_BYTES), st.st_size);
-    if (!r)
+    if (r == 0)
         r = copy_part(copy, 0, VRT_MIN(st.st_size, HEAD_BYTES));
-    if (!r && (fstat(copy->to_fd, &found) < 0 || found.st_size != st.st_size))
+    if (r == 0 && (fstat(copy->to_fd, &found) < 0 || found.st_size != st.st_size))
         r = vrt_raise(-EIO);
-    if (!r)
+    if (r == 0)
         return 0;
     if (ftruncate(copy->to_fd, 0) < 0)
         vrt_log_warning("an incomplete output can't be emptied: %s, ignoring", strerror(errno));

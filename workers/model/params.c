@@ -164,8 +164,9 @@ static int take(struct vrt_params *params, const struct vrt_params_want *want,
     const struct vrt_checkpoint_tensor *tensor;
     int r = find(params, want, formatted, &tensor);
 
-    if (r == 0)
-        r = check_type(params, tensor);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_type(params, tensor);
     if (r < 0)
         return vrt_fold(r);
 

@@ -204,10 +204,12 @@ static int load(struct vrt_network *network, struct vrt_params *params)
                                  "are known", vrt->n_tail, VRT_VRT_TAIL_MAX);
 
     int r = find_groups(vrt, params);
-    if (r == 0)
-        r = find_alignment(vrt, params);
-    if (r == 0)
-        r = find_ends(vrt, params, info);
+    if (r < 0)
+        return vrt_fold(r);
+    r = find_alignment(vrt, params);
+    if (r < 0)
+        return vrt_fold(r);
+    r = find_ends(vrt, params, info);
     if (r < 0)
         return vrt_fold(r);
     describe(vrt, info);

@@ -224,6 +224,19 @@ static int read_under(const char *path, const char *name)
     return r;
 }
 
+/* The files that others name, and those that are no text; `list` is packed into one. */
+static void make_nested(const char *list)
+{
+    fixture_make("target.ts", CLIP "-t 1 -c:v libx264");
+    fixture_make("target.mp4", CLIP "-t 1 -c:v libx264");
+    fixture_make("target.mov", CLIP "-t 1 -c:v mjpeg");
+    fixture_write("target.sub", "\0\0\1\xba", 4);
+    fixture_make("picture-001.png", CLIP "-frames:v 1");
+    fixture_run("cp picture-001.png 'picture-%%03d.png' && cp picture-001.png 'picture-*.png'");
+    make_reference("outside.mov", fixture_path("target.mov"));
+    make_packed("packed.avi", list);
+}
+
 /*
  * Files that name another one, which FFmpeg opens if it is let: `lured` shows that it does. The
  * reader, in the folder of both, never does.
@@ -261,14 +274,7 @@ static void test_nested(void)
         { "packed.avi", NULL, "target.ts", NULL, VRT_READER_END },
     };
 
-    fixture_make("target.ts", CLIP "-t 1 -c:v libx264");
-    fixture_make("target.mp4", CLIP "-t 1 -c:v libx264");
-    fixture_make("target.mov", CLIP "-t 1 -c:v mjpeg");
-    fixture_write("target.sub", "\0\0\1\xba", 4);
-    fixture_make("picture-001.png", CLIP "-frames:v 1");
-    fixture_run("cp picture-001.png 'picture-%%03d.png' && cp picture-001.png 'picture-*.png'");
-    make_reference("outside.mov", fixture_path("target.mov"));
-    make_packed("packed.avi", cases[1].content);
+    make_nested(cases[1].content);
     expect_int(chdir(fixture_path(".")), 0);
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {

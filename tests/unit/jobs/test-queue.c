@@ -175,8 +175,6 @@ static void test_overwrite(void)
     play_stop(&play);
 }
 
-/* One at a time, by priority, then by age; never more than max_running of one priority: one of a
- * higher priority goes first, beside those that run. */
 /* Waits until the job has computed something: its pipeline was begun. */
 static void wait_begun(struct play *play, long long id)
 {
@@ -199,6 +197,8 @@ static void cancel(struct play *play, long long id)
     expect_int(play_ask(play, "DELETE", path, "", &body), 200);
 }
 
+/* One at a time, by priority, then by age; never more than max_running of one priority: one of a
+ * higher priority goes first, beside those that run. */
 static void test_order(void)
 {
     struct play play;

@@ -362,6 +362,20 @@ static void test_late_device(void)
     tear_down(&s);
 }
 
+/* Only one copy at a time; another when the first came to nothing. */
+static void expect_one_copy(struct setting *s, const struct vrt_sched_choice *first)
+{
+    struct vrt_sched_run *copy = &s->runs[s->n_runs++];
+    struct vrt_sched_choice choice;
+
+    vrt_sched_run_begin(s->sched, copy, first, 0);
+    expect_true(!vrt_sched_pick(s->sched, 0, &choice));
+    vrt_sched_run_end(s->sched, copy, 0);
+    s->n_runs--;
+    expect_true(vrt_sched_pick(s->sched, 0, &choice));
+    expect_int(choice.device, first->device);
+}
+
 /* A shard is run twice by an idle device that was measured, and only where that clearly helps. */
 static void test_straggler(void)
 {
@@ -411,16 +425,8 @@ static void test_straggler(void)
         if ((found ? (int)choice.device : -1) != cases[i].device)
             test_fail("case %zu: device %d", i, found ? (int)choice.device : -1);
         expect_true(!found || choice.straggler == &s.runs[s.n_runs - 1]);
-        if (found) {
-            /* Only one copy at a time; another when the first came to nothing. */
-            struct vrt_sched_run *copy = &s.runs[s.n_runs++];
-            vrt_sched_run_begin(s.sched, copy, &choice, 0);
-            expect_true(!vrt_sched_pick(s.sched, 0, &choice));
-            vrt_sched_run_end(s.sched, copy, 0);
-            s.n_runs--;
-            expect_true(vrt_sched_pick(s.sched, 0, &choice));
-            expect_int(choice.device, cases[i].device);
-        }
+        if (found)
+            expect_one_copy(&s, &choice);
         /* A shard that is ready is what the device gets, if it gets anything. */
         job->n_ready = job->n_left = 1;
         vrt_sched_job_update(s.sched, job);

@@ -166,9 +166,9 @@ static int cpu_open(const struct vrt_device_info *info, struct vrt_device **ret_
         .begin = vrt_dnnl_enter_thread,
     };
     r = vrt_dnnl_new(cpu->n_threads, &cpu->dnnl);
-    if (!r)
+    if (r == 0)
         r = vrt_cpu_pool_new(&pool, &cpu->pool);
-    if (r) {
+    if (r < 0) {
         cpu_close(&cpu->base);
         return vrt_fold(r);
     }

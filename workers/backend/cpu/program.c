@@ -145,7 +145,7 @@ static void run_conv(const void *context, int unit, int thread)
     /* The copy is this thread's: threads differ in their scratch alone. */
     call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
     int r = vrt_conv_run(step->conv, &call, unit, thread);
-    if (r)
+    if (r < 0)
         atomic_compare_exchange_strong(&step->program->failure, &none, r);
 }
 
@@ -230,10 +230,10 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
         step->scratch_bytes = aligned(vrt_narrow_scratch_bytes(&step->op));
         add_task(step, vrt_cpu_cut_n_units(&step->cut), run_narrow);
         r = vrt_narrow_new(&step->op, weight->narrow, params.bias, params.slopes, &step->narrow);
-        return r ? vrt_fold(r) : 0;
+        return r < 0 ? vrt_fold(r) : 0;
     }
     r = vrt_conv_new(cpu->dnnl, &params, &step->conv);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     step->scratch_bytes = vrt_conv_scratch_bytes(step->conv);
     step->cut = vrt_conv_cut(step->conv);
@@ -353,12 +353,12 @@ int vrt_cpu_program_new(struct vrt_device *device, const struct vrt_program_para
         r = vrt_raise(-ENOMEM);
     if (params->arena)
         program->arena = vrt_container_of(params->arena, struct vrt_cpu_buffer, base)->data;
-    for (size_t i = 0; !r && i < params->n_ops; i++)
+    for (size_t i = 0; r == 0 && i < params->n_ops; i++)
         r = plan_step(cpu, params, program, &params->ops[i]);
     place_scratch(program);
-    if (!r)
+    if (r == 0)
         r = order_steps(cpu, program);
-    if (r) {
+    if (r < 0) {
         vrt_cpu_program_free(device, &program->base);
         return vrt_fold(r);
     }

@@ -92,7 +92,7 @@ static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept
     if (!kept->n_halves) {
         int r = keep_values(param, kept);
         kept->matrix = kept->values;
-        return r ? vrt_fold(r) : 0;
+        return r < 0 ? vrt_fold(r) : 0;
     }
     uint16_t *halves = calloc(kept->n_halves, sizeof(*halves));
     if (!halves)
@@ -163,16 +163,16 @@ int vrt_cpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
     packed->base.is_shared = true;
     packed->params = calloc(pack->n_params + 1, sizeof(*packed->params));
     r = packed->params ? vrt_dnnl_new(1, &packed->dnnl) : vrt_raise(-ENOMEM);
-    for (size_t i = 0; !r && i < pack->n_params; i++) {
+    for (size_t i = 0; r == 0 && i < pack->n_params; i++) {
         struct vrt_cpu_param *kept = &packed->params[packed->n_params++];
         r = lay_out(packed->dnnl, &pack->params[i], pack->dtype, kept);
-        if (r)
+        if (r < 0)
             break;
         places[i].offset_bytes = offset;
         places[i].size_bytes = bytes_of(kept);
         offset += (places[i].size_bytes + 7) / 8 * 8;
     }
-    if (r) {
+    if (r < 0) {
         vrt_cpu_packed_free(&packed->base);
         return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
     }
@@ -197,7 +197,7 @@ int vrt_cpu_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack, si
         r = keep_matrix(param, kept);
     else
         r = keep_values(param, kept);
-    if (r)
+    if (r < 0)
         return r == -ENOMEM ? VRT_BACKEND_E_NOMEM : vrt_fold(r);
     base->places[i].data = data_of(kept);
     return 0;

@@ -18,10 +18,11 @@ int vrt_cuda_stages_init(struct vrt_cuda_stage *stages)
 {
     int r = 0;
 
-    for (int i = 0; !r && i < VRT_CUDA_STAGES; i++) {
+    for (int i = 0; r == 0 && i < VRT_CUDA_STAGES; i++) {
         r = (int)cudaMallocHost((void **)&stages[i].host, VRT_CUDA_STAGE_BYTES);
-        if (!r)
-            r = (int)cudaEventCreateWithFlags(&stages[i].done, cudaEventDisableTiming);
+        if (r != 0)
+            return r;
+        r = (int)cudaEventCreateWithFlags(&stages[i].done, cudaEventDisableTiming);
     }
     return r;
 }
@@ -53,12 +54,12 @@ int vrt_cuda_buffer_new(struct vrt_device *device, size_t size_bytes,
     if (!buffer)
         return vrt_raise(-ENOMEM);
     r = (int)cudaMalloc((void **)&buffer->data, VRT_MAX(size_bytes, (size_t)1));
-    if (!r)
+    if (r == 0)
         r = (int)cudaEventCreateWithFlags(&buffer->written, cudaEventDisableTiming);
-    if (!r)
+    if (r == 0)
         r = (int)cudaEventCreateWithFlags(&buffer->used, cudaEventDisableTiming);
     r = vrt_cuda_outcome(cuda, r, "allocating memory");
-    if (r) {
+    if (r != 0) {
         vrt_cuda_buffer_free(device, &buffer->base);
         return r;
     }
@@ -88,12 +89,12 @@ static int send(struct vrt_cuda_device *cuda, char *to, const char *from, size_t
     struct vrt_cuda_stage *stage = &cuda->up[cuda->next_up];
     int r = stage->busy ? (int)cudaEventSynchronize(stage->done) : 0;
 
-    if (r)
+    if (r != 0)
         return r;
     cuda->next_up = (cuda->next_up + 1) % VRT_CUDA_STAGES;
     memcpy(stage->host, from, size_bytes);
     r = (int)cudaMemcpyAsync(to, stage->host, size_bytes, cudaMemcpyHostToDevice, cuda->upload);
-    if (r)
+    if (r != 0)
         return r;
     stage->busy = true;
     return (int)cudaEventRecord(stage->done, cuda->upload);
@@ -103,7 +104,7 @@ int vrt_cuda_upload(struct vrt_cuda_device *cuda, char *to, const char *from, si
 {
     int r = 0;
 
-    for (size_t at = 0; !r && at < size_bytes; at += VRT_CUDA_STAGE_BYTES)
+    for (size_t at = 0; r == 0 && at < size_bytes; at += VRT_CUDA_STAGE_BYTES)
         r = send(cuda, to + at, from + at, VRT_MIN(size_bytes - at, VRT_CUDA_STAGE_BYTES));
     return r;
 }
@@ -117,9 +118,9 @@ int vrt_cuda_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, siz
 
     if (buffer->is_used)
         r = (int)cudaStreamWaitEvent(cuda->upload, buffer->used, 0);
-    if (!r)
+    if (r == 0)
         r = vrt_cuda_upload(cuda, buffer->data + offset_bytes, src, size_bytes);
-    if (!r)
+    if (r == 0)
         r = (int)cudaEventRecord(buffer->written, cuda->upload);
     buffer->is_written = true;
     return vrt_cuda_outcome(cuda, r, "copying to it");
@@ -132,7 +133,7 @@ static int fetch(struct vrt_cuda_device *cuda, struct vrt_cuda_stage *stage, con
     int r = (int)cudaMemcpyAsync(stage->host, from, size_bytes, cudaMemcpyDeviceToHost,
                                  cuda->download);
 
-    return r ? r : (int)cudaEventRecord(stage->done, cuda->download);
+    return r != 0 ? r : (int)cudaEventRecord(stage->done, cuda->download);
 }
 
 /* Several pieces are on their way while the first that came is copied on. */
@@ -141,17 +142,19 @@ static int receive(struct vrt_cuda_device *cuda, const char *from, char *to, siz
     const size_t step = VRT_CUDA_STAGE_BYTES, n = (size_bytes + step - 1) / step;
     int r = 0;
 
-    for (size_t i = 0; !r && i < n + VRT_CUDA_STAGES; i++) {
+    for (size_t i = 0; r == 0 && i < n + VRT_CUDA_STAGES; i++) {
         struct vrt_cuda_stage *stage = &cuda->down[i % VRT_CUDA_STAGES];
         if (i >= VRT_CUDA_STAGES) {
             const size_t at = (i - VRT_CUDA_STAGES) * step;
             if (at >= size_bytes)
                 break;
             r = (int)cudaEventSynchronize(stage->done);
-            if (!r)
+            if (r == 0)
                 memcpy(to + at, stage->host, VRT_MIN(size_bytes - at, step));
         }
-        if (!r && i < n)
+        if (r != 0)
+            return r;
+        if (i < n)
             r = fetch(cuda, stage, from + i * step, VRT_MIN(size_bytes - i * step, step));
     }
     return r;
@@ -166,11 +169,11 @@ int vrt_cuda_buffer_read(struct vrt_device *device, const struct vrt_buffer *src
 
     if (buffer->is_used)
         r = (int)cudaStreamWaitEvent(cuda->download, buffer->used, 0);
-    if (!r && buffer->is_written)
+    if (r == 0 && buffer->is_written)
         r = (int)cudaStreamWaitEvent(cuda->download, buffer->written, 0);
-    if (!r)
+    if (r == 0)
         r = receive(cuda, buffer->data + offset_bytes, dst, size_bytes);
-    if (r)      /* nothing may write to the stages after this */
+    if (r != 0)      /* nothing may write to the stages after this */
         cudaStreamSynchronize(cuda->download);
     return vrt_cuda_outcome(cuda, r, "copying from it");
 }

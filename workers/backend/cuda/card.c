@@ -36,13 +36,13 @@ static int try_out(void)
     void *data;
     int r = (int)cudaMalloc(&data, sizeof(pattern));
 
-    if (r)
+    if (r != 0)
         return r;
     r = (int)cudaMemcpy(data, &pattern, sizeof(pattern), cudaMemcpyHostToDevice);
-    if (!r)
+    if (r == 0)
         r = (int)cudaMemcpy(&answer, data, sizeof(answer), cudaMemcpyDeviceToHost);
     cudaFree(data);
-    return !r && answer != pattern ? (int)cudaErrorECCUncorrectable : r;
+    return r == 0 && answer != pattern ? (int)cudaErrorECCUncorrectable : r;
 }
 
 /* Makes it the calling thread's current device. Who waits for it sleeps: the cores have decoders
@@ -51,7 +51,7 @@ static int use(const struct vrt_cuda_card *card)
 {
     int r = (int)cudaSetDevice(card->ordinal);
 
-    return r ? r : (int)cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
+    return r != 0 ? r : (int)cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
 }
 
 /* What it is reset for may be told once more by each call up to the reset, that one included. */
@@ -64,9 +64,10 @@ static int reset(struct vrt_cuda_card *card)
     cudaDeviceReset();
     cudaGetLastError();
     r = use(card);
-    if (!r)
-        card->is_broken = false;
-    return r;
+    if (r != 0)
+        return r;
+    card->is_broken = false;
+    return 0;
 }
 
 int vrt_cuda_card_open(int ordinal, struct vrt_cuda_card **ret_card)
@@ -77,11 +78,11 @@ int vrt_cuda_card_open(int ordinal, struct vrt_cuda_card **ret_card)
     pthread_mutex_lock(&cards_of_process.lock);
     card->ordinal = ordinal;
     r = card->is_broken && card->n_open == 0 ? reset(card) : use(card);
-    if (!r && card->is_broken)
+    if (r == 0 && card->is_broken)
         r = (int)cudaErrorDevicesUnavailable;
-    if (!r)
+    if (r == 0)
         r = try_out();
-    if (r) {
+    if (r != 0) {
         vrt_log_warning("card %d can't be used: %s", ordinal,
                         cudaGetErrorString((cudaError_t)r));
         cudaGetLastError();

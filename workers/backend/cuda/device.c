@@ -69,10 +69,10 @@ static int find_limits(int ordinal, struct vrt_cuda_limits *ret_limits)
     struct cudaDeviceProp prop;
     int code, r = (int)cudaGetDeviceProperties(&prop, ordinal);
 
-    if (r)
+    if (r != 0)
         return r;
     r = vrt_cuda_code(&code);
-    if (r)
+    if (r != 0)
         return r;
     *ret_limits = (struct vrt_cuda_limits){
         .capability = vrt_cuda_capability(&prop),
@@ -98,13 +98,14 @@ static int start(struct vrt_cuda_device *cuda, int ordinal)
     cudaStream_t *const streams[] = { &cuda->upload, &cuda->compute, &cuda->download };
     int r = find_limits(ordinal, &cuda->limits);
 
-    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(streams); i++)
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(streams); i++)
         r = (int)cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking);
-    if (!r)
-        r = vrt_cuda_stages_init(cuda->up);
-    if (!r)
-        r = vrt_cuda_stages_init(cuda->down);
-    return r;
+    if (r != 0)
+        return r;
+    r = vrt_cuda_stages_init(cuda->up);
+    if (r != 0)
+        return r;
+    return vrt_cuda_stages_init(cuda->down);
 }
 
 /* Of use where there are several cards, and said once. */
@@ -141,13 +142,13 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
     if (!cuda)
         return vrt_raise(-ENOMEM);
     r = vrt_cuda_card_open(info->card, &cuda->card);
-    if (r) {
+    if (r != 0) {
         free(cuda);
         return r == (int)cudaErrorMemoryAllocation ? VRT_BACKEND_E_NOMEM : VRT_BACKEND_E_LOST;
     }
     cuda->base.info = info;
     r = vrt_cuda_outcome(cuda, start(cuda, info->card), "opening it");
-    if (r) {
+    if (r != 0) {
         cuda_close(&cuda->base);
         return r;
     }
@@ -168,9 +169,9 @@ static int cuda_finish(struct vrt_device *device)
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     int r = (int)cudaStreamSynchronize(cuda->upload);
 
-    if (!r)
+    if (r == 0)
         r = (int)cudaStreamSynchronize(cuda->compute);
-    if (!r)
+    if (r == 0)
         r = (int)cudaStreamSynchronize(cuda->download);
     return vrt_cuda_outcome(cuda, r, "computing");
 }
@@ -182,7 +183,7 @@ static int cuda_memory(struct vrt_device *device, struct vrt_memory_info *ret_in
     int r = vrt_cuda_outcome(cuda, (int)cudaMemGetInfo(&free_bytes, &total_bytes),
                              "asking for its memory");
 
-    if (r)
+    if (r != 0)
         return r;
     ret_info->total_bytes = (int64_t)total_bytes;
     ret_info->free_bytes = (int64_t)free_bytes;

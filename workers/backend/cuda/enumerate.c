@@ -258,7 +258,7 @@ int vrt_cuda_enumerate(const struct vrt_registry_params *params, struct vrt_devi
     int n = 0, r = (int)cudaGetDeviceCount(&n);
 
     *ret_n_infos = 0;
-    if (r || n == 0) {
+    if (r != 0 || n == 0) {
         explain(params->findings, r);
         return 0;
     }
@@ -269,9 +269,9 @@ int vrt_cuda_enumerate(const struct vrt_registry_params *params, struct vrt_devi
     for (int i = 0; i < n; i++) {
         struct cudaDeviceProp prop;
         r = (int)cudaGetDeviceProperties(&prop, i);
-        if (r || vrt_cuda_capability(&prop) < 75) {
+        if (r != 0 || vrt_cuda_capability(&prop) < 75) {
             vrt_finding_add(params->findings, &left_out, "CUDA device %d is left out: %s", i,
-                            r ? cudaGetErrorString((cudaError_t)r) :
+                            r != 0 ? cudaGetErrorString((cudaError_t)r) :
                             "it is older than compute capability 7.5");
             cudaGetLastError();
             continue;

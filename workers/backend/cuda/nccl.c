@@ -198,7 +198,7 @@ int vrt_cuda_group_join(struct vrt_device *device, const struct vrt_group_seat *
     memcpy(id.bytes, seat->key->bytes, sizeof(id.bytes));
     int r = cuda->nccl->init(&group->comm, seat->n_ranks, id, seat->rank, &config);
     r = settle(cuda, group, r, "becoming one of a group");
-    if (r) {
+    if (r != 0) {
         vrt_cuda_group_free(device, group);
         return r;
     }
@@ -233,7 +233,7 @@ int vrt_cuda_group_spread(struct vrt_device *device, struct vrt_group *group,
 
     r = settle(cuda, group, r, "spreading weights");
     /* What it copies from the host next waits behind this, for a stage, and asks no watch. */
-    return r || !group->is_root ? r : await_stream(cuda, group);
+    return r != 0 || !group->is_root ? r : await_stream(cuda, group);
 }
 
 int vrt_cuda_group_finish(struct vrt_device *device, struct vrt_group *group)
@@ -241,9 +241,10 @@ int vrt_cuda_group_finish(struct vrt_device *device, struct vrt_group *group)
     struct vrt_cuda_device *cuda = vrt_cuda_device_of(device);
     int r = await_stream(cuda, group);
 
-    if (!r)
-        r = settle(cuda, group, cuda->nccl->finalize(group->comm), "leaving a group");
-    if (r)
+    if (r != 0)
+        return r;
+    r = settle(cuda, group, cuda->nccl->finalize(group->comm), "leaving a group");
+    if (r != 0)
         return r;
     cuda->nccl->destroy(group->comm);
     group->comm = NULL;

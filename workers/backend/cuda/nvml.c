@@ -115,11 +115,11 @@ int vrt_cuda_nvml_open(const char *library, const char *pci_address,
     if (r < 0)
         return r;
     r = nvml->init();
-    if (r)
+    if (r != 0)
         return refuse(nvml, r, "starting NVML", error);
     nvml->is_initialised = true;
     r = nvml->find(pci_address, &nvml->device);
-    if (r) {
+    if (r != 0) {
         snprintf(what, sizeof(what), "finding card %s", pci_address);
         return refuse(nvml, r, what, error);
     }

@@ -44,7 +44,7 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
     char *arena = data_of(params->arena);
     int r = 0;
 
-    for (size_t i = 0; !r && i < params->n_ops; i++) {
+    for (size_t i = 0; r == 0 && i < params->n_ops; i++) {
         const struct vrt_op *op = &params->ops[i];
         const struct vrt_cuda_call call = {
             .stream = cuda->compute,
@@ -62,7 +62,7 @@ static int do_all(struct vrt_cuda_device *cuda, const struct vrt_cuda_program *p
         r = vrt_cuda_libraries_can(cuda->libraries, &call, &by_library);
         if (ret_n_by_library)
             *ret_n_by_library += by_library;
-        else if (!r)
+        else if (r == 0)
             r = by_library ? vrt_cuda_libraries_launch(cuda->libraries, &call)
                            : vrt_cuda_launch(&call);
         /* A library may plan for seconds, a driver compile. */
@@ -79,13 +79,13 @@ static int capture(struct vrt_cuda_device *cuda, struct vrt_cuda_program *progra
     /* Nobody else uses this stream, and what a kernel's first launch allocates is no part of it. */
     int r = (int)cudaStreamBeginCapture(cuda->compute, cudaStreamCaptureModeRelaxed), ended;
 
-    if (r)
+    if (r != 0)
         return r;
     r = do_all(cuda, program, params, NULL);
     ended = (int)cudaStreamEndCapture(cuda->compute, &graph);
-    if (!r)
+    if (r == 0)
         r = ended;
-    if (!r)
+    if (r == 0)
         r = (int)cudaGraphInstantiate(&program->graph, graph, 0);
     if (graph)
         cudaGraphDestroy(graph);
@@ -104,12 +104,12 @@ static int record(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program
     if (cuda->n_programs == 1)
         vrt_cuda_libraries_renew(cuda->libraries);
     r = do_all(cuda, program, params, &n_by_library);
-    if (!r)
+    if (r == 0)
         r = capture(cuda, program, params);
-    if (!r && n_by_library)
+    if (r == 0 && n_by_library)
         vrt_log_debug("%s: libraries of NVIDIA's compute %zu of a program's %zu ops",
                       cuda->base.info->name, n_by_library, params->n_ops);
-    if (r && r != (int)cudaErrorMemoryAllocation && n_by_library) {
+    if (r != 0 && r != (int)cudaErrorMemoryAllocation && n_by_library) {
         cudaGetLastError();
         vrt_cuda_libraries_give_up(cuda->libraries);
         r = capture(cuda, program, params);
@@ -136,10 +136,10 @@ int vrt_cuda_program_new(struct vrt_device *device, const struct vrt_program_par
     program->n_bindings = params->n_bindings;
     cuda->n_programs++;
     r = (int)cudaMalloc((void **)&program->slots, sizeof(struct vrt_cuda_slots));
-    if (!r)
+    if (r == 0)
         r = record(cuda, program, params);
     r = vrt_cuda_outcome(cuda, r, "recording a program");
-    if (r) {
+    if (r != 0) {
         vrt_cuda_program_free(device, &program->base);
         return r;
     }
@@ -188,18 +188,21 @@ static int submit(struct vrt_cuda_device *cuda, struct vrt_cuda_program *program
     struct vrt_cuda_slots slots = { 0 };
     int r = await_written(cuda, arena);
 
-    for (int i = 0; !r && i < program->n_bindings; i++) {
+    for (int i = 0; r == 0 && i < program->n_bindings; i++) {
         const struct vrt_cuda_buffer *buffer = buffer_of(bindings[i].buffer);
         slots.at[1 + i] = buffer->data + bindings[i].offset_bytes;
         r = await_written(cuda, buffer);
     }
-    if (!r)
-        r = vrt_cuda_bind(cuda->compute, &slots, program->slots);
-    if (!r)
-        r = (int)cudaGraphLaunch(program->graph, cuda->compute);
-    if (!r)
-        r = mark_used(cuda, arena);
-    for (int i = 0; !r && i < program->n_bindings; i++)
+    if (r != 0)
+        return r;
+    r = vrt_cuda_bind(cuda->compute, &slots, program->slots);
+    if (r != 0)
+        return r;
+    r = (int)cudaGraphLaunch(program->graph, cuda->compute);
+    if (r != 0)
+        return r;
+    r = mark_used(cuda, arena);
+    for (int i = 0; r == 0 && i < program->n_bindings; i++)
         r = mark_used(cuda, buffer_of(bindings[i].buffer));
     return r;
 }

@@ -60,11 +60,11 @@ int vrt_cuda_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
     replica->bytes = packed->size_bytes;
     replica->params = calloc(packed->n_params + 1, sizeof(*replica->params));
     r = replica->params ? (int)cudaMalloc((void **)&replica->blob, VRT_MAX(replica->bytes, 1)) : 0;
-    if (!r && replica->params)
+    if (r == 0 && replica->params)
         r = (int)cudaMalloc((void **)&replica->sums, VRT_CUDA_CHECKSUM_BLOCKS * sizeof(uint64_t));
     r = replica->params ? vrt_cuda_outcome(cuda, r, "allocating memory for weights")
                         : vrt_raise(-ENOMEM);
-    if (r) {
+    if (r != 0) {
         vrt_cuda_replica_free(device, &replica->base);
         return r;
     }
@@ -111,7 +111,7 @@ int vrt_cuda_replica_receive(struct vrt_device *device, struct vrt_replica *base
     int r = (int)cudaMemcpyPeerAsync(to->blob, to->card, from->blob, from->card, to->bytes,
                                      cuda->upload);
 
-    if (!r)
+    if (r == 0)
         r = (int)cudaStreamSynchronize(cuda->upload);
     return vrt_cuda_outcome(cuda, r, "copying weights from another card");
 }
@@ -124,13 +124,13 @@ int vrt_cuda_replica_checksum(struct vrt_device *device, const struct vrt_replic
     uint64_t sums[VRT_CUDA_CHECKSUM_BLOCKS] = { 0 }, checksum = 0;
     int r = vrt_cuda_checksum(cuda->upload, replica->blob, replica->bytes, replica->sums);
 
-    if (!r)
+    if (r == 0)
         r = (int)cudaMemcpyAsync(sums, replica->sums, sizeof(sums), cudaMemcpyDeviceToHost,
                                  cuda->upload);
-    if (!r)
+    if (r == 0)
         r = (int)cudaStreamSynchronize(cuda->upload);
     r = vrt_cuda_outcome(cuda, r, "adding up weights");
-    if (r)
+    if (r != 0)
         return r;
     for (size_t i = 0; i < VRT_CUDA_CHECKSUM_BLOCKS; i++)
         checksum += sums[i];

@@ -101,15 +101,15 @@ static int overwrite(struct vrt_device *inner, struct target *target,
 
     if (!values)
         return vrt_raise(-ENOMEM);
-    for (int d = 0; !r && d < t->shape.d; d++)
-    for (int h = 0; !r && h < t->shape.h; h++) {
+    for (int d = 0; r == 0 && d < t->shape.d; d++)
+    for (int h = 0; r == 0 && h < t->shape.h; h++) {
         const int64_t row = d * t->stride_d + h * t->stride_h;
         const size_t at = binding->offset_bytes + t->offset_bytes + (size_t)row * element;
         const bool dense = t->stride_w == t->shape.c;
         for (int k = 0; k < t->shape.w * t->shape.c; k++)
             store(values + (size_t)k * element, t->dtype,
                   corrupted(target, k % t->shape.c, largest));
-        for (int w = 0; !r && !dense && w < t->shape.w; w++)
+        for (int w = 0; r == 0 && !dense && w < t->shape.w; w++)
             r = inner->ops->buffer_write(inner, binding->buffer,
                                          at + (size_t)(w * t->stride_w) * element,
                                          values + (size_t)w * run, run);
@@ -126,7 +126,7 @@ int vrt_fault_corrupt(struct vrt_device *inner, const struct vrt_program *progra
     int r = 0;
 
     for (size_t k = 0; k < program->n_ops; k++)
-        for (int i = 0; !r && i < vrt_op_n_out(&program->ops[k]); i++) {
+        for (int i = 0; r == 0 && i < vrt_op_n_out(&program->ops[k]); i++) {
             const struct vrt_tensor *out = vrt_op_out(&program->ops[k], i);
             struct target target = { &program->ops[k], i, event, event->seed + k };
             if (out->slot != VRT_SLOT_ARENA)

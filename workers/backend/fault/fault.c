@@ -118,13 +118,13 @@ int vrt_fault_open(const struct vrt_fault_wrap *wrap, struct vrt_device **ret_de
     /* Before the schedule is met: the opening that revives it succeeds itself. */
     revive(wrap->state);
     int r = meet(wrap, VRT_FAULT_OPEN, 0, &event);
-    if (r)
+    if (r != 0)
         return r;
     device = calloc(1, sizeof(*device));
     if (!device)
         return vrt_raise(-ENOMEM);
     r = wrap->inner->open(wrap->info, &device->inner);
-    if (r) {
+    if (r != 0) {
         free(device);
         return r;
     }
@@ -151,7 +151,7 @@ static int fault_buffer_new(struct vrt_device *device, size_t size_bytes,
     struct vrt_fault_event event;
     int r = meet(&fault_of(device)->wrap, VRT_FAULT_ALLOC, size_bytes, &event);
 
-    return r ? r : inner->ops->buffer_new(inner, size_bytes, ret_buffer);
+    return r != 0 ? r : inner->ops->buffer_new(inner, size_bytes, ret_buffer);
 }
 
 static void fault_buffer_free(struct vrt_device *device, struct vrt_buffer *buffer)
@@ -167,7 +167,7 @@ static int fault_buffer_write(struct vrt_device *device, struct vrt_buffer *dst,
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_WRITE);
 
-    return r ? r : inner->ops->buffer_write(inner, dst, offset_bytes, src, size_bytes);
+    return r != 0 ? r : inner->ops->buffer_write(inner, dst, offset_bytes, src, size_bytes);
 }
 
 static int fault_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
@@ -176,7 +176,7 @@ static int fault_buffer_read(struct vrt_device *device, const struct vrt_buffer 
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_READ);
 
-    return r ? r : inner->ops->buffer_read(inner, src, offset_bytes, dst, size_bytes);
+    return r != 0 ? r : inner->ops->buffer_read(inner, src, offset_bytes, dst, size_bytes);
 }
 
 static bool fault_supports(const struct vrt_device *device, const struct vrt_op *op)
@@ -200,9 +200,10 @@ static int fault_packed_new(struct vrt_device *device, const struct vrt_pack *pa
     struct vrt_packed *packed;
     int r = meet_call(device, VRT_FAULT_PACK);
 
-    if (!r)
-        r = inner->ops->packed_new(inner, pack, places, &packed);
-    if (r)
+    if (r != 0)
+        return r;
+    r = inner->ops->packed_new(inner, pack, places, &packed);
+    if (r != 0)
         return r;
     /* It outlives the device, and so must know whose it is. */
     packed->ops = inner->ops;
@@ -216,7 +217,7 @@ static int fault_replica_begin(struct vrt_device *device, struct vrt_packed *pac
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_REPLICA);
 
-    return r ? r : inner->ops->replica_begin(inner, packed, ret_replica);
+    return r != 0 ? r : inner->ops->replica_begin(inner, packed, ret_replica);
 }
 
 static void fault_replica_free(struct vrt_device *device, struct vrt_replica *replica)
@@ -248,7 +249,7 @@ static int fault_replica_fill(struct vrt_device *device, struct vrt_replica *rep
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, range[0] == 0);
 
-    return r || !inner->ops->replica_fill
+    return r != 0 || !inner->ops->replica_fill
                ? r
                : inner->ops->replica_fill(inner, replica, packed, range);
 }
@@ -266,7 +267,7 @@ static int fault_replica_receive(struct vrt_device *device, struct vrt_replica *
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, true);
 
-    return r ? r : inner->ops->replica_receive(inner, replica, source);
+    return r != 0 ? r : inner->ops->replica_receive(inner, replica, source);
 }
 
 static int fault_replica_checksum(struct vrt_device *device, const struct vrt_replica *replica,
@@ -277,7 +278,7 @@ static int fault_replica_checksum(struct vrt_device *device, const struct vrt_re
     uint64_t checksum = 0;
     int r = meet(&fault_of(device)->wrap, VRT_FAULT_CHECKSUM, 0, &event);
 
-    if (r)
+    if (r != 0)
         return r;
     if (event.effect == VRT_FAULT_CORRUPT_COPY)
         fault_of(device)->corrupted = replica;
@@ -285,7 +286,7 @@ static int fault_replica_checksum(struct vrt_device *device, const struct vrt_re
         r = inner->ops->replica_checksum(inner, replica, &checksum);
     else
         checksum = vrt_packed_sum(replica->packed);
-    if (r)
+    if (r != 0)
         return r;
     *ret_checksum = fault_of(device)->corrupted == replica ? ~checksum : checksum;
     return 0;
@@ -319,7 +320,7 @@ static int fault_group_spread(struct vrt_device *device, struct vrt_group *group
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_copy(device, replica, false);
 
-    return r ? r : inner->ops->group_spread(inner, group, replica, range);
+    return r != 0 ? r : inner->ops->group_spread(inner, group, replica, range);
 }
 
 static int fault_group_finish(struct vrt_device *device, struct vrt_group *group)
@@ -342,7 +343,7 @@ static int fault_program_new(struct vrt_device *device, const struct vrt_program
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_PROGRAM);
 
-    return r ? r : inner->ops->program_new(inner, params, ret_program);
+    return r != 0 ? r : inner->ops->program_new(inner, params, ret_program);
 }
 
 static void fault_program_free(struct vrt_device *device, struct vrt_program *program)
@@ -359,13 +360,13 @@ static int fault_program_submit(struct vrt_device *device, struct vrt_program *p
     struct vrt_fault_event event;
     int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, 0, &event);
 
-    if (!r)
+    if (r == 0)
         r = inner->ops->program_submit(inner, program, bindings);
-    if (r || event.effect == VRT_FAULT_NOTHING)
+    if (r != 0 || event.effect == VRT_FAULT_NOTHING)
         return r;
     /* What is still being computed would overwrite the corruption. */
     r = inner->ops->finish(inner);
-    return r ? r : vrt_fault_corrupt(inner, program, bindings, &event);
+    return r != 0 ? r : vrt_fault_corrupt(inner, program, bindings, &event);
 }
 
 static int fault_finish(struct vrt_device *device)
@@ -373,7 +374,7 @@ static int fault_finish(struct vrt_device *device)
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_FINISH);
 
-    return r ? r : inner->ops->finish(inner);
+    return r != 0 ? r : inner->ops->finish(inner);
 }
 
 static struct vrt_device *fault_inner(const struct vrt_device *device)

@@ -292,14 +292,18 @@ static int parse_rule(const struct words *words, struct vrt_fault_rule *rule,
     if (at >= words->n)
         return refuse(words, "a call like submit:3 is missing", words->word[at - 1], error);
     int r = parse_when(words, words->word[at++], rule, error);
-    if (r)
+    if (r < 0)
         return r;
     if (at >= words->n)
         return refuse(words, "an effect like fail is missing", words->word[at - 1], error);
     r = parse_effect(words, words->word[at++], rule, error);
-    if (!r && at < words->n)
+    if (r < 0)
+        return r;
+    if (at < words->n)
         r = parse_revive(words, words->word[at++], rule, error);
-    if (!r && at < words->n)
+    if (r < 0)
+        return r;
+    if (at < words->n)
         r = refuse(words, "nothing is expected here", words->word[at], error);
     return r;
 }
@@ -326,7 +330,7 @@ static int parse(struct vrt_fault_schedule *schedule, char *text, struct vrt_err
         if (schedule->n_rules == MAX_RULES)
             return refuse(&words, "a schedule has 64 rules at most", words.word[0], error);
         int r = parse_rule(&words, &schedule->rules[schedule->n_rules++], error);
-        if (r)
+        if (r < 0)
             return r;
     }
     return 0;
@@ -348,7 +352,7 @@ int vrt_fault_schedule_new(const char *text, struct vrt_fault_schedule **ret_sch
     if (!schedule || !schedule->text || !schedule->rules)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Reading the fault schedule");
     int r = parse(schedule, schedule->text, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_schedule = VRT_STEAL(schedule);
     return 0;

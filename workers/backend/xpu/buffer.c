@@ -27,7 +27,7 @@ static ze_result_t init_stage(struct vrt_xpu_device *xpu, uint32_t i, struct vrt
     void *data;
     ze_result_t r = xpu->ze->zeMemAllocHost(xpu->context, &host, VRT_XPU_STAGE_BYTES, 4096, &data);
 
-    if (r)
+    if (r != 0)
         return r;
     stage->host = data;
     return xpu->ze->zeEventCreate(xpu->events, &event, &stage->done);
@@ -37,10 +37,11 @@ ze_result_t vrt_xpu_stages_init(struct vrt_xpu_device *xpu)
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (uint32_t i = 0; !r && i < VRT_XPU_STAGES; i++) {
+    for (uint32_t i = 0; r == 0 && i < VRT_XPU_STAGES; i++) {
         r = init_stage(xpu, i, &xpu->up[i]);
-        if (!r)
-            r = init_stage(xpu, VRT_XPU_STAGES + i, &xpu->down[i]);
+        if (r != 0)
+            return r;
+        r = init_stage(xpu, VRT_XPU_STAGES + i, &xpu->down[i]);
     }
     return r;
 }
@@ -75,9 +76,10 @@ ze_result_t vrt_xpu_alloc(struct vrt_xpu_device *xpu, size_t size_bytes, char **
     ze_result_t r = xpu->ze->zeMemAllocDevice(xpu->context, &desc, VRT_MAX(size_bytes, 1), ALIGN,
                                               xpu->device, &data);
 
-    if (!r)
-        *ret_data = data;
-    return r;
+    if (r != 0)
+        return r;
+    *ret_data = data;
+    return 0;
 }
 
 void vrt_xpu_free(struct vrt_xpu_device *xpu, char *data)
@@ -101,7 +103,7 @@ int vrt_xpu_buffer_new(struct vrt_device *device, size_t size_bytes,
         return vrt_raise(-ENOMEM);
     int r = vrt_xpu_outcome(xpu, vrt_xpu_alloc(xpu, size_bytes, &buffer->data),
                             "allocating memory");
-    if (r) {
+    if (r != 0) {
         free(buffer);
         return r;
     }
@@ -129,18 +131,20 @@ static ze_result_t await_stage(struct vrt_xpu_device *xpu, struct vrt_xpu_stage 
     if (!stage->busy)
         return ZE_RESULT_SUCCESS;
     ze_result_t r = xpu->ze->zeEventHostSynchronize(stage->done, xpu->patience_ns);
-    if (!r)
-        r = xpu->ze->zeEventHostReset(stage->done);
-    if (!r)
-        stage->busy = false;
-    return r;
+    if (r != 0)
+        return r;
+    r = xpu->ze->zeEventHostReset(stage->done);
+    if (r != 0)
+        return r;
+    stage->busy = false;
+    return 0;
 }
 
 ze_result_t vrt_xpu_await_uploads(struct vrt_xpu_device *xpu)
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (int i = 0; !r && i < VRT_XPU_STAGES; i++)
+    for (int i = 0; r == 0 && i < VRT_XPU_STAGES; i++)
         r = await_stage(xpu, &xpu->up[i]);
     return r;
 }
@@ -153,7 +157,7 @@ static ze_result_t start_copy(struct vrt_xpu_device *xpu, ze_command_list_handle
     ze_result_t r = xpu->ze->zeCommandListAppendMemoryCopy(list, to, from, size_bytes,
                                                            stage->done, 0, NULL);
 
-    stage->busy = !r;
+    stage->busy = r == 0;
     return r;
 }
 
@@ -162,11 +166,11 @@ ze_result_t vrt_xpu_upload(struct vrt_xpu_device *xpu, char *to, const char *fro
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (size_t at = 0; !r && at < size_bytes; at += VRT_XPU_STAGE_BYTES) {
+    for (size_t at = 0; r == 0 && at < size_bytes; at += VRT_XPU_STAGE_BYTES) {
         struct vrt_xpu_stage *stage = &xpu->up[xpu->next_up];
         const size_t n = VRT_MIN(size_bytes - at, VRT_XPU_STAGE_BYTES);
         r = await_stage(xpu, stage);
-        if (r)
+        if (r != 0)
             break;
         xpu->next_up = (xpu->next_up + 1) % VRT_XPU_STAGES;
         memcpy(stage->host, from + at, n);
@@ -182,13 +186,15 @@ ze_result_t vrt_xpu_download(struct vrt_xpu_device *xpu, const char *from, char 
     const size_t step = VRT_XPU_STAGE_BYTES, n = (size_bytes + step - 1) / step;
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (size_t i = 0; !r && i < n + VRT_XPU_STAGES; i++) {
+    for (size_t i = 0; r == 0 && i < n + VRT_XPU_STAGES; i++) {
         struct vrt_xpu_stage *stage = &xpu->down[i % VRT_XPU_STAGES];
         const size_t done = i - VRT_XPU_STAGES;     /* the piece that it held before, if any */
         r = await_stage(xpu, stage);
-        if (!r && i >= VRT_XPU_STAGES && done < n)
+        if (r != 0)
+            return r;
+        if (i >= VRT_XPU_STAGES && done < n)
             memcpy(to + done * step, stage->host, VRT_MIN(size_bytes - done * step, step));
-        if (!r && i < n)
+        if (i < n)
             r = start_copy(xpu, xpu->download, stage, stage->host, from + i * step,
                            VRT_MIN(size_bytes - i * step, step));
     }
@@ -201,9 +207,10 @@ ze_result_t vrt_xpu_copy_peer(struct vrt_xpu_device *xpu, char *to, const char *
     struct vrt_xpu_stage *stage = &xpu->down[0];    /* for its event */
     ze_result_t r = await_stage(xpu, stage);
 
-    if (!r)
-        r = start_copy(xpu, xpu->download, stage, to, from, size_bytes);
-    return r ? r : await_stage(xpu, stage);
+    if (r != 0)
+        return r;
+    r = start_copy(xpu, xpu->download, stage, to, from, size_bytes);
+    return r != 0 ? r : await_stage(xpu, stage);
 }
 
 int vrt_xpu_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
@@ -213,7 +220,7 @@ int vrt_xpu_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size
     struct vrt_xpu_buffer *buffer = buffer_of(dst);
     ze_result_t r = vrt_xpu_await(xpu, buffer->used);
 
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_upload(xpu, buffer->data + offset_bytes, src, size_bytes);
     return vrt_xpu_outcome(xpu, r, "copying to it");
 }
@@ -225,9 +232,9 @@ int vrt_xpu_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
     const struct vrt_xpu_buffer *buffer = buffer_of(src);
     ze_result_t r = vrt_xpu_await(xpu, buffer->used);
 
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_await_uploads(xpu);
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_download(xpu, buffer->data + offset_bytes, dst, size_bytes);
     return vrt_xpu_outcome(xpu, r, "copying from it");
 }

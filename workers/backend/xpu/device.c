@@ -52,15 +52,14 @@ static ze_result_t make_queues(struct vrt_xpu_device *xpu)
     ze_result_t r = xpu->ze->zeCommandQueueCreate(xpu->context, xpu->device, &compute,
                                                   &xpu->compute);
 
-    for (int i = 0; !r && i < VRT_XPU_IN_FLIGHT; i++)
+    for (int i = 0; r == 0 && i < VRT_XPU_IN_FLIGHT; i++)
         r = xpu->ze->zeFenceCreate(xpu->compute, &fence, &xpu->fences[i]);
-    if (!r)
-        r = xpu->ze->zeCommandListCreateImmediate(xpu->context, xpu->device, &copy,
-                                                  &xpu->upload);
-    if (!r)
-        r = xpu->ze->zeCommandListCreateImmediate(xpu->context, xpu->device, &copy,
-                                                  &xpu->download);
-    return r;
+    if (r != 0)
+        return r;
+    r = xpu->ze->zeCommandListCreateImmediate(xpu->context, xpu->device, &copy, &xpu->upload);
+    if (r != 0)
+        return r;
+    return xpu->ze->zeCommandListCreateImmediate(xpu->context, xpu->device, &copy, &xpu->download);
 }
 
 static ze_result_t start(struct vrt_xpu_device *xpu)
@@ -76,13 +75,16 @@ static ze_result_t start(struct vrt_xpu_device *xpu)
     xpu->max_allocation_bytes = properties.maxMemAllocSize;
     xpu->has_dpas = vrt_xpu_unit_has_dpas(xpu->ze, xpu->unit);
     vrt_xpu_kernels_init(xpu, &properties);
-    if (!r)
-        r = vrt_xpu_unit_find_queues(xpu->ze, xpu->unit, &xpu->compute_group, &xpu->copy_group);
-    if (!r)
-        r = make_queues(xpu);
-    if (!r)
-        r = xpu->ze->zeEventPoolCreate(xpu->context, &events, 1, &xpu->device, &xpu->events);
-    return r ? r : vrt_xpu_stages_init(xpu);
+    if (r != 0)
+        return r;
+    r = vrt_xpu_unit_find_queues(xpu->ze, xpu->unit, &xpu->compute_group, &xpu->copy_group);
+    if (r != 0)
+        return r;
+    r = make_queues(xpu);
+    if (r != 0)
+        return r;
+    r = xpu->ze->zeEventPoolCreate(xpu->context, &events, 1, &xpu->device, &xpu->events);
+    return r != 0 ? r : vrt_xpu_stages_init(xpu);
 }
 
 static void stop(struct vrt_xpu_device *xpu)
@@ -133,7 +135,7 @@ static int xpu_open(const struct vrt_device_info *info, struct vrt_device **ret_
     xpu->device = xpu->unit->device;
     xpu->patience_ns = (uint64_t)info->patience_s * 1000000000;
     int r = vrt_xpu_outcome(xpu, start(xpu), "opening it");
-    if (r) {
+    if (r != 0) {
         xpu_close(&xpu->base);
         return r;
     }
@@ -163,9 +165,10 @@ ze_result_t vrt_xpu_await(struct vrt_xpu_device *xpu, uint64_t n)
     while (xpu->n_finished < n) {
         const ze_fence_handle_t fence = xpu->fences[(xpu->n_finished + 1) % VRT_XPU_IN_FLIGHT];
         ze_result_t r = xpu->ze->zeFenceHostSynchronize(fence, xpu->patience_ns);
-        if (!r)
-            r = xpu->ze->zeFenceReset(fence);
-        if (r)
+        if (r != 0)
+            return r;
+        r = xpu->ze->zeFenceReset(fence);
+        if (r != 0)
             return r;
         xpu->n_finished++;
     }
@@ -178,14 +181,18 @@ ze_result_t vrt_xpu_submit(struct vrt_xpu_device *xpu, ze_command_list_handle_t 
     const uint64_t n = xpu->n_submitted + 1;
     ze_result_t r = vrt_xpu_await_uploads(xpu);
 
-    if (!r && n > VRT_XPU_IN_FLIGHT)
+    if (r != 0)
+        return r;
+    if (n > VRT_XPU_IN_FLIGHT)
         r = vrt_xpu_await(xpu, n - VRT_XPU_IN_FLIGHT);
-    if (!r)
-        r = xpu->ze->zeCommandQueueExecuteCommandLists(xpu->compute, n_lists, lists,
-                                                       xpu->fences[n % VRT_XPU_IN_FLIGHT]);
-    if (!r)
-        xpu->n_submitted = n;
-    return r;
+    if (r != 0)
+        return r;
+    r = xpu->ze->zeCommandQueueExecuteCommandLists(xpu->compute, n_lists, lists,
+                                                   xpu->fences[n % VRT_XPU_IN_FLIGHT]);
+    if (r != 0)
+        return r;
+    xpu->n_submitted = n;
+    return 0;
 }
 
 static int xpu_finish(struct vrt_device *device)
@@ -193,7 +200,7 @@ static int xpu_finish(struct vrt_device *device)
     struct vrt_xpu_device *xpu = vrt_xpu_device_of(device);
     ze_result_t r = vrt_xpu_await_uploads(xpu);
 
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_await(xpu, xpu->n_submitted);
     return vrt_xpu_outcome(xpu, r, "computing");
 }

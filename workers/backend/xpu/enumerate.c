@@ -148,13 +148,13 @@ static int describe(const struct vrt_xpu_system *system, int i, int index,
     char text[96];
     ze_result_t r = system->loader.zeDeviceGetProperties(unit->device, &properties);
 
-    if (!r)
+    if (r == 0)
         r = system->loader.zeDeviceGetModuleProperties(unit->device, &module);
-    if (r)
+    if (r != 0)
         snprintf(text, sizeof(text), "%s (0x%x)", vrt_xpu_result_text(r), (unsigned)r);
-    if (r || vrt_xpu_unit_unfit(&system->loader, unit, text, sizeof(text))) {
+    if (r != 0 || vrt_xpu_unit_unfit(&system->loader, unit, text, sizeof(text))) {
         vrt_finding_add(findings, &left_out, "a GPU is left out (%.48s): %s",
-                        r ? "unknown" : properties.name, text);
+                        r != 0 ? "unknown" : properties.name, text);
         return -ENODEV;
     }
     *info = (struct vrt_device_info){
@@ -228,7 +228,7 @@ int vrt_xpu_enumerate(const struct vrt_registry_params *params, struct vrt_devic
     int r = vrt_xpu_system_open(&system, &error);
     if (r == -ENOMEM)
         return vrt_fold(r);
-    if (r) {
+    if (r < 0) {
         explain(params->findings, r, error.message);
         return 0;
     }

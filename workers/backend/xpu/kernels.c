@@ -76,10 +76,10 @@ static ze_result_t make(struct vrt_xpu_device *xpu, const ze_module_desc_t *modu
     /* Without the compiler's log: where it fails, loaders hand out one that can't be used. */
     ze_result_t r = xpu->ze->zeModuleCreate(xpu->context, xpu->device, module, &made.module, NULL);
 
-    if (r)
+    if (r != 0)
         return r;
     r = xpu->ze->zeKernelCreate(made.module, &desc, &made.kernel);
-    if (r)
+    if (r != 0)
         xpu->ze->zeModuleDestroy(made.module);
     else
         *ret_made = made;
@@ -108,14 +108,14 @@ static bool make_of_kept(struct vrt_xpu_device *xpu, const struct vrt_cache_key 
     };
     const ze_result_t r = make(xpu, &module, key->name, ret_made);
     free(binary.file);
-    if (r)
+    if (r != 0)
         vrt_log_debug("kept kernel %s is refused: %s (0x%x), ignoring", key->name,
                       vrt_xpu_result_text(r), (unsigned)r);
     /* These aren't for what it is. */
-    if (r && r != ZE_RESULT_ERROR_DEVICE_LOST && r != ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY &&
+    if (r != 0 && r != ZE_RESULT_ERROR_DEVICE_LOST && r != ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY &&
         r != ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY)
         vrt_cache_drop(&xpu->kernels.cache, key);
-    return !r;
+    return r == 0;
 }
 
 /* Keeps what the driver compiled, where it gives it. */
@@ -161,7 +161,7 @@ static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel k
     };
     const int64_t began_ns = vrt_clock_now_ns();
     ze_result_t r = make(xpu, &module, name, made);
-    if (r)
+    if (r != 0)
         return r;
     vrt_device_alive(&xpu->base);
     vrt_log_debug("kernel %s was compiled in %lld ms", name,
@@ -195,21 +195,23 @@ ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu
 
     if (!xpu->kernels.made[launch->kernel].kernel)
         r = build(xpu, launch->kernel);
-    if (r) {
+    if (r != 0) {
         vrt_log_warning("kernel %s can't be had: %s (0x%x)", names[launch->kernel],
                         vrt_xpu_result_text(r), (unsigned)r);
         return r;
     }
     const ze_kernel_handle_t kernel = xpu->kernels.made[launch->kernel].kernel;
     r = ze->zeKernelSetGroupSize(kernel, launch->local[0], launch->local[1], launch->local[2]);
-    if (!r)
-        r = ze->zeKernelSetArgumentValue(kernel, 0, launch->args_bytes, launch->args);
-    for (int i = 0; !r && i < launch->n_data; i++)
+    if (r != 0)
+        return r;
+    r = ze->zeKernelSetArgumentValue(kernel, 0, launch->args_bytes, launch->args);
+    for (int i = 0; r == 0 && i < launch->n_data; i++)
         r = ze->zeKernelSetArgumentValue(kernel, (uint32_t)i + 1, sizeof(launch->data[i]),
                                          launch->data[i] ? &launch->data[i] : NULL);
-    if (!r)
-        r = ze->zeCommandListAppendLaunchKernel(call->list, kernel, &groups, NULL, 0, NULL);
-    return r ? r : ze->zeCommandListAppendBarrier(call->list, NULL, 0, NULL);
+    if (r != 0)
+        return r;
+    r = ze->zeCommandListAppendLaunchKernel(call->list, kernel, &groups, NULL, 0, NULL);
+    return r != 0 ? r : ze->zeCommandListAppendBarrier(call->list, NULL, 0, NULL);
 }
 
 void vrt_xpu_kernels_done(struct vrt_xpu_kernels *kernels, const struct vrt_xpu_loader *ze)

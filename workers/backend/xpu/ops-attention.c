@@ -154,7 +154,7 @@ static ze_result_t attend_plainly(const struct vrt_xpu_call *call, const struct 
     args.n = cut->n_places;
     args.has_table = 1;
     args.column = cut->is_mutual ? args.c : 0;
-    return r ? r : attend(call, cut, &args);
+    return r != 0 ? r : attend(call, cut, &args);
 }
 
 /* The window's two frames attend to each other, each place knowing where in its frame it is. */
@@ -166,7 +166,7 @@ static ze_result_t attend_mutually(const struct vrt_xpu_call *call, const struct
     args.n = cut->n_places / 2;
     args.meetings = 2;
     args.queries[0] = args.keys[1] = args.rows[1] = args.n;
-    return r ? r : attend(call, cut, &args);
+    return r != 0 ? r : attend(call, cut, &args);
 }
 
 ze_result_t vrt_xpu_window_attention(const struct vrt_xpu_call *call)
@@ -187,9 +187,12 @@ ze_result_t vrt_xpu_window_attention(const struct vrt_xpu_call *call)
     };
     ze_result_t r = vrt_xpu_norm_stats(call, &op->norm, call->workspace);
 
-    if (!r)
-        r = attend_plainly(call, &cut);
-    if (!r && cut.is_mutual)
+    if (r != 0)
+        return r;
+    r = attend_plainly(call, &cut);
+    if (r != 0)
+        return r;
+    if (cut.is_mutual)
         r = attend_mutually(call, &cut);
-    return r ? r : vrt_xpu_layer(call, &proj);
+    return r != 0 ? r : vrt_xpu_layer(call, &proj);
 }

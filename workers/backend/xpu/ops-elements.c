@@ -82,7 +82,7 @@ ze_result_t vrt_xpu_concat(const struct vrt_xpu_call *call)
     ze_result_t r = ZE_RESULT_SUCCESS;
     int first = 0;
 
-    for (int i = 0; !r && i < op->n_in; i++) {
+    for (int i = 0; r == 0 && i < op->n_in; i++) {
         const struct vrt_tensor *in = vrt_op_in(op, i);
         struct vrt_op copy = { .kind = VRT_OP_COPY, .n_in = 1, .in = { *in } };
         struct vrt_xpu_call part = *call;

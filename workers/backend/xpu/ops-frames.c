@@ -46,7 +46,7 @@ static ze_result_t launch_steps(const struct vrt_xpu_call *call, const struct st
     const char *second[2] = { vrt_xpu_data_of(call, &call->op->out), call->workspace };
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (int i = 0; !r && i < 2; i++) {
+    for (int i = 0; r == 0 && i < 2; i++) {
         struct vrt_xpu_launch launch = {
             .kernel = steps->kernels[i],
             .args = &args,
@@ -152,7 +152,7 @@ ze_result_t vrt_xpu_rgb_to_yuv(const struct vrt_xpu_call *call)
     const struct vrt_tensor *rgb = vrt_op_in(call->op, 0);
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (int i = 0; !r && i < vrt_op_n_out(call->op); i++) {
+    for (int i = 0; r == 0 && i < vrt_op_n_out(call->op); i++) {
         const struct vrt_tensor *plane = vrt_op_out(call->op, i);
         const struct vrt_colour_line line = vrt_colour_line_of(op, i);
         const bool is_chroma = op->layout == VRT_PLANES_YUV && i > 0;

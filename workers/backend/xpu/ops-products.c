@@ -10,14 +10,26 @@ static const char *param_data(const struct vrt_xpu_call *call, int i)
     return i < 0 ? NULL : call->params[i].data;
 }
 
-/* The kernel for factors of the weights' type: f32's enumerator is followed by the others'. */
-static enum vrt_xpu_kernel kernel_of(enum vrt_xpu_kernel for_f32,
+/* A product's kernels, by the type of its factors. */
+struct kernels {
+    enum vrt_xpu_kernel f32, f16, bf16;
+};
+
+#define KERNELS(name) \
+    { VRT_XPU_KERNEL_##name, VRT_XPU_KERNEL_##name##_f16, VRT_XPU_KERNEL_##name##_bf16 }
+
+static const struct kernels conv2d_kernels = KERNELS(conv2d);
+static const struct kernels deform_conv2d_kernels = KERNELS(deform_conv2d);
+static const struct kernels linear_kernels = KERNELS(linear);
+
+/* The kernel for factors of the weights' type. */
+static enum vrt_xpu_kernel kernel_of(const struct kernels *kernels,
                                      const struct vrt_xpu_param *weights)
 {
     switch (weights->dtype) {
-    case VRT_DTYPE_F16: return for_f32 + 1;
-    case VRT_DTYPE_BF16: return for_f32 + 2;
-    default: return for_f32;
+    case VRT_DTYPE_F16: return kernels->f16;
+    case VRT_DTYPE_BF16: return kernels->bf16;
+    default: return kernels->f32;
     }
 }
 
@@ -66,7 +78,7 @@ ze_result_t vrt_xpu_conv2d(const struct vrt_xpu_call *call)
         .scale = conv->scale,
     };
     struct vrt_xpu_launch launch = {
-        .kernel = kernel_of(VRT_XPU_KERNEL_conv2d, &call->params[conv->weight]),
+        .kernel = kernel_of(&conv2d_kernels, &call->params[conv->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
@@ -94,7 +106,7 @@ ze_result_t vrt_xpu_deform_conv2d(const struct vrt_xpu_call *call)
         .has_bias = deform->bias >= 0,
     };
     struct vrt_xpu_launch launch = {
-        .kernel = kernel_of(VRT_XPU_KERNEL_deform_conv2d, &call->params[deform->weight]),
+        .kernel = kernel_of(&deform_conv2d_kernels, &call->params[deform->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { vrt_xpu_data_of(call, &call->op->out), vrt_xpu_data_of(call, x),
@@ -126,7 +138,7 @@ ze_result_t vrt_xpu_layer(const struct vrt_xpu_call *call, const struct vrt_xpu_
         .shift_w = layer->shift[1],
     };
     struct vrt_xpu_launch launch = {
-        .kernel = kernel_of(VRT_XPU_KERNEL_linear, &call->params[layer->weight]),
+        .kernel = kernel_of(&linear_kernels, &call->params[layer->weight]),
         .args = &args,
         .args_bytes = sizeof(args),
         .data = { layer->out_data, layer->x_data, vrt_xpu_data_of(call, layer->residual),
@@ -210,7 +222,7 @@ ze_result_t vrt_xpu_linear(const struct vrt_xpu_call *call)
     };
     ze_result_t r = vrt_xpu_norm_stats(call, &linear->norm, call->workspace);
 
-    return r ? r : vrt_xpu_layer(call, &layer);
+    return r != 0 ? r : vrt_xpu_layer(call, &layer);
 }
 
 struct vrt_xpu_view vrt_xpu_dense_view(enum vrt_dtype dtype, struct vrt_shape shape)
@@ -280,9 +292,11 @@ ze_result_t vrt_xpu_geglu(const struct vrt_xpu_call *call)
     };
     ze_result_t r = vrt_xpu_norm_stats(call, &geglu->norm, call->workspace);
 
-    if (!r)
-        r = vrt_xpu_layer(call, &first);
-    if (!r)
-        r = vrt_xpu_layer(call, &second);
-    return r ? r : vrt_xpu_layer(call, &third);
+    if (r != 0)
+        return r;
+    r = vrt_xpu_layer(call, &first);
+    if (r != 0)
+        return r;
+    r = vrt_xpu_layer(call, &second);
+    return r != 0 ? r : vrt_xpu_layer(call, &third);
 }

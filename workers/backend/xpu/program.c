@@ -82,7 +82,7 @@ static ze_result_t record(struct vrt_xpu_device *xpu, const struct xpu_program *
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (size_t i = segment->first; !r && i < segment->first + segment->n; i++) {
+    for (size_t i = segment->first; r == 0 && i < segment->first + segment->n; i++) {
         const struct vrt_op *op = &program->ops[i];
         const struct vrt_xpu_call call = {
             .device = xpu,
@@ -95,7 +95,7 @@ static ze_result_t record(struct vrt_xpu_device *xpu, const struct xpu_program *
         };
         r = vrt_xpu_record(&call);
     }
-    return r ? r : xpu->ze->zeCommandListClose(list);
+    return r != 0 ? r : xpu->ze->zeCommandListClose(list);
 }
 
 /* Records what was never recorded and, for bindings that changed, what is bound. */
@@ -104,15 +104,15 @@ static ze_result_t record_take(struct vrt_xpu_device *xpu, const struct xpu_prog
 {
     ze_result_t r = ZE_RESULT_SUCCESS;
 
-    for (size_t i = 0; !r && i < program->n_segments; i++) {
+    for (size_t i = 0; r == 0 && i < program->n_segments; i++) {
         const struct segment *segment = &program->segments[i];
         if (segment->is_bound ? !has_bindings : take->lists[i] != NULL)
             continue;
         r = take->lists[i] ? xpu->ze->zeCommandListReset(take->lists[i])
                            : vrt_xpu_list_new(xpu, &take->lists[i]);
-        if (!r)
+        if (r == 0)
             r = record(xpu, program, segment, take->at, take->lists[i]);
-        if (r && take->lists[i]) {
+        if (r != 0 && take->lists[i]) {
             vrt_xpu_list_free(xpu, take->lists[i]);
             take->lists[i] = NULL;
         }
@@ -166,7 +166,7 @@ int vrt_xpu_program_new(struct vrt_device *device, const struct vrt_program_para
     else
         r = vrt_xpu_outcome(xpu, record_take(xpu, program, &program->takes[0], false),
                             "recording a program");
-    if (r) {
+    if (r != 0) {
         vrt_xpu_program_free(device, &program->base);
         return r;
     }
@@ -240,7 +240,7 @@ static ze_result_t prepare(struct vrt_xpu_device *xpu, struct xpu_program *progr
     ze_result_t r = vrt_xpu_await(xpu, take->submission);
 
     *ret_take = take;
-    if (r || found)
+    if (r != 0 || found)
         return r;
     take->submission = 0;
     program->ops = program->base.ops;
@@ -255,9 +255,10 @@ static ze_result_t submit(struct vrt_xpu_device *xpu, struct xpu_program *progra
     struct take *take;
     ze_result_t r = prepare(xpu, program, bindings, &take);
 
-    if (!r)
-        r = vrt_xpu_submit(xpu, take->lists, (uint32_t)program->n_segments);
-    if (r)
+    if (r != 0)
+        return r;
+    r = vrt_xpu_submit(xpu, take->lists, (uint32_t)program->n_segments);
+    if (r != 0)
         return r;
     take->submission = xpu->n_submitted;
     take->used = ++program->n_used;

@@ -59,7 +59,7 @@ int vrt_xpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
         result = vrt_xpu_alloc(xpu, VRT_XPU_CHECKSUM_ITEMS * sizeof(uint64_t), &replica->sums);
     int r = replica->params ? vrt_xpu_outcome(xpu, result, "allocating memory for weights")
                             : vrt_raise(-ENOMEM);
-    if (r) {
+    if (r != 0) {
         vrt_xpu_replica_free(device, &replica->base);
         return r;
     }
@@ -144,15 +144,15 @@ static ze_result_t add_up(struct vrt_xpu_device *xpu, const struct vrt_xpu_repli
     struct vrt_xpu_call call = { .device = xpu };
     ze_result_t r = vrt_xpu_list_new(xpu, &call.list);
 
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_launch(&call, &launch);
-    if (!r)
+    if (r == 0)
         r = xpu->ze->zeCommandListClose(call.list);
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_submit(xpu, &call.list, 1);
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_await(xpu, xpu->n_submitted);
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_download(xpu, replica->sums, (char *)sums,
                              VRT_XPU_CHECKSUM_ITEMS * sizeof(sums[0]));
     if (r != ZE_RESULT_NOT_READY)
@@ -167,7 +167,7 @@ int vrt_xpu_replica_checksum(struct vrt_device *device, const struct vrt_replica
     uint64_t sums[VRT_XPU_CHECKSUM_ITEMS], checksum = 0;
     int r = vrt_xpu_outcome(xpu, add_up(xpu, replica_of(base), sums), "adding up weights");
 
-    if (r)
+    if (r != 0)
         return r;
     for (size_t i = 0; i < VRT_XPU_CHECKSUM_ITEMS; i++)
         checksum += sums[i];

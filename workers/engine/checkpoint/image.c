@@ -75,7 +75,7 @@ int vrt_image_init(struct vrt_image *image, int fd, const char *name, struct vrt
                           (long long)st.st_size);
     r = is_mapped ? map_whole(fd, (size_t)st.st_size, &data)
                   : read_whole(fd, (size_t)st.st_size, &data);
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), shown);
     *image = (struct vrt_image){ .data = data, .size_bytes = (size_t)st.st_size,
                                  .is_mapped = is_mapped };

@@ -79,9 +79,9 @@ static int fill(struct vrt_checkpoint *cp, struct vrt_checkpoint_source *source)
     vrt_cp_arena_init(&cp->arena, times_capped(source->size_bytes, ARENA_PER_BYTE_MAX,
                                             ARENA_BYTES_MIN));
     r = read_any(source);
-    if (!r)
-        r = vrt_checkpoint_finish(source);
-    return vrt_fold(r);
+    if (r != 0)
+        return vrt_fold(r);
+    return vrt_fold(vrt_checkpoint_finish(source));
 }
 
 int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_checkpoint,
@@ -94,12 +94,12 @@ int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_ch
     if (!cp)
         return vrt_checkpoint_refuse_memory(&source, NULL);
     r = vrt_image_init(&cp->image, fd, name, error);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     source.data = cp->image.data;
     source.size_bytes = cp->image.size_bytes;
     r = fill(cp, &source);
-    if (r)
+    if (r != 0)
         return r;
     if (!source.keeps_image)
         vrt_image_done(&cp->image);
@@ -121,7 +121,7 @@ int vrt_checkpoint_open_memory(const void *data, size_t size, const char *name,
     if (!size)
         return vrt_checkpoint_refuse(&source, "is empty");
     r = fill(cp, &source);
-    if (r)
+    if (r != 0)
         return r;
     *ret_checkpoint = VRT_STEAL(cp);
     return 0;

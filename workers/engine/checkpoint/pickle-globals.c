@@ -72,7 +72,7 @@ static int call_tensor_v3(struct vrt_pickle *pickle, const struct vrt_pickle_ite
     const struct vrt_pickle_value *dtype = args->n >= 7 ? &args->values[6] : NULL;
     int r = call_tensor(pickle, args, ret_value);
 
-    if (r)
+    if (r < 0)
         return r;
     if (!dtype || dtype->type != VRT_PICKLE_GLOBAL)
         return vrt_pickle_refuse_damaged(pickle);
@@ -131,9 +131,10 @@ static int call_dict(struct vrt_pickle *pickle, const struct vrt_pickle_items *a
             pair->items->n != 2)
             return vrt_pickle_refuse_damaged(pickle);
         r = vrt_pickle_append(pickle, value.items, &pair->items->values[0]);
-        if (!r)
-            r = vrt_pickle_append(pickle, value.items, &pair->items->values[1]);
-        if (r)
+        if (r < 0)
+            return r;
+        r = vrt_pickle_append(pickle, value.items, &pair->items->values[1]);
+        if (r < 0)
             return r;
     }
     *ret_value = value;

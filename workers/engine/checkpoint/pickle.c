@@ -83,9 +83,10 @@ int vrt_pickle_append(struct vrt_pickle *pickle, struct vrt_pickle_items *items,
 {
     int r = reserve(pickle, items, 1);
 
-    if (!r)
-        items->values[items->n++] = *value;
-    return r;
+    if (r < 0)
+        return r;
+    items->values[items->n++] = *value;
+    return 0;
 }
 
 const struct vrt_pickle_value *vrt_pickle_find(const struct vrt_pickle_value *dict,
@@ -174,7 +175,7 @@ static int run_float(struct vrt_pickle *pickle, const struct opcode *opcode)
 {
     int r = run_skip(pickle, opcode);
 
-    return r ? r : push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_FLOAT, .integer = 0 });
+    return r < 0 ? r : push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_FLOAT, .integer = 0 });
 }
 
 static int run_int(struct vrt_pickle *pickle, const struct opcode *opcode)
@@ -182,7 +183,7 @@ static int run_int(struct vrt_pickle *pickle, const struct opcode *opcode)
     uint64_t number = 0;
     int r = take_number(pickle, opcode->width, &number);
 
-    if (r)
+    if (r < 0)
         return r;
     /* Of the three widths only the one of 4 bytes has a sign. */
     int64_t value = opcode->width == 4 ? (int64_t)(int32_t)(uint32_t)number : (int64_t)number;
@@ -196,10 +197,10 @@ static int run_long(struct vrt_pickle *pickle, const struct opcode *opcode)
     uint64_t n = 0, bits = 0;
     int r = take_number(pickle, opcode->width, &n);
 
-    if (!r)
+    if (r == 0)
         r = take_bytes(pickle, n, &value.text);
-    if (r || n > 8)
-        return r ? r : push(pickle, value);
+    if (r < 0 || n > 8)
+        return r < 0 ? r : push(pickle, value);
     for (uint64_t i = 0; i < n; i++)
         bits |= (uint64_t)(uint8_t)value.text.data[i] << 8 * i;
     if (n && n < 8 && value.text.data[n - 1] & 0x80)
@@ -213,9 +214,10 @@ static int run_text(struct vrt_pickle *pickle, const struct opcode *opcode)
     uint64_t n = 0;
     int r = take_number(pickle, opcode->width, &n);
 
-    if (!r)
-        r = take_bytes(pickle, n, &value.text);
-    return r ? r : push(pickle, value);
+    if (r < 0)
+        return r;
+    r = take_bytes(pickle, n, &value.text);
+    return r < 0 ? r : push(pickle, value);
 }
 
 /* A container of the n topmost values, which leave the stack. */
@@ -230,7 +232,7 @@ static int collect(struct vrt_pickle *pickle, enum vrt_pickle_type type, size_t 
     *value.items = (struct vrt_pickle_items){ 0 };
     if (n) {
         r = reserve(pickle, value.items, n);
-        if (r)
+        if (r < 0)
             return r;
         memcpy(value.items->values, pickle->stack.values + pickle->stack.n - n,
                n * sizeof(*value.items->values));
@@ -274,7 +276,7 @@ static int run_collect_marked(struct vrt_pickle *pickle, const struct opcode *op
     size_t n = 0;
     int r = take_mark(pickle, &n);
 
-    if (r)
+    if (r < 0)
         return r;
     if (opcode->type == VRT_PICKLE_DICT && n % 2)
         return vrt_pickle_refuse_damaged(pickle);
@@ -299,9 +301,10 @@ static int run_pop_mark(struct vrt_pickle *pickle, const struct opcode *opcode)
     int r = take_mark(pickle, &n);
 
     (void)opcode;
-    if (!r)
-        pickle->stack.n -= n;
-    return r;
+    if (r < 0)
+        return r;
+    pickle->stack.n -= n;
+    return 0;
 }
 
 static int run_duplicate(struct vrt_pickle *pickle, const struct opcode *opcode)
@@ -326,7 +329,7 @@ static int add_items(struct vrt_pickle *pickle, const struct opcode *opcode, siz
         return 0;
     /* The values are still above the stack's end: nothing was pushed since. */
     r = reserve(pickle, target->items, n);
-    if (r)
+    if (r < 0)
         return r;
     memcpy(target->items->values + target->items->n, target + 1, n * sizeof(*target));
     target->items->n += n;
@@ -343,7 +346,7 @@ static int run_add_marked(struct vrt_pickle *pickle, const struct opcode *opcode
     size_t n = 0;
     int r = take_mark(pickle, &n);
 
-    return r ? r : add_items(pickle, opcode, n);
+    return r < 0 ? r : add_items(pickle, opcode, n);
 }
 
 static int push_global(struct vrt_pickle *pickle, struct vrt_text module, struct vrt_text name)
@@ -362,9 +365,10 @@ static int run_global(struct vrt_pickle *pickle, const struct opcode *opcode)
     int r = take_line(pickle, &module);
 
     (void)opcode;
-    if (!r)
-        r = take_line(pickle, &name);
-    return r ? r : push_global(pickle, module, name);
+    if (r < 0)
+        return r;
+    r = take_line(pickle, &name);
+    return r < 0 ? r : push_global(pickle, module, name);
 }
 
 static int run_stack_global(struct vrt_pickle *pickle, const struct opcode *opcode)
@@ -388,7 +392,7 @@ static int run_call(struct vrt_pickle *pickle, const struct opcode *opcode)
     if (!call)
         return vrt_pickle_refuse_damaged(pickle);
     r = vrt_pickle_call(pickle, &call[0], &call[1], &result);
-    if (r)
+    if (r < 0)
         return r;
     pickle->stack.n -= (size_t)opcode->width;
     return push(pickle, result);
@@ -401,13 +405,14 @@ static int run_instance(struct vrt_pickle *pickle, const struct opcode *opcode)
     static const struct opcode call = { run_call, .width = 2 };
     int r = run_global(pickle, opcode);
 
-    if (r)
+    if (r < 0)
         return r;
     struct vrt_pickle_value callee = pickle->stack.values[--pickle->stack.n];
     r = run_collect_marked(pickle, &arguments);
-    if (!r)
-        r = push(pickle, callee);
-    if (r)
+    if (r < 0)
+        return r;
+    r = push(pickle, callee);
+    if (r < 0)
         return r;
     struct vrt_pickle_value *pair = pickle->stack.values + pickle->stack.n - 2;
     pair[1] = pair[0];
@@ -422,7 +427,7 @@ static int run_line(struct vrt_pickle *pickle, const struct opcode *opcode)
     int r = take_line(pickle, &ignored);
 
     (void)opcode;
-    return r ? r : push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, .integer = 0 });
+    return r < 0 ? r : push(pickle, (struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, .integer = 0 });
 }
 
 /* A state for the object below it: attributes, which none of the data kept here has. */
@@ -449,7 +454,7 @@ static int remember(struct vrt_pickle *pickle, uint64_t number)
         return vrt_pickle_refuse_damaged(pickle);
     while (memo->n <= number) {
         r = vrt_pickle_append(pickle, memo, &(struct vrt_pickle_value){ VRT_PICKLE_OPAQUE, {0} });
-        if (r)
+        if (r < 0)
             return r;
     }
     memo->values[number] = *value;
@@ -461,7 +466,7 @@ static int run_put(struct vrt_pickle *pickle, const struct opcode *opcode)
     uint64_t number = 0;
     int r = take_number(pickle, opcode->width, &number);
 
-    return r ? r : remember(pickle, number);
+    return r < 0 ? r : remember(pickle, number);
 }
 
 static int run_memoize(struct vrt_pickle *pickle, const struct opcode *opcode)
@@ -475,7 +480,7 @@ static int run_get(struct vrt_pickle *pickle, const struct opcode *opcode)
     uint64_t number = 0;
     int r = take_number(pickle, opcode->width, &number);
 
-    if (r)
+    if (r < 0)
         return r;
     if (number >= pickle->memo.n)
         return vrt_pickle_refuse_damaged(pickle);
@@ -491,7 +496,7 @@ static int run_persistent(struct vrt_pickle *pickle, const struct opcode *opcode
     if (!id)
         return vrt_pickle_refuse_damaged(pickle);
     r = vrt_pickle_make_storage(pickle, id, &result);
-    if (r)
+    if (r < 0)
         return r;
     pickle->stack.n--;
     return push(pickle, result);
@@ -572,7 +577,7 @@ int vrt_pickle_read(struct vrt_pickle *pickle, const uint8_t *data, size_t size,
         if (!opcode->run)
             return vrt_pickle_refuse_damaged(pickle);
         r = opcode->run(pickle, opcode);
-        if (r)
+        if (r < 0)
             return r;
     }
     if (pickle->at == pickle->end)

@@ -120,7 +120,7 @@ static int read_field(struct reader *reader, struct vrt_checkpoint_entry *entry,
     if (vrt_text_is(key, "dtype")) {
         bit = HAS_DTYPE;
         r = read_dtype(reader, entry->name, &entry->dtype);
-        if (r)
+        if (r != 0)
             return r;
     } else if (vrt_text_is(key, "shape")) {
         bit = HAS_SHAPE;
@@ -131,12 +131,12 @@ static int read_field(struct reader *reader, struct vrt_checkpoint_entry *entry,
 
         bit = HAS_OFFSETS;
         r = read_sizes(reader, offsets, 2) != 2;
-        if (!r)
+        if (r == 0)
             *span = (struct span){ offsets[0], offsets[1] };
     } else {
         return refuse_header(reader);
     }
-    if (r || *seen & bit)
+    if (r != 0 || *seen & bit)
         return refuse_header(reader);
     *seen |= bit;
     return 0;
@@ -171,7 +171,7 @@ static int read_tensor(struct reader *reader, struct vrt_text name)
         return refuse_header(reader);
     do {
         r = read_field(reader, &entry, &span, &seen);
-        if (r)
+        if (r != 0)
             return r;
     } while (vrt_json_take(&reader->json, ','));
     if (!vrt_json_take(&reader->json, '}') || seen != HAS_ALL)
@@ -192,7 +192,7 @@ static int read_tensor(struct reader *reader, struct vrt_text name)
     entry.storage = reader->data + span.begin;
     entry.storage_bytes = (uint64_t)(span.end - span.begin);
     r = vrt_checkpoint_add(reader->source, &entry);
-    return r ? r : keep_span(reader, span);
+    return r != 0 ? r : keep_span(reader, span);
 }
 
 /* The object under "__metadata__": strings by name. */
@@ -236,7 +236,7 @@ static int read_header(struct reader *reader)
         if (!vrt_json_string(&reader->json, &name) || !vrt_json_take(&reader->json, ':'))
             return refuse_header(reader);
         r = vrt_text_is(name, "__metadata__") ? read_metadata(reader) : read_tensor(reader, name);
-        if (r)
+        if (r != 0)
             return r;
     } while (vrt_json_take(&reader->json, ','));
     if (!vrt_json_take(&reader->json, '}') || !vrt_json_is_done(&reader->json))
@@ -296,7 +296,7 @@ int vrt_safetensors_read(struct vrt_checkpoint_source *source)
     };
     source->keeps_image = true;
     r = read_header(&reader);
-    if (!r)
+    if (r == 0)
         r = check_spans(&reader);
     free(reader.spans);
     return r;

@@ -131,10 +131,10 @@ int vrt_checkpoint_add(struct vrt_checkpoint_source *source,
         return vrt_checkpoint_refuse(source, "is damaged: \"%s\" cannot be the name of a tensor",
                                      vrt_text_show(entry->name, &shown));
     r = check_view(source, entry, &n_elements);
-    if (r)
+    if (r < 0)
         return r;
     r = make_room(source);
-    if (r)
+    if (r < 0)
         return r;
 
     char *name = vrt_cp_arena_alloc(&cp->arena, entry->name.size_bytes + 1, 1);

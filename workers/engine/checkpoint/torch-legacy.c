@@ -29,9 +29,10 @@ static int read_next(struct reader *reader, struct vrt_pickle_value *ret_value)
     int r = vrt_pickle_read(&reader->pickle, reader->source->data + reader->at_bytes,
                             reader->source->size_bytes - reader->at_bytes, ret_value, &used_bytes);
 
-    if (!r)
-        reader->at_bytes += used_bytes;
-    return r;
+    if (r < 0)
+        return r;
+    reader->at_bytes += used_bytes;
+    return 0;
 }
 
 static int read_prologue(struct reader *reader)
@@ -40,19 +41,19 @@ static int read_prologue(struct reader *reader)
     const struct vrt_pickle_value *is_little_endian;
     int r = read_next(reader, &value);
 
-    if (r)
+    if (r < 0)
         return r;
     if (value.type != VRT_PICKLE_LONG || !vrt_text_is(value.text, magic))
         return vrt_checkpoint_refuse(reader->source, "is a Python pickle, but not one that "
                                                      "PyTorch's save made");
     r = read_next(reader, &value);
-    if (r)
+    if (r < 0)
         return r;
     if (value.type != VRT_PICKLE_INT || value.integer != PROTOCOL_VERSION)
         return vrt_checkpoint_refuse(reader->source, "is of an unknown version of PyTorch's old "
                                      "format: load and save it once with a recent PyTorch");
     r = read_next(reader, &value);
-    if (r)
+    if (r < 0)
         return r;
     is_little_endian = vrt_pickle_find(&value, "little_endian");
     if (!is_little_endian || is_little_endian->type != VRT_PICKLE_BOOL)
@@ -108,19 +109,22 @@ static int read_file(struct reader *reader)
     struct vrt_pickle_value root, keys;
     int r = read_prologue(reader);
 
-    if (!r)
-        r = read_next(reader, &root);
-    if (!r)
-        r = vrt_torch_select(&reader->pickle, &root, &selection);
-    if (!r)
-        r = read_next(reader, &keys);
-    if (r)
+    if (r < 0)
+        return r;
+    r = read_next(reader, &root);
+    if (r < 0)
+        return r;
+    r = vrt_torch_select(&reader->pickle, &root, &selection);
+    if (r < 0)
+        return r;
+    r = read_next(reader, &keys);
+    if (r < 0)
         return r;
     if (keys.type != VRT_PICKLE_LIST)
         return vrt_pickle_refuse_damaged(&reader->pickle);
     for (size_t i = 0; i < keys.items->n; i++) {
         r = read_storage(reader, &selection, &keys.items->values[i]);
-        if (r)
+        if (r < 0)
             return r;
     }
     for (size_t i = 0; i < selection.n_storages; i++)

@@ -117,7 +117,7 @@ static int list_members(struct reader *reader)
     struct vrt_text folder = { "", 0 };
     int r = find_folder(reader, n, &folder);
 
-    if (r)
+    if (r < 0)
         return r;
     reader->members = calloc((size_t)n, sizeof(*reader->members));
     if (!reader->members)
@@ -200,7 +200,7 @@ static int read_member(struct reader *reader, const struct member *member, uint6
         return refuse_zip(reader->source, zip_get_error(reader->zip));
     r = unpack(reader, file, bytes, st.size);
     zip_fclose(file);
-    if (r)
+    if (r < 0)
         return r;
     reader->unpacked_left_bytes -= st.size;
     *ret_bytes = (struct vrt_text){ (const char *)bytes, st.size };
@@ -213,7 +213,7 @@ static int read_byte_order(struct reader *reader, bool *ret_is_little_endian)
     struct vrt_text order = { "little", 6 };
     int r = member ? read_member(reader, member, 6, &reader->pickle.arena, &order) : 0;
 
-    if (r)
+    if (r < 0)
         return r;
     if (!vrt_text_is(order, "little") && !vrt_text_is(order, "big"))
         return vrt_checkpoint_refuse(reader->source, "is damaged: its byte order is neither "
@@ -240,7 +240,7 @@ static int read_storage(struct reader *reader, struct vrt_pickle_storage *storag
     if (!member)
         return vrt_checkpoint_refuse(reader->source, "is damaged: it lacks data of its tensors");
     r = read_member(reader, member, storage->n_bytes, &reader->source->checkpoint->arena, &bytes);
-    if (r)
+    if (r < 0)
         return r;
     if (bytes.size_bytes != storage->n_bytes)
         return vrt_checkpoint_refuse(reader->source, "is damaged: a tensor's data has another "
@@ -264,7 +264,7 @@ static int read_archive(struct reader *reader)
     bool is_little_endian = true;
     int r = list_members(reader);
 
-    if (r)
+    if (r < 0)
         return r;
     if (is_program(reader))
         return vrt_checkpoint_refuse(reader->source, "is a TorchScript program, not only weights: "
@@ -272,20 +272,22 @@ static int read_archive(struct reader *reader)
     member = find_member(reader, (struct vrt_text){ "data.pkl", 8 });
     vrt_assert(member);
     r = read_member(reader, member, PICKLE_BYTES_MAX, &reader->source->checkpoint->arena, &bytes);
-    if (r)
+    if (r < 0)
         return r;
     vrt_pickle_init(&reader->pickle, reader->source, bytes.size_bytes);
     r = vrt_pickle_read(&reader->pickle, (const uint8_t *)bytes.data, bytes.size_bytes, &root,
                         &used_bytes);
-    if (!r)
-        r = read_byte_order(reader, &is_little_endian);
-    if (!r)
-        r = vrt_torch_select(&reader->pickle, &root, &selection);
+    if (r < 0)
+        return r;
+    r = read_byte_order(reader, &is_little_endian);
+    if (r < 0)
+        return r;
+    r = vrt_torch_select(&reader->pickle, &root, &selection);
     /* An optimiser's storages, often twice as large as the weights, stay packed. */
-    for (size_t i = 0; !r && i < selection.n_storages; i++)
+    for (size_t i = 0; r == 0 && i < selection.n_storages; i++)
         if (selection.storages[i]->is_wanted)
             r = read_storage(reader, selection.storages[i], is_little_endian);
-    return r ? r : vrt_torch_add_tensors(reader->source, &selection);
+    return r < 0 ? r : vrt_torch_add_tensors(reader->source, &selection);
 }
 
 int vrt_torch_zip_read(struct vrt_checkpoint_source *source)
@@ -297,7 +299,7 @@ int vrt_torch_zip_read(struct vrt_checkpoint_source *source)
     };
     int r = open_archive(&reader);
 
-    if (!r)
+    if (r == 0)
         r = read_archive(&reader);
     vrt_pickle_done(&reader.pickle);
     free(reader.members);

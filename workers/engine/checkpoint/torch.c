@@ -151,9 +151,10 @@ int vrt_torch_select(struct vrt_pickle *pickle, const struct vrt_pickle_value *r
     struct vrt_torch_selection selection = { 0 };
     int r = select_dict(pickle, root, &selection.dict);
 
-    if (!r)
-        r = sort_storages(pickle, &selection);
-    if (r)
+    if (r < 0)
+        return r;
+    r = sort_storages(pickle, &selection);
+    if (r < 0)
         return r;
     for (size_t i = 1; i < selection.dict.items->n; i += 2) {
         const struct vrt_pickle_value *value = &selection.dict.items->values[i];
@@ -225,7 +226,7 @@ int vrt_torch_add_tensors(struct vrt_checkpoint_source *source,
         memcpy(entry.dims, tensor->dims, sizeof(entry.dims));
         memcpy(entry.strides, tensor->strides, sizeof(entry.strides));
         r = vrt_checkpoint_add(source, &entry);
-        if (r)
+        if (r < 0)
             return r;
     }
     return 0;

@@ -318,7 +318,7 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
 {
     int r = reader->ended ? VRT_READER_END : 0;
 
-    if (!r && !reader->has_first)
+    if (r == 0 && !reader->has_first)
         r = decode_next(reader, error);
     reader->has_first = false;
     if (r == 0)

@@ -179,10 +179,12 @@ int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
     VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
 
     int r = prepare(params, &encoder, error);
-    if (r == 0)
-        r = vrt_sink_open(fd, &encoder->sink, error);
-    if (r == 0)
-        r = write_head(encoder, params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_sink_open(fd, &encoder->sink, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = write_head(encoder, params, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_encoder = VRT_STEAL(encoder);
@@ -319,8 +321,9 @@ int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
     VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
 
     int r = vrt_segment_reader_open(fd, 1, &reader, error);
-    if (r == 0)
-        r = prepare(params, &encoder, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = prepare(params, &encoder, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_segment_head *head = &reader->head;

@@ -152,8 +152,9 @@ int vrt_segment_reader_open(int fd, int number, struct vrt_segment_reader **ret_
         return vrt_refuse_errno(error, vrt_raise(-errno), "a segment of the restored video");
     reader->size_bytes = st.st_size;
     int r = read_end(reader, error);
-    if (r == 0)
-        r = read_head(reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = read_head(reader, error);
     if (r < 0)
         return vrt_fold(r);
     if (!vrt_frame_format_is_valid(&reader->head.format) || reader->head.time_base.num <= 0 ||

@@ -300,9 +300,9 @@ static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *
         return vrt_fold(r < 0 ? r : name_attachment(stream));
     default:
         r = create_copied(stream, muxer);
-        if (r == 0 && stream->in->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
-            r = name_attachment(stream);
-        return vrt_fold(r);
+        if (r < 0 || stream->in->codecpar->codec_type != AVMEDIA_TYPE_ATTACHMENT)
+            return vrt_fold(r);
+        return vrt_fold(name_attachment(stream));
     }
 }
 

@@ -80,8 +80,9 @@ int vrt_join_video_open(const struct vrt_joiner_segments *segments,
         VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
         VRT_CLEANUP(vrt_closep) int fd = -1;
         int r = open_segment(segments, i, &fd, &reader, error);
-        if (r == 0)
-            r = add_segment(video, reader, error);
+        if (r < 0)
+            return vrt_fold(r);
+        r = add_segment(video, reader, error);
         if (r < 0)
             return vrt_fold(r);
     }

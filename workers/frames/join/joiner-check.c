@@ -72,8 +72,9 @@ int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warn
     };
 
     int r = vrt_source_open(&params, &source, error);
-    if (r == 0)
-        r = vrt_source_check_rereadable(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_source_check_rereadable(source, error);
     if (r < 0)
         return vrt_fold(r);
     plan.source = source;

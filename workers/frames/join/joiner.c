@@ -453,8 +453,9 @@ static int finish_output(struct joiner *joiner, struct vrt_error *error)
     const struct vrt_join_video *video = joiner->video;
 
     int r = vrt_sink_check(joiner->sink, av_write_trailer(joiner->output), error);
-    if (r == 0)
-        r = vrt_sink_flush(joiner->sink, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_sink_flush(joiner->sink, error);
     if (r < 0)
         return vrt_fold(r);
     /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
@@ -486,8 +487,9 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
     };
 
     int r = vrt_join_video_open(&params->segments, &joiner->video, error);
-    if (r == 0)
-        r = vrt_source_open(&source_params, &joiner->source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_source_open(&source_params, &joiner->source, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_source_check_rereadable(joiner->source, error);

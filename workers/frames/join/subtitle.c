@@ -77,8 +77,9 @@ int vrt_subtitle_open(const AVStream *in, enum AVCodecID target, AVCodecParamete
     if (!subtitle)
         return vrt_raise(-ENOMEM);
     int r = open_decoder(subtitle, in);
-    if (r == 0)
-        r = open_encoder(subtitle, target);
+    if (r < 0)
+        return vrt_fold(r);
+    r = open_encoder(subtitle, target);
     if (r < 0)
         return vrt_fold(r);
     if (avcodec_parameters_from_context(par, subtitle->encoder) < 0)

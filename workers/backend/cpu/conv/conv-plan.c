@@ -102,7 +102,7 @@ static int find_variants(struct vrt_conv *conv)
     int r;
 
     r = vrt_dnnl_weights_layout(conv->dnnl, &any, &layout);
-    if (r)
+    if (r < 0)
         return r == -ENOENT ? vrt_raise(-EIO) : vrt_fold(r);
     for (int i = 0; i < conv->n_tiles_y * conv->n_tiles_x; i++) {
         const struct vrt_conv_tile tile = vrt_conv_tile(conv, i);
@@ -111,7 +111,7 @@ static int find_variants(struct vrt_conv *conv)
         if (vrt_conv_variant(conv, &tile))
             continue;
         r = add_variant(conv, &shape, layout);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
     }
     return 0;
@@ -197,7 +197,7 @@ int vrt_conv_describe(struct vrt_dnnl *dnnl, const struct vrt_op *op,
                      vrt_op_in(op, 1);
     cut(conv);
     r = find_variants(conv);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     lay_out_scratch(conv);
     *ret_conv = VRT_STEAL(conv);
@@ -211,7 +211,7 @@ int vrt_conv_measure(struct vrt_dnnl *dnnl, const struct vrt_op *op, const struc
     int r;
 
     r = vrt_conv_describe(dnnl, op, isa, &conv);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_scratch_bytes = conv->scratch_bytes;
     return 0;

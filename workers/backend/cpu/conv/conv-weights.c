@@ -59,7 +59,7 @@ static int convert(struct vrt_dnnl *dnnl, dnnl_memory_t from, const struct vrt_d
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
     r = reorder(dnnl, from, layout->memory);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_layout = VRT_STEAL(layout);
     return 0;
@@ -80,7 +80,7 @@ int vrt_conv_weights_fill(struct vrt_conv_weights *weights, const struct vrt_par
     if (status != dnnl_success)
         return vrt_dnnl_raise(status, "memory for weights");
     r = convert(dnnl, plain, weights->first, &weights->layouts);
-    return r ? vrt_fold(r) : 0;
+    return r < 0 ? vrt_fold(r) : 0;
 }
 
 /* Return: the one that is as wanted, or NULL. */
@@ -99,7 +99,7 @@ static int add_layout(struct vrt_conv_weights *weights, const struct vrt_dnnl_la
     struct vrt_conv_layout *layout;
     int r = convert(weights->dnnl, weights->layouts->memory, want, &layout);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     layout->next = weights->layouts;
     weights->layouts = layout;
@@ -119,10 +119,10 @@ static int get_layout(struct vrt_conv_weights *weights, const struct vrt_dnnl_la
     layout = find_layout(weights, want);
     if (!layout)
         r = add_layout(weights, want, &layout);
-    if (!r)
+    if (r == 0)
         dnnl_memory_get_data_handle(layout->memory, ret_data);
     pthread_mutex_unlock(&weights->dnnl->lock);
-    return r ? vrt_fold(r) : 0;
+    return r < 0 ? vrt_fold(r) : 0;
 }
 
 int vrt_conv_weights_fit(struct vrt_conv_weights *weights, dnnl_engine_t engine,
@@ -133,7 +133,7 @@ int vrt_conv_weights_fit(struct vrt_conv_weights *weights, dnnl_engine_t engine,
     dnnl_status_t status;
     int r = get_layout(weights, want, &data);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     status = vrt_dnnl_memory_new(want, engine, data, ret_memory);
     if (status != dnnl_success)
@@ -154,7 +154,7 @@ int vrt_conv_weights_new(struct vrt_dnnl *dnnl, const int dims[4], enum vrt_dtyp
         return vrt_raise(-ENOMEM);
     weights->dnnl = dnnl;
     int r = vrt_dnnl_weights_layout(dnnl, &shape, &weights->first);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_weights = VRT_STEAL(weights);
     return 0;

@@ -69,7 +69,7 @@ static int make_variant(struct vrt_conv *conv, struct vrt_conv_variant *v)
     int r;
 
     r = vrt_conv_weights_fit(conv->params.weights, conv->dnnl->engine, v->desc, &v->weights);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     status = dnnl_primitive_create(&v->primitive, v->desc);
     if (status != dnnl_success)
@@ -79,7 +79,7 @@ static int make_variant(struct vrt_conv *conv, struct vrt_conv_variant *v)
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < conv->dnnl->n_threads; i++) {
         r = make_binding(conv, v, &v->bindings[i]);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
     }
     return 0;
@@ -126,17 +126,17 @@ int vrt_conv_new(struct vrt_dnnl *dnnl, const struct vrt_conv_params *params,
     int r;
 
     r = vrt_conv_describe(dnnl, params->op, params->isa, &conv);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     conv->params = *params;
     conv->params.op = &conv->op;
     r = make_slopes(conv);
-    for (int i = 0; !r && i < conv->n_variants; i++)
+    for (int i = 0; r == 0 && i < conv->n_variants; i++)
         r = make_variant(conv, &conv->variants[i]);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     r = make_bias(conv);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     *ret_conv = VRT_STEAL(conv);
     return 0;

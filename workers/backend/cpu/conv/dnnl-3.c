@@ -34,41 +34,12 @@ struct vrt_dnnl_layout *vrt_dnnl_layout_free(struct vrt_dnnl_layout *layout)
     return NULL;
 }
 
-const struct vrt_dnnl_layout *vrt_dnnl_layout_of(const_dnnl_primitive_desc_t desc,
-                                                 dnnl_query_t what, int index)
-{
-    return layout_of(dnnl_primitive_desc_query_md(desc, what, index));
-}
-
 const struct vrt_dnnl_layout *vrt_dnnl_memory_layout(const_dnnl_memory_t memory)
 {
     const_dnnl_memory_desc_t desc = NULL;
 
     dnnl_memory_get_memory_desc(memory, &desc);
     return layout_of(desc);
-}
-
-bool vrt_dnnl_layout_equals(const struct vrt_dnnl_layout *a, const struct vrt_dnnl_layout *b)
-{
-    return dnnl_memory_desc_equal(md(a), md(b));
-}
-
-size_t vrt_dnnl_layout_bytes(const struct vrt_dnnl_layout *layout)
-{
-    return dnnl_memory_desc_get_size(md(layout));
-}
-
-dnnl_status_t vrt_dnnl_memory_new(const struct vrt_dnnl_layout *layout, dnnl_engine_t engine,
-                                  void *data, dnnl_memory_t *ret_memory)
-{
-    return dnnl_memory_create(ret_memory, md(layout), engine, data);
-}
-
-dnnl_status_t vrt_dnnl_reorder_describe(dnnl_engine_t engine, const struct vrt_dnnl_layout *from,
-                                        const struct vrt_dnnl_layout *to,
-                                        dnnl_primitive_desc_t *ret_desc)
-{
-    return dnnl_reorder_primitive_desc_create(ret_desc, md(from), engine, md(to), engine, NULL);
 }
 
 dnnl_status_t vrt_dnnl_append_relu(dnnl_post_ops_t post_ops, float slope)

@@ -5,8 +5,8 @@
  * What differs between oneDNN 2 and 3: layouts of memory, a struct of the caller's in the one and
  * an object in the other, and how implementations are asked for
  *
- * dnnl-2.c or dnnl-3.c, whichever the library is, is compiled. Both layouts and offers are opaque,
- * those of oneDNN behind other names. Thread: any.
+ * dnnl-2.c or dnnl-3.c, whichever the library is, is compiled, and dnnl-layout.c with both. Layouts
+ * and offers are opaque, those of oneDNN behind other names. Thread: any.
  */
 
 #include <dnnl.h>

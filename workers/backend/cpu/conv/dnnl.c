@@ -153,6 +153,15 @@ static dnnl_status_t make_offers(struct vrt_dnnl *dnnl, const struct vrt_dnnl_sh
     return vrt_dnnl_offers_new(dnnl->engine, &convolution, attr, ret_offers);
 }
 
+/* Whether what oneDNN offers is to be had rather than the best that it offered before, if any. */
+static bool is_better(dnnl_primitive_desc_t desc, dnnl_primitive_desc_t best,
+                      const struct vrt_dnnl_shape *shape, bool allow_slow)
+{
+    if (!is_fast(desc) && !(allow_slow && !best))
+        return false;
+    return !best || (prefers_avx2(shape) && is_avx2(desc));
+}
+
 /*
  * Goes through what oneDNN offers, best first by its own judgement, and picks by ours. Where the
  * best must not be made, weights in a layout of its make are no reason to take a lesser one.
@@ -173,9 +182,7 @@ static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *sha
                 return -ENOENT;
             continue;
         }
-        if (!is_fast(desc) && !(allow_slow && !best))
-            continue;
-        if (!best || (prefers_avx2(shape) && is_avx2(desc))) {
+        if (is_better(desc, best, shape, allow_slow)) {
             vrt_dnnl_descp(&best);
             best = VRT_STEAL(desc);
         }
@@ -211,7 +218,7 @@ int vrt_dnnl_describe(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *shape,
     dnnl_primitive_attr_t attr = NULL;
     int r = make_attr(shape, &attr);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     pthread_mutex_lock(&asking);
     r = ask(dnnl, shape, weights, attr, ret_desc);
@@ -233,7 +240,7 @@ int vrt_dnnl_weights_layout(struct vrt_dnnl *dnnl, const struct vrt_dnnl_shape *
     int r;
 
     r = vrt_dnnl_describe(dnnl, &typical, NULL, &desc);
-    if (r)
+    if (r < 0)
         return r;
     status = vrt_dnnl_layout_copy(vrt_dnnl_layout_of(desc, dnnl_query_weights_md, 0), ret_layout);
     return status == dnnl_success ? 0 : vrt_dnnl_raise(status, "layout of weights");

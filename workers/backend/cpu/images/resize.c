@@ -25,14 +25,6 @@ struct scratch {
     size_t size_bytes;
 };
 
-static size_t place(size_t *size_bytes, size_t part_bytes)
-{
-    const size_t offset = *size_bytes;
-
-    *size_bytes += (part_bytes + 63) / 64 * 64;
-    return offset;
-}
-
 /* The parts' places in the memory at `base`, which is not touched. */
 static struct scratch lay_out(const struct vrt_op *op, char *base)
 {
@@ -41,11 +33,11 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
     const size_t out_bytes = (size_t)op->out.shape.w * c;
     struct scratch s = { 0 };
 
-    s.taps = (void *)(base + place(&s.size_bytes, (size_t)op->out.shape.w * sizeof(*s.taps)));
-    s.above = (void *)(base + place(&s.size_bytes, in_bytes));
-    s.below = (void *)(base + place(&s.size_bytes, in_bytes));
-    s.blended = (void *)(base + place(&s.size_bytes, in_bytes));
-    s.out = (void *)(base + place(&s.size_bytes, out_bytes));
+    s.taps = vrt_cpu_part(base, &s.size_bytes, (size_t)op->out.shape.w * sizeof(*s.taps));
+    s.above = vrt_cpu_part(base, &s.size_bytes, in_bytes);
+    s.below = vrt_cpu_part(base, &s.size_bytes, in_bytes);
+    s.blended = vrt_cpu_part(base, &s.size_bytes, in_bytes);
+    s.out = vrt_cpu_part(base, &s.size_bytes, out_bytes);
     return s;
 }
 

@@ -21,10 +21,7 @@ struct scratch {
 
 static float *place(struct scratch *s, char *base, size_t n)
 {
-    const size_t at = s->size_bytes;
-
-    s->size_bytes += (n * sizeof(float) + 63) / 64 * 64;
-    return (float *)(void *)(base + at);
+    return vrt_cpu_part(base, &s->size_bytes, n * sizeof(float));
 }
 
 static struct scratch lay_out(const struct vrt_op *op, char *base)

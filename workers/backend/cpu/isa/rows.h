@@ -34,6 +34,16 @@ const float *vrt_cpu_row_get(const struct vrt_tensor *t, const void *base, const
 void vrt_cpu_row_put(const struct vrt_tensor *t, void *base, const int at[3], int n,
                      const float *src);
 
+/* The next part of a thread's scratch memory at `base`, which isn't touched, behind the *size_bytes
+ * that are given out. Parts begin at multiples of 64 bytes. */
+static inline void *vrt_cpu_part(char *base, size_t *size_bytes, size_t part_bytes)
+{
+    void *part = base + *size_bytes;
+
+    *size_bytes += (part_bytes + 63) / 64 * 64;
+    return part;
+}
+
 /* The address of element (d,y,x,0). */
 static inline char *vrt_cpu_at(const struct vrt_tensor *t, const void *base, int d, int y, int x)
 {

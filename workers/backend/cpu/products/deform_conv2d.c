@@ -51,10 +51,7 @@ struct scratch {
 
 static void *place(char *base, size_t *size_bytes, size_t floats)
 {
-    const size_t offset = *size_bytes;
-
-    *size_bytes += (floats * sizeof(float) + 63) / 64 * 64;
-    return base + offset;
+    return vrt_cpu_part(base, size_bytes, floats * sizeof(float));
 }
 
 static struct axis place_axis(char *base, size_t *size_bytes, size_t n)

@@ -20,7 +20,7 @@
 #include "base/thread.h"
 
 #define SPINS 1000          /* some microseconds */
-#define NICE 14             /* behind threads that answer, decode and encode: INTAKE_NICE */
+#define NICE 14             /* behind threads that answer, decode and encode: DECODE_THREAD_NICE */
 
 struct pool_thread {
     struct vrt_cpu_pool *pool;
@@ -153,13 +153,13 @@ static int start_thread(struct vrt_cpu_pool *pool, int i, const cpu_set_t *cores
     thread->pool = pool;
     thread->index = i + 1;
     r = pthread_attr_init(&attr);
-    if (r)
+    if (r != 0)
         return vrt_raise(-r);
     if (cores)
         pthread_attr_setaffinity_np(&attr, sizeof(*cores), cores);
     r = pthread_create(&thread->id, &attr, pool_main, thread);
     pthread_attr_destroy(&attr);
-    if (r)
+    if (r != 0)
         return vrt_raise(-r);
     pool->n_started++;
     return 0;
@@ -183,7 +183,7 @@ int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_po
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < params->n_threads - 1; i++) {
         r = start_thread(pool, i, params->cores);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
     }
     vrt_thread_set_background(NICE);

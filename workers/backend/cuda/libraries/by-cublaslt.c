@@ -105,11 +105,14 @@ int vrt_cuda_cublaslt_can(struct vrt_cuda_cublaslt *cublaslt, const struct vrt_c
     const struct vrt_cuda_rows_way *way;
     int r = find(cublaslt, &layer, 0, &way);
 
-    if (!r && way)
+    if (r != 0)
+        return r;
+    if (way)
         r = find(cublaslt, &layer, last, &way);
-    if (!r)
-        *ret_can = way != NULL;
-    return r;
+    if (r != 0)
+        return r;
+    *ret_can = way != NULL;
+    return 0;
 }
 
 /* The band from place `first` on. */
@@ -132,16 +135,18 @@ int vrt_cuda_cublaslt_linear(struct vrt_cuda_cublaslt *cublaslt, const struct vr
     int r = 0;
 
     layer.data.scratch = scratch;
-    for (int64_t first = 0; !r && first < layer.n_places; first += layer.band) {
+    for (int64_t first = 0; r == 0 && first < layer.n_places; first += layer.band) {
         const struct vrt_cuda_rows_data data = data_of(&layer, first);
         const struct vrt_cuda_rows_way *way;
         if (layer.makes_rows)
             r = vrt_cuda_linear_make_rows(call, first,
                                           VRT_MIN(layer.band, layer.n_places - first));
-        if (!r)
-            r = find(cublaslt, &layer, first, &way);
-        if (!r)
-            r = vrt_cuda_cublaslt_run(cublaslt, way, &data, call->stream);
+        if (r != 0)
+            return r;
+        r = find(cublaslt, &layer, first, &way);
+        if (r != 0)
+            return r;
+        r = vrt_cuda_cublaslt_run(cublaslt, way, &data, call->stream);
     }
     return r;
 }

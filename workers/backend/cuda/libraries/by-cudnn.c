@@ -64,9 +64,10 @@ int vrt_cuda_cudnn_can(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_call 
     const struct vrt_cuda_conv_way *way;
     int r = vrt_cuda_cudnn_find(cudnn, &conv, &way);
 
-    if (!r)
-        *ret_can = way != NULL;
-    return r;
+    if (r != 0)
+        return r;
+    *ret_can = way != NULL;
+    return 0;
 }
 
 int vrt_cuda_cudnn_conv2d(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_call *call,
@@ -91,5 +92,5 @@ int vrt_cuda_cudnn_conv2d(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_ca
     const struct vrt_cuda_conv_way *way;
     int r = vrt_cuda_cudnn_find(cudnn, &conv, &way);
 
-    return r ? r : vrt_cuda_cudnn_run(cudnn, way, &data);
+    return r != 0 ? r : vrt_cuda_cudnn_run(cudnn, way, &data);
 }

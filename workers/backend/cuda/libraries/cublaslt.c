@@ -149,7 +149,7 @@ int vrt_cuda_cublaslt_open(const char *library, struct vrt_cuda_cublaslt **ret_c
         return r;
     /* Of the current device. */
     r = lt->lib.create(&lt->handle);
-    if (r) {
+    if (r != 0) {
         lt->handle = NULL;
         return vrt_refuse(error, -EIO, "device.failed", "%s doesn't start: %s", library,
                           lt->lib.status_string(r));
@@ -205,20 +205,27 @@ static int describe(const struct interface *lib, struct vrt_cuda_rows_way *way, 
     const int in = type_of(rows->dtype), out = type_of(rows->out_dtype);
     int r = lib->matmul_create(&way->matmul, compute, R_32F);
 
-    if (!r)
-        r = lib->matmul_set(way->matmul, DESC_TRANSA, &transposed, sizeof(transposed));
-    if (!r)
-        r = lib->matmul_set(way->matmul, DESC_EPILOGUE, &epilogue, sizeof(epilogue));
-    if (!r && rows->has_bias)
+    if (r != 0)
+        return r;
+    r = lib->matmul_set(way->matmul, DESC_TRANSA, &transposed, sizeof(transposed));
+    if (r != 0)
+        return r;
+    r = lib->matmul_set(way->matmul, DESC_EPILOGUE, &epilogue, sizeof(epilogue));
+    if (r != 0)
+        return r;
+    if (rows->has_bias)
         r = lib->matmul_set(way->matmul, DESC_BIAS_POINTER, &bias, sizeof(bias));
-    if (!r)
-        r = lib->layout_create(&way->weight, in, k, n, rows->weight_stride);
-    if (!r)
-        r = lib->layout_create(&way->x, in, k, m, rows->row_stride);
-    if (!r)
-        r = lib->layout_create(&way->residual, out, n, m,
-                               rows->has_residual ? rows->residual_stride : rows->out_stride);
-    return r ? r : lib->layout_create(&way->out, out, n, m, rows->out_stride);
+    if (r != 0)
+        return r;
+    r = lib->layout_create(&way->weight, in, k, n, rows->weight_stride);
+    if (r != 0)
+        return r;
+    r = lib->layout_create(&way->x, in, k, m, rows->row_stride);
+    if (r != 0)
+        return r;
+    r = lib->layout_create(&way->residual, out, n, m,
+                           rows->has_residual ? rows->residual_stride : rows->out_stride);
+    return r != 0 ? r : lib->layout_create(&way->out, out, n, m, rows->out_stride);
 }
 
 /* Return: 0, or the library's status. */
@@ -239,9 +246,10 @@ static int limit(const struct interface *lib, const struct vrt_cuda_rows *rows,
     };
     int r = lib->preference_set(preference, PREF_MAX_WORKSPACE_BYTES, &scratch, sizeof(scratch));
 
-    if (!r)
-        r = lib->preference_set(preference, PREF_REDUCTION_SCHEME_MASK, &mask, sizeof(mask));
-    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(aligns); i++) {
+    if (r != 0)
+        return r;
+    r = lib->preference_set(preference, PREF_REDUCTION_SCHEME_MASK, &mask, sizeof(mask));
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(aligns); i++) {
         const uint32_t bytes = (uint32_t)aligns[i].bytes;
         r = lib->preference_set(preference, aligns[i].attribute, &bytes, sizeof(bytes));
     }
@@ -255,14 +263,14 @@ static int choose(const struct vrt_cuda_cublaslt *lt, struct vrt_cuda_rows_way *
     struct preference *preference = NULL;
     int n_found = 0, r = lt->lib.preference_create(&preference);
 
-    if (!r)
+    if (r == 0)
         r = limit(&lt->lib, &way->rows, preference);
-    if (!r)
+    if (r == 0)
         r = lt->lib.ask(lt->handle, way->matmul, way->weight, way->x, way->residual, way->out,
                         preference, ASKED_FOR, found, &n_found);
     if (preference)
         lt->lib.preference_destroy(preference);
-    for (int i = 0; !r && !way->is_possible && i < VRT_MIN(n_found, ASKED_FOR); i++)
+    for (int i = 0; r == 0 && !way->is_possible && i < VRT_MIN(n_found, ASKED_FOR); i++)
         if (found[i].state == 0 && found[i].workspace_bytes <= VRT_CUDA_LIBRARY_SCRATCH_BYTES) {
             way->algorithm = found[i].algorithm;
             way->is_possible = true;
@@ -276,7 +284,7 @@ static void tell(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_rows *rows,
     if (!lt->has_told)
         vrt_log_info("some linear layers stay with vrtd's own kernels, such as %lld to %lld "
                      "channels: cuBLASLt says: %s", (long long)rows->k, (long long)rows->n,
-                     r ? lt->lib.status_string(r) : "no way fits");
+                     r != 0 ? lt->lib.status_string(r) : "no way fits");
     lt->has_told = true;
 }
 
@@ -299,7 +307,7 @@ int vrt_cuda_cublaslt_find(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_r
         return (int)cudaErrorMemoryAllocation;
     way->rows = *rows;
     r = describe(&lt->lib, way, bias);
-    if (!r)
+    if (r == 0)
         r = choose(lt, way);
     if (r == STATUS_ALLOC_FAILED) {
         way_free(&lt->lib, way);
@@ -322,11 +330,11 @@ int vrt_cuda_cublaslt_run(struct vrt_cuda_cublaslt *lt, const struct vrt_cuda_ro
 
     if (way->rows.has_bias)
         r = lt->lib.matmul_set(way->matmul, DESC_BIAS_POINTER, &data->bias, sizeof(data->bias));
-    if (!r)
+    if (r == 0)
         r = lt->lib.run(lt->handle, way->matmul, &one, data->weight, way->weight, data->rows,
                         way->x, &beta, c, way->residual, data->out, way->out, &way->algorithm,
                         data->scratch, VRT_CUDA_LIBRARY_SCRATCH_BYTES, stream);
-    if (!r)
+    if (r == 0)
         return 0;
     vrt_log_warning("cuBLASLt failed: %s", lt->lib.status_string(r));
     return r == STATUS_ALLOC_FAILED ? (int)cudaErrorMemoryAllocation : -EIO;

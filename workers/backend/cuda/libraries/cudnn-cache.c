@@ -108,7 +108,7 @@ static int load(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *
     const int r = vrt_cudnn_make(lib, VRT_CUDNN_PLAN, attributes, VRT_ARRAY_SIZE(attributes),
                                  &plan);
     free(item.file);
-    if (!r && vrt_cudnn_plan_fits(lib, plan)) {
+    if (r == 0 && vrt_cudnn_plan_fits(lib, plan)) {
         *ret_plan = plan;
         return 0;
     }
@@ -142,10 +142,12 @@ static int build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle 
     const int64_t began_ns = vrt_clock_now_ns();
     const int r = vrt_cudnn_build(lib, handle, way);
 
-    if (!r && way->plan)
+    if (r != 0)
+        return r;
+    if (way->plan)
         vrt_log_debug("cuDNN compiled %s in %lld ms", key->name,
                       (long long)((vrt_clock_now_ns() - began_ns) / VRT_NS_PER_MS));
-    return r;
+    return 0;
 }
 
 static int load_or_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
@@ -154,12 +156,14 @@ static int load_or_build(const struct vrt_cudnn_interface *lib, struct vrt_cudnn
 {
     int r = load(lib, handle, cache, key, &way->plan);
 
-    if (r || way->plan)
+    if (r != 0 || way->plan)
         return r;
     r = build(lib, handle, key, way);
-    if (!r && way->plan)
+    if (r != 0)
+        return r;
+    if (way->plan)
         store(lib, cache, key, way->plan);
-    return r;
+    return 0;
 }
 
 int vrt_cudnn_find_plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *handle,
@@ -169,7 +173,7 @@ int vrt_cudnn_find_plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_
     struct vrt_cache_key key;
     int r = vrt_cudnn_describe(lib, way);
 
-    if (r)
+    if (r != 0)
         return r;
     print_key(way, made_for, &key);
     if (!cache->folder[0])

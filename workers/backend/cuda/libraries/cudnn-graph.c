@@ -74,13 +74,13 @@ int vrt_cudnn_make(const struct vrt_cudnn_interface *lib, int kind,
     void *descriptor = NULL;
     int r = lib->descriptor_create(kind, &descriptor);
 
-    for (size_t i = 0; !r && i < n_attributes; i++)
+    for (size_t i = 0; r == 0 && i < n_attributes; i++)
         if (attributes[i].n > 0)
             r = lib->set(descriptor, attributes[i].name, attributes[i].type, attributes[i].n,
                          attributes[i].values);
-    if (!r)
+    if (r == 0)
         r = lib->finalize(descriptor);
-    if (!r)
+    if (r == 0)
         *ret_descriptor = descriptor;
     else if (descriptor)
         lib->descriptor_destroy(descriptor);
@@ -326,18 +326,18 @@ static bool is_exact(const struct vrt_cudnn_interface *lib, void *config)
     unsigned bits = 0;
     int r = lib->descriptor_create(VRT_CUDNN_ENGINE, &engine);
 
-    if (!r)
+    if (r == 0)
         r = lib->get(config, VRT_CUDNN_ENGINE_CONFIG_ENGINE, VRT_CUDNN_IS_DESCRIPTOR, 1, &n,
                      &engine);
-    if (!r)
+    if (r == 0)
         r = lib->get(engine, VRT_CUDNN_ENGINE_NUMERICAL_NOTES, VRT_CUDNN_IS_NUMERICAL_NOTE,
                      NOTES_MAX, &n, notes);
-    for (int64_t i = 0; !r && i < VRT_MIN(n, NOTES_MAX); i++)
+    for (int64_t i = 0; r == 0 && i < VRT_MIN(n, NOTES_MAX); i++)
         if (notes[i] >= 0 && notes[i] < 32)
             bits |= 1u << notes[i];
     if (engine)
         lib->descriptor_destroy(engine);
-    return !r && !(bits & NOTE_BITS_REFUSED);
+    return r == 0 && !(bits & NOTE_BITS_REFUSED);
 }
 
 bool vrt_cudnn_plan_fits(const struct vrt_cudnn_interface *lib, void *plan)
@@ -361,7 +361,7 @@ static int plan(const struct vrt_cudnn_interface *lib, struct vrt_cudnn_handle *
     int r = vrt_cudnn_make(lib, VRT_CUDNN_PLAN, attributes, VRT_ARRAY_SIZE(attributes), &made);
 
     *ret_plan = NULL;
-    if (r)
+    if (r != 0)
         return vrt_cudnn_is_full(r) ? r : 0;
     if (vrt_cudnn_plan_fits(lib, made))
         *ret_plan = made;

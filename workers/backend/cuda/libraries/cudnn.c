@@ -69,11 +69,11 @@ int vrt_cuda_cudnn_open(const char *library, const struct vrt_device_info *info,
     cudnn->made_for = info->class_id;
     /* Of the current device. */
     r = cudnn->lib.create(&cudnn->handle);
-    if (r)
+    if (r != 0)
         cudnn->handle = NULL;
     else
         r = cudnn->lib.set_stream(cudnn->handle, stream);
-    if (r)
+    if (r != 0)
         return vrt_refuse(error, -EIO, "device.failed", "%s doesn't start: %s", library,
                           cudnn->lib.error_string(r));
     *ret_cudnn = VRT_STEAL(cudnn);
@@ -116,12 +116,12 @@ static void tell(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
     if (cudnn->has_told)
         return;
     cudnn->has_told = true;
-    if (r)
+    if (r != 0)
         cudnn->lib.last_error(text, sizeof(text));
     vrt_log_info("some convolutions stay with vrtd's own kernels, such as %lldx%lld from %lld to "
                  "%lld channels: cuDNN says: %s%s%s", (long long)conv->kernel,
                  (long long)conv->kernel, (long long)conv->n_in, (long long)conv->n_out,
-                 r ? cudnn->lib.error_string(r) : "", r ? ": " : "", text);
+                 r != 0 ? cudnn->lib.error_string(r) : "", r != 0 ? ": " : "", text);
 }
 
 int vrt_cuda_cudnn_find(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv *conv,
@@ -192,11 +192,11 @@ int vrt_cuda_cudnn_run(struct vrt_cuda_cudnn *cudnn, const struct vrt_cuda_conv_
     };
     r = vrt_cudnn_make(&cudnn->lib, VRT_CUDNN_VARIANT_PACK, attributes,
                        VRT_ARRAY_SIZE(attributes), &pack);
-    if (!r)
+    if (r == 0)
         r = cudnn->lib.execute(cudnn->handle, way->plan, pack);
     if (pack)
         cudnn->lib.descriptor_destroy(pack);
-    if (!r)
+    if (r == 0)
         return 0;
     vrt_log_warning("cuDNN failed: %s", cudnn->lib.error_string(r));
     if (vrt_cudnn_is_full(r))

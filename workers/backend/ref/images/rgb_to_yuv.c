@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sample at a time, in double. A chroma sample is made of the luma positions around it, weighted
+ * by where the format says that it lies: between them, or on one of them (cosited).
+ */
 
 #include <stdlib.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A pixel at a time, in double: luma as it is, chroma interpolated between the four samples around
+ * it, which lie where the format says.
+ */
 
 #include "backend/op/colour.h"
 #include "backend/ref/ops.h"

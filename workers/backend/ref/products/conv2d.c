@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A place at a time, plainly: the sums of all its outputs in double, over every tap that lies
+ * within the picture, then bias and activation. Weights are [K,K,I,O].
+ */
 
 #include "backend/ref/ops.h"
 #include "backend/ref/run.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A place at a time: first what each of the nine taps takes where its offset leads it, with its
+ * mask, then the sums of all outputs in double. Only what the weights' type can tell apart of a
+ * sample goes into them, as a device that multiplies in that type has it.
+ */
 
 #include "backend/ref/ops.h"
 #include "backend/ref/parts.h"

@@ -51,10 +51,10 @@ static ze_result_t add_gpus(struct vrt_xpu_system *system, const struct vrt_xpu_
     uint32_t n;
     ze_result_t r = VRT_XPU_LIST(system->loader.zeDeviceGet, driver->handle, devices, &n);
 
-    for (uint32_t i = 0; !r && i < n; i++) {
+    for (uint32_t i = 0; r == 0 && i < n; i++) {
         ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
         r = system->loader.zeDeviceGetProperties(devices[i], &properties);
-        if (r || properties.type != ZE_DEVICE_TYPE_GPU || system->n_units == VRT_XPU_MAX_UNITS)
+        if (r != 0 || properties.type != ZE_DEVICE_TYPE_GPU || system->n_units == VRT_XPU_MAX_UNITS)
             continue;
         add_unit(system, &(struct vrt_xpu_unit){ driver, devices[i], -1, 0, 0 });
         add_tiles(system);
@@ -70,15 +70,15 @@ static void add_driver(struct vrt_xpu_system *system, ze_driver_handle_t handle)
     struct vrt_xpu_driver *driver = &system->drivers[system->n_drivers];
     ze_result_t r = system->loader.zeDriverGetProperties(handle, &properties);
 
-    if (!r)
+    if (r == 0)
         r = system->loader.zeContextCreate(handle, &context, &driver->context);
-    if (!r) {
+    if (r == 0) {
         driver->handle = handle;
         driver->version = properties.driverVersion;
         system->n_drivers++;
         r = add_gpus(system, driver);
     }
-    if (r)
+    if (r != 0)
         vrt_log_warning("a Level Zero driver fails: %s (0x%x), ignoring", vrt_xpu_result_text(r),
                         (unsigned)r);
 }
@@ -96,7 +96,7 @@ static int start(struct vrt_xpu_system *system, struct vrt_error *error)
     uint32_t n = 0;
 
     int r = vrt_xpu_loader_init(&system->loader, VRT_XPU_LOADER, error);
-    if (r)
+    if (r < 0)
         return r;
     /* Only what is set before the drivers start makes them tell of temperatures and the like. */
     setenv("ZES_ENABLE_SYSMAN", "1", 0);
@@ -125,7 +125,7 @@ static int open_locked(struct vrt_error *error)
     if (!system)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Starting Level Zero");
     int r = start(system, error);
-    if (r) {
+    if (r < 0) {
         destroy(system);
         return r;
     }
@@ -138,7 +138,7 @@ int vrt_xpu_system_open(const struct vrt_xpu_system **ret_system, struct vrt_err
 {
     pthread_mutex_lock(&of_process.lock);
     int r = open_locked(error);
-    if (!r)
+    if (r == 0)
         *ret_system = of_process.system;
     pthread_mutex_unlock(&of_process.lock);
     return r;
@@ -153,7 +153,7 @@ bool vrt_xpu_system_reaches(const struct vrt_xpu_system *system, const struct vr
     pthread_mutex_lock(&lock);
     const ze_result_t r = system->loader.zeDeviceCanAccessPeer(unit->device, peer->device, &can);
     pthread_mutex_unlock(&lock);
-    return !r && can;
+    return r == 0 && can;
 }
 
 const struct vrt_xpu_system *vrt_xpu_system_close(const struct vrt_xpu_system *system)

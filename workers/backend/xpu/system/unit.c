@@ -49,7 +49,7 @@ ze_result_t vrt_xpu_unit_find_queues(const struct vrt_xpu_loader *loader,
             .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES };
     const ze_result_t r = VRT_XPU_LIST(loader->zeDeviceGetCommandQueueGroupProperties,
                                        unit->device, groups, &n);
-    if (r)
+    if (r != 0)
         return r;
     const uint32_t compute = find_group(groups, n, computes, 0);
     const uint32_t copy = find_group(groups, n, copies, computes);
@@ -92,16 +92,16 @@ const char *vrt_xpu_unit_unfit(const struct vrt_xpu_loader *loader,
     uint32_t ordinals[2];
     ze_result_t r = loader->zeDeviceGetComputeProperties(unit->device, &compute);
 
-    if (!r && compute.maxTotalGroupSize < VRT_XPU_GROUP_ITEMS) {
+    if (r == 0 && compute.maxTotalGroupSize < VRT_XPU_GROUP_ITEMS) {
         snprintf(text, size, "its driver lets a group have %u items, and kernels have up to %d",
                  (unsigned)compute.maxTotalGroupSize, VRT_XPU_GROUP_ITEMS);
         return text;
     }
-    if (!r)
+    if (r == 0)
         r = vrt_xpu_unit_find_queues(loader, unit, &ordinals[0], &ordinals[1]);
     if (r == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE)
         snprintf(text, size, "its driver has no queue for it that computes");
-    else if (r)
+    else if (r != 0)
         snprintf(text, size, "%s (0x%x)", vrt_xpu_result_text(r), (unsigned)r);
-    return r ? text : NULL;
+    return r != 0 ? text : NULL;
 }

@@ -217,15 +217,16 @@ static int attend_fused(const vrt_cuda_call *call, const plan &plan)
     attend a = attend_of(call, plan);
     int r = turn(call, plan, &a);
 
-    for (int i = 0; !r && i < plan.windows.n_windows; i += plan.n_at_once) {
+    for (int i = 0; r == 0 && i < plan.windows.n_windows; i += plan.n_at_once) {
         const int left = plan.windows.n_windows - i;
         const int n_windows = left < plan.n_at_once ? left : plan.n_at_once;
 
         p.first_window = a.first_window = i;
         p.n_rows = n_windows * plan.windows.n_places;
         r = project_launch(call, &p, plan.n_layers, plan.dtype);
-        if (!r)
-            r = attend_launch(call, &a, n_windows, plan.dtype);
+        if (r != 0)
+            return r;
+        r = attend_launch(call, &a, n_windows, plan.dtype);
     }
     return r;
 }
@@ -254,19 +255,19 @@ static int attend_composed(const vrt_cuda_call *call, const plan &plan)
     gather.dtype = plan.dtype;
     gather.row_elements = plan.n_layers * plan.normed_elements;
     gather.layer_elements = plan.normed_elements;
-    for (int i = 0; !r && i < plan.windows.n_windows; i += plan.n_at_once) {
+    for (int i = 0; r == 0 && i < plan.windows.n_windows; i += plan.n_at_once) {
         const int left = plan.windows.n_windows - i;
         const int n_windows = left < plan.n_at_once ? left : plan.n_at_once;
 
         gather.first_window = a.first_window = i;
         gather.n_rows = n_windows * plan.windows.n_places;
         r = gather_launch(call, gather);
-        for (int layer = 0; !r && layer < plan.n_layers; layer++)
+        for (int layer = 0; r == 0 && layer < plan.n_layers; layer++)
             r = launch_part(call, vrt_cuda_linear,
                             layer_op(plan, call, call->op, layer, n_windows), plan.more);
-        if (!r)
-            r = split ? attend_split_launch(call, &a, n_windows)
-                      : plain_launch(call, &a, n_windows);
+        if (r != 0)
+            return r;
+        r = split ? attend_split_launch(call, &a, n_windows) : plain_launch(call, &a, n_windows);
     }
     return r;
 }
@@ -276,9 +277,12 @@ int vrt_cuda_window_attention(const vrt_cuda_call *call)
     const plan plan = plan_of(call->limits, call->op);
     int r = check_workspace(call, plan.end);
 
-    if (!r)
-        r = plan.is_fused ? attend_fused(call, plan) : attend_composed(call, plan);
-    return r ? r : launch_part(call, vrt_cuda_linear, proj_op(plan, call, call->op), plan.more);
+    if (r != 0)
+        return r;
+    r = plan.is_fused ? attend_fused(call, plan) : attend_composed(call, plan);
+    if (r != 0)
+        return r;
+    return launch_part(call, vrt_cuda_linear, proj_op(plan, call, call->op), plan.more);
 }
 
 size_t vrt_cuda_window_attention_workspace_bytes(const vrt_cuda_limits *limits, const vrt_op *op)

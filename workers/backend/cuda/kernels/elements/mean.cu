@@ -137,7 +137,7 @@ int vrt_cuda_mean(const vrt_cuda_call *call)
     const int r = vrt_launch(sum_parts, dim3((unsigned)u.n_partials, n_across), dim3(THREADS), 0,
                              call->stream, view_of_in(call, 0), u, partials);
 
-    if (r)
+    if (r != 0)
         return r;
     return vrt_launch(sum_all, dim3((unsigned)((in.c + CHANNELS - 1) / CHANNELS)), dim3(THREADS),
                       0, call->stream, partials, u.n_partials,

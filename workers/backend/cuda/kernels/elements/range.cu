@@ -133,7 +133,7 @@ int vrt_cuda_range(const vrt_cuda_call *call)
     const int r = vrt_launch(find, dim3((unsigned)s.n_blocks * (unsigned)in.shape.d),
                              dim3(THREADS), 0, call->stream, frame, view_of(call, &in), s,
                              partials);
-    if (r)
+    if (r != 0)
         return r;
     return vrt_launch(join_all, dim3((unsigned)in.shape.d), dim3(THREADS), 0, call->stream,
                       partials, s.n_blocks, view_of(call, vrt_op_out(call->op, 0)), n);

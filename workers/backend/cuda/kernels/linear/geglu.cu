@@ -128,16 +128,19 @@ static int compose_part(const vrt_cuda_call *call, const plan &p, const parts &p
                                                                : vrt_cuda_layernorm,
                         parts.normed, p.more);
 
-    if (!r)
-        r = launch_part(call, vrt_cuda_linear, parts.a, p.more);
-    if (!r)
-        r = launch_part(call, vrt_cuda_linear, parts.b, p.more);
-    if (!r)
-        r = vrt_launch(gate, (unsigned)(blocks < 65535 ? blocks : 65535), THREADS, 0,
-                       call->stream, (const float *)(call->workspace + p.a),
-                       (const float *)(call->workspace + p.b), n, call->workspace + p.gated,
-                       (int)p.dtype);
-    return r ? r : launch_part(call, vrt_cuda_linear, parts.out, p.more);
+    if (r != 0)
+        return r;
+    r = launch_part(call, vrt_cuda_linear, parts.a, p.more);
+    if (r != 0)
+        return r;
+    r = launch_part(call, vrt_cuda_linear, parts.b, p.more);
+    if (r != 0)
+        return r;
+    r = vrt_launch(gate, (unsigned)(blocks < 65535 ? blocks : 65535), THREADS, 0,
+                   call->stream, (const float *)(call->workspace + p.a),
+                   (const float *)(call->workspace + p.b), n, call->workspace + p.gated,
+                   (int)p.dtype);
+    return r != 0 ? r : launch_part(call, vrt_cuda_linear, parts.out, p.more);
 }
 
 static int compose(const vrt_cuda_call *call)
@@ -146,8 +149,8 @@ static int compose(const vrt_cuda_call *call)
     const vrt_shape shape = call->op->in[0].shape;
     int r = check_workspace(call, p.end);
 
-    for (int frame = 0; !r && frame < shape.d; frame += p.n_frames)
-        for (int row = 0; !r && row < shape.h; row += p.n_rows)
+    for (int frame = 0; r == 0 && frame < shape.d; frame += p.n_frames)
+        for (int row = 0; r == 0 && row < shape.h; row += p.n_rows)
             r = compose_part(call, p, parts_of(p, call, call->op, frame, row));
     return r;
 }

@@ -133,13 +133,14 @@ int vrt_cuda_linear(const vrt_cuda_call *call)
         return multiply_rows(call, p);
     r = check_workspace(call, vrt_cuda_linear_workspace_bytes(call->limits, call->op));
     const int64_t n_places = p.n_places, band = vrt_cuda_linear_band(call->op);
-    for (int64_t first = 0; !r && first < n_places; first += band) {
+    for (int64_t first = 0; r == 0 && first < n_places; first += band) {
         p.first_out = first;
         p.n_places = n_places - first < band ? n_places - first : band;
         p.x = band_of(call, p.n_places);
         r = vrt_cuda_linear_make_rows(call, first, p.n_places);
-        if (!r)
-            r = multiply_rows(call, p);
+        if (r != 0)
+            return r;
+        r = multiply_rows(call, p);
     }
     return r;
 }

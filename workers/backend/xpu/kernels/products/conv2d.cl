@@ -3,7 +3,7 @@
 /* conv2d: a place's factors are its neighbours' channels, tap after tap. */
 
 #define PRODUCT_WIDE VRT_XPU_CONV2D_WIDE(PRODUCT_WEIGHT_BYTES)
-#include "backend/xpu/kernels/products/product.clh"
+#include "backend/xpu/kernels/products/product-end.clh"
 
 struct source {
     const __global char *data;
@@ -96,17 +96,13 @@ void NAME(struct vrt_xpu_conv2d e, __global char *out, const __global char *x,
         place_of_row(&e.out, first + product_row() + 8 * i + product_lane(), &p);
         for (int o = column + product_column(), j = 0; j < 4 && p.exists; j++, o += 8) {
             const int n = min(e.out.c - o, 8);
-            float8 value = vload8(j, got);
             if (n <= 0)
                 break;
-            if (e.has_bias)
-                value += load_some(bias, VRT_DTYPE_F32, o, n, n == 8);
+            float8 value = sums_of_run(got, j, e.has_bias, bias, o, n);
             value = activate(&e, slopes, o, n, value) * e.scale;
             if (e.residual.c)
-                value += load_some(residual, e.residual.dtype,
-                                   view_at(&e.residual, p.d, p.h, p.w) + o, n, wide && n == 8);
-            store_some(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + o, value, n,
-                       wide && n == 8);
+                value += load_run(&e.residual, residual, &p, o, n, wide);
+            store_run(&e.out, out, &p, o, n, wide, value);
         }
     }
 }

@@ -4,7 +4,7 @@
  * third dimension of the launch is the group of channels. */
 
 #define PRODUCT_WIDE VRT_XPU_DEFORM_CONV2D_WIDE
-#include "backend/xpu/kernels/products/product.clh"
+#include "backend/xpu/kernels/products/product-end.clh"
 
 struct source {
     const __global char *data, *offsets;
@@ -126,13 +126,10 @@ void NAME(struct vrt_xpu_deform_conv2d e, __global char *out, const __global cha
         place_of_row(&e.out, first + product_row() + 8 * i + product_lane(), &p);
         for (int o = in_group + product_column(), j = 0; j < 4 && p.exists; j++, o += 8) {
             const int n = min(n_out - o, 8), to = group * n_out + o;
-            float8 value = vload8(j, got);
             if (n <= 0)
                 break;
-            if (e.has_bias)
-                value += load_some(bias, VRT_DTYPE_F32, to, n, n == 8);
-            store_some(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + to, value, n,
-                       wide && n == 8);
+            store_run(&e.out, out, &p, to, n, wide,
+                      sums_of_run(got, j, e.has_bias, bias, to, n));
         }
     }
 }
