@@ -306,14 +306,13 @@ int vrt_queue_charge(struct vrt_queue *queue, uid_t uid, struct vrt_error *error
 static void settle_encoding(const struct vrt_queue *queue, const struct vrt_job_request *request,
                             struct vrt_job_recipe *recipe)
 {
-    const struct vrt_queue_params *params = &queue->params;
+    struct vrt_job_settings settings = request->settings;
 
-    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
-    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
-                      request->quality;
-    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
-             request->preset[0] ? request->preset : params->preset);
-    recipe->precision = request->precision;
+    vrt_queue_settle(queue, &settings);
+    recipe->codec = settings.codec;
+    recipe->quality = settings.quality;
+    snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);
+    recipe->precision = settings.precision;
 }
 
 /* Fills in what was asked for, and what the configuration says where nothing was. */

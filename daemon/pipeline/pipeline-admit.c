@@ -82,12 +82,7 @@ static int begin_probes(struct vrt_pipeline *pipeline, struct vrt_error *error)
         vrt_pipeline_warn(pipeline, "%s", choice.warning);
     vrt_pipeline_warn_all(pipeline, &admission->warnings);
 
-    const struct vrt_network_info *network = vrt_network_info(admission->network);
-    pipeline->spec->noise = vrt_recipe_noise(&admission->recipe);
-    pipeline->spec->needs = vrt_recipe_tile_needs(&admission->recipe, network);
-    pipeline->spec->rule = vrt_recipe_rule(&admission->recipe, network);
-    pipeline->spec->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->spec->in.width,
-                                           pipeline->spec->in.height);
+    vrt_job_spec_set_recipe(pipeline->spec, &admission->recipe);
     pipeline->size = pipeline->too_large = vrt_job_spec_size(pipeline->spec);
     pipeline->asked = pipeline->wanted = choice.devices;
     pipeline->is_probing = true;
@@ -122,7 +117,7 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
         .outbox = vrt_pool_outbox(pipeline->pool),
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
-        .strict = pipeline->strict,
+        .strict = pipeline->settings.strict,
         .is_waited_for = true,
         .cancel = &pipeline->cancel,
         .ended = decode_thread_ended,
@@ -222,12 +217,11 @@ static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_pr
     const bool is_fixed = admission->has_recipe && !pipeline->wants_smaller;
 
     probe->spec = pipeline->spec;
-    probe->exact_grid = admission->tile > 0 || is_fixed;
-    probe->exact_clip = admission->clip.frames > 0 || is_fixed;
+    probe->exact_grid = pipeline->settings.tile != VRT_UNKNOWN || is_fixed;
+    probe->exact_clip = pipeline->settings.clip != VRT_UNKNOWN || is_fixed;
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = pipeline->wants_smaller && !vrt_fit_is_smaller(&size, &pipeline->too_large);
     probe->is_due = admission->has_recipe;
-    probe->precision = admission->precision;
     probe->wants_speed = pipeline->wants_speed;
     memcpy(probe->fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
            sizeof(probe->fidelity_db));
@@ -358,7 +352,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
                               pipeline->parts[d].dtype == pipeline->parts[first].dtype;
     }
     if (info->reproducible)
-        info->recipe.precision = vrt_pipeline_precision(pipeline->parts[first].dtype);
+        info->recipe.precision = vrt_precision_of(pipeline->parts[first].dtype);
 }
 
 static void ask_ready(struct vrt_pipeline *pipeline)

@@ -102,7 +102,7 @@ static int start_decode_thread(struct vrt_pipeline *pipeline)
         .outbox = vrt_pool_outbox(pipeline->pool),
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
-        .strict = pipeline->strict,
+        .strict = pipeline->settings.strict,
         .cutter = {
             .rule = pipeline->spec->rule,
             .scene_threshold = pipeline->info.recipe.scene_threshold,

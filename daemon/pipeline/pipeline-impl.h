@@ -59,10 +59,11 @@ struct vrt_pipeline {
     enum vrt_pipeline_phase phase;
 
     /* What was asked: copies. */
-    char *job_id, *input_name, *output_name, *model_name, *request, *codec, *preset;
+    char *job_id, *input_name, *output_name, *model_name, *request;
+    struct vrt_job_settings settings;
     int input_fd, output_fd, spool_fd, model_fd;
     enum vrt_fallback fallback;
-    bool strict, wants_speed;
+    bool wants_speed;
     void (*admitted)(void *ctx, const struct vrt_error *error);
     void (*done)(void *ctx, const struct vrt_error *error);
     void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
@@ -206,9 +207,6 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline);
 
 /* Whether there has been no device for longer than a job waits. `any`: there is one now. */
 bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any);
-
-/* What computes in this type. */
-enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype);
 
 /* Notes whether it is held with nothing under way, which is no time of the job's. */
 void vrt_pipeline_note_idle(struct vrt_pipeline *pipeline);

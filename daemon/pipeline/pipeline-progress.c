@@ -107,13 +107,6 @@ static enum vrt_stage find_bottleneck(const double *busy)
     return busiest;
 }
 
-enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype)
-{
-    if (dtype == VRT_DTYPE_F16)
-        return VRT_PRECISION_F16;
-    return dtype == VRT_DTYPE_BF16 ? VRT_PRECISION_BF16 : VRT_PRECISION_F32;
-}
-
 /* The pool may be asked, because that changes nothing in it but a memory of measurements. */
 static double speed_of(const struct vrt_pipeline *pipeline, size_t d)
 {
@@ -133,7 +126,7 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
             continue;
         to->devices[to->n_devices++] = (struct vrt_pipeline_device){
             .info = infos[d],
-            .precision = vrt_pipeline_precision(part->dtype),
+            .precision = vrt_precision_of(part->dtype),
             .in_flight = part->in_flight,
             .shards_done = part->shards_done,
             .shards_failed = part->shards_failed,

@@ -111,8 +111,6 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
         { params->output_name, &pipeline->output_name },
         { params->model_name ? params->model_name : "the model", &pipeline->model_name },
         { params->devices ? params->devices : "auto", &pipeline->request },
-        { params->codec, &pipeline->codec },
-        { params->preset, &pipeline->preset },
     };
     const struct {
         int fd;
@@ -130,7 +128,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(fds); i++)
         r = copy_fd(fds[i].fd, fds[i].copy);
     pipeline->fallback = params->fallback;
-    pipeline->strict = params->strict;
+    pipeline->settings = *params->settings;
     pipeline->wants_speed = params->wants_speed;
     pipeline->wants_smaller = params->wants_smaller;
     pipeline->admitted = params->admitted;
@@ -155,18 +153,10 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         .model_fd = pipeline->model_fd,
         .spool_fd = pipeline->spool_fd,
         .model_name = pipeline->model_name,
-        .codec = pipeline->codec,
-        .preset = pipeline->preset,
-        .quality = params->quality,
-        .tile = params->tile,
-        .overlap = params->overlap,
-        .clip = params->clip,
-        .segment_frames = params->segment_frames,
-        .precision = params->recipe ? params->recipe->precision : params->precision,
+        .settings = &pipeline->settings,
         .has_recipe = params->recipe,
         .has_fingerprint = params->fingerprint,
         .network_checksum = params->network_checksum,
-        .strict = params->strict,
         .cancel = &pipeline->cancel,
         .network = params->network ? vrt_network_ref(params->network) : NULL,
     };
@@ -404,8 +394,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         vrt_closep(fds[i]);
     char *const texts[] = { pipeline->job_id, pipeline->input_name, pipeline->output_name,
-                            pipeline->model_name, pipeline->request, pipeline->codec,
-                            pipeline->preset };
+                            pipeline->model_name, pipeline->request };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
         free(texts[i]);
     for (size_t i = 0; i < pipeline->n_warnings; i++)

@@ -26,15 +26,7 @@ static const char *const device_kinds[] = {
     [VRT_DEVICE_CPU] = "cpu",   [VRT_DEVICE_REF] = "ref",
 };
 
-static const char *const precisions[] = {
-    [VRT_PRECISION_AUTO] = "auto",
-    [VRT_PRECISION_F32] = "f32",
-    [VRT_PRECISION_F16] = "f16",
-    [VRT_PRECISION_BF16] = "bf16",
-};
-
 _Static_assert(VRT_ARRAY_SIZE(device_kinds) == VRT_DEVICE_KIND_COUNT, "every kind has its name");
-_Static_assert(VRT_ARRAY_SIZE(precisions) == VRT_PRECISION_COUNT, "every precision has its name");
 
 const char *vrt_backend_strerror(int r)
 {
@@ -48,9 +40,22 @@ const char *vrt_device_kind_name(enum vrt_device_kind kind)
     return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
 }
 
-const char *vrt_precision_name(enum vrt_precision precision)
+enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic)
 {
-    return precision < VRT_PRECISION_COUNT ? precisions[precision] : "unknown";
+    static const enum vrt_dtype dtypes[VRT_PRECISION_COUNT] = {
+        [VRT_PRECISION_F32] = VRT_DTYPE_F32,
+        [VRT_PRECISION_F16] = VRT_DTYPE_F16,
+        [VRT_PRECISION_BF16] = VRT_DTYPE_BF16,
+    };
+
+    return precision == VRT_PRECISION_AUTO ? automatic : dtypes[precision];
+}
+
+enum vrt_precision vrt_precision_of(enum vrt_dtype dtype)
+{
+    if (dtype == VRT_DTYPE_F16)
+        return VRT_PRECISION_F16;
+    return dtype == VRT_DTYPE_BF16 ? VRT_PRECISION_BF16 : VRT_PRECISION_F32;
 }
 
 int vrt_device_note(struct vrt_device *device, int r)

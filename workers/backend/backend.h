@@ -24,6 +24,7 @@
 #include "backend/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/settings.h"
 
 struct vrt_backend_ops;
 struct vrt_buffer;
@@ -46,14 +47,6 @@ enum vrt_device_kind {
     VRT_DEVICE_CPU,
     VRT_DEVICE_REF,                 /* the oracle: only where it is asked for by name */
     VRT_DEVICE_KIND_COUNT,
-};
-
-enum vrt_precision {
-    VRT_PRECISION_AUTO,
-    VRT_PRECISION_F32,
-    VRT_PRECISION_F16,
-    VRT_PRECISION_BF16,
-    VRT_PRECISION_COUNT,
 };
 
 /* What a CUDA device may leave to cuBLASLt and cuDNN. */
@@ -334,8 +327,11 @@ const char *vrt_backend_strerror(int r);
 /* "cuda", "xpu", ... */
 const char *vrt_device_kind_name(enum vrt_device_kind kind);
 
-/* "auto", "f32", ... */
-const char *vrt_precision_name(enum vrt_precision precision);
+/* The type that is computed in where `precision` is asked for; `automatic`: where that is AUTO. */
+enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic);
+
+/* The precision that is asked for to get this type. */
+enum vrt_precision vrt_precision_of(enum vrt_dtype dtype);
 
 VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
 VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)
