@@ -232,7 +232,6 @@ static void test_scenes(void)
             "-pix_fmt yuv444p"),
         .output = "out.mkv", .network = new_network(),
         .asked = { .clip = 6, .segment_frames = 1 },
-
     };
     struct flow_job whole;
     char wanted[64], found[64];
