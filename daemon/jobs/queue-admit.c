@@ -198,6 +198,8 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
         return;
     }
     fill_work(job);
+    /* Its start makes another, though it may come at once: why, and what that costs, is in
+     * docs/architecture.md, under what is decided where. */
     vrt_queue_free_pipeline(job);
     if (admission->admitted) {
         vrt_queue_save(job->queue, job, on_saved);

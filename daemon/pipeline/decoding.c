@@ -83,7 +83,7 @@ void vrt_decoding_skip(struct vrt_decoding *decoding)
 
     decoding->at_end = true;
     decoding->span_ns = -1;
-    progress->frames_decoded = progress->frames_total = progress->frames_done;
+    progress->frames_decoded = progress->told.frames_total = progress->told.frames_done;
 }
 
 /* Notes what came of a task that went well. Return: as params.decoded. */
@@ -91,12 +91,12 @@ static int take(struct vrt_decoding *decoding, struct vrt_decode_thread_task *ta
 {
     struct vrt_progress *progress = decoding->params.progress;
 
-    progress->frames_concealed = VRT_MAX(progress->frames_concealed, task->n_concealed);
+    progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, task->n_concealed);
     progress->frames_decoded += task->n_skipped;
     if (task->at_end && !decoding->at_end) {
         decoding->at_end = true;
         decoding->span_ns = task->span_ns;
-        progress->frames_total = progress->frames_decoded + task->frames.n_new;
+        progress->told.frames_total = progress->frames_decoded + task->frames.n_new;
         vrt_progress_warn_all(progress, &task->info->warnings);
     }
     return task->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &task->frames) : 0;

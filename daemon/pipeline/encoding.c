@@ -56,12 +56,12 @@ static void note_resumed(struct vrt_encoding *encoding, int64_t n_good)
 
     for (int64_t i = 0; i < n_good; i++)
         progress->frames_resumed += encoding->segments[i].n_frames;
-    progress->frames_done = progress->frames_resumed;
-    progress->n_segments_done = n_good;
+    progress->told.frames_done = progress->frames_resumed;
+    progress->told.n_segments_done = n_good;
     if (n_good == 0)
         return;
     encoding->next_shard = encoding->segments[n_good - 1].next_shard;
-    progress->frames_concealed = encoding->segments[n_good - 1].n_concealed;
+    progress->told.frames_concealed = encoding->segments[n_good - 1].n_concealed;
 }
 
 static void resumed(struct vrt_task *base)
@@ -118,7 +118,7 @@ static void note_encoded(struct vrt_encoding *encoding, const struct vrt_encode_
         vrt_progress_note_frames(progress, task->n_encoded);
     }
     if (task->has_segment) {
-        progress->n_segments_done++;
+        progress->told.n_segments_done++;
         encoding->params.segment_done(encoding->params.ctx, &task->segment);
     }
     if (task->request == VRT_ENCODE_THREAD_FINISH) {

@@ -161,7 +161,7 @@ static void admit_step(struct vrt_pipeline *pipeline)
         return;
     }
     vrt_feasibility_tell(&pipeline->feasibility, &pipeline->admission, &pipeline->info);
-    pipeline->progress.frames_total = pipeline->info.frames_total;
+    pipeline->progress.told.frames_total = pipeline->info.frames_total;
     pipeline->progress.clip_frames = pipeline->info.recipe.clip_frames;
     pipeline->progress.admitted = pipeline->info.devices;
     pipeline->phase = VRT_PIPELINE_ADMITTED;

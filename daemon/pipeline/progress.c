@@ -23,7 +23,8 @@
 
 void vrt_progress_init(struct vrt_progress *progress, struct vrt_pool *pool, const char *job_id)
 {
-    *progress = (struct vrt_progress){ .pool = pool, .job_id = job_id, .frames_total = -1 };
+    *progress = (struct vrt_progress){ .pool = pool, .job_id = job_id };
+    progress->told.frames_total = -1;
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
         progress->devices[d].planned_bytes = progress->devices[d].job_bytes = -1;
 }
@@ -105,10 +106,10 @@ static int64_t ran_ns(const struct vrt_progress *progress)
 
 void vrt_progress_note_frames(struct vrt_progress *progress, int n)
 {
-    progress->frames_done += n;
+    progress->told.frames_done += n;
     progress->samples[progress->n_samples++ % VRT_PROGRESS_SAMPLES] = (struct vrt_progress_sample){
         .ran_ns = ran_ns(progress),
-        .frames = progress->frames_done,
+        .frames = progress->told.frames_done,
     };
 }
 
@@ -128,15 +129,15 @@ static double rate(const struct vrt_progress *progress, enum vrt_pipeline_phase 
             &progress->samples[(progress->n_samples - age) % VRT_PROGRESS_SAMPLES];
         bool is_oldest_kept = age == n && progress->n_samples > VRT_PROGRESS_SAMPLES;
         bool is_old = until_ns - sample->ran_ns > RATE_WINDOW_NS &&
-                      progress->frames_done - sample->frames >= frames_min;
+                      progress->told.frames_done - sample->frames >= frames_min;
         if (is_oldest_kept || is_old)
             from = *sample;
     }
     if (phase == VRT_PIPELINE_ENDED || phase == VRT_PIPELINE_FINISHING)
         from = start;
-    if (progress->frames_done - from.frames < RATE_FRAMES_MIN || until_ns <= from.ran_ns)
+    if (progress->told.frames_done - from.frames < RATE_FRAMES_MIN || until_ns <= from.ran_ns)
         return -1;
-    return (double)(progress->frames_done - from.frames) * VRT_NS_PER_S /
+    return (double)(progress->told.frames_done - from.frames) * VRT_NS_PER_S /
            (double)(until_ns - from.ran_ns);
 }
 
@@ -205,17 +206,12 @@ void vrt_progress_snapshot(const struct vrt_progress *progress, enum vrt_pipelin
     int64_t elapsed_ns = ran_ns(progress);
     struct vrt_pipeline_snapshot *to = ret_snapshot;
 
-    *to = (struct vrt_pipeline_snapshot){
-        .phase = phase,
-        .frames_total = progress->frames_total,
-        .frames_done = progress->frames_done,
-        .n_segments_done = progress->n_segments_done,
-        .frames_concealed = progress->frames_concealed,
-        .fps = progress->started_ns ? rate(progress, phase, elapsed_ns) : -1,
-        .eta_s = -1,
-        .elapsed_s = (double)elapsed_ns / VRT_NS_PER_S,
-        .n_warnings = progress->n_warnings,
-    };
+    *to = progress->told;
+    to->phase = phase;
+    to->fps = progress->started_ns ? rate(progress, phase, elapsed_ns) : -1;
+    to->eta_s = -1;
+    to->elapsed_s = (double)elapsed_ns / VRT_NS_PER_S;
+    to->n_warnings = progress->n_warnings;
     if (to->fps > 0 && to->frames_total >= 0)
         to->eta_s = (double)VRT_MAX(to->frames_total - to->frames_done, 0) / to->fps;
     fill_busy(progress, (double)elapsed_ns, to->busy);

@@ -40,10 +40,9 @@ struct vrt_progress {
     int64_t idle_ns;                    /* of the time since: it was held, and nothing was out */
     int64_t idle_since_ns;              /* likewise, and still is; 0: it isn't */
     int64_t decode_ns, encode_ns;       /* busy */
-    int64_t frames_decoded, frames_done, frames_concealed;
+    struct vrt_pipeline_snapshot told;  /* its counts; the rest is filled in when it is asked for */
+    int64_t frames_decoded;
     int64_t frames_resumed;             /* done by earlier pipelines */
-    int64_t frames_total;               /* -1: unknown */
-    int64_t n_segments_done;
     int clip_frames;                    /* of a shard */
     struct vrt_progress_sample samples[VRT_PROGRESS_SAMPLES];
     size_t n_samples;                   /* ever taken */

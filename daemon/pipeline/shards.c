@@ -169,7 +169,7 @@ static uint64_t devices_for(const struct vrt_shards *shards, const struct shard 
 void vrt_shards_describe(struct vrt_shards *shards)
 {
     const struct shard *head = VRT_LIST_FIRST(&shards->ready, struct shard, link);
-    int64_t frames_total = shards->params.progress->frames_total, n_left = INT_MAX, n_clips;
+    int64_t frames_total = shards->params.progress->told.frames_total, n_left = INT_MAX, n_clips;
 
     /* The container's count may be a few off, and scenes add clips: while frames come, there is
      * one more. */
