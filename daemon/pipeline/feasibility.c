@@ -100,8 +100,7 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the job");
     ask_for(f, &choice);
-    f->recipe = admission->recipe;
-    vrt_job_spec_set_recipe(f->spec, &f->recipe);
+    vrt_job_spec_set_recipe(f->spec, &admission->recipe);
     f->size = f->wanted_size = vrt_job_spec_size(f->spec);
     return 0;
 }
@@ -237,22 +236,8 @@ static bool is_class_busy(const struct vrt_feasibility *f, size_t d, uint64_t si
     return busy;
 }
 
-/* Makes the work what all devices can do. Nobody else looks at it. */
-static void settle_work(struct vrt_feasibility *f)
-{
-    const struct vrt_network_info *network = vrt_network_info(f->spec->network);
-
-    f->spec->grid = f->size.grid;
-    if (vrt_recipe_is_temporal(network))
-        vrt_recipe_shorten(&f->recipe, f->size.frames);
-    f->recipe.tile_w = f->size.grid.x.size;
-    f->recipe.tile_h = f->size.grid.y.size;
-    f->spec->recipe = f->recipe;
-    f->spec->rule = vrt_recipe_rule(&f->recipe, network);
-}
-
 /* Devices that have room for larger clips or tiles than the others are asked what these take of
- * them. It ends: sizes only become smaller. */
+ * them. It ends: sizes only become smaller. Nobody else looks at the work. */
 static void ask_again(struct vrt_feasibility *f)
 {
     uint64_t roomy = 0;
@@ -266,7 +251,7 @@ static void ask_again(struct vrt_feasibility *f)
     }
     if (!roomy)
         return;
-    settle_work(f);
+    vrt_job_spec_set_size(f->spec, &f->size);
     f->devices &= ~roomy;
     f->asked |= roomy;
 }
@@ -465,11 +450,11 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
     if (f->devices != f->wanted && f->error.message[0])
         vrt_progress_warn(f->params.progress, "not every device takes part: %s",
                           f->error.message);
-    settle_work(f);
+    vrt_job_spec_set_size(f->spec, &f->size);
     struct vrt_pipeline_info info = {
         .network = vrt_network_info(f->spec->network),
         .network_checksum = vrt_network_checksum(f->spec->network),
-        .recipe = f->recipe,
+        .recipe = f->spec->recipe,
         .fingerprint = admission->fingerprint,
         .width = f->spec->in.width,
         .height = f->spec->in.height,

@@ -53,7 +53,6 @@ struct vrt_feasibility {
     bool uses_cpu_instead;              /* as of struct vrt_pipeline_info */
 
     /* On its way. */
-    struct vrt_recipe recipe;           /* its clips: shortened as devices need it */
     struct vrt_job_spec_size size;      /* the smallest that a device needs */
     struct vrt_job_spec_size wanted_size;
     uint64_t wanted;                    /* devices that the request names */

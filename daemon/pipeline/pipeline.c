@@ -364,31 +364,24 @@ static int copy_fd(int fd, int *ret_fd)
 
 static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
-    const struct {
-        const char *text;
-        char **copy;
-    } texts[] = {
-        { params->job_id, &pipeline->job_id },
-        { params->input_name, &pipeline->input_name },
-        { params->output_name, &pipeline->output_name },
-        { params->model_name ? params->model_name : "the model", &pipeline->model_name },
-        { params->devices ? params->devices : "auto", &pipeline->request },
+    const char *const texts[] = {
+        params->job_id, params->input_name, params->output_name,
+        params->model_name ? params->model_name : "the model",
+        params->devices ? params->devices : "auto",
     };
-    const struct {
-        int fd;
-        int *copy;
-    } fds[] = {
-        { params->input_fd, &pipeline->input_fd },
-        { params->output_fd, &pipeline->output_fd },
-        { params->spool_fd, &pipeline->spool_fd },
-        { params->network ? -1 : params->model_fd, &pipeline->model_fd },
-    };
+    char **const text_copies[] = { &pipeline->job_id, &pipeline->input_name,
+                                   &pipeline->output_name, &pipeline->model_name,
+                                   &pipeline->request };
+    const int fds[] = { params->input_fd, params->output_fd, params->spool_fd,
+                        params->network ? -1 : params->model_fd };
+    int *const fd_copies[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
+                               &pipeline->model_fd };
     int r = 0;
 
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(texts); i++)
-        r = copy_text(texts[i].text, texts[i].copy);
+        r = copy_text(texts[i], text_copies[i]);
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(fds); i++)
-        r = copy_fd(fds[i].fd, fds[i].copy);
+        r = copy_fd(fds[i], fd_copies[i]);
     pipeline->settings = *params->settings;
     pipeline->admitted = params->admitted;
     pipeline->done = params->done;

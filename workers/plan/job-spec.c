@@ -42,6 +42,18 @@ void vrt_job_spec_set_recipe(struct vrt_job_spec *spec, const struct vrt_recipe 
     spec->grid = vrt_recipe_grid(recipe, network, spec->in.width, spec->in.height);
 }
 
+void vrt_job_spec_set_size(struct vrt_job_spec *spec, const struct vrt_job_spec_size *size)
+{
+    const struct vrt_network_info *network = vrt_network_info(spec->network);
+
+    if (vrt_recipe_is_temporal(network))
+        vrt_recipe_shorten(&spec->recipe, size->frames);
+    spec->recipe.tile_w = size->grid.x.size;
+    spec->recipe.tile_h = size->grid.y.size;
+    spec->grid = size->grid;
+    spec->rule = vrt_recipe_rule(&spec->recipe, network);
+}
+
 int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec)
 {
     struct vrt_job_spec *copy;

@@ -42,6 +42,9 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
 /* The recipe's precision, noise, clips and tiles. Before anybody else has the work. */
 void vrt_job_spec_set_recipe(struct vrt_job_spec *spec, const struct vrt_recipe *recipe);
 
+/* Makes clips and tiles of this size, as devices have room for. Likewise. */
+void vrt_job_spec_set_size(struct vrt_job_spec *spec, const struct vrt_job_spec_size *size);
+
 /* The same work, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
 int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec);
 
