@@ -220,9 +220,6 @@ int vrt_queue_look(struct vrt_queue *queue, struct vrt_job *job,
  * if it is empty still. A job that is retried makes it again. */
 void vrt_queue_remove_output(struct vrt_job *job);
 
-/* Fills in what the configuration says where nothing was asked for. */
-void vrt_queue_settle(const struct vrt_queue *queue, struct vrt_job_settings *settings);
-
 /* What a pipeline is asked for by a request, whose settings are settled; the rest is filled in by
  * the caller. */
 void vrt_queue_fill_params(struct vrt_job *job, struct vrt_job_request *request,

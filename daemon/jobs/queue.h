@@ -68,6 +68,9 @@ struct vrt_queue_params {
 int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_queue,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
+/* Fills in what the configuration says where nothing was asked for. */
+void vrt_queue_settle(const struct vrt_queue *queue, struct vrt_job_settings *settings);
+
 /* From now on that is what `params` says about the numbers of jobs, the devices that may replace
  * others, and what a request may leave open; the rest of it is as it was. */
 void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params *params);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "frames/clip.h"
+#include "frames/clips/clip.h"
 
 #define VRT_LOG_TOPIC "pipeline"
 

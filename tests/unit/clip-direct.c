@@ -7,7 +7,7 @@
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "frames-fixture.h"
-#include "frames/reader.h"
+#include "frames/decode/reader.h"
 #include "test.h"
 #include "workers/device/colour-graph.h"
 

@@ -40,24 +40,6 @@ const char *vrt_device_kind_name(enum vrt_device_kind kind)
     return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
 }
 
-enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic)
-{
-    static const enum vrt_dtype dtypes[VRT_PRECISION_COUNT] = {
-        [VRT_PRECISION_F32] = VRT_DTYPE_F32,
-        [VRT_PRECISION_F16] = VRT_DTYPE_F16,
-        [VRT_PRECISION_BF16] = VRT_DTYPE_BF16,
-    };
-
-    return precision == VRT_PRECISION_AUTO ? automatic : dtypes[precision];
-}
-
-enum vrt_precision vrt_precision_of(enum vrt_dtype dtype)
-{
-    if (dtype == VRT_DTYPE_F16)
-        return VRT_PRECISION_F16;
-    return dtype == VRT_DTYPE_BF16 ? VRT_PRECISION_BF16 : VRT_PRECISION_F32;
-}
-
 int vrt_device_note(struct vrt_device *device, int r)
 {
     if (r == VRT_BACKEND_E_LOST)

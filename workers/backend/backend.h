@@ -21,10 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/settings.h"
 
 struct vrt_backend_ops;
 struct vrt_buffer;
@@ -51,7 +50,7 @@ enum vrt_device_kind {
 
 /* What a CUDA device may leave to cuBLASLt and cuDNN. */
 enum vrt_cuda_libraries_wanted {
-    VRT_CUDA_LIBRARIES_AUTO,        /* what they are thought to do faster: "cuda/library.h" */
+    VRT_CUDA_LIBRARIES_AUTO,        /* what they may do faster: "cuda/libraries/library.h" */
     VRT_CUDA_LIBRARIES_OFF,
     VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
 };
@@ -326,12 +325,6 @@ const char *vrt_backend_strerror(int r);
 
 /* "cuda", "xpu", ... */
 const char *vrt_device_kind_name(enum vrt_device_kind kind);
-
-/* The type that is computed in where `precision` is asked for; `automatic`: where that is AUTO. */
-enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic);
-
-/* The precision that is asked for to get this type. */
-enum vrt_precision vrt_precision_of(enum vrt_dtype dtype);
 
 VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
 VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)

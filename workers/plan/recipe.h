@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/settings.h"
-#include "frames/clip.h"
-#include "frames/tile.h"
+#include "frames/clips/clip.h"
+#include "frames/clips/tile.h"
 #include "model/network.h"
 
 struct vrt_recipe {
