@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "workers/device/speed.h"
 

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "workers/device/fit.h"

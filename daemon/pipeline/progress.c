@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/devices/pool-job.h"

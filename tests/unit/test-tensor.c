@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "backend/op/half.h"
 #include "backend/op/op.h"
+#include "backend/op/precision.h"
 
 static void test_f16(void)
 {

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "workers/plan/fidelity.h"

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "engine/graph-executor.h"

@@ -31,24 +31,6 @@ const char *vrt_dtype_name(enum vrt_dtype dtype)
     return dtype < VRT_DTYPE_COUNT ? dtypes[dtype].name : "unknown";
 }
 
-enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic)
-{
-    static const enum vrt_dtype of[VRT_PRECISION_COUNT] = {
-        [VRT_PRECISION_F32] = VRT_DTYPE_F32,
-        [VRT_PRECISION_F16] = VRT_DTYPE_F16,
-        [VRT_PRECISION_BF16] = VRT_DTYPE_BF16,
-    };
-
-    return precision == VRT_PRECISION_AUTO ? automatic : of[precision];
-}
-
-enum vrt_precision vrt_precision_of(enum vrt_dtype dtype)
-{
-    if (dtype == VRT_DTYPE_F16)
-        return VRT_PRECISION_F16;
-    return dtype == VRT_DTYPE_BF16 ? VRT_PRECISION_BF16 : VRT_PRECISION_F32;
-}
-
 int64_t vrt_shape_count(struct vrt_shape shape)
 {
     return (int64_t)shape.d * shape.h * shape.w * shape.c;

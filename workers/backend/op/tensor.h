@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/settings.h"
-
 enum vrt_dtype {
     VRT_DTYPE_F32,
     VRT_DTYPE_F16,
@@ -55,12 +53,6 @@ size_t vrt_dtype_size(enum vrt_dtype dtype);
 
 /* "f32", "bf16", ... */
 const char *vrt_dtype_name(enum vrt_dtype dtype);
-
-/* The type that is computed in where `precision` is asked for; `automatic`: where that is AUTO. */
-enum vrt_dtype vrt_precision_dtype(enum vrt_precision precision, enum vrt_dtype automatic);
-
-/* The precision that is asked for to get this type. */
-enum vrt_precision vrt_precision_of(enum vrt_dtype dtype);
 
 /* D*H*W*C. */
 int64_t vrt_shape_count(struct vrt_shape shape);
