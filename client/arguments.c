@@ -46,16 +46,9 @@ void vrt_args_init(struct vrt_args *args)
 {
     *args = (struct vrt_args){
         .timeout_s = TIMEOUT_DEFAULT_S,
-        .precision = VRT_JOB_PRECISION_AUTO,
-        .codec = VRT_UNKNOWN,
-        .sigma = NAN,
-        .clip = VRT_UNKNOWN,
-        .clip_overlap = VRT_UNKNOWN,
-        .tile = VRT_UNKNOWN,
-        .overlap = VRT_UNKNOWN,
-        .quality = VRT_UNKNOWN,
         .frames = VRT_UNKNOWN,
     };
+    vrt_job_settings_init(&args->settings);
 }
 
 static const struct vrt_option *find_in(const struct vrt_option *o, const char *name, size_t n,

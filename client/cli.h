@@ -53,12 +53,10 @@ struct vrt_args {
     bool json, help, version;
 
     const char *model, *output, *device, *preset, *webhook, *sha256;
-    int precision, codec, tiling;
+    struct vrt_job_settings settings;           /* but for the next, and preset */
     const char *scene_cuts;
-    double sigma;                               /* NAN: not given */
-    int64_t clip, clip_overlap;                 /* VRT_UNKNOWN: not given */
-    int64_t tile, overlap, quality, priority;   /* VRT_UNKNOWN: not given, save priority */
-    bool strict, overwrite, follow, dry_run, all;
+    int64_t priority;
+    bool overwrite, follow, dry_run, all;
     const char *size;
     int64_t frames;                             /* VRT_UNKNOWN: not given */
 

@@ -49,7 +49,7 @@ struct vrt_conf {
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
-        int codec;                              /* enum vrt_job_codec */
+        int codec;                              /* enum vrt_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
         bool scene_cuts;                        /* where a scene ends, a clip does */

@@ -62,7 +62,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
-    WORD(jobs, codec, vrt_job_codec_names, "h264", LIVE),
+    WORD(jobs, codec, vrt_codec_names, "h264", LIVE),
     INT(jobs, quality_h264, 0, 51, "18", LIVE),
     INT(jobs, quality_hevc, 0, 51, "20", LIVE),
     NEEDED_TEXT(jobs, preset, "medium", LIVE),

@@ -30,10 +30,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/macro.h"
+#include "base/settings.h"
 
 struct json_t;
-
-#define VRT_UNKNOWN (-1)
 
 enum vrt_field_type {
     VRT_FIELD_END,
@@ -97,6 +96,9 @@ struct vrt_field {
 #define VRT_FIELD_TEXTS(type, member, n, limit)                                         \
     VRT_FIELD_(TEXTS, type, member, 0, .size = sizeof(*((type *)0)->member),           \
                .extra = offsetof(type, n), .max = (limit))
+/* A member of the struct's member `outer`, beside the struct's own keys. */
+#define VRT_FIELD_IN(t, type, outer, member, f, ...) \
+    { #member, VRT_FIELD_##t, (f), offsetof(type, outer.member), __VA_ARGS__ }
 #define VRT_FIELDS_END { .key = NULL }
 
 /*

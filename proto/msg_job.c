@@ -47,27 +47,6 @@ const char *const vrt_job_state_phrases[] = {
     [VRT_JOB_STATE_COUNT] = NULL,
 };
 
-const char *const vrt_job_precision_names[] = {
-    [VRT_JOB_PRECISION_AUTO] = "auto",
-    [VRT_JOB_PRECISION_F32] = "f32",
-    [VRT_JOB_PRECISION_F16] = "f16",
-    [VRT_JOB_PRECISION_BF16] = "bf16",
-    [VRT_JOB_PRECISION_COUNT] = NULL,
-};
-
-const char *const vrt_job_tiling_names[] = {
-    [VRT_JOB_TILING_BLEND] = "blend",
-    [VRT_JOB_TILING_OFFICIAL] = "official",
-    [VRT_JOB_TILING_COUNT] = NULL,
-};
-
-const char *const vrt_job_codec_names[] = {
-    [VRT_JOB_CODEC_H264] = "h264",
-    [VRT_JOB_CODEC_HEVC] = "hevc",
-    [VRT_JOB_CODEC_FFV1] = "ffv1",
-    [VRT_JOB_CODEC_COUNT] = NULL,
-};
-
 #define NULLABLE VRT_FIELD_NULLABLE
 #define REQUIRED VRT_FIELD_REQUIRED
 #define FD_MAX (VRT_API_DESCRIPTORS_MAX - 1)    /* an index into those that came along */
@@ -104,19 +83,21 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
     VRT_FIELD_TEXT(T, device, 0),
-    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
-    VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
-    VRT_FIELD_INT(T, overlap, NULLABLE, 0, VRT_API_OVERLAP_MAX),
-    VRT_FIELD_INT(T, clip, NULLABLE, 1, VRT_API_CLIP_MAX),
-    VRT_FIELD_INT(T, clip_overlap, NULLABLE, 0, VRT_API_CLIP_MAX / 2),
-    VRT_FIELD_ENUM(T, tiling, 0, vrt_job_tiling_names),
-    VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
-    VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
-    VRT_FIELD_ENUM(T, codec, NULLABLE, vrt_job_codec_names),
-    VRT_FIELD_INT(T, quality, NULLABLE, 0, 51),     /* the scale of H.264 and HEVC */
-    VRT_FIELD_TEXT(T, preset, NULLABLE),
+    VRT_FIELD_IN(ENUM, T, settings, precision, 0, .names = vrt_precision_names),
+    VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = VRT_API_TILE_MIN,
+                 .max = VRT_API_TILE_MAX),
+    VRT_FIELD_IN(INT, T, settings, overlap, NULLABLE, .min = 0, .max = VRT_API_OVERLAP_MAX),
+    VRT_FIELD_IN(INT, T, settings, clip, NULLABLE, .min = 1, .max = VRT_API_CLIP_MAX),
+    VRT_FIELD_IN(INT, T, settings, clip_overlap, NULLABLE, .min = 0, .max = VRT_API_CLIP_MAX / 2),
+    VRT_FIELD_IN(ENUM, T, settings, tiling, 0, .names = vrt_tiling_names),
+    VRT_FIELD_IN(DOUBLE, T, settings, scene_cuts, NULLABLE, .min = 0, .max = 1),
+    VRT_FIELD_IN(DOUBLE, T, settings, sigma, NULLABLE, .min = 0, .max = VRT_API_SIGMA_MAX),
+    VRT_FIELD_IN(ENUM, T, settings, codec, NULLABLE, .names = vrt_codec_names),
+    /* The scale of H.264 and HEVC. */
+    VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = 51),
+    VRT_FIELD_IN(TEXT, T, settings, preset, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
-    VRT_FIELD_BOOL(T, strict, 0),
+    VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
     VRT_FIELD_BOOL(T, dry_run, 0),
     VRT_FIELD_TEXT(T, webhook, NULLABLE),
@@ -186,11 +167,11 @@ const struct vrt_field vrt_job_recipe_fields[] = {
     COUNT(T, tile_width, NULLABLE),
     COUNT(T, tile_height, NULLABLE),
     COUNT(T, overlap, NULLABLE),
-    VRT_FIELD_ENUM(T, tiling, 0, vrt_job_tiling_names),
+    VRT_FIELD_ENUM(T, tiling, 0, vrt_tiling_names),
     VRT_FIELD_DOUBLE(T, scene_cuts, NULLABLE, 0, 1),
     VRT_FIELD_DOUBLE(T, sigma, NULLABLE, 0, VRT_API_SIGMA_MAX),
-    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
-    VRT_FIELD_ENUM(T, codec, 0, vrt_job_codec_names),
+    VRT_FIELD_ENUM(T, precision, 0, vrt_precision_names),
+    VRT_FIELD_ENUM(T, codec, 0, vrt_codec_names),
     COUNT(T, quality, NULLABLE),
     VRT_FIELD_TEXT(T, preset, NULLABLE),
     COUNT(T, encoder_threads, NULLABLE),
@@ -275,6 +256,7 @@ bool vrt_job_state_is_final(int state)
 void vrt_job_request_init(struct vrt_job_request *request)
 {
     *request = (struct vrt_job_request){ .device = "auto" };
+    vrt_job_settings_init(&request->settings);
     vrt_fields_reset(vrt_job_request_fields, request);
 }
 

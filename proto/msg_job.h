@@ -10,6 +10,7 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "base/settings.h"
 #include "fields.h"
 
 enum vrt_job_state {
@@ -24,27 +25,6 @@ enum vrt_job_state {
     VRT_JOB_FAILED,
     VRT_JOB_CANCELLED,
     VRT_JOB_STATE_COUNT,
-};
-
-enum vrt_job_precision {
-    VRT_JOB_PRECISION_AUTO,
-    VRT_JOB_PRECISION_F32,
-    VRT_JOB_PRECISION_F16,
-    VRT_JOB_PRECISION_BF16,
-    VRT_JOB_PRECISION_COUNT,
-};
-
-enum vrt_job_codec {
-    VRT_JOB_CODEC_H264,
-    VRT_JOB_CODEC_HEVC,
-    VRT_JOB_CODEC_FFV1,
-    VRT_JOB_CODEC_COUNT,
-};
-
-enum vrt_job_tiling {
-    VRT_JOB_TILING_BLEND,
-    VRT_JOB_TILING_OFFICIAL,
-    VRT_JOB_TILING_COUNT,
 };
 
 /*
@@ -64,18 +44,8 @@ struct vrt_job_request {
     struct vrt_file_ref input, output;
     struct vrt_file_ref model;              /* without fd: one the daemon knows; name "": default */
     char device[VRT_API_REQUEST_DEVICE_BYTES];  /* "auto"; see DEVICES in vrtctl(1) */
-    int precision;                          /* enum vrt_job_precision */
-    int64_t tile;                           /* pixels of the input; unknown: as memory allows */
-    int64_t overlap;                        /* likewise; unknown: from the network */
-    int64_t clip, clip_overlap;             /* frames; unknown: by the network and memory */
-    int tiling;                             /* enum vrt_job_tiling */
-    double scene_cuts;                      /* threshold; 0: off; NAN: as configured */
-    double sigma;                           /* of the noise, where white is 255; NAN: not said */
-    int codec;                              /* enum vrt_job_codec; unknown: as configured */
-    int64_t quality;                        /* the codec's CRF; unknown: as configured */
-    char preset[VRT_API_WORD_BYTES];        /* "": as configured */
+    struct vrt_job_settings settings;       /* its members' names are keys of the request's own */
     int64_t priority;                       /* higher goes first */
-    bool strict;                            /* damaged frames fail the job */
     bool overwrite;                         /* an output that isn't empty is replaced at the end */
     bool dry_run;                           /* only tell the plan (msg_plan.h); no output.fd */
     char webhook[VRT_API_LINK_BYTES];       /* told of the job's end; "": nobody is */
@@ -117,7 +87,7 @@ struct vrt_job_stages {
 /* Chosen once, when the job is admitted. */
 struct vrt_job_recipe {
     int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
-    int tiling;                             /* enum vrt_job_tiling */
+    int tiling;                             /* enum vrt_tiling */
     double scene_cuts;                      /* threshold; 0: off */
     double sigma;                           /* NAN: the network isn't told */
     int precision;                          /* never auto */
@@ -177,12 +147,9 @@ struct vrt_job_info {
     size_t n_warnings;
 };
 
-/* Each ended by NULL, by the enums above. */
+/* Each ended by NULL, by the enum above. */
 extern const char *const vrt_job_state_names[];
 extern const char *const vrt_job_state_phrases[];       /* "was cancelled", behind "job 7" */
-extern const char *const vrt_job_precision_names[];
-extern const char *const vrt_job_tiling_names[];
-extern const char *const vrt_job_codec_names[];
 
 extern const struct vrt_field vrt_job_request_fields[];
 extern const struct vrt_field vrt_job_files_request_fields[];

@@ -12,7 +12,7 @@
 #define T struct vrt_plan_device
 static const struct vrt_field plan_device_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
-    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
+    VRT_FIELD_ENUM(T, precision, 0, vrt_precision_names),
     COUNT(T, replica_bytes, NULLABLE),
     COUNT(T, workspace_bytes, NULLABLE),
     COUNT(T, peak_bytes, NULLABLE),
@@ -47,11 +47,12 @@ const struct vrt_field vrt_plan_fields[] = {
 const struct vrt_field vrt_profile_request_fields[] = {
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
     VRT_FIELD_TEXT(T, device, 0),
-    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
+    VRT_FIELD_IN(ENUM, T, settings, precision, 0, .names = vrt_precision_names),
     VRT_FIELD_INT(T, width, 0, VRT_API_PROFILE_SIDE_MIN, VRT_API_PROFILE_SIDE_MAX),
     VRT_FIELD_INT(T, height, 0, VRT_API_PROFILE_SIDE_MIN, VRT_API_PROFILE_SIDE_MAX),
-    VRT_FIELD_INT(T, tile, NULLABLE, VRT_API_TILE_MIN, VRT_API_TILE_MAX),
-    VRT_FIELD_INT(T, overlap, NULLABLE, 0, VRT_API_OVERLAP_MAX),
+    VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = VRT_API_TILE_MIN,
+                 .max = VRT_API_TILE_MAX),
+    VRT_FIELD_IN(INT, T, settings, overlap, NULLABLE, .min = 0, .max = VRT_API_OVERLAP_MAX),
     VRT_FIELD_INT(T, frames, NULLABLE, 1, VRT_API_PROFILE_FRAMES_MAX),
     VRT_FIELDS_END,
 };
@@ -75,7 +76,7 @@ const struct vrt_field vrt_profile_fields[] = {
     COUNT(T, parameters, NULLABLE),
     VRT_FIELD_TEXT(T, device, 0),
     VRT_FIELD_TEXT(T, device_description, NULLABLE),
-    VRT_FIELD_ENUM(T, precision, 0, vrt_job_precision_names),
+    VRT_FIELD_ENUM(T, precision, 0, vrt_precision_names),
     COUNT(T, width, 0),
     COUNT(T, height, 0),
     COUNT(T, output_width, 0),
@@ -113,6 +114,7 @@ void vrt_profile_request_init(struct vrt_profile_request *request)
         .width = VRT_API_PROFILE_WIDTH,
         .height = VRT_API_PROFILE_HEIGHT,
     };
+    vrt_job_settings_init(&request->settings);
     vrt_fields_reset(vrt_profile_request_fields, request);
 }
 

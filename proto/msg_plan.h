@@ -12,7 +12,7 @@
 /* What a job would take of a device. */
 struct vrt_plan_device {
     char name[VRT_API_DEVICE_BYTES];
-    int precision;                          /* enum vrt_job_precision, never auto */
+    int precision;                          /* enum vrt_precision, never auto */
     int64_t replica_bytes;                  /* the model */
     int64_t workspace_bytes;                /* frames, tiles and what is between */
     int64_t peak_bytes;                     /* both: the most that is ever held for the job */
@@ -44,9 +44,8 @@ struct vrt_plan_report {
 struct vrt_profile_request {
     struct vrt_file_ref model;              /* as in a job's request */
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as there; the first of several is taken */
-    int precision;                          /* enum vrt_job_precision */
+    struct vrt_job_settings settings;       /* of these precision, tile and overlap */
     int64_t width, height;                  /* of the frames */
-    int64_t tile, overlap;                  /* as in a job's request */
     int64_t frames;                         /* to be timed, at least; unknown: for some seconds */
 };
 
@@ -66,7 +65,7 @@ struct vrt_profile_report {
     int64_t parameters;
     char device[VRT_API_DEVICE_BYTES];
     char device_description[VRT_API_TEXT_BYTES];
-    int precision;                          /* enum vrt_job_precision, never auto */
+    int precision;                          /* enum vrt_precision, never auto */
     int64_t width, height, output_width, output_height;
 
     /* As a job on frames of this size would do it. */

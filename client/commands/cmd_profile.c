@@ -24,11 +24,12 @@ static const struct vrt_option options[] = {
       .help = "cpu:0, cuda, ... (default: auto)" },
     { "size", 0, VRT_OPTION_TEXT, offsetof(A, size), .argument = "WxH",
       .help = "of the frames, in pixels (default: 640x360)" },
-    { "precision", 0, VRT_OPTION_WORD, offsetof(A, precision), .names = vrt_job_precision_names,
-      .argument = "TYPE", .help = "auto, f32, f16 or bf16 (default: auto)" },
-    { "tile", 0, VRT_OPTION_INT, offsetof(A, tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
+    { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
+      .names = vrt_precision_names, .argument = "TYPE",
+      .help = "auto, f32, f16 or bf16 (default: auto)" },
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
-    { "overlap", 0, VRT_OPTION_INT, offsetof(A, overlap), 0, VRT_API_OVERLAP_MAX,
+    { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
     { "frames", 'n', VRT_OPTION_INT, offsetof(A, frames), 1, VRT_API_PROFILE_FRAMES_MAX,
       .argument = "N", .help = "to be timed (default: as many as take some seconds)" },
@@ -84,9 +85,7 @@ static int make_request(const struct vrt_args *args, struct vrt_profile_request 
     int r = 0;
 
     vrt_profile_request_init(q);
-    q->precision = args->precision;
-    q->tile = args->tile;
-    q->overlap = args->overlap;
+    q->settings = args->settings;
     q->frames = args->frames;
     if (args->size)
         r = take_size(args->size, q, error);
@@ -140,7 +139,7 @@ static void print_subject(const struct vrt_profile_report *p)
 
     printf("%s on %s, %s\n", vrt_printable(p->model.name, name, sizeof(name)),
            vrt_printable(p->device, text, sizeof(text)),
-           vrt_name_of(vrt_job_precision_names, p->precision));
+           vrt_name_of(vrt_precision_names, p->precision));
     printf("  Network    %s, %" PRId64 " parameters\n",
            vrt_printable(p->description, text, sizeof(text)), p->parameters);
     printf("  Device     %s\n", vrt_printable(p->device_description, text, sizeof(text)));

@@ -166,14 +166,14 @@ static void show_recipe(const struct vrt_job_info *job)
                recipe->tile_height, recipe->overlap);
     else
         printf("not tiled");
-    if (recipe->tiling == VRT_JOB_TILING_OFFICIAL)
+    if (recipe->tiling == VRT_TILING_OFFICIAL)
         printf(", official");
     if (recipe->scene_cuts > 0)
         printf(", scene cuts from %g", recipe->scene_cuts);
     if (recipe->sigma >= 0)
         printf(", sigma %g", recipe->sigma);
-    printf(", %s\n             %s", vrt_name_of(vrt_job_precision_names, recipe->precision),
-           vrt_name_of(vrt_job_codec_names, recipe->codec));
+    printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),
+           vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
         printf(" CRF %" PRId64, recipe->quality);
     if (recipe->preset[0])

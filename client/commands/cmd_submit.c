@@ -31,31 +31,34 @@ static const struct vrt_option options[] = {
       .help = "the result (default: beside the input, NAME.restored.mp4)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: auto)" },
-    { "precision", 0, VRT_OPTION_WORD, offsetof(A, precision), .names = vrt_job_precision_names,
-      .argument = "TYPE", .help = "auto, f32, f16 or bf16 (default: auto)" },
-    { "tile", 0, VRT_OPTION_INT, offsetof(A, tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
+    { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
+      .names = vrt_precision_names, .argument = "TYPE",
+      .help = "auto, f32, f16 or bf16 (default: auto)" },
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
-    { "overlap", 0, VRT_OPTION_INT, offsetof(A, overlap), 0, VRT_API_OVERLAP_MAX,
+    { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
-    { "clip", 0, VRT_OPTION_INT, offsetof(A, clip), 1, VRT_API_CLIP_MAX, .argument = "FRAMES",
+    { "clip", 0, VRT_OPTION_INT, offsetof(A, settings.clip), 1, VRT_API_CLIP_MAX,
+      .argument = "FRAMES",
       .help = "length of a clip (default: by the network, as memory allows)" },
-    { "clip-overlap", 0, VRT_OPTION_INT, offsetof(A, clip_overlap), 0, VRT_API_CLIP_MAX / 2,
-      .argument = "FRAMES", .help = "frames that clips share (default: by the network)" },
-    { "tiling", 0, VRT_OPTION_WORD, offsetof(A, tiling), .names = vrt_job_tiling_names,
+    { "clip-overlap", 0, VRT_OPTION_INT, offsetof(A, settings.clip_overlap), 0,
+      VRT_API_CLIP_MAX / 2, .argument = "FRAMES",
+      .help = "frames that clips share (default: by the network)" },
+    { "tiling", 0, VRT_OPTION_WORD, offsetof(A, settings.tiling), .names = vrt_tiling_names,
       .argument = "RULE", .help = "blend, or official: as VRT's authors do (default: blend)" },
     { "scene-cuts", 0, VRT_OPTION_TEXT, offsetof(A, scene_cuts), .argument = "HOW",
       .help = "off, on, or a threshold up to 1: scenes end clips" },
-    { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, sigma), 0, VRT_API_SIGMA_MAX,
+    { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,
       .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
-    { "codec", 0, VRT_OPTION_WORD, offsetof(A, codec), .names = vrt_job_codec_names,
+    { "codec", 0, VRT_OPTION_WORD, offsetof(A, settings.codec), .names = vrt_codec_names,
       .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
-    { "quality", 0, VRT_OPTION_INT, offsetof(A, quality), 0, 51, .argument = "CRF",
+    { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, 51, .argument = "CRF",
       .help = "0 (best) to 51 (default: as configured)" },
     { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
       .help = "ultrafast to veryslow (default: as configured)" },
     { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
       VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
-    { "strict", 0, VRT_OPTION_FLAG, offsetof(A, strict),
+    { "strict", 0, VRT_OPTION_FLAG, offsetof(A, settings.strict),
       .help = "fail on damaged frames instead of concealing them" },
     { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
     { "dry-run", 0, VRT_OPTION_FLAG, offsetof(A, dry_run),
@@ -181,23 +184,15 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
     }
     if (r == 0 && args->device)
         r = take_text(args->device, "device", q->device, sizeof(q->device), error);
+    q->settings = args->settings;
     if (r == 0 && args->preset)
-        r = take_text(args->preset, "preset", q->preset, sizeof(q->preset), error);
+        r = take_text(args->preset, "preset", q->settings.preset, sizeof(q->settings.preset),
+                      error);
     if (r == 0 && args->webhook)
         r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
     if (r == 0)
-        r = take_scene_cuts(args->scene_cuts, &q->scene_cuts, error);
-    q->clip = args->clip;
-    q->clip_overlap = args->clip_overlap;
-    q->tiling = args->tiling;
-    q->sigma = args->sigma;
-    q->precision = args->precision;
-    q->codec = args->codec;
-    q->tile = args->tile;
-    q->overlap = args->overlap;
-    q->quality = args->quality;
+        r = take_scene_cuts(args->scene_cuts, &q->settings.scene_cuts, error);
     q->priority = args->priority;
-    q->strict = args->strict;
     q->overwrite = args->overwrite;
     q->dry_run = args->dry_run;
     return r;
@@ -389,7 +384,7 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     }
     s->items = calloc((size_t)args->n_operands, sizeof(*s->items));
     for (int i = 0; s->items && i < args->n_operands; i++) {
-        bool lossless = args->codec == VRT_JOB_CODEC_FFV1;
+        bool lossless = args->settings.codec == VRT_CODEC_FFV1;
         struct submission *item = &s->items[s->n_items++];
         item->file = VRT_FILE_NONE;
         item->output = args->output ? strdup(args->output)

@@ -38,7 +38,7 @@ static int print_devices(const struct vrt_plan_report *plan)
         char name[VRT_API_DEVICE_BYTES], cells[6][32];
         const char *const row[] = {
             vrt_printable(d->name, name, sizeof(name)),
-            vrt_name_of(vrt_job_precision_names, d->precision),
+            vrt_name_of(vrt_precision_names, d->precision),
             vrt_format_bytes(d->replica_bytes, cells[0], sizeof(cells[0])),
             vrt_format_bytes(d->workspace_bytes, cells[1], sizeof(cells[1])),
             vrt_format_bytes(d->peak_bytes, cells[2], sizeof(cells[2])),
@@ -69,7 +69,7 @@ static void print_video(const struct vrt_plan_report *plan)
            vrt_format_duration(v->duration_s, duration, sizeof(duration)),
            vrt_printable(v->codec, text, sizeof(text)));
     printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
-           vrt_name_of(vrt_job_codec_names, recipe->codec));
+           vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
         printf(" CRF %" PRId64, recipe->quality);
     if (recipe->preset[0])

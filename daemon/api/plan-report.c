@@ -26,7 +26,7 @@ static double fill_devices(const struct vrt_pipeline_info *info,
         const struct vrt_pipeline_device *share = &now->devices[i];
         struct vrt_plan_device *told = &devices[i];
         *told = (struct vrt_plan_device){
-            .precision = vrt_job_precision_told(share->precision),
+            .precision = (int)share->precision,
             .replica_bytes = share->replica_bytes,
             .workspace_bytes = share->planned_bytes < 0 ? VRT_UNKNOWN :
                                share->planned_bytes - share->replica_bytes,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "workers/device/speed.h"
 
@@ -126,13 +127,6 @@ static void fill_warnings(struct vrt_profile_found *found, struct vrt_profile_re
     report->n_warnings = n;
 }
 
-static int precision_told(enum vrt_dtype dtype)
-{
-    if (dtype == VRT_DTYPE_F16)
-        return VRT_JOB_PRECISION_F16;
-    return dtype == VRT_DTYPE_BF16 ? VRT_JOB_PRECISION_BF16 : VRT_JOB_PRECISION_F32;
-}
-
 static void fill_model(const struct vrt_profile_found *found, const struct vrt_network *network,
                        struct vrt_profile_report *report)
 {
@@ -159,7 +153,7 @@ void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_j
     snprintf(report->device, sizeof(report->device), "%s", found->info->name);
     snprintf(report->device_description, sizeof(report->device_description), "%s",
              found->info->description);
-    report->precision = precision_told(probe->dtype);
+    report->precision = (int)vrt_precision_of(probe->dtype);
     report->width = spec->in.width;
     report->height = spec->in.height;
     report->output_width = spec->out.width;

@@ -342,12 +342,8 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
         .width = params->width,
         .height = params->height,
         .n_frames = -1,
-        .tile = params->tile,
-        .overlap = params->overlap,
-        /* How strong the noise is makes no difference to the time. */
-        .clip = { .has_sigma = network->takes_noise, .sigma = PROFILE_SIGMA },
-        .precision = params->precision,
     };
+    struct vrt_job_settings settings = *params->settings;
     struct vrt_recipe *recipe = &profile->found.recipe;
     int channels = network->in_channels;
 
@@ -356,7 +352,9 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
                           "can be profiled", network->description, channels,
                           network->out_channels);
-    int r = vrt_recipe_choose(&wanted, recipe, error);
+    /* How strong the noise is makes no difference to the time. */
+    settings.sigma = network->takes_noise ? PROFILE_SIGMA : NAN;
+    int r = vrt_recipe_choose(&settings, &wanted, recipe, error);
     if (r)
         return vrt_fold(r);
     r = vrt_speed_spec_new(params->network, params->width, params->height, &profile->spec);
@@ -364,12 +362,8 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
         return vrt_refuse(error, vrt_fold(r), "request.field",
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
-    profile->spec->rule = vrt_recipe_rule(recipe, network);
-    profile->spec->noise = vrt_recipe_noise(recipe);
-    profile->spec->needs = vrt_recipe_tile_needs(recipe, network);
-    profile->spec->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
-    profile->exact_grid = params->tile > 0;
-    profile->found.probe.precision = params->precision;
+    vrt_job_spec_set_recipe(profile->spec, recipe);
+    profile->exact_grid = settings.tile != VRT_UNKNOWN;
     return 0;
 }
 

@@ -27,9 +27,8 @@ struct vrt_profile_params {
     const char *model_name;
     const char *devices;            /* see workers/plan/device-request.h: the first that is ready */
     enum vrt_fallback fallback;
-    enum vrt_precision precision;
+    const struct vrt_job_settings *settings;    /* as of a job; precision, tile and overlap count */
     int width, height;
-    int tile, overlap;              /* input pixels; 0, -1: as a job that doesn't ask for any */
     int frames;                     /* that are timed; 0: until some seconds are over */
 
     /* Called once, on the loop, never from within vrt_profile_new(): `error` is NULL where there is

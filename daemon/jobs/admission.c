@@ -234,6 +234,8 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
         return;
     }
     fill_decision(job);
+    /* Its start makes another, though it may come at once: why, and what that costs, is in
+     * docs/architecture.md, under what is decided where. */
     vrt_job_free_pipeline(job);
     if (admission->admitted)
         vrt_job_store_save(owner->store, job, on_saved);
@@ -363,12 +365,13 @@ int vrt_admission_charge(struct vrt_admission *admission, uid_t uid, struct vrt_
 static void settle_encoding(const struct vrt_queue_params *params,
                             const struct vrt_job_request *request, struct vrt_job_recipe *recipe)
 {
-    recipe->codec = request->codec == VRT_UNKNOWN ? params->codec : request->codec;
-    recipe->quality = request->quality == VRT_UNKNOWN ? params->quality[recipe->codec] :
-                      request->quality;
-    snprintf(recipe->preset, sizeof(recipe->preset), "%s",
-             request->preset[0] ? request->preset : params->preset);
-    recipe->precision = request->precision;
+    struct vrt_job_settings settings = request->settings;
+
+    vrt_job_settings_settle(params, &settings);
+    recipe->codec = settings.codec;
+    recipe->quality = settings.quality;
+    snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);
+    recipe->precision = settings.precision;
 }
 
 /* Fills in what was asked for, and what the configuration says where nothing was. */

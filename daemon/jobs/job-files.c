@@ -295,35 +295,34 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     return vrt_fold(r);
 }
 
-/* What is asked of a network that sees clips. */
-static struct vrt_clip_wishes clip_wishes(const struct vrt_queue_context *context,
-                                          const struct vrt_job_request *request)
+void vrt_job_settings_settle(const struct vrt_queue_params *params,
+                             struct vrt_job_settings *settings)
 {
-    struct vrt_clip_wishes wishes = {
-        .frames = request->clip == VRT_UNKNOWN ? 0 : (int)request->clip,
-        .has_overlap = request->clip_overlap != VRT_UNKNOWN,
-        .overlap = (int)request->clip_overlap,
-        .tiling = request->tiling == VRT_JOB_TILING_OFFICIAL ? VRT_TILING_OFFICIAL :
-                                                               VRT_TILING_BLEND,
-        .has_sigma = !isnan(request->sigma),
-        .sigma = request->sigma,
-    };
-
-    if (!isnan(request->scene_cuts))
-        wishes.scene_threshold = request->scene_cuts > 0 ? request->scene_cuts : -1;
-    else if (!context->params.scene_cuts)
-        wishes.scene_threshold = -1;
-    return wishes;
+    if (settings->codec == VRT_UNKNOWN)
+        settings->codec = params->codec;
+    if (settings->quality == VRT_UNKNOWN)
+        settings->quality = params->quality[settings->codec];
+    if (!settings->preset[0])
+        snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
+    if (isnan(settings->scene_cuts) && !params->scene_cuts)
+        settings->scene_cuts = 0;
+    if (settings->segment_frames == VRT_UNKNOWN)
+        settings->segment_frames = params->segment_frames;
 }
 
 void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
-                               const struct vrt_job_request *request,
-                               struct vrt_network *network,
+                               struct vrt_job_request *request, struct vrt_network *network,
                                struct vrt_pipeline_params *ret_params)
 {
     const struct vrt_queue_params *params = &context->params;
     const struct vrt_job_recipe *recipe = &job->info.recipe;
+    struct vrt_job_settings *settings = &request->settings;
 
+    /* As it was when the job was submitted. */
+    settings->codec = recipe->codec;
+    settings->quality = recipe->quality;
+    snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
+    vrt_job_settings_settle(params, settings);
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,
         .uid = job->uid,
@@ -333,20 +332,12 @@ void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct v
         .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
         .output_name = request->output.name,
         .spool_fd = params->spool_fd,
-        .segment_frames = params->segment_frames,
         .network = network,
         .model_fd = -1,
         .model_name = job->info.model.name,
         .devices = job->decision->uses_cpu_instead ? "cpu" : request->device,
         .fallback = (enum vrt_fallback)params->fallback,
-        .precision = vrt_job_precision_of(request->precision),
-        .tile = request->tile == VRT_UNKNOWN ? 0 : (int)request->tile,
-        .overlap = request->overlap == VRT_UNKNOWN ? -1 : (int)request->overlap,
-        .clip = clip_wishes(context, request),
-        .codec = vrt_job_codec_names[recipe->codec],
-        .preset = recipe->preset,
-        .quality = (int)recipe->quality,
-        .strict = request->strict,
+        .settings = settings,
         .ctx = job,
     };
 }

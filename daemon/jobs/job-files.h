@@ -18,6 +18,7 @@ struct vrt_network;
 struct vrt_peer_files;
 struct vrt_pipeline_params;
 struct vrt_queue_context;
+struct vrt_queue_params;
 
 /* Embedded in struct vrt_job_parts. */
 struct vrt_job_files {
@@ -52,10 +53,14 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
                        const struct vrt_job_request *request, struct vrt_network **ret_network,
                        struct vrt_error *error);
 
-/* What a pipeline is asked for by a request; the rest is filled in by the caller. */
+/* Fills in what the configuration says where nothing was asked for. */
+void vrt_job_settings_settle(const struct vrt_queue_params *params,
+                             struct vrt_job_settings *settings);
+
+/* What a pipeline is asked for by a request, whose settings are settled and pointed to: it lives
+ * until vrt_pipeline_new() returns. The rest is filled in by the caller. */
 void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
-                               const struct vrt_job_request *request,
-                               struct vrt_network *network,
+                               struct vrt_job_request *request, struct vrt_network *network,
                                struct vrt_pipeline_params *ret_params);
 
 /* Removes, on a thread, an output that this daemon made by its path for a job that came to nothing,

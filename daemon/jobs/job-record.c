@@ -121,7 +121,7 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
     for (size_t i = 0; i < VRT_ARRAY_SIZE(ints); i++)
         if (ints[i] < 0 || ints[i] > INT32_MAX)
             return false;
-    if (text->tiling < 0 || text->tiling > VRT_TILING_OFFICIAL || text->precision < 0 ||
+    if (text->tiling < 0 || text->tiling >= VRT_TILING_COUNT || text->precision < 0 ||
         text->precision >= VRT_PRECISION_COUNT || text->segment_frames < 1 ||
         text->clip_frames < 1 || text->tile_w < 1 || text->tile_h < 1)
         return false;

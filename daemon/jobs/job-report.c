@@ -13,27 +13,6 @@
 
 #define VRT_LOG_TOPIC "queue"
 
-static const enum vrt_precision precisions[VRT_JOB_PRECISION_COUNT] = {
-    [VRT_JOB_PRECISION_AUTO] = VRT_PRECISION_AUTO,
-    [VRT_JOB_PRECISION_F32] = VRT_PRECISION_F32,
-    [VRT_JOB_PRECISION_F16] = VRT_PRECISION_F16,
-    [VRT_JOB_PRECISION_BF16] = VRT_PRECISION_BF16,
-};
-
-enum vrt_precision vrt_job_precision_of(int precision)
-{
-    return precision >= 0 && precision < VRT_JOB_PRECISION_COUNT ? precisions[precision] :
-           VRT_PRECISION_AUTO;
-}
-
-int vrt_job_precision_told(enum vrt_precision precision)
-{
-    for (int i = 0; i < VRT_JOB_PRECISION_COUNT; i++)
-        if (precisions[i] == precision)
-            return i;
-    return VRT_JOB_PRECISION_AUTO;
-}
-
 /* Seconds or a rate as the API has it: NAN where nobody knows. */
 static double known(double value)
 {
@@ -55,8 +34,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->has_recipe = true;
     info->recipe.clip_frames = found->recipe.clip_frames;
     info->recipe.clip_overlap = found->recipe.clip_overlap;
-    info->recipe.tiling = found->recipe.tiling == VRT_TILING_OFFICIAL ? VRT_JOB_TILING_OFFICIAL :
-                                                                        VRT_JOB_TILING_BLEND;
+    info->recipe.tiling = (int)found->recipe.tiling;
     info->recipe.scene_cuts = found->recipe.scene_threshold;
     info->recipe.sigma = found->network->takes_noise ? found->recipe.sigma : NAN;
     info->recipe.tile_width = found->recipe.tile_w;
@@ -111,7 +89,7 @@ static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
             told->peak_bytes = device.peak_bytes;
         }
         if (share->precision != VRT_PRECISION_AUTO)
-            job->info.recipe.precision = vrt_job_precision_told(share->precision);
+            job->info.recipe.precision = (int)share->precision;
     }
 }
 

@@ -10,12 +10,6 @@
 #include "daemon/jobs/job.h"
 #include "daemon/pipeline/pipeline.h"
 
-/* The precision of a request (enum vrt_job_precision) as the engine names it. */
-enum vrt_precision vrt_job_precision_of(int precision);
-
-/* The inverse. */
-int vrt_job_precision_told(enum vrt_precision precision);
-
 /* What admission found. */
 void vrt_job_report_admitted(struct vrt_job *job);
 

@@ -64,8 +64,8 @@ struct vrt_queue_params {
     int fallback;                       /* enum vrt_fallback */
     /* What a request may leave open. */
     bool scene_cuts;
-    int codec;                          /* enum vrt_job_codec */
-    int64_t quality[VRT_JOB_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
+    int codec;                          /* enum vrt_codec */
+    int64_t quality[VRT_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
     int64_t segment_frames;
     const char *preset;                 /* lives as long as the queue */
 

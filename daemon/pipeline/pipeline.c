@@ -1,74 +1,348 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A pipeline's life: made, admitted, started, ended. pipeline-admit.c is its first phase,
- * pipeline-flow.c and pipeline-shards.c its second, pipeline-progress.c what is told of both.
+ * A pipeline's life: made, admitted, started, ended. Its parts do the work, each with a struct and
+ * a header of its own; they call back here, and none of them knows another but progress:
  *
- * Whatever happens ends in vrt_pipeline_step(), which does what is due then. A failure only marks
- * the pipeline as closing; it has ended when the last of what it had under way has come back, and
- * so nothing ever comes back to a pipeline that is gone. Success goes the same way: the finished
- * file marks the pipeline as closing, without an error.
+ *     decoding        the thread that looks at the files, then reads them ahead
+ *     feasibility     which devices can do the job, and in what sizes
+ *     shards          what the pool hands out to devices, between decoder and encoder
+ *     encoding        the thread that makes segments, and the file
+ *     progress        what is told of it all
  *
- * Under way are at most the decode and encode threads, shards with devices, and probes: end()
- * comes when there is none of these. Nobody waits for any of them. The threads look at `cancel`, a
- * device between tiles at its task's own flag; one that hangs is abandoned by the pool, which
- * returns its shards as lost. What comes back late finds is_closing set, and is dropped.
+ * Before anything flows the encode thread says which of the segments that were given can be gone on
+ * from. The decoder begins at the video's start all the same, but what is in them never gets here.
+ * Whoever finishes something comes to step(), which does what is due then, and gives each stage
+ * what it has room for: so a slow encoder stops the devices, and those the decoder.
  *
- * vrt_pipeline_fail() takes no step: its callers go on to use the pipeline, which a step may free.
- * If nothing comes back to the pipeline after it, the pool's tick steps it.
+ * A failure only marks the pipeline as closing; it has ended when the last of what it had under way
+ * has come back, and so nothing ever comes back to a pipeline that is gone. Success goes the same
+ * way: the finished file marks the pipeline as closing, without an error.
+ *
+ * Under way are at most the decode and encode threads, and shards with devices: end() comes when
+ * there is none of these. Nobody waits for any of them. The threads look at `cancel`, a device
+ * between tiles at its task's own flag; one that hangs is abandoned by the pool, which returns its
+ * shards as lost. What comes back late finds its part stopped, and is dropped.
+ *
+ * fail() takes no step: its callers go on to use the pipeline, which a step may free. If nothing
+ * comes back to the pipeline after it, the pool's tick steps it.
  */
 
 #include "daemon/pipeline/pipeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/thread.h"
-#include "daemon/pipeline/pipeline-impl.h"
+#include "daemon/pipeline/decoding.h"
+#include "daemon/pipeline/encoding.h"
+#include "daemon/pipeline/feasibility.h"
+#include "daemon/pipeline/shards.h"
 
-#define VRT_LOG_TOPIC "pipeline"
+struct vrt_pipeline {
+    struct vrt_pool *pool;
+    enum vrt_pipeline_phase phase;
 
-/* What is submitted doesn't wait longer for a device, however long jobs may: vrtctl waits for 60 s,
- * and is to be told why. */
-#define SUBMIT_PATIENCE_S 45.0
+    /* What was asked: copies. */
+    char *job_id, *input_name, *output_name, *model_name, *request;
+    int input_fd, output_fd, spool_fd, model_fd;
+    struct vrt_job_settings settings;
+    void (*admitted)(void *ctx, const struct vrt_error *error);
+    void (*done)(void *ctx, const struct vrt_error *error);
+    void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
+    void (*segments_cut)(void *ctx, int64_t first_number);
+    void *ctx;
 
-static struct vrt_pipeline *pipeline_of(struct vrt_pool_job *job)
+    struct vrt_admission admission;     /* of the files: run by the decode thread */
+    struct vrt_pipeline_info info;
+    struct vrt_feasibility feasibility;
+    struct vrt_decoding decoding;
+    struct vrt_shards shards;
+    struct vrt_encoding encoding;
+    struct vrt_progress progress;
+
+    atomic_bool cancel;                 /* read by both threads */
+    bool is_parking;                    /* it ends when the segment in work is complete */
+    bool is_closing;                    /* nothing new is begun */
+    struct vrt_error error;             /* message "": none */
+};
+
+/* Nothing new is begun, and what is under way is told to stop. Calls nobody back. It is done at
+ * each step of the end: success has set is_closing alone, and once more does no harm. The flags are
+ * for failures: a pipeline that has succeeded has nothing under way that should break off. */
+static void close_down(struct vrt_pipeline *pipeline)
 {
-    return vrt_container_of(job, struct vrt_pipeline, job);
+    const bool has_failed = pipeline->error.message[0];
+
+    pipeline->is_closing = true;
+    if (has_failed)
+        atomic_store(&pipeline->cancel, true);
+    vrt_shards_close(&pipeline->shards, has_failed);
+    vrt_decoding_stop(&pipeline->decoding);
+    vrt_encoding_stop(&pipeline->encoding);
+    vrt_feasibility_forsake(&pipeline->feasibility);
 }
 
-static void on_tick(struct vrt_pool_job *job)
+/* Ends it with `error` (the first one counts), as soon as nothing is out any more. */
+static void fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)
 {
-    vrt_pipeline_step(pipeline_of(job));
+    if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->is_closing)
+        return;
+    pipeline->error = *error;
+    /* Nothing is under way: there is no thread, and no device knows of it. */
+    if (pipeline->phase == VRT_PIPELINE_ADMITTED) {
+        pipeline->phase = VRT_PIPELINE_ENDED;
+        vrt_shards_leave(&pipeline->shards);
+        return;
+    }
+    close_down(pipeline);
+}
+
+/* Likewise, by what a part of it says. */
+static void on_failed(void *ctx, int r, const struct vrt_error *why)
+{
+    struct vrt_error error = *why;
+
+    r = vrt_refuse_errno(&error, r, "the job");
+    (void)r;
+    fail(ctx, &error);
+}
+
+/* The last step: nothing of the pipeline is under way any more. The callback may free it. */
+static void end(struct vrt_pipeline *pipeline)
+{
+    bool was_admitting = pipeline->phase == VRT_PIPELINE_ADMITTING;
+    const struct vrt_error *error = pipeline->error.message[0] ? &pipeline->error : NULL;
+
+    pipeline->phase = VRT_PIPELINE_ENDED;
+    pipeline->progress.ended_ns = vrt_clock_now_ns();
+    vrt_shards_release_devices(&pipeline->shards);
+    vrt_shards_leave(&pipeline->shards);
+    (was_admitting ? pipeline->admitted : pipeline->done)(pipeline->ctx, error);
+}
+
+/* Phase 1: the files were found good. The devices are asked. */
+static void on_admitted(void *ctx, int r, const struct vrt_error *why)
+{
+    struct vrt_pipeline *pipeline = ctx;
+    struct vrt_admission *admission = &pipeline->admission;
+    struct vrt_error error = *why;
+
+    if (r == 0 && pipeline->is_closing)
+        return;
+    if (r == 0) {
+        /* A queue of jobs with one model holds it once. */
+        admission->network = vrt_pool_share_network(pipeline->pool, admission->network);
+        pipeline->shards.job.network = admission->network;
+        r = vrt_feasibility_begin(&pipeline->feasibility, admission, &error);
+    }
+    if (r < 0)
+        on_failed(pipeline, r, &error);
+    else
+        vrt_progress_warn_all(&pipeline->progress, &admission->warnings);
+}
+
+/* Asks the devices, and ends the admission when all have answered. `admitted` may free the
+ * pipeline, which a thread that is still ending would come back to. */
+static void admit_step(struct vrt_pipeline *pipeline)
+{
+    struct vrt_error error = { .id = NULL };
+    int r = vrt_feasibility_step(&pipeline->feasibility, &error);
+
+    if (r == VRT_FEASIBILITY_ASKING || pipeline->decoding.thread)
+        return;
+    if (r < 0) {
+        on_failed(pipeline, r, &error);
+        end(pipeline);
+        return;
+    }
+    vrt_feasibility_tell(&pipeline->feasibility, &pipeline->admission, &pipeline->info);
+    pipeline->progress.told.frames_total = pipeline->info.frames_total;
+    pipeline->progress.clip_frames = pipeline->info.recipe.clip_frames;
+    pipeline->progress.admitted = pipeline->info.devices;
+    pipeline->phase = VRT_PIPELINE_ADMITTED;
+    pipeline->admitted(pipeline->ctx, NULL);
+}
+
+static void on_resumed(void *ctx, int64_t n_good, bool is_joined)
+{
+    struct vrt_pipeline *pipeline = ctx;
+    const struct vrt_cutter_params cutter = {
+        .rule = pipeline->feasibility.spec->rule,
+        .scene_threshold = pipeline->info.recipe.scene_threshold,
+    };
+    const int64_t first_shard = pipeline->encoding.next_shard;
+
+    if (n_good < (int64_t)pipeline->encoding.params.n_segments && pipeline->segments_cut)
+        pipeline->segments_cut(pipeline->ctx, n_good);
+    vrt_shards_skip(&pipeline->shards, first_shard);
+    /* The finished file is there: all that is left is to hand it over. */
+    if (is_joined)
+        vrt_decoding_skip(&pipeline->decoding);
+    if (is_joined || pipeline->is_closing)
+        return;
+    int r = vrt_decoding_start(&pipeline->decoding, &cutter, first_shard);
+    if (r < 0)
+        on_failed(pipeline, r, &(struct vrt_error){ .id = NULL });
+    else if (!first_shard && !pipeline->shards.is_held)
+        vrt_shards_prepare_devices(&pipeline->shards);
+}
+
+static int on_decoded(void *ctx, struct vrt_shard_frames *frames)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    return vrt_shards_add(&pipeline->shards, frames);
+}
+
+/* Ends a pipeline that is to be parked. */
+static void end_parked(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error parked = {
+        .id = "job.parked",
+        .message = "the job was put by: it goes on later where it is now",
+    };
+
+    fail(pipeline, &parked);
+}
+
+static void on_segment_done(void *ctx, const struct vrt_segment_record *segment)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    if (pipeline->segment_done)
+        pipeline->segment_done(pipeline->ctx, segment);
+    /* The encoder may have begun the next one: less is lost than by waiting for its end. */
+    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
+        end_parked(pipeline);
+}
+
+static void on_finished(void *ctx)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    /* Who cancels comes too late: the file is there, and is said to be. */
+    pipeline->error = (struct vrt_error){ .id = NULL };
+    pipeline->is_closing = true;
+}
+
+/* Ends a pipeline that is to be parked where nothing is lost. */
+static void park(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_encoding *encoding = &pipeline->encoding;
+    const struct vrt_shards *shards = &pipeline->shards;
+    bool is_between = encoding->n_open == 0 && encoding->n_tasks == 0;
+    /* Nobody knows when a device will be there that could complete the segment. */
+    bool is_stuck = !shards->n_running &&
+                    !(shards->devices & vrt_pool_ready_devices(pipeline->pool));
+
+    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
+        (is_between || is_stuck || shards->is_held || encoding->is_resuming))
+        end_parked(pipeline);
+}
+
+static void feed_encoder(struct vrt_pipeline *pipeline)
+{
+    while (vrt_encoding_has_room(&pipeline->encoding) &&
+           vrt_shards_next_is_restored(&pipeline->shards)) {
+        struct vrt_shard_frames frames;
+        int64_t shard = vrt_shards_take_restored(&pipeline->shards, &frames);
+        vrt_encoding_add(&pipeline->encoding, shard, &frames);
+    }
+}
+
+/* Once every frame is encoded: completes the last segment, then makes the file. */
+static void finish(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_decoding *decoding = &pipeline->decoding;
+    struct vrt_encoding *encoding = &pipeline->encoding;
+
+    if (!decoding->at_end || pipeline->shards.next_encode < pipeline->shards.next_index ||
+        encoding->n_tasks > 0 || decoding->n_tasks > 0 || encoding->is_finishing)
+        return;
+    pipeline->phase = VRT_PIPELINE_FINISHING;
+    vrt_encoding_finish(encoding, pipeline->progress.frames_decoded, decoding->span_ns);
+}
+
+/* Tells the pool, and those who watch, how it stands. */
+static void describe(struct vrt_pipeline *pipeline)
+{
+    struct vrt_shards *shards = &pipeline->shards;
+
+    shards->at_end = pipeline->decoding.at_end;
+    shards->n_elsewhere = pipeline->decoding.n_tasks + pipeline->encoding.n_tasks;
+    vrt_progress_note_idle(&pipeline->progress, shards->is_held && !shards->n_running &&
+                                                !shards->n_elsewhere);
+    vrt_shards_describe(shards);
+    if (shards->n_ready > 0 || shards->job.is_held_up)
+        vrt_pool_wake(pipeline->pool);
+}
+
+/* Phase 2: keeps decoder, devices and encoder busy. Each of them may close the pipeline. */
+static void flow(struct vrt_pipeline *pipeline)
+{
+    struct vrt_error error = { .id = NULL };
+
+    park(pipeline);
+    if (!pipeline->is_closing)
+        vrt_shards_keep_held(&pipeline->shards);
+    feed_encoder(pipeline);
+    vrt_decoding_feed(&pipeline->decoding,
+                      vrt_shards_room(&pipeline->shards, pipeline->encoding.n_tasks));
+    if (!pipeline->is_closing && !pipeline->encoding.is_resuming)
+        finish(pipeline);
+    if (!pipeline->is_closing && pipeline->phase == VRT_PIPELINE_RUNNING &&
+        vrt_shards_check_devices(&pipeline->shards, &error) < 0)
+        fail(pipeline, &error);
+    if (!pipeline->is_closing)
+        describe(pipeline);
+}
+
+static bool is_flowing(const struct vrt_pipeline *pipeline)
+{
+    return pipeline->phase == VRT_PIPELINE_RUNNING || pipeline->phase == VRT_PIPELINE_FINISHING;
+}
+
+/* Takes the next step that is due: in any phase, after anything happened. It may call back, and
+ * the callback may free the pipeline: nothing of it may be touched afterwards. */
+static void step(void *ctx)
+{
+    struct vrt_pipeline *pipeline = ctx;
+
+    if (!pipeline->is_closing) {
+        if (pipeline->phase == VRT_PIPELINE_ADMITTING)
+            admit_step(pipeline);
+        else if (is_flowing(pipeline))
+            flow(pipeline);
+        return;
+    }
+    close_down(pipeline);
+    if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->decoding.thread &&
+        !pipeline->encoding.thread && !pipeline->shards.n_running)
+        end(pipeline);
+}
+
+/* As step(), but it never calls back. */
+static void go_on(struct vrt_pipeline *pipeline)
+{
+    if (is_flowing(pipeline) && !pipeline->is_closing)
+        flow(pipeline);
 }
 
 /* The queue cancels its jobs before the pool stops; this is for those that nobody cancelled. */
-static void on_stop(struct vrt_pool_job *job)
+static void on_stopped(void *ctx)
 {
-    struct vrt_pipeline *pipeline = pipeline_of(job);
     const struct vrt_error error = {
         .id = "job.interrupted",
         .message = "the daemon was stopped before the job's end",
     };
 
-    vrt_pipeline_fail(pipeline, &error);
+    fail(ctx, &error);
 }
-
-static const struct vrt_pool_job_ops job_ops = {
-    .take = vrt_pipeline_take,
-    .may_copy = vrt_pipeline_may_copy,
-    .copy = vrt_pipeline_copy,
-    .returned = vrt_pipeline_returned,
-    .tick = on_tick,
-    .stop = on_stop,
-};
 
 /* Copies `text`, where there is any, to *ret_copy. */
 static int copy_text(const char *text, char **ret_copy)
@@ -88,58 +362,32 @@ static int copy_fd(int fd, int *ret_fd)
     return *ret_fd < 0 ? vrt_raise(-errno) : 0;
 }
 
-static int copy_segments(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
-{
-    if (!params->n_segments)
-        return 0;
-    pipeline->segments = calloc(params->n_segments, sizeof(*pipeline->segments));
-    if (!pipeline->segments)
-        return vrt_raise(-ENOMEM);
-    memcpy(pipeline->segments, params->segments, params->n_segments * sizeof(*params->segments));
-    pipeline->n_segments = params->n_segments;
-    return 0;
-}
-
 static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
-    const struct {
-        const char *text;
-        char **copy;
-    } texts[] = {
-        { params->job_id, &pipeline->job_id },
-        { params->input_name, &pipeline->input_name },
-        { params->output_name, &pipeline->output_name },
-        { params->model_name ? params->model_name : "the model", &pipeline->model_name },
-        { params->devices ? params->devices : "auto", &pipeline->request },
-        { params->codec, &pipeline->codec },
-        { params->preset, &pipeline->preset },
+    const char *const texts[] = {
+        params->job_id, params->input_name, params->output_name,
+        params->model_name ? params->model_name : "the model",
+        params->devices ? params->devices : "auto",
     };
-    const struct {
-        int fd;
-        int *copy;
-    } fds[] = {
-        { params->input_fd, &pipeline->input_fd },
-        { params->output_fd, &pipeline->output_fd },
-        { params->spool_fd, &pipeline->spool_fd },
-        { params->network ? -1 : params->model_fd, &pipeline->model_fd },
-    };
-    int r = copy_segments(pipeline, params);
+    char **const text_copies[] = { &pipeline->job_id, &pipeline->input_name,
+                                   &pipeline->output_name, &pipeline->model_name,
+                                   &pipeline->request };
+    const int fds[] = { params->input_fd, params->output_fd, params->spool_fd,
+                        params->network ? -1 : params->model_fd };
+    int *const fd_copies[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
+                               &pipeline->model_fd };
+    int r = 0;
 
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(texts); i++)
-        r = copy_text(texts[i].text, texts[i].copy);
+        r = copy_text(texts[i], text_copies[i]);
     for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(fds); i++)
-        r = copy_fd(fds[i].fd, fds[i].copy);
-    pipeline->fallback = params->fallback;
-    pipeline->strict = params->strict;
-    pipeline->wants_speed = params->wants_speed;
-    pipeline->wants_smaller = params->wants_smaller;
+        r = copy_fd(fds[i], fd_copies[i]);
+    pipeline->settings = *params->settings;
     pipeline->admitted = params->admitted;
     pipeline->done = params->done;
     pipeline->segment_done = params->segment_done;
     pipeline->segments_cut = params->segments_cut;
     pipeline->ctx = params->ctx;
-    pipeline->job.priority = params->priority;
-    pipeline->job.uid = params->uid;
     return r;
 }
 
@@ -155,18 +403,10 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         .model_fd = pipeline->model_fd,
         .spool_fd = pipeline->spool_fd,
         .model_name = pipeline->model_name,
-        .codec = pipeline->codec,
-        .preset = pipeline->preset,
-        .quality = params->quality,
-        .tile = params->tile,
-        .overlap = params->overlap,
-        .clip = params->clip,
-        .segment_frames = params->segment_frames,
-        .precision = params->recipe ? params->recipe->precision : params->precision,
+        .settings = &pipeline->settings,
         .has_recipe = params->recipe,
         .has_fingerprint = params->fingerprint,
         .network_checksum = params->network_checksum,
-        .strict = params->strict,
         .cancel = &pipeline->cancel,
         .network = params->network ? vrt_network_ref(params->network) : NULL,
     };
@@ -176,25 +416,38 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         pipeline->admission.fingerprint = *params->fingerprint;
 }
 
-static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
+/* The parts, all of them idle; of those that were not made init is what done expects. */
+static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
-    struct vrt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+    struct vrt_pool *pool = pipeline->pool;
+    struct vrt_progress *progress = &pipeline->progress;
 
-    if (!pipeline)
-        return NULL;
-    pipeline->pool = pool;
-    pipeline->job.ops = &job_ops;
-    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = pipeline->model_fd = -1;
-    vrt_list_init(&pipeline->job.link);
-    vrt_list_init(&pipeline->ready);
-    vrt_list_init(&pipeline->restored);
-    vrt_list_init(&pipeline->running);
-    atomic_init(&pipeline->cancel, false);
-    pipeline->frames_total = -1;
-    atomic_init(&pipeline->committed, -1);
-    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
-        pipeline->parts[d].planned_bytes = pipeline->parts[d].job_bytes = -1;
-    return pipeline;
+    vrt_progress_init(progress, pool, pipeline->job_id);
+    vrt_feasibility_init(&pipeline->feasibility, &(struct vrt_feasibility_params){
+        .pool = pool, .progress = progress, .job_id = pipeline->job_id,
+        .request = pipeline->request, .fallback = params->fallback,
+        .settings = &pipeline->settings, .has_recipe = params->recipe,
+        .wants_smaller = params->wants_smaller, .wants_speed = params->wants_speed,
+        .answered = step, .ctx = pipeline,
+    });
+    pipeline->decoding.params = (struct vrt_decoding_params){
+        .outbox = vrt_pool_outbox(pool), .progress = progress,
+        .admission = &pipeline->admission, .cancel = &pipeline->cancel,
+        .admitted = on_admitted, .decoded = on_decoded, .failed = on_failed, .changed = step,
+        .ctx = pipeline,
+    };
+    vrt_shards_init(&pipeline->shards, &(struct vrt_shards_params){
+        .pool = pool, .progress = progress, .job_id = pipeline->job_id,
+        .priority = params->priority, .uid = params->uid,
+        .changed = step, .stopped = on_stopped, .ctx = pipeline,
+    });
+    return vrt_encoding_init(&pipeline->encoding, &(struct vrt_encoding_params){
+        .outbox = vrt_pool_outbox(pool), .progress = progress, .job_id = pipeline->job_id,
+        .admission = &pipeline->admission, .cancel = &pipeline->cancel,
+        .segments = params->segments, .n_segments = params->n_segments,
+        .resumed = on_resumed, .segment_done = on_segment_done, .finished = on_finished,
+        .failed = on_failed, .changed = step, .ctx = pipeline,
+    });
 }
 
 int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
@@ -206,143 +459,54 @@ int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *pa
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (vrt_pool_is_stopping(pool))
         return vrt_refuse(error, -ESHUTDOWN, "shutting_down", "the daemon is about to stop");
-    pipeline = pipeline_alloc(pool);
+    pipeline = calloc(1, sizeof(*pipeline));
     if (!pipeline)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the job");
+    pipeline->pool = pool;
+    pipeline->input_fd = pipeline->output_fd = pipeline->spool_fd = pipeline->model_fd = -1;
+    atomic_init(&pipeline->cancel, false);
     r = copy_params(pipeline, params);
-    if (r)
+    if (r < 0)
         return vrt_refuse_errno(error, r, "the job's files");
+    r = init_parts(pipeline, params);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "the job");
     fill_admission(pipeline, params);
-    r = vrt_pipeline_admit(pipeline);
-    if (r)
+    r = vrt_decoding_admit(&pipeline->decoding);
+    if (r < 0)
         return vrt_refuse_errno(error, r, "the job's thread");
-    /* The thread runs, but what it returns comes by the loop, and so not before this. */
-    vrt_pool_job_add(pool, &pipeline->job);
     *ret_pipeline = VRT_STEAL(pipeline);
     return 0;
 }
 
 void vrt_pipeline_start(struct vrt_pipeline *pipeline)
 {
-    struct vrt_error error = { 0 };
-    int r;
-
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (pipeline->phase == VRT_PIPELINE_ENDED)
         return;
     vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED && pipeline->output_fd >= 0);
     pipeline->phase = VRT_PIPELINE_RUNNING;
-    pipeline->started_ns = vrt_clock_now_ns();
-    pipeline->no_device_ns = 0;
-    r = vrt_pipeline_flow_start(pipeline);
-    if (r) {
+    pipeline->progress.started_ns = vrt_clock_now_ns();
+    vrt_shards_begin(&pipeline->shards, &(struct vrt_shards_work){
+        .spec = pipeline->feasibility.spec,
+        .devices = pipeline->info.devices,
+        .tile_flops = pipeline->feasibility.tile_flops,
+        .reproducible = pipeline->info.reproducible,
+    });
+    int r = vrt_encoding_start(&pipeline->encoding, pipeline->spool_fd,
+                               pipeline->info.recipe.segment_frames);
+    if (r < 0) {
+        struct vrt_error error = { .id = NULL };
         r = vrt_refuse_errno(&error, r, "the job's threads");
-        vrt_pipeline_fail(pipeline, &error);
+        (void)r;
+        fail(pipeline, &error);
     }
-}
-
-/* Nothing new is begun, and what is under way is told to stop. Calls nobody back. It is done at
- * each step of the end: success has set is_closing alone, and once more does no harm. The flags are
- * for failures: a pipeline that has succeeded has nothing under way that should break off. */
-static void close_down(struct vrt_pipeline *pipeline)
-{
-    struct vrt_shard *shard;
-
-    pipeline->is_closing = true;
-    pipeline->job.n_ready = 0;
-    if (pipeline->error.message[0]) {
-        atomic_store(&pipeline->cancel, true);
-        VRT_LIST_FOREACH(shard, &pipeline->running, link)
-            for (int i = 0; i < shard->n_tries; i++)
-                atomic_store(&shard->tries[i].task->task.cancel, true);
-    }
-    if (pipeline->decode_thread)
-        vrt_mailbox_stop(pipeline->decode_thread);
-    if (pipeline->encode_thread)
-        vrt_mailbox_stop(pipeline->encode_thread);
-    vrt_pipeline_drop_shards(pipeline);
-    vrt_pipeline_forsake_probes(pipeline);
-}
-
-void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)
-{
-    if (pipeline->phase == VRT_PIPELINE_ENDED || pipeline->is_closing)
-        return;
-    pipeline->error = *error;
-    /* Nothing is under way: there is no thread, and no device knows of it. */
-    if (pipeline->phase == VRT_PIPELINE_ADMITTED) {
-        pipeline->phase = VRT_PIPELINE_ENDED;
-        vrt_pool_job_remove(pipeline->pool, &pipeline->job);
-        return;
-    }
-    close_down(pipeline);
-}
-
-/* If the devices can't be told, no memory is lost for good: a device executor gives up sessions of
- * other jobs when it needs room, and a device that was lost holds nothing. */
-void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline)
-{
-    for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
-        struct vrt_worker_task *task;
-        if (!pipeline->parts[d].holds)
-            continue;
-        task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
-        if (!task)
-            continue;
-        pipeline->parts[d].holds = false;
-        task->spec = vrt_job_spec_ref(pipeline->spec);
-        if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL))
-            vrt_log_debug("job %s: device %zu has forgotten it already", pipeline->job_id, d);
-    }
-}
-
-/* The last step: nothing of the pipeline is under way any more. The callback may free it. */
-static void end(struct vrt_pipeline *pipeline)
-{
-    bool was_admitting = pipeline->phase == VRT_PIPELINE_ADMITTING;
-    const struct vrt_error *error = pipeline->error.message[0] ? &pipeline->error : NULL;
-
-    pipeline->phase = VRT_PIPELINE_ENDED;
-    pipeline->ended_ns = vrt_clock_now_ns();
-    if (!was_admitting)
-        vrt_pipeline_release_devices(pipeline);
-    vrt_pool_job_remove(pipeline->pool, &pipeline->job);
-    (was_admitting ? pipeline->admitted : pipeline->done)(pipeline->ctx, error);
-}
-
-void vrt_pipeline_step(struct vrt_pipeline *pipeline)
-{
-    bool is_flowing = pipeline->phase == VRT_PIPELINE_RUNNING ||
-                      pipeline->phase == VRT_PIPELINE_FINISHING;
-
-    if (!pipeline->is_closing) {
-        if (pipeline->phase == VRT_PIPELINE_ADMITTING)
-            vrt_pipeline_admit_step(pipeline);
-        else if (is_flowing)
-            vrt_pipeline_flow(pipeline);
-        return;
-    }
-    close_down(pipeline);
-    if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->decode_thread &&
-        !pipeline->encode_thread &&
-        !pipeline->n_running && !vrt_pipeline_probing(pipeline))
-        end(pipeline);
-}
-
-/* As vrt_pipeline_step(), but it never calls back. */
-static void go_on(struct vrt_pipeline *pipeline)
-{
-    bool is_flowing = pipeline->phase == VRT_PIPELINE_RUNNING ||
-                      pipeline->phase == VRT_PIPELINE_FINISHING;
-
-    if (is_flowing && !pipeline->is_closing)
-        vrt_pipeline_flow(pipeline);
 }
 
 void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_pipeline_fail(pipeline, reason);
+    fail(pipeline, reason);
 }
 
 void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
@@ -362,28 +526,27 @@ void vrt_pipeline_park(struct vrt_pipeline *pipeline)
     vrt_assert_thread(VRT_THREAD_LOOP);
     pipeline->is_parking = true;
     if (pipeline->phase <= VRT_PIPELINE_ADMITTED)
-        vrt_pipeline_fail(pipeline, &error);
+        fail(pipeline, &error);
     go_on(pipeline);
 }
 
 void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    pipeline->is_held = held;
+    pipeline->shards.is_held = held;
     go_on(pipeline);
 }
 
 void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    if (number > atomic_load(&pipeline->committed))
-        atomic_store(&pipeline->committed, number);
+    vrt_encoding_committed(&pipeline->encoding, number);
 }
 
 void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    pipeline->job.priority = priority;
+    pipeline->shards.job.priority = priority;
     vrt_pool_wake(pipeline->pool);
 }
 
@@ -391,70 +554,39 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
 {
     if (!pipeline)
         return NULL;
-    vrt_assert(!pipeline->decode_thread && !pipeline->encode_thread && !pipeline->n_running);
-    if (pipeline->phase == VRT_PIPELINE_ADMITTED)
-        vrt_pool_job_remove(pipeline->pool, &pipeline->job);
-    vrt_pipeline_drop_shards(pipeline);
+    vrt_assert(!pipeline->decoding.thread && !pipeline->encoding.thread &&
+               !pipeline->shards.n_running);
+    vrt_shards_leave(&pipeline->shards);
+    vrt_encoding_done(&pipeline->encoding);
+    vrt_feasibility_done(&pipeline->feasibility);
     vrt_admission_done(&pipeline->admission);
-    vrt_job_spec_unref(pipeline->spec);
-    free(pipeline->segments);
+    vrt_progress_done(&pipeline->progress);
 
     int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,
                          &pipeline->model_fd };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
         vrt_closep(fds[i]);
     char *const texts[] = { pipeline->job_id, pipeline->input_name, pipeline->output_name,
-                            pipeline->model_name, pipeline->request, pipeline->codec,
-                            pipeline->preset };
+                            pipeline->model_name, pipeline->request };
     for (size_t i = 0; i < VRT_ARRAY_SIZE(texts); i++)
         free(texts[i]);
-    for (size_t i = 0; i < pipeline->n_warnings; i++)
-        free(pipeline->warnings[i]);
     free(pipeline);
     return NULL;
 }
 
-bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any)
+const struct vrt_pipeline_info *vrt_pipeline_info(const struct vrt_pipeline *pipeline)
 {
-    int64_t now_ns = vrt_clock_now_ns();
-    double patience_s = vrt_pool_patience_s(pipeline->pool);
-
-    /* Somebody waits for the answer to what is being submitted. */
-    if (!pipeline->admission.has_recipe)
-        patience_s = VRT_MIN(patience_s, SUBMIT_PATIENCE_S);
-    if (any)
-        pipeline->no_device_ns = 0;
-    else if (!pipeline->no_device_ns)
-        pipeline->no_device_ns = now_ns;
-    return !any && (double)(now_ns - pipeline->no_device_ns) > patience_s * VRT_NS_PER_S;
+    return &pipeline->info;
 }
 
-void vrt_pipeline_warn(struct vrt_pipeline *pipeline, const char *format, ...)
+void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
+                           struct vrt_pipeline_snapshot *ret_snapshot)
 {
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    /* Some come again with each shard. */
-    for (size_t i = 0; i < pipeline->n_warnings; i++)
-        if (strcmp(pipeline->warnings[i], text) == 0)
-            return;
-    if (pipeline->n_warnings == VRT_PIPELINE_WARNINGS_MAX)
-        return;
-    char *copy = strdup(text);
-    if (!copy)
-        return;
-    pipeline->warnings[pipeline->n_warnings++] = copy;
-    vrt_log_warning("job %s: %s", pipeline->job_id, text);
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_progress_snapshot(&pipeline->progress, pipeline->phase, ret_snapshot);
 }
 
-void vrt_pipeline_warn_all(struct vrt_pipeline *pipeline, const struct vrt_warnings *warnings)
+const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
 {
-    for (int i = 0; i < warnings->n; i++)
-        vrt_pipeline_warn(pipeline, "%s", warnings->sentences[i]);
-    if (warnings->n_lost > 0)
-        vrt_pipeline_warn(pipeline, "and %d warning%s more", warnings->n_lost,
-                          warnings->n_lost == 1 ? "" : "s");
+    return pipeline->progress.warnings[i];
 }

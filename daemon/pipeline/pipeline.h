@@ -74,13 +74,9 @@ struct vrt_pipeline_params {
 
     const char *devices;            /* see workers/plan/device-request.h; NULL: "auto" */
     enum vrt_fallback fallback;
-    enum vrt_precision precision;
-    int tile;                       /* input pixels; 0: as large as memory allows */
-    int overlap;                    /* input pixels; -1: by the network's radius */
-    struct vrt_clip_wishes clip;
-    int64_t segment_frames;         /* a segment has at least so many; 0: the default */
+    const struct vrt_job_settings *settings;
 
-    /* Of an earlier admission: copied. With a recipe nothing of the above is chosen anew. */
+    /* Of an earlier admission: copied. With a recipe nothing of it is chosen anew. */
     const struct vrt_recipe *recipe;            /* NULL: it is chosen */
     bool wants_smaller;     /* the recipe proved to be too large for the devices: its clips or its
                              * tiles are made smaller, as far as nobody asked for just these */
@@ -90,11 +86,7 @@ struct vrt_pipeline_params {
     const struct vrt_segment_record *segments;  /* that are committed: not computed again */
     size_t n_segments;
 
-    const char *codec;              /* "h264", "hevc", "ffv1"; NULL: by the container */
-    const char *preset;             /* the encoder's own name for it; NULL: its default */
-    int quality;                    /* the encoder's constant rate factor; -1: its default */
     bool wants_speed;               /* find out how fast the devices are, where nobody knows */
-    bool strict;                    /* damaged frames fail the job instead of being concealed */
 
     /* Called once, on the loop: `error` is NULL where the job can run. */
     void (*admitted)(void *ctx, const struct vrt_error *error);

@@ -239,9 +239,9 @@ static struct vrt_queue_params queue_params(struct server *server)
         .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
         .quality = {
-            [VRT_JOB_CODEC_H264] = conf->jobs.quality_h264,
-            [VRT_JOB_CODEC_HEVC] = conf->jobs.quality_hevc,
-            [VRT_JOB_CODEC_FFV1] = VRT_UNKNOWN,
+            [VRT_CODEC_H264] = conf->jobs.quality_h264,
+            [VRT_CODEC_HEVC] = conf->jobs.quality_hevc,
+            [VRT_CODEC_FFV1] = VRT_UNKNOWN,
         },
         .preset = conf->jobs.preset,
         .changed = on_job_changed,

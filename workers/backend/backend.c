@@ -26,15 +26,7 @@ static const char *const device_kinds[] = {
     [VRT_DEVICE_CPU] = "cpu",   [VRT_DEVICE_REF] = "ref",
 };
 
-static const char *const precisions[] = {
-    [VRT_PRECISION_AUTO] = "auto",
-    [VRT_PRECISION_F32] = "f32",
-    [VRT_PRECISION_F16] = "f16",
-    [VRT_PRECISION_BF16] = "bf16",
-};
-
 _Static_assert(VRT_ARRAY_SIZE(device_kinds) == VRT_DEVICE_KIND_COUNT, "every kind has its name");
-_Static_assert(VRT_ARRAY_SIZE(precisions) == VRT_PRECISION_COUNT, "every precision has its name");
 
 const char *vrt_backend_strerror(int r)
 {
@@ -46,11 +38,6 @@ const char *vrt_backend_strerror(int r)
 const char *vrt_device_kind_name(enum vrt_device_kind kind)
 {
     return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
-}
-
-const char *vrt_precision_name(enum vrt_precision precision)
-{
-    return precision < VRT_PRECISION_COUNT ? precisions[precision] : "unknown";
 }
 
 int vrt_device_note(struct vrt_device *device, int r)

@@ -48,14 +48,6 @@ enum vrt_device_kind {
     VRT_DEVICE_KIND_COUNT,
 };
 
-enum vrt_precision {
-    VRT_PRECISION_AUTO,
-    VRT_PRECISION_F32,
-    VRT_PRECISION_F16,
-    VRT_PRECISION_BF16,
-    VRT_PRECISION_COUNT,
-};
-
 /* What a CUDA device may leave to cuBLASLt and cuDNN. */
 enum vrt_cuda_libraries_wanted {
     VRT_CUDA_LIBRARIES_AUTO,        /* what they may do faster: "cuda/libraries/library.h" */
@@ -333,9 +325,6 @@ const char *vrt_backend_strerror(int r);
 
 /* "cuda", "xpu", ... */
 const char *vrt_device_kind_name(enum vrt_device_kind kind);
-
-/* "auto", "f32", ... */
-const char *vrt_precision_name(enum vrt_precision precision);
 
 VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
 VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)

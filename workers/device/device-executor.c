@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "workers/plan/fidelity.h"
@@ -428,19 +429,12 @@ static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *
 static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
                                         struct vrt_probe *probe)
 {
-    enum vrt_dtype dtype;
+    const enum vrt_precision precision = probe->spec->recipe.precision;
+    enum vrt_dtype dtype = vrt_device_executor_preferred_dtype(vrt_device_info(executor->device));
 
-    switch (probe->precision) {
-    case VRT_PRECISION_F16:
-        return VRT_DTYPE_F16;
-    case VRT_PRECISION_BF16:
-        return VRT_DTYPE_BF16;
-    case VRT_PRECISION_AUTO:
-        dtype = vrt_device_executor_preferred_dtype(vrt_device_info(executor->device));
-        return is_faithful(executor, probe, dtype) ? dtype : VRT_DTYPE_F32;
-    default:
-        return VRT_DTYPE_F32;
-    }
+    if (precision == VRT_PRECISION_AUTO && !is_faithful(executor, probe, dtype))
+        dtype = VRT_DTYPE_F32;
+    return vrt_precision_dtype(precision, dtype);
 }
 
 /* Says that no size fits, and what would help. */

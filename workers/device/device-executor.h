@@ -36,11 +36,11 @@ struct vrt_device_executor_order {
 
 /* What a device is asked before a job may use it. */
 struct vrt_probe {
-    struct vrt_job_spec *spec;      /* its grid and clips: the largest that are wanted */
+    struct vrt_job_spec *spec;      /* its grid and clips: the largest that are wanted; its
+                                     * precision: as asked for */
     bool exact_grid, exact_clip;    /* asked for: refuse rather than make smaller */
     bool smaller;                   /* the work's own size proved to be too large */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
-    enum vrt_precision precision;   /* as asked for */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     bool wants_speed;               /* measure what isn't known of it */
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */

@@ -78,7 +78,7 @@ static bool parse_number(const char *text, int min, int max, int *ret_value)
 static bool parse_precision(const char *text, enum vrt_precision *ret_precision)
 {
     for (int i = 0; i < VRT_PRECISION_COUNT; i++) {
-        if (strcmp(vrt_precision_name((enum vrt_precision)i), text) == 0) {
+        if (strcmp(vrt_precision_names[i], text) == 0) {
             *ret_precision = (enum vrt_precision)i;
             return true;
         }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "engine/graph-executor.h"
@@ -112,20 +113,10 @@ static int refuse_no_device(const struct run *run)
 
 /* AUTO is the shortest type that the device computes in. The daemon also measures what that costs
  * in fidelity; here it is for whoever compares the results to see. */
-static enum vrt_dtype choose_dtype(enum vrt_precision precision,
-                                   const struct vrt_device_info *device)
+static enum vrt_dtype shortest_dtype(const struct vrt_device_info *device)
 {
-    switch (precision) {
-    case VRT_PRECISION_F16:
-        return VRT_DTYPE_F16;
-    case VRT_PRECISION_BF16:
-        return VRT_DTYPE_BF16;
-    case VRT_PRECISION_AUTO:
-        return device->native_bf16 ? VRT_DTYPE_BF16 :
-               device->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-    default:
-        return VRT_DTYPE_F32;
-    }
+    return device->native_bf16 ? VRT_DTYPE_BF16 :
+           device->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
 }
 
 static int open_device(struct run *run)
@@ -150,7 +141,7 @@ static int open_device(struct run *run)
     snprintf(report->device_description, sizeof(report->device_description), "%s",
              info->description);
     report->n_threads = info->n_threads;
-    report->dtype = choose_dtype(run->params->precision, info);
+    report->dtype = vrt_precision_dtype(run->params->precision, shortest_dtype(info));
     return check_device(run, vrt_device_open(run->registry, info, &run->device), "be opened");
 }
 

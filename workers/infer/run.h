@@ -4,6 +4,7 @@
 /* One run of vrt-infer: a model, an array, a device, and what came of it. */
 
 #include "backend/backend.h"
+#include "base/settings.h"
 #include "engine/graph-executor.h"
 #include "infer/npy.h"
 

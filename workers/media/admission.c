@@ -38,7 +38,7 @@ static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     const struct vrt_reader_params params = {
         .n_threads = PROBE_THREADS,
-        .strict = admission->strict,
+        .strict = admission->settings->strict,
         .name = admission->files.input_name,
         .cancel = admission->cancel,
         .open_deadline_ns = look_deadline(admission),
@@ -116,22 +116,23 @@ static int check_network(const struct vrt_admission *admission, struct vrt_error
 static int choose_encoder(struct vrt_admission *admission, struct vrt_error *error)
 {
     const struct vrt_network_info *info = vrt_network_info(admission->network);
+    const struct vrt_job_settings *settings = admission->settings;
     struct vrt_encoder_params *encoder = &admission->encoder;
-    struct vrt_encoder_pick pick = {
+    const struct vrt_encoder_pick pick = {
+        .codec = settings->codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)settings->codec,
         .input = &admission->input.format,
         .width = admission->input.format.width * info->scale,
         .height = admission->input.format.height * info->scale,
     };
     int r = vrt_container_from_name(admission->files.output_name, &admission->container, error);
 
-    if (r == 0)
-        r = vrt_codec_from_name(admission->codec ? admission->codec : "h264", &encoder->codec,
-                                error);
-    if (r == 0)
-        r = vrt_container_check_codec(admission->container, encoder->codec, error);
-    if (r == 0)
-        r = vrt_codec_check(encoder->codec, error);
-    pick.codec = encoder->codec;
+    if (r < 0)
+        return vrt_fold(r);
+    encoder->codec = pick.codec;
+    r = vrt_container_check_codec(admission->container, encoder->codec, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_codec_check(encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
@@ -152,8 +153,8 @@ static int choose_encoder(struct vrt_admission *admission, struct vrt_error *err
     r = vrt_joiner_preview(&preview, &admission->warnings, error);
     if (r < 0)
         return vrt_fold(r);
-    encoder->quality = admission->quality;
-    encoder->preset = admission->preset;
+    encoder->quality = (int)settings->quality;
+    encoder->preset = settings->preset[0] ? settings->preset : NULL;
     encoder->n_threads = admission->recipe.encoder_threads;
     encoder->time_base = admission->input.time_base;
     encoder->fps = admission->input.fps;
@@ -167,16 +168,12 @@ static int choose_recipe(struct vrt_admission *admission, struct vrt_error *erro
         .width = admission->input.format.width,
         .height = admission->input.format.height,
         .n_frames = admission->input.n_frames_estimate,
-        .tile = admission->tile,
-        .overlap = admission->overlap,
-        .clip = admission->clip,
-        .segment_frames = admission->segment_frames,
-        .precision = admission->precision,
     };
 
     if (admission->has_recipe)
         return 0;
-    return vrt_fold(vrt_recipe_choose(&params, &admission->recipe, error));
+    return vrt_fold(vrt_recipe_choose(admission->settings, &params,
+                                      &admission->recipe, error));
 }
 
 /* How much room the result will take. One that goes on was warned of it before. */

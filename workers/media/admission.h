@@ -20,18 +20,12 @@
 #include "workers/plan/recipe.h"
 
 struct vrt_admission {
-    /* What is asked. The strings and descriptors outlive the admission. */
+    /* What is asked. Strings, descriptors and settings outlive the admission. */
     struct vrt_files files;         /* its descriptors and names; the rest is found out */
     int model_fd;
     int spool_fd;                   /* a folder on the disk of the working files; -1: none */
     const char *model_name;
-    const char *codec, *preset;     /* NULL: the default */
-    int quality;                    /* -1: the default */
-    int tile, overlap;              /* 0, -1: to be chosen */
-    struct vrt_clip_wishes clip;
-    int64_t segment_frames;         /* 0: to be chosen */
-    enum vrt_precision precision;
-    bool strict;
+    const struct vrt_job_settings *settings;
     const atomic_bool *cancel;
 
     /* Of an earlier admission. */

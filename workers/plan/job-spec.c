@@ -31,6 +31,29 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
     return 0;
 }
 
+void vrt_job_spec_set_recipe(struct vrt_job_spec *spec, const struct vrt_recipe *recipe)
+{
+    const struct vrt_network_info *network = vrt_network_info(spec->network);
+
+    spec->recipe = *recipe;
+    spec->noise = vrt_recipe_noise(recipe);
+    spec->needs = vrt_recipe_tile_needs(recipe, network);
+    spec->rule = vrt_recipe_rule(recipe, network);
+    spec->grid = vrt_recipe_grid(recipe, network, spec->in.width, spec->in.height);
+}
+
+void vrt_job_spec_set_size(struct vrt_job_spec *spec, const struct vrt_job_spec_size *size)
+{
+    const struct vrt_network_info *network = vrt_network_info(spec->network);
+
+    if (vrt_recipe_is_temporal(network))
+        vrt_recipe_shorten(&spec->recipe, size->frames);
+    spec->recipe.tile_w = size->grid.x.size;
+    spec->recipe.tile_h = size->grid.y.size;
+    spec->grid = size->grid;
+    spec->rule = vrt_recipe_rule(&spec->recipe, network);
+}
+
 int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec)
 {
     struct vrt_job_spec *copy;
@@ -38,6 +61,7 @@ int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret
 
     if (r)
         return vrt_fold(r);
+    copy->recipe = spec->recipe;
     copy->rule = spec->rule;
     copy->grid = spec->grid;
     copy->needs = spec->needs;

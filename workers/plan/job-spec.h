@@ -15,6 +15,7 @@
 #include "frames/frame.h"
 #include "frames/clips/tile.h"
 #include "model/network.h"
+#include "workers/plan/recipe.h"
 
 /* How much of a video a device computes at once. */
 struct vrt_job_spec_size {
@@ -27,7 +28,8 @@ struct vrt_job_spec {
     struct vrt_network *network;
     struct vrt_frame_format in, out;
     struct vrt_frame_pool *results; /* of `out` */
-    struct vrt_clip_rule rule;
+    struct vrt_recipe recipe;
+    struct vrt_clip_rule rule;      /* from here on: the recipe's, for these frames */
     struct vrt_tile_grid grid;
     struct vrt_tile_needs needs;
     float noise;                    /* as of struct vrt_network_use */
@@ -36,6 +38,12 @@ struct vrt_job_spec {
 /* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
 int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_job_spec **ret_spec);
+
+/* The recipe's precision, noise, clips and tiles. Before anybody else has the work. */
+void vrt_job_spec_set_recipe(struct vrt_job_spec *spec, const struct vrt_recipe *recipe);
+
+/* Makes clips and tiles of this size, as devices have room for. Likewise. */
+void vrt_job_spec_set_size(struct vrt_job_spec *spec, const struct vrt_job_spec_size *size);
 
 /* The same work, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
 int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec);

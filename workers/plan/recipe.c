@@ -9,6 +9,7 @@
 #include "workers/plan/recipe.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/macro.h"
 #include "frames/clips/clip.h"
@@ -91,103 +92,113 @@ static int encoder_threads(const struct vrt_recipe_params *params)
     return (int)VRT_MAX(ENCODER_THREADS_MIN, VRT_MIN(n, ENCODER_THREADS_MAX));
 }
 
+/* What is being chosen from. */
+struct choice {
+    const struct vrt_job_settings *asked;
+    const struct vrt_recipe_params *params;
+    struct vrt_error *error;
+};
+
 /* What is asked of clips from a network that sees none. */
-static int check_still(const struct vrt_recipe_params *params, struct vrt_error *error)
+static int check_still(const struct choice *choice)
 {
-    const struct vrt_clip_wishes *clip = &params->clip;
+    const struct vrt_job_settings *asked = choice->asked;
     const struct {
         bool is_asked;
         const char *field;
     } wishes[] = {
-        { clip->frames > 0, "clip" },
-        { clip->has_overlap, "clip_overlap" },
-        { clip->tiling == VRT_TILING_OFFICIAL, "tiling" },
+        { asked->clip != VRT_UNKNOWN, "clip" },
+        { asked->clip_overlap != VRT_UNKNOWN, "clip_overlap" },
+        { asked->tiling == VRT_TILING_OFFICIAL, "tiling" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wishes); i++) {
         if (!wishes[i].is_asked)
             continue;
-        vrt_error_set_field(error, wishes[i].field);
-        return vrt_refuse(error, -EINVAL, "request.field",
+        vrt_error_set_field(choice->error, wishes[i].field);
+        return vrt_refuse(choice->error, -EINVAL, "request.field",
                           "%s restores each frame by itself: leave %s out",
-                          params->network->description, wishes[i].field);
+                          choice->params->network->description, wishes[i].field);
     }
     return 0;
 }
 
 /* The length of clips and what they share, as asked for or as the authors have it. */
-static int choose_clip(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
-                       struct vrt_error *error)
+static int choose_clip(const struct choice *choice, struct vrt_recipe *recipe)
 {
-    const struct vrt_network_info *network = params->network;
-    const struct vrt_clip_wishes *clip = &params->clip;
+    const struct vrt_network_info *network = choice->params->network;
+    const struct vrt_job_settings *asked = choice->asked;
+    const bool is_asked = asked->clip != VRT_UNKNOWN;
+    int64_t n_frames = choice->params->n_frames;
     int most = network->max_frames ? VRT_MIN(network->max_frames, VRT_CLIP_FRAMES_MAX) :
                                      VRT_CLIP_FRAMES_MAX;
     int window = network->window_frames;
 
-    if (clip->frames > 0 && (clip->frames < network->min_frames || clip->frames > most)) {
-        vrt_error_set_field(error, "clip");
-        return vrt_refuse(error, -EINVAL, "request.field", "clips of %d frame%s don't suit %s: ask "
-                          "for %d to %d", clip->frames, clip->frames == 1 ? "" : "s",
+    if (is_asked && (asked->clip < network->min_frames || asked->clip > most)) {
+        vrt_error_set_field(choice->error, "clip");
+        return vrt_refuse(choice->error, -EINVAL, "request.field", "clips of %d frame%s don't suit "
+                          "%s: ask for %d to %d", (int)asked->clip, asked->clip == 1 ? "" : "s",
                           network->description, network->min_frames, most);
     }
-    recipe->clip_frames = clip->frames > 0 ? clip->frames : VRT_MIN(network->clip_frames, most);
+    recipe->clip_frames = is_asked ? (int)asked->clip : VRT_MIN(network->clip_frames, most);
     /* A short video isn't planned as if it were a long one. */
-    if (!clip->frames && params->n_frames > 0 && params->n_frames < recipe->clip_frames)
+    if (!is_asked && n_frames > 0 && n_frames < recipe->clip_frames)
         recipe->clip_frames = VRT_MIN(recipe->clip_frames,
-                                      ((int)params->n_frames + window - 1) / window * window);
+                                      ((int)n_frames + window - 1) / window * window);
     recipe->clip_frames = VRT_MAX(recipe->clip_frames, network->min_frames);
-    if (clip->has_overlap && clip->overlap > recipe->clip_frames / 2) {
-        vrt_error_set_field(error, "clip_overlap");
-        return vrt_refuse(error, -EINVAL, "request.field",
+    if (asked->clip_overlap > recipe->clip_frames / 2) {
+        vrt_error_set_field(choice->error, "clip_overlap");
+        return vrt_refuse(choice->error, -EINVAL, "request.field",
                           "clips of %d frames can share %d at most, not %d", recipe->clip_frames,
-                          recipe->clip_frames / 2, clip->overlap);
+                          recipe->clip_frames / 2, (int)asked->clip_overlap);
     }
-    recipe->clip_overlap = clip->has_overlap ? clip->overlap : network->clip_overlap;
+    recipe->clip_overlap = asked->clip_overlap == VRT_UNKNOWN ? network->clip_overlap :
+                                                                (int)asked->clip_overlap;
     vrt_recipe_shorten(recipe, recipe->clip_frames);
     return 0;
 }
 
 /* How strong the noise is that is to be removed. */
-static int choose_noise(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
-                        struct vrt_error *error)
+static int choose_noise(const struct choice *choice, struct vrt_recipe *recipe)
 {
-    const struct vrt_network_info *network = params->network;
-    const struct vrt_clip_wishes *clip = &params->clip;
+    const struct vrt_network_info *network = choice->params->network;
+    const bool is_asked = !isnan(choice->asked->sigma);
 
-    if (network->takes_noise == clip->has_sigma) {
-        recipe->sigma = clip->has_sigma ? clip->sigma : 0;
+    if (network->takes_noise == is_asked) {
+        recipe->sigma = is_asked ? choice->asked->sigma : 0;
         return 0;
     }
-    vrt_error_set_field(error, "sigma");
-    if (clip->has_sigma)
-        return vrt_refuse(error, -EINVAL, "request.field",
+    vrt_error_set_field(choice->error, "sigma");
+    if (is_asked)
+        return vrt_refuse(choice->error, -EINVAL, "request.field",
                           "%s isn't told how strong noise is: leave sigma out",
                           network->description);
-    return vrt_refuse(error, -EINVAL, "request.field", "%s must be told how strong the noise is "
-                      "that it shall remove: give sigma, 0 to 50 (10 is faint, 25 plain, 50 heavy)",
-                      network->description);
+    return vrt_refuse(choice->error, -EINVAL, "request.field", "%s must be told how strong the "
+                      "noise is that it shall remove: give sigma, 0 to 50 (10 is faint, 25 plain, "
+                      "50 heavy)", network->description);
 }
 
 /* The coarsest tiles that are wanted. */
-static int choose_tiles(const struct vrt_recipe_params *params, struct vrt_recipe *recipe,
-                        struct vrt_error *error)
+static int choose_tiles(const struct choice *choice, struct vrt_recipe *recipe)
 {
-    struct vrt_tile_needs needs = tile_needs(params->network, recipe->tiling, params->overlap);
+    const struct vrt_recipe_params *params = choice->params;
+    struct vrt_tile_needs needs = tile_needs(params->network, recipe->tiling,
+                                             (int)choice->asked->overlap);
     struct vrt_tile_grid grid = vrt_tile_whole(params->width, params->height);
-    int least = vrt_tile_min_size(needs), tile = params->tile;
+    int least = vrt_tile_min_size(needs);
+    int tile = choice->asked->tile == VRT_UNKNOWN ? 0 : (int)choice->asked->tile;
 
     if (tile > 0 && tile < least) {
-        vrt_error_set_field(error, "tile");
-        return vrt_refuse(error, -EINVAL, "request.field",
+        vrt_error_set_field(choice->error, "tile");
+        return vrt_refuse(choice->error, -EINVAL, "request.field",
                           "a tile of %d pixels is too small for this network, whose tiles "
                           "overlap by %d%s: ask for %d or more, or for none",
                           tile, needs.overlap,
                           needs.joint == VRT_TILES_CUT ? " on each side" : "", least);
     }
     if (recipe->tiling == VRT_TILING_OFFICIAL && tile % needs.multiple) {
-        vrt_error_set_field(error, "tile");
-        return vrt_refuse(error, -EINVAL, "request.field",
+        vrt_error_set_field(choice->error, "tile");
+        return vrt_refuse(choice->error, -EINVAL, "request.field",
                           "the authors' tiles are multiples of %d pixels: ask for %d",
                           needs.multiple, tile - tile % needs.multiple);
     }
@@ -203,35 +214,36 @@ static int choose_tiles(const struct vrt_recipe_params *params, struct vrt_recip
 
 /* Where scenes end: only where clips may not reach over, and where the authors' rule isn't wanted,
  * which knows no scenes. */
-static double scene_threshold(const struct vrt_recipe_params *params)
+static double scene_threshold(const struct choice *choice)
 {
-    double asked = params->clip.scene_threshold;
-
-    if (asked < 0 || !vrt_recipe_is_temporal(params->network))
+    if (!vrt_recipe_is_temporal(choice->params->network))
         return 0;
-    if (asked > 0)
-        return asked;
-    return params->clip.tiling == VRT_TILING_OFFICIAL ? 0 : VRT_SCENE_THRESHOLD_DEFAULT;
+    if (!isnan(choice->asked->scene_cuts))
+        return choice->asked->scene_cuts;
+    return choice->asked->tiling == VRT_TILING_OFFICIAL ? 0 : VRT_SCENE_THRESHOLD_DEFAULT;
 }
 
-int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
+int vrt_recipe_choose(const struct vrt_job_settings *settings,
+                      const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
                       struct vrt_error *error)
 {
+    const struct choice choice = { .asked = settings, .params = params, .error = error };
     struct vrt_recipe recipe = {
         .clip_frames = vrt_clip_frames(params->width, params->height),
-        .tiling = params->clip.tiling,
-        .scene_threshold = scene_threshold(params),
-        .segment_frames = params->segment_frames > 0 ? params->segment_frames : SEGMENT_FRAMES,
-        .precision = params->precision,
+        .tiling = (enum vrt_tiling)settings->tiling,
+        .scene_threshold = scene_threshold(&choice),
+        .segment_frames = settings->segment_frames == VRT_UNKNOWN ? SEGMENT_FRAMES :
+                                                                    settings->segment_frames,
+        .precision = (enum vrt_precision)settings->precision,
         .encoder_threads = encoder_threads(params),
     };
-    int r = vrt_recipe_is_temporal(params->network) ? choose_clip(params, &recipe, error) :
-                                                      check_still(params, error);
+    int r = vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe) :
+                                                      check_still(&choice);
 
     if (!r)
-        r = choose_noise(params, &recipe, error);
+        r = choose_noise(&choice, &recipe);
     if (!r)
-        r = choose_tiles(params, &recipe, error);
+        r = choose_tiles(&choice, &recipe);
     if (r)
         return vrt_fold(r);
     *ret_recipe = recipe;

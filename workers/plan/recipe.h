@@ -2,34 +2,19 @@
 #pragma once
 
 /*
- * A job's recipe: whatever decides its output's bits besides input and network. Chosen once, at
- * admission, stored with the job, changed by nothing afterwards. Pure.
+ * A job's recipe: whatever decides its output's bits besides input, network and encoder. Chosen
+ * once, at admission, from what was asked for (base/settings.h), stored with the job, changed by
+ * nothing afterwards. Pure.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/backend.h"
+#include "base/error.h"
+#include "base/settings.h"
 #include "frames/clips/clip.h"
 #include "frames/clips/tile.h"
 #include "model/network.h"
-
-/* How a network that sees clips is applied to a video. */
-enum vrt_tiling {
-    VRT_TILING_BLEND,               /* feathered in time and space */
-    VRT_TILING_OFFICIAL,            /* as VRT's authors do it */
-};
-
-/* What is asked of such a network. Zeros: the defaults. */
-struct vrt_clip_wishes {
-    int frames;                     /* of a clip; 0: as its authors cut, as far as memory allows */
-    bool has_overlap;
-    int overlap;                    /* frames that clips share */
-    enum vrt_tiling tiling;
-    double scene_threshold;         /* frames/clips/scene.h; 0: the default, negative: no cuts */
-    bool has_sigma;
-    double sigma;                   /* of the noise that it shall remove, where white is 255 */
-};
 
 struct vrt_recipe {
     int clip_frames;                /* frames of a shard; of one that the network doesn't see as a
@@ -52,18 +37,14 @@ struct vrt_recipe_params {
     const struct vrt_network_info *network;
     int width, height;              /* of the input */
     int64_t n_frames;               /* -1: unknown */
-    int tile;                       /* asked for; 0: the whole frame, refined until it fits */
-    int overlap;                    /* asked for; -1: by the network's radius */
-    struct vrt_clip_wishes clip;
-    int64_t segment_frames;         /* asked for; 0: the default */
-    enum vrt_precision precision;
 };
 
 /*
  * Chooses everything but the final clip and tile, which the devices' memory may still make smaller.
  * Return: 0; -EINVAL: what is asked for doesn't suit the network: `error` says what does.
  */
-int vrt_recipe_choose(const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
+int vrt_recipe_choose(const struct vrt_job_settings *settings,
+                      const struct vrt_recipe_params *params, struct vrt_recipe *ret_recipe,
                       struct vrt_error *error);
 
 /* Whether the network sees whole clips. */

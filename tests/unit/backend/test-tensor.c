@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "backend/op/half.h"
 #include "backend/op/op.h"
+#include "backend/op/precision.h"
 
 static void test_f16(void)
 {
@@ -187,8 +188,12 @@ static void test_names(void)
     expect_str(vrt_dtype_name(VRT_DTYPE_COUNT), "unknown");
     expect_str(vrt_device_kind_name(VRT_DEVICE_MPS), "mps");
     expect_str(vrt_device_kind_name(VRT_DEVICE_KIND_COUNT), "unknown");
-    expect_str(vrt_precision_name(VRT_PRECISION_AUTO), "auto");
-    expect_str(vrt_precision_name(VRT_PRECISION_COUNT), "unknown");
+    for (int p = VRT_PRECISION_F32; p < VRT_PRECISION_COUNT; p++) {
+        enum vrt_dtype dtype = vrt_precision_dtype((enum vrt_precision)p, VRT_DTYPE_COUNT);
+        expect_str(vrt_dtype_name(dtype), vrt_precision_names[p]);
+        expect_int(vrt_precision_of(dtype), p);
+    }
+    expect_int(vrt_precision_dtype(VRT_PRECISION_AUTO, VRT_DTYPE_BF16), VRT_DTYPE_BF16);
     expect_contains(vrt_backend_strerror(VRT_BACKEND_E_NOMEM), "out of device memory");
     expect_contains(vrt_backend_strerror(VRT_BACKEND_E_LOST), "lost");
     expect_str(vrt_backend_strerror(99), "unknown outcome");

@@ -357,15 +357,15 @@ static void test_arguments(void)
 
     expect_int(parse("a.mp4", &a, &error), 0);
     expect_int(a.n_operands, 1);
-    expect_int(a.tile, VRT_UNKNOWN);
-    expect_int(a.codec, VRT_UNKNOWN);
+    expect_int(a.settings.tile, VRT_UNKNOWN);
+    expect_int(a.settings.codec, VRT_UNKNOWN);
     expect_int(a.timeout_s, 60);
     expect_int(parse("--tile=64 a -fj --priority -5 b -oout --codec hevc -m x -- --json -", &a,
                      &error), 0);
-    expect_int(a.tile, 64);
+    expect_int(a.settings.tile, 64);
     expect_true(a.follow && a.json && !a.overwrite);
     expect_int(a.priority, -5);
-    expect_int(a.codec, VRT_JOB_CODEC_HEVC);
+    expect_int(a.settings.codec, VRT_CODEC_HEVC);
     expect_str(a.output, "out");
     expect_str(a.model, "x");
     expect_int(a.n_operands, 4);

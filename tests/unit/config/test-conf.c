@@ -19,7 +19,7 @@ static void test_defaults(void)
     vrt_conf_init(&conf);
     expect_str(conf.daemon.socket, "");
     expect_int(conf.daemon.log_level, VRT_LOG_INFO);
-    expect_int(conf.jobs.codec, VRT_JOB_CODEC_H264);
+    expect_int(conf.jobs.codec, VRT_CODEC_H264);
     expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
     expect_near(conf.devices.memory_fraction, 0.9, 0);
@@ -160,7 +160,7 @@ static void test_values(void)
                               "t.conf", &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
-    expect_int(conf.jobs.codec, VRT_JOB_CODEC_FFV1);
+    expect_int(conf.jobs.codec, VRT_CODEC_FFV1);
     expect_int(conf.jobs.max_running, 64);
     expect_int(conf.cpu.threads, 3);
     expect_int(conf.cpu.devices, 1);

@@ -47,7 +47,7 @@ static void bench_done(struct bench *bench)
 
 static struct vrt_probe question(const struct bench *bench)
 {
-    return (struct vrt_probe){ .spec = bench->spec, .precision = VRT_PRECISION_AUTO };
+    return (struct vrt_probe){ .spec = bench->spec };
 }
 
 /* The device answers; `planned_bytes` tells one answer from another. */
@@ -129,7 +129,7 @@ static void test_question(void)
         size_t at;
     } fields[] = {
         OF_PROBE(exact_grid), OF_PROBE(exact_clip), OF_PROBE(smaller), OF_PROBE(is_due),
-        OF_PROBE(precision),
+        OF_WORK(recipe.precision),
         OF_WORK(in.width), OF_WORK(in.height), OF_WORK(in.depth), OF_WORK(in.layout),
         OF_WORK(in.chroma_shift_x), OF_WORK(in.chroma_shift_y), OF_WORK(in.matrix),
         OF_WORK(in.full_range), OF_WORK(in.chroma_location), OF_WORK(out.width),

@@ -35,8 +35,8 @@ static void test_life(void)
     expect_str(info.model.name, "compact-x2");
     expect_int(info.model.scale, 2);
     expect_int(info.recipe.quality, 7);
-    expect_int(info.recipe.codec, VRT_JOB_CODEC_H264);
-    expect_int(info.recipe.precision, VRT_JOB_PRECISION_F32);
+    expect_int(info.recipe.codec, VRT_CODEC_H264);
+    expect_int(info.recipe.precision, VRT_PRECISION_F32);
     expect_str(info.recipe.preset, "medium");
     expect_int(info.n_warnings, 1);
     expect_str(info.warnings[0], "this is a fake");

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -143,12 +144,42 @@ static void on_cut(void *ctx, int64_t first_number)
     job->n_cuts++;
 }
 
+static void settle(int64_t *setting)
+{
+    if (*setting == 0 || *setting == FLOW_ZERO)
+        *setting = *setting == 0 ? VRT_UNKNOWN : 0;
+}
+
+/* The settings as a pipeline is given them. */
+static struct vrt_job_settings settled(const struct vrt_job_settings *given)
+{
+    struct vrt_job_settings settings;
+
+    vrt_job_settings_init(&settings);
+    if (!given)
+        return settings;
+    settings = *given;
+    settle(&settings.tile);
+    settle(&settings.overlap);
+    settle(&settings.clip);
+    settle(&settings.clip_overlap);
+    settle(&settings.segment_frames);
+    settle(&settings.quality);
+    if (!(settings.sigma > 0))
+        settings.sigma = NAN;
+    if (!(settings.scene_cuts > 0))
+        settings.scene_cuts = settings.scene_cuts < 0 ? 0 : NAN;
+    return settings;
+}
+
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output)
 {
+    const struct vrt_job_settings settings = settled(params.settings);
     struct vrt_error error = { 0 };
     char id[16];
 
+    params.settings = &settings;
     open_folder(flow, job);
     if (!job->keeps)
         job->n_segments = 0;
@@ -202,15 +233,17 @@ static void on_stopped(void *ctx)
 
 struct vrt_pipeline_params flow_exact_params(const char *input)
 {
+    static const struct vrt_job_settings exact = {
+        .codec = VRT_CODEC_FFV1,
+        .precision = VRT_PRECISION_F32,
+    };
+
     return (struct vrt_pipeline_params){
         .input_name = "in.mp4",
         .input_fd = fixture_open(input),
         .model_fd = -1,
         .devices = "cpu",
-        .codec = "ffv1",
-        .precision = VRT_PRECISION_F32,
-        .overlap = -1,
-        .quality = -1,
+        .settings = &exact,
     };
 }
 

@@ -52,8 +52,11 @@ struct flow {
 /* Makes the pool; `spool` is a folder. Of the params the loop is filled in. */
 void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params);
 
-/* Begins a job: the params' callbacks, output, spool and network are filled in. It is started as
- * soon as it is admitted. */
+/* Zero, where a job of a flow asks for just that: what its settings leave out is not asked for. */
+#define FLOW_ZERO (-2)
+
+/* Begins a job: the params' callbacks, output, spool and network are filled in. Of its settings
+ * (NULL: none) zeros are not asked for. It is started as soon as it is admitted. */
 void flow_submit(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
                  const char *output);
 

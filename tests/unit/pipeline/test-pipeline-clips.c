@@ -42,29 +42,12 @@ static const char *video(int n, int w, int h)
 
 struct trial {
     int n, w, h;                    /* of the video */
-    int n_up, tile;
+    int n_up;
     bool is_vrt;                    /* itself */
-    struct vrt_clip_wishes clip;
+    struct vrt_job_settings asked;
     const char *input;              /* NULL: as video() makes it */
     const int *cuts;
 };
-
-static struct vrt_pipeline_params params_for(const struct trial *trial, const char *input,
-                                             struct vrt_network *network)
-{
-    return (struct vrt_pipeline_params){
-        .input_fd = fixture_open(input),
-        .input_name = input,
-        .model_fd = -1,
-        .network = network,
-        .precision = VRT_PRECISION_F32,
-        .tile = trial->tile,
-        .overlap = trial->tile ? 12 : -1,
-        .clip = trial->clip,
-        .codec = "ffv1",
-        .quality = -1,
-    };
-}
 
 /* Restores the video on so many devices. */
 static void restore(const struct trial *trial, const char *input, struct vrt_network *network,
@@ -73,9 +56,18 @@ static void restore(const struct trial *trial, const char *input, struct vrt_net
     const struct vrt_pool_params pool = {
         .registry = { .cpu_devices = n_devices, .cpu_threads = 1 },
     };
-    struct vrt_pipeline_params params = params_for(trial, input, network);
+    struct vrt_job_settings asked = trial->asked;
+    const struct vrt_pipeline_params params = {
+        .input_fd = fixture_open(input),
+        .input_name = input,
+        .model_fd = -1,
+        .network = network,
+        .settings = &asked,
+    };
     struct flow flow;
 
+    asked.precision = VRT_PRECISION_F32;
+    asked.codec = VRT_CODEC_FFV1;
     *ret_job = (struct flow_job){ .cancel_at = -1 };
     flow_init(&flow, fixture_path(""), pool);
     flow_submit(&flow, ret_job, params, fixture_path("out.mkv"));
@@ -124,7 +116,7 @@ static void compare(const struct trial *trial, const char *input, struct vrt_net
 
 static void try(const struct trial *trial)
 {
-    struct vrt_network *network = new_network(trial->n_up, trial->clip.has_sigma,
+    struct vrt_network *network = new_network(trial->n_up, trial->asked.sigma > 0,
                                               trial->is_vrt);
     const char *input = trial->input ? trial->input : video(trial->n, trial->w, trial->h);
     struct flow_job job = { .cancel_at = -1 };
@@ -142,42 +134,45 @@ static void test_clips(void)
 {
     /* Every way in which the last clip can meet the one before; nothing shared; half a clip. */
     for (int n = 10; n < 14; n++)
-        try(&(struct trial){ .n = n, .w = 64, .h = 64, .clip = { .frames = 6 } });
+        try(&(struct trial){ .n = n, .w = 64, .h = 64, .asked = { .clip = 6 } });
     try(&(struct trial){ .n = 8, .w = 64, .h = 64,
-                         .clip = { .frames = 3, .has_overlap = true } });
+                         .asked = { .clip = 3, .clip_overlap = FLOW_ZERO } });
     try(&(struct trial){ .n = 9, .w = 64, .h = 64,
-                         .clip = { .frames = 4, .has_overlap = true, .overlap = 2 } });
+                         .asked = { .clip = 4, .clip_overlap = 2 } });
 }
 
 /* The network itself: a clip of each kind, of a size that is extended inside. */
 static void test_vrt(void)
 {
     try(&(struct trial){ .n = 4, .w = 66, .h = 40, .n_up = 1, .is_vrt = true,
-                         .clip = { .frames = 3 } });
+                         .asked = { .clip = 3 } });
     try(&(struct trial){ .n = 4, .w = 64, .h = 64, .is_vrt = true,
-                         .clip = { .frames = 3, .tiling = VRT_TILING_OFFICIAL,
-                                   .has_sigma = true, .sigma = 20 } });
+                         .asked = { .clip = 3, .tiling = VRT_TILING_OFFICIAL, .sigma = 20 } });
 }
 
 static void test_tiles(void)
 {
-    try(&(struct trial){ .n = 4, .w = 150, .h = 70, .tile = 64, .clip = { .frames = 3 } });
-    try(&(struct trial){ .n = 3, .w = 80, .h = 72, .tile = 64, .n_up = 1,
-                         .clip = { .frames = 3 } });
+    try(&(struct trial){ .n = 4, .w = 150, .h = 70,
+                         .asked = { .tile = 64, .overlap = 12, .clip = 3 } });
+    try(&(struct trial){ .n = 3, .w = 80, .h = 72, .n_up = 1,
+                         .asked = { .tile = 64, .overlap = 12, .clip = 3 } });
 }
 
 static void test_official(void)
 {
-    const struct vrt_clip_wishes clip = { .frames = 6, .tiling = VRT_TILING_OFFICIAL,
-                                          .has_overlap = true, .overlap = 3 };
+    const struct vrt_job_settings clip = { .clip = 6, .tiling = VRT_TILING_OFFICIAL,
+                                           .clip_overlap = 3 };
+    struct vrt_job_settings tiles = clip;
 
+    tiles.tile = 64;
+    tiles.overlap = 12;
     for (int n = 7; n < 12; n++)
-        try(&(struct trial){ .n = n, .w = 64, .h = 64, .clip = clip });
+        try(&(struct trial){ .n = n, .w = 64, .h = 64, .asked = clip });
     /* Three tiles meet in places, and four in the corners. */
-    try(&(struct trial){ .n = 4, .w = 120, .h = 72, .tile = 64, .clip = clip });
-    try(&(struct trial){ .n = 3, .w = 120, .h = 64, .tile = 64, .n_up = 2, .clip = clip });
-    try(&(struct trial){ .n = 5, .w = 64, .h = 64, .clip = clip });
-    try(&(struct trial){ .n = 1, .w = 64, .h = 64, .clip = clip });
+    try(&(struct trial){ .n = 4, .w = 120, .h = 72, .asked = tiles });
+    try(&(struct trial){ .n = 3, .w = 120, .h = 64, .n_up = 2, .asked = tiles });
+    try(&(struct trial){ .n = 5, .w = 64, .h = 64, .asked = clip });
+    try(&(struct trial){ .n = 1, .w = 64, .h = 64, .asked = clip });
 }
 
 /* Whatever comes: small, narrow, odd, and short. */
@@ -189,8 +184,7 @@ static void test_sizes(void)
         try(&(struct trial){ .n = 3, .w = sizes[i][0], .h = sizes[i][1] });
     for (int n = 1; n < 6; n++)
         try(&(struct trial){ .n = n, .w = 64, .h = 64, .n_up = n == 2 });
-    try(&(struct trial){ .n = 7, .w = 64, .h = 64, .clip = { .frames = 6, .has_sigma = true,
-                                                            .sigma = 20 } });
+    try(&(struct trial){ .n = 7, .w = 64, .h = 64, .asked = { .clip = 6, .sigma = 20 } });
 }
 
 /* Scenes of two colours: the second shorter than a clip, the third longer. */
@@ -202,17 +196,17 @@ static void test_scenes(void)
         "-f lavfi -i smptebars=s=64x64:r=25:d=0.32 -filter_complex "
         "'[1]trim=end_frame=4[m];[0][m][2]concat=n=3' -frames:v 19 -c:v ffv1 -pix_fmt yuv444p");
     struct trial trial = { .n = 19, .w = 64, .h = 64, .input = input, .cuts = cuts,
-                           .clip = { .frames = 6 } };
+                           .asked = { .clip = 6 } };
 
     try(&trial);
     trial.cuts = NULL;
-    trial.clip.scene_threshold = -1;
+    trial.asked.scene_cuts = FLOW_ZERO;
     try(&trial);
     /* The authors know no scenes, but they may be asked for. */
-    trial.clip.scene_threshold = 0;
-    trial.clip.tiling = VRT_TILING_OFFICIAL;
+    trial.asked.scene_cuts = 0;
+    trial.asked.tiling = VRT_TILING_OFFICIAL;
     try(&trial);
-    trial.clip.scene_threshold = 0.08;
+    trial.asked.scene_cuts = 0.08;
     trial.cuts = cuts;
     try(&trial);
 }
@@ -221,10 +215,10 @@ static void test_scenes(void)
 static void test_devices_agree(void)
 {
     const struct trial trials[] = {
-        { .n = 5, .w = 64, .h = 64, .is_vrt = true, .clip = { .frames = 3 } },
-        { .n = 23, .w = 80, .h = 64, .tile = 64, .clip = { .frames = 6 } },
-        { .n = 23, .w = 80, .h = 64, .tile = 64,
-          .clip = { .frames = 6, .tiling = VRT_TILING_OFFICIAL } },
+        { .n = 5, .w = 64, .h = 64, .is_vrt = true, .asked = { .clip = 3 } },
+        { .n = 23, .w = 80, .h = 64, .asked = { .tile = 64, .overlap = 12, .clip = 6 } },
+        { .n = 23, .w = 80, .h = 64, .asked = { .tile = 64, .overlap = 12, .clip = 6,
+                                                .tiling = VRT_TILING_OFFICIAL } },
     };
 
     for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
@@ -252,13 +246,14 @@ static void test_refusals(void)
         bool takes_noise;
         const char *field, *message;
     } refusals[] = {
-        { { .clip = { .frames = 1 } }, false, "clip", "ask for 2 to 128" },
-        { { .clip = { .frames = 6, .has_overlap = true, .overlap = 4 } }, false, "clip_overlap",
+        { { .asked = { .clip = 1 } }, false, "clip", "ask for 2 to 128" },
+        { { .asked = { .clip = 6, .clip_overlap = 4 } }, false, "clip_overlap",
           "can share 3 at most" },
-        { { .tile = 48 }, false, "tile", "64 or more" },
-        { { .tile = 70, .clip = { .tiling = VRT_TILING_OFFICIAL } }, false, "tile", "ask for 64" },
-        { { .clip = { .has_sigma = true, .sigma = 9 } }, false, "sigma", "leave sigma out" },
-        { { .tile = 0 }, true, "sigma", "give sigma" },
+        { { .asked = { .tile = 48, .overlap = 12 } }, false, "tile", "64 or more" },
+        { { .asked = { .tile = 70, .overlap = 12, .tiling = VRT_TILING_OFFICIAL } }, false, "tile",
+          "ask for 64" },
+        { { .asked = { .sigma = 9 } }, false, "sigma", "leave sigma out" },
+        { { .n = 0 }, true, "sigma", "give sigma" },
     };
     const char *input = video(3, 64, 64);
 

@@ -41,11 +41,13 @@ static void run_once(const struct run *run, struct flow_job *job)
     };
     const struct vrt_pipeline_info info = job->info;
     struct vrt_pipeline_params params = flow_exact_params(input);
+    struct vrt_job_settings settings = *params.settings;
     struct flow flow;
 
     fprintf(stderr, "  %d devices, %s\n", run->n_devices, run->fault ? run->fault : "undisturbed");
-    params.tile = run->tile;
-    params.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;
+    params.settings = &settings;
+    settings.tile = run->tile;
+    settings.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;
     params.wants_smaller = run->wants_smaller;
     if (job->keeps)
         params.recipe = &info.recipe;

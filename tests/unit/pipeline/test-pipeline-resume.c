@@ -23,10 +23,9 @@
 
 /* A video and what is asked of it. */
 struct trial {
-    const char *input, *output, *codec;
+    const char *input, *output;
     struct vrt_network *network;        /* NULL: the flow's */
-    struct vrt_clip_wishes clip;
-    int tile, segment_frames;
+    struct vrt_job_settings asked;
     int n_segments;                     /* that it has */
     bool has_tails;                     /* its segments share frames */
 };
@@ -50,12 +49,7 @@ static struct vrt_pipeline_params params_for(const struct trial *trial)
         .input_name = trial->input,
         .model_fd = -1,
         .network = trial->network,
-        .tile = trial->tile,
-        .overlap = trial->tile ? 12 : -1,
-        .clip = trial->clip,
-        .codec = trial->codec,
-        .segment_frames = trial->segment_frames,
-        .quality = -1,
+        .settings = &trial->asked,
     };
 }
 
@@ -169,16 +163,16 @@ static void test_stills(void)
 {
     /* The last shard has one frame. */
     struct trial trial = {
-        .input = still_video(41), .output = "out.mp4", .codec = "h264", .segment_frames = 10,
+        .input = still_video(41), .output = "out.mp4", .asked.segment_frames = 10,
         .n_segments = 3,
     };
 
     try_each(&trial, true);
     trial.output = "out.mkv";
-    trial.segment_frames = 8;
+    trial.asked.segment_frames = 8;
     trial.n_segments = 6;
     try_each(&trial, false);
-    trial.codec = "ffv1";
+    trial.asked.codec = VRT_CODEC_FFV1;
     try_each(&trial, true);
 }
 
@@ -189,7 +183,7 @@ static void test_variable_rate(void)
         .input = fixture_make("vfr.mkv", "-f lavfi -i testsrc2=s=96x64:r=50 -vf "
                               "\"select='not(mod(n,3))+not(mod(n,7))'\" -vsync vfr -frames:v 36 "
                               "-pix_fmt yuv420p"),
-        .output = "out.mp4", .segment_frames = 16, .n_segments = 3,
+        .output = "out.mp4", .asked.segment_frames = 16, .n_segments = 3,
     };
 
     try_each(&trial, false);
@@ -215,13 +209,14 @@ static void test_clips(void)
     struct trial trial = {
         .input = fixture_make("in.mkv", "-f lavfi -i testsrc2=s=160x120:r=25 -frames:v 29 -c:v "
                               "ffv1 -vf format=yuv444p,crop=80:64 -pix_fmt yuv444p"),
-        .output = "out.mkv", .codec = "ffv1", .network = new_network(), .tile = 64,
-        .clip = { .frames = 6, .has_overlap = true, .overlap = 2 }, .segment_frames = 7,
+        .output = "out.mkv", .network = new_network(),
+        .asked = { .codec = VRT_CODEC_FFV1, .tile = 64, .overlap = 12, .clip = 6,
+                   .clip_overlap = 2, .segment_frames = 7 },
         .n_segments = 4, .has_tails = true,
     };
 
     try_each(&trial, true);
-    trial.clip.tiling = VRT_TILING_OFFICIAL;
+    trial.asked.tiling = VRT_TILING_OFFICIAL;
     try_each(&trial, false);
     vrt_network_unref(trial.network);
 }
@@ -235,8 +230,8 @@ static void test_scenes(void)
             "-f lavfi -i smptebars=s=64x64:r=25:d=0.32 -filter_complex "
             "'[1]trim=end_frame=4[m];[0][m][2]concat=n=3' -frames:v 19 -c:v ffv1 "
             "-pix_fmt yuv444p"),
-        .output = "out.mkv", .codec = "h264", .network = new_network(),
-        .clip = { .frames = 6 }, .segment_frames = 1,
+        .output = "out.mkv", .network = new_network(),
+        .asked = { .clip = 6, .segment_frames = 1 },
     };
     struct flow_job whole;
     char wanted[64], found[64];
@@ -263,7 +258,7 @@ static void test_scenes(void)
 static void test_cancelled_anywhere(void)
 {
     const struct trial trial = {
-        .input = still_video(43), .output = "out.mp4", .segment_frames = 8, .n_segments = 6,
+        .input = still_video(43), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 6,
     };
     struct flow_job whole;
     char wanted[64], found[64];
@@ -332,7 +327,8 @@ static void test_damage(void)
         { "true", 20, 2 },
     };
     const struct trial trial = {
-        .input = still_video(43), .output = "out.mkv", .codec = "ffv1", .segment_frames = 8,
+        .input = still_video(43), .output = "out.mkv",
+        .asked = { .codec = VRT_CODEC_FFV1, .segment_frames = 8 },
         .n_segments = 6,
     };
     struct flow_job whole;
@@ -364,8 +360,8 @@ static void test_tail_damage(void)
     const struct trial trial = {
         .input = fixture_make("in.mkv", "-f lavfi -i testsrc2=s=64x64:r=25 -frames:v 29 -c:v "
                               "ffv1 -pix_fmt yuv444p"),
-        .output = "out.mkv", .codec = "ffv1", .network = new_network(),
-        .clip = { .frames = 6, .has_overlap = true, .overlap = 2 }, .segment_frames = 4,
+        .output = "out.mkv", .network = new_network(),
+        .asked = { .codec = VRT_CODEC_FFV1, .clip = 6, .clip_overlap = 2, .segment_frames = 4 },
         .n_segments = 7, .has_tails = true,
     };
     struct flow_job whole;
@@ -384,7 +380,7 @@ static void test_tail_damage(void)
 static void test_late_damage(void)
 {
     const struct trial trial = {
-        .input = still_video(32), .output = "out.mp4", .segment_frames = 8, .n_segments = 4,
+        .input = still_video(32), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 4,
     };
     const struct run first = { .n_devices = 2, .stop_at = 3 }, rest = { .n_devices = 2 };
     struct flow_job whole, job = { .cancel_at = -1 };
@@ -409,7 +405,7 @@ static void test_late_damage(void)
 static void test_joined(void)
 {
     const struct trial trial = {
-        .input = still_video(32), .output = "out.mp4", .segment_frames = 8, .n_segments = 4,
+        .input = still_video(32), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 4,
     };
     const struct run run = { .n_devices = 1 };
     struct flow_job job;
@@ -437,7 +433,7 @@ static void test_joined(void)
 static void test_others(void)
 {
     struct trial trial = {
-        .input = still_video(32), .output = "out.mp4", .segment_frames = 8, .n_segments = 4,
+        .input = still_video(32), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 4,
     };
     const struct run first = { .n_devices = 1, .stop_at = 2 }, rest = { .n_devices = 1 };
     struct flow_job job = { .cancel_at = -1 };
@@ -479,7 +475,7 @@ static bool is_on_a_device(const struct flow *flow, const struct flow_job *job)
 static void test_hold(void)
 {
     const struct trial trial = {
-        .input = still_video(240), .output = "out.mp4", .segment_frames = 8, .n_segments = 30,
+        .input = still_video(240), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 30,
     };
     const struct vrt_pool_params pool = { .registry = { .cpu_devices = 2, .cpu_threads = 1 } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
@@ -539,7 +535,8 @@ static bool mount_spool(int kilobytes)
 static void test_full_spool(void)
 {
     const struct trial trial = {
-        .input = still_video(43), .output = "out.mkv", .codec = "ffv1", .segment_frames = 8,
+        .input = still_video(43), .output = "out.mkv",
+        .asked = { .codec = VRT_CODEC_FFV1, .segment_frames = 8 },
         .n_segments = 6,
     };
     const struct run run = { .n_devices = 2 };

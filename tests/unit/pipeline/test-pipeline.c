@@ -29,8 +29,6 @@ static struct vrt_pipeline_params params_for(const char *input)
         .input_fd = fixture_open(input),
         .input_name = input,
         .model_fd = -1,
-        .overlap = -1,
-        .quality = -1,
     };
 }
 
@@ -105,14 +103,14 @@ static void test_restores(void)
 /* The same bits from one device and from three, whole and tiled alike on both. */
 static void test_devices_agree(void)
 {
+    const struct vrt_job_settings settings = { .codec = VRT_CODEC_FFV1, .tile = 56 };
     struct flow_job job = { .cancel_at = -1 };
     char sums[2][64];
     struct flow flow;
 
     for (int i = 0; i < 2; i++) {
         struct vrt_pipeline_params params = params_for(video());
-        params.codec = "ffv1";
-        params.tile = 56;
+        params.settings = &settings;
         init(&flow, i ? 3 : 1);
         run_job(&flow, &job, params, "out.mkv");
         expect_str(job.error.message, "");
@@ -149,6 +147,7 @@ static void test_two_jobs(void)
 
 struct refusal {
     const char *what;
+    struct vrt_job_settings settings;
     struct vrt_pipeline_params params;
     const char *output, *message;
 };
@@ -159,17 +158,17 @@ static void test_refusals(void)
     const char *text = fixture_write("text.mp4", "no video at all", 15);
     const char *bad_model = fixture_write("bad.pth", "no network at all", 17);
     const struct refusal refusals[] = {
-        { text, { .tile = 0 }, "out.mp4", "text.mp4" },
-        { input, { .devices = "cuda:0", .fallback = VRT_FALLBACK_FORBID }, "out.mp4", "cuda" },
-        { input, { .devices = "cpu:9" }, "out.mp4", "cpu:9" },
-        { input, { .tile = 33 }, "out.mp4", "tile" },
-        { input, { .codec = "theora" }, "out.mp4", "theora" },
-        { input, { .codec = "ffv1" }, "out.mp4", "mp4" },
-        { input, { .quality = 99 }, "out.mp4", "99" },
-        { input, { .preset = "sloth" }, "out.mp4", "no such preset" },
-        { input, { .precision = VRT_PRECISION_F16 }, "out.mp4", "cpu:0" },
-        { input, { .tile = 0 }, "out.avi", "mp4" },
-        { input, { .model_name = "bad.pth" }, "out.mp4", "bad.pth" },
+        { text, { .tile = 0 }, { 0 }, "out.mp4", "text.mp4" },
+        { input, { .tile = 0 }, { .devices = "cuda:0", .fallback = VRT_FALLBACK_FORBID },
+          "out.mp4", "cuda" },
+        { input, { .tile = 0 }, { .devices = "cpu:9" }, "out.mp4", "cpu:9" },
+        { input, { .tile = 33 }, { 0 }, "out.mp4", "tile" },
+        { input, { .codec = VRT_CODEC_FFV1 }, { 0 }, "out.mp4", "mp4" },
+        { input, { .quality = 99 }, { 0 }, "out.mp4", "99" },
+        { input, { .preset = "sloth" }, { 0 }, "out.mp4", "no such preset" },
+        { input, { .precision = VRT_PRECISION_F16 }, { 0 }, "out.mp4", "cpu:0" },
+        { input, { .tile = 0 }, { 0 }, "out.avi", "mp4" },
+        { input, { .tile = 0 }, { .model_name = "bad.pth" }, "out.mp4", "bad.pth" },
     };
     struct flow flow;
 
@@ -180,11 +179,7 @@ static void test_refusals(void)
         const struct vrt_pipeline_params *r = &refusals[i].params;
         params.devices = r->devices;
         params.fallback = r->fallback;
-        params.tile = r->tile;
-        params.codec = r->codec;
-        params.preset = r->preset;
-        params.precision = r->precision;
-        params.quality = r->quality ? r->quality : -1;
+        params.settings = &refusals[i].settings;
         params.model_name = r->model_name;
         params.model_fd = r->model_name ? fixture_open(bad_model) : -1;
         run_job(&flow, &job, params, refusals[i].output);

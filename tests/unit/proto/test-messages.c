@@ -84,18 +84,18 @@ static void test_request(void)
     expect_int(q.model.fd, VRT_UNKNOWN);
     expect_str(q.model.name, "");
     expect_str(q.device, "auto");
-    expect_int(q.precision, VRT_JOB_PRECISION_AUTO);
-    expect_int(q.tile, VRT_UNKNOWN);
-    expect_int(q.overlap, VRT_UNKNOWN);
-    expect_int(q.clip, VRT_UNKNOWN);
-    expect_int(q.clip_overlap, VRT_UNKNOWN);
-    expect_int(q.tiling, VRT_JOB_TILING_BLEND);
-    expect_true(isnan(q.scene_cuts) && isnan(q.sigma));
-    expect_int(q.codec, VRT_UNKNOWN);
-    expect_int(q.quality, VRT_UNKNOWN);
-    expect_str(q.preset, "");
+    expect_int(q.settings.precision, VRT_PRECISION_AUTO);
+    expect_int(q.settings.tile, VRT_UNKNOWN);
+    expect_int(q.settings.overlap, VRT_UNKNOWN);
+    expect_int(q.settings.clip, VRT_UNKNOWN);
+    expect_int(q.settings.clip_overlap, VRT_UNKNOWN);
+    expect_int(q.settings.tiling, VRT_TILING_BLEND);
+    expect_true(isnan(q.settings.scene_cuts) && isnan(q.settings.sigma));
+    expect_int(q.settings.codec, VRT_UNKNOWN);
+    expect_int(q.settings.quality, VRT_UNKNOWN);
+    expect_str(q.settings.preset, "");
     expect_int(q.priority, 0);
-    expect_true(!q.strict && !q.overwrite);
+    expect_true(!q.settings.strict && !q.overwrite);
 
     expect_int(parse("{" FILES ",\"model\":{\"name\":\"x.pth\",\"fd\":2},\"device\":\"cpu:1\","
                      "\"clip\":16,\"clip_overlap\":0,\"tiling\":\"official\",\"scene_cuts\":0.25,"
@@ -104,15 +104,15 @@ static void test_request(void)
                      "\"quality\":51,\"preset\":\"slow\",\"priority\":-100,\"strict\":true,"
                      "\"overwrite\":true}", &q, &error), 0);
     expect_int(q.model.fd, 2);
-    expect_int(q.tile, 256);
-    expect_int(q.clip, 16);
-    expect_int(q.clip_overlap, 0);
-    expect_int(q.tiling, VRT_JOB_TILING_OFFICIAL);
-    expect_near(q.scene_cuts, 0.25, 0);
-    expect_near(q.sigma, 12.5, 0);
-    expect_int(q.codec, VRT_JOB_CODEC_FFV1);
+    expect_int(q.settings.tile, 256);
+    expect_int(q.settings.clip, 16);
+    expect_int(q.settings.clip_overlap, 0);
+    expect_int(q.settings.tiling, VRT_TILING_OFFICIAL);
+    expect_near(q.settings.scene_cuts, 0.25, 0);
+    expect_near(q.settings.sigma, 12.5, 0);
+    expect_int(q.settings.codec, VRT_CODEC_FFV1);
     expect_int(q.priority, -100);
-    expect_true(q.strict && q.overwrite);
+    expect_true(q.settings.strict && q.overwrite);
 }
 
 static void test_request_refusals(void)
@@ -148,12 +148,12 @@ static void test_request_refusals(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vrt_job_request q = { .tile = 77 };
+        struct vrt_job_request q = { .settings.tile = 77 };
         struct vrt_error error;
         expect_int(parse(cases[i].text, &q, &error), -EINVAL);
         expect_contains(error.message, cases[i].sentence);
         expect_str(error.field, cases[i].field);
-        expect_int(q.tile, 77);
+        expect_int(q.settings.tile, 77);
     }
 }
 
@@ -264,8 +264,8 @@ static struct vrt_job_info *example_job(struct vrt_job_info *job)
     job->devices = devices;
     job->n_devices = 2;
     job->has_recipe = true;
-    job->recipe.codec = VRT_JOB_CODEC_HEVC;
-    job->recipe.precision = VRT_JOB_PRECISION_F32;
+    job->recipe.codec = VRT_CODEC_HEVC;
+    job->recipe.precision = VRT_PRECISION_F32;
     job->reproducible = true;
     job->warnings = warnings;
     job->n_warnings = 1;

@@ -65,6 +65,7 @@ static void bench_init_sized(struct bench *bench, const char *device, struct vrt
     expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
     expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
     expect_int(vrt_job_spec_new(network, &in, &out, &bench->spec), 0);
+    bench->spec->recipe.precision = VRT_PRECISION_F32;
 }
 
 static void bench_init(struct bench *bench, const char *device, struct vrt_network *network)
@@ -296,7 +297,7 @@ static void test_planned(void)
     for (int size = 0; size < 100; size += 50) {
         if (size)
             bench.spec->grid = vrt_tile_grid_of_size(W, H, size, bench.spec->needs);
-        struct vrt_probe probe = { .spec = bench.spec, .precision = VRT_PRECISION_F32 };
+        struct vrt_probe probe = { .spec = bench.spec };
         expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
         expect_int(probe.dtype, VRT_DTYPE_F32);
         expect_true(probe.tile_flops > 0);
@@ -321,7 +322,7 @@ static void test_planned(void)
 /* A device of limited memory is planned, told and held to be as small as that. */
 static void test_limited(void)
 {
-    struct vrt_probe probe = { .precision = VRT_PRECISION_F32 };
+    struct vrt_probe probe = { .spec = NULL };
     struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
     struct vrt_device_executor_usage usage;
     struct vrt_frame *out = NULL;
@@ -363,7 +364,7 @@ static void test_limited(void)
  * and comes back with the other job's next shard. */
 static void test_room_for_what_is_due(void)
 {
-    struct vrt_probe probe = { .precision = VRT_PRECISION_F32, .exact_grid = true };
+    struct vrt_probe probe = { .exact_grid = true };
     struct vrt_device_executor_params params = { .memory_fraction = 0.9 };
     struct vrt_error error = { 0 };
     struct vrt_job_spec *other;
@@ -371,6 +372,7 @@ static void test_room_for_what_is_due(void)
 
     bench_init(&bench, "cpu:0", builtin());
     expect_int(vrt_job_spec_new(bench.network, &bench.spec->in, &bench.spec->out, &other), 0);
+    other->recipe = bench.spec->recipe;
     probe.spec = bench.spec;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
     vrt_device_executor_free(bench.executor);
@@ -467,7 +469,8 @@ static void test_precision(void)
     struct bench bench;
 
     bench_init(&bench, "cpu:0", builtin());
-    struct vrt_probe probe = { .spec = bench.spec, .precision = VRT_PRECISION_AUTO };
+    struct vrt_probe probe = { .spec = bench.spec };
+    bench.spec->recipe.precision = VRT_PRECISION_AUTO;
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         probe.fidelity_db[i] = NAN;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
@@ -485,7 +488,7 @@ static void test_precision(void)
         expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
         expect_int(probe.dtype, VRT_DTYPE_BF16);
     }
-    probe.precision = VRT_PRECISION_F16;
+    bench.spec->recipe.precision = VRT_PRECISION_F16;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), -EINVAL);
     expect_contains(error.message, "cpu:0 can't");
     bench_done(&bench);
@@ -535,12 +538,14 @@ static void test_no_room_to_measure(void)
     expect_int(vrt_job_spec_new(other, &bench.spec->in, &bench.spec->out, &spec), 0);
     const enum vrt_dtype reduced =
         vrt_device_executor_preferred_dtype(vrt_device_info(bench.device));
-    struct vrt_probe idle = { .spec = spec, .precision = VRT_PRECISION_F32 };
+    spec->recipe.precision = VRT_PRECISION_F32;
+    struct vrt_probe idle = { .spec = spec };
     expect_int(vrt_device_executor_probe(bench.executor, &idle, &error), 0);
     const int64_t heavy_bytes = vrt_device_used_bytes(bench.device);
     expect_true(heavy_bytes > 0);
 
-    struct vrt_probe probe = { .spec = bench.spec, .precision = VRT_PRECISION_AUTO };
+    struct vrt_probe probe = { .spec = bench.spec };
+    bench.spec->recipe.precision = VRT_PRECISION_AUTO;
     probe.fidelity_db[reduced] = NAN;
     vrt_device_limit_memory(bench.device, heavy_bytes);
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
@@ -550,10 +555,10 @@ static void test_no_room_to_measure(void)
 
     /* Its weights have room, and nothing else. */
     vrt_device_executor_trim(bench.executor, 0);
-    probe.precision = VRT_PRECISION_F32;
+    bench.spec->recipe.precision = VRT_PRECISION_F32;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
     vrt_device_limit_memory(bench.device, vrt_device_used_bytes(bench.device));
-    probe.precision = VRT_PRECISION_AUTO;
+    bench.spec->recipe.precision = VRT_PRECISION_AUTO;
     probe.fidelity_db[reduced] = NAN;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
     expect_int(probe.dtype, VRT_DTYPE_F32);

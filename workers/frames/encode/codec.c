@@ -94,11 +94,11 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
 }
 
 static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
-    [VRT_CODEC_H264] = { "h264", "H.264", AV_CODEC_ID_H264, "libx264", 17, 16384, true, true,
+    [VRT_CODEC_H264] = { "H.264", AV_CODEC_ID_H264, "libx264", 17, 16384, true, true,
                          "HEVC or FFV1", set_x264 },
-    [VRT_CODEC_HEVC] = { "hevc", "HEVC", AV_CODEC_ID_HEVC, "libx265", 19, 8192, true, true,
+    [VRT_CODEC_HEVC] = { "HEVC", AV_CODEC_ID_HEVC, "libx265", 19, 8192, true, true,
                          "FFV1", set_x265 },
-    [VRT_CODEC_FFV1] = { "ffv1", "FFV1", AV_CODEC_ID_FFV1, "ffv1", 0, VRT_FRAME_MAX_SIDE, false,
+    [VRT_CODEC_FFV1] = { "FFV1", AV_CODEC_ID_FFV1, "ffv1", 0, VRT_FRAME_MAX_SIDE, false,
                          false, "a shallower input", set_ffv1 },
 };
 
@@ -114,27 +114,6 @@ bool vrt_encoder_has_preset(const char *preset)
         if (strcmp(presets[i], preset) == 0)
             return true;
     return false;
-}
-
-const char *vrt_codec_name(enum vrt_codec codec)
-{
-    return vrt_codec_traits(codec)->name;
-}
-
-int vrt_codec_from_name(const char *name, enum vrt_codec *ret_codec, struct vrt_error *error)
-{
-    char shown[64];
-
-    for (int i = 0; i < VRT_CODEC_COUNT; i++) {
-        if (strcmp(name, traits[i].name) == 0 ||
-            (i == VRT_CODEC_HEVC && strcmp(name, "h265") == 0)) {
-            *ret_codec = (enum vrt_codec)i;
-            return 0;
-        }
-    }
-    return vrt_refuse(error, vrt_raise(-EINVAL), "output.codec",
-                      "there is no codec %s here: choose h264, hevc or ffv1",
-                      vrt_printable(name, shown, sizeof(shown)));
 }
 
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)

@@ -9,7 +9,7 @@
 #include "frames/encode/encoder.h"
 
 struct vrt_codec_traits {
-    const char *name, *title;       /* for programs; for people */
+    const char *title;              /* for people */
     enum AVCodecID id;
     const char *encoder;            /* FFmpeg's */
     int default_quality;            /* 0: there is no quality to choose */

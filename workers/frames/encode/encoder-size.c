@@ -41,7 +41,7 @@ double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params)
 
     if (sizes[params->codec].bits_per_depth > 0)
         return samples * (bits + sizes[params->codec].bits_per_depth * (format->depth - 8)) / 8;
-    if (quality == VRT_ENCODER_QUALITY_DEFAULT)
+    if (quality == VRT_UNKNOWN)
         quality = vrt_codec_traits(params->codec)->default_quality;
     return pixels * bits * exp2((sizes[params->codec].quality - quality) / QUALITY_HALVES) / 8;
 }

@@ -49,7 +49,7 @@ static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct
 /* What a user may have chosen badly, before anything is allocated. */
 static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
 {
-    if (params->quality != VRT_ENCODER_QUALITY_DEFAULT &&
+    if (params->quality != VRT_UNKNOWN &&
         (params->quality < 0 || params->quality > MAX_QUALITY))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
                           "a quality of %d is out of range: it goes from 0 (best) to %d",
@@ -103,7 +103,7 @@ static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_para
     const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
     AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
     AVDictionary *options = NULL;
-    int quality = params->quality == VRT_ENCODER_QUALITY_DEFAULT ? traits->default_quality
+    int quality = params->quality == VRT_UNKNOWN ? traits->default_quality
                                                                  : params->quality;
     char text[80];
 

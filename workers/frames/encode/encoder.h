@@ -17,24 +17,16 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/settings.h"
 #include "frames/format.h"
 #include "frames/frame.h"
 #include "frames/warnings.h"
 
 struct vrt_encoder;
 
-enum vrt_codec {
-    VRT_CODEC_H264,
-    VRT_CODEC_HEVC,
-    VRT_CODEC_FFV1,
-    VRT_CODEC_COUNT,
-};
-
-#define VRT_ENCODER_QUALITY_DEFAULT (-1)
-
 struct vrt_encoder_params {
     enum vrt_codec codec;
-    int quality;                    /* 0 (best) to 51; VRT_ENCODER_QUALITY_DEFAULT; lossless: any */
+    int quality;                    /* 0 (best) to 51; VRT_UNKNOWN: the default; lossless: any */
     const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium"; FFV1: not used */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
@@ -47,12 +39,6 @@ struct vrt_encoder_pick {
     const struct vrt_frame_format *input;   /* of the video to be restored */
     int width, height;                      /* of the restored frames */
 };
-
-/* "h264", "hevc" or "ffv1". Thread: any. */
-const char *vrt_codec_name(enum vrt_codec codec);
-
-/* The codec of this name ("h265" is HEVC too). Return: 0; -EINVAL with a sentence. Thread: any. */
-int vrt_codec_from_name(const char *name, enum vrt_codec *ret_codec, struct vrt_error *error);
 
 /* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);

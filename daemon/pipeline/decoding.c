@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/pipeline/decoding.h"
+
+#include <errno.h>
+
+/* Shards that the thread is given at a time: one in hand, one to go on with. */
+#define DECODING_MAX 2
+
+static void thread_ended(void *ctx, bool abandoned)
+{
+    struct vrt_decoding *decoding = ctx;
+
+    (void)abandoned;
+    decoding->thread = NULL;
+    decoding->params.changed(decoding->params.ctx);
+}
+
+/* What both uses of the thread share. */
+static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decoding)
+{
+    const struct vrt_admission *admission = decoding->params.admission;
+
+    return (struct vrt_decode_thread_params){
+        .outbox = decoding->params.outbox,
+        .files = &admission->files,
+        .expected = &admission->input,
+        .strict = admission->settings->strict,
+        .cancel = decoding->params.cancel,
+        .ended = thread_ended,
+        .ctx = decoding,
+    };
+}
+
+static void admitted(struct vrt_task *base)
+{
+    struct vrt_decode_thread_task *task = vrt_container_of(base, struct vrt_decode_thread_task,
+                                                           task);
+    struct vrt_decoding *decoding = task->ctx;
+    const struct vrt_error error = task->error;
+    int r = base->outcome == VRT_TASK_DONE ? 0 : -ECANCELED;
+
+    if (task->result)
+        r = task->result;
+    vrt_decode_thread_task_free(task);
+    decoding->params.admitted(decoding->params.ctx, r, &error);
+    /* To decode there is a thread of its own. This one's last word takes the next step. */
+    if (decoding->thread)
+        vrt_mailbox_stop(decoding->thread);
+}
+
+int vrt_decoding_admit(struct vrt_decoding *decoding)
+{
+    struct vrt_decode_thread_params params = thread_params(decoding);
+    struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_ADMIT,
+                                                                     admitted, decoding);
+
+    params.is_waited_for = true;
+    int r = task ? vrt_decode_thread_new(&params, &decoding->thread) : vrt_raise(-ENOMEM);
+    if (r < 0) {
+        vrt_decode_thread_task_free(task);
+        return vrt_fold(r);
+    }
+    task->admission = decoding->params.admission;
+    r = vrt_mailbox_post(decoding->thread, &task->task);
+    vrt_assert(!r);
+    return 0;
+}
+
+int vrt_decoding_start(struct vrt_decoding *decoding, const struct vrt_cutter_params *cutter,
+                       int64_t first_shard)
+{
+    struct vrt_decode_thread_params params = thread_params(decoding);
+
+    params.cutter = *cutter;
+    params.first_shard = first_shard;
+    return vrt_fold(vrt_decode_thread_new(&params, &decoding->thread));
+}
+
+void vrt_decoding_skip(struct vrt_decoding *decoding)
+{
+    struct vrt_progress *progress = decoding->params.progress;
+
+    decoding->at_end = true;
+    decoding->span_ns = -1;
+    progress->frames_decoded = progress->told.frames_total = progress->told.frames_done;
+}
+
+/* Notes what came of a task that went well. Return: as params.decoded. */
+static int take(struct vrt_decoding *decoding, struct vrt_decode_thread_task *task)
+{
+    struct vrt_progress *progress = decoding->params.progress;
+
+    progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, task->n_concealed);
+    progress->frames_decoded += task->n_skipped;
+    if (task->at_end && !decoding->at_end) {
+        decoding->at_end = true;
+        decoding->span_ns = task->span_ns;
+        progress->told.frames_total = progress->frames_decoded + task->frames.n_new;
+        vrt_progress_warn_all(progress, &task->info->warnings);
+    }
+    return task->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &task->frames) : 0;
+}
+
+static void decoded(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_decode_thread_task_freep) struct vrt_decode_thread_task *task =
+        vrt_container_of(base, struct vrt_decode_thread_task, task);
+    struct vrt_decoding *decoding = task->ctx;
+    int r = 0;
+
+    decoding->n_tasks--;
+    decoding->params.progress->decode_ns += task->busy_ns;
+    if (base->outcome == VRT_TASK_FAILED)
+        r = task->result;
+    else if (base->outcome == VRT_TASK_DONE && !decoding->is_stopped)
+        r = take(decoding, task);
+    if (r < 0)
+        decoding->params.failed(decoding->params.ctx, r, &task->error);
+    decoding->params.changed(decoding->params.ctx);
+}
+
+void vrt_decoding_feed(struct vrt_decoding *decoding, int n)
+{
+    while (decoding->thread && !decoding->at_end && !decoding->is_stopped &&
+           decoding->n_tasks < VRT_MIN(n, DECODING_MAX)) {
+        struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_DECODE,
+                                                                         decoded, decoding);
+        int r = task ? vrt_mailbox_post(decoding->thread, &task->task) : vrt_raise(-ENOMEM);
+        if (r < 0) {
+            vrt_decode_thread_task_free(task);
+            decoding->params.failed(decoding->params.ctx, r, &(struct vrt_error){ .id = NULL });
+            return;
+        }
+        decoding->n_tasks++;
+    }
+}
+
+void vrt_decoding_stop(struct vrt_decoding *decoding)
+{
+    decoding->is_stopped = true;
+    if (decoding->thread)
+        vrt_mailbox_stop(decoding->thread);
+}

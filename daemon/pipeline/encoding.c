@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "daemon/pipeline/encoding.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shards that the thread is given at a time: one in hand, one to go on with. */
+#define ENCODING_MAX 2
+
+int vrt_encoding_init(struct vrt_encoding *encoding, const struct vrt_encoding_params *params)
+{
+    *encoding = (struct vrt_encoding){ .params = *params };
+    atomic_init(&encoding->committed, -1);
+    if (!params->n_segments)
+        return 0;
+    encoding->segments = calloc(params->n_segments, sizeof(*encoding->segments));
+    if (!encoding->segments)
+        return vrt_raise(-ENOMEM);
+    memcpy(encoding->segments, params->segments, params->n_segments * sizeof(*params->segments));
+    return 0;
+}
+
+void vrt_encoding_done(struct vrt_encoding *encoding)
+{
+    free(encoding->segments);
+}
+
+static void thread_ended(void *ctx, bool abandoned)
+{
+    struct vrt_encoding *encoding = ctx;
+
+    (void)abandoned;
+    encoding->thread = NULL;
+    encoding->params.changed(encoding->params.ctx);
+}
+
+/* Gives the thread a task; takes it over whatever happens. */
+static void post(struct vrt_encoding *encoding, struct vrt_encode_thread_task *task)
+{
+    int r = task ? vrt_mailbox_post(encoding->thread, &task->task) : vrt_raise(-ENOMEM);
+
+    if (r == 0) {
+        encoding->n_tasks++;
+        return;
+    }
+    vrt_encode_thread_task_free(task);
+    encoding->params.failed(encoding->params.ctx, r, &(struct vrt_error){ .id = NULL });
+}
+
+/* Notes what is done already. */
+static void note_resumed(struct vrt_encoding *encoding, int64_t n_good)
+{
+    struct vrt_progress *progress = encoding->params.progress;
+
+    for (int64_t i = 0; i < n_good; i++)
+        progress->frames_resumed += encoding->segments[i].n_frames;
+    progress->told.frames_done = progress->frames_resumed;
+    progress->told.n_segments_done = n_good;
+    if (n_good == 0)
+        return;
+    encoding->next_shard = encoding->segments[n_good - 1].next_shard;
+    progress->told.frames_concealed = encoding->segments[n_good - 1].n_concealed;
+}
+
+static void resumed(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
+        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    struct vrt_encoding *encoding = task->ctx;
+
+    encoding->n_tasks--;
+    if (base->outcome == VRT_TASK_DONE && !encoding->is_stopped) {
+        encoding->is_resuming = false;
+        note_resumed(encoding, task->n_segments);
+        encoding->params.resumed(encoding->params.ctx, task->n_segments, task->is_joined);
+    } else if (base->outcome == VRT_TASK_FAILED) {
+        encoding->params.failed(encoding->params.ctx, task->result, &task->error);
+    }
+    encoding->params.changed(encoding->params.ctx);
+}
+
+int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segment_frames)
+{
+    const struct vrt_admission *admission = encoding->params.admission;
+    const struct vrt_encode_thread_params params = {
+        .outbox = encoding->params.outbox,
+        .job_id = encoding->params.job_id,
+        .spool_fd = spool_fd,
+        .files = &admission->files,
+        .encoder = &admission->encoder,
+        .container = admission->container,
+        .segment_frames = segment_frames,
+        .segments = encoding->segments,
+        .n_segments = encoding->params.n_segments,
+        .committed = &encoding->committed,
+        .cancel = encoding->params.cancel,
+        .ended = thread_ended,
+        .ctx = encoding,
+    };
+    int r = vrt_encode_thread_new(&params, &encoding->thread);
+
+    if (r < 0)
+        return vrt_fold(r);
+    encoding->is_resuming = true;
+    post(encoding, vrt_encode_thread_task_new(VRT_ENCODE_THREAD_RESUME, resumed, encoding));
+    return 0;
+}
+
+/* Tells what the thread has made of its task. */
+static void note_encoded(struct vrt_encoding *encoding, const struct vrt_encode_thread_task *task)
+{
+    struct vrt_progress *progress = encoding->params.progress;
+
+    if (task->request == VRT_ENCODE_THREAD_ENCODE) {
+        encoding->n_open = task->n_open;
+        vrt_progress_note_frames(progress, task->n_encoded);
+    }
+    if (task->has_segment) {
+        progress->told.n_segments_done++;
+        encoding->params.segment_done(encoding->params.ctx, &task->segment);
+    }
+    if (task->request == VRT_ENCODE_THREAD_FINISH) {
+        if (task->warnings)
+            vrt_progress_warn_all(progress, task->warnings);
+        encoding->params.finished(encoding->params.ctx);
+    }
+}
+
+static void encoded(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
+        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    struct vrt_encoding *encoding = task->ctx;
+
+    encoding->n_tasks--;
+    encoding->params.progress->encode_ns += task->busy_ns;
+    if (base->outcome == VRT_TASK_FAILED)
+        encoding->params.failed(encoding->params.ctx, task->result, &task->error);
+    else if (base->outcome == VRT_TASK_DONE)
+        note_encoded(encoding, task);
+    encoding->params.changed(encoding->params.ctx);
+}
+
+bool vrt_encoding_has_room(const struct vrt_encoding *encoding)
+{
+    return !encoding->is_stopped && !encoding->is_resuming && encoding->n_tasks < ENCODING_MAX;
+}
+
+void vrt_encoding_add(struct vrt_encoding *encoding, int64_t shard,
+                      struct vrt_shard_frames *frames)
+{
+    struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_ENCODE,
+                                                                     encoded, encoding);
+
+    if (task) {
+        task->shard = shard;
+        task->frames = *frames;
+    } else {
+        vrt_shard_frames_done(frames);
+    }
+    post(encoding, task);
+}
+
+void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns)
+{
+    encoding->is_finishing = true;
+    post(encoding, vrt_encode_thread_task_new(VRT_ENCODE_THREAD_END, encoded, encoding));
+    if (encoding->is_stopped)
+        return;
+    struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_FINISH,
+                                                                     encoded, encoding);
+    if (task) {
+        task->n_frames = n_frames;
+        task->span_ns = span_ns;
+    }
+    post(encoding, task);
+}
+
+void vrt_encoding_committed(struct vrt_encoding *encoding, int64_t number)
+{
+    if (number > atomic_load(&encoding->committed))
+        atomic_store(&encoding->committed, number);
+}
+
+void vrt_encoding_stop(struct vrt_encoding *encoding)
+{
+    encoding->is_stopped = true;
+    if (encoding->thread)
+        vrt_mailbox_stop(encoding->thread);
+}

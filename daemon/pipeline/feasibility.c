@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Each device that was asked for says whether and how it would do the work. One device of a class
+ * goes first: what it measures, the others of its class needn't.
+ *
+ * A device that was asked for is in one of these sets, in this order, or it was refused:
+ *
+ *     asked -> probing -> devices
+ *       ^                    |
+ *       +--------------------+ where another device needs smaller clips or tiles
+ *
+ * It stays in `asked` while it starts, is lost or quarantined, and goes back there when it fails
+ * while it is asked. One that gives no sign of life is left out as soon as all others have
+ * answered, if one of these takes part: it may hang, and nobody knows for how long. A job that is
+ * about to run and finds too little memory on every device asks again until its patience ends:
+ * other programs may have it only for a while. It is over when the first two are empty, and went
+ * well if there is one device at least: to lose the others is a warning, and what became of the
+ * last of them is the error if there is none.
+ */
+
+#include "daemon/pipeline/feasibility.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backend/op/precision.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "workers/device/fit.h"
+#include "workers/device/speed.h"
+
+#define VRT_LOG_TOPIC "pipeline"
+
+/* A device that fails so often while it is asked is left out. */
+#define REFUSALS_MAX 3
+
+void vrt_feasibility_init(struct vrt_feasibility *feasibility,
+                          const struct vrt_feasibility_params *params)
+{
+    *feasibility = (struct vrt_feasibility){
+        .params = *params,
+        .patience = { .pool = params->pool, .is_submission = !params->has_recipe },
+    };
+}
+
+static const char *device_name(const struct vrt_feasibility *f, size_t d)
+{
+    size_t n_infos;
+
+    return vrt_pool_infos(f->params.pool, &n_infos)[d]->name;
+}
+
+/* The devices that are being asked, and whose answers are waited for. */
+static uint64_t probing(const struct vrt_feasibility *f)
+{
+    uint64_t devices = 0;
+
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        if (f->of[d].probe)
+            devices |= UINT64_C(1) << d;
+    return devices;
+}
+
+/* The devices that the request names, without those of `unfit`. Return: 0; -errno with `error`. */
+static int resolve(struct vrt_feasibility *f, uint64_t unfit, struct vrt_device_choice *ret_choice,
+                   struct vrt_error *error)
+{
+    struct vrt_device_request request = {
+        .text = f->params.request,
+        .fallback = f->params.fallback,
+        .unfit = unfit,
+    };
+
+    request.infos = vrt_pool_infos(f->params.pool, &request.n_infos);
+    return vrt_device_request_resolve(&request, ret_choice, error);
+}
+
+/* From now on these are asked. */
+static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *choice)
+{
+    if (choice->warning[0])
+        vrt_progress_warn(f->params.progress, "%s", choice->warning);
+    f->asked = f->wanted = choice->devices;
+}
+
+int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
+                          const struct vrt_admission *admission, struct vrt_error *error)
+{
+    struct vrt_feasibility *f = feasibility;
+    struct vrt_device_choice choice;
+    int r = resolve(f, 0, &choice, error);
+
+    if (r < 0) {
+        vrt_error_set_field(error, "device");
+        return vrt_refuse_errno(error, vrt_fold(r), "the job");
+    }
+    r = vrt_job_spec_new(admission->network, &admission->input.format, &admission->encoder.format,
+                         &f->spec);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the job");
+    ask_for(f, &choice);
+    vrt_job_spec_set_recipe(f->spec, &admission->recipe);
+    f->size = f->wanted_size = vrt_job_spec_size(f->spec);
+    return 0;
+}
+
+/* A device takes part as it said. All devices of a job use one size of clips and tiles, the
+ * smallest that any of them needs: which of them restored a shard must not show where those
+ * meet. */
+static void accept(struct vrt_feasibility *f, size_t d, const struct vrt_probe *probe)
+{
+    const uint64_t checksum = vrt_network_checksum(f->spec->network);
+
+    vrt_pool_note_fidelity(f->params.pool, checksum, d, probe->fidelity_db);
+    vrt_pool_note_measurement(f->params.pool, checksum, d, probe->dtype,
+                              probe->flops_per_s[probe->dtype]);
+    f->of[d].is_probed = true;
+    f->of[d].dtype = probe->dtype;
+    f->of[d].size = probe->size;
+    vrt_progress_note_probe(f->params.progress, d, probe);
+    f->devices |= UINT64_C(1) << d;
+    if (!f->tile_flops || vrt_fit_is_smaller(&probe->size, &f->size)) {
+        f->tile_flops = probe->tile_flops;
+        f->size = probe->size;
+    }
+}
+
+/* Keeps why a device doesn't take part. That one has too little memory counts for more than what
+ * others say: a smaller recipe may be the cure. */
+static void note_error(struct vrt_feasibility *f, const struct vrt_error *error, bool is_short)
+{
+    if (is_short || !f->short_of_memory)
+        f->error = *error;
+}
+
+/* A device doesn't take part as it was asked to: it is asked again if that is its own fault, which
+ * may pass, and not the job's. */
+static void note_refusal(struct vrt_feasibility *f, size_t d, const struct vrt_worker_task *task)
+{
+    uint64_t bit = UINT64_C(1) << d;
+    bool told = task->task.outcome == VRT_TASK_FAILED;
+    bool is_short = told && (task->result == -ENOSPC || task->result == VRT_BACKEND_E_NOMEM);
+
+    struct vrt_error error = { .id = NULL };
+
+    /* The thread of an abandoned task may still be writing to it. */
+    if (!task->task.abandoned)
+        error = task->error;
+    /* Changes nothing where the device has given its reason. */
+    int r = vrt_refuse(&error, -EIO, "device.failed", "%s gave no sign of life",
+                       device_name(f, d));
+    (void)r;
+    note_error(f, &error, is_short);
+    if (is_short)
+        f->short_of_memory |= bit;
+    else if ((!told || task->result > 0) && ++f->of[d].n_refusals < REFUSALS_MAX)
+        f->asked |= bit;
+}
+
+static void probed(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_feasibility *f = ctx;
+
+    f->of[d].probe = NULL;
+    if (task->task.outcome == VRT_TASK_DONE) {
+        accept(f, d, &task->probe);
+        vrt_pool_note_probe(f->params.pool, d, &task->probe);
+    } else {
+        note_refusal(f, d, task);
+    }
+    f->params.answered(f->params.ctx);
+}
+
+/* What the device is asked. */
+static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe *probe)
+{
+    const uint64_t checksum = vrt_network_checksum(f->spec->network);
+    const struct vrt_job_spec_size size = vrt_job_spec_size(f->spec);
+    const bool is_fixed = f->params.has_recipe && !f->params.wants_smaller;
+
+    probe->spec = f->spec;
+    probe->exact_grid = f->params.settings->tile != VRT_UNKNOWN || is_fixed;
+    probe->exact_clip = f->params.settings->clip != VRT_UNKNOWN || is_fixed;
+    /* Once a device has said how much smaller, the others follow it. */
+    probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
+    probe->is_due = f->params.has_recipe;
+    probe->wants_speed = f->params.wants_speed;
+    memcpy(probe->fidelity_db, vrt_pool_fidelity(f->params.pool, checksum, d),
+           sizeof(probe->fidelity_db));
+    memcpy(probe->flops_per_s, vrt_pool_speed(f->params.pool, checksum, d),
+           sizeof(probe->flops_per_s));
+}
+
+static void ask_device(struct vrt_feasibility *f, size_t d)
+{
+    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_PROBE, NULL, NULL);
+    int r = -ENOMEM;
+
+    f->asked &= ~(UINT64_C(1) << d);
+    if (task) {
+        task->spec = vrt_job_spec_ref(f->spec);
+        fill_question(f, d, &task->probe);
+        /* A job that is about to run is measured by what there is now, not a minute ago. */
+        if (!f->params.has_recipe && !f->params.wants_speed &&
+            vrt_pool_recall_probe(f->params.pool, d, &task->probe)) {
+            accept(f, d, &task->probe);
+            vrt_worker_task_free(task);
+            return;
+        }
+        r = vrt_pool_submit(f->params.pool, d, task, probed, f);
+    }
+    if (!r) {
+        f->of[d].probe = task;
+        return;
+    }
+    /* It isn't asked again: the other devices decide, and without any this is the job's error. */
+    r = vrt_refuse_errno(&f->error, r, "a device");
+    (void)r;
+}
+
+/* Whether a device of d's class is being asked, while nobody of that class has answered. One that
+ * is silent holds nobody up. */
+static bool is_class_busy(const struct vrt_feasibility *f, size_t d, uint64_t silent)
+{
+    const uint64_t awaited = probing(f) & ~silent;
+    bool busy = false;
+
+    for (size_t e = 0; e < vrt_pool_n_devices(f->params.pool); e++) {
+        if (vrt_pool_device_class(f->params.pool, e) != vrt_pool_device_class(f->params.pool, d))
+            continue;
+        if (f->of[e].is_probed)
+            return false;
+        busy |= awaited >> e & 1;
+    }
+    return busy;
+}
+
+/* Devices that have room for larger clips or tiles than the others are asked what these take of
+ * them. It ends: sizes only become smaller. Nobody else looks at the work. */
+static void ask_again(struct vrt_feasibility *f)
+{
+    uint64_t roomy = 0;
+
+    for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool); d++) {
+        if (!(f->devices >> d & 1) || !vrt_fit_is_smaller(&f->size, &f->of[d].size))
+            continue;
+        roomy |= UINT64_C(1) << d;
+        f->of[d].is_probed = false;
+        vrt_progress_note_probe(f->params.progress, d, NULL);
+    }
+    if (!roomy)
+        return;
+    vrt_job_spec_set_size(f->spec, &f->size);
+    f->devices &= ~roomy;
+    f->asked |= roomy;
+}
+
+static void ask_ready(struct vrt_feasibility *f)
+{
+    const uint64_t ready = vrt_pool_ready_devices(f->params.pool);
+    const uint64_t silent = vrt_pool_silent_devices(f->params.pool);
+
+    for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool); d++)
+        if ((f->asked & ready) >> d & 1 && !is_class_busy(f, d, silent))
+            ask_device(f, d);
+}
+
+/* Says that clips and tiles are others than those that were wanted. */
+static void warn_of_size(struct vrt_feasibility *f)
+{
+    const struct vrt_job_spec_size *old = &f->wanted_size, *now = &f->size;
+    char clips[96] = "";
+
+    if (now->frames != old->frames)
+        snprintf(clips, sizeof(clips), "clips of %d frame%s in place of %d and ", now->frames,
+                 now->frames == 1 ? "" : "s", old->frames);
+    vrt_progress_warn(f->params.progress, "the devices ran out of memory, and the job began anew "
+                      "with %stiles of %d x %d pixels in place of %d x %d", clips,
+                      now->grid.x.size, now->grid.y.size, old->grid.x.size, old->grid.y.size);
+}
+
+/* Whether the admission goes on later, when there may be more memory: that of other programs is
+ * none of the job's business, but they may end. Where it is over, the devices are asked. */
+static bool waits_for_memory(struct vrt_feasibility *f)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+    double wait_s = vrt_pool_retry_s(f->params.pool);
+
+    if (f->devices || !f->short_of_memory || !f->params.has_recipe || f->params.wants_smaller ||
+        vrt_patience_is_over(&f->patience, false))
+        return false;
+    if (!f->ask_again_ns) {
+        for (int i = 0; i < f->n_memory_waits && i < 16; i++)
+            wait_s *= 2;
+        f->n_memory_waits++;
+        f->ask_again_ns = now_ns + (int64_t)(wait_s * VRT_NS_PER_S);
+        vrt_log_info("job %s waits %.0f s for memory: %s", f->params.job_id, wait_s,
+                     f->error.message);
+    } else if (now_ns >= f->ask_again_ns) {
+        f->ask_again_ns = 0;
+        f->asked |= f->short_of_memory;
+        f->short_of_memory = 0;
+        ask_ready(f);
+    }
+    return true;
+}
+
+/*
+ * A new job that asked for `auto`, and got accelerators of which none has ever worked: the CPUs,
+ * as soon as these have failed twice, or nobody waits any longer. Not one that has a recipe: it
+ * goes on where it was.
+ */
+static bool replace_unfit(struct vrt_feasibility *f)
+{
+    struct vrt_device_choice choice;
+
+    if (f->devices || f->params.has_recipe || f->uses_cpu_instead)
+        return false;
+    const int n_tries = vrt_patience_is_over(&f->patience, false) ? 1 : 2;
+    const uint64_t unfit = vrt_pool_unfit_devices(f->params.pool, n_tries);
+    if (resolve(f, unfit, &choice, NULL) < 0 || choice.devices == f->wanted)
+        return false;
+    ask_for(f, &choice);
+    f->uses_cpu_instead = true;
+    return true;
+}
+
+/* Those asked for that are quarantined or lost stay out, unless there are no others. */
+static void give_up_absent(struct vrt_feasibility *f)
+{
+    uint64_t hopeful = vrt_pool_hopeful_devices(f->params.pool) & f->asked;
+
+    if (!f->asked)
+        return;
+    if (!f->devices && hopeful && !vrt_patience_is_over(&f->patience, false))
+        return;
+    for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool); d++) {
+        if (!(f->asked >> d & 1))
+            continue;
+        struct vrt_error error = { .id = NULL };
+        int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s",
+                           device_name(f, d),
+                           vrt_pool_device_error(f->params.pool, d));
+        (void)r;
+        note_error(f, &error, false);
+    }
+    f->asked = 0;
+}
+
+static void forsake_probe(struct vrt_feasibility *f, size_t d, bool cancel)
+{
+    if (f->of[d].probe)
+        vrt_pool_forsake(f->of[d].probe, cancel);
+    f->of[d].probe = NULL;
+}
+
+void vrt_feasibility_forsake(struct vrt_feasibility *feasibility)
+{
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        forsake_probe(feasibility, d, true);
+}
+
+/* Goes on without a device. What it was asked, it may look at still. */
+static void leave_out(struct vrt_feasibility *f, size_t d)
+{
+    struct vrt_error error = { .id = NULL };
+
+    int r = vrt_refuse(&error, -ETIMEDOUT, "device.failed", "%s gives no sign of life",
+                       device_name(f, d));
+    (void)r;
+    vrt_log_warning("job %s goes on without a device: %s", f->params.job_id, error.message);
+    note_error(f, &error, false);
+    forsake_probe(f, d, false);
+    f->asked &= ~(UINT64_C(1) << d);
+}
+
+/* Once all others have answered, and one of them takes part, nobody waits for those that give no
+ * sign of life. Return: 0, -ENOMEM. */
+static int leave_out_silent(struct vrt_feasibility *f)
+{
+    const struct vrt_pool *pool = f->params.pool;
+    const uint64_t waited_for = probing(f) |
+        (f->asked & (vrt_pool_ready_devices(pool) | vrt_pool_starting_devices(pool)));
+    struct vrt_job_spec *spec;
+
+    if (!f->devices || !waited_for || (waited_for & ~vrt_pool_silent_devices(pool)))
+        return 0;
+    /* They may look at the old one still. */
+    int r = vrt_job_spec_copy(f->spec, &spec);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_job_spec_unref(f->spec);
+    f->spec = spec;
+    for (size_t d = 0; d < vrt_pool_n_devices(pool); d++)
+        if (waited_for >> d & 1)
+            leave_out(f, d);
+    return 0;
+}
+
+int vrt_feasibility_step(struct vrt_feasibility *feasibility, struct vrt_error *error)
+{
+    struct vrt_feasibility *f = feasibility;
+    const uint64_t ready = vrt_pool_ready_devices(f->params.pool);
+    const uint64_t starting = vrt_pool_starting_devices(f->params.pool);
+
+    if (!f->spec)
+        return VRT_FEASIBILITY_ASKING;
+    ask_ready(f);
+    int r = leave_out_silent(f);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "the job");
+    if (probing(f) || f->asked & (ready | starting))
+        return VRT_FEASIBILITY_ASKING;
+    if (!replace_unfit(f))
+        give_up_absent(f);
+    if (!f->asked)
+        ask_again(f);
+    ask_ready(f);
+    if (f->asked || probing(f) || waits_for_memory(f))
+        return VRT_FEASIBILITY_ASKING;
+    if (f->devices)
+        return 0;
+    *error = f->error;
+    return -ENODEV;
+}
+
+/* Whether the devices are of one class and of one precision, and so give the same bits. */
+static bool is_reproducible(const struct vrt_feasibility *f, size_t first)
+{
+    const struct vrt_pool *pool = f->params.pool;
+
+    /* Of one class, and yet of two precisions: where one device failed to measure its own. */
+    for (size_t d = first; d < vrt_pool_n_devices(pool); d++)
+        if (f->devices >> d & 1 &&
+            (vrt_pool_device_class(pool, d) != vrt_pool_device_class(pool, first) ||
+             f->of[d].dtype != f->of[first].dtype))
+            return false;
+    return true;
+}
+
+void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
+                          const struct vrt_admission *admission,
+                          struct vrt_pipeline_info *ret_info)
+{
+    struct vrt_feasibility *f = feasibility;
+    const struct vrt_reader_info *input = &admission->input;
+    const size_t first = (size_t)__builtin_ctzll(f->devices);
+
+    if (f->devices != f->wanted && f->error.message[0])
+        vrt_progress_warn(f->params.progress, "not every device takes part: %s",
+                          f->error.message);
+    vrt_job_spec_set_size(f->spec, &f->size);
+    struct vrt_pipeline_info info = {
+        .network = vrt_network_info(f->spec->network),
+        .network_checksum = vrt_network_checksum(f->spec->network),
+        .recipe = f->spec->recipe,
+        .fingerprint = admission->fingerprint,
+        .width = f->spec->in.width,
+        .height = f->spec->in.height,
+        .out_width = f->spec->out.width,
+        .out_height = f->spec->out.height,
+        .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
+        .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
+        .frames_total = input->n_frames_estimate,
+        .n_shards = input->n_frames_estimate < 0 ? -1 :
+                    vrt_clip_count(&f->spec->rule, input->n_frames_estimate),
+        .n_tiles = (int64_t)f->size.grid.x.n * f->size.grid.y.n,
+        .output_bytes_estimate = admission->output_bytes,
+        .frame_flops = vrt_speed_frame_flops(f->spec, f->tile_flops),
+        .devices = f->devices,
+        .uses_cpu_instead = f->uses_cpu_instead,
+        .reproducible = is_reproducible(f, first),
+    };
+    snprintf(info.codec, sizeof(info.codec), "%s", input->codec);
+    snprintf(info.pixel_format, sizeof(info.pixel_format), "%s", input->pixel_format);
+    if (info.reproducible)
+        info.recipe.precision = vrt_precision_of(f->of[first].dtype);
+    if (f->params.wants_smaller)
+        warn_of_size(f);
+    *ret_info = info;
+}
+
+void vrt_feasibility_done(struct vrt_feasibility *feasibility)
+{
+    feasibility->spec = vrt_job_spec_unref(feasibility->spec);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of what may be asked of a job. Thread: any; nothing here has a state. */
+
+#include "base/settings.h"
+
+#include <math.h>
+#include <stddef.h>
+
+const char *const vrt_precision_names[] = {
+    [VRT_PRECISION_AUTO] = "auto",
+    [VRT_PRECISION_F32] = "f32",
+    [VRT_PRECISION_F16] = "f16",
+    [VRT_PRECISION_BF16] = "bf16",
+    [VRT_PRECISION_COUNT] = NULL,
+};
+
+const char *const vrt_tiling_names[] = {
+    [VRT_TILING_BLEND] = "blend",
+    [VRT_TILING_OFFICIAL] = "official",
+    [VRT_TILING_COUNT] = NULL,
+};
+
+const char *const vrt_codec_names[] = {
+    [VRT_CODEC_H264] = "h264",
+    [VRT_CODEC_HEVC] = "hevc",
+    [VRT_CODEC_FFV1] = "ffv1",
+    [VRT_CODEC_COUNT] = NULL,
+};
+
+void vrt_job_settings_init(struct vrt_job_settings *settings)
+{
+    *settings = (struct vrt_job_settings){
+        .precision = VRT_PRECISION_AUTO,
+        .tile = VRT_UNKNOWN,
+        .overlap = VRT_UNKNOWN,
+        .clip = VRT_UNKNOWN,
+        .clip_overlap = VRT_UNKNOWN,
+        .tiling = VRT_TILING_BLEND,
+        .scene_cuts = NAN,
+        .sigma = NAN,
+        .segment_frames = VRT_UNKNOWN,
+        .codec = VRT_UNKNOWN,
+        .quality = VRT_UNKNOWN,
+    };
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What may be asked of a job: how its network is applied, and how the result is encoded
+ *
+ * It is filled in from the request, completed by the configuration, and handed down by const
+ * pointer to whoever decides: see workers/plan/recipe.h for what was decided. Nothing asked for is
+ * the same everywhere: VRT_UNKNOWN for integers and enums, NAN for doubles, "" for texts.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An integer, or an enum's value, that nobody has said or knows. */
+#define VRT_UNKNOWN (-1)
+
+#define VRT_SETTING_WORD_BYTES 32
+
+enum vrt_precision {
+    VRT_PRECISION_AUTO,             /* the fastest of each device that is close enough to f32 */
+    VRT_PRECISION_F32,
+    VRT_PRECISION_F16,
+    VRT_PRECISION_BF16,
+    VRT_PRECISION_COUNT,
+};
+
+/* How a network that sees clips is applied to a video. */
+enum vrt_tiling {
+    VRT_TILING_BLEND,               /* feathered in time and space */
+    VRT_TILING_OFFICIAL,            /* as VRT's authors do it */
+    VRT_TILING_COUNT,
+};
+
+enum vrt_codec {
+    VRT_CODEC_H264,
+    VRT_CODEC_HEVC,
+    VRT_CODEC_FFV1,
+    VRT_CODEC_COUNT,
+};
+
+struct vrt_job_settings {
+    int precision;                  /* enum vrt_precision */
+    int64_t tile;                   /* pixels of the input; unknown: as memory allows */
+    int64_t overlap;                /* likewise; unknown: from the network */
+    int64_t clip, clip_overlap;     /* frames; unknown: by the network and memory */
+    int tiling;                     /* enum vrt_tiling */
+    double scene_cuts;              /* threshold; 0: off; NAN: by the tiling */
+    double sigma;                   /* of the noise, where white is 255; NAN: not said */
+    int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
+    int codec;                      /* enum vrt_codec; unknown: H.264 */
+    int64_t quality;                /* the codec's CRF; unknown: its default */
+    char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
+    bool strict;                    /* damaged frames fail the job */
+};
+
+/* The words of the API and the command line, by the enums above; each ended by NULL. */
+extern const char *const vrt_precision_names[];
+extern const char *const vrt_tiling_names[];
+extern const char *const vrt_codec_names[];
+
+/* Nothing asked for. */
+void vrt_job_settings_init(struct vrt_job_settings *settings);
