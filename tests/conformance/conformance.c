@@ -15,6 +15,12 @@
 #include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
+const enum vrt_dtype conf_in_out[CONF_N_IN_OUT][2] = {
+    { VRT_DTYPE_F32, VRT_DTYPE_F32 },  { VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
+    { VRT_DTYPE_F32, VRT_DTYPE_BF16 }, { VRT_DTYPE_BF16, VRT_DTYPE_F32 },
+    { VRT_DTYPE_F16, VRT_DTYPE_F16 },
+};
+
 #define MAX_PARAMS 16
 #define MAX_ARRAYS 256
 

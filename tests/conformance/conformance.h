@@ -56,6 +56,11 @@ struct conf_tolerance {
     double off_by_one;      /* share of the samples that may differ by 1; no other difference */
 };
 
+#define CONF_N_IN_OUT 5
+
+/* Types of what is read and of what is written, for ops that go from one to the other. */
+extern const enum vrt_dtype conf_in_out[CONF_N_IN_OUT][2];
+
 /* Runs the cases 0 .. n_cases - 1 that the arguments ask for. Return: the exit status. */
 int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n_cases);
 

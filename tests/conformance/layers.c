@@ -15,14 +15,15 @@ const struct conf_types conf_types[CONF_N_TYPES] = {
     { VRT_DTYPE_F32, VRT_DTYPE_F16, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_PARAM_WEIGHT },
 };
 
-enum vrt_dtype conf_weights_dtype(const struct conf_types *types)
+/* What the weights are rounded to. */
+static enum vrt_dtype weights_dtype(const struct conf_types *types)
 {
     return types->use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : types->replica;
 }
 
 struct conf_tolerance conf_layers_tolerance(const struct conf_types *types, int depth)
 {
-    const enum vrt_dtype weights = conf_weights_dtype(types);
+    const enum vrt_dtype weights = weights_dtype(types);
     struct conf_tolerance tolerance = conf_tolerance_of(types->out);
     const double bits = weights == VRT_DTYPE_F32 ? 0 : weights == VRT_DTYPE_F16 ? 0x1p-11 : 0x1p-8;
 

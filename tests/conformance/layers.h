@@ -15,9 +15,6 @@ struct conf_types {
 
 extern const struct conf_types conf_types[CONF_N_TYPES];
 
-/* What the weights are rounded to. */
-enum vrt_dtype conf_weights_dtype(const struct conf_types *types);
-
 /*
  * What may differ where `depth` layers follow each other. In f32: as for any sum. Otherwise what is
  * multiplied with weights is rounded to their type before, to 8 bits in bf16 and 11 in f16, which

@@ -82,12 +82,14 @@ size_t conf_memory_workspace(struct conf_memory *memory, size_t size_bytes)
     return append(&memory->images[0], size_bytes, 0xff);
 }
 
-int conf_memory_image(const struct vrt_tensor *t)
+/* Which image `t` is in. */
+static int image_of(const struct vrt_tensor *t)
 {
     return t->slot == VRT_SLOT_ARENA ? 0 : 1;
 }
 
-size_t conf_memory_offset(const struct conf_memory *memory, const struct vrt_tensor *t)
+/* The offset in its image of element (0,0,0,0) of `t`. */
+static size_t offset_of(const struct conf_memory *memory, const struct vrt_tensor *t)
 {
     if (t->slot == VRT_SLOT_ARENA)
         return t->offset_bytes;
@@ -100,7 +102,7 @@ static unsigned char *element(const struct conf_memory *memory, unsigned char *i
 {
     const int64_t i = at[0] * t->stride_d + at[1] * t->stride_h + at[2] * t->stride_w + at[3];
 
-    return image + conf_memory_offset(memory, t) + (size_t)i * vrt_dtype_size(t->dtype);
+    return image + offset_of(memory, t) + (size_t)i * vrt_dtype_size(t->dtype);
 }
 
 static void encode(unsigned char *dst, enum vrt_dtype dtype, float x)
@@ -152,7 +154,7 @@ void conf_memory_fill(struct conf_memory *memory)
     for (int i = 0; i < memory->n_tensors; i++) {
         const struct vrt_tensor *t = &memory->tensors[i].tensor;
         const float *values = memory->tensors[i].values;
-        unsigned char *image = memory->images[conf_memory_image(t)].data;
+        unsigned char *image = memory->images[image_of(t)].data;
         int at[4] = { 0 };
         if (!values)
             continue;
@@ -165,7 +167,7 @@ void conf_memory_fill(struct conf_memory *memory)
 double conf_memory_get(const struct conf_memory *memory, unsigned char *const *images,
                        const struct vrt_tensor *t, const int at[4])
 {
-    return (double)decode(element(memory, images[conf_memory_image(t)], t, at), t->dtype);
+    return (double)decode(element(memory, images[image_of(t)], t, at), t->dtype);
 }
 
 bool conf_memory_intact(const struct conf_memory *memory, unsigned char *const *images,
@@ -178,7 +180,7 @@ bool conf_memory_intact(const struct conf_memory *memory, unsigned char *const *
         for (int k = 0; k < vrt_op_n_out(op); k++) {
             const struct vrt_tensor *out = vrt_op_out(op, k);
             int at[4] = { 0 };
-            if (conf_memory_image(out) != i)
+            if (image_of(out) != i)
                 continue;
             do
                 memset(element(memory, may_change, out, at), 1, vrt_dtype_size(out->dtype));

@@ -39,12 +39,6 @@ size_t conf_memory_workspace(struct conf_memory *memory, size_t size_bytes);
 /* Writes the inputs' values into the images. */
 void conf_memory_fill(struct conf_memory *memory);
 
-/* The offset in its image of element (0,0,0,0) of `t`. */
-size_t conf_memory_offset(const struct conf_memory *memory, const struct vrt_tensor *t);
-
-/* Which image `t` is in. */
-int conf_memory_image(const struct vrt_tensor *t);
-
 /* Element (d,h,w,c) of `t`, of images as they were read back from a device. */
 double conf_memory_get(const struct conf_memory *memory, unsigned char *const *images,
                        const struct vrt_tensor *t, const int at[4]);

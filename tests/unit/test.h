@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct test_case {
     const char *name;
@@ -73,6 +74,11 @@ struct test_case {
             test_fail("%s is %.9g, not %.9g within %g", #actual, a_, w_,                \
                       (double)(tolerance));                                             \
     } while (0)
+
+static inline void test_sleep_ms(int ms)
+{
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}
 
 static inline int test_main(int argc, char **argv, const struct test_case *cases, size_t n_cases)
 {

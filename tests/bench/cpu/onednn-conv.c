@@ -17,7 +17,6 @@ struct onednn_conv {
     dnnl_primitive_desc_t desc;
     dnnl_primitive_t primitive;
     dnnl_memory_t parts[N_PARTS];
-    const char *name;
 };
 
 VRT_DEFINE_CLEANUP(struct onednn_conv, onednn_conv_free)
@@ -112,7 +111,6 @@ struct onednn_conv *onednn_conv_new(const struct onednn_conv_shape *shape)
         status = make_part(conv, i);
     if (status != dnnl_success)
         return NULL;
-    dnnl_primitive_desc_query(conv->desc, dnnl_query_impl_info_str, 0, &conv->name);
     return VRT_STEAL(conv);
 }
 
@@ -146,9 +144,4 @@ bool onednn_conv_run(struct onednn_conv *conv)
 
     return dnnl_primitive_execute(conv->primitive, conv->stream, VRT_ARRAY_SIZE(args), args) ==
                dnnl_success && dnnl_stream_wait(conv->stream) == dnnl_success;
-}
-
-const char *onednn_conv_name(const struct onednn_conv *conv)
-{
-    return conv->name;
 }

@@ -24,6 +24,3 @@ struct onednn_conv *onednn_conv_free(struct onednn_conv *conv);
 
 /* Computes it once, and waits. Return: whether that worked. */
 bool onednn_conv_run(struct onednn_conv *conv);
-
-/* The name of the implementation: "brgconv:avx512_core". */
-const char *onednn_conv_name(const struct onednn_conv *conv);

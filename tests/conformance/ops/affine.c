@@ -10,20 +10,13 @@ static const struct vrt_shape shapes[] = {
     { 1, 9, 2, 2 }, { 3, 1, 17, 3 }, { 1, 40, 33, 3 },
 };
 
-static const enum vrt_dtype types[][2] = {
-    { VRT_DTYPE_F32, VRT_DTYPE_F32 },  { VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
-    { VRT_DTYPE_F32, VRT_DTYPE_BF16 }, { VRT_DTYPE_BF16, VRT_DTYPE_F32 },
-    { VRT_DTYPE_F16, VRT_DTYPE_F16 },
-};
-
 #define N_SHAPES ((int)VRT_ARRAY_SIZE(shapes))
-#define N_TYPES ((int)VRT_ARRAY_SIZE(types))
 
 static void run_affine(struct conf *t, int i)
 {
     const struct vrt_shape shape = shapes[i % N_SHAPES];
-    const enum vrt_dtype *type = types[i / N_SHAPES % N_TYPES];
-    const int view = i / N_SHAPES / N_TYPES;
+    const enum vrt_dtype *type = conf_in_out[i / N_SHAPES % CONF_N_IN_OUT];
+    const int view = i / N_SHAPES / CONF_N_IN_OUT;
     const struct vrt_op_affine affine = {
         .scale = { 4.367f, -0.5f, 1, 0 },
         .shift = { -2.118f, 0, 0.25f, 7 },
@@ -44,5 +37,5 @@ static void run_affine(struct conf *t, int i)
 
 int main(int argc, char **argv)
 {
-    return conf_main(argc, argv, "affine", run_affine, N_SHAPES * N_TYPES * CONF_VIEW_COUNT);
+    return conf_main(argc, argv, "affine", run_affine, N_SHAPES * CONF_N_IN_OUT * CONF_VIEW_COUNT);
 }

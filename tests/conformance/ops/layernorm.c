@@ -11,22 +11,15 @@ static const struct vrt_shape shapes[] = {
     { 2, 4, 9, 120 }, { 1, 3, 3, 180 }, { 3, 1, 17, 40 }, { 1, 17, 1, 96 }, { 1, 2, 3, 720 },
 };
 
-static const enum vrt_dtype types[][2] = {
-    { VRT_DTYPE_F32, VRT_DTYPE_F32 },  { VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
-    { VRT_DTYPE_F32, VRT_DTYPE_BF16 }, { VRT_DTYPE_BF16, VRT_DTYPE_F32 },
-    { VRT_DTYPE_F16, VRT_DTYPE_F16 },
-};
-
 #define N_SHAPES ((int)VRT_ARRAY_SIZE(shapes))
-#define N_TYPES ((int)VRT_ARRAY_SIZE(types))
 #define N_OFFSETS 2
 
 static void run_layernorm(struct conf *t, int i)
 {
     const struct vrt_shape shape = shapes[i % N_SHAPES];
-    const enum vrt_dtype *type = types[i / N_SHAPES % N_TYPES];
-    const bool has_offset = i / N_SHAPES / N_TYPES % N_OFFSETS;
-    const int view = i / N_SHAPES / N_TYPES / N_OFFSETS;
+    const enum vrt_dtype *type = conf_in_out[i / N_SHAPES % CONF_N_IN_OUT];
+    const bool has_offset = i / N_SHAPES / CONF_N_IN_OUT % N_OFFSETS;
+    const int view = i / N_SHAPES / CONF_N_IN_OUT / N_OFFSETS;
     const size_t n = (size_t)vrt_shape_count(shape);
     struct conf_tolerance tolerance = conf_tolerance_of(type[1]);
     float *x;
@@ -55,5 +48,5 @@ static void run_layernorm(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     return conf_main(argc, argv, "layernorm", run_layernorm,
-                     N_SHAPES * N_TYPES * N_OFFSETS * CONF_VIEW_COUNT);
+                     N_SHAPES * CONF_N_IN_OUT * N_OFFSETS * CONF_VIEW_COUNT);
 }

@@ -11,14 +11,7 @@ static const struct vrt_shape shapes[] = {
     { 3, 4, 6, 12 }, { 1, 1, 17, 40 }, { 1, 8, 8, 120 }, { 2, 13, 31, 3 },
 };
 
-static const enum vrt_dtype types[][2] = {
-    { VRT_DTYPE_F32, VRT_DTYPE_F32 },  { VRT_DTYPE_BF16, VRT_DTYPE_BF16 },
-    { VRT_DTYPE_F32, VRT_DTYPE_BF16 }, { VRT_DTYPE_BF16, VRT_DTYPE_F32 },
-    { VRT_DTYPE_F16, VRT_DTYPE_F16 },
-};
-
 #define N_SHAPES ((int)VRT_ARRAY_SIZE(shapes))
-#define N_TYPES ((int)VRT_ARRAY_SIZE(types))
 #define N_MODES 3
 
 /* What position `at` is moved to so that a side of n pixels has it. What is no number goes to 0. */
@@ -57,9 +50,9 @@ static void take(const struct conf_picture *picture, enum vrt_warp_mode mode, co
 static void run_warp(struct conf *t, int i)
 {
     const struct vrt_shape shape = shapes[i % N_SHAPES];
-    const enum vrt_dtype *type = types[i / N_SHAPES % N_TYPES];
-    const enum vrt_warp_mode mode = (enum vrt_warp_mode)(i / N_SHAPES / N_TYPES % N_MODES);
-    const enum conf_reach reach = (enum conf_reach)(i / N_SHAPES / N_TYPES / N_MODES);
+    const enum vrt_dtype *type = conf_in_out[i / N_SHAPES % CONF_N_IN_OUT];
+    const enum vrt_warp_mode mode = (enum vrt_warp_mode)(i / N_SHAPES / CONF_N_IN_OUT % N_MODES);
+    const enum conf_reach reach = (enum conf_reach)(i / N_SHAPES / CONF_N_IN_OUT / N_MODES);
     const enum conf_view view = (enum conf_view)(i % CONF_VIEW_COUNT);
     const enum conf_view out_view = (enum conf_view)(i / N_SHAPES % CONF_VIEW_COUNT);
     const bool is_copied = mode == VRT_WARP_NEAREST4;
@@ -92,5 +85,5 @@ static void run_warp(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     return conf_main(argc, argv, "warp", run_warp,
-                     N_SHAPES * N_TYPES * N_MODES * CONF_REACH_COUNT);
+                     N_SHAPES * CONF_N_IN_OUT * N_MODES * CONF_REACH_COUNT);
 }

@@ -8,7 +8,6 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -190,7 +189,7 @@ int play_submit_begin(struct play *play, const char *name, const char *more)
     close(fds[1]);
     snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST
              "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", n);
-    http_client_send(fd, head, strlen(head));
+    http_client_send_text(fd, head);
     http_client_send(fd, body, (size_t)n);
     return fd;
 }
@@ -231,7 +230,7 @@ void play_wait_for(struct play *play, long long id, int state, struct vrt_job_in
         if (ret_info->state >= state)
             return;
         vrt_job_info_done(ret_info);
-        nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+        test_sleep_ms(2);
     }
     test_fail("job %lld never was %s", id, vrt_job_state_names[state]);
 }
@@ -251,7 +250,7 @@ int play_subscribe(struct play *play, const char *path)
     int fd = http_client_connect(play->socket);
 
     snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n" HOST "\r\n", path);
-    http_client_send(fd, request, strlen(request));
+    http_client_send_text(fd, request);
     expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 200);
     expect_contains(play_answer, "text/event-stream");
     return fd;

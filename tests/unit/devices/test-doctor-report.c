@@ -5,8 +5,7 @@
 #include <errno.h>
 
 #include "daemon/devices/doctor-report.h"
-#include "engine/checkpoint.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/plan/test-picture.h"
 
@@ -34,8 +33,6 @@ struct bench {
 /* A device that was examined, and is well. */
 static void bench_init(struct bench *bench)
 {
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
     struct vrt_checkup *checkup;
 
     *bench = (struct bench){ .found = {
@@ -44,9 +41,7 @@ static void bench_init(struct bench *bench)
         .usage = { .total_bytes = INT64_C(8) << 30, .free_bytes = INT64_C(6) << 30 },
     } };
     vrt_doctor_report_init(&bench->report);
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &bench->network, NULL), 0);
+    bench->network = builtin_network();
     bench->n = vrt_test_picture_n_out(bench->network);
     bench->reference = calloc(bench->n, sizeof(float));
     expect_int(vrt_checkup_new(bench->network, &checkup), 0);

@@ -5,8 +5,7 @@
 #include <math.h>
 
 #include "daemon/devices/pool-job.h"
-#include "engine/checkpoint.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/store/store-fixture.h"
 #include "tests/unit/test.h"
 #include "workers/device/speed.h"
@@ -141,18 +140,13 @@ static void test_speed(void)
         double ms;
         uint64_t n_writes;
     } shards[] = { { 100, 2 }, { 100, 3 }, { 101, 4 }, { 10, 6 }, { 1000, 8 } };
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = builtin_network();
     struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, NULL);
     struct bench bench;
     struct vrt_pool *pool;
     double last;
     size_t d;
 
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
     expect_true(task);
     expect_int(vrt_speed_spec_new(network, 64, 64, &task->spec), 0);
     expect_int(vrt_speed_shard_init(task->spec, 2, &task->frames), 0);

@@ -12,8 +12,7 @@
 #include "base/macro.h"
 #include "base/thread.h"
 #include "daemon/devices/pool-impl.h"
-#include "engine/checkpoint.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "workers/device/speed.h"
 
 #define D 3                 /* the device that is asked */
@@ -26,16 +25,11 @@ struct bench {
 
 static void bench_init(struct bench *bench)
 {
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = builtin_network();
 
     vrt_thread_set_role(VRT_THREAD_LOOP, "loop");
     bench->pool = calloc(1, sizeof(*bench->pool));
     expect_true(bench->pool);
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
     expect_int(vrt_speed_spec_new(network, 64, 48, &bench->spec), 0);
 }
 

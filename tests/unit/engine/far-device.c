@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "backend/checksum.h"
+#include "tests/unit/test.h"
 
 #define MAX_RANKS 8
 
@@ -50,17 +47,12 @@ static struct far_device *far_of(const struct vrt_device *device)
     return vrt_container_of(device, struct far_device, base);
 }
 
-static void pause_ms(int ms)
-{
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
-
 static void hang(struct far_device *far, atomic_bool *flag)
 {
     if (flag)
         atomic_store(&far->is_held, true);
     while (flag && atomic_load(flag))
-        pause_ms(1);
+        test_sleep_ms(1);
 }
 
 static int far_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
@@ -88,7 +80,7 @@ static int far_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack,
     if (!packed->hung)
         hang(packed->maker, packed->maker->faults.hang_pack);
     packed->hung = true;
-    pause_ms(packed->maker->faults.pack_ms);
+    test_sleep_ms(packed->maker->faults.pack_ms);
     memcpy(packed->blob + base->places[i].offset_bytes, pack->params[i].data,
            base->places[i].size_bytes);
     base->places[i].data = packed->blob + base->places[i].offset_bytes;
@@ -174,7 +166,7 @@ static int far_replica_receive(struct vrt_device *device, struct vrt_replica *ba
     if (far->faults.fail_receive)
         return VRT_BACKEND_E_FAILED;
     atomic_store(&far->is_held, true);
-    pause_ms(far->faults.receive_ms);
+    test_sleep_ms(far->faults.receive_ms);
     memcpy(replica_of(base)->data, replica_of(source)->data, replica_of(base)->size_bytes);
     if (far->faults.corrupt_receive)
         replica_of(base)->data[3] ^= 4;
@@ -216,7 +208,7 @@ static int await(struct vrt_group *group, bool (*is_so)(const struct vrt_group *
             return 0;
         if (broken || !group->seat.watch.go_on(group->seat.watch.ctx))
             return -ECANCELED;
-        pause_ms(1);
+        test_sleep_ms(1);
     }
 }
 
@@ -250,7 +242,7 @@ static int far_group_join(struct vrt_device *device, const struct vrt_group_seat
     if (far->faults.fail_join)
         return VRT_BACKEND_E_FAILED;
     while (far->faults.never_joins && seat->watch.go_on(seat->watch.ctx))
-        pause_ms(1);
+        test_sleep_ms(1);
     if (far->faults.never_joins)
         return -ECANCELED;
     memcpy(&number, seat->key->bytes, sizeof(number));

@@ -114,7 +114,7 @@ static bool is_right(const struct bench *bench, const struct vrt_replica *replic
 static void wait_until(const atomic_bool *is_so)
 {
     while (!atomic_load(is_so))
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+        test_sleep_ms(1);
 }
 
 static void *take(void *ctx)
@@ -137,7 +137,7 @@ static void *take(void *ctx)
     pthread_barrier_wait(&bench->gate);
     if (taker->after)
         wait_until(taker->after);
-    nanosleep(&(struct timespec){ 0, taker->delay_ms * 1000000L }, NULL);
+    test_sleep_ms(taker->delay_ms);
     taker->result = vrt_replica_seat_take(seat, &want, &hold);
     if (!taker->result) {
         taker->packed = vrt_replica_packed(vrt_replica_hold_get(hold));

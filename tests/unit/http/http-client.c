@@ -41,6 +41,11 @@ void http_client_send(int fd, const void *data, size_t size)
     }
 }
 
+void http_client_send_text(int fd, const char *text)
+{
+    http_client_send(fd, text, strlen(text));
+}
+
 void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n_fds)
 {
     union {
@@ -69,16 +74,6 @@ ssize_t http_client_receive(int fd, char *buffer, size_t size)
         n = recv(fd, buffer, size, 0);
     while (n < 0 && errno == EINTR);
     return n < 0 && errno == ECONNRESET ? 0 : n;
-}
-
-void http_client_receive_all(int fd, char *buffer, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = http_client_receive(fd, buffer, size);
-        expect_true(n > 0);
-        buffer += n;
-        size -= (size_t)n;
-    }
 }
 
 int http_client_read(int fd, char *buffer, size_t size)

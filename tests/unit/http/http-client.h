@@ -13,6 +13,8 @@ int http_client_connect(const char *path);
 /* Sends all of it; what the server doesn't take any more is not an error. */
 void http_client_send(int fd, const void *data, size_t size);
 
+void http_client_send_text(int fd, const char *text);
+
 /* Sends two bytes with descriptors. */
 void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n_fds);
 
@@ -22,9 +24,6 @@ void http_client_send_files(int fd, const char *two_bytes, const int *fds, int n
  * or was reset.
  */
 ssize_t http_client_receive(int fd, char *buffer, size_t size);
-
-/* Reads so many bytes; the test fails where fewer come. */
-void http_client_receive_all(int fd, char *buffer, size_t size);
 
 /*
  * Reads one answer, header and body by its Content-Length.

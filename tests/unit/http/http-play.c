@@ -221,6 +221,14 @@ struct http_play *http_play_start(const struct vrt_conn_limits *limits,
     return play;
 }
 
+struct http_play *http_play_start_usual(void)
+{
+    struct vrt_conn_limits limits;
+
+    vrt_conn_limits_init(&limits);
+    return http_play_start(&limits, HTTP_PLAY_MANY);
+}
+
 void http_play_halt(struct http_play *play)
 {
     uv_async_send(&play->stop);

@@ -22,11 +22,19 @@
 
 #define HTTP_PLAY_UNREAD_BYTES (4 << 20)       /* that may wait for a user */
 
+#define HTTP_PLAY_MANY ((struct vrt_quota_limit){ 512, 512 })
+
+/* The header that each request needs. */
+#define HOST "Host: x\r\n"
+
 struct http_play;
 
 /* Starts the server; it ends the test if that fails. */
 struct http_play *http_play_start(const struct vrt_conn_limits *limits,
                                   struct vrt_quota_limit conns);
+
+/* With the API's limits: what is not about time must not depend on it. Many connections. */
+struct http_play *http_play_start_usual(void);
 
 /* Ends the server, whatever its clients do; http_play_stop() is still due. */
 void http_play_halt(struct http_play *play);

@@ -4,36 +4,14 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/http/http-play.h"
 
-#define HOST "Host: x\r\n"
 
-static const struct vrt_quota_limit many = { 512, 512 };
 static char buffer[1 << 16];
-
-/* With the API's limits: what is not about time must not depend on it. */
-static struct http_play *start(void)
-{
-    struct vrt_conn_limits limits;
-
-    vrt_conn_limits_init(&limits);
-    return http_play_start(&limits, many);
-}
-
-static void send_text(int fd, const char *text)
-{
-    http_client_send(fd, text, strlen(text));
-}
-
-static void sleep_ms(int ms)
-{
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
 
 static int temporary_file(const char *text)
 {
@@ -49,24 +27,24 @@ static int temporary_file(const char *text)
 static void test_files(void)
 {
     static const char request[] = "GET /files HTTP/1.1\r\n" HOST "\r\n";
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fds[3] = { temporary_file("one"), temporary_file("two"), temporary_file("three") };
     int fd = http_play_connect(play);
 
-    send_text(fd, request);
+    http_client_send_text(fd, request);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n0\n");
     /* With each request of one connection others, or none. */
     http_client_send_files(fd, "\r\n", fds, 2);
-    send_text(fd, request);
+    http_client_send_text(fd, request);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n2\none\ntwo\n");
-    send_text(fd, request);
+    http_client_send_text(fd, request);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\n0\n");
     /* In two messages, split from a request in single bytes, and kept by the route. */
     http_client_send_files(fd, "\r\n", fds + 2, 1);
-    sleep_ms(20);
+    test_sleep_ms(20);
     http_client_send_files(fd, "\r\n", fds, 3);
     for (const char *byte = "GET /keep HTTP/1.1\r\n" HOST "\r\n"; *byte; byte++)
         http_client_send(fd, byte, 1);
@@ -80,7 +58,7 @@ static void test_files(void)
 
 static void test_files_refused(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int one = temporary_file("one");
     int fds[20];
 
@@ -94,7 +72,7 @@ static void test_files_refused(void)
     close(fd);
     fd = http_play_connect(play);
     http_client_send_files(fd, "\r\n", fds, 3);
-    sleep_ms(20);
+    test_sleep_ms(20);
     http_client_send_files(fd, "\r\n", fds, 2);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
@@ -104,8 +82,8 @@ static void test_files_refused(void)
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
     fd = http_play_connect(play);
-    send_text(fd, "GET /files HTTP/1.1\r\n");
-    sleep_ms(20);
+    http_client_send_text(fd, "GET /files HTTP/1.1\r\n");
+    test_sleep_ms(20);
     http_client_send_files(fd, "\r\n", fds, 1);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     close(fd);
@@ -125,7 +103,7 @@ static void test_files_alone(void)
 
     vrt_conn_limits_init(&limits);
     limits.request_ms = 100;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     int fd = http_play_connect(play);
     http_client_send_files(fd, "\r\n", fds, 4);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 408);

@@ -18,33 +18,12 @@
 #include "tests/unit/http/http-client.h"
 #include "tests/unit/http/http-play.h"
 
-#define HOST "Host: x\r\n"
 #define ECHO "GET /echo HTTP/1.1\r\n" HOST "\r\n"
 #define LATER "POST /later HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\n{}"
 #define LARGE "GET /large HTTP/1.1\r\n" HOST "\r\n"
 #define ECHOED "\r\n\r\nGET\n/echo\n\n\n1\n"
 
-static const struct vrt_quota_limit many = { 512, 512 };
 static char buffer[2 << 20];
-
-/* With the API's limits: what is not about time must not depend on it. */
-static struct http_play *start(void)
-{
-    struct vrt_conn_limits limits;
-
-    vrt_conn_limits_init(&limits);
-    return http_play_start(&limits, many);
-}
-
-static void send_text(int fd, const char *text)
-{
-    http_client_send(fd, text, strlen(text));
-}
-
-static void sleep_ms(int ms)
-{
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
 
 /* Requests with the status that each must get, and whether more may follow on the connection. */
 static const struct {
@@ -111,7 +90,7 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
     if (status != cases[i].status)
         test_fail("case %zu in pieces of %zu: status %d: %s", i, piece, status, request);
     if (cases[i].stays) {
-        send_text(fd, ECHO);
+        http_client_send_text(fd, ECHO);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_contains(buffer, ECHOED);
     } else {
@@ -122,7 +101,7 @@ static void check_case(struct http_play *play, size_t i, size_t piece)
 
 static void test_requests(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         check_case(play, i, SIZE_MAX);
@@ -134,19 +113,21 @@ static void test_requests(void)
 
 static void test_parts(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
-    send_text(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST "Content-Type: application/json; x=y\r\n"
-              "Content-Length: 5\r\n\r\nhello");
+    http_client_send_text(fd, "POST /echo?a=1&b#c HTTP/1.1\r\n" HOST
+                          "Content-Type: application/json; x=y\r\n"
+                          "Content-Length: 5\r\n\r\nhello");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\na=1&b\nhello\n1\n");
     expect_contains(buffer, "Content-Type: application/json\r\n");
     expect_contains(buffer, "Content-Length: 25\r\n");
-    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Type: application/jsonx\r\n\r\n");
+    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST
+                          "Content-Type: application/jsonx\r\n\r\n");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_contains(buffer, "\r\n\r\nPOST\n/echo\n\n\n0\n");
-    send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
+    http_client_send_text(fd, "GET /none HTTP/1.1\r\n" HOST "\r\n");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 404);
     expect_contains(buffer, "\"id\":\"route.not_found\"");
     close(fd);
@@ -155,17 +136,17 @@ static void test_parts(void)
 
 static void test_pipelining(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
     for (int i = 0; i < 200; i++)
-        send_text(fd, i % 10 ? ECHO : LATER);
+        http_client_send_text(fd, i % 10 ? ECHO : LATER);
     for (int i = 0; i < 200; i++) {
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_contains(buffer, i % 10 ? ECHOED : "\r\n\r\nPOST\n/later\n\n{}\n");
     }
     /* What follows a request that was refused is never looked at. */
-    send_text(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO);
+    http_client_send_text(fd, "GET /echo HTTP/1.1\r\n\r\n" ECHO);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 400);
     expect_true(http_client_is_closed(fd));
     close(fd);
@@ -203,7 +184,7 @@ static void check_limit(struct http_play *play, const char *what, size_t n_bytes
 
 static void test_limits(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
 
     check_limit(play, "url", VRT_API_URL_MAX_BYTES, 404);
     check_limit(play, "url", VRT_API_URL_MAX_BYTES + 1, 414);
@@ -219,7 +200,7 @@ static void test_limits(void)
 /* An answer comes while the body is still being sent, and can be read although it is not over. */
 static void test_large_body(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     static const char *const heads[] = {
         "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1048576\r\n\r\n",
         "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n100000\r\n",
@@ -227,7 +208,7 @@ static void test_large_body(void)
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(heads); i++) {
         int fd = http_play_connect(play);
-        send_text(fd, heads[i]);
+        http_client_send_text(fd, heads[i]);
         memset(buffer, 'x', 1 << 20);
         http_client_send(fd, buffer, 1 << 20);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
@@ -235,7 +216,7 @@ static void test_large_body(void)
         close(fd);
     }
     int fd = http_play_connect(play);
-    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
+    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 65536\r\n\r\n");
     memset(buffer, 'x', 65536);
     http_client_send(fd, buffer, 65536);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
@@ -245,16 +226,16 @@ static void test_large_body(void)
 
 static void test_expect_continue(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
-    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-              "Content-Length: 2\r\n\r\n");
+    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                          "Content-Length: 2\r\n\r\n");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 100);
-    send_text(fd, "{}");
+    http_client_send_text(fd, "{}");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
-    send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
-              "Content-Length: 99999999\r\n\r\n");
+    http_client_send_text(fd, "POST /echo HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                          "Content-Length: 99999999\r\n\r\n");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 413);
     close(fd);
     http_play_stop(play);
@@ -267,12 +248,12 @@ static void test_slow(void)
 
     vrt_conn_limits_init(&limits);
     limits.request_ms = 300;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     int fd = http_play_connect(play);
-    send_text(fd, "GET /echo HTTP/1.1\r\n");
+    http_client_send_text(fd, "GET /echo HTTP/1.1\r\n");
     for (int i = 0; i < 12; i++) {
-        sleep_ms(50);
-        send_text(fd, "X: y\r\n");
+        test_sleep_ms(50);
+        http_client_send_text(fd, "X: y\r\n");
     }
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 408);
     expect_contains(buffer, "http.timeout");
@@ -288,14 +269,14 @@ static void test_idle(void)
 
     vrt_conn_limits_init(&limits);
     limits.idle_ms = 100;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     int fd = http_play_connect(play);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     close(fd);
     int status = 0;     /* a busy machine may be idle for too long between the two steps */
     for (; status == 0; close(fd)) {
         fd = http_play_connect(play);
-        send_text(fd, LATER);
+        http_client_send_text(fd, LATER);
         status = http_client_read(fd, buffer, sizeof(buffer));
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     }
@@ -305,19 +286,19 @@ static void test_idle(void)
 
 static void test_half_close(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     static const char *const requests[] = { ECHO, "GET /later HTTP/1.1\r\n" HOST "\r\n" };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(requests); i++) {
         int fd = http_play_connect(play);
-        send_text(fd, requests[i]);
+        http_client_send_text(fd, requests[i]);
         expect_int(shutdown(fd, SHUT_WR), 0);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
         expect_true(http_client_is_closed(fd));
         close(fd);
     }
     int fd = http_play_connect(play);
-    send_text(fd, "GET /echo HT");
+    http_client_send_text(fd, "GET /echo HT");
     expect_int(shutdown(fd, SHUT_WR), 0);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
     close(fd);
@@ -327,7 +308,7 @@ static void test_half_close(void)
 static void wait_gone(struct http_play *play, int wanted)
 {
     while (http_play_n_gone(play) < wanted)
-        sleep_ms(10);
+        test_sleep_ms(10);
     expect_int(http_play_n_gone(play), wanted);
 }
 
@@ -338,33 +319,33 @@ static void test_vanish(void)
 
     vrt_conn_limits_init(&limits);
     limits.stream_bytes = 4000;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     int fd = http_play_connect(play);
-    send_text(fd, "GET /never HTTP/1.1\r\n" HOST "\r\n");
+    http_client_send_text(fd, "GET /never HTTP/1.1\r\n" HOST "\r\n");
     close(fd);
     wait_gone(play, 1);
 
     fd = http_play_connect(play);
-    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_true(recv(fd, buffer, 100, MSG_WAITALL) == 100);
     close(fd);
     wait_gone(play, 2);
 
     fd = http_play_connect(play);
-    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     wait_gone(play, 3);
     close(fd);
 
     /* What follows a subscription ends it. */
     fd = http_play_connect(play);
-    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
+    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n" ECHO);
     wait_gone(play, 4);
     close(fd);
 
     /* Half closed it goes on, until the client is really gone. */
     fd = http_play_connect(play);
-    send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
+    http_client_send_text(fd, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
     expect_int(shutdown(fd, SHUT_WR), 0);
     expect_true(recv(fd, buffer, 3000, MSG_WAITALL) == 3000);
     close(fd);
@@ -375,12 +356,12 @@ static void test_vanish(void)
 /* An answer larger than the socket takes waits for its reader. */
 static void test_large_answer(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fd = http_play_connect(play);
 
-    send_text(fd, LARGE);
-    send_text(fd, ECHO);
-    sleep_ms(100);
+    http_client_send_text(fd, LARGE);
+    http_client_send_text(fd, ECHO);
+    test_sleep_ms(100);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_int(strlen(strstr(buffer, "\r\n\r\n") + 4), 1 << 20);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
@@ -396,10 +377,10 @@ static void test_stall(void)
 
     vrt_conn_limits_init(&limits);
     limits.stall_ms = 100;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     int fd = http_play_connect(play);
     struct pollfd end = { .fd = fd };
-    send_text(fd, LARGE);
+    http_client_send_text(fd, LARGE);
     expect_int(poll(&end, 1, 60000), 1);
     expect_true(end.revents & POLLHUP);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 0);
@@ -410,16 +391,16 @@ static void test_stall(void)
 /* Nor more of it than a user may leave waiting, on however many connections. */
 static void test_unread(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int fds[16], n_closed = 0;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
         fds[i] = http_play_connect(play);
-        send_text(fds[i], LARGE);
+        http_client_send_text(fds[i], LARGE);
     }
     while (n_closed < 8) {
         n_closed = 0;
-        sleep_ms(10);
+        test_sleep_ms(10);
         for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++) {
             struct pollfd end = { .fd = fds[k] };
             n_closed += poll(&end, 1, 0) == 1 && (end.revents & POLLHUP);
@@ -428,7 +409,7 @@ static void test_unread(void)
     /* Of each the socket takes a part, and the rest waits. */
     expect_true(n_closed <= 12);
     int fd = http_play_connect(play);
-    send_text(fd, ECHO);
+    http_client_send_text(fd, ECHO);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     close(fd);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
@@ -440,14 +421,14 @@ static void test_unread(void)
 static void test_turns(void)
 {
     enum { N = 40 };
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     int greedy = http_play_connect(play), other = http_play_connect(play);
     struct pollfd answers[] = { { .fd = greedy, .events = POLLIN },
                                 { .fd = other, .events = POLLIN } };
 
     for (int i = 0; i < N; i++)
-        send_text(greedy, ECHO);
-    send_text(other, ECHO);
+        http_client_send_text(greedy, ECHO);
+    http_client_send_text(other, ECHO);
     expect_int(http_client_read(other, buffer, sizeof(buffer)), 200);
     for (int i = 0; i < N; i++)
         expect_int(http_client_read(greedy, buffer, sizeof(buffer)), 200);
@@ -460,13 +441,13 @@ static void test_turns(void)
 /* Without a descriptor for it a client waits; the daemon sleeps meanwhile. */
 static void test_no_descriptors(void)
 {
-    struct http_play *play = start();
+    struct http_play *play = http_play_start_usual();
     struct rlimit before, none;
     struct timespec start, end;
     int fd = http_play_connect(play);
     int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-    send_text(fd, ECHO);
+    http_client_send_text(fd, ECHO);
     expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     expect_int(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = before;
@@ -476,9 +457,9 @@ static void test_no_descriptors(void)
     expect_int(setrlimit(RLIMIT_NOFILE, &none), 0);
     int waiting = http_play_connect(play);
     expect_int(waiting, next);
-    send_text(waiting, ECHO);
+    http_client_send_text(waiting, ECHO);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
-    sleep_ms(500);
+    test_sleep_ms(500);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     expect_true((end.tv_sec - start.tv_sec) * 1000 + (end.tv_nsec - start.tv_nsec) / 1000000 < 100);
     struct pollfd answer = { .fd = waiting, .events = POLLIN };
@@ -499,7 +480,7 @@ static void test_quota(void)
     struct http_play *play = http_play_start(&limits, (struct vrt_quota_limit){ 8, 8 });
     for (int i = 0; i < 8; i++) {
         fds[i] = http_play_connect(play);
-        send_text(fds[i], ECHO);
+        http_client_send_text(fds[i], ECHO);
         expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
     }
     int fd = http_play_connect(play);
@@ -509,9 +490,9 @@ static void test_quota(void)
     close(fd);
     close(fds[3]);
     for (int status = 503; status == 503;) {
-        sleep_ms(10);
+        test_sleep_ms(10);
         fds[3] = http_play_connect(play);
-        send_text(fds[3], ECHO);
+        http_client_send_text(fds[3], ECHO);
         status = http_client_read(fds[3], buffer, sizeof(buffer));
         if (status == 503 || status == 0)
             close(fds[3]);
@@ -529,19 +510,19 @@ static void test_many(void)
 
     vrt_conn_limits_init(&limits);
     limits.request_ms = 60000;
-    struct http_play *play = http_play_start(&limits, many);
+    struct http_play *play = http_play_start(&limits, HTTP_PLAY_MANY);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
         fds[i] = http_play_connect(play);
-        send_text(fds[i], "GET /echo HT");
+        http_client_send_text(fds[i], "GET /echo HT");
     }
     int fd = http_play_connect(play);
     for (int i = 0; i < 200; i++) {
-        send_text(fd, ECHO);
+        http_client_send_text(fd, ECHO);
         expect_int(http_client_read(fd, buffer, sizeof(buffer)), 200);
     }
     close(fd);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
-        send_text(fds[i], "TP/1.1\r\n" HOST "\r\n");
+        http_client_send_text(fds[i], "TP/1.1\r\n" HOST "\r\n");
         expect_int(http_client_read(fds[i], buffer, sizeof(buffer)), 200);
         close(fds[i]);
     }
@@ -559,12 +540,12 @@ static void test_stop(void)
     int fds[VRT_ARRAY_SIZE(requests)];
 
     for (int wait_ms = 0; wait_ms < 30; wait_ms += 9) {
-        struct http_play *play = start();
+        struct http_play *play = http_play_start_usual();
         for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++) {
             fds[i] = http_play_connect(play);
-            send_text(fds[i], requests[i]);
+            http_client_send_text(fds[i], requests[i]);
         }
-        sleep_ms(wait_ms);
+        test_sleep_ms(wait_ms);
         http_play_halt(play);
         for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
             close(fds[i]);

@@ -280,7 +280,7 @@ static void test_one_output(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(statuses); i++) {
         int fd = http_client_connect(play.socket);
         http_client_send_files(fd, "\r\n", fds, 2);
-        http_client_send(fd, head, strlen(head));
+        http_client_send_text(fd, head);
         http_client_send(fd, body, sizeof(body) - 1);
         expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), statuses[i]);
         close(fd);

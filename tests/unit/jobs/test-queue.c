@@ -165,7 +165,7 @@ static void test_overwrite(void)
     snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n",
              sizeof(body) - 1);
     http_client_send_files(fd, "\r\n", fds, 2);
-    http_client_send(fd, head, strlen(head));
+    http_client_send_text(fd, head);
     http_client_send(fd, body, sizeof(body) - 1);
     expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 422);
     expect_contains(play_answer, "a?b.mkv exists");

@@ -13,7 +13,11 @@
 #include "tests/unit/test.h"
 #include "tests/unit/model/weight-rule.h"
 
-void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values)
+/*
+ * Values as tests/data/image has them: of uniform(name, seed), around 0 for weights and biases
+ * and 0.2 for slopes, small enough that activations neither vanish nor grow.
+ */
+static void fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values)
 {
     size_t length = strlen(name), n = 1;
     bool slopes = n_dims == 1 && length > 7 && strcmp(name + length - 7, ".weight") == 0;
@@ -59,7 +63,7 @@ void fixture_add(struct fixture *f, const char *name, const int *dims, int n_dim
     float *values = calloc(n + 1, sizeof(*values));
     expect_true(values);
     if (f->seed)
-        fixture_fill(name, f->seed, dims, n_dims, values);
+        fill(name, f->seed, dims, n_dims, values);
     fixture_add_data(f, f->dtype ? f->dtype : "F32", &tensor, values, n * dtype_size(f));
     free(values);
 }

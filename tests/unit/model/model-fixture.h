@@ -17,12 +17,6 @@ struct fixture {
     const char *metadata;           /* JSON object, or NULL */
 };
 
-/*
- * Values as tests/data/image has them: of uniform(name, seed), around 0 for weights and biases
- * and 0.2 for slopes, small enough that activations neither vanish nor grow.
- */
-void fixture_fill(const char *name, uint64_t seed, const int *dims, int n_dims, float *values);
-
 /* What a tensor is called, and its shape. */
 struct fixture_tensor {
     const char *name;

@@ -268,6 +268,20 @@ static void expect_equal(const float *y, const struct picture *wanted)
 static const char *const devices[] = { "ref:0", "cpu:0" };
 #define N_DEVICES (sizeof(devices) / sizeof(devices[0]))
 
+/* That each device makes `wanted` of `x`. */
+static void expect_on_devices(struct vrt_network *network, struct vrt_shape shape, const float *x,
+                              const struct picture *wanted)
+{
+    for (size_t k = 0; k < N_DEVICES; k++) {
+        if (!fixture_has_device(devices[k]))
+            continue;
+        fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
+        float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32, shape, x);
+        expect_equal(y, wanted);
+        free(y);
+    }
+}
+
 static void test_compact_variants(void)
 {
     static const struct {
@@ -294,15 +308,7 @@ static void test_compact_variants(void)
         float *x = make_input(1, c->channels, h, w);
         struct picture in = to_picture(x, c->channels, h, w);
         struct picture wanted = compact(network, c, &in, cases[i].slope);
-        for (size_t k = 0; k < N_DEVICES; k++) {
-            if (!fixture_has_device(devices[k]))
-                continue;
-            fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
-            float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                           (struct vrt_shape){ 1, h, w, c->channels }, x);
-            expect_equal(y, &wanted);
-            free(y);
-        }
+        expect_on_devices(network, (struct vrt_shape){ 1, h, w, c->channels }, x, &wanted);
         free(in.data);
         free(wanted.data);
         free(x);
@@ -334,15 +340,7 @@ static void test_esrgan_variants(void)
         float *x = make_input(1, e->out, h, w);
         struct picture in = to_picture(x, e->out, h, w);
         struct picture wanted = esrgan(network, e, &in);
-        for (size_t k = 0; k < N_DEVICES; k++) {
-            if (!fixture_has_device(devices[k]))
-                continue;
-            fprintf(stderr, "  %s: %s\n", devices[k], vrt_network_info(network)->description);
-            float *y = fixture_run_network(network, devices[k], VRT_DTYPE_F32,
-                                           (struct vrt_shape){ 1, h, w, e->out }, x);
-            expect_equal(y, &wanted);
-            free(y);
-        }
+        expect_on_devices(network, (struct vrt_shape){ 1, h, w, e->out }, x, &wanted);
         free(in.data);
         free(wanted.data);
         free(x);

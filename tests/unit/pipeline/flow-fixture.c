@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/checkpoint.h"
 #include "tests/unit/frames/frames-fixture.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 
 static void on_timer(uv_timer_t *timer)
@@ -43,14 +42,9 @@ static void on_timer(uv_timer_t *timer)
 
 void flow_init(struct flow *flow, const char *spool, struct vrt_pool_params params)
 {
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
     struct vrt_error error = { 0 };
 
-    *flow = (struct flow){ 0 };
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &flow->network, NULL), 0);
+    *flow = (struct flow){ .network = builtin_network() };
     flow->spool_fd = open(spool, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     expect_true(flow->spool_fd >= 0);
     expect_int(uv_loop_init(&flow->loop), 0);

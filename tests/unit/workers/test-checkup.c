@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "engine/checkpoint.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/device/checkup.h"
 #include "workers/device/device-executor.h"
@@ -31,24 +30,12 @@ static bool go_on(void *ctx)
     return bench->n_left != 0;
 }
 
-static struct vrt_network *builtin(void)
-{
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    struct vrt_network *network = NULL;
-
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
-    return network;
-}
-
 /* With a device that fails as `fault` says; NULL: it doesn't. */
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
     const struct vrt_registry_params params = { .cpu_threads = 2, .fault = fault };
 
-    *bench = (struct bench){ .n_left = -1, .network = builtin() };
+    *bench = (struct bench){ .n_left = -1, .network = builtin_network() };
     expect_int(vrt_registry_new(&params, &bench->registry, NULL), 0);
     const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
     if (!info)

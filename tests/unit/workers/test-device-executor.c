@@ -5,9 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "engine/checkpoint.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/model/model-fixture.h"
-#include "models/builtin.h"
 #include "tests/unit/test.h"
 #include "workers/device/device-executor-impl.h"
 
@@ -22,18 +21,6 @@ struct bench {
     struct vrt_job_spec *spec;
     int n_left;                     /* tiles that the watch lets through; -1: all */
 };
-
-static struct vrt_network *builtin(void)
-{
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    struct vrt_network *network = NULL;
-
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
-    return network;
-}
 
 static struct vrt_frame_format format_of(int width, int height, int depth)
 {
@@ -132,9 +119,14 @@ static int run(struct bench *bench, enum vrt_dtype dtype, struct vrt_frame **ret
     return 0;
 }
 
-/* The largest difference between two frames, in 65535ths of white. */
-static int difference(const struct vrt_frame *a, const struct vrt_frame *b)
+struct difference {
+    int worst;                      /* in 65535ths of white */
+    double psnr_db;
+};
+
+static struct difference compare(const struct vrt_frame *a, const struct vrt_frame *b)
 {
+    double sum = 0, n = 0;
     int worst = 0;
 
     for (int p = 0; p < 3; p++) {
@@ -143,11 +135,13 @@ static int difference(const struct vrt_frame *a, const struct vrt_frame *b)
                                  (size_t)y * a->planes[p].stride_bytes);
             const uint16_t *rb = (const uint16_t *)(const void *)(b->planes[p].data +
                                  (size_t)y * b->planes[p].stride_bytes);
-            for (int x = 0; x < a->planes[p].width; x++)
+            for (int x = 0; x < a->planes[p].width; x++, n++) {
                 worst = abs(ra[x] - rb[x]) > worst ? abs(ra[x] - rb[x]) : worst;
+                sum += pow((ra[x] - rb[x]) / 65535.0, 2);
+            }
         }
     }
-    return worst;
+    return (struct difference){ worst, sum > 0 ? -10 * log10(sum / n) : INFINITY };
 }
 
 /* Restores the picture whole and in tiles; the overlap is the network's radius. */
@@ -161,10 +155,11 @@ static void compare_tiles(struct bench *bench, int size)
     bench->spec->grid = vrt_tile_grid_of_size(in->width, in->height, size, bench->spec->needs);
     expect_true(bench->spec->grid.x.n > 1 && bench->spec->grid.y.n > 1);
     expect_int(run(bench, VRT_DTYPE_F32, &tiled, NULL), 0);
+    const struct difference difference = compare(whole, tiled);
     fprintf(stderr, "  %s: %d x %d tiles differ by %d of 65535\n",
             vrt_device_info(bench->device)->name, bench->spec->grid.x.n, bench->spec->grid.y.n,
-            difference(whole, tiled));
-    expect_true(difference(whole, tiled) <= 2);
+            difference.worst);
+    expect_true(difference.worst <= 2);
     vrt_frame_unref(whole);
     vrt_frame_unref(tiled);
 }
@@ -193,7 +188,7 @@ static void test_tiles_ref(void)
 {
     struct bench bench;
 
-    bench_init_sized(&bench, "ref:0", builtin(), 92, 92);
+    bench_init_sized(&bench, "ref:0", builtin_network(), 92, 92);
     compare_tiles(&bench, 48);
     expect_int(bench.spec->grid.x.n, 3);
     expect_int(bench.spec->grid.y.n, 3);
@@ -202,8 +197,8 @@ static void test_tiles_ref(void)
 
 static void test_tiles_cpu(void)
 {
-    check_tiles("cpu:0", builtin(), 50);
-    check_tiles("cpu:0", builtin(), 81);
+    check_tiles("cpu:0", builtin_network(), 50);
+    check_tiles("cpu:0", builtin_network(), 81);
 }
 
 /* With pixel-unshuffle: tiles on its grid, a frame that isn't. */
@@ -216,24 +211,6 @@ static void test_tiles_unshuffled(void)
     expect_int(vrt_network_info(network)->multiple, 2);
     expect_true(vrt_tile_min_size(needs) <= 120);
     check_tiles("cpu:0", network, 120);
-}
-
-/* PSNR between two frames in dB. */
-static double psnr(const struct vrt_frame *a, const struct vrt_frame *b)
-{
-    double sum = 0, n = 0;
-
-    for (int p = 0; p < 3; p++) {
-        for (int y = 0; y < a->planes[p].height; y++) {
-            const uint16_t *ra = (const uint16_t *)(const void *)(a->planes[p].data +
-                                 (size_t)y * a->planes[p].stride_bytes);
-            const uint16_t *rb = (const uint16_t *)(const void *)(b->planes[p].data +
-                                 (size_t)y * b->planes[p].stride_bytes);
-            for (int x = 0; x < a->planes[p].width; x++, n++)
-                sum += pow((ra[x] - rb[x]) / 65535.0, 2);
-        }
-    }
-    return sum > 0 ? -10 * log10(sum / n) : INFINITY;
 }
 
 /* 23 blocks, as the large networks have, but narrow: its radius is far beyond any overlap. The
@@ -266,10 +243,11 @@ static void test_tiles_deep(void)
     bench.spec->grid = vrt_tile_grid_of_size(W, H, 110, bench.spec->needs);
     expect_true(bench.spec->grid.x.n > 1 && bench.spec->grid.y.n > 1);
     expect_int(run(&bench, VRT_DTYPE_F32, &tiled, NULL), 0);
+    const struct difference difference = compare(whole, tiled);
     fprintf(stderr, "  radius %d, overlap 32: %.1f dB\n", vrt_network_info(bench.network)->radius,
-            psnr(whole, tiled));
-    expect_true(psnr(whole, tiled) >= 60);
-    expect_true(difference(whole, tiled) > 0);
+            difference.psnr_db);
+    expect_true(difference.psnr_db >= 60);
+    expect_true(difference.worst > 0);
     vrt_frame_unref(whole);
     vrt_frame_unref(tiled);
     bench_done(&bench);
@@ -293,7 +271,7 @@ static void test_planned(void)
     struct bench bench;
     struct vrt_device_executor_usage usage;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     for (int size = 0; size < 100; size += 50) {
         if (size)
             bench.spec->grid = vrt_tile_grid_of_size(W, H, size, bench.spec->needs);
@@ -329,7 +307,7 @@ static void test_limited(void)
     struct vrt_error error = { 0 };
     struct bench bench;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     probe.spec = bench.spec;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
     expect_int(probe.size.grid.x.n * probe.size.grid.y.n, 1);
@@ -370,7 +348,7 @@ static void test_room_for_what_is_due(void)
     struct vrt_job_spec *other;
     struct bench bench;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     expect_int(vrt_job_spec_new(bench.network, &bench.spec->in, &bench.spec->out, &other), 0);
     other->recipe = bench.spec->recipe;
     probe.spec = bench.spec;
@@ -404,7 +382,7 @@ static void test_room_for_two(void)
     struct vrt_job_spec *other;
     struct bench bench;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     expect_int(vrt_job_spec_new(bench.network, &bench.spec->in, &bench.spec->out, &other), 0);
     expect_int(vrt_device_executor_prepare(bench.executor, bench.spec, VRT_DTYPE_F32), 0);
     expect_int(vrt_device_executor_prepare(bench.executor, other, VRT_DTYPE_F32), 0);
@@ -452,7 +430,7 @@ static void test_cancel(void)
     struct vrt_frame *out = NULL;
     struct bench bench;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     bench.spec->grid = vrt_tile_grid_of_size(W, H, 64, bench.spec->needs);
     bench.n_left = 2;
     expect_int(run(&bench, VRT_DTYPE_F32, &out, NULL), -ECANCELED);
@@ -468,7 +446,7 @@ static void test_precision(void)
     struct vrt_error error = { 0 };
     struct bench bench;
 
-    bench_init(&bench, "cpu:0", builtin());
+    bench_init(&bench, "cpu:0", builtin_network());
     struct vrt_probe probe = { .spec = bench.spec };
     bench.spec->recipe.precision = VRT_PRECISION_AUTO;
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
@@ -533,7 +511,7 @@ static void test_no_room_to_measure(void)
     struct vrt_job_spec *spec;
     struct bench bench;
 
-    bench_init(&bench, device, builtin());
+    bench_init(&bench, device, builtin_network());
     struct vrt_network *other = heavy();
     expect_int(vrt_job_spec_new(other, &bench.spec->in, &bench.spec->out, &spec), 0);
     const enum vrt_dtype reduced =

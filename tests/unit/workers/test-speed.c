@@ -3,8 +3,7 @@
 
 #include <errno.h>
 
-#include "engine/checkpoint.h"
-#include "models/builtin.h"
+#include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/device/speed.h"
 
@@ -27,13 +26,8 @@ static void bench_init(struct bench *bench, const char *device, const char *faul
 {
     const struct vrt_registry_params registry = { .cpu_threads = 1, .fault = fault };
     const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
-    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
 
-    *bench = (struct bench){ .n_left = -1 };
-    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
-                                          NULL), 0);
-    expect_int(vrt_network_new(checkpoint, model->name, &bench->network, NULL), 0);
+    *bench = (struct bench){ .network = builtin_network(), .n_left = -1 };
     expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
     const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
     if (!info)

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "tests/simulators/xpu/modules/cache.h"
-#include "tests/simulators/xpu/driver/device.h"
-#include "tests/simulators/xpu/queue/memory.h"
+#include "tests/simulators/xpu/devices/device.h"
+#include "tests/simulators/xpu/memory/memory.h"
 #include "tests/simulators/xpu/driver/object.h"
 #include "tests/simulators/xpu/queue/queue.h"
 #include "tests/simulators/xpu/driver/report.h"

@@ -32,7 +32,7 @@
  *     ZE_AFFINITY_MASK=LIST     which cards and tiles are there: 0,1.1
  *     ZES_ENABLE_SYSMAN=1       without it Sysman isn't answered either
  *
- * Thread: any, in all functions of this folder; those that say "locked" between drv_enter() and
+ * Thread: any, in all functions of the driver; those that say "locked" between drv_enter() and
  * drv_leave().
  */
 

@@ -26,7 +26,7 @@
  * any time: they are then those of the file, and events are counted anew.
  */
 
-#include "tests/simulators/xpu/driver/device.h"
+#include "tests/simulators/xpu/devices/device.h"
 
 enum drv_event_kind {
     DRV_AT_CALL,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/simulators/xpu/driver/calls.h"
-#include "tests/simulators/xpu/queue/memory.h"
+#include "tests/simulators/xpu/memory/memory.h"
 
 struct drv_kernel *drv_kernel_find(ze_kernel_handle_t handle)
 {

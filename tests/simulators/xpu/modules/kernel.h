@@ -3,7 +3,7 @@
 
 /* Modules of a device, and the kernels of these with what is set of them. */
 
-#include "tests/simulators/xpu/driver/context.h"
+#include "tests/simulators/xpu/memory/context.h"
 #include "tests/simulators/xpu/modules/program.h"
 
 struct drv_module {

@@ -4,7 +4,7 @@
 /* A command of a list: what a queue does at once. */
 
 #include "tests/simulators/xpu/queue/event.h"
-#include "tests/simulators/xpu/queue/memory.h"
+#include "tests/simulators/xpu/memory/memory.h"
 #include "tests/simulators/xpu/modules/program.h"
 
 enum drv_command_kind {

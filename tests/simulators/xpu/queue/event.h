@@ -3,7 +3,7 @@
 
 /* Events, and the pools they are from. */
 
-#include "tests/simulators/xpu/driver/context.h"
+#include "tests/simulators/xpu/memory/context.h"
 
 struct drv_event_pool {
     struct drv_object object;

@@ -10,14 +10,8 @@
 
 static ze_result_t allocate(const struct bench *bench, size_t n_bytes, bool relaxed, void **ret)
 {
-    const ze_relaxed_allocation_limits_exp_desc_t limits = {
-        .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
-        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
-    };
-    const ze_device_mem_alloc_desc_t desc = {
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
-        .pNext = relaxed ? &limits : NULL,
-    };
+    const ze_device_mem_alloc_desc_t desc = bench_device_memory(relaxed);
+
     return zeMemAllocDevice(bench->context, &desc, n_bytes, 64, bench->devices[0], ret);
 }
 

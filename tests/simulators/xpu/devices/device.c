@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/xpu/driver/device.h"
+#include "tests/simulators/xpu/devices/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/simulators/xpu/driver/affinity.h"
+#include "tests/simulators/xpu/devices/affinity.h"
 #include "base/clock.h"
 
 static struct {

@@ -11,7 +11,7 @@
  * given out twice.
  */
 
-#include "tests/simulators/xpu/driver/context.h"
+#include "tests/simulators/xpu/memory/context.h"
 
 struct drv_memory {
     struct drv_context *context;        /* its parent */

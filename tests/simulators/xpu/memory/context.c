@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/xpu/driver/context.h"
+#include "tests/simulators/xpu/memory/context.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/xpu/driver/affinity.h"
+#include "tests/simulators/xpu/devices/affinity.h"
 
 #include <limits.h>
 #include <stdlib.h>

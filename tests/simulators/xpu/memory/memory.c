@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/xpu/queue/memory.h"
+#include "tests/simulators/xpu/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "tests/simulators/xpu/driver/calls.h"
-#include "tests/simulators/xpu/driver/device.h"
+#include "tests/simulators/xpu/devices/device.h"
 
 #define VENDOR_INTEL 0x8086
 #define DEVICE_A770 0x56a0

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "tests/simulators/xpu/driver/calls.h"
-#include "tests/simulators/xpu/driver/device.h"
+#include "tests/simulators/xpu/devices/device.h"
 
 #define IDLE_CELSIUS 41
 #define BUSY_CELSIUS 38                 /* more, of one that never rests */

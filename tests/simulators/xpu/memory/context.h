@@ -3,7 +3,7 @@
 
 /* Contexts: to which devices what is made in one belongs. */
 
-#include "tests/simulators/xpu/driver/device.h"
+#include "tests/simulators/xpu/devices/device.h"
 
 struct drv_context {
     struct drv_object object;
