@@ -12,7 +12,12 @@
 
 #define TEXT_BYTES VRT_API_TEXT_BYTES
 
-/* What vendors' libraries and ours read. */
+/*
+ * What vendors' libraries and ours read, and who makes what hardware. This is here and not with the
+ * backends because vrtctl, which has none, tells it where no daemon answers, and because of some
+ * hardware nothing of ours can compute on.
+ */
+
 static const struct {
     const char *name;
     const char *kind;               /* of devices that it is about; NULL: any */
@@ -42,6 +47,15 @@ static const struct vendor {
     { VRT_GPU_NVIDIA, "NVIDIA", "cuda", "install NVIDIA's driver and load it: modprobe nvidia" },
     { VRT_GPU_AMD, "AMD", NULL, "" },
 };
+
+/* Whose hardware devices of a kind are made of; NULL: not of any that would be found. */
+static const struct vendor *vendor_for(const char *kind)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(vendors); i++)
+        if (vendors[i].kind && strcmp(vendors[i].kind, kind) == 0)
+            return &vendors[i];
+    return NULL;
+}
 
 static const struct vendor *vendor_of(const struct vrt_gpu *gpu)
 {
@@ -190,9 +204,15 @@ static void report_no_memory(const struct vrt_doctor_host *host, struct vrt_doct
     }, "not looked at: %s", strerror(ENOMEM));
 }
 
+bool vrt_doctor_knows_gpus(const char *kind)
+{
+    return vendor_for(kind);
+}
+
 void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doctor_report *report)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    const struct vendor *only = host->only ? vendor_for(host->only) : NULL;
     size_t n = 0, n_told = 0;
 
     if (vrt_gpus_list(host->root, &gpus, &n) < 0) {
@@ -214,21 +234,20 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
             .id = "gpu.hardware",
             .status = VRT_DOCTOR_NOTE,
             .by = host->by,
-        }, "no %sGPU is on the PCI buses of this machine",
-           !host->only ? "" : strcmp(host->only, "cuda") == 0 ? "NVIDIA " : "Intel ");
+        }, "no %s%sGPU is on the PCI buses of this machine", only ? only->name : "",
+           only ? " " : "");
 }
 
 bool vrt_doctor_has_gpu(const struct vrt_doctor_host *host, const char *kind)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    const struct vendor *vendor = vendor_for(kind);
     size_t n = 0;
 
-    if (vrt_gpus_list(host->root, &gpus, &n) < 0)
+    if (!vendor || vrt_gpus_list(host->root, &gpus, &n) < 0)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        const char *made = vendor_of(&gpus[i])->kind;
-        if (made && strcmp(made, kind) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (gpus[i].vendor == vendor->number)
             return true;
-    }
     return false;
 }

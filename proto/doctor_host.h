@@ -16,14 +16,16 @@ struct vrt_doctor_host {
     enum vrt_doctor_by by;          /* who asks: */
     const char *user;               /* the name of the user whose process it is */
     const char *root;               /* as of vrt_gpus_list() */
-    const char *only;               /* "cuda", "xpu": nothing of other kinds of device is told;
-                                     * NULL: of all */
+    const char *only;               /* nothing of other kinds of device is told; NULL: of all */
     bool (*has_backend)(const char *kind);  /* whether the program could use such; NULL: it may */
 };
 
 /* Adds which variables are set that have a say in devices. */
 void vrt_doctor_look_at_environment(const struct vrt_doctor_host *host,
                                     struct vrt_doctor_report *report);
+
+/* Whether devices of this kind are made of GPUs that can be looked at. */
+bool vrt_doctor_knows_gpus(const char *kind);
 
 /* Adds every GPU, and each of its nodes. */
 void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doctor_report *report);

@@ -8,6 +8,7 @@
  */
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
 #include "base/error.h"
 #include "engine/executor.h"
 #include "model/network.h"

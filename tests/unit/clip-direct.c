@@ -6,6 +6,7 @@
 
 #include "engine/executor.h"
 #include "engine/graph.h"
+#include "environment.h"
 #include "frames-fixture.h"
 #include "frames/reader.h"
 #include "test.h"
@@ -44,7 +45,7 @@ static float *pixel(const struct clip *clip, int d, int y, int x)
 
 void direct_init(struct direct *direct, struct vrt_network *network)
 {
-    const struct vrt_registry_params params = { .cpu_threads = 2 };
+    const struct vrt_registry_params params = { .settings = TEST_CPUS(1, 2) };
     size_t n;
 
     *direct = (struct direct){ .network = network };

@@ -7,16 +7,31 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
 
-/* VRT_TEST_CUDA_LIBRARIES is `auto`, `all` or `off`, as [cuda] libraries of the configuration: with
- * NVIDIA's libraries and without. */
-static inline enum vrt_cuda_libraries_wanted test_libraries_wanted(void)
+/* Settings: so many CPU devices, each of so many threads. */
+#define TEST_CPUS(n_devices, n_threads) \
+    VRT_SETTINGS({ "cpu", "devices", n_devices }, { "cpu", "threads", n_threads })
+
+/* `auto`, `all` or `off`, as [cuda] libraries of the configuration; whatever else is AUTO. */
+static inline enum vrt_cuda_libraries_wanted test_libraries_of(const char *text)
 {
+    if (strcmp(text, "all") == 0)
+        return VRT_CUDA_LIBRARIES_ALL;
+    return strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
+}
+
+/* Settings by which CUDA devices use NVIDIA's libraries as VRT_TEST_CUDA_LIBRARIES says. */
+static inline const struct vrt_setting_value *test_settings(void)
+{
+    static const struct vrt_setting_value settings[][2] = {
+        [VRT_CUDA_LIBRARIES_AUTO] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_AUTO } },
+        [VRT_CUDA_LIBRARIES_OFF] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_OFF } },
+        [VRT_CUDA_LIBRARIES_ALL] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL } },
+    };
     const char *text = getenv("VRT_TEST_CUDA_LIBRARIES");
 
-    if (text && strcmp(text, "all") == 0)
-        return VRT_CUDA_LIBRARIES_ALL;
-    return text && strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
+    return settings[test_libraries_of(text ? text : "auto")];
 }
 
 /* VRT_TEST_CACHE is the folder where compiled kernels are kept. NULL: nowhere. */

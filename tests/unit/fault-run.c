@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "environment.h"
 #include "frames-fixture.h"
 #include "test.h"
 
@@ -42,8 +43,7 @@ void fault_run(const struct fault_params *params, struct fault_outcome *ret_outc
     struct fault_outcome *outcome = ret_outcome;
     const struct vrt_pool_params pool = {
         .registry = {
-            .cpu_devices = params->cpu_devices,
-            .cpu_threads = 1,
+            .settings = TEST_CPUS(params->cpu_devices, 1),
             .fault = params->fault,
         },
         .retry_s = 0.05,

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "engine/checkpoint.h"
+#include "environment.h"
 #include "models/builtin.h"
 #include "test.h"
 #include "workers/device/checkup.h"
@@ -46,7 +47,7 @@ static struct vrt_network *builtin(void)
 /* With a device that fails as `fault` says; NULL: it doesn't. */
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params params = { .cpu_threads = 2, .fault = fault };
+    const struct vrt_registry_params params = { .settings = TEST_CPUS(1, 2), .fault = fault };
 
     *bench = (struct bench){ .n_left = -1, .network = builtin() };
     expect_int(vrt_registry_new(&params, &bench->registry, NULL), 0);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "environment.h"
 #include "flow-fixture.h"
 #include "frames-fixture.h"
 #include "test.h"
@@ -34,7 +35,7 @@ struct run {
 static void run_once(const struct run *run, struct flow_job *job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .cpu_devices = run->n_devices, .cpu_threads = 1, .fault = run->fault },
+        .registry = { .settings = TEST_CPUS(run->n_devices, 1), .fault = run->fault },
         .retry_s = run->retry_s > 0 ? run->retry_s : 0.05,
         .patience_s = run->patience_s,
         .stall_s = 60,

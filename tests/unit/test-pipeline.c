@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "flow-fixture.h"
+#include "environment.h"
 #include "frames-fixture.h"
 #include "test.h"
 
@@ -37,7 +38,7 @@ static struct vrt_pipeline_params params_for(const char *input)
 static void init(struct flow *flow, int cpu_devices)
 {
     const struct vrt_pool_params params = {
-        .registry = { .cpu_devices = cpu_devices, .cpu_threads = 1 },
+        .registry = { .settings = TEST_CPUS(cpu_devices, 1) },
     };
 
     flow_init(flow, fixture_path(""), params);

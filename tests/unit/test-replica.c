@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "engine/replica.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/far-device.h"
 
 #define MAX_DEVICES 4
@@ -72,7 +73,7 @@ static void setup_cpu(struct bench *bench, const char *fault, int n)
     char name[16];
 
     setup(bench, &(struct vrt_replica_store_params){ .chunk_bytes = 8000 }, n);
-    if (vrt_registry_new(&(struct vrt_registry_params){ .cpu_devices = n, .cpu_threads = 1,
+    if (vrt_registry_new(&(struct vrt_registry_params){ .settings = TEST_CPUS(n, 1),
                                                         .fault = fault },
                          &bench->registry, &error))
         test_fail("%s", error.message);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "engine/checkpoint.h"
+#include "environment.h"
 #include "model-fixture.h"
 #include "models/builtin.h"
 #include "test.h"
@@ -51,7 +52,7 @@ static struct vrt_frame_format format_of(int width, int height, int depth)
 static void bench_init_sized(struct bench *bench, const char *device, struct vrt_network *network,
                              int width, int height)
 {
-    const struct vrt_registry_params registry = { .cpu_threads = 2 };
+    const struct vrt_registry_params registry = { .settings = TEST_CPUS(1, 2) };
     const struct vrt_runner_params params = { .memory_fraction = 0.5 };
     int scale = vrt_network_info(network)->scale;
     struct vrt_frame_format in = format_of(width, height, 16);
@@ -471,7 +472,7 @@ static void test_precision(void)
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         survey.fidelity_db[i] = NAN;
     expect_int(vrt_runner_survey(bench.runner, &survey, &error), 0);
-    if (!vrt_device_info(bench.device)->native_bf16) {
+    if (vrt_device_info(bench.device)->preferred_dtype != VRT_DTYPE_BF16) {
         expect_int(survey.dtype, VRT_DTYPE_F32);
     } else {
         double db = survey.fidelity_db[VRT_DTYPE_BF16];
@@ -498,11 +499,11 @@ static const char *reduced_device(void)
     struct vrt_registry *registry;
     size_t n;
 
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .cpu_threads = 2 }, &registry,
-                                NULL), 0);
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .settings = TEST_CPUS(1, 2) },
+                                &registry, NULL), 0);
     const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n);
     for (size_t i = 0; i < n && !name[0]; i++)
-        if (vrt_runner_preferred_dtype(infos[i]) != VRT_DTYPE_F32)
+        if (infos[i]->preferred_dtype != VRT_DTYPE_F32)
             snprintf(name, sizeof(name), "%s", infos[i]->name);
     vrt_registry_free(registry);
     if (!name[0])
@@ -533,7 +534,7 @@ static void test_no_room_to_measure(void)
     bench_init(&bench, device, builtin());
     struct vrt_network *other = heavy();
     expect_int(vrt_work_new(other, &bench.work->in, &bench.work->out, &work), 0);
-    const enum vrt_dtype reduced = vrt_runner_preferred_dtype(vrt_device_info(bench.device));
+    const enum vrt_dtype reduced = vrt_device_info(bench.device)->preferred_dtype;
     struct vrt_survey idle = { .work = work, .precision = VRT_PRECISION_F32 };
     expect_int(vrt_runner_survey(bench.runner, &idle, &error), 0);
     const int64_t heavy_bytes = vrt_device_used_bytes(bench.device);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "engine/checkpoint.h"
+#include "environment.h"
 #include "models/builtin.h"
 #include "test.h"
 #include "workers/device/speed.h"
@@ -25,7 +26,7 @@ static bool go_on(void *ctx)
 
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params registry = { .cpu_threads = 1, .fault = fault };
+    const struct vrt_registry_params registry = { .settings = TEST_CPUS(1, 1), .fault = fault };
     const struct vrt_runner_params params = { .memory_fraction = 0.5 };
     const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;

@@ -185,8 +185,6 @@ static void test_names(void)
 {
     expect_str(vrt_dtype_name(VRT_DTYPE_BF16), "bf16");
     expect_str(vrt_dtype_name(VRT_DTYPE_COUNT), "unknown");
-    expect_str(vrt_device_kind_name(VRT_DEVICE_MPS), "mps");
-    expect_str(vrt_device_kind_name(VRT_DEVICE_KIND_COUNT), "unknown");
     expect_str(vrt_precision_name(VRT_PRECISION_AUTO), "auto");
     expect_str(vrt_precision_name(VRT_PRECISION_COUNT), "unknown");
     expect_contains(vrt_backend_strerror(VRT_BACKEND_E_NOMEM), "out of device memory");

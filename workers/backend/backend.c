@@ -21,11 +21,6 @@ static const char *const outcomes[] = {
     [VRT_BACKEND_E_FAILED] = "the device failed",
 };
 
-static const char *const device_kinds[] = {
-    [VRT_DEVICE_CUDA] = "cuda", [VRT_DEVICE_XPU] = "xpu", [VRT_DEVICE_MPS] = "mps",
-    [VRT_DEVICE_CPU] = "cpu",   [VRT_DEVICE_REF] = "ref",
-};
-
 static const char *const precisions[] = {
     [VRT_PRECISION_AUTO] = "auto",
     [VRT_PRECISION_F32] = "f32",
@@ -33,7 +28,6 @@ static const char *const precisions[] = {
     [VRT_PRECISION_BF16] = "bf16",
 };
 
-_Static_assert(VRT_ARRAY_SIZE(device_kinds) == VRT_DEVICE_KIND_COUNT, "every kind has its name");
 _Static_assert(VRT_ARRAY_SIZE(precisions) == VRT_PRECISION_COUNT, "every precision has its name");
 
 const char *vrt_backend_strerror(int r)
@@ -41,11 +35,6 @@ const char *vrt_backend_strerror(int r)
     if (r < 0)
         return strerror(-r);
     return (size_t)r < VRT_ARRAY_SIZE(outcomes) ? outcomes[r] : "unknown outcome";
-}
-
-const char *vrt_device_kind_name(enum vrt_device_kind kind)
-{
-    return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
 }
 
 const char *vrt_precision_name(enum vrt_precision precision)
@@ -69,13 +58,16 @@ struct vrt_device *vrt_device_close(struct vrt_device *device)
     return NULL;
 }
 
+bool vrt_device_info_is_same_card(const struct vrt_device_info *a,
+                                  const struct vrt_device_info *b)
+{
+    return strcmp(a->kind, b->kind) == 0 && a->card == b->card;
+}
+
 bool vrt_device_info_shares_memory(const struct vrt_device_info *a,
                                    const struct vrt_device_info *b)
 {
-    if (a->kind != b->kind)
-        return false;
-    return a == b || a->kind >= VRT_DEVICE_CPU ||
-           (a->kind == VRT_DEVICE_CUDA && a->card == b->card);
+    return (a->shares_host_memory && b->shares_host_memory) || vrt_device_info_is_same_card(a, b);
 }
 
 const struct vrt_device_info *vrt_device_info(const struct vrt_device *device)

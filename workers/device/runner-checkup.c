@@ -85,8 +85,7 @@ static bool may_try(struct vrt_runner *runner, int r)
 
 int vrt_runner_checkup(struct vrt_runner *runner, struct vrt_checkup *checkup)
 {
-    const struct vrt_device_info *info = vrt_device_info(runner->device);
-    const enum vrt_dtype preferred = vrt_runner_preferred_dtype(info);
+    const enum vrt_dtype preferred = vrt_device_info(runner->device)->preferred_dtype;
     int r;
 
     checkup->runs[0] = (struct vrt_checkup_run){ .dtype = VRT_DTYPE_F32 };

@@ -41,6 +41,3 @@ int vrt_runner_get_replica(struct vrt_runner *runner, const struct vrt_network *
 
 /* Gives it up with the kits that use it, all of which are made again when they are next needed. */
 void vrt_runner_drop_replica(struct vrt_runner *runner, struct vrt_held_replica *held);
-
-/* What AUTO would rather be than f32 on such a device, or f32. */
-enum vrt_dtype vrt_runner_preferred_dtype(const struct vrt_device_info *info);

@@ -344,23 +344,6 @@ static int get_kit(struct vrt_runner *runner, struct vrt_work *work, enum vrt_dt
     return 0;
 }
 
-enum vrt_dtype vrt_runner_preferred_dtype(const struct vrt_device_info *info)
-{
-    switch (info->kind) {
-    case VRT_DEVICE_CUDA:
-        if (info->native_bf16)
-            return VRT_DTYPE_BF16;
-        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-    case VRT_DEVICE_XPU:
-    case VRT_DEVICE_MPS:
-        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-    case VRT_DEVICE_CPU:
-        return info->native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
-    default:
-        return VRT_DTYPE_F32;
-    }
-}
-
 /* A work's network, tried out on a device. */
 struct tried {
     struct vrt_runner *runner;
@@ -423,7 +406,7 @@ static enum vrt_dtype resolve_precision(struct vrt_runner *runner, struct vrt_su
     case VRT_PRECISION_BF16:
         return VRT_DTYPE_BF16;
     case VRT_PRECISION_AUTO:
-        dtype = vrt_runner_preferred_dtype(vrt_device_info(runner->device));
+        dtype = vrt_device_info(runner->device)->preferred_dtype;
         return is_faithful(runner, survey, dtype) ? dtype : VRT_DTYPE_F32;
     default:
         return VRT_DTYPE_F32;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/kind.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "engine/executor.h"
@@ -71,6 +72,11 @@ static int check_device(const struct run *run, int r, const char *what)
                       vrt_backend_strerror(r));
 }
 
+static bool is_oracle(const struct vrt_device_info *info)
+{
+    return vrt_device_kind_find(info->kind, strlen(info->kind))->role == VRT_DEVICE_REFERENCE;
+}
+
 /* The device of this name, or the first of this kind; "auto": the first that isn't the oracle. */
 static const struct vrt_device_info *find_device(const struct vrt_registry *registry,
                                                  const char *request)
@@ -84,8 +90,7 @@ static const struct vrt_device_info *find_device(const struct vrt_registry *regi
         return named;
     devices = vrt_registry_devices(registry, &n_devices);
     for (size_t i = 0; i < n_devices; i++)
-        if (is_auto ? devices[i]->kind != VRT_DEVICE_REF :
-                      strcmp(vrt_device_kind_name(devices[i]->kind), request) == 0)
+        if (is_auto ? !is_oracle(devices[i]) : strcmp(devices[i]->kind, request) == 0)
             return devices[i];
     return NULL;
 }
@@ -121,8 +126,7 @@ static enum vrt_dtype choose_dtype(enum vrt_precision precision,
     case VRT_PRECISION_BF16:
         return VRT_DTYPE_BF16;
     case VRT_PRECISION_AUTO:
-        return device->native_bf16 ? VRT_DTYPE_BF16 :
-               device->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
+        return device->preferred_dtype;
     default:
         return VRT_DTYPE_F32;
     }
@@ -135,7 +139,7 @@ static int open_device(struct run *run)
     const bool has_cache = !run->params->fresh_kernels &&
                            vrt_folder_of_cache(cache, sizeof(cache)) == 0;
     const struct vrt_registry_params params = {
-        .cpu_threads = run->params->n_threads,
+        .settings = VRT_SETTINGS({ "cpu", "threads", run->params->n_threads }),
         .cache_dir = has_cache ? cache : NULL,
     };
     int r = vrt_registry_new(&params, &run->registry, run->error);

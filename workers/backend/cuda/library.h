@@ -7,6 +7,7 @@
  */
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
 
 /* What a library may have of an op's workspace: its scratch, however it goes about it. */
 #define VRT_CUDA_LIBRARY_SCRATCH_BYTES ((size_t)4 << 20)
@@ -27,7 +28,7 @@ enum vrt_cuda_library {
 struct vrt_cuda_library_rules {
     enum vrt_cuda_libraries_wanted wanted;
     int capability;                 /* 75 for 7.5 */
-    bool tf32;                      /* see struct vrt_device_info */
+    bool tf32;                      /* products of f32 may drop 13 bits of their factors */
 };
 
 /* Whether any op at all may be a library's. */
