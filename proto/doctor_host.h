@@ -24,9 +24,6 @@ struct vrt_doctor_host {
 void vrt_doctor_look_at_environment(const struct vrt_doctor_host *host,
                                     struct vrt_doctor_report *report);
 
-/* Whether devices of this kind are made of GPUs that can be looked at. */
-bool vrt_doctor_knows_gpus(const char *kind);
-
 /* Adds every GPU, and each of its nodes. */
 void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doctor_report *report);
 

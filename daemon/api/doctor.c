@@ -20,6 +20,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/vendors.h"
 #include "daemon/access/accounts.h"
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/doctor.h"
@@ -153,7 +154,7 @@ static void look_around(struct vrt_doctoring *doctoring)
     report->pid = getpid();
     name_user(report->user, sizeof(report->user));
     vrt_doctor_look_at_environment(&host, report);
-    if (!kind || vrt_doctor_knows_gpus(kind))
+    if (!kind || vrt_vendor_of_kind(kind))
         vrt_doctor_look_at_gpus(&host, report);
     vrt_doctor_tell_backends(doctoring->api->pool, kind, has_gpu, report);
     if (!kind && doctoring->api->state_dir)

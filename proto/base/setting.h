@@ -3,7 +3,7 @@
 
 /*
  * Settings: options that a part of the program declares by a table, so that others can read, check
- * and hand on what they are set to without knowing the part. A value is a number, whatever its type.
+ * and hand on what they are set to without knowing the part. A value is a number, of any type.
  */
 
 #include <stddef.h>
