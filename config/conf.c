@@ -87,7 +87,7 @@ static bool walk_on(struct walk *walk)
     walk->n_settings += walk->setting != NULL;
     if (walk->setting)
         walk->setting++;
-    while ((group = walk->backends(walk->group)).name) {
+    while (walk->backends(walk->group, &group)) {
         walk->setting = walk->setting ? walk->setting : group.settings;
         if (walk->setting && walk->setting->name) {
             walk->option = option_of(group.name, walk->setting, walk->n_settings);

@@ -235,7 +235,8 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
         line.cure = CURE_FAILING;
     }
     vrt_doctor_report_add(report, &line, "%s%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
-                          is_short ? info->short_f32 : "", is_short ? ": " : "", db, allowed_db, error, allowed_error);
+                          is_short ? info->short_f32 : "", is_short ? ": " : "", db, allowed_db,
+                          error, allowed_error);
 }
 
 /* One that was asked and didn't answer, or not yet. */

@@ -6,6 +6,7 @@
  * and hand on what they are set to without knowing the part. A value is a number, of any type.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,8 +31,8 @@ struct vrt_setting_group {
     const struct vrt_setting *settings;     /* ended by one without a name; NULL: none */
 };
 
-/* Group i of all that there are; behind the last one without a name. */
-typedef struct vrt_setting_group vrt_setting_groups(size_t i);
+/* Tells group i of all that there are. Return: whether there is one. */
+typedef bool vrt_setting_groups(size_t i, struct vrt_setting_group *ret_group);
 
 /* What an option is set to. */
 struct vrt_setting_value {

@@ -122,7 +122,7 @@ static void test_backends(void)
     vrt_conf_init(&defaults, vrt_backend_settings);
     expect_int(vrt_conf_read(EXAMPLE_PATH, vrt_backend_settings, &conf, &error), 0);
     unfold(example);
-    for (size_t i = 0; (group = vrt_backend_settings(i)).name; i++)
+    for (size_t i = 0; vrt_backend_settings(i, &group); i++)
         for (const struct vrt_setting *s = group.settings; s && s->name; s++, n++) {
             expect_str(conf.settings[n].name, s->name);
             expect_int(conf.settings[n].value, s->fallback);

@@ -70,12 +70,11 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
 static void setup_cpu(struct bench *bench, const char *fault, int n)
 {
     struct vrt_error error = { 0 };
+    const struct vrt_registry_params params = { .settings = TEST_CPUS(n, 1), .fault = fault };
     char name[16];
 
     setup(bench, &(struct vrt_replica_store_params){ .chunk_bytes = 8000 }, n);
-    if (vrt_registry_new(&(struct vrt_registry_params){ .settings = TEST_CPUS(n, 1),
-                                                        .fault = fault },
-                         &bench->registry, &error))
+    if (vrt_registry_new(&params, &bench->registry, &error))
         test_fail("%s", error.message);
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof(name), "cpu:%d", i);

@@ -31,5 +31,5 @@ const struct vrt_device_kind *vrt_device_kind_at(size_t i);
 /* The kind that the first n bytes of `name` are, or NULL. */
 const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n);
 
-/* The options that backend i declares: vrt_setting_groups. */
-struct vrt_setting_group vrt_backend_settings(size_t i);
+/* The options that backend i declares: as vrt_setting_groups has it. */
+bool vrt_backend_settings(size_t i, struct vrt_setting_group *ret_group);

@@ -76,11 +76,12 @@ const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n)
     return NULL;
 }
 
-struct vrt_setting_group vrt_backend_settings(size_t i)
+bool vrt_backend_settings(size_t i, struct vrt_setting_group *ret_group)
 {
     if (i >= VRT_ARRAY_SIZE(backends))
-        return (struct vrt_setting_group){ .name = NULL };
-    return (struct vrt_setting_group){ backends[i]->kind.name, backends[i]->options };
+        return false;
+    *ret_group = (struct vrt_setting_group){ backends[i]->kind.name, backends[i]->options };
+    return true;
 }
 
 /* The option that a value is for, and where that is kept. */

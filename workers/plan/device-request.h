@@ -13,8 +13,8 @@
  *     cpu:-1          the CPU for everything; it stands alone
  *
  * "ref" is a device only where it is asked for by name. A kind that the machine lacks is
- * redirected down the order of preference, unless the fallback forbids it; a numbered device that is
- * missing while others of its kind are there is refused: that is a mistake, not an absence.
+ * redirected down the order of preference, unless the fallback forbids it; a numbered device that
+ * is missing while others of its kind are there is refused: that is a mistake, not an absence.
  */
 
 #include <stdbool.h>

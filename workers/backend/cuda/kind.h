@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What may be set for CUDA devices: known to the program, which has the table, and to the plugin. */
+/* What may be set for CUDA devices: known to the program, which has the table, and the plugin. */
 
 enum vrt_cuda_option {
     VRT_CUDA_OPTION_WORKERS,
