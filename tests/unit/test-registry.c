@@ -52,7 +52,7 @@ static void test_registry(void)
         many[] = { { "cuda", "workers_per_device", 5 }, { NULL } },
         no_word[] = { { "cuda", "libraries", 3 }, { NULL } },
         no_option[] = { { "cpu", "colour", 1 }, { NULL } },
-        no_backend[] = { { "abacus", "rows", 1 }, { NULL } };
+        no_backend[] = { { "nobody", "rows", 1 }, { NULL } };
     static const struct {
         struct vrt_registry_params params;
         const char *why;
@@ -61,7 +61,7 @@ static void test_registry(void)
         { { .settings = many }, "[cuda] workers_per_device can't be 5: give 1 to 4" },
         { { .settings = no_word }, "[cuda] libraries can't be 3: give 0 to 2" },
         { { .settings = no_option }, "[cpu] has no option colour" },
-        { { .settings = no_backend }, "[abacus] has no option rows" },
+        { { .settings = no_backend }, "[nobody] has no option rows" },
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     size_t n;
