@@ -24,15 +24,15 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 
-#define OPTIONS_MAX (64 + VRT_CONF_SETTINGS_MAX)
+#define OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
 #define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
 
 /* A way through all options: ours, then those that backends declare. */
 struct walk {
-    vrt_setting_groups *backends;
+    vrt_backend_sections *backends;
     size_t n;                       /* options before this one */
-    size_t group, n_settings;       /* of backends: this one's, and how many were before it */
-    const struct vrt_setting *setting;      /* of a backend; NULL: it is ours */
+    size_t section, n_declared;     /* of backends: this one's, and how many were before it */
+    const struct vrt_backend_option *declared;      /* of a backend; NULL: it is ours */
     struct vrt_conf_option option;
 };
 
@@ -42,34 +42,34 @@ struct reading {
     const char *next;               /* what isn't read yet */
     int line;
     struct vrt_conf *conf;
-    vrt_setting_groups *backends;
+    vrt_backend_sections *backends;
     int set_on[OPTIONS_MAX];        /* line of each option, 0: not set; twice is a mistake, and so
                                        is an indented line, which inih takes for a second value */
     struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
     int r;
 };
 
-/* A backend's option as one of ours; its value is kept among the settings. */
-static struct vrt_conf_option option_of(const char *section, const struct vrt_setting *setting,
-                                        size_t i)
+/* A backend's option as one of ours; its value is kept with those of others. */
+static struct vrt_conf_option option_of(const char *section,
+                                        const struct vrt_backend_option *declared, size_t i)
 {
     static const enum vrt_conf_type types[] = {
-        [VRT_SETTING_INT] = VRT_CONF_INT,
-        [VRT_SETTING_BOOL] = VRT_CONF_BOOL,
-        [VRT_SETTING_WORD] = VRT_CONF_WORD,
+        [VRT_BACKEND_OPTION_INT] = VRT_CONF_INT,
+        [VRT_BACKEND_OPTION_BOOL] = VRT_CONF_BOOL,
+        [VRT_BACKEND_OPTION_WORD] = VRT_CONF_WORD,
     };
 
-    vrt_assert(i < VRT_CONF_SETTINGS_MAX);
+    vrt_assert(i < VRT_CONF_BACKEND_VALUES_MAX);
     return (struct vrt_conf_option){
         .section = section,
-        .key = setting->name,
-        .type = types[setting->type],
-        .offset = offsetof(struct vrt_conf, settings) + i * sizeof(struct vrt_setting_value) +
-                  offsetof(struct vrt_setting_value, value),
+        .key = declared->name,
+        .type = types[declared->type],
+        .offset = offsetof(struct vrt_conf, backend_values) + i * sizeof(struct vrt_backend_value) +
+                  offsetof(struct vrt_backend_value, value),
         .size = sizeof(int64_t),
-        .min = setting->min,
-        .max = setting->max,
-        .names = setting->words,
+        .min = declared->min,
+        .max = declared->max,
+        .names = declared->words,
     };
 }
 
@@ -77,24 +77,24 @@ static struct vrt_conf_option option_of(const char *section, const struct vrt_se
 static bool walk_on(struct walk *walk)
 {
     const bool is_first = !walk->option.section;
-    struct vrt_setting_group group;
+    struct vrt_backend_section section;
 
     walk->n += !is_first;
-    if (!walk->setting && vrt_conf_options[walk->n].section) {
+    if (!walk->declared && vrt_conf_options[walk->n].section) {
         walk->option = vrt_conf_options[walk->n];
         return true;
     }
-    walk->n_settings += walk->setting != NULL;
-    if (walk->setting)
-        walk->setting++;
-    while (walk->backends(walk->group, &group)) {
-        walk->setting = walk->setting ? walk->setting : group.settings;
-        if (walk->setting && walk->setting->name) {
-            walk->option = option_of(group.name, walk->setting, walk->n_settings);
+    walk->n_declared += walk->declared != NULL;
+    if (walk->declared)
+        walk->declared++;
+    while (walk->backends(walk->section, &section)) {
+        walk->declared = walk->declared ? walk->declared : section.options;
+        if (walk->declared && walk->declared->name) {
+            walk->option = option_of(section.name, walk->declared, walk->n_declared);
             return true;
         }
-        walk->setting = NULL;
-        walk->group++;
+        walk->declared = NULL;
+        walk->section++;
     }
     return false;
 }
@@ -330,21 +330,21 @@ static char *take_line(char *buffer, int size, void *context)
     return buffer;
 }
 
-void vrt_conf_init(struct vrt_conf *conf, vrt_setting_groups *backends)
+void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends)
 {
     *conf = (struct vrt_conf){ 0 };
     for (struct walk walk = { .backends = backends }; walk_on(&walk);) {
-        const struct vrt_setting *setting = walk.setting;
-        bool valid = setting || parse(&walk.option, walk.option.fallback, conf);
+        const struct vrt_backend_option *declared = walk.declared;
+        bool valid = declared || parse(&walk.option, walk.option.fallback, conf);
         vrt_assert(valid);
-        if (setting)
-            conf->settings[walk.n_settings] = (struct vrt_setting_value){
-                walk.option.section, setting->name, setting->fallback,
+        if (declared)
+            conf->backend_values[walk.n_declared] = (struct vrt_backend_value){
+                walk.option.section, declared->name, declared->fallback,
             };
     }
 }
 
-int vrt_conf_parse(const char *text, const char *name, vrt_setting_groups *backends,
+int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error)
 {
     struct vrt_conf conf;
@@ -365,7 +365,7 @@ int vrt_conf_parse(const char *text, const char *name, vrt_setting_groups *backe
     return 0;
 }
 
-int vrt_conf_read(const char *path, vrt_setting_groups *backends, struct vrt_conf *ret_conf,
+int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_conf *ret_conf,
                   struct vrt_error *error)
 {
     char name[256];

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/setting.h"
+#include "base/backend-option.h"
 
 enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_ALLOW,    /* a request for absent devices runs on others */
@@ -22,7 +22,7 @@ enum vrt_conf_fallback {
 };
 
 #define VRT_CONF_PATH_BYTES 256
-#define VRT_CONF_SETTINGS_MAX 64    /* options that all backends declare together */
+#define VRT_CONF_BACKEND_VALUES_MAX 64    /* options that all backends declare together */
 
 /* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
 struct vrt_conf {
@@ -76,8 +76,8 @@ struct vrt_conf {
         char proxy[VRT_CONF_PATH_BYTES];
         char ca_file[VRT_CONF_PATH_BYTES];
     } remote;
-    /* Those of backends, each at its place in their order; ended by one without a group. */
-    struct vrt_setting_value settings[VRT_CONF_SETTINGS_MAX + 1];
+    /* Those of backends, each at its place in their order; ended by one without a backend. */
+    struct vrt_backend_value backend_values[VRT_CONF_BACKEND_VALUES_MAX + 1];
 };
 
 enum vrt_conf_type {
@@ -112,18 +112,18 @@ extern const struct vrt_conf_option vrt_conf_options[];
 extern const char *const vrt_conf_fallback_names[];
 
 /* The defaults. `backends` are the sections behind ours, which their parts declare. */
-void vrt_conf_init(struct vrt_conf *conf, vrt_setting_groups *backends);
+void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends);
 
 /*
  * Reads the file at `path` over the defaults of vrt_conf_init().
  * Return: 0; -EINVAL if something in it is refused; another -errno if it cannot be read; error
  * says what and where. Thread: any.
  */
-int vrt_conf_read(const char *path, vrt_setting_groups *backends, struct vrt_conf *ret_conf,
+int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_conf *ret_conf,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
 /* The same for a text ended by NUL; `name` is what messages call it. */
-int vrt_conf_parse(const char *text, const char *name, vrt_setting_groups *backends,
+int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*

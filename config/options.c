@@ -112,10 +112,11 @@ size_t vrt_conf_apply(struct vrt_conf *conf, const struct vrt_conf *next,
         told(ctx, o);
         n++;
     }
-    for (size_t i = 0; conf->settings[i].group; i++) {
-        if (conf->settings[i].value == next->settings[i].value)
+    for (size_t i = 0; conf->backend_values[i].backend; i++) {
+        const struct vrt_backend_value *value = &conf->backend_values[i];
+        if (value->value == next->backend_values[i].value)
             continue;
-        told(ctx, &(struct vrt_conf_option){ conf->settings[i].group, conf->settings[i].name });
+        told(ctx, &(struct vrt_conf_option){ value->backend, value->option });
         n++;
     }
     return n;

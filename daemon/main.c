@@ -19,7 +19,7 @@
 #include "base/macro.h"
 #include "config/conf.h"
 #include "daemon/service/claim.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "daemon/systemd/notify.h"
 #include "daemon/service/server.h"
 #include "daemon/service/setup.h"
@@ -37,7 +37,7 @@ struct start {
     int listen_fd, state_fd, spool_fd;
     bool socket_is_ours;            /* made here: to be removed at the end */
     struct vrt_claim state_claim, socket_claim;
-    struct vrt_keep *keep;
+    struct vrt_fd_store *fd_store;
 };
 
 /* Reads and checks what the daemon is told; nothing is made or claimed yet. Return: 0, -errno. */
@@ -92,10 +92,10 @@ static int claim_socket(struct start *start, struct vrt_error *error)
 {
     char path[320], what[340];
 
-    int r = vrt_keep_new(&start->keep);
+    int r = vrt_fd_store_new(&start->fd_store);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "starting");
-    r = vrt_notify_take(vrt_keep_adopt, start->keep, &start->listen_fd, error);
+    r = vrt_notify_take(vrt_fd_store_adopt, start->fd_store, &start->listen_fd, error);
     if (r < 0 || start->listen_fd >= 0)
         return vrt_fold(r);
     r = vrt_setup_socket(&start->setup, &start->conf, start->socket, error);
@@ -142,7 +142,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .state_dir = start->setup.state_dir,
         .cache_dir = start->setup.cache_dir,
         .spool_fd = start->spool_fd,
-        .keep = start->keep,
+        .fd_store = start->fd_store,
     }, error);
     vrt_log_info("vrtd ends");
     return vrt_fold(r);
@@ -152,7 +152,7 @@ static void give_up(struct start *start)
 {
     if (start->socket_is_ours)
         unlink(start->socket);
-    start->keep = vrt_keep_free(start->keep);
+    start->fd_store = vrt_fd_store_free(start->fd_store);
     vrt_claim_release(&start->socket_claim);
     vrt_claim_release(&start->state_claim);
     vrt_closep(&start->listen_fd);

@@ -29,7 +29,7 @@
 #include "doctor_host.h"
 #include "models/builtin.h"
 #include "workers/device/checkup.h"
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 #define VRT_LOG_TOPIC "api"
 
@@ -164,7 +164,7 @@ static void look_around(struct vrt_doctoring *doctoring)
 /* What devices are to make of a picture. That there is no reference is no reason to stop. */
 static void refer(struct vrt_doctoring *doctoring)
 {
-    float *reference = calloc(vrt_trial_n_out(doctoring->network), sizeof(float));
+    float *reference = calloc(vrt_test_picture_n_out(doctoring->network), sizeof(float));
     int r = reference ? vrt_checkup_refer(doctoring->network, reference) : vrt_raise(-ENOMEM);
 
     if (!r) {

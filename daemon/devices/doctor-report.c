@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)
@@ -117,7 +117,7 @@ static void tell_state(const struct vrt_device_snapshot *device, struct vrt_doct
     }
 }
 
-static void tell_memory(const char *name, const struct vrt_runner_usage *usage,
+static void tell_memory(const char *name, const struct vrt_device_executor_usage *usage,
                         struct vrt_doctor_report *report)
 {
     struct vrt_doctor_line line = { .id = "device.memory", .subject = name };
@@ -210,7 +210,7 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
                      const float *reference, struct vrt_doctor_report *report)
 {
     const struct vrt_device_info *info = found->device.info;
-    const size_t n = vrt_trial_n_out(found->checkup->network);
+    const size_t n = vrt_test_picture_n_out(found->checkup->network);
     const bool is_short = run->dtype == VRT_DTYPE_F32 && info->short_f32[0];
     const double allowed_db = is_short ? short_f32_psnr_db : tolerances[run->dtype].psnr_db;
     const double allowed_error = is_short ? short_f32_max_error : tolerances[run->dtype].max_error;
@@ -228,8 +228,8 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
         vrt_doctor_report_add(report, &line, "not compared: the reference device failed");
         return;
     }
-    const double db = vrt_trial_psnr(run->out, reference, n);
-    const double error = vrt_trial_max_error(run->out, reference, n);
+    const double db = vrt_test_picture_psnr(run->out, reference, n);
+    const double error = vrt_test_picture_max_error(run->out, reference, n);
     if (!(db >= allowed_db && error <= allowed_error)) {
         line.status = VRT_DOCTOR_FAILED;
         line.cure = CURE_FAILING;

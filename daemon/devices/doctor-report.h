@@ -8,7 +8,7 @@
 #include "daemon/devices/pool.h"
 #include "msg_doctor.h"
 #include "workers/device/checkup.h"
-#include "workers/device/runner.h"
+#include "workers/device/device-executor.h"
 
 enum vrt_doctor_outcome {
     VRT_DOCTOR_NOT_ASKED,           /* the device isn't ready */
@@ -22,7 +22,7 @@ struct vrt_doctor_found {
     struct vrt_device_snapshot device;      /* as it was at first */
     enum vrt_doctor_outcome outcome;
     struct vrt_checkup *checkup;            /* ANSWERED: owned */
-    struct vrt_runner_usage usage;          /* ANSWERED: afterwards */
+    struct vrt_device_executor_usage usage; /* ANSWERED: afterwards */
     struct vrt_error error;
 };
 

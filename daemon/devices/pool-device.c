@@ -131,7 +131,8 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
         } else if (task->request == VRT_WORKER_RUN) {
             set_error(device, task->error.message);
             /* Wrong output may be the network's fault: see vrt_pool_blame(). */
-            if (task->result != VRT_RUNNER_E_OUTPUT && ++device->n_failures >= FAILURES_MAX)
+            if (task->result != VRT_DEVICE_EXECUTOR_E_OUTPUT &&
+                ++device->n_failures >= FAILURES_MAX)
                 vrt_pool_device_quarantine(device, task->error.message);
         }
     } else if (task->task.outcome == VRT_TASK_DONE && task->request == VRT_WORKER_RUN) {
@@ -195,7 +196,7 @@ static void worker_ended(void *ctx, bool abandoned)
         pool->has_abandoned = true;
     }
     device->mailbox = NULL;
-    device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+    device->usage = (struct vrt_device_executor_usage){ .total_bytes = -1, .free_bytes = -1 };
     device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
     vrt_pool_thread_ended(pool);
 }
@@ -207,7 +208,7 @@ static int start_device(struct vrt_pool_device *device)
         .outbox = pool->outbox,
         .registry = pool->registry,
         .info = device->info,
-        .runner = {
+        .executor = {
             .memory_fraction = pool->params.memory_fraction,
             .memory_limit_bytes = pool->params.memory_limit_bytes,
             .store = pool->replicas,
@@ -217,7 +218,7 @@ static int start_device(struct vrt_pool_device *device)
     };
 
     for (size_t d = 0; d < pool->n_devices; d++)
-        params.runner.n_sharing += vrt_device_info_shares_memory(device->info,
+        params.executor.n_sharing += vrt_device_info_shares_memory(device->info,
                                                                  pool->devices[d].info);
     return vrt_fold(vrt_worker_new(&params, &device->mailbox));
 }
@@ -229,7 +230,7 @@ static double flops_per_s(const struct vrt_pool_device *device, const struct vrt
 
     if (task->request != VRT_WORKER_RUN || task->by_ops)
         return NAN;
-    return vrt_pool_speed(pool, vrt_network_checksum(task->work->network),
+    return vrt_pool_speed(pool, vrt_network_checksum(task->spec->network),
                           (size_t)(device - pool->devices))[task->dtype];
 }
 

@@ -89,18 +89,18 @@ void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task)
     atomic_store(&task->task.cancel, true);
 }
 
-/* A survey came back that nobody waited for. */
+/* A probe came back that nobody waited for. */
 static void came_late(void *ctx, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pool *pool = ctx;
 
-    if (task->task.outcome != VRT_TASK_DONE || task->request != VRT_WORKER_SURVEY)
+    if (task->task.outcome != VRT_TASK_DONE || task->request != VRT_WORKER_PROBE)
         return;
-    const uint64_t checksum = vrt_network_checksum(task->work->network);
-    const struct vrt_survey *survey = &task->survey;
-    vrt_pool_note_fidelity(pool, checksum, d, survey->fidelity_db);
-    vrt_pool_note_trial(pool, checksum, d, survey->dtype, survey->flops_per_s[survey->dtype]);
-    vrt_pool_note_survey(pool, d, survey);
+    const uint64_t checksum = vrt_network_checksum(task->spec->network);
+    const struct vrt_probe *probe = &task->probe;
+    vrt_pool_note_fidelity(pool, checksum, d, probe->fidelity_db);
+    vrt_pool_note_measurement(pool, checksum, d, probe->dtype, probe->flops_per_s[probe->dtype]);
+    vrt_pool_note_probe(pool, d, probe);
 }
 
 void vrt_pool_forsake(struct vrt_worker_task *task, bool cancel)

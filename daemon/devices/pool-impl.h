@@ -10,7 +10,7 @@
 
 /* Networks, each on a class of devices, whose measurements are remembered. */
 #define VRT_POOL_MEASURED_MAX 64
-#define VRT_POOL_SURVEYS_MAX 64
+#define VRT_POOL_PROBES_MAX 64
 #define VRT_POOL_QUESTION_BYTES 400
 
 /* A turn of the timer that is later than this was kept from coming. */
@@ -37,7 +37,7 @@ struct vrt_pool_device {
     /* For people. */
     int64_t shards_done, shards_failed, frames_done;
     double shard_s;
-    struct vrt_runner_usage usage;
+    struct vrt_device_executor_usage usage;
     struct vrt_device_sensors sensors;
     int64_t told_at_ns;                 /* when it said how it is */
     bool is_asked;                      /* how it is */
@@ -53,10 +53,10 @@ struct vrt_pool_measured {
     double kept_flops_per_s[VRT_DTYPE_COUNT];       /* as the store has it */
 };
 
-/* What a device answered to a question, see pool-surveys.c. */
-struct vrt_pool_survey {
+/* What a device answered to a question, see pool-probes.c. */
+struct vrt_pool_probe {
     char question[VRT_POOL_QUESTION_BYTES];
-    struct vrt_survey answer;           /* without its work */
+    struct vrt_probe answer;            /* without its work */
     int64_t noted_ns;
 };
 
@@ -76,8 +76,8 @@ struct vrt_pool {
     uint64_t n_tellings;
     struct vrt_pool_measured measured[VRT_POOL_MEASURED_MAX];     /* a ring */
     size_t n_measured;                  /* ever begun */
-    struct vrt_pool_survey surveys[VRT_POOL_SURVEYS_MAX];         /* likewise */
-    size_t n_surveys;
+    struct vrt_pool_probe probes[VRT_POOL_PROBES_MAX];            /* likewise */
+    size_t n_probes;
     bool is_dispatching, dispatch_again;
 
     bool has_abandoned;                 /* a device's thread, which may be in a driver for ever */

@@ -92,7 +92,7 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
                     void *ctx);
 
 /*
- * Whoever submitted `task` doesn't wait for it any more: `returned` won't be called. What a survey
+ * Whoever submitted `task` doesn't wait for it any more: `returned` won't be called. What a probe
  * finds out in the end is known for the next job. `cancel`: the device need not go on with it.
  */
 void vrt_pool_forsake(struct vrt_worker_task *task, bool cancel);
@@ -131,19 +131,19 @@ const double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum
  * of whole shards: likewise. */
 const double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
 
-/* What device `d` answered to the survey, for whoever asks the same soon; no makeshift. */
-void vrt_pool_note_survey(struct vrt_pool *pool, size_t d, const struct vrt_survey *survey);
+/* What device `d` answered to the probe, for whoever asks the same soon; no makeshift. */
+void vrt_pool_note_probe(struct vrt_pool *pool, size_t d, const struct vrt_probe *probe);
 
 /* Fills in what it answered to the same question within the last minute. Return: whether there was
  * such a question. */
-bool vrt_pool_recall_survey(struct vrt_pool *pool, size_t d, struct vrt_survey *survey);
+bool vrt_pool_recall_probe(struct vrt_pool *pool, size_t d, struct vrt_probe *probe);
 
 /* What is no NAN is known from now on, and at the next start. */
 void vrt_pool_note_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
                             const double fidelity_db[VRT_DTYPE_COUNT]);
 
-/* What a trial found counts until shards tell more. */
-void vrt_pool_note_trial(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
+/* What was measured on small frames counts until shards tell more. */
+void vrt_pool_note_measurement(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
                          enum vrt_dtype dtype, double flops_per_s);
 
 /* Takes the time of a shard that device `d` returned into account there; `tile_flops` of one run

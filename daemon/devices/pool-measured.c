@@ -117,7 +117,7 @@ static void set_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d
     keep(pool, network_checksum, d, what, flops_per_s);
 }
 
-void vrt_pool_note_trial(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
+void vrt_pool_note_measurement(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
                          enum vrt_dtype dtype, double flops_per_s)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
@@ -128,7 +128,7 @@ void vrt_pool_note_trial(struct vrt_pool *pool, uint64_t network_checksum, size_
 void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
                          int64_t tile_flops)
 {
-    const struct vrt_kit_times *times = &task->times;
+    const struct vrt_session_times *times = &task->times;
     int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
     uint64_t checksum;
     double flops, known;
@@ -137,8 +137,8 @@ void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worke
     if (task->request != VRT_WORKER_RUN || task->task.outcome != VRT_TASK_DONE || task->by_ops ||
         ns <= 0 || tile_flops <= 0)
         return;
-    checksum = vrt_network_checksum(task->work->network);
-    flops = vrt_speed_shard_flops(task->work, tile_flops, &task->frames);
+    checksum = vrt_network_checksum(task->spec->network);
+    flops = vrt_speed_shard_flops(task->spec, tile_flops, &task->frames);
     known = vrt_pool_speed(pool, checksum, d)[task->dtype];
     set_speed(pool, checksum, d, task->dtype,
               vrt_sched_measure(known > 0 ? known : 0, flops * VRT_NS_PER_S / (double)ns));

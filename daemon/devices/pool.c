@@ -100,7 +100,7 @@ static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
         device->info = infos[d];
         device->state = VRT_DEVICE_STARTING;
         device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
-        device->usage = (struct vrt_runner_usage){ .total_bytes = -1, .free_bytes = -1 };
+        device->usage = (struct vrt_device_executor_usage){ .total_bytes = -1, .free_bytes = -1 };
         device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
         while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)
             device->speed_class++;

@@ -11,7 +11,8 @@
 #include "base/clock.h"
 #include "workers/device/speed.h"
 
-int vrt_profile_found_add(struct vrt_profile_found *found, const struct vrt_kit_times *times, int n)
+int vrt_profile_found_add(struct vrt_profile_found *found, const struct vrt_session_times *times,
+                          int n)
 {
     int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
 
@@ -55,11 +56,11 @@ static double percentile(const double *sorted, size_t n, double share)
     return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-static void fill_times(struct vrt_profile_found *found, const struct vrt_work *work,
+static void fill_times(struct vrt_profile_found *found, const struct vrt_job_spec *spec,
                        struct vrt_profile_report *report)
 {
     double n = (double)found->n_frames;
-    double flops = (double)vrt_speed_frame_flops(work, found->survey.tile_flops);
+    double flops = (double)vrt_speed_frame_flops(spec, found->probe.tile_flops);
 
     qsort(found->frame_s, found->n_frames, sizeof(*found->frame_s), by_value);
     report->frames = (int64_t)found->n_frames;
@@ -147,34 +148,34 @@ static void fill_model(const struct vrt_profile_found *found, const struct vrt_n
     report->parameters = info->n_parameters;
 }
 
-void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_work *work,
+void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_job_spec *spec,
                              struct vrt_profile_report *ret_report)
 {
-    const struct vrt_survey *survey = &found->survey;
+    const struct vrt_probe *probe = &found->probe;
     struct vrt_profile_report *report = ret_report;
 
     vrt_profile_report_init(report);
-    fill_model(found, work->network, report);
+    fill_model(found, spec->network, report);
     snprintf(report->device, sizeof(report->device), "%s", found->info->name);
     snprintf(report->device_description, sizeof(report->device_description), "%s",
              found->info->description);
-    report->precision = precision_told(survey->dtype);
-    report->width = work->in.width;
-    report->height = work->in.height;
-    report->output_width = work->out.width;
-    report->output_height = work->out.height;
+    report->precision = precision_told(probe->dtype);
+    report->width = spec->in.width;
+    report->height = spec->in.height;
+    report->output_width = spec->out.width;
+    report->output_height = spec->out.height;
     report->clip_frames = found->recipe.clip_frames;
     report->clip_overlap = found->recipe.clip_overlap;
-    report->tile_width = work->grid.x.size;
-    report->tile_height = work->grid.y.size;
-    report->tiles = (int64_t)work->grid.x.n * work->grid.y.n;
+    report->tile_width = spec->grid.x.size;
+    report->tile_height = spec->grid.y.size;
+    report->tiles = (int64_t)spec->grid.x.n * spec->grid.y.n;
     report->overlap = found->recipe.overlap;
-    report->replica_bytes = survey->replica_bytes;
-    report->peak_bytes = found->work_bytes;
-    if (found->work_bytes >= 0)
-        report->workspace_bytes = found->work_bytes - survey->replica_bytes;
-    report->allowed_bytes = survey->allowed_bytes;
-    fill_times(found, work, report);
+    report->replica_bytes = probe->replica_bytes;
+    report->peak_bytes = found->job_bytes;
+    if (found->job_bytes >= 0)
+        report->workspace_bytes = found->job_bytes - probe->replica_bytes;
+    report->allowed_bytes = probe->allowed_bytes;
+    fill_times(found, spec, report);
     fill_ops(found, report);
     fill_warnings(found, report);
 }

@@ -3,24 +3,24 @@
 
 /* What a profile found out, and how it is told. Thread: any one at a time. */
 
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "msg_plan.h"
-#include "workers/device/kit.h"
+#include "workers/device/session.h"
 #include "workers/plan/recipe.h"
-#include "workers/device/runner.h"
+#include "workers/device/device-executor.h"
 
 /* Zero-initialised; needs vrt_profile_found_done(). */
 struct vrt_profile_found {
     char model_name[VRT_API_NAME_BYTES];
     const struct vrt_device_info *info;     /* NULL: there is no device yet */
     struct vrt_recipe recipe;
-    struct vrt_survey survey;
+    struct vrt_probe probe;
     struct vrt_op_times op_times;           /* of one shard */
-    int64_t work_bytes;                     /* held for the work; -1: unknown */
+    int64_t job_bytes;                      /* held for the work; -1: unknown */
 
     size_t n_frames, capacity;
     double *frame_s;                        /* n_frames of them */
-    struct vrt_kit_times times;             /* of them all */
+    struct vrt_session_times times;         /* of them all */
     int64_t total_ns;
 
     bool had_company;                       /* jobs ran meanwhile */
@@ -33,12 +33,12 @@ struct vrt_profile_found {
 };
 
 /* Adds a shard that took `times`, of n frames that no other has. Return: 0, -ENOMEM. */
-int vrt_profile_found_add(struct vrt_profile_found *found, const struct vrt_kit_times *times,
+int vrt_profile_found_add(struct vrt_profile_found *found, const struct vrt_session_times *times,
                           int n);
 
 /* Frees what it holds. */
 void vrt_profile_found_done(struct vrt_profile_found *found);
 
 /* Tells it, of at least one frame. The report borrows `found`, whose frames are sorted by it. */
-void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_work *work,
+void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_job_spec *spec,
                              struct vrt_profile_report *ret_report);

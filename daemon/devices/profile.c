@@ -3,9 +3,9 @@
 /*
  * One task at a time is with the device, and what it returned decides on the next:
  *
- *     WAIT -> SURVEY -> WARM_UP -> FRAMES (again and again) -> BY_OPS -> over
+ *     WAIT -> PROBE -> WARM_UP -> FRAMES (again and again) -> BY_OPS -> over
  *
- * The first frame makes the kit, generates code and touches memory for the first time: it isn't
+ * The first frame makes the session, generates code and touches memory for the first time: it isn't
  * counted. Whatever goes wrong marks the profile as over, and the next step ends it: that of the
  * task that is out, or the pool's tick.
  */
@@ -44,7 +44,7 @@
 
 enum phase {
     WAIT,                           /* for a device to be ready */
-    SURVEY,
+    PROBE,
     WARM_UP,
     FRAMES,
     BY_OPS,
@@ -54,7 +54,7 @@ enum phase {
 struct vrt_profile {
     struct vrt_pool *pool;
     struct vrt_pool_job job;        /* has nothing to be handed out; listed until the end */
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
     bool exact_grid;
     uint64_t devices;               /* one of which is to be profiled */
     int frames_wanted;              /* 0: by time */
@@ -64,7 +64,7 @@ struct vrt_profile {
     void *ctx;
 
     enum phase phase;
-    size_t d;                       /* the device, from SURVEY on */
+    size_t d;                       /* the device, from PROBE on */
     struct vrt_worker_task *task;   /* that is out; NULL: none */
     int n_failures;                 /* of its tasks, in a row */
     struct vrt_error error;         /* message "": none */
@@ -82,7 +82,7 @@ static struct vrt_profile *profile_free(struct vrt_profile *profile)
 {
     if (!profile)
         return NULL;
-    vrt_work_unref(profile->work);
+    vrt_job_spec_unref(profile->spec);
     vrt_profile_found_done(&profile->found);
     free(profile);
     return NULL;
@@ -115,7 +115,7 @@ static void release(struct vrt_profile *profile)
 
     if (!task)
         return;
-    task->work = vrt_work_ref(profile->work);
+    task->spec = vrt_job_spec_ref(profile->spec);
     if (vrt_pool_submit(profile->pool, profile->d, task, NULL, NULL))
         vrt_log_debug("device %zu has forgotten its profile already", profile->d);
 }
@@ -130,7 +130,7 @@ static void end(struct vrt_profile *profile)
         release(profile);
     vrt_pool_job_remove(profile->pool, &profile->job);
     if (is_good)
-        vrt_profile_report_fill(&profile->found, profile->work, &report);
+        vrt_profile_report_fill(&profile->found, profile->spec, &report);
     profile->done(profile->ctx, is_good ? &report : NULL, is_good ? NULL : &profile->error);
     profile_free(profile);
 }
@@ -139,19 +139,19 @@ static void end(struct vrt_profile *profile)
 static bool is_timed(const struct vrt_worker_task *task)
 {
     return task->task.outcome == VRT_TASK_DONE ||
-           (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_RUNNER_E_OUTPUT);
+           (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT);
 }
 
-static void take_survey(struct vrt_profile *profile, const struct vrt_worker_task *task)
+static void take_probe(struct vrt_profile *profile, const struct vrt_worker_task *task)
 {
-    profile->found.survey = task->survey;
-    vrt_pool_note_fidelity(profile->pool, vrt_network_checksum(profile->work->network), profile->d,
-                           task->survey.fidelity_db);
-    profile->work->grid = task->survey.size.grid;
-    vrt_recipe_shorten(&profile->found.recipe, task->survey.size.frames);
-    if (profile->work->rule.temporal)
-        profile->work->rule = vrt_recipe_rule(&profile->found.recipe,
-                                              vrt_network_info(profile->work->network));
+    profile->found.probe = task->probe;
+    vrt_pool_note_fidelity(profile->pool, vrt_network_checksum(profile->spec->network), profile->d,
+                           task->probe.fidelity_db);
+    profile->spec->grid = task->probe.size.grid;
+    vrt_recipe_shorten(&profile->found.recipe, task->probe.size.frames);
+    if (profile->spec->rule.temporal)
+        profile->spec->rule = vrt_recipe_rule(&profile->found.recipe,
+                                              vrt_network_info(profile->spec->network));
     profile->phase = WARM_UP;
 }
 
@@ -182,14 +182,14 @@ static void take_run(struct vrt_profile *profile, const struct vrt_worker_task *
     struct vrt_profile_found *found = &profile->found;
     int r = 0;
 
-    if (task->result == VRT_RUNNER_E_OUTPUT)
+    if (task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
         found->doubt = task->error;
     look_around(profile);
     if (profile->phase == WARM_UP) {
         profile->phase = FRAMES;
     } else if (profile->phase == FRAMES) {
-        vrt_pool_note_speed(profile->pool, profile->d, task, found->survey.tile_flops);
-        found->work_bytes = task->work_bytes;
+        vrt_pool_note_speed(profile->pool, profile->d, task, found->probe.tile_flops);
+        found->job_bytes = task->job_bytes;
         r = vrt_profile_found_add(found, &task->times, task->frames.n_new);
         if (has_enough_frames(profile))
             profile->phase = BY_OPS;
@@ -218,8 +218,8 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     profile->task = NULL;
     if (profile->phase == OVER) {
         /* Cancelled: what it brought is not wanted. */
-    } else if (task->request == VRT_WORKER_SURVEY && task->task.outcome == VRT_TASK_DONE) {
-        take_survey(profile, task);
+    } else if (task->request == VRT_WORKER_PROBE && task->task.outcome == VRT_TASK_DONE) {
+        take_probe(profile, task);
     } else if (task->request == VRT_WORKER_RUN && is_timed(task)) {
         profile->n_failures = 0;
         take_run(profile, task);
@@ -240,29 +240,29 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
 /* Posts what the phase asks for. */
 static void submit(struct vrt_profile *profile, enum vrt_worker_request request)
 {
-    const uint64_t checksum = vrt_network_checksum(profile->work->network);
+    const uint64_t checksum = vrt_network_checksum(profile->spec->network);
     struct vrt_worker_task *task = vrt_worker_task_new(request, NULL, NULL);
     int r = task ? 0 : vrt_raise(-ENOMEM);
 
     if (!r) {
-        task->work = vrt_work_ref(profile->work);
-        task->dtype = profile->found.survey.dtype;
-        task->tile_flops = profile->found.survey.tile_flops;
+        task->spec = vrt_job_spec_ref(profile->spec);
+        task->dtype = profile->found.probe.dtype;
+        task->tile_flops = profile->found.probe.tile_flops;
         task->by_ops = profile->phase == BY_OPS;
     }
-    if (!r && request == VRT_WORKER_SURVEY) {
+    if (!r && request == VRT_WORKER_PROBE) {
         const double *db = vrt_pool_fidelity(profile->pool, checksum, profile->d);
-        task->survey = profile->found.survey;
-        task->survey.work = profile->work;
-        task->survey.exact_grid = profile->exact_grid;
+        task->probe = profile->found.probe;
+        task->probe.spec = profile->spec;
+        task->probe.exact_grid = profile->exact_grid;
         for (int i = 0; i < VRT_DTYPE_COUNT; i++)
-            task->survey.fidelity_db[i] = db[i];
+            task->probe.fidelity_db[i] = db[i];
     } else if (!r) {
-        r = vrt_speed_shard_init(profile->work, vrt_work_size(profile->work).frames,
+        r = vrt_speed_shard_init(profile->spec, vrt_job_spec_size(profile->spec).frames,
                                  &task->frames);
         /* As one in the middle of a video: what clips share is computed more than once. */
         if (!r)
-            task->frames.n_new = task->frames.n - profile->work->rule.lap.overlap;
+            task->frames.n_new = task->frames.n - profile->spec->rule.overlap.shared;
         if (r)
             task = vrt_worker_task_free(task);
     }
@@ -286,7 +286,7 @@ static void find_device(struct vrt_profile *profile)
     if (ready) {
         profile->d = (size_t)__builtin_ctzll(ready);
         profile->found.info = vrt_pool_infos(profile->pool, &n_infos)[profile->d];
-        profile->phase = SURVEY;
+        profile->phase = PROBE;
     } else if (!hopeful || vrt_clock_now_ns() - profile->began_ns > PATIENCE_NS) {
         d = (size_t)__builtin_ctzll(profile->devices);
         int r = vrt_refuse(&error, -ENODEV, "device.failed", "%s doesn't work: %s",
@@ -304,8 +304,8 @@ static void step(struct vrt_profile *profile)
         return;
     if (profile->phase == WAIT)
         find_device(profile);
-    if (profile->phase == SURVEY)
-        submit(profile, VRT_WORKER_SURVEY);
+    if (profile->phase == PROBE)
+        submit(profile, VRT_WORKER_PROBE);
     else if (profile->phase != WAIT && profile->phase != OVER)
         submit(profile, VRT_WORKER_RUN);
     if (profile->phase == OVER && !profile->task)
@@ -359,17 +359,17 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
     int r = vrt_recipe_choose(&wanted, recipe, error);
     if (r)
         return vrt_fold(r);
-    r = vrt_speed_work_new(params->network, params->width, params->height, &profile->work);
+    r = vrt_speed_spec_new(params->network, params->width, params->height, &profile->spec);
     if (r)
         return vrt_refuse(error, vrt_fold(r), "request.field",
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
-    profile->work->rule = vrt_recipe_rule(recipe, network);
-    profile->work->noise = vrt_recipe_noise(recipe);
-    profile->work->needs = vrt_recipe_tile_needs(recipe, network);
-    profile->work->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
+    profile->spec->rule = vrt_recipe_rule(recipe, network);
+    profile->spec->noise = vrt_recipe_noise(recipe);
+    profile->spec->needs = vrt_recipe_tile_needs(recipe, network);
+    profile->spec->grid = vrt_recipe_grid(recipe, network, params->width, params->height);
     profile->exact_grid = params->tile > 0;
-    profile->found.survey.precision = params->precision;
+    profile->found.probe.precision = params->precision;
     return 0;
 }
 
@@ -421,14 +421,14 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
         profile_free(profile);
         return vrt_fold(r);
     }
-    profile->job.network = profile->work->network;
+    profile->job.network = profile->spec->network;
     vrt_pool_job_add(pool, &profile->job);
     *ret_profile = profile;
     /* A device that is ready has something to do; it returns by the loop. What can't be begun ends
      * at the next tick: `done` must not be called from here. */
     find_device(profile);
-    if (profile->phase == SURVEY)
-        submit(profile, VRT_WORKER_SURVEY);
+    if (profile->phase == PROBE)
+        submit(profile, VRT_WORKER_PROBE);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 /*
  * A profile: how fast one device runs a network, and what its time goes into
  *
- * The device is surveyed as for a job on frames of the size asked for, then restores made-up frames
+ * The device is probed as for a job on frames of the size asked for, then restores made-up frames
  * of it (workers/device/speed.h), each a task of its own that queues behind the shards which the
  * device holds: jobs go on meanwhile, and the time spent waiting for them isn't counted. At last
  * one frame is run op by op, for the shares of the kinds of ops.

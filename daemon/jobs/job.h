@@ -107,7 +107,7 @@ struct vrt_job {
     struct vrt_segment_record *segments;        /* of its result, that are stored, in order */
     size_t n_segments;
     int64_t n_made;                     /* segments, with those that are about to be stored */
-    int n_barren;                       /* starts since the last progress, see queue-trial.c */
+    int n_barren;                       /* starts since the last progress, see queue-suspects.c */
     double ran_s;                       /* of earlier runs */
     size_t n_told_warnings;             /* of its pipeline */
     bool untold;                        /* it changed, and `changed` was not called yet */

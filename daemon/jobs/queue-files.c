@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "daemon/access/descriptors.h"
 #include "daemon/jobs/job-report.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "daemon/access/media.h"
 #include "daemon/models/models.h"
 #include "daemon/access/peer.h"
@@ -33,10 +33,10 @@ static const char *const file_fields[VRT_JOB_FILE_COUNT] = {
     [VRT_JOB_MODEL] = "model.fd",
 };
 
-static const enum vrt_keep_role keep_roles[VRT_JOB_FILE_COUNT] = {
-    [VRT_JOB_INPUT] = VRT_KEEP_INPUT,
-    [VRT_JOB_OUTPUT] = VRT_KEEP_OUTPUT,
-    [VRT_JOB_MODEL] = VRT_KEEP_MODEL,
+static const enum vrt_fd_store_role keep_roles[VRT_JOB_FILE_COUNT] = {
+    [VRT_JOB_INPUT] = VRT_FD_STORE_INPUT,
+    [VRT_JOB_OUTPUT] = VRT_FD_STORE_OUTPUT,
+    [VRT_JOB_MODEL] = VRT_FD_STORE_MODEL,
 };
 
 /* Takes the descriptor that a request names. Return: 0; -EBADF: none came, or it is taken. */
@@ -169,7 +169,7 @@ void vrt_queue_keep_files(struct vrt_job *job)
 {
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
         if (job->fds[i] >= 0)
-            vrt_keep_put(job->queue->params.keep, job->info.id, keep_roles[i], job->fds[i]);
+            vrt_fd_store_put(job->queue->params.fd_store, job->info.id, keep_roles[i], job->fds[i]);
 }
 
 void vrt_queue_free_pipeline(struct vrt_job *job)
@@ -199,7 +199,7 @@ void vrt_queue_find_files(struct vrt_queue *queue, struct vrt_job *job)
         needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
     }
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        job->fds[i] = vrt_keep_take(queue->params.keep, job->info.id, keep_roles[i]);
+        job->fds[i] = vrt_fd_store_take(queue->params.fd_store, job->info.id, keep_roles[i]);
         has_all &= job->fds[i] >= 0 || !needs[i];
     }
     if (job->is_remote && job->fds[VRT_JOB_INPUT] < 0)

@@ -13,7 +13,7 @@
  *     queue-fetch.c       jobs whose input is fetched from elsewhere
  *     queue-notice.c      who wants to be told of a job's end
  *     queue-store.c       what outlives the daemon, and what a start finds
- *     queue-trial.c       which job it was that took the daemon with it
+ *     queue-suspects.c       which job it was that took the daemon with it
  *     queue.c             which job is started, the timers, the end
  */
 
@@ -46,7 +46,7 @@ struct vrt_queue {
     int n_saving;                           /* writes and removals that aren't done */
     bool is_loaded;                         /* the store was read: jobs may start */
     bool is_short;                          /* of descriptors: until `house`, none starts */
-    bool has_suspects;                      /* or had when it was last looked, see queue-trial.c */
+    bool has_suspects;                    /* or had when it was last looked, see queue-suspects.c */
     bool stopping;
     void (*stopped)(void *ctx);
     void *stopped_ctx;
@@ -264,10 +264,10 @@ void vrt_queue_wait_for_descriptors(struct vrt_queue *queue, struct vrt_job *job
 
 /* Whether others wait for a job that is tried alone. *ret_next is the one that is queued and may
  * start now; NULL: none. */
-bool vrt_queue_is_trying(struct vrt_queue *queue, struct vrt_job **ret_next);
+bool vrt_queue_has_suspects(struct vrt_queue *queue, struct vrt_job **ret_next);
 
-/* Ends a trial that takes too long, so that the others go on. */
-void vrt_queue_limit_trial(struct vrt_queue *queue);
+/* Ends the run of a suspect that takes too long, so that the others go on. */
+void vrt_queue_limit_suspect(struct vrt_queue *queue);
 
 /* Runs. */
 

@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "daemon/access/descriptors.h"
 #include "daemon/jobs/job-report.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "daemon/models/models.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/jobs/queue-impl.h"
@@ -114,7 +114,7 @@ static void ask_for_files(struct vrt_queue *queue, struct vrt_job *job,
     vrt_job_report_error(job, error);
     job->n_barren = 0;
     vrt_queue_close_files(job);
-    vrt_keep_drop(queue->params.keep, job->info.id);
+    vrt_fd_store_drop(queue->params.fd_store, job->info.id);
     vrt_log_info("job %" PRId64 " needs its files again: %s", job->info.id, error->message);
     vrt_queue_tell(queue, job);
     vrt_queue_save(queue, job, NULL);

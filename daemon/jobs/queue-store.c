@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/access/quota.h"
 #include "daemon/jobs/spool.h"
@@ -120,7 +120,7 @@ static void on_saved(void *ctx, int r)
     if (is_last && is_useless)
         vrt_queue_sweep(saving->queue, job);
     if (is_last && vrt_job_state_is_final(state))
-        vrt_keep_drop(saving->queue->params.keep, job->info.id);
+        vrt_fd_store_drop(saving->queue->params.fd_store, job->info.id);
     end_saving(saving, r);
 }
 
@@ -273,7 +273,7 @@ void vrt_queue_forget(struct vrt_queue *queue, struct vrt_job *job)
     if (job->user)
         vrt_jobs_remove(&queue->jobs, job);
     vrt_queue_sweep(queue, job);
-    vrt_keep_drop(queue->params.keep, job->info.id);
+    vrt_fd_store_drop(queue->params.fd_store, job->info.id);
     if (saving)
         vrt_store_remove_job(queue->params.store, job->info.id,
                              (struct vrt_store_done){ on_removed, saving });

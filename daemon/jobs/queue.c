@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "daemon/jobs/job-report.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/jobs/queue-impl.h"
 #include "daemon/access/quota.h"
@@ -158,7 +158,7 @@ static void on_progress(uv_timer_t *timer)
         if (job->untold)
             vrt_queue_tell(queue, job);
     }
-    vrt_queue_limit_trial(queue);
+    vrt_queue_limit_suspect(queue);
 }
 
 /* Jobs of this priority or a higher one that run; *ret_lowest is the one that should make room. */
@@ -207,7 +207,7 @@ static struct vrt_job *next_job(struct vrt_queue *queue)
 
     if (queue->stopping || !queue->is_loaded || queue->is_short)
         return NULL;
-    if (vrt_queue_is_trying(queue, &job))
+    if (vrt_queue_has_suspects(queue, &job))
         return job;
     return may_start(queue) ? vrt_jobs_next(&queue->jobs) : NULL;
 }
@@ -300,7 +300,7 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     int r = vrt_queue_load(queue, error);
     /* Where it failed the next start may still find whose they are. */
     if (r == 0)
-        vrt_keep_sweep(params->keep);
+        vrt_fd_store_sweep(params->fd_store);
     queue->is_loaded = r == 0;
     /* By now there may be writes under way: the queue's end waits for them. */
     *ret_queue = queue;

@@ -23,7 +23,7 @@
 
 struct uv_loop_s;
 struct vrt_accounts;
-struct vrt_keep;
+struct vrt_fd_store;
 struct vrt_media;
 struct vrt_models;
 struct vrt_peer;
@@ -43,7 +43,7 @@ struct vrt_queue_params {
     struct vrt_quota *quota;            /* charged for each job that isn't over */
     struct vrt_store *store;            /* opened, and not read yet */
     struct vrt_remote *remote;          /* for inputs and notices; lives longer */
-    struct vrt_keep *keep;              /* what holds descriptors past the daemon's end */
+    struct vrt_fd_store *fd_store;      /* what holds descriptors past the daemon's end */
     int spool_fd;                       /* a folder for working files; stays the caller's */
     int max_running, history;
     int64_t failed_files_s;             /* what a failed job has stored stays so long */

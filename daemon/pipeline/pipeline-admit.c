@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Admission: the files are looked at by the intake's thread; then each device that was asked for
+ * Admission: the files are looked at by the decode thread; then each device that was asked for
  * says whether and how it would do the work. One device of a class goes first: what it measures,
  * the others of its class needn't.
  *
@@ -16,9 +16,9 @@
  * answered, if one of these takes part: it may hang, and nobody knows for how long. A job that is
  * about to run and finds too little memory on every device asks again until its patience ends:
  * other programs may have it only for a while. The admission is over when the first two are empty
- * and the intake's thread has ended. It succeeds if there is one device at least: to lose the
+ * and the decode thread has ended. It succeeds if there is one device at least: to lose the
  * others is a warning, and what became of the last of them is the error if there is none. Nothing
- * is held for the job on any device then but the replicas that a survey leaves warm, which others
+ * is held for the job on any device then but the replicas that a probe leaves warm, which others
  * may push out: an admitted job may wait for hours.
  */
 
@@ -37,27 +37,27 @@
 /* A device that fails so often while it is asked is left out. */
 #define REFUSALS_MAX 3
 
-static void intake_ended(void *ctx, bool abandoned)
+static void decode_thread_ended(void *ctx, bool abandoned)
 {
     struct vrt_pipeline *pipeline = ctx;
 
     (void)abandoned;
-    pipeline->intake = NULL;
+    pipeline->decode_thread = NULL;
     vrt_pipeline_step(pipeline);
 }
 
-uint64_t vrt_pipeline_surveying(const struct vrt_pipeline *pipeline)
+uint64_t vrt_pipeline_probing(const struct vrt_pipeline *pipeline)
 {
     uint64_t devices = 0;
 
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
-        if (pipeline->parts[d].survey)
+        if (pipeline->parts[d].probe)
             devices |= UINT64_C(1) << d;
     return devices;
 }
 
 /* Resolves the request, and makes what the devices will be asked about. */
-static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
+static int begin_probes(struct vrt_pipeline *pipeline, struct vrt_error *error)
 {
     struct vrt_admission *admission = &pipeline->admission;
     struct vrt_device_choice choice;
@@ -73,8 +73,9 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     if (r)
         vrt_error_set_field(error, "device");
     else
-        r = vrt_work_new(admission->network, &admission->input.format, &admission->encoder.format,
-                         &pipeline->work);
+        r = vrt_job_spec_new(admission->network, &admission->input.format,
+                             &admission->encoder.format,
+                         &pipeline->spec);
     if (r)
         return vrt_refuse_errno(error, vrt_fold(r), "the job");
     if (choice.warning[0])
@@ -82,83 +83,85 @@ static int begin_surveys(struct vrt_pipeline *pipeline, struct vrt_error *error)
     vrt_pipeline_warn_all(pipeline, &admission->warnings);
 
     const struct vrt_network_info *network = vrt_network_info(admission->network);
-    pipeline->work->noise = vrt_recipe_noise(&admission->recipe);
-    pipeline->work->needs = vrt_recipe_tile_needs(&admission->recipe, network);
-    pipeline->work->rule = vrt_recipe_rule(&admission->recipe, network);
-    pipeline->work->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->work->in.width,
-                                           pipeline->work->in.height);
-    pipeline->size = pipeline->too_large = vrt_work_size(pipeline->work);
+    pipeline->spec->noise = vrt_recipe_noise(&admission->recipe);
+    pipeline->spec->needs = vrt_recipe_tile_needs(&admission->recipe, network);
+    pipeline->spec->rule = vrt_recipe_rule(&admission->recipe, network);
+    pipeline->spec->grid = vrt_recipe_grid(&admission->recipe, network, pipeline->spec->in.width,
+                                           pipeline->spec->in.height);
+    pipeline->size = pipeline->too_large = vrt_job_spec_size(pipeline->spec);
     pipeline->asked = pipeline->wanted = choice.devices;
-    pipeline->is_surveying = true;
+    pipeline->is_probing = true;
     return 0;
 }
 
 static void admission_done(struct vrt_task *base)
 {
-    struct vrt_intake_task *task = vrt_container_of(base, struct vrt_intake_task, task);
+    struct vrt_decode_thread_task *task = vrt_container_of(base, struct vrt_decode_thread_task,
+                                                           task);
     struct vrt_pipeline *pipeline = task->ctx;
     struct vrt_error error = task->error;
     int r = base->outcome == VRT_TASK_DONE ? 0 : -ECANCELED;
 
     if (task->result)
         r = task->result;
-    vrt_intake_task_free(task);
+    vrt_decode_thread_task_free(task);
     if (!r && !pipeline->is_closing)
-        r = begin_surveys(pipeline, &error);
+        r = begin_probes(pipeline, &error);
     if (r) {
         r = vrt_refuse_errno(&error, r, "the job");
         vrt_pipeline_fail(pipeline, &error);
     }
-    /* Phase 2 has an intake of its own. This one's last word takes the next step. */
-    if (pipeline->intake)
-        vrt_mailbox_stop(pipeline->intake);
+    /* Phase 2 has a decode thread of its own. This one's last word takes the next step. */
+    if (pipeline->decode_thread)
+        vrt_mailbox_stop(pipeline->decode_thread);
 }
 
 int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_intake_params params = {
+    const struct vrt_decode_thread_params params = {
         .outbox = vrt_pool_outbox(pipeline->pool),
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
         .is_waited_for = true,
         .cancel = &pipeline->cancel,
-        .ended = intake_ended,
+        .ended = decode_thread_ended,
         .ctx = pipeline,
     };
-    struct vrt_intake_task *task = vrt_intake_task_new(VRT_INTAKE_ADMIT, admission_done, pipeline);
-    int r = task ? vrt_intake_new(&params, &pipeline->intake) : vrt_raise(-ENOMEM);
+    struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_ADMIT,
+                                                                     admission_done, pipeline);
+    int r = task ? vrt_decode_thread_new(&params, &pipeline->decode_thread) : vrt_raise(-ENOMEM);
 
     if (!r) {
         task->admission = &pipeline->admission;
-        r = vrt_mailbox_post(pipeline->intake, &task->task);
+        r = vrt_mailbox_post(pipeline->decode_thread, &task->task);
         vrt_assert(!r);
         return 0;
     }
-    vrt_intake_task_free(task);
+    vrt_decode_thread_task_free(task);
     return vrt_fold(r);
 }
 
 /* A device takes part as it said. All devices of a job use one size of clips and tiles, the
  * smallest that any of them needs: which of them restored a shard must not show where those
  * meet. */
-static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_survey *survey)
+static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_probe *probe)
 {
-    const uint64_t checksum = vrt_network_checksum(pipeline->work->network);
+    const uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
 
-    vrt_pool_note_fidelity(pipeline->pool, checksum, d, survey->fidelity_db);
-    vrt_pool_note_trial(pipeline->pool, checksum, d, survey->dtype,
-                        survey->flops_per_s[survey->dtype]);
-    pipeline->parts[d].is_surveyed = true;
-    pipeline->parts[d].dtype = survey->dtype;
-    pipeline->parts[d].size = survey->size;
-    pipeline->parts[d].planned_bytes = survey->planned_bytes;
-    pipeline->parts[d].replica_bytes = survey->replica_bytes;
-    pipeline->parts[d].allowed_bytes = survey->allowed_bytes;
+    vrt_pool_note_fidelity(pipeline->pool, checksum, d, probe->fidelity_db);
+    vrt_pool_note_measurement(pipeline->pool, checksum, d, probe->dtype,
+                        probe->flops_per_s[probe->dtype]);
+    pipeline->parts[d].is_probed = true;
+    pipeline->parts[d].dtype = probe->dtype;
+    pipeline->parts[d].size = probe->size;
+    pipeline->parts[d].planned_bytes = probe->planned_bytes;
+    pipeline->parts[d].replica_bytes = probe->replica_bytes;
+    pipeline->parts[d].allowed_bytes = probe->allowed_bytes;
     pipeline->devices |= UINT64_C(1) << d;
-    if (!pipeline->job.tile_flops || vrt_fit_is_smaller(&survey->size, &pipeline->size)) {
-        pipeline->job.tile_flops = survey->tile_flops;
-        pipeline->size = survey->size;
+    if (!pipeline->job.tile_flops || vrt_fit_is_smaller(&probe->size, &pipeline->size)) {
+        pipeline->job.tile_flops = probe->tile_flops;
+        pipeline->size = probe->size;
     }
 }
 
@@ -167,7 +170,7 @@ static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_sur
 static void note_error(struct vrt_pipeline *pipeline, const struct vrt_error *error, bool is_short)
 {
     if (is_short || !pipeline->short_of_memory)
-        pipeline->survey_error = *error;
+        pipeline->probe_error = *error;
 }
 
 /* A device doesn't take part as it was asked to: it is asked again if that is its own fault, which
@@ -196,14 +199,14 @@ static void note_refusal(struct vrt_pipeline *pipeline, size_t d,
         pipeline->asked |= bit;
 }
 
-static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
+static void probed(void *ctx, size_t d, struct vrt_worker_task *task)
 {
     struct vrt_pipeline *pipeline = ctx;
 
-    pipeline->parts[d].survey = NULL;
+    pipeline->parts[d].probe = NULL;
     if (task->task.outcome == VRT_TASK_DONE) {
-        accept(pipeline, d, &task->survey);
-        vrt_pool_note_survey(pipeline->pool, d, &task->survey);
+        accept(pipeline, d, &task->probe);
+        vrt_pool_note_probe(pipeline->pool, d, &task->probe);
     } else if (!pipeline->is_closing) {
         note_refusal(pipeline, d, task);
     }
@@ -211,51 +214,51 @@ static void surveyed(void *ctx, size_t d, struct vrt_worker_task *task)
 }
 
 /* What the device is asked. */
-static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_survey *survey)
+static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_probe *probe)
 {
     const struct vrt_admission *admission = &pipeline->admission;
-    const uint64_t checksum = vrt_network_checksum(pipeline->work->network);
-    const struct vrt_work_size size = vrt_work_size(pipeline->work);
+    const uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
+    const struct vrt_job_spec_size size = vrt_job_spec_size(pipeline->spec);
     const bool is_fixed = admission->has_recipe && !pipeline->wants_smaller;
 
-    survey->work = pipeline->work;
-    survey->exact_grid = admission->tile > 0 || is_fixed;
-    survey->exact_clip = admission->clip.frames > 0 || is_fixed;
+    probe->spec = pipeline->spec;
+    probe->exact_grid = admission->tile > 0 || is_fixed;
+    probe->exact_clip = admission->clip.frames > 0 || is_fixed;
     /* Once a device has said how much smaller, the others follow it. */
-    survey->smaller = pipeline->wants_smaller && !vrt_fit_is_smaller(&size, &pipeline->too_large);
-    survey->is_due = admission->has_recipe;
-    survey->precision = admission->precision;
-    survey->wants_speed = pipeline->wants_speed;
-    memcpy(survey->fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
-           sizeof(survey->fidelity_db));
-    memcpy(survey->flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
-           sizeof(survey->flops_per_s));
+    probe->smaller = pipeline->wants_smaller && !vrt_fit_is_smaller(&size, &pipeline->too_large);
+    probe->is_due = admission->has_recipe;
+    probe->precision = admission->precision;
+    probe->wants_speed = pipeline->wants_speed;
+    memcpy(probe->fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
+           sizeof(probe->fidelity_db));
+    memcpy(probe->flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
+           sizeof(probe->flops_per_s));
 }
 
 static void ask_device(struct vrt_pipeline *pipeline, size_t d)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_SURVEY, NULL, NULL);
+    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_PROBE, NULL, NULL);
     int r = -ENOMEM;
 
     pipeline->asked &= ~(UINT64_C(1) << d);
     if (task) {
-        task->work = vrt_work_ref(pipeline->work);
-        fill_question(pipeline, d, &task->survey);
+        task->spec = vrt_job_spec_ref(pipeline->spec);
+        fill_question(pipeline, d, &task->probe);
         /* A job that is about to run is measured by what there is now, not a minute ago. */
         if (!pipeline->admission.has_recipe && !pipeline->wants_speed &&
-            vrt_pool_recall_survey(pipeline->pool, d, &task->survey)) {
-            accept(pipeline, d, &task->survey);
+            vrt_pool_recall_probe(pipeline->pool, d, &task->probe)) {
+            accept(pipeline, d, &task->probe);
             vrt_worker_task_free(task);
             return;
         }
-        r = vrt_pool_submit(pipeline->pool, d, task, surveyed, pipeline);
+        r = vrt_pool_submit(pipeline->pool, d, task, probed, pipeline);
     }
     if (!r) {
-        pipeline->parts[d].survey = task;
+        pipeline->parts[d].probe = task;
         return;
     }
     /* It isn't asked again: the other devices decide, and without any this is the job's error. */
-    r = vrt_refuse_errno(&pipeline->survey_error, r, "a device");
+    r = vrt_refuse_errno(&pipeline->probe_error, r, "a device");
     (void)r;
 }
 
@@ -263,15 +266,15 @@ static void ask_device(struct vrt_pipeline *pipeline, size_t d)
  * is silent holds nobody up. */
 static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d, uint64_t silent)
 {
-    const uint64_t surveying = vrt_pipeline_surveying(pipeline) & ~silent;
+    const uint64_t probing = vrt_pipeline_probing(pipeline) & ~silent;
     bool busy = false;
 
     for (size_t e = 0; e < vrt_pool_n_devices(pipeline->pool); e++) {
         if (vrt_pool_device_class(pipeline->pool, e) != vrt_pool_device_class(pipeline->pool, d))
             continue;
-        if (pipeline->parts[e].is_surveyed)
+        if (pipeline->parts[e].is_probed)
             return false;
-        busy |= surveying >> e & 1;
+        busy |= probing >> e & 1;
     }
     return busy;
 }
@@ -279,12 +282,12 @@ static bool is_class_busy(const struct vrt_pipeline *pipeline, size_t d, uint64_
 /* Makes the work what all devices can do. Nobody else looks at it. */
 static void settle_work(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_network_info *network = vrt_network_info(pipeline->work->network);
+    const struct vrt_network_info *network = vrt_network_info(pipeline->spec->network);
 
-    pipeline->work->grid = pipeline->size.grid;
+    pipeline->spec->grid = pipeline->size.grid;
     if (vrt_recipe_is_temporal(network))
         vrt_recipe_shorten(&pipeline->admission.recipe, pipeline->size.frames);
-    pipeline->work->rule = vrt_recipe_rule(&pipeline->admission.recipe, network);
+    pipeline->spec->rule = vrt_recipe_rule(&pipeline->admission.recipe, network);
 }
 
 /* Devices that have room for larger clips or tiles than the others are asked what these take of
@@ -298,7 +301,7 @@ static void ask_again(struct vrt_pipeline *pipeline)
             !vrt_fit_is_smaller(&pipeline->size, &pipeline->parts[d].size))
             continue;
         roomy |= UINT64_C(1) << d;
-        pipeline->parts[d].is_surveyed = false;
+        pipeline->parts[d].is_probed = false;
     }
     if (!roomy)
         return;
@@ -313,37 +316,37 @@ static void fill_info(struct vrt_pipeline *pipeline)
     struct vrt_admission *admission = &pipeline->admission;
     const struct vrt_reader_info *input = &admission->input;
     struct vrt_pipeline_info *info = &pipeline->info;
-    const struct vrt_network_info *network = vrt_network_info(pipeline->work->network);
+    const struct vrt_network_info *network = vrt_network_info(pipeline->spec->network);
     int first = -1;
 
     settle_work(pipeline);
     *info = (struct vrt_pipeline_info){
         .network = network,
-        .network_checksum = vrt_network_checksum(pipeline->work->network),
+        .network_checksum = vrt_network_checksum(pipeline->spec->network),
         .recipe = admission->recipe,
         .fingerprint = admission->fingerprint,
-        .width = pipeline->work->in.width,
-        .height = pipeline->work->in.height,
-        .out_width = pipeline->work->out.width,
-        .out_height = pipeline->work->out.height,
+        .width = pipeline->spec->in.width,
+        .height = pipeline->spec->in.height,
+        .out_width = pipeline->spec->out.width,
+        .out_height = pipeline->spec->out.height,
         .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
         .frames_total = input->n_frames_estimate,
         .n_shards = -1,
         .n_tiles = (int64_t)pipeline->size.grid.x.n * pipeline->size.grid.y.n,
         .output_bytes_estimate = admission->output_bytes,
-        .frame_flops = vrt_speed_frame_flops(pipeline->work, pipeline->job.tile_flops),
+        .frame_flops = vrt_speed_frame_flops(pipeline->spec, pipeline->job.tile_flops),
         .devices = pipeline->devices,
         .uses_cpu_instead = info->uses_cpu_instead,
         .reproducible = true,
     };
-    info->recipe.tile_w = pipeline->work->grid.x.size;
-    info->recipe.tile_h = pipeline->work->grid.y.size;
+    info->recipe.tile_w = pipeline->spec->grid.x.size;
+    info->recipe.tile_h = pipeline->spec->grid.y.size;
     snprintf(info->codec, sizeof(info->codec), "%s", input->codec);
     snprintf(info->pixel_format, sizeof(info->pixel_format), "%s", input->pixel_format);
     pipeline->frames_total = input->n_frames_estimate;
     if (info->frames_total >= 0)
-        info->n_shards = vrt_clip_count(&pipeline->work->rule, info->frames_total);
+        info->n_shards = vrt_clip_count(&pipeline->spec->rule, info->frames_total);
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
         if (!(pipeline->devices >> d & 1))
             continue;
@@ -371,7 +374,7 @@ static void ask_ready(struct vrt_pipeline *pipeline)
 /* Says that clips and tiles are others than those that were wanted. */
 static void warn_of_size(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_work_size *old = &pipeline->too_large, *now = &pipeline->size;
+    const struct vrt_job_spec_size *old = &pipeline->too_large, *now = &pipeline->size;
     char clips[96] = "";
 
     if (now->frames != old->frames)
@@ -398,7 +401,7 @@ static bool waits_for_memory(struct vrt_pipeline *pipeline)
         pipeline->n_memory_waits++;
         pipeline->ask_again_ns = now_ns + (int64_t)(wait_s * VRT_NS_PER_S);
         vrt_log_info("job %s waits %.0f s for memory: %s", pipeline->job_id, wait_s,
-                     pipeline->survey_error.message);
+                     pipeline->probe_error.message);
     } else if (now_ns >= pipeline->ask_again_ns) {
         pipeline->ask_again_ns = 0;
         pipeline->asked |= pipeline->short_of_memory;
@@ -413,13 +416,13 @@ static void conclude(struct vrt_pipeline *pipeline)
 {
     /* Nothing is under way whose return would step. The pipeline may be gone afterwards. */
     if (!pipeline->devices) {
-        vrt_pipeline_fail(pipeline, &pipeline->survey_error);
+        vrt_pipeline_fail(pipeline, &pipeline->probe_error);
         vrt_pipeline_step(pipeline);
         return;
     }
-    if (pipeline->devices != pipeline->wanted && pipeline->survey_error.message[0])
+    if (pipeline->devices != pipeline->wanted && pipeline->probe_error.message[0])
         vrt_pipeline_warn(pipeline, "not every device takes part: %s",
-                          pipeline->survey_error.message);
+                          pipeline->probe_error.message);
     fill_info(pipeline);
     if (pipeline->wants_smaller)
         warn_of_size(pipeline);
@@ -475,17 +478,17 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
     pipeline->asked = 0;
 }
 
-static void forsake_survey(struct vrt_pipeline *pipeline, size_t d, bool cancel)
+static void forsake_probe(struct vrt_pipeline *pipeline, size_t d, bool cancel)
 {
-    if (pipeline->parts[d].survey)
-        vrt_pool_forsake(pipeline->parts[d].survey, cancel);
-    pipeline->parts[d].survey = NULL;
+    if (pipeline->parts[d].probe)
+        vrt_pool_forsake(pipeline->parts[d].probe, cancel);
+    pipeline->parts[d].probe = NULL;
 }
 
-void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline)
+void vrt_pipeline_forsake_probes(struct vrt_pipeline *pipeline)
 {
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
-        forsake_survey(pipeline, d, true);
+        forsake_probe(pipeline, d, true);
 }
 
 /* Goes on without a device. What it was asked, it may look at still. */
@@ -499,7 +502,7 @@ static void leave_out(struct vrt_pipeline *pipeline, size_t d)
     (void)r;
     vrt_log_warning("job %s goes on without a device: %s", pipeline->job_id, error.message);
     note_error(pipeline, &error, false);
-    forsake_survey(pipeline, d, false);
+    forsake_probe(pipeline, d, false);
     pipeline->asked &= ~(UINT64_C(1) << d);
 }
 
@@ -507,23 +510,23 @@ static void leave_out(struct vrt_pipeline *pipeline, size_t d)
  * sign of life. */
 static void leave_out_silent(struct vrt_pipeline *pipeline)
 {
-    const uint64_t waited_for = vrt_pipeline_surveying(pipeline) |
+    const uint64_t waited_for = vrt_pipeline_probing(pipeline) |
         (pipeline->asked & (vrt_pool_ready_devices(pipeline->pool) |
                             vrt_pool_starting_devices(pipeline->pool)));
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
 
     if (!pipeline->devices || !waited_for ||
         (waited_for & ~vrt_pool_silent_devices(pipeline->pool)))
         return;
-    int r = vrt_work_copy(pipeline->work, &work);
+    int r = vrt_job_spec_copy(pipeline->spec, &spec);
     if (r) {
         struct vrt_error error = { .id = NULL };
         r = vrt_refuse_errno(&error, r, "the job");
         vrt_pipeline_fail(pipeline, &error);
         return;
     }
-    vrt_work_unref(pipeline->work);
-    pipeline->work = work;
+    vrt_job_spec_unref(pipeline->spec);
+    pipeline->spec = spec;
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
         if (waited_for >> d & 1)
             leave_out(pipeline, d);
@@ -534,13 +537,13 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
     uint64_t starting = vrt_pool_starting_devices(pipeline->pool);
 
-    if (!pipeline->is_surveying)
+    if (!pipeline->is_probing)
         return;
     ask_ready(pipeline);
     leave_out_silent(pipeline);
     if (pipeline->is_closing)
         return;
-    if (vrt_pipeline_surveying(pipeline) || pipeline->asked & (ready | starting))
+    if (vrt_pipeline_probing(pipeline) || pipeline->asked & (ready | starting))
         return;
     if (!replace_unfit(pipeline))
         give_up_absent(pipeline);
@@ -548,7 +551,7 @@ void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
         ask_again(pipeline);
     ask_ready(pipeline);
     /* `admitted` may free the pipeline, which a thread that is still ending would come back to. */
-    if (!pipeline->asked && !vrt_pipeline_surveying(pipeline) && !pipeline->intake &&
+    if (!pipeline->asked && !vrt_pipeline_probing(pipeline) && !pipeline->decode_thread &&
         !waits_for_memory(pipeline))
         conclude(pipeline);
 }

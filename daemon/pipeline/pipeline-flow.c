@@ -6,8 +6,8 @@
  * a device (enough that none ever waits for the decoder), and all that live between decoder and
  * encoder (so that a slow encoder stops the devices, and those the decoder).
  *
- * Before anything flows the outlet says which of the segments that were given can be gone on from.
- * The decoder begins at the video's start all the same, but what is in them never gets here.
+ * Before anything flows the encode thread says which of the segments that were given can be gone on
+ * from. The decoder begins at the video's start all the same, but what is in them never gets here.
  */
 
 #include <errno.h>
@@ -43,21 +43,21 @@ static void fail_by(struct vrt_pipeline *pipeline, int r, const struct vrt_error
     vrt_pipeline_fail(pipeline, &error);
 }
 
-static void intake_ended(void *ctx, bool abandoned)
+static void decode_thread_ended(void *ctx, bool abandoned)
 {
     struct vrt_pipeline *pipeline = ctx;
 
     (void)abandoned;
-    pipeline->intake = NULL;
+    pipeline->decode_thread = NULL;
     vrt_pipeline_step(pipeline);
 }
 
-static void outlet_ended(void *ctx, bool abandoned)
+static void encode_thread_ended(void *ctx, bool abandoned)
 {
     struct vrt_pipeline *pipeline = ctx;
 
     (void)abandoned;
-    pipeline->outlet = NULL;
+    pipeline->encode_thread = NULL;
     vrt_pipeline_step(pipeline);
 }
 
@@ -67,7 +67,7 @@ static int live_max(const struct vrt_pipeline *pipeline)
     int places = VRT_SCHED_IN_FLIGHT * n_devices_in(pipeline->devices);
     int64_t live = 3 * places + READY_SPARE + DECODING_MAX;
     const struct vrt_recipe *recipe = &pipeline->info.recipe;
-    const struct vrt_frame_format *in = &pipeline->work->in, *out = &pipeline->work->out;
+    const struct vrt_frame_format *in = &pipeline->spec->in, *out = &pipeline->spec->out;
     int64_t shard_bytes = (int64_t)(vrt_frame_format_size_bytes(in) +
                                     vrt_frame_format_size_bytes(out)) * recipe->clip_frames;
 
@@ -88,7 +88,7 @@ static void prepare_devices(struct vrt_pipeline *pipeline)
         task = vrt_worker_task_new(VRT_WORKER_PREPARE, NULL, NULL);
         if (!task)
             continue;
-        task->work = vrt_work_ref(pipeline->work);
+        task->spec = vrt_job_spec_ref(pipeline->spec);
         task->dtype = pipeline->parts[d].dtype;
         /* A failure will be met again, and handled, by the first shard. */
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL) == 0)
@@ -96,36 +96,37 @@ static void prepare_devices(struct vrt_pipeline *pipeline)
     }
 }
 
-static int start_intake(struct vrt_pipeline *pipeline)
+static int start_decode_thread(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_intake_params intake = {
+    const struct vrt_decode_thread_params decode_thread = {
         .outbox = vrt_pool_outbox(pipeline->pool),
         .files = &pipeline->admission.files,
         .expected = &pipeline->admission.input,
         .strict = pipeline->strict,
         .cutter = {
-            .rule = pipeline->work->rule,
+            .rule = pipeline->spec->rule,
             .scene_threshold = pipeline->info.recipe.scene_threshold,
         },
         .first_shard = pipeline->first_shard,
         .cancel = &pipeline->cancel,
-        .ended = intake_ended,
+        .ended = decode_thread_ended,
         .ctx = pipeline,
     };
 
-    return vrt_fold(vrt_intake_new(&intake, &pipeline->intake));
+    return vrt_fold(vrt_decode_thread_new(&decode_thread, &pipeline->decode_thread));
 }
 
 /* Gives the encoder a task; takes it over whatever happens. */
-static void post_to_outlet(struct vrt_pipeline *pipeline, struct vrt_outlet_task *task)
+static void post_to_encode_thread(struct vrt_pipeline *pipeline,
+                                  struct vrt_encode_thread_task *task)
 {
-    int r = task ? vrt_mailbox_post(pipeline->outlet, &task->task) : vrt_raise(-ENOMEM);
+    int r = task ? vrt_mailbox_post(pipeline->encode_thread, &task->task) : vrt_raise(-ENOMEM);
 
     if (!r) {
         pipeline->n_encoding++;
         return;
     }
-    vrt_outlet_task_free(task);
+    vrt_encode_thread_task_free(task);
     fail_by(pipeline, r, &(struct vrt_error){ 0 });
 }
 
@@ -154,8 +155,8 @@ static void skip_to_end(struct vrt_pipeline *pipeline)
 
 static void resumed(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_outlet_task_freep) struct vrt_outlet_task *task =
-        vrt_container_of(base, struct vrt_outlet_task, task);
+    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
+        vrt_container_of(base, struct vrt_encode_thread_task, task);
     struct vrt_pipeline *pipeline = task->ctx;
     int r = 0;
 
@@ -168,8 +169,8 @@ static void resumed(struct vrt_task *base)
         if (task->is_joined)
             skip_to_end(pipeline);
         else if (!pipeline->is_closing)
-            r = start_intake(pipeline);
-        if (pipeline->intake && !pipeline->first_shard && !pipeline->is_held)
+            r = start_decode_thread(pipeline);
+        if (pipeline->decode_thread && !pipeline->first_shard && !pipeline->is_held)
             prepare_devices(pipeline);
     } else if (base->outcome == VRT_TASK_FAILED) {
         r = task->result;
@@ -181,7 +182,7 @@ static void resumed(struct vrt_task *base)
 
 int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_outlet_params outlet = {
+    const struct vrt_encode_thread_params encode_thread = {
         .outbox = vrt_pool_outbox(pipeline->pool),
         .job_id = pipeline->job_id,
         .spool_fd = pipeline->spool_fd,
@@ -193,23 +194,24 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         .n_segments = pipeline->n_segments,
         .committed = &pipeline->committed,
         .cancel = &pipeline->cancel,
-        .ended = outlet_ended,
+        .ended = encode_thread_ended,
         .ctx = pipeline,
     };
-    int r = vrt_outlet_new(&outlet, &pipeline->outlet);
+    int r = vrt_encode_thread_new(&encode_thread, &pipeline->encode_thread);
 
     if (r)
         return vrt_fold(r);
     pipeline->live_max = live_max(pipeline);
     pipeline->is_resuming = true;
-    post_to_outlet(pipeline, vrt_outlet_task_new(VRT_OUTLET_RESUME, resumed, pipeline));
+    post_to_encode_thread(pipeline,
+                          vrt_encode_thread_task_new(VRT_ENCODE_THREAD_RESUME, resumed, pipeline));
     return 0;
 }
 
 static void decoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_intake_task_freep) struct vrt_intake_task *task =
-        vrt_container_of(base, struct vrt_intake_task, task);
+    VRT_CLEANUP(vrt_decode_thread_task_freep) struct vrt_decode_thread_task *task =
+        vrt_container_of(base, struct vrt_decode_thread_task, task);
     struct vrt_pipeline *pipeline = task->ctx;
     int r = 0;
 
@@ -241,15 +243,16 @@ static void feed_decoder(struct vrt_pipeline *pipeline)
     uint64_t ready = vrt_pool_ready_devices(pipeline->pool) & pipeline->devices;
     int wanted = VRT_SCHED_IN_FLIGHT * n_devices_in(ready) + READY_SPARE;
 
-    while (pipeline->intake && !pipeline->at_end && pipeline->n_decoding < DECODING_MAX &&
+    while (pipeline->decode_thread && !pipeline->at_end && pipeline->n_decoding < DECODING_MAX &&
            pipeline->n_ready + pipeline->n_decoding < wanted &&
            pipeline->n_live < pipeline->live_max) {
-        struct vrt_intake_task *task = vrt_intake_task_new(VRT_INTAKE_DECODE, decoded, pipeline);
+        struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_DECODE,
+                                                                         decoded, pipeline);
         int r = task ? 0 : vrt_raise(-ENOMEM);
         if (!r)
-            r = vrt_mailbox_post(pipeline->intake, &task->task);
+            r = vrt_mailbox_post(pipeline->decode_thread, &task->task);
         if (r) {
-            vrt_intake_task_free(task);
+            vrt_decode_thread_task_free(task);
             fail_by(pipeline, r, &(struct vrt_error){ 0 });
             return;
         }
@@ -269,10 +272,10 @@ static void end_parked(struct vrt_pipeline *pipeline)
     vrt_pipeline_fail(pipeline, &parked);
 }
 
-/* Tells what the outlet has made of its task. */
-static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_task *task)
+/* Tells what the encode thread has made of its task. */
+static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_encode_thread_task *task)
 {
-    if (task->request == VRT_OUTLET_ENCODE) {
+    if (task->request == VRT_ENCODE_THREAD_ENCODE) {
         pipeline->n_live--;
         pipeline->n_open = task->n_open;
         vrt_pipeline_note_frames(pipeline, task->n_encoded);
@@ -285,7 +288,7 @@ static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_
         if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
             end_parked(pipeline);
     }
-    if (task->request == VRT_OUTLET_FINISH) {
+    if (task->request == VRT_ENCODE_THREAD_FINISH) {
         if (task->warnings)
             vrt_pipeline_warn_all(pipeline, task->warnings);
         /* Who cancels comes too late: the file is there, and is said to be. */
@@ -296,8 +299,8 @@ static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_outlet_
 
 static void encoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_outlet_task_freep) struct vrt_outlet_task *task =
-        vrt_container_of(base, struct vrt_outlet_task, task);
+    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
+        vrt_container_of(base, struct vrt_encode_thread_task, task);
     struct vrt_pipeline *pipeline = task->ctx;
 
     pipeline->n_encoding--;
@@ -313,32 +316,34 @@ static void feed_encoder(struct vrt_pipeline *pipeline)
 {
     while (!pipeline->is_closing && pipeline->n_encoding < ENCODING_MAX &&
            vrt_pipeline_next_is_restored(pipeline)) {
-        struct vrt_outlet_task *task = vrt_outlet_task_new(VRT_OUTLET_ENCODE, encoded, pipeline);
+        struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_ENCODE,
+                                                                         encoded, pipeline);
         if (task)
             task->shard = vrt_pipeline_take_restored(pipeline, &task->frames);
-        post_to_outlet(pipeline, task);
+        post_to_encode_thread(pipeline, task);
     }
 }
 
 /* Once every frame is encoded: completes the last segment, then makes the file. */
 static void finish(struct vrt_pipeline *pipeline)
 {
-    struct vrt_outlet_task *task;
+    struct vrt_encode_thread_task *task;
 
     if (!pipeline->at_end || pipeline->next_encode < pipeline->next_index ||
         pipeline->n_encoding > 0 || pipeline->n_decoding > 0 || pipeline->is_finishing)
         return;
     pipeline->is_finishing = true;
     pipeline->phase = VRT_PIPELINE_FINISHING;
-    post_to_outlet(pipeline, vrt_outlet_task_new(VRT_OUTLET_END, encoded, pipeline));
+    post_to_encode_thread(pipeline,
+                          vrt_encode_thread_task_new(VRT_ENCODE_THREAD_END, encoded, pipeline));
     if (pipeline->is_closing)
         return;
-    task = vrt_outlet_task_new(VRT_OUTLET_FINISH, encoded, pipeline);
+    task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_FINISH, encoded, pipeline);
     if (task) {
         task->n_frames = pipeline->frames_decoded;
         task->span_ns = pipeline->span_ns;
     }
-    post_to_outlet(pipeline, task);
+    post_to_encode_thread(pipeline, task);
 }
 
 /* Ends a pipeline that is to be parked where nothing is lost. */

@@ -5,9 +5,9 @@
 
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/devices/pool-job.h"
-#include "workers/media/admit.h"
-#include "workers/media/outlet.h"
-#include "workers/media/intake.h"
+#include "workers/media/admission.h"
+#include "workers/media/encode-thread.h"
+#include "workers/media/decode-thread.h"
 
 /* Progress is averaged over so many of the last returns of the encoder. */
 #define VRT_PIPELINE_SAMPLES 64
@@ -36,17 +36,17 @@ struct vrt_shard {
 /* A device's part in the job. */
 struct vrt_part {
     enum vrt_dtype dtype;
-    struct vrt_worker_task *survey;     /* that is out; NULL: none */
-    bool is_surveyed;
-    int n_refusals;                     /* surveys that failed by the device's own fault */
+    struct vrt_worker_task *probe;      /* that is out; NULL: none */
+    bool is_probed;
+    int n_refusals;                     /* probes that failed by the device's own fault */
     int in_flight, n_nomem;
     int64_t shards_done, shards_failed, frames_done;
-    struct vrt_work_size size;          /* that it was surveyed for */
+    struct vrt_job_spec_size size;      /* that it was probed for */
     int64_t planned_bytes;              /* -1: unknown */
-    int64_t replica_bytes, allowed_bytes;       /* as surveyed; -1: unknown */
-    int64_t work_bytes;                 /* that the device gave to it; -1: not known yet */
+    int64_t replica_bytes, allowed_bytes;       /* as probed; -1: unknown */
+    int64_t job_bytes;                  /* that the device gave to it; -1: not known yet */
     bool holds;                         /* the device must be told to forget the job */
-    struct vrt_kit_times times;
+    struct vrt_session_times times;
 };
 
 struct vrt_sample {
@@ -71,21 +71,21 @@ struct vrt_pipeline {
 
     /* Admission. */
     struct vrt_admission admission;
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
     struct vrt_pipeline_info info;
-    struct vrt_work_size size;          /* the smallest that a device needs */
+    struct vrt_job_spec_size size;      /* the smallest that a device needs */
     uint64_t wanted;                    /* devices that the request names */
-    uint64_t asked;                     /* devices whose survey is to come */
-    struct vrt_error survey_error;      /* of the last device that refused */
+    uint64_t asked;                     /* devices whose probe is to come */
+    struct vrt_error probe_error;       /* of the last device that refused */
     bool wants_smaller;                 /* than the recipe's: */
-    struct vrt_work_size too_large;
+    struct vrt_job_spec_size too_large;
     uint64_t short_of_memory;           /* devices that had too little when they were asked */
     int n_memory_waits;                 /* for those */
     int64_t ask_again_ns;               /* the next one is over; 0: there is none */
-    bool is_surveying;                  /* the files were found good: the devices are asked */
+    bool is_probing;                    /* the files were found good: the devices are asked */
 
     /* The threads; NULL: none, or it has ended. */
-    struct vrt_mailbox *intake, *outlet;
+    struct vrt_mailbox *decode_thread, *encode_thread;
     atomic_bool cancel;                 /* read by both */
 
     /* Shards between decoder and encoder, by index. */
@@ -98,9 +98,9 @@ struct vrt_pipeline {
     int64_t next_encode;                /* index of the next shard for the encoder */
     int64_t n_handed;                   /* shards that a device got for the first time */
     int live_max;
-    int n_decoding, n_encoding;         /* tasks with intake and outlet */
+    int n_decoding, n_encoding;         /* tasks with the decode and the encode thread */
     bool at_end;                        /* every frame is decoded */
-    bool is_finishing;                  /* the outlet was told that there are no more shards */
+    bool is_finishing;                /* the encode thread was told that there are no more shards */
     bool is_held;                       /* nothing is given to devices */
     bool is_parking;                    /* it ends when the segment in work is complete */
 
@@ -109,7 +109,7 @@ struct vrt_pipeline {
     size_t n_segments;                  /* that were given */
     int64_t first_shard;                /* that isn't in those of them that are good */
     int64_t frames_resumed;             /* in those */
-    bool is_resuming;                   /* the outlet looks at them */
+    bool is_resuming;                   /* the encode thread looks at them */
 
     int64_t n_segments_done;
     int64_t n_open;                     /* frames in the segment in work */
@@ -155,14 +155,14 @@ void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline);
 
 /* Phase 1. */
 
-/* Starts the intake's thread, and the admission on it. Return: 0, -errno. */
+/* Starts the decode thread, and the admission on it. Return: 0, -errno. */
 int vrt_pipeline_admit(struct vrt_pipeline *pipeline);
 
 /* The devices that are being asked, and whose answers are waited for. */
-uint64_t vrt_pipeline_surveying(const struct vrt_pipeline *pipeline);
+uint64_t vrt_pipeline_probing(const struct vrt_pipeline *pipeline);
 
-/* Waits for no survey any more. */
-void vrt_pipeline_forsake_surveys(struct vrt_pipeline *pipeline);
+/* Waits for no probe any more. */
+void vrt_pipeline_forsake_probes(struct vrt_pipeline *pipeline);
 
 /* Asks the devices, and ends the admission when all have answered. */
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline);

@@ -88,7 +88,7 @@ static void fill_busy(const struct vrt_pipeline *pipeline, double elapsed_ns, do
     busy[VRT_STAGE_DECODE] = (double)pipeline->decode_ns;
     busy[VRT_STAGE_ENCODE] = (double)pipeline->encode_ns;
     for (size_t d = 0; d < VRT_DEVICES_MAX && n_devices > 0; d++) {
-        const struct vrt_kit_times *times = &pipeline->parts[d].times;
+        const struct vrt_session_times *times = &pipeline->parts[d].times;
         busy[VRT_STAGE_UPLOAD] += (double)times->upload_ns / n_devices;
         busy[VRT_STAGE_COMPUTE] += (double)times->compute_ns / n_devices;
         busy[VRT_STAGE_DOWNLOAD] += (double)times->download_ns / n_devices;
@@ -117,7 +117,7 @@ enum vrt_precision vrt_pipeline_precision(enum vrt_dtype dtype)
 /* The pool may be asked, because that changes nothing in it but a memory of measurements. */
 static double speed_of(const struct vrt_pipeline *pipeline, size_t d)
 {
-    uint64_t checksum = vrt_network_checksum(pipeline->work->network);
+    uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
 
     return vrt_pool_speed(pipeline->pool, checksum, d)[pipeline->parts[d].dtype];
 }
@@ -129,7 +129,7 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
 
     for (size_t d = 0; d < n_infos; d++) {
         const struct vrt_part *part = &pipeline->parts[d];
-        if (!part->is_surveyed)
+        if (!part->is_probed)
             continue;
         to->devices[to->n_devices++] = (struct vrt_pipeline_device){
             .info = infos[d],
@@ -138,7 +138,7 @@ static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipelin
             .shards_done = part->shards_done,
             .shards_failed = part->shards_failed,
             .frames_done = part->frames_done,
-            .planned_bytes = part->work_bytes > 0 ? part->work_bytes : part->planned_bytes,
+            .planned_bytes = part->job_bytes > 0 ? part->job_bytes : part->planned_bytes,
             .replica_bytes = part->replica_bytes,
             .allowed_bytes = part->allowed_bytes,
             .flops_per_s = speed_of(pipeline, d),

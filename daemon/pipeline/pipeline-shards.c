@@ -127,7 +127,7 @@ void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
     if (pipeline->at_end) {
         n_left = pipeline->n_ready;
     } else if (pipeline->frames_total >= 0) {
-        n_clips = vrt_clip_count(&pipeline->work->rule, pipeline->frames_total);
+        n_clips = vrt_clip_count(&pipeline->spec->rule, pipeline->frames_total);
         n_left = VRT_MAX(n_clips - pipeline->n_handed, pipeline->n_ready + 1);
     }
     pipeline->job.n_ready = pipeline->is_held ? 0 : pipeline->n_ready;
@@ -203,7 +203,7 @@ static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct v
         return NULL;
     vrt_log_debug("job %s: shard %" PRId64 " goes to %s", pipeline->job_id, shard->index,
                   vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
-    task->work = vrt_work_ref(pipeline->work);
+    task->spec = vrt_job_spec_ref(pipeline->spec);
     task->dtype = part->dtype;
     vrt_shard_frames_copy(&shard->frames, &task->frames);
     shard->tries[shard->n_tries++] = (struct vrt_try){ .task = task, .device = d };
@@ -333,7 +333,7 @@ static void note_failure(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
         }
         return;
     }
-    if (told && task->result == VRT_RUNNER_E_OUTPUT)
+    if (told && task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
         shard->suspects |= bit;
     else
         shard->failed_otherwise = true;
@@ -370,8 +370,8 @@ void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker
         part->times.upload_ns += task->times.upload_ns;
         part->times.compute_ns += task->times.compute_ns;
         part->times.download_ns += task->times.download_ns;
-        if (task->work_bytes >= 0)
-            part->work_bytes = task->work_bytes;
+        if (task->job_bytes >= 0)
+            part->job_bytes = task->job_bytes;
     }
     if (!pipeline->is_closing && task->task.outcome == VRT_TASK_DONE) {
         accept(pipeline, shard, d, task);

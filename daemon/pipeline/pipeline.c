@@ -9,7 +9,7 @@
  * so nothing ever comes back to a pipeline that is gone. Success goes the same way: the finished
  * file marks the pipeline as closing, without an error.
  *
- * Under way are at most the threads of intake and outlet, shards with devices, and surveys: end()
+ * Under way are at most the decode and encode threads, shards with devices, and probes: end()
  * comes when there is none of these. Nobody waits for any of them. The threads look at `cancel`, a
  * device between tiles at its task's own flag; one that hangs is abandoned by the pool, which
  * returns its shards as lost. What comes back late finds is_closing set, and is dropped.
@@ -193,7 +193,7 @@ static struct vrt_pipeline *pipeline_alloc(struct vrt_pool *pool)
     pipeline->frames_total = -1;
     atomic_init(&pipeline->committed, -1);
     for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
-        pipeline->parts[d].planned_bytes = pipeline->parts[d].work_bytes = -1;
+        pipeline->parts[d].planned_bytes = pipeline->parts[d].job_bytes = -1;
     return pipeline;
 }
 
@@ -256,12 +256,12 @@ static void close_down(struct vrt_pipeline *pipeline)
             for (int i = 0; i < shard->n_tries; i++)
                 atomic_store(&shard->tries[i].task->task.cancel, true);
     }
-    if (pipeline->intake)
-        vrt_mailbox_stop(pipeline->intake);
-    if (pipeline->outlet)
-        vrt_mailbox_stop(pipeline->outlet);
+    if (pipeline->decode_thread)
+        vrt_mailbox_stop(pipeline->decode_thread);
+    if (pipeline->encode_thread)
+        vrt_mailbox_stop(pipeline->encode_thread);
     vrt_pipeline_drop_shards(pipeline);
-    vrt_pipeline_forsake_surveys(pipeline);
+    vrt_pipeline_forsake_probes(pipeline);
 }
 
 void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *error)
@@ -278,8 +278,8 @@ void vrt_pipeline_fail(struct vrt_pipeline *pipeline, const struct vrt_error *er
     close_down(pipeline);
 }
 
-/* If the devices can't be told, no memory is lost for good: a runner gives up kits of other jobs
- * when it needs room, and a device that was lost holds nothing. */
+/* If the devices can't be told, no memory is lost for good: a device executor gives up sessions of
+ * other jobs when it needs room, and a device that was lost holds nothing. */
 void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline)
 {
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++) {
@@ -290,7 +290,7 @@ void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline)
         if (!task)
             continue;
         pipeline->parts[d].holds = false;
-        task->work = vrt_work_ref(pipeline->work);
+        task->spec = vrt_job_spec_ref(pipeline->spec);
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL))
             vrt_log_debug("job %s: device %zu has forgotten it already", pipeline->job_id, d);
     }
@@ -323,8 +323,9 @@ void vrt_pipeline_step(struct vrt_pipeline *pipeline)
         return;
     }
     close_down(pipeline);
-    if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->intake && !pipeline->outlet &&
-        !pipeline->n_running && !vrt_pipeline_surveying(pipeline))
+    if (pipeline->phase != VRT_PIPELINE_ENDED && !pipeline->decode_thread &&
+        !pipeline->encode_thread &&
+        !pipeline->n_running && !vrt_pipeline_probing(pipeline))
         end(pipeline);
 }
 
@@ -390,12 +391,12 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
 {
     if (!pipeline)
         return NULL;
-    vrt_assert(!pipeline->intake && !pipeline->outlet && !pipeline->n_running);
+    vrt_assert(!pipeline->decode_thread && !pipeline->encode_thread && !pipeline->n_running);
     if (pipeline->phase == VRT_PIPELINE_ADMITTED)
         vrt_pool_job_remove(pipeline->pool, &pipeline->job);
     vrt_pipeline_drop_shards(pipeline);
     vrt_admission_done(&pipeline->admission);
-    vrt_work_unref(pipeline->work);
+    vrt_job_spec_unref(pipeline->spec);
     free(pipeline->segments);
 
     int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,

@@ -142,7 +142,7 @@ struct vrt_pipeline_device {
     int in_flight;
     int64_t shards_done, shards_failed, frames_done;
     int64_t planned_bytes;          /* its share of the device's memory; -1: not known yet */
-    int64_t replica_bytes;          /* of that the network's; as the rest, as surveyed */
+    int64_t replica_bytes;          /* of that the network's; as the rest, as probed */
     int64_t allowed_bytes;          /* what jobs may take of the device; -1: unknown */
     double flops_per_s;             /* of whole shards, lately; NAN: never measured */
 };

@@ -188,7 +188,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
     return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
         .registry = {
-            .settings = conf->settings,
+            .values = conf->backend_values,
             .cache_dir = conf->devices.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
@@ -215,7 +215,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .media = server->media,
         .store = server->store,
         .remote = server->api.remote,
-        .keep = server->params->keep,
+        .fd_store = server->params->fd_store,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .max_running = (int)conf->jobs.max_running,

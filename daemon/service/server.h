@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 struct vrt_conf;
-struct vrt_keep;
+struct vrt_fd_store;
 
 enum vrt_server_outcome {
     VRT_SERVER_OK = 0,
@@ -31,7 +31,7 @@ struct vrt_server_params {
     const char *state_dir;      /* the store is in it */
     const char *cache_dir;      /* of what can be made again; NULL, "": there is none */
     int spool_fd;               /* the folder of working files; stays the caller's */
-    struct vrt_keep *keep;      /* with what was handed over; stays the caller's */
+    struct vrt_fd_store *fd_store; /* with what was handed over; stays the caller's */
 };
 
 /*

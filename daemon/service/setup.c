@@ -26,13 +26,13 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
     struct vrt_conf conf;
     int r = 0;
 
-    vrt_conf_init(&conf, vrt_backend_settings);
+    vrt_conf_init(&conf, vrt_backend_section_at);
     if (options->config)
         snprintf(path, sizeof(path), "%s", options->config);
     else
         r = vrt_paths_config(path, sizeof(path), error);
     if (r == 0 && path[0])
-        r = vrt_conf_read(path, vrt_backend_settings, &conf, error);
+        r = vrt_conf_read(path, vrt_backend_section_at, &conf, error);
     if (r < 0)
         return vrt_fold(r);
     if (options->log_level) {

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "tests/bench/onednn-conv.h"
 
 #define MAX_LAYERS 32
@@ -61,7 +61,7 @@ struct bench {
 
     struct vrt_device *device;
     struct vrt_replica *replica;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_arena arena;
     struct vrt_buffer *in, *out;
     struct onednn_conv *theirs[MAX_LAYERS];
@@ -190,7 +190,7 @@ static int prepare_ours(struct bench *b)
     if (r)
         return r;
     build(b, graph);
-    r = vrt_executor_new_all(b->device, b->replica, &graph, 1, &b->arena, &b->executor);
+    r = vrt_graph_executor_new_all(b->device, b->replica, &graph, 1, &b->arena, &b->executor);
     return r ? r : fill(b);
 }
 
@@ -216,7 +216,7 @@ static void bench_done(struct bench *b)
 {
     for (int i = 0; i < b->n_layers; i++)
         onednn_conv_free(b->theirs[i]);
-    vrt_executor_free(b->executor);
+    vrt_graph_executor_free(b->executor);
     vrt_arena_done(b->device, &b->arena);
     vrt_buffer_free(b->device, b->in);
     vrt_buffer_free(b->device, b->out);
@@ -229,7 +229,7 @@ static int run_ours(struct bench *b, double *ret_s)
 
     omp_set_num_threads(1);         /* as the device left it */
     const int64_t start = vrt_clock_now_ns();
-    int r = vrt_executor_submit(b->executor, bindings);
+    int r = vrt_graph_executor_submit(b->executor, bindings);
 
     if (!r)
         r = vrt_device_finish(b->device);
@@ -321,8 +321,9 @@ static int run_all(const struct vrt_registry *registry, int n_rounds, int only)
 
 int main(int argc, char **argv)
 {
+    const long n_threads = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cpu", "threads", argc > 1 ? strtol(argv[1], NULL, 10) : 0 }),
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", n_threads }),
     };
     const long n_rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 15;
     const int only = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 
 #define MAX_PARAMS 12
 #define MAX_ROUNDS 1000
@@ -48,7 +48,7 @@ struct bench {
     struct vrt_op op;
     struct vrt_device *device;
     struct vrt_replica *replica;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_arena arena;
     struct vrt_buffer *in, *out;
 };
@@ -145,7 +145,7 @@ static int prepare(struct bench *b)
     }
     vrt_graph_set_params(graph, b->params, (size_t)b->n_params, b->dtype);
     vrt_graph_append(graph, &b->op);
-    r = vrt_executor_new_all(b->device, b->replica, &graph, 1, &b->arena, &b->executor);
+    r = vrt_graph_executor_new_all(b->device, b->replica, &graph, 1, &b->arena, &b->executor);
     if (!r)
         r = vrt_buffer_new(b->device, (size_t)vrt_shape_count(in) * 4, &b->in);
     if (!r)
@@ -157,7 +157,7 @@ static int prepare(struct bench *b)
 
 static void finish(struct bench *b)
 {
-    vrt_executor_free(b->executor);
+    vrt_graph_executor_free(b->executor);
     vrt_arena_done(b->device, &b->arena);
     vrt_replica_free(b->device, b->replica);
     vrt_buffer_free(b->device, b->in);
@@ -179,7 +179,7 @@ static int measure(struct bench *b, int n_rounds)
 
     for (int i = -1; i < n_rounds; i++) {
         const int64_t start = vrt_clock_now_ns();
-        int r = vrt_executor_submit(b->executor, bindings);
+        int r = vrt_graph_executor_submit(b->executor, bindings);
         if (!r)
             r = vrt_device_finish(b->device);
         if (r)
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
     const int n_threads = number(argc, argv, 1, 2), n_rounds = number(argc, argv, 2, 9);
     const int only = number(argc, argv, 3, -1);
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cpu", "threads", n_threads }),
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", n_threads }),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_device *device = NULL;

@@ -73,7 +73,7 @@ static int open_device(struct load *load, const struct load_params *params,
                        struct vrt_error *error)
 {
     const struct vrt_registry_params registry = {
-        .settings = VRT_SETTINGS(
+        .values = VRT_BACKEND_VALUES(
             { "cpu", "threads", params->n_threads },
             { "cuda", "workers_per_device", VRT_MAX(params->n_workers, 1) },
             { "cuda", "libraries", params->libraries },
@@ -199,7 +199,7 @@ static int prepare(struct load *load, const struct load_params *params, struct v
     if (r)
         return check(r, r == -EINVAL ? "compute in this precision" : "take the weights", params,
                      error);
-    r = vrt_executor_new_all(load->device, load->replica, &load->graph, 1, &load->arena,
+    r = vrt_graph_executor_new_all(load->device, load->replica, &load->graph, 1, &load->arena,
                              &load->executor);
     if (r)
         return check(r, "prepare this size", params, error);
@@ -231,7 +231,7 @@ int load_open(struct load *load, const struct load_params *params, struct vrt_er
 
 void load_close(struct load *load)
 {
-    vrt_executor_free(load->executor);
+    vrt_graph_executor_free(load->executor);
     if (load->device) {
         for (int i = 0; i < 2; i++)
             vrt_buffer_free(load->device, load->buffers[i]);
@@ -260,7 +260,7 @@ int load_read(struct load *load, void *y)
 int load_run(struct load *load)
 {
     const struct vrt_binding bindings[2] = { { load->buffers[0], 0 }, { load->buffers[1], 0 } };
-    int r = vrt_executor_submit(load->executor, bindings);
+    int r = vrt_graph_executor_submit(load->executor, bindings);
 
     return r ? r : vrt_device_finish(load->device);
 }
@@ -269,5 +269,5 @@ int load_run_by_ops(struct load *load, struct vrt_op_times *times)
 {
     const struct vrt_binding bindings[2] = { { load->buffers[0], 0 }, { load->buffers[1], 0 } };
 
-    return vrt_executor_submit_timed(load->executor, bindings, times);
+    return vrt_graph_executor_submit_timed(load->executor, bindings, times);
 }

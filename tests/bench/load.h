@@ -10,7 +10,7 @@
 #include "backend/backend.h"
 #include "backend/cuda/kind.h"
 #include "base/error.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "model/network.h"
 
 struct load_params {
@@ -35,7 +35,7 @@ struct load {
     struct vrt_replica *replica;
     struct vrt_graph *graph;
     struct vrt_arena arena;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_buffer *buffers[2];  /* the input's and the output's, by themselves */
     struct vrt_tensor in, out;
     void *x;                        /* what the input is filled with, in the host's memory */

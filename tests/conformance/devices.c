@@ -104,8 +104,8 @@ static void add(struct conf_devices *devices, const struct vrt_registry_params *
     struct vrt_error error = { 0 };
 
     expect_true(devices->n < CONF_MAX_GUISES);
-    if (!told.settings)
-        told.settings = test_settings();
+    if (!told.values)
+        told.values = test_backend_values();
     told.cache_dir = test_cache_dir();
     if (vrt_registry_new(&told, &guise->registry, &error))
         test_fail("%s", error.message);
@@ -131,10 +131,10 @@ static void add_guises(struct conf_devices *devices, int plain)
     for (int n = 1; n <= 4; n++) {
         char suffix[16];
         snprintf(suffix, sizeof(suffix), "/threads=%d", n);
-        add(devices, &(struct vrt_registry_params){ .settings = TEST_CPUS(1, n) }, name, suffix,
+        add(devices, &(struct vrt_registry_params){ .values = TEST_CPUS(1, n) }, name, suffix,
             plain);
     }
-    const struct vrt_registry_params split = { .settings = TEST_CPUS(2, 1) };
+    const struct vrt_registry_params split = { .values = TEST_CPUS(2, 1) };
     add(devices, &split, "cpu:0", "/devices=2", plain);
     add(devices, &split, "cpu:1", "/devices=2", plain);
 }

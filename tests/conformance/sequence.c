@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "tests/conformance/devices.h"
 #include "tests/unit/environment.h"
@@ -153,7 +153,7 @@ static bool supported(const struct vrt_device *device, const struct vrt_graph *g
 /* Runs pictures 0, 1 and 0 again, one behind the other. */
 static void run(struct vrt_device *device, struct network *net, float outs[N_RUNS][N_OUT])
 {
-    struct vrt_executor *executor = NULL;
+    struct vrt_graph_executor *executor = NULL;
     struct vrt_replica *replica = NULL;
     struct vrt_arena arena = { 0 };
     struct vrt_buffer *in = NULL, *out = NULL;
@@ -169,17 +169,17 @@ static void run(struct vrt_device *device, struct network *net, float outs[N_RUN
     expect_int(vrt_buffer_write(device, out, 0, outs, N_RUNS * N_OUT * sizeof(float)), 0);
     expect_int(vrt_replica_new(device, net->params, (size_t)net->n_params, net->dtype, &replica),
                0);
-    expect_int(vrt_executor_new_all(device, replica, &net->graph, 1, &arena, &executor), 0);
+    expect_int(vrt_graph_executor_new_all(device, replica, &net->graph, 1, &arena, &executor), 0);
     for (int k = 0; k < N_RUNS; k++) {
         const struct vrt_binding bindings[] = {
             { in, (size_t)(k % 2) * N_IN * sizeof(float) },
             { out, (size_t)k * N_OUT * sizeof(float) },
         };
-        expect_int(vrt_executor_submit(executor, bindings), 0);
+        expect_int(vrt_graph_executor_submit(executor, bindings), 0);
     }
     expect_int(vrt_device_finish(device), 0);
     expect_int(vrt_buffer_read(device, out, 0, outs, N_RUNS * N_OUT * sizeof(float)), 0);
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_replica_free(device, replica);
     vrt_buffer_free(device, in);

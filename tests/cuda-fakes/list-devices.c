@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 {
     const char *option = argc > 2 ? argv[2] : "";
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS(
+        .values = VRT_BACKEND_VALUES(
             { "cuda", "workers_per_device", argc > 1 ? strtol(argv[1], NULL, 10) : 1 },
             { "cuda", "tf32", strcmp(option, "tf32") == 0 },
             { "cuda", "f32", strcmp(option, "fma") == 0 ? VRT_CUDA_F32_WANTED_FMA

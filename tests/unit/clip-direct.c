@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "environment.h"
 #include "frames-fixture.h"
@@ -45,7 +45,7 @@ static float *pixel(const struct clip *clip, int d, int y, int x)
 
 void direct_init(struct direct *direct, struct vrt_network *network)
 {
-    const struct vrt_registry_params params = { .settings = TEST_CPUS(1, 2) };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2) };
     size_t n;
 
     *direct = (struct direct){ .network = network };
@@ -76,10 +76,11 @@ static void run(struct direct *direct, struct vrt_graph *graph, const struct ope
                 int n)
 {
     struct vrt_binding bindings[MAX_BINDINGS] = { { NULL, 0 } };
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_arena arena = { 0 };
 
-    expect_int(vrt_executor_new_all(direct->device, direct->replica, &graph, 1, &arena, &executor),
+    expect_int(vrt_graph_executor_new_all(direct->device, direct->replica, &graph, 1, &arena,
+                                          &executor),
                0);
     for (int i = 0; i < n; i++) {
         expect_int(vrt_buffer_new(direct->device, operands[i].size_bytes, &bindings[i].buffer), 0);
@@ -87,7 +88,7 @@ static void run(struct direct *direct, struct vrt_graph *graph, const struct ope
             expect_int(vrt_buffer_write(direct->device, bindings[i].buffer, 0, operands[i].data,
                                         operands[i].size_bytes), 0);
     }
-    expect_int(vrt_executor_submit(executor, bindings), 0);
+    expect_int(vrt_graph_executor_submit(executor, bindings), 0);
     expect_int(vrt_device_finish(direct->device), 0);
     for (int i = 0; i < n; i++) {
         if (operands[i].is_output)
@@ -95,7 +96,7 @@ static void run(struct direct *direct, struct vrt_graph *graph, const struct ope
                                        operands[i].size_bytes), 0);
         vrt_buffer_free(direct->device, bindings[i].buffer);
     }
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(direct->device, &arena);
 }
 

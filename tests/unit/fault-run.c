@@ -43,7 +43,7 @@ void fault_run(const struct fault_params *params, struct fault_outcome *ret_outc
     struct fault_outcome *outcome = ret_outcome;
     const struct vrt_pool_params pool = {
         .registry = {
-            .settings = TEST_CPUS(params->cpu_devices, 1),
+            .values = TEST_CPUS(params->cpu_devices, 1),
             .fault = params->fault,
         },
         .retry_s = 0.05,

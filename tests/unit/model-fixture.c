@@ -8,7 +8,7 @@
 
 #include "base/macro.h"
 #include "engine/checkpoint.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/weight-rule.h"
@@ -277,18 +277,18 @@ static void run_graph(struct vrt_device *device, const struct vrt_network *netwo
     size_t n_params;
     const struct vrt_param *params = vrt_network_params(network, &n_params);
     struct vrt_replica *replica;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_arena arena = { 0 };
     const struct vrt_binding bindings[2] = { { io[0], 0 }, { io[1], 0 } };
 
     expect_int(vrt_replica_new(device, params, n_params, dtype, &replica), 0);
-    int r = vrt_executor_new_all(device, replica, &graph, 1, &arena, &executor);
+    int r = vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor);
     if (r == -EINVAL)
         test_skip("the device doesn't run every op of the network");
     expect_int(r, 0);
-    expect_int(vrt_executor_submit(executor, bindings), 0);
+    expect_int(vrt_graph_executor_submit(executor, bindings), 0);
     expect_int(vrt_device_finish(device), 0);
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_replica_free(device, replica);
 }
@@ -305,7 +305,7 @@ float *fixture_run_network(const struct vrt_network *network, const char *name,
     struct vrt_error error = { 0 };
 
     expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .settings = test_settings(),
+        .values = test_backend_values(),
         .cache_dir = test_cache_dir(),
     }, &registry, &error), 0);
     expect_true(vrt_registry_find(registry, name));

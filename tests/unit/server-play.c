@@ -14,7 +14,7 @@
 #include "backend/kind.h"
 #include "base/log.h"
 #include "daemon/service/claim.h"
-#include "daemon/systemd/keep.h"
+#include "daemon/systemd/fd-store.h"
 #include "msg_event.h"
 #include "tests/unit/fake-flow.h"
 #include "tests/unit/http-client.h"
@@ -38,11 +38,11 @@ static void begin(struct play *play)
     struct vrt_error error = { .id = NULL };
     int folder_fd = -1;
 
-    expect_int(vrt_keep_new(&play->keep), 0);
+    expect_int(vrt_fd_store_new(&play->fd_store), 0);
     expect_int(vrt_claim_folder(play->folder, &folder_fd, &error), 0);
     play->params.conf = &play->conf;
     play->params.state_dir = play->folder;
-    play->params.keep = play->keep;
+    play->params.fd_store = play->fd_store;
     play->params.models_dir = play->models;
     play->params.listen_name = play->socket;
     expect_int(vrt_claim_folder_in(folder_fd, "spool", &play->params.spool_fd, &error), 0);
@@ -57,7 +57,7 @@ void play_start(struct play *play, const char *text)
 
     memset(play, 0, sizeof(*play));
     vrt_log_set_level(VRT_LOG_ERROR);
-    if (vrt_conf_parse(text, "test", vrt_backend_settings, &play->conf, &error) < 0)
+    if (vrt_conf_parse(text, "test", vrt_backend_section_at, &play->conf, &error) < 0)
         test_fail("%s", error.message);
     snprintf(play->folder, sizeof(play->folder), "/tmp/vrt-api-XXXXXX");
     expect_true(mkdtemp(play->folder) != NULL);
@@ -83,7 +83,7 @@ static void wait_ended(struct play *play)
     expect_int(fake_flow.n_alive, 0);
     expect_int(fake_flow.n_running, 0);
     close(play->params.spool_fd);
-    play->keep = vrt_keep_free(play->keep);
+    play->fd_store = vrt_fd_store_free(play->fd_store);
 }
 
 void play_wait_stopped(struct play *play)

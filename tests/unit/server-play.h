@@ -16,7 +16,7 @@ struct play {
     struct vrt_conf conf;
     char folder[64], socket[80], models[80];
     struct vrt_server_params params;
-    struct vrt_keep *keep;
+    struct vrt_fd_store *fd_store;
     pthread_t thread;
     struct vrt_error error;
     int result;

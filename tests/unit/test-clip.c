@@ -4,32 +4,33 @@
  * not, and as VRT's authors cut where that is asked for. */
 
 #include "frames/clip.h"
-#include "frames/lap.h"
+#include "frames/overlap.h"
 #include "test.h"
 
 #define SIZE_MAX_TRIED 9
 #define LENGTH_MAX_TRIED 44
 
-/* Calls `check` for every lap and length up to the limits. */
-static void for_all(void (*check)(const struct vrt_lap *lap, int64_t length), bool averaged)
+/* Calls `check` for every overlap and length up to the limits. */
+static void for_all(void (*check)(const struct vrt_overlap *overlap, int64_t length), bool averaged)
 {
     for (int size = 1; size <= SIZE_MAX_TRIED; size++)
         for (int overlap = 0; overlap <= size / 2; overlap++)
             for (int64_t length = 1; length <= LENGTH_MAX_TRIED; length++)
-                check(&(struct vrt_lap){ size, overlap, averaged, 0, 0 }, length);
+                check(&(struct vrt_overlap){ size, overlap, averaged, 0, 0 }, length);
 }
 
-static void check_pieces(const struct vrt_lap *lap, int64_t length)
+static void check_pieces(const struct vrt_overlap *overlap, int64_t length)
 {
-    int64_t n = vrt_lap_count(lap, length), step = lap->size - lap->overlap;
+    int64_t n = vrt_overlap_count(overlap, length), step = overlap->size - overlap->shared;
 
-    expect_int(vrt_lap_start(lap, length, 0), 0);
-    expect_int(vrt_lap_end(lap, length, n - 1), length);
+    expect_int(vrt_overlap_start(overlap, length, 0), 0);
+    expect_int(vrt_overlap_end(overlap, length, n - 1), length);
     for (int64_t i = 0; i < n; i++) {
-        int64_t start = vrt_lap_start(lap, length, i), end = vrt_lap_end(lap, length, i);
-        expect_int(end - start, length < lap->size ? length : lap->size);
+        int64_t start = vrt_overlap_start(overlap, length, i), end = vrt_overlap_end(overlap,
+                                                                                     length, i);
+        expect_int(end - start, length < overlap->size ? length : overlap->size);
         expect_true(i == n - 1 || start == i * step);
-        expect_true(i == 0 || start > vrt_lap_start(lap, length, i - 1));
+        expect_true(i == 0 || start > vrt_overlap_start(overlap, length, i - 1));
         /* No piece more than is needed. */
         expect_true(i == n - 1 || end < length);
     }
@@ -41,22 +42,22 @@ static void test_pieces(void)
     for_all(check_pieces, true);
 }
 
-static bool covers(const struct vrt_lap *lap, int64_t length, int64_t i, int64_t at)
+static bool covers(const struct vrt_overlap *overlap, int64_t length, int64_t i, int64_t at)
 {
-    return at >= vrt_lap_start(lap, length, i) && at < vrt_lap_end(lap, length, i);
+    return at >= vrt_overlap_start(overlap, length, i) && at < vrt_overlap_end(overlap, length, i);
 }
 
 /* Shares of a place: they add up, and are counted rightly. */
-static void check_shares(const struct vrt_lap *lap, int64_t length)
+static void check_shares(const struct vrt_overlap *overlap, int64_t length)
 {
     for (int64_t at = 0; at < length; at++) {
         double sum = 0;
         int n = 0, told = 0;
         float total = 0;
-        for (int64_t i = 0; i < vrt_lap_count(lap, length); i++) {
-            if (!covers(lap, length, i, at))
+        for (int64_t i = 0; i < vrt_overlap_count(overlap, length); i++) {
+            if (!covers(overlap, length, i, at))
                 continue;
-            struct vrt_share share = vrt_lap_share(lap, length, i, at);
+            struct vrt_share share = vrt_overlap_share(overlap, length, i, at);
             expect_true(share.weight >= 0 && share.weight <= 1);
             if (share.weight == 0)
                 continue;
@@ -68,8 +69,8 @@ static void check_shares(const struct vrt_lap *lap, int64_t length)
         }
         expect_int(n, told);
         expect_near(sum, total, 1e-6);
-        expect_true(lap->averaged || n <= 2);
-        expect_true(!lap->averaged || total == (float)n);
+        expect_true(overlap->averaged || n <= 2);
+        expect_true(!overlap->averaged || total == (float)n);
     }
 }
 
@@ -82,53 +83,53 @@ static void test_shares(void)
 /* Weights fall off to a piece's end, rise from the next one's beginning, and are 1 elsewhere. */
 static void test_feathered(void)
 {
-    const struct vrt_lap lap = { .size = 8, .overlap = 3 };
+    const struct vrt_overlap overlap = { .size = 8, .shared = 3 };
     static const float rising[] = { 0.25f, 0.5f, 0.75f };
 
     for (int at = 0; at < 8; at++) {
         float wanted = at < 5 ? 1 : 1 - rising[at - 5];
-        expect_near(vrt_lap_share(&lap, 20, 0, at).weight, wanted, 1e-7);
+        expect_near(vrt_overlap_share(&overlap, 20, 0, at).weight, wanted, 1e-7);
         wanted = at < 3 ? rising[at] : at < 5 ? 1 : 1 - rising[at - 5];
-        expect_near(vrt_lap_share(&lap, 20, 1, 5 + at).weight, wanted, 1e-7);
+        expect_near(vrt_overlap_share(&overlap, 20, 1, 5 + at).weight, wanted, 1e-7);
         /* The last begins at 12, and its neighbour ends at 18 without it. */
         wanted = at < 3 ? 0 : at < 6 ? rising[at - 3] : 1;
-        expect_near(vrt_lap_share(&lap, 20, 3, 12 + at).weight, wanted, 1e-7);
+        expect_near(vrt_overlap_share(&overlap, 20, 3, 12 + at).weight, wanted, 1e-7);
     }
-    expect_int(vrt_lap_count(&lap, 20), 4);
-    expect_int(vrt_lap_share(&lap, 20, 0, 4).n, 1);
-    expect_int(vrt_lap_share(&lap, 20, 0, 5).n, 2);
+    expect_int(vrt_overlap_count(&overlap, 20), 4);
+    expect_int(vrt_overlap_share(&overlap, 20, 0, 4).n, 1);
+    expect_int(vrt_overlap_share(&overlap, 20, 0, 5).n, 2);
 }
 
 /* As VRT's authors count, in so many words: [starts], each piece adds 1 where it isn't cut. */
-static void count_officially(const struct vrt_lap *lap, int length, int *counts)
+static void count_officially(const struct vrt_overlap *overlap, int length, int *counts)
 {
-    int stride = lap->size - lap->overlap, starts[LENGTH_MAX_TRIED + 1], n = 0;
+    int stride = overlap->size - overlap->shared, starts[LENGTH_MAX_TRIED + 1], n = 0;
 
-    for (int at = 0; at < length - lap->size; at += stride)
+    for (int at = 0; at < length - overlap->size; at += stride)
         starts[n++] = at;
-    starts[n++] = length > lap->size ? length - lap->size : 0;
+    starts[n++] = length > overlap->size ? length - overlap->size : 0;
     for (int i = 0; i < n; i++) {
-        int from = starts[i] + (starts[i] > starts[0] ? lap->drop_first : 0);
-        int to = starts[i] + lap->size - (starts[i] < starts[n - 1] ? lap->drop_last : 0);
+        int from = starts[i] + (starts[i] > starts[0] ? overlap->drop_first : 0);
+        int to = starts[i] + overlap->size - (starts[i] < starts[n - 1] ? overlap->drop_last : 0);
         for (int at = from; at < to && at < length; at++)
             counts[at]++;
     }
 }
 
-static void check_officially(const struct vrt_lap *lap, int64_t length)
+static void check_officially(const struct vrt_overlap *overlap, int64_t length)
 {
-    for (int drop = 0; drop <= lap->overlap; drop++) {
-        struct vrt_lap cut = *lap;
+    for (int drop = 0; drop <= overlap->shared; drop++) {
+        struct vrt_overlap cut = *overlap;
         int counts[LENGTH_MAX_TRIED] = { 0 };
         cut.drop_first = drop / 2;
         cut.drop_last = drop - drop / 2;
         count_officially(&cut, (int)length, counts);
         for (int64_t at = 0; at < length; at++) {
             int n = 0;
-            for (int64_t i = 0; i < vrt_lap_count(&cut, length); i++) {
+            for (int64_t i = 0; i < vrt_overlap_count(&cut, length); i++) {
                 struct vrt_share share = { 0 };
                 if (covers(&cut, length, i, at))
-                    share = vrt_lap_share(&cut, length, i, at);
+                    share = vrt_overlap_share(&cut, length, i, at);
                 expect_true(share.weight == 0 || share.weight == 1);
                 expect_true(share.weight == 0 || share.n == counts[at]);
                 n += share.weight > 0;
@@ -145,16 +146,16 @@ static void test_averaged(void)
 }
 
 /* What is said before the end is known must hold when it is. */
-static void check_endless(const struct vrt_lap *lap, int64_t length)
+static void check_endless(const struct vrt_overlap *overlap, int64_t length)
 {
-    for (int64_t i = 0; i < vrt_lap_count(lap, VRT_LAP_ENDLESS); i++) {
-        int64_t end = vrt_lap_end(lap, VRT_LAP_ENDLESS, i);
-        if (end + vrt_lap_ahead(lap) > length)
+    for (int64_t i = 0; i < vrt_overlap_count(overlap, VRT_OVERLAP_ENDLESS); i++) {
+        int64_t end = vrt_overlap_end(overlap, VRT_OVERLAP_ENDLESS, i);
+        if (end + vrt_overlap_ahead(overlap) > length)
             return;
-        expect_int(vrt_lap_end(lap, length, i), end);
-        for (int64_t at = vrt_lap_start(lap, length, i); at < end; at++) {
-            struct vrt_share then = vrt_lap_share(lap, VRT_LAP_ENDLESS, i, at);
-            struct vrt_share now = vrt_lap_share(lap, length, i, at);
+        expect_int(vrt_overlap_end(overlap, length, i), end);
+        for (int64_t at = vrt_overlap_start(overlap, length, i); at < end; at++) {
+            struct vrt_share then = vrt_overlap_share(overlap, VRT_OVERLAP_ENDLESS, i, at);
+            struct vrt_share now = vrt_overlap_share(overlap, length, i, at);
             expect_true(then.weight == now.weight && then.n == now.n && then.total == now.total);
         }
     }
@@ -204,7 +205,7 @@ static void test_scenes(void)
             for (int overlap = 0; overlap <= frames / 2; overlap++) {
                 struct vrt_clip_rule rule = { { frames, overlap, false, 0, 0 }, true, 1, 3 };
                 check_scene(&rule, n);
-                rule.lap.averaged = true;
+                rule.overlap.averaged = true;
                 check_scene(&rule, n);
             }
         }
@@ -233,8 +234,8 @@ static void test_runs(void)
 /* A short scene is seen with its mirror image, a long one as it is. */
 static void test_depth(void)
 {
-    const struct vrt_clip_rule rule = { { .size = 16, .overlap = 2 }, true, 3, 6 };
-    const struct vrt_clip_rule plain = { { .size = 16, .overlap = 2 }, true, 2, 1 };
+    const struct vrt_clip_rule rule = { { .size = 16, .shared = 2 }, true, 3, 6 };
+    const struct vrt_clip_rule plain = { { .size = 16, .shared = 2 }, true, 2, 1 };
     static const int wanted[] = { 0, 6, 6, 6, 6, 6, 6, 12, 12, 12, 12, 12, 12, 16, 16, 16, 16, 16 };
     static const int mirrored[] = { 0, 1, 2, 2, 1, 0, 0, 1, 2, 2 };
 

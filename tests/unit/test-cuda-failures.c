@@ -39,7 +39,7 @@ static struct card new_card(int n_workers)
 {
     struct card card = { 0 };
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cuda", "workers_per_device", n_workers }),
+        .values = VRT_BACKEND_VALUES({ "cuda", "workers_per_device", n_workers }),
     };
 
     expect_int(vrt_registry_new(&params, &card.registry, NULL), 0);
@@ -200,7 +200,7 @@ static void *record(void *ctx)
 static void test_recording(void)
 {
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cuda", "workers_per_device", 2 }),
+        .values = VRT_BACKEND_VALUES({ "cuda", "workers_per_device", 2 }),
     };
     struct card card = { 0 };
     struct recording recording = { .card = &card };
@@ -276,7 +276,7 @@ static void test_library_full(void)
     };
     static const enum vrt_op_kind kinds[] = { VRT_OP_CONV2D, VRT_OP_LINEAR };
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL }),
+        .values = VRT_BACKEND_VALUES({ "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL }),
     };
     struct card card = { 0 };
     struct vrt_replica *replica;

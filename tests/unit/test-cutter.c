@@ -215,8 +215,8 @@ static void test_streams(void)
             for (int kind = 0; kind < 6; kind++) {
                 struct vrt_clip_rule rule = vrt_clip_runs(size);
                 rule.temporal = kind > 1;
-                rule.lap.overlap = kind > 1 ? size / 2 : 0;
-                rule.lap.averaged = kind > 3;
+                rule.overlap.shared = kind > 1 ? size / 2 : 0;
+                rule.overlap.averaged = kind > 3;
                 cut_up(rule, kind % 2 ? VRT_SCENE_THRESHOLD_DEFAULT : 0, &one, 1, &seen);
                 expect_int(seen.n_clips, vrt_clip_count(&rule, n));
             }
@@ -228,13 +228,13 @@ static void test_streams(void)
 static void test_scenes(void)
 {
     const struct shot shots[] = { { 1, 11, 1, 0 }, { 2, 4, 1, 0 }, { 4, 7, 1, 0 } };
-    struct vrt_clip_rule rule = { { .size = 6, .overlap = 2 }, true, 2, 3 };
+    struct vrt_clip_rule rule = { { .size = 6, .shared = 2 }, true, 2, 3 };
     static const int firsts[] = { 0, 4, 5, 11, 15, 16 }, lengths[] = { 6, 6, 6, 4, 6, 6 };
     static const int depths[] = { 6, 6, 6, 6, 6, 6 }, starts[] = { 0, 0, 0, 11, 15, 15 };
     struct seen seen;
 
     for (int averaged = 0; averaged < 2; averaged++) {
-        rule.lap.averaged = averaged;
+        rule.overlap.averaged = averaged;
         cut_up(rule, VRT_SCENE_THRESHOLD_DEFAULT, shots, 3, &seen);
         expect_int(seen.n_clips, 6);
         for (int i = 0; i < 6; i++) {

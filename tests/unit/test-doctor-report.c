@@ -8,7 +8,7 @@
 #include "engine/checkpoint.h"
 #include "models/builtin.h"
 #include "test.h"
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 static const struct vrt_device_info info = {
     .kind = "cuda",
@@ -47,7 +47,7 @@ static void bench_init(struct bench *bench)
     expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
                                           NULL), 0);
     expect_int(vrt_network_new(checkpoint, model->name, &bench->network, NULL), 0);
-    bench->n = vrt_trial_n_out(bench->network);
+    bench->n = vrt_test_picture_n_out(bench->network);
     bench->reference = calloc(bench->n, sizeof(float));
     expect_int(vrt_checkup_new(bench->network, &checkup), 0);
     checkup->kernel_result = checkup->weights_result = 0;

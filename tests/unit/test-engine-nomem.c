@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "backend/backend.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 
 /* Linked with --wrap: all calls of this program, its libraries' apart, come here. */
@@ -88,7 +88,7 @@ static int run_on(struct vrt_device *device, struct vrt_graph *const *graphs)
 {
     const float data[16] = { 1 };
     const struct vrt_param params[] = { { "w", 4, { 4, 4, 1, 1 }, data }, { "b", 1, { 4 }, data } };
-    struct vrt_executor *executors[N_GRAPHS];
+    struct vrt_graph_executor *executors[N_GRAPHS];
     struct vrt_replica *replica = NULL;
     struct vrt_buffer *buffer = NULL;
     struct vrt_arena arena = { 0 };
@@ -98,17 +98,17 @@ static int run_on(struct vrt_device *device, struct vrt_graph *const *graphs)
     if (!r)
         r = vrt_replica_new(device, params, 2, VRT_DTYPE_F32, &replica);
     if (!r) {
-        r = vrt_executor_new_all(device, replica, graphs, N_GRAPHS, &arena, executors);
+        r = vrt_graph_executor_new_all(device, replica, graphs, N_GRAPHS, &arena, executors);
         made = r == 0;
     }
     for (int i = 0; !r && i < N_GRAPHS; i++) {
         const struct vrt_binding bindings[] = { { buffer, 0 }, { buffer, 2048 } };
-        r = vrt_executor_submit(executors[i], bindings);
+        r = vrt_graph_executor_submit(executors[i], bindings);
     }
     if (!r)
         r = vrt_device_finish(device);
     for (int i = 0; made && i < N_GRAPHS; i++)
-        vrt_executor_free(executors[i]);
+        vrt_graph_executor_free(executors[i]);
     vrt_arena_done(device, &arena);
     vrt_replica_free(device, replica);
     vrt_buffer_free(device, buffer);

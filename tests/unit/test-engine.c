@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "backend/backend.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 
 static struct vrt_op add_op(struct vrt_tensor a, struct vrt_tensor b, struct vrt_tensor out)
@@ -68,7 +68,7 @@ static void test_executor(void)
     const struct vrt_shape frame_shape = { 1, 5, 7, 4 };
     const struct vrt_tensor frame = vrt_tensor_dense(VRT_DTYPE_F32, frame_shape);
     const struct vrt_tensor view = vrt_tensor_crop(&frame, 2, 3, 2, 3);
-    struct vrt_executor *executor = NULL;
+    struct vrt_graph_executor *executor = NULL;
     struct vrt_arena arena = { 0 };
     struct vrt_buffer *buffer = NULL;
     float data[140 + 24];
@@ -81,7 +81,7 @@ static void test_executor(void)
     struct vrt_op first = add_op(a, b, t), second = add_op(t, a, out);
     vrt_graph_append(graph, &first);
     vrt_graph_append(graph, &second);
-    expect_int(vrt_executor_new_all(device, NULL, &graph, 1, &arena, &executor), 0);
+    expect_int(vrt_graph_executor_new_all(device, NULL, &graph, 1, &arena, &executor), 0);
     expect_int(arena.size_bytes, 256);
 
     for (int i = 0; i < 164; i++)
@@ -99,8 +99,8 @@ static void test_executor(void)
         float results[164];
         expect_int(vrt_buffer_write(device, buffer, sizeof(data), data, sizeof(data)), 0);
         /* At once, and op by op. */
-        expect_int(run == 0 ? vrt_executor_submit(executor, bindings) :
-                   vrt_executor_submit_timed(executor, bindings, &times), 0);
+        expect_int(run == 0 ? vrt_graph_executor_submit(executor, bindings) :
+                   vrt_graph_executor_submit_timed(executor, bindings, &times), 0);
         expect_int(vrt_device_finish(device), 0);
         expect_int(vrt_buffer_read(device, buffer, sizeof(data), results, sizeof(results)), 0);
         for (int i = 0; i < 140; i++) {
@@ -115,7 +115,7 @@ static void test_executor(void)
     expect_true(times.ns[VRT_OP_ADD] > 0);
     expect_int(times.n_ops[VRT_OP_COPY], 7);
     expect_int(times.ns[VRT_OP_COPY], 0);
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_buffer_free(device, buffer);
     expect_int(vrt_device_used_bytes(device), 0);
@@ -179,7 +179,7 @@ static void test_shared_arena(void)
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     VRT_CLEANUP(vrt_device_closep) struct vrt_device *device = open_ref(&registry);
     struct vrt_graph *graphs[3];
-    struct vrt_executor *executors[3];
+    struct vrt_graph_executor *executors[3];
     struct vrt_arena arena = { 0 };
 
     for (int i = 0; i < 3; i++) {
@@ -190,17 +190,17 @@ static void test_shared_arena(void)
         append_add(graphs[i], a, a, t);
         append_add(graphs[i], t, a, vrt_graph_output(graphs[i], VRT_DTYPE_F32, shape));
     }
-    expect_int(vrt_executor_new_all(device, NULL, graphs, 3, &arena, executors), 0);
+    expect_int(vrt_graph_executor_new_all(device, NULL, graphs, 3, &arena, executors), 0);
     expect_int(arena.size_bytes, 3 * 256);
     expect_int(vrt_device_used_bytes(device), 3 * 256);
     for (int i = 0; i < 3; i++)
-        vrt_executor_free(executors[i]);
+        vrt_graph_executor_free(executors[i]);
     vrt_arena_done(device, &arena);
     expect_int(vrt_device_used_bytes(device), 0);
 
     append_add(graphs[1], VRT_TENSOR_NONE, VRT_TENSOR_NONE, VRT_TENSOR_NONE);
-    expect_int(vrt_executor_new_all(device, NULL, graphs, 3, &arena, executors), -EINVAL);
-    expect_int(vrt_executor_new_all(device, NULL, graphs, 0, &arena, executors), -EINVAL);
+    expect_int(vrt_graph_executor_new_all(device, NULL, graphs, 3, &arena, executors), -EINVAL);
+    expect_int(vrt_graph_executor_new_all(device, NULL, graphs, 0, &arena, executors), -EINVAL);
     expect_int(vrt_device_used_bytes(device), 0);
     for (int i = 0; i < 3; i++)
         vrt_graph_free(graphs[i]);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "tests/unit/environment.h"
 
@@ -66,11 +66,11 @@ static struct vrt_graph *new_graph(void)
     return graph;
 }
 
-static void run(struct vrt_device *device, struct vrt_executor *executor)
+static void run(struct vrt_device *device, struct vrt_graph_executor *executor)
 {
     VRT_CLEANUP(vrt_freep) float *values = malloc(N_VALUES * sizeof(float));
     struct waiter waiter = { 0 };
-    const struct vrt_executor_watch watch = { go_on, &waiter, NULL };
+    const struct vrt_graph_executor_watch watch = { go_on, &waiter, NULL };
     struct vrt_buffer *buffer = NULL;
 
     expect_true(values != NULL);
@@ -80,12 +80,12 @@ static void run(struct vrt_device *device, struct vrt_executor *executor)
     expect_int(vrt_buffer_write(device, buffer, 0, values, N_VALUES * sizeof(float)), 0);
     const struct vrt_binding bindings[] = { { buffer, 0 }, { buffer, N_VALUES * sizeof(float) } };
 
-    expect_int(vrt_executor_submit_watched(executor, bindings, &watch), -ECANCELED);
+    expect_int(vrt_graph_executor_submit_watched(executor, bindings, &watch), -ECANCELED);
     expect_int(vrt_device_finish(device), 0);
     expect_int(waiter.n_asked, 1);
 
     waiter = (struct waiter){ .n_allowed = N_CONVS };
-    expect_int(vrt_executor_submit_watched(executor, bindings, &watch), 0);
+    expect_int(vrt_graph_executor_submit_watched(executor, bindings, &watch), 0);
     expect_int(vrt_device_finish(device), 0);
     expect_int(waiter.n_asked, 1);
     expect_int(vrt_buffer_read(device, buffer, N_VALUES * sizeof(float), values,
@@ -98,11 +98,11 @@ static void run(struct vrt_device *device, struct vrt_executor *executor)
 
 static void test_parts(void)
 {
-    const struct vrt_registry_params params = { .settings = TEST_CPUS(1, 2) };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2) };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     VRT_CLEANUP(vrt_device_closep) struct vrt_device *device = NULL;
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
-    struct vrt_executor *executor = NULL;
+    struct vrt_graph_executor *executor = NULL;
     struct vrt_arena arena = { 0 };
     struct vrt_error error = { 0 };
 
@@ -113,9 +113,9 @@ static void test_parts(void)
     expect_int(vrt_device_open(registry, info, &device), 0);
     struct vrt_replica *replica = new_replica(device);
     graph = new_graph();
-    expect_int(vrt_executor_new_all(device, replica, &graph, 1, &arena, &executor), 0);
+    expect_int(vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor), 0);
     run(device, executor);
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_replica_free(device, replica);
 }

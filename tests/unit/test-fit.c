@@ -13,7 +13,7 @@
 #include "weight-rule.h"
 #include "workers/plan/fidelity.h"
 #include "workers/device/fit.h"
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 #define W 136
 #define H 96
@@ -24,7 +24,7 @@ struct bench {
     struct vrt_registry *registry;
     struct vrt_device *device;
     struct vrt_network *network;
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
 };
 
 static struct vrt_frame_format format_of(int width, int height)
@@ -54,28 +54,28 @@ static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frame
     }
     fixture_add_vrt(&f, &vrt);
     bench->network = fixture_network(&f);
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .settings = TEST_CPUS(1, 2) },
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(1, 2) },
                                 &bench->registry, NULL), 0);
     const struct vrt_device_info *info = vrt_registry_find(bench->registry, "cpu:0");
     if (!info)
         test_skip("there is no fast CPU device here");
     expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
-    expect_int(vrt_work_new(bench->network, &in, &out, &bench->work), 0);
+    expect_int(vrt_job_spec_new(bench->network, &in, &out, &bench->spec), 0);
 
     const struct vrt_network_info *network = vrt_network_info(bench->network);
-    bench->work->rule = (struct vrt_clip_rule){
-        .lap = { .size = frames, .overlap = 2 },
+    bench->spec->rule = (struct vrt_clip_rule){
+        .overlap = { .size = frames, .shared = 2 },
         .temporal = true,
         .least = network->min_frames,
         .multiple = network->window_frames,
     };
-    bench->work->needs = vrt_tile_needs_blended(joint, network->multiple, network->min_size, 20);
-    bench->work->grid = vrt_tile_whole(W, H);
+    bench->spec->needs = vrt_tile_needs_blended(joint, network->multiple, network->min_size, 20);
+    bench->spec->grid = vrt_tile_whole(W, H);
 }
 
 static void bench_done(struct bench *bench)
 {
-    vrt_work_unref(bench->work);
+    vrt_job_spec_unref(bench->spec);
     vrt_network_unref(bench->network);
     expect_int(vrt_device_used_bytes(bench->device), 0);
     vrt_device_close(bench->device);
@@ -92,7 +92,7 @@ static struct vrt_replica *new_replica(const struct bench *bench, enum vrt_dtype
     return replica;
 }
 
-/* A kit takes exactly what was planned: in one piece, and in tiles of either kind. */
+/* A session takes exactly what was planned: in one piece, and in tiles of either kind. */
 static void test_plan_is_exact(void)
 {
     static const struct {
@@ -107,25 +107,25 @@ static void test_plan_is_exact(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vrt_kit_plan plan;
-        struct vrt_kit *kit;
+        struct vrt_session_plan plan;
+        struct vrt_session *session;
         struct bench bench;
 
         bench_init(&bench, cases[i].joint, cases[i].frames, true);
         if (cases[i].tile)
-            bench.work->grid = vrt_tile_grid_of_size(W, H, cases[i].tile, bench.work->needs);
+            bench.spec->grid = vrt_tile_grid_of_size(W, H, cases[i].tile, bench.spec->needs);
         struct vrt_replica *replica = new_replica(&bench, cases[i].dtype);
         const int64_t before = vrt_device_used_bytes(bench.device);
-        const struct vrt_work_size size = vrt_work_size(bench.work);
+        const struct vrt_job_spec_size size = vrt_job_spec_size(bench.spec);
 
-        expect_int(vrt_kit_plan(bench.device, bench.work, &size, cases[i].dtype, &plan), 0);
+        expect_int(vrt_session_plan(bench.device, bench.spec, &size, cases[i].dtype, &plan), 0);
         expect_int(vrt_device_used_bytes(bench.device), before);
-        expect_int(vrt_kit_new(bench.device, bench.work, replica, cases[i].dtype, &kit), 0);
+        expect_int(vrt_session_new(bench.device, bench.spec, replica, cases[i].dtype, &session), 0);
         fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", size.frames,
                 size.grid.x.n, size.grid.y.n, size.grid.x.size, size.grid.y.size, plan.bytes);
-        expect_int(vrt_kit_bytes(kit), plan.bytes);
+        expect_int(vrt_session_bytes(session), plan.bytes);
         expect_int(vrt_device_used_bytes(bench.device) - before, plan.bytes);
-        vrt_kit_free(kit);
+        vrt_session_free(session);
         expect_int(vrt_device_used_bytes(bench.device), before);
         vrt_replica_free(bench.device, replica);
         bench_done(&bench);
@@ -145,7 +145,7 @@ static int descend(struct bench *bench, struct vrt_fit_params *params, struct vr
 {
     int n = 0, r;
 
-    params->work = bench->work;
+    params->spec = bench->spec;
     params->allowed_bytes = -1;
     while ((r = vrt_fit_find(bench->device, params, &fits[n])) == 0) {
         const struct vrt_fit *fit = &fits[n];
@@ -248,14 +248,14 @@ static void test_smaller(void)
         int n = 0, r;
 
         bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
-        params.work = bench.work;
+        params.spec = bench.spec;
         while ((r = vrt_fit_find(bench.device, &params, &fit)) == 0) {
-            const struct vrt_work_size old = vrt_work_size(bench.work);
+            const struct vrt_job_spec_size old = vrt_job_spec_size(bench.spec);
             expect_true(vrt_fit_is_smaller(&fit.size, &old));
             expect_true((int64_t)fit.plan.bytes < bytes);
             bytes = (int64_t)fit.plan.bytes;
-            bench.work->grid = fit.size.grid;
-            bench.work->rule.lap.size = fit.size.frames;
+            bench.spec->grid = fit.size.grid;
+            bench.spec->rule.overlap.size = fit.size.frames;
             n++;
         }
         expect_int(r, -ENOSPC);
@@ -269,7 +269,7 @@ static int run_trial(void *ctx, enum vrt_dtype dtype, float *out)
 {
     struct bench *bench = ctx;
     struct vrt_replica *replica = new_replica(bench, dtype);
-    int r = vrt_trial_run(bench->device, bench->network, replica, dtype, out);
+    int r = vrt_test_picture_run(bench->device, bench->network, replica, dtype, out);
 
     vrt_replica_free(bench->device, replica);
     return r;

@@ -38,7 +38,7 @@ static void setup(struct bench *bench, const char *kind, int n_devices, const ch
     };
     memcpy(bench->params, params, sizeof(params));
     bench->pack = (struct vrt_pack){ bench->params, N_PARAMS, VRT_DTYPE_F32 };
-    if (vrt_registry_new(&(struct vrt_registry_params){ .settings = TEST_CPUS(3, 1),
+    if (vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(3, 1),
                                                         .fault = fault },
                          &bench->registry, &error))
         test_fail("%s", error.message);

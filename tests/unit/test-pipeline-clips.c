@@ -72,7 +72,7 @@ static void restore(const struct trial *trial, const char *input, struct vrt_net
                     int n_devices, struct flow_job *ret_job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .settings = TEST_CPUS(n_devices, 1) },
+        .registry = { .values = TEST_CPUS(n_devices, 1) },
     };
     struct vrt_pipeline_params params = params_for(trial, input, network);
     struct flow flow;

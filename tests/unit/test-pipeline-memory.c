@@ -19,7 +19,7 @@
 
 static const char *input;
 static char wanted[64];                 /* of the result of an undisturbed run */
-static int64_t whole_bytes;             /* of a kit for whole frames, and the network */
+static int64_t whole_bytes;             /* of a session for whole frames, and the network */
 
 /* One pipeline of a job. */
 struct run {
@@ -35,7 +35,7 @@ struct run {
 static void run_once(const struct run *run, struct flow_job *job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .settings = TEST_CPUS(run->n_devices, 1), .fault = run->fault },
+        .registry = { .values = TEST_CPUS(run->n_devices, 1), .fault = run->fault },
         .retry_s = run->retry_s > 0 ? run->retry_s : 0.05,
         .patience_s = run->patience_s,
         .stall_s = 60,

@@ -64,7 +64,7 @@ static struct vrt_pipeline_params params_for(const struct trial *trial)
 static void run_once(const struct trial *trial, const struct run *run, struct flow_job *job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .settings = TEST_CPUS(run->n_devices, 1) },
+        .registry = { .values = TEST_CPUS(run->n_devices, 1) },
     };
     const struct vrt_pipeline_info info = job->info;
     struct vrt_pipeline_params params = params_for(trial);
@@ -482,7 +482,7 @@ static void test_hold(void)
     const struct trial trial = {
         .input = still_video(240), .output = "out.mp4", .segment_frames = 8, .n_segments = 30,
     };
-    const struct vrt_pool_params pool = { .registry = { .settings = TEST_CPUS(2, 1) } };
+    const struct vrt_pool_params pool = { .registry = { .values = TEST_CPUS(2, 1) } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
     struct vrt_pipeline_snapshot before, now;
     char wanted[64], found[64];

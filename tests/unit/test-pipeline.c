@@ -38,7 +38,7 @@ static struct vrt_pipeline_params params_for(const char *input)
 static void init(struct flow *flow, int cpu_devices)
 {
     const struct vrt_pool_params params = {
-        .registry = { .settings = TEST_CPUS(cpu_devices, 1) },
+        .registry = { .values = TEST_CPUS(cpu_devices, 1) },
     };
 
     flow_init(flow, fixture_path(""), params);

@@ -75,12 +75,12 @@ static void test_kept(void)
     pool = pool_open(&bench, &d);
     expect_true(isnan(vrt_pool_fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16]));
     vrt_pool_note_fidelity(pool, CHECKSUM, d, db);
-    vrt_pool_note_trial(pool, CHECKSUM, d, VRT_DTYPE_F32, 1e9);
+    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F32, 1e9);
     expect_int(n_writes(&bench), 4);
     /* Nothing new. */
     vrt_pool_note_fidelity(pool, CHECKSUM, d, db);
-    vrt_pool_note_trial(pool, CHECKSUM, d, VRT_DTYPE_F32, 5e9);
-    vrt_pool_note_trial(pool, CHECKSUM, d, VRT_DTYPE_F16, NAN);
+    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F32, 5e9);
+    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F16, NAN);
     expect_int(n_writes(&bench), 5);
     pool_close(&bench, pool);
 
@@ -154,8 +154,8 @@ static void test_speed(void)
                                           NULL), 0);
     expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
     expect_true(task);
-    expect_int(vrt_speed_work_new(network, 64, 64, &task->work), 0);
-    expect_int(vrt_speed_shard_init(task->work, 2, &task->frames), 0);
+    expect_int(vrt_speed_spec_new(network, 64, 64, &task->spec), 0);
+    expect_int(vrt_speed_shard_init(task->spec, 2, &task->frames), 0);
     task->dtype = VRT_DTYPE_F32;
     task->task.outcome = VRT_TASK_DONE;
 

@@ -109,7 +109,7 @@ static void set_up(struct share *share)
 {
     *share = (struct share){ .n_fakes = 0 };
     flow_init(&share->flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .settings = TEST_CPUS(1, 1) },
+        .registry = { .values = TEST_CPUS(1, 1) },
     });
 }
 

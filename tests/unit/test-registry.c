@@ -23,22 +23,22 @@ static size_t place_of(const struct vrt_device_info *info)
 static void test_kinds(void)
 {
     const struct vrt_device_kind *kind;
-    struct vrt_setting_group group;
+    struct vrt_backend_section section;
     size_t n = 0;
 
     for (; (kind = vrt_device_kind_at(n)); n++) {
-        expect_true(vrt_backend_settings(n, &group));
-        expect_str(group.name, kind->name);
+        expect_true(vrt_backend_section_at(n, &section));
+        expect_str(section.name, kind->name);
         expect_true(vrt_device_kind_find(kind->name, strlen(kind->name)) == kind);
-        for (const struct vrt_setting *s = group.settings; s && s->name; s++) {
+        for (const struct vrt_backend_option *s = section.options; s && s->name; s++) {
             expect_true(s->min <= s->fallback && s->fallback <= s->max);
             expect_true(s->help && s->help[0]);
-            expect_true((s->type == VRT_SETTING_WORD) == (s->words != NULL));
+            expect_true((s->type == VRT_BACKEND_OPTION_WORD) == (s->words != NULL));
             for (int64_t i = 0; s->words && i <= s->max + 1; i++)
                 expect_true((s->words[i] != NULL) == (i <= s->max));
         }
     }
-    expect_true(n > 1 && !vrt_backend_settings(n, &group));
+    expect_true(n > 1 && !vrt_backend_section_at(n, &section));
     expect_int(vrt_device_kind_find("cpu:0", 3)->role, VRT_DEVICE_HOST);
     expect_int(vrt_device_kind_find("mps", 3)->role, VRT_DEVICE_ACCELERATOR);
     expect_true(vrt_registry_has_backend("cpu") && !vrt_registry_has_backend("mps"));
@@ -47,7 +47,7 @@ static void test_kinds(void)
 
 static void test_registry(void)
 {
-    static const struct vrt_setting_value
+    static const struct vrt_backend_value
         negative[] = { { "cpu", "threads", 2 }, { "cpu", "devices", -1 }, { NULL } },
         many[] = { { "cuda", "workers_per_device", 5 }, { NULL } },
         no_word[] = { { "cuda", "libraries", 3 }, { NULL } },
@@ -57,11 +57,11 @@ static void test_registry(void)
         struct vrt_registry_params params;
         const char *why;
     } bads[] = {
-        { { .settings = negative }, "[cpu] devices can't be -1: give 1 to 64" },
-        { { .settings = many }, "[cuda] workers_per_device can't be 5: give 1 to 4" },
-        { { .settings = no_word }, "[cuda] libraries can't be 3: give 0 to 2" },
-        { { .settings = no_option }, "[cpu] has no option colour" },
-        { { .settings = no_backend }, "[nobody] has no option rows" },
+        { { .values = negative }, "[cpu] devices can't be -1: give 1 to 64" },
+        { { .values = many }, "[cuda] workers_per_device can't be 5: give 1 to 4" },
+        { { .values = no_word }, "[cuda] libraries can't be 3: give 0 to 2" },
+        { { .values = no_option }, "[cpu] has no option colour" },
+        { { .values = no_backend }, "[nobody] has no option rows" },
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     size_t n;

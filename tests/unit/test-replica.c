@@ -70,7 +70,7 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
 static void setup_cpu(struct bench *bench, const char *fault, int n)
 {
     struct vrt_error error = { 0 };
-    const struct vrt_registry_params params = { .settings = TEST_CPUS(n, 1), .fault = fault };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(n, 1), .fault = fault };
     char name[16];
 
     setup(bench, &(struct vrt_replica_store_params){ .chunk_bytes = 8000 }, n);

@@ -12,7 +12,7 @@
 struct bench {
     struct vrt_registry *registry;
     struct vrt_device *device;
-    struct vrt_runner *runner;
+    struct vrt_device_executor *executor;
     struct vrt_network *network;
     int n_left;                     /* tiles that the watch lets through; -1: all */
 };
@@ -26,8 +26,8 @@ static bool go_on(void *ctx)
 
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params registry = { .settings = TEST_CPUS(1, 1), .fault = fault };
-    const struct vrt_runner_params params = { .memory_fraction = 0.5 };
+    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 1), .fault = fault };
+    const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
     const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
 
@@ -40,21 +40,21 @@ static void bench_init(struct bench *bench, const char *device, const char *faul
     if (!info)
         test_skip("there is no such device here");
     expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
-    expect_int(vrt_runner_new(bench->device, &params, &bench->runner), 0);
+    expect_int(vrt_device_executor_new(bench->device, &params, &bench->executor), 0);
 }
 
 static void bench_done(struct bench *bench)
 {
     vrt_network_unref(bench->network);
-    vrt_runner_free(bench->runner);
+    vrt_device_executor_free(bench->executor);
     expect_int(vrt_device_used_bytes(bench->device), 0);
     vrt_device_close(bench->device);
     vrt_registry_free(bench->registry);
 }
 
-static struct vrt_speed_trial trial_of(struct bench *bench, int width, int height)
+static struct vrt_speed_measurement trial_of(struct bench *bench, int width, int height)
 {
-    return (struct vrt_speed_trial){
+    return (struct vrt_speed_measurement){
         .network = bench->network,
         .dtype = VRT_DTYPE_F32,
         .width = width,
@@ -63,20 +63,20 @@ static struct vrt_speed_trial trial_of(struct bench *bench, int width, int heigh
     };
 }
 
-/* Of one frame, by the graph that a kit of it has. */
+/* Of one frame, by the graph that a session of it has. */
 static double frame_flops(struct bench *bench, int width, int height)
 {
-    struct vrt_work_size size;
-    struct vrt_kit_plan plan;
-    struct vrt_work *work;
+    struct vrt_job_spec_size size;
+    struct vrt_session_plan plan;
+    struct vrt_job_spec *spec;
 
-    expect_int(vrt_speed_work_new(bench->network, width, height, &work), 0);
-    size = vrt_work_size(work);
-    expect_int(vrt_kit_plan(bench->device, work, &size, VRT_DTYPE_F32, &plan), 0);
-    expect_int(vrt_speed_frame_flops(work, plan.tile_flops), plan.tile_flops);
-    work->grid = vrt_tile_grid_of_size(width, height, width / 2 + 20, work->needs);
-    expect_int(vrt_speed_frame_flops(work, 10), 10 * work->grid.x.n * work->grid.y.n);
-    vrt_work_unref(work);
+    expect_int(vrt_speed_spec_new(bench->network, width, height, &spec), 0);
+    size = vrt_job_spec_size(spec);
+    expect_int(vrt_session_plan(bench->device, spec, &size, VRT_DTYPE_F32, &plan), 0);
+    expect_int(vrt_speed_frame_flops(spec, plan.tile_flops), plan.tile_flops);
+    spec->grid = vrt_tile_grid_of_size(width, height, width / 2 + 20, spec->needs);
+    expect_int(vrt_speed_frame_flops(spec, 10), 10 * spec->grid.x.n * spec->grid.y.n);
+    vrt_job_spec_unref(spec);
     return (double)plan.tile_flops;
 }
 
@@ -89,8 +89,8 @@ static void test_slow(void)
     double flops_per_s = 0;
 
     bench_init(&bench, "cpu:0", "cpu submit:1- delay=300ms");
-    struct vrt_speed_trial trial = trial_of(&bench, 1920, 1080);
-    expect_int(vrt_speed_measure(bench.runner, &trial, &flops_per_s, &error), 0);
+    struct vrt_speed_measurement measurement = trial_of(&bench, 1920, 1080);
+    expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
     double wanted = frame_flops(&bench, 32, 32) / 0.9;
     /* A busy machine is slower still. A larger frame would be by far too fast. */
     if (!(flops_per_s > 0 && flops_per_s <= wanted))
@@ -102,15 +102,15 @@ static void test_slow(void)
 static void test_small(void)
 {
     struct vrt_error error = { 0 };
-    struct vrt_runner_usage usage;
+    struct vrt_device_executor_usage usage;
     struct bench bench;
     double flops_per_s = 0;
 
     bench_init(&bench, "cpu:0", NULL);
-    struct vrt_speed_trial trial = trial_of(&bench, 40, 9);
-    expect_int(vrt_speed_measure(bench.runner, &trial, &flops_per_s, &error), 0);
+    struct vrt_speed_measurement measurement = trial_of(&bench, 40, 9);
+    expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
     expect_true(flops_per_s > 1e6 && flops_per_s < 1e14);
-    vrt_runner_usage(bench.runner, &usage);
+    vrt_device_executor_usage(bench.executor, &usage);
     expect_int(usage.used_bytes, usage.replica_bytes);
     expect_int(usage.n_replicas, 1);
     bench_done(&bench);
@@ -133,8 +133,9 @@ static void test_no_number(void)
         double flops_per_s = -7;
         bench_init(&bench, "cpu:0", cases[i].fault);
         bench.n_left = cases[i].fault ? -1 : 0;
-        struct vrt_speed_trial trial = trial_of(&bench, 64, 64);
-        expect_int(vrt_speed_measure(bench.runner, &trial, &flops_per_s, &error), cases[i].r);
+        struct vrt_speed_measurement measurement = trial_of(&bench, 64, 64);
+        expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error),
+                   cases[i].r);
         expect_near(flops_per_s, -7, 0);
         expect_true(error.message[0] != '\0');
         bench_done(&bench);
@@ -149,8 +150,8 @@ static void test_wrong_results(void)
     double flops_per_s = 0;
 
     bench_init(&bench, "cpu:0", "cpu submit:1- corrupt=nan");
-    struct vrt_speed_trial trial = trial_of(&bench, 32, 32);
-    expect_int(vrt_speed_measure(bench.runner, &trial, &flops_per_s, &error), 0);
+    struct vrt_speed_measurement measurement = trial_of(&bench, 32, 32);
+    expect_int(vrt_speed_measure(bench.executor, &measurement, &flops_per_s, &error), 0);
     expect_true(flops_per_s > 0);
     bench_done(&bench);
 }
@@ -170,25 +171,25 @@ static void check_by_ops(const char *device)
 {
     struct vrt_shard_frames shards[2];
     struct vrt_op_times op_times = { 0 };
-    struct vrt_kit_times times = { 0 };
+    struct vrt_session_times times = { 0 };
     struct vrt_error error = { 0 };
     struct bench bench;
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
     int64_t sum_ns = 0, flops = 0;
     const int w = 96, h = 64, n = 2;
 
     bench_init(&bench, device, NULL);
-    expect_int(vrt_speed_work_new(bench.network, w, h, &work), 0);
-    work->grid = vrt_tile_grid_of_size(w, h, 64, work->needs);
-    const int n_tiles = work->grid.x.n * work->grid.y.n;
+    expect_int(vrt_speed_spec_new(bench.network, w, h, &spec), 0);
+    spec->grid = vrt_tile_grid_of_size(w, h, 64, spec->needs);
+    const int n_tiles = spec->grid.x.n * spec->grid.y.n;
     expect_true(n_tiles > 1);
     for (int i = 0; i < 2; i++) {
-        const struct vrt_runner_order order = { .work = work, .dtype = VRT_DTYPE_F32,
+        const struct vrt_device_executor_order order = { .spec = spec, .dtype = VRT_DTYPE_F32,
                                                 .watch = { go_on, &bench },
                                                 .op_times = i ? &op_times : NULL };
-        expect_int(vrt_speed_shard_init(work, n, &shards[i]), 0);
-        times = (struct vrt_kit_times){ 0 };
-        expect_int(vrt_runner_run(bench.runner, &order, &shards[i], &times, &error), 0);
+        expect_int(vrt_speed_shard_init(spec, n, &shards[i]), 0);
+        times = (struct vrt_session_times){ 0 };
+        expect_int(vrt_device_executor_run(bench.executor, &order, &shards[i], &times, &error), 0);
         expect_int(op_times.n_ops[VRT_OP_CONV2D] > 0, i);
     }
     for (int i = 0; i < n; i++)
@@ -205,14 +206,14 @@ static void check_by_ops(const char *device)
         expect_int(op_times.ns[kind] > 0, op_times.n_ops[kind] > 0);
     }
     expect_true(sum_ns <= times.compute_ns && sum_ns > times.compute_ns / 4);
-    const struct vrt_work_size size = vrt_work_size(work);
-    struct vrt_kit_plan plan;
-    expect_int(vrt_kit_plan(bench.device, work, &size, VRT_DTYPE_F32, &plan), 0);
-    expect_true(flops >= n * vrt_speed_frame_flops(work, plan.tile_flops));
+    const struct vrt_job_spec_size size = vrt_job_spec_size(spec);
+    struct vrt_session_plan plan;
+    expect_int(vrt_session_plan(bench.device, spec, &size, VRT_DTYPE_F32, &plan), 0);
+    expect_true(flops >= n * vrt_speed_frame_flops(spec, plan.tile_flops));
     for (int i = 0; i < 2; i++)
         vrt_speed_shard_done(&shards[i]);
-    vrt_runner_release(bench.runner, work);
-    vrt_work_unref(work);
+    vrt_device_executor_release(bench.executor, spec);
+    vrt_job_spec_unref(spec);
     bench_done(&bench);
 }
 
@@ -222,22 +223,22 @@ static void test_flops(void)
 {
     struct vrt_shard_frames frames = { .n = 3, .n_new = 3, .depth = 1 };
     struct bench bench;
-    struct vrt_work *work;
+    struct vrt_job_spec *spec;
 
     bench_init(&bench, "ref:0", NULL);
-    expect_int(vrt_speed_work_new(bench.network, 96, 64, &work), 0);
-    expect_int(vrt_speed_frame_flops(work, 100), 100);
-    expect_near(vrt_speed_shard_flops(work, 100, &frames), 300, 0);
-    work->rule = (struct vrt_clip_rule){ .temporal = true, .lap = { .size = 6, .overlap = 2 } };
+    expect_int(vrt_speed_spec_new(bench.network, 96, 64, &spec), 0);
+    expect_int(vrt_speed_frame_flops(spec, 100), 100);
+    expect_near(vrt_speed_shard_flops(spec, 100, &frames), 300, 0);
+    spec->rule = (struct vrt_clip_rule){ .temporal = true, .overlap = { .size = 6, .shared = 2 } };
     frames = (struct vrt_shard_frames){ .n = 6, .n_new = 4, .depth = 6 };
-    expect_int(vrt_speed_frame_flops(work, 100), 25);
-    expect_near(vrt_speed_shard_flops(work, 100, &frames), 100, 0);
+    expect_int(vrt_speed_frame_flops(spec, 100), 25);
+    expect_near(vrt_speed_shard_flops(spec, 100, &frames), 100, 0);
     frames = (struct vrt_shard_frames){ .n = 2, .n_new = 2, .depth = 3 };
-    expect_near(vrt_speed_shard_flops(work, 100, &frames), 50, 0);
-    work->grid = vrt_tile_grid_of_size(96, 64, 64, work->needs);
-    expect_near(vrt_speed_shard_flops(work, 100, &frames), 50 * work->grid.x.n * work->grid.y.n, 0);
-    expect_true(work->grid.x.n > 1);
-    vrt_work_unref(work);
+    expect_near(vrt_speed_shard_flops(spec, 100, &frames), 50, 0);
+    spec->grid = vrt_tile_grid_of_size(96, 64, 64, spec->needs);
+    expect_near(vrt_speed_shard_flops(spec, 100, &frames), 50 * spec->grid.x.n * spec->grid.y.n, 0);
+    expect_true(spec->grid.x.n > 1);
+    vrt_job_spec_unref(spec);
     bench_done(&bench);
 }
 
@@ -264,10 +265,10 @@ static void test_sizes(void)
 
     bench_init(&bench, "ref:0", NULL);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_work *work = NULL;
-        expect_int(vrt_speed_work_new(bench.network, cases[i].width, cases[i].height, &work),
+        struct vrt_job_spec *spec = NULL;
+        expect_int(vrt_speed_spec_new(bench.network, cases[i].width, cases[i].height, &spec),
                    cases[i].r);
-        vrt_work_unref(work);
+        vrt_job_spec_unref(spec);
     }
     bench_done(&bench);
 }

@@ -105,10 +105,10 @@ static void test_overlap(void)
 static void check_blended(const struct vrt_tile_axis *axis, int frame, struct vrt_tile_needs needs,
                           int scale)
 {
-    struct vrt_lap lap = vrt_tile_lap(axis, needs.joint, scale);
+    struct vrt_overlap overlap = vrt_tile_overlap(axis, needs.joint, scale);
     int length = frame * scale;
 
-    expect_int(vrt_lap_count(&lap, length), axis->n);
+    expect_int(vrt_overlap_count(&overlap, length), axis->n);
     expect_int(axis->size == frame, axis->n == 1);
     if (axis->n > 1) {
         expect_int(axis->size % needs.multiple, 0);
@@ -116,17 +116,17 @@ static void check_blended(const struct vrt_tile_axis *axis, int frame, struct vr
         expect_true(axis->size >= vrt_tile_min_size(needs));
     }
     for (int i = 0; i < axis->n; i++) {
-        expect_int(vrt_lap_start(&lap, length, i), vrt_tile_origin(axis, i) * scale);
+        expect_int(vrt_overlap_start(&overlap, length, i), vrt_tile_origin(axis, i) * scale);
         expect_int(vrt_tile_cut(axis, i), 0);
     }
     for (int at = 0; at < length; at++) {
         double sum = 0;
         float total = 0;
         for (int i = 0; i < axis->n; i++) {
-            int64_t start = vrt_lap_start(&lap, length, i);
-            if (at < start || at >= start + lap.size)
+            int64_t start = vrt_overlap_start(&overlap, length, i);
+            if (at < start || at >= start + overlap.size)
                 continue;
-            struct vrt_share share = vrt_lap_share(&lap, length, i, at);
+            struct vrt_share share = vrt_overlap_share(&overlap, length, i, at);
             sum += (double)share.weight;
             total = share.total;
         }

@@ -53,7 +53,8 @@ class Units(unittest.TestCase):
 
     def test_numbers_fit_the_daemon(self):
         """What a unit grants is no less than what the daemon counts with."""
-        with open(os.path.join(SOURCE, '..', 'daemon', 'systemd', 'keep.c'), encoding='utf-8') as f:
+        with open(os.path.join(SOURCE, '..', 'daemon', 'systemd', 'fd-store.c'),
+                  encoding='utf-8') as f:
             kept = int(re.search(r'#define KEPT_MAX (\d+)', f.read()).group(1))
         with open(os.path.join(SOURCE, '..', 'config', 'vrtd.conf.in'), encoding='utf-8') as f:
             patience = int(re.search(r'^stop_timeout = (\d+)', f.read(), re.M).group(1))

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "model/architecture.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/environment.h"
@@ -151,7 +151,7 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
     size_t n_params;
     const struct vrt_param *params = vrt_network_params(p->network, &n_params);
     struct vrt_replica *replica;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_arena arena = { 0 };
     struct vrt_binding bindings[1 + MAX_TAPS] = { 0 };
 
@@ -163,11 +163,11 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
         expect_int(vrt_buffer_new(p->device, size, &bindings[1 + i].buffer), 0);
     }
     expect_int(vrt_replica_new(p->device, params, n_params, dtype, &replica), 0);
-    int r = vrt_executor_new_all(p->device, replica, &graph, 1, &arena, &executor);
+    int r = vrt_graph_executor_new_all(p->device, replica, &graph, 1, &arena, &executor);
     if (r == -EINVAL)
         test_skip("the device doesn't run every op of the network");
     expect_int(r, 0);
-    expect_int(vrt_executor_submit(executor, bindings), 0);
+    expect_int(vrt_graph_executor_submit(executor, bindings), 0);
     expect_int(vrt_device_finish(p->device), 0);
     for (int i = 0; i < p->n_captures; i++) {
         struct capture *capture = &p->captures[i];
@@ -178,7 +178,7 @@ static void run_graph(struct play *p, struct vrt_graph *graph, enum vrt_dtype dt
         expect_int(vrt_buffer_read(p->device, bindings[1 + i].buffer, 0, capture->values, size),
                    0);
     }
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(p->device, &arena);
     vrt_replica_free(p->device, replica);
     for (int i = 0; i <= p->n_captures; i++)
@@ -230,7 +230,7 @@ static void run_case(struct play *p, const char *device, enum vrt_dtype dtype)
     struct vrt_error error = { 0 };
 
     expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .settings = test_settings(),
+        .values = test_backend_values(),
         .cache_dir = test_cache_dir(),
     }, &registry, &error), 0);
     const struct vrt_device_info *device_info = vrt_registry_find(registry, device);

@@ -27,8 +27,8 @@ struct machine {
     int n;
 };
 
-/* Settings: so many seconds for a piece of work. */
-#define PATIENCE_S(n) VRT_SETTINGS({ "xpu", "patience_s", n })
+/* Values of options: so many seconds for a piece of work. */
+#define PATIENCE_S(n) VRT_BACKEND_VALUES({ "xpu", "patience_s", n })
 
 static struct machine look(const struct vrt_registry_params *params)
 {
@@ -59,7 +59,7 @@ static void leave(struct machine *m)
 /* The first device, open. */
 static struct machine open_first(void)
 {
-    struct machine m = look(&(struct vrt_registry_params){ .settings = PATIENCE_S(2) });
+    struct machine m = look(&(struct vrt_registry_params){ .values = PATIENCE_S(2) });
 
     expect_int(open_device(&m, 0), 0);
     return m;
@@ -103,7 +103,7 @@ static void test_cards(void)
     expect_true(is_found(&m, VRT_FINDING_THERE, "libze_loader.so.1"));
     leave(&m);
 
-    const struct vrt_registry_params params = { .settings = PATIENCE_S(-1) };
+    const struct vrt_registry_params params = { .values = PATIENCE_S(-1) };
     struct vrt_error error = { 0 };
     expect_int(vrt_registry_new(&params, &m.registry, &error), -EINVAL);
     expect_contains(error.message, "patience_s can't be -1: give 1 to 86400");
@@ -116,7 +116,7 @@ static void test_tiles(void)
     expect_int(m.n, 2);
     leave(&m);
     m = look(&(struct vrt_registry_params){
-        .settings = VRT_SETTINGS({ "xpu", "tiles", 1 }),
+        .values = VRT_BACKEND_VALUES({ "xpu", "tiles", 1 }),
     });
     expect_int(m.n, 4);
     expect_contains(m.infos[2]->description, ", tile 0");
@@ -290,7 +290,7 @@ static void test_kept(void)
 {
     vrt_log_set_level(VRT_LOG_INFO);
     struct machine m = look(&(struct vrt_registry_params){
-        .settings = PATIENCE_S(2),
+        .values = PATIENCE_S(2),
         .cache_dir = test_cache_dir(),
     });
     int n_signs = 0;

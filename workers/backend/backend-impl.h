@@ -172,7 +172,7 @@ struct vrt_backend_ops {
  */
 struct vrt_backend {
     struct vrt_device_kind kind;
-    const struct vrt_setting *options;      /* ended by one without a name; NULL: none */
+    const struct vrt_backend_option *options;      /* ended by one without a name; NULL: none */
 
     /* One of these; none: nothing makes such devices, but requests may name them. */
     const struct vrt_backend_ops *ops;

@@ -24,7 +24,7 @@
 #include "backend/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/setting.h"
+#include "base/backend-option.h"
 
 struct vrt_backend_ops;
 struct vrt_buffer;
@@ -124,8 +124,8 @@ struct vrt_findings {
 
 /* How the backends shall present the machine. Zeros: defaults. */
 struct vrt_registry_params {
-    const struct vrt_setting_value *settings;   /* of backends' options; NULL: all at their
-                                     * defaults, as those that it doesn't name */
+    const struct vrt_backend_value *values;     /* of backends' options; NULL, and those that it
+                                     * doesn't name: the defaults */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
     bool no_reference;              /* leave the reference device out */
     bool only_reference;            /* leave all others out; nothing is looked for */

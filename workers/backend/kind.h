@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/setting.h"
+#include "base/backend-option.h"
 
 /* When devices of a kind are taken for a job that leaves the choice open. */
 enum vrt_device_role {
@@ -31,5 +31,5 @@ const struct vrt_device_kind *vrt_device_kind_at(size_t i);
 /* The kind that the first n bytes of `name` are, or NULL. */
 const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n);
 
-/* The options that backend i declares: as vrt_setting_groups has it. */
-bool vrt_backend_settings(size_t i, struct vrt_setting_group *ret_group);
+/* The options that backend i declares: see vrt_backend_sections. */
+bool vrt_backend_section_at(size_t i, struct vrt_backend_section *ret_section);

@@ -76,26 +76,26 @@ const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n)
     return NULL;
 }
 
-bool vrt_backend_settings(size_t i, struct vrt_setting_group *ret_group)
+bool vrt_backend_section_at(size_t i, struct vrt_backend_section *ret_section)
 {
     if (i >= VRT_ARRAY_SIZE(backends))
         return false;
-    *ret_group = (struct vrt_setting_group){ backends[i]->kind.name, backends[i]->options };
+    *ret_section = (struct vrt_backend_section){ backends[i]->kind.name, backends[i]->options };
     return true;
 }
 
 /* The option that a value is for, and where that is kept. */
-static const struct vrt_setting *find_option(struct vrt_registry *registry,
-                                             const struct vrt_setting_value *value,
+static const struct vrt_backend_option *find_option(struct vrt_registry *registry,
+                                             const struct vrt_backend_value *value,
                                              int64_t **ret_kept)
 {
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
-        const struct vrt_setting *options = backends[i]->options;
-        if (!options || strcmp(backends[i]->kind.name, value->group) != 0)
+        const struct vrt_backend_option *options = backends[i]->options;
+        if (!options || strcmp(backends[i]->kind.name, value->backend) != 0)
             continue;
         for (size_t k = 0; options[k].name; k++) {
             *ret_kept = &registry->found[i].options[k];
-            if (strcmp(options[k].name, value->name) == 0)
+            if (strcmp(options[k].name, value->option) == 0)
                 return &options[k];
         }
     }
@@ -103,27 +103,27 @@ static const struct vrt_setting *find_option(struct vrt_registry *registry,
 }
 
 /* Every option at its default, but for those in `values`. */
-static int set_options(struct vrt_registry *registry, const struct vrt_setting_value *values,
+static int set_options(struct vrt_registry *registry, const struct vrt_backend_value *values,
                        struct vrt_error *error)
 {
     int64_t *kept;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
-        const struct vrt_setting *options = backends[i]->options;
+        const struct vrt_backend_option *options = backends[i]->options;
         for (size_t k = 0; options && options[k].name; k++) {
             vrt_assert(k < VRT_BACKEND_OPTIONS_MAX);
             registry->found[i].options[k] = options[k].fallback;
         }
     }
-    for (; values && values->group; values++) {
-        const struct vrt_setting *option = find_option(registry, values, &kept);
+    for (; values && values->backend; values++) {
+        const struct vrt_backend_option *option = find_option(registry, values, &kept);
         if (!option)
             return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                              "[%s] has no option %s", values->group, values->name);
+                              "[%s] has no option %s", values->backend, values->option);
         if (values->value < option->min || values->value > option->max)
             return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                               "[%s] %s can't be %" PRId64 ": give %" PRId64 " to %" PRId64,
-                              values->group, values->name, values->value, option->min,
+                              values->backend, values->option, values->value, option->min,
                               option->max);
         *kept = values->value;
     }
@@ -208,7 +208,7 @@ int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_regist
     registry = calloc(1, sizeof(*registry));
     if (!registry)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Listing the devices");
-    int r = set_options(registry, params->settings, error);
+    int r = set_options(registry, params->values, error);
     if (r < 0)
         return vrt_fold(r);
     r = probe_all(registry, params);

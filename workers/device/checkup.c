@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "model/layers.h"
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 /* Of the convolution: no multiples of anything, so that edges of tiles are in it. */
 #define H 19
@@ -112,14 +112,14 @@ static int make_graph(struct vrt_graph **ret_graph)
 }
 
 /* With everything made: x there, and the result back. */
-static int submit(struct vrt_device *device, struct vrt_executor *executor,
+static int submit(struct vrt_device *device, struct vrt_graph_executor *executor,
                   struct vrt_buffer *const buffers[2], struct sums *sums)
 {
     const struct vrt_binding bindings[2] = { { buffers[0], 0 }, { buffers[1], 0 } };
     int r = vrt_buffer_write(device, buffers[0], 0, sums->x, sizeof(sums->x));
 
     if (!r)
-        r = vrt_executor_submit(executor, bindings);
+        r = vrt_graph_executor_submit(executor, bindings);
     if (!r)
         r = vrt_device_finish(device);
     if (!r)
@@ -131,19 +131,19 @@ static int compute(struct vrt_device *device, struct vrt_replica *replica, struc
 {
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
     struct vrt_buffer *buffers[2] = { NULL, NULL };
-    struct vrt_executor *executor = NULL;
+    struct vrt_graph_executor *executor = NULL;
     struct vrt_arena arena = { 0 };
     int r = make_graph(&graph);
 
     if (!r)
-        r = vrt_executor_new_all(device, replica, &graph, 1, &arena, &executor);
+        r = vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor);
     if (!r)
         r = vrt_buffer_new(device, sizeof(sums->x), &buffers[0]);
     if (!r)
         r = vrt_buffer_new(device, sizeof(sums->got), &buffers[1]);
     if (!r)
         r = submit(device, executor, buffers, sums);
-    vrt_executor_free(executor);
+    vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
     vrt_buffer_free(device, buffers[0]);
     vrt_buffer_free(device, buffers[1]);
@@ -170,7 +170,7 @@ int vrt_checkup_run_kernel(struct vrt_device *device, double *ret_max_error)
     vrt_replica_free(device, replica);
     if (r)
         return vrt_fold(r);
-    double error = vrt_trial_max_error(sums->got, sums->wanted, VRT_ARRAY_SIZE(sums->got));
+    double error = vrt_test_picture_max_error(sums->got, sums->wanted, VRT_ARRAY_SIZE(sums->got));
     if (error > 0) {
         *ret_max_error = error;
         return VRT_CHECKUP_E_WRONG;
@@ -194,7 +194,7 @@ int vrt_checkup_refer(const struct vrt_network *network, float *out)
     const struct vrt_param *params = vrt_network_params(network, &n_params);
     r = vrt_replica_new(device, params, n_params, VRT_DTYPE_F32, &replica);
     if (!r)
-        r = vrt_trial_run(device, network, replica, VRT_DTYPE_F32, out);
+        r = vrt_test_picture_run(device, network, replica, VRT_DTYPE_F32, out);
     vrt_replica_free(device, replica);
     vrt_device_close(device);
     return vrt_fold(r);

@@ -29,7 +29,7 @@
 struct vrt_checkup_run {
     enum vrt_dtype dtype;
     int result;                     /* 0; outcome; -errno; NOT_TRIED */
-    float *out;                     /* [vrt_trial_n_out()], where the result is 0 */
+    float *out;                     /* [vrt_test_picture_n_out()], where the result is 0 */
 };
 
 #define VRT_CHECKUP_RUNS 2          /* in f32, and in what the device rather takes, if anything */
@@ -61,8 +61,9 @@ struct vrt_checkup *vrt_checkup_free(struct vrt_checkup *checkup);
 int vrt_checkup_run_kernel(struct vrt_device *device, double *ret_max_error);
 
 /*
- * What the reference device makes of the network, in `out` of vrt_trial_n_out() numbers: on one of
- * its own, which nobody else uses. Takes about a second. Return: 0; outcome; -errno. Thread: any.
+ * What the reference device makes of the network, in `out` of vrt_test_picture_n_out() numbers: on
+ * one of its own, which nobody else uses. Takes about a second. Return: 0; outcome; -errno. Thread:
+ * any.
  */
 int vrt_checkup_refer(const struct vrt_network *network, float *out);
 

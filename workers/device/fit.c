@@ -26,7 +26,7 @@ struct search {
     int n_grids;
 };
 
-bool vrt_fit_is_smaller(const struct vrt_work_size *a, const struct vrt_work_size *b)
+bool vrt_fit_is_smaller(const struct vrt_job_spec_size *a, const struct vrt_job_spec_size *b)
 {
     if (a->frames != b->frames)
         return a->frames < b->frames;
@@ -49,20 +49,20 @@ static int cut_side(const struct vrt_tile_grid *grid)
 /* Lists the grids from the wanted one on whose tiles are not smaller than `least`. */
 static void list_grids(struct search *search, int least)
 {
-    struct vrt_tile_grid grid = search->params->work->grid;
+    struct vrt_tile_grid grid = search->params->spec->grid;
 
     search->n_grids = 0;
     do {
         search->grids[search->n_grids++] = grid;
     } while (!search->params->exact_grid && search->n_grids < GRIDS_MAX &&
-             vrt_tile_refine(&grid, search->params->work->needs) &&
+             vrt_tile_refine(&grid, search->params->spec->needs) &&
              cut_side(&grid) >= least);
 }
 
 static int plan(struct search *search, int i, int frames, struct vrt_fit *ret_fit)
 {
-    ret_fit->size = (struct vrt_work_size){ search->grids[i], frames };
-    return vrt_fold(vrt_kit_plan(search->device, search->params->work, &ret_fit->size,
+    ret_fit->size = (struct vrt_job_spec_size){ search->grids[i], frames };
+    return vrt_fold(vrt_session_plan(search->device, search->params->spec, &ret_fit->size,
                                  search->params->dtype, &ret_fit->plan));
 }
 
@@ -102,11 +102,11 @@ static int find_grid(struct search *search, int frames, struct vrt_fit *ret_fit)
 /* The next shorter clip: half as long, in whole windows. Return: 0: there is none. */
 static int shorter(const struct vrt_fit_params *params, int frames)
 {
-    const struct vrt_network_info *network = vrt_network_info(params->work->network);
+    const struct vrt_network_info *network = vrt_network_info(params->spec->network);
     int least = VRT_MAX(network->window_frames, network->min_frames);
     int half = frames / 2 / network->window_frames * network->window_frames;
 
-    if (params->exact_clip || !params->work->rule.temporal || frames <= least)
+    if (params->exact_clip || !params->spec->rule.temporal || frames <= least)
         return 0;
     return VRT_MAX(half, least);
 }
@@ -116,7 +116,7 @@ static int find(struct vrt_device *device, const struct vrt_fit_params *params,
                 struct vrt_fit *ret_fit)
 {
     struct search search = { .device = device, .params = params };
-    int frames = vrt_work_size(params->work).frames, next, r;
+    int frames = vrt_job_spec_size(params->spec).frames, next, r;
 
     do {
         next = shorter(params, frames);
@@ -132,8 +132,8 @@ static int find_smaller(struct vrt_device *device, const struct vrt_fit_params *
                         struct vrt_fit *ret_fit)
 {
     struct vrt_fit_params bounded = *params;
-    struct vrt_fit wanted = { .size = vrt_work_size(params->work) };
-    int r = vrt_kit_plan(device, params->work, &wanted.size, params->dtype, &wanted.plan);
+    struct vrt_fit wanted = { .size = vrt_job_spec_size(params->spec) };
+    int r = vrt_session_plan(device, params->spec, &wanted.size, params->dtype, &wanted.plan);
 
     if (r)
         return vrt_fold(r);

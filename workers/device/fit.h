@@ -13,20 +13,20 @@
  */
 
 #include "backend/backend.h"
-#include "workers/device/kit.h"
-#include "workers/plan/work.h"
+#include "workers/device/session.h"
+#include "workers/plan/job-spec.h"
 
 struct vrt_fit_params {
-    const struct vrt_work *work;    /* its grid and clips: the largest that are wanted */
+    const struct vrt_job_spec *spec; /* its grid and clips: the largest that are wanted */
     enum vrt_dtype dtype;
-    int64_t allowed_bytes;          /* for the kit; -1: nobody knows */
+    int64_t allowed_bytes;          /* for the session; -1: nobody knows */
     bool exact_grid, exact_clip;    /* asked for: not to be made smaller */
     bool smaller;                   /* the work's own size proved to be too large */
 };
 
 struct vrt_fit {
-    struct vrt_work_size size;
-    struct vrt_kit_plan plan;
+    struct vrt_job_spec_size size;
+    struct vrt_session_plan plan;
 };
 
 /*
@@ -40,4 +40,4 @@ int vrt_fit_find(struct vrt_device *device, const struct vrt_fit_params *params,
                  struct vrt_fit *ret_fit);
 
 /* Whether `a` is a smaller size of the same work than `b`. */
-bool vrt_fit_is_smaller(const struct vrt_work_size *a, const struct vrt_work_size *b);
+bool vrt_fit_is_smaller(const struct vrt_job_spec_size *a, const struct vrt_job_spec_size *b);

@@ -7,16 +7,16 @@
 
 #include "workers/device/restore.h"
 
-#include "workers/device/runner.h"
+#include "workers/device/device-executor.h"
 
 /* Values of RGB beyond these are no picture any more: 0 to 1 is what can be shown. */
 #define WILD_MIN (-16.0f)
 #define WILD_MAX 17.0f
 
-/* Whether the frame can be right. Return: 0; VRT_RUNNER_E_OUTPUT, with what is wrong. */
-static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
+/* Whether the frame can be right. Return: 0; VRT_DEVICE_EXECUTOR_E_OUTPUT, with what is wrong. */
+static int check(const struct vrt_session_evidence *seen, struct vrt_error *error)
 {
-    const int r = VRT_RUNNER_E_OUTPUT;
+    const int r = VRT_DEVICE_EXECUTOR_E_OUTPUT;
 
     /* Written so that a NaN fails each of them. */
     if (!(seen->n_not_finite == 0))
@@ -33,7 +33,7 @@ static int check(const struct vrt_kit_evidence *seen, struct vrt_error *error)
 
 /* Makes room for the result of frame `i`: as samples where the shard alone makes it up, as pixels
  * where it is one of several, none where it has no share in it. */
-static int make_result(const struct vrt_work *work, struct vrt_shard_frames *frames, int i)
+static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames *frames, int i)
 {
     const struct vrt_frame *in = frames->in[i];
     const struct vrt_share *share = &frames->shares[i];
@@ -41,10 +41,10 @@ static int make_result(const struct vrt_work *work, struct vrt_shard_frames *fra
     struct vrt_frame *out;
     int r;
 
-    if (work->rule.temporal && share->weight == 0)
+    if (spec->rule.temporal && share->weight == 0)
         return 0;
-    if (work->rule.temporal && share->n > 1) {
-        r = vrt_picture_new(work->out.width, work->out.height, &picture);
+    if (spec->rule.temporal && share->n > 1) {
+        r = vrt_picture_new(spec->out.width, spec->out.height, &picture);
         if (r)
             return vrt_fold(r);
         picture->share = *share;
@@ -55,7 +55,7 @@ static int make_result(const struct vrt_work *work, struct vrt_shard_frames *fra
         frames->shared[i] = picture;
         return 0;
     }
-    r = vrt_frame_pool_get(work->results, &out);
+    r = vrt_frame_pool_get(spec->results, &out);
     if (r)
         return vrt_fold(r);
     out->pts = in->pts;
@@ -67,14 +67,15 @@ static int make_result(const struct vrt_work *work, struct vrt_shard_frames *fra
 }
 
 /* Restores n frames of the shard from `first` on, of which the network sees `depth`. */
-static int restore_clip(struct vrt_kit *kit, const struct vrt_work *work,
-                        const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
-                        struct vrt_kit_times *times, int first, struct vrt_error *error)
+static int restore_clip(struct vrt_session *session, const struct vrt_job_spec *spec,
+                        const struct vrt_graph_executor_watch *watch,
+                        struct vrt_shard_frames *frames,
+                        struct vrt_session_times *times, int first, struct vrt_error *error)
 {
-    struct vrt_kit_evidence evidence[VRT_CLIP_FRAMES_MAX];
-    struct vrt_kit_clip clip = {
-        .n = work->rule.temporal ? frames->n : 1,
-        .depth = work->rule.temporal ? frames->depth : 1,
+    struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
+    struct vrt_session_clip clip = {
+        .n = spec->rule.temporal ? frames->n : 1,
+        .depth = spec->rule.temporal ? frames->depth : 1,
         .in = frames->in + first,
         .out = frames->out + first,
         .shared = frames->shared + first,
@@ -82,22 +83,22 @@ static int restore_clip(struct vrt_kit *kit, const struct vrt_work *work,
     int r = 0;
 
     for (int i = 0; !r && i < clip.n; i++)
-        r = make_result(work, frames, first + i);
+        r = make_result(spec, frames, first + i);
     if (!r)
-        r = vrt_kit_run(kit, &clip, watch, times, evidence);
+        r = vrt_session_run(session, &clip, watch, times, evidence);
     for (int i = 0; !r && i < clip.n; i++)
         r = check(&evidence[i], error);
     return r;
 }
 
-int vrt_restore_shard(struct vrt_kit *kit, const struct vrt_work *work,
-                      const struct vrt_executor_watch *watch, struct vrt_shard_frames *frames,
-                      struct vrt_kit_times *times, struct vrt_error *error)
+int vrt_restore_shard(struct vrt_session *session, const struct vrt_job_spec *spec,
+                      const struct vrt_graph_executor_watch *watch, struct vrt_shard_frames *frames,
+                      struct vrt_session_times *times, struct vrt_error *error)
 {
-    int step = work->rule.temporal ? frames->n : 1, r = 0;
+    int step = spec->rule.temporal ? frames->n : 1, r = 0;
 
     for (int i = 0; !r && i < frames->n; i += step)
-        r = restore_clip(kit, work, watch, frames, times, i, error);
+        r = restore_clip(session, spec, watch, frames, times, i, error);
     /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
      * failing device made a moment earlier is no better founded. */
     if (r)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A trial goes the way of any shard, through a runner: whatever a device does for a frame is in its
- * time. The first run of a size warms up (code is generated, memory touched for the first time) and
- * counts only if it is the last one that there is time for.
+ * A measurement goes the way of any shard, through a device executor: whatever a device does for a
+ * frame is in its time. The first run of a size warms up (code is generated, memory touched for the
+ * first time) and counts only if it is the last one that there is time for.
  */
 
 #include "workers/device/speed.h"
@@ -37,8 +37,8 @@ static struct vrt_frame_format format_of(int width, int height)
     };
 }
 
-int vrt_speed_work_new(struct vrt_network *network, int width, int height,
-                       struct vrt_work **ret_work)
+int vrt_speed_spec_new(struct vrt_network *network, int width, int height,
+                       struct vrt_job_spec **ret_spec)
 {
     const struct vrt_network_info *info = vrt_network_info(network);
     struct vrt_frame_format in = format_of(width, height);
@@ -46,12 +46,12 @@ int vrt_speed_work_new(struct vrt_network *network, int width, int height,
 
     if (!vrt_frame_format_is_valid(&in))
         return vrt_raise(-EINVAL);
-    int r = vrt_work_new(network, &in, &out, ret_work);
+    int r = vrt_job_spec_new(network, &in, &out, ret_spec);
     if (r)
         return vrt_fold(r);
     if (info->window_frames > 1) {
-        (*ret_work)->rule.temporal = true;
-        (*ret_work)->rule.lap.size = VRT_MAX(info->window_frames, info->min_frames);
+        (*ret_spec)->rule.temporal = true;
+        (*ret_spec)->rule.overlap.size = VRT_MAX(info->window_frames, info->min_frames);
     }
     return 0;
 }
@@ -65,15 +65,16 @@ static uint8_t sample(int p, int x, int y, uint32_t *noise)
     return (uint8_t)(v + (*noise >> 24) % 32);
 }
 
-int vrt_speed_shard_init(const struct vrt_work *work, int n, struct vrt_shard_frames *ret_frames)
+int vrt_speed_shard_init(const struct vrt_job_spec *spec, int n,
+                         struct vrt_shard_frames *ret_frames)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
     uint32_t noise = 1;
-    int r = vrt_frame_new(&work->in, &frame);
+    int r = vrt_frame_new(&spec->in, &frame);
 
     if (r)
         return vrt_fold(r);
-    for (int p = 0; p < vrt_frame_format_n_planes(&work->in); p++) {
+    for (int p = 0; p < vrt_frame_format_n_planes(&spec->in); p++) {
         const struct vrt_plane *plane = &frame->planes[p];
         for (int y = 0; y < plane->height; y++)
             for (int x = 0; x < plane->width; x++)
@@ -81,7 +82,7 @@ int vrt_speed_shard_init(const struct vrt_work *work, int n, struct vrt_shard_fr
                     sample(p, x, y, &noise);
     }
     *ret_frames = (struct vrt_shard_frames){
-        .n = n, .n_new = n, .depth = vrt_clip_depth(&work->rule, n),
+        .n = n, .n_new = n, .depth = vrt_clip_depth(&spec->rule, n),
     };
     for (int i = 0; i < n; i++) {
         ret_frames->in[i] = vrt_frame_ref(frame);
@@ -97,95 +98,102 @@ void vrt_speed_shard_done(struct vrt_shard_frames *frames)
 
 /* Of everything that a frame, or a whole clip, is cut into. A gray network restores red, green and
  * blue one after the other. */
-static int64_t all_tiles(const struct vrt_work *work, int64_t tile_flops)
+static int64_t all_tiles(const struct vrt_job_spec *spec, int64_t tile_flops)
 {
-    return tile_flops * work->grid.x.n * work->grid.y.n *
-           (3 / vrt_network_info(work->network)->in_channels);
+    return tile_flops * spec->grid.x.n * spec->grid.y.n *
+           (3 / vrt_network_info(spec->network)->in_channels);
 }
 
-int64_t vrt_speed_frame_flops(const struct vrt_work *work, int64_t tile_flops)
+int64_t vrt_speed_frame_flops(const struct vrt_job_spec *spec, int64_t tile_flops)
 {
     /* What clips share is computed more than once. */
-    int n_frames = vrt_work_size(work).frames - work->rule.lap.overlap;
+    int n_frames = vrt_job_spec_size(spec).frames - spec->rule.overlap.shared;
 
-    return all_tiles(work, tile_flops) / n_frames;
+    return all_tiles(spec, tile_flops) / n_frames;
 }
 
-double vrt_speed_shard_flops(const struct vrt_work *work, int64_t tile_flops,
+double vrt_speed_shard_flops(const struct vrt_job_spec *spec, int64_t tile_flops,
                              const struct vrt_shard_frames *frames)
 {
-    double flops = (double)all_tiles(work, tile_flops);
+    double flops = (double)all_tiles(spec, tile_flops);
 
-    return work->rule.temporal ? flops * frames->depth / work->rule.lap.size : flops * frames->n;
+    if (!spec->rule.temporal)
+        return flops * frames->n;
+    return flops * frames->depth / spec->rule.overlap.size;
 }
 
 /* One frame or clip, untiled: its time, and its operations. */
-static int run_once(struct vrt_runner *runner, const struct vrt_speed_trial *trial,
-                    struct vrt_work *work, int64_t *ret_ns, struct vrt_error *error)
+static int run_once(struct vrt_device_executor *executor,
+                    const struct vrt_speed_measurement *measurement,
+                    struct vrt_job_spec *spec, int64_t *ret_ns, struct vrt_error *error)
 {
-    const struct vrt_runner_order order = {
-        .work = work,
-        .dtype = trial->dtype,
-        .watch = trial->watch,
+    const struct vrt_device_executor_order order = {
+        .spec = spec,
+        .dtype = measurement->dtype,
+        .watch = measurement->watch,
     };
     struct vrt_shard_frames frames;
-    struct vrt_kit_times times = { 0 };
-    int r = vrt_speed_shard_init(work, vrt_work_size(work).frames, &frames);
+    struct vrt_session_times times = { 0 };
+    int r = vrt_speed_shard_init(spec, vrt_job_spec_size(spec).frames, &frames);
 
     if (r)
         return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
-    r = vrt_runner_run(runner, &order, &frames, &times, error);
+    r = vrt_device_executor_run(executor, &order, &frames, &times, error);
     vrt_speed_shard_done(&frames);
     *ret_ns = times.upload_ns + times.compute_ns + times.download_ns;
     /* Made-up pictures through an unknown network: what comes out need not look like anything. */
-    return r == VRT_RUNNER_E_OUTPUT ? 0 : r;
+    return r == VRT_DEVICE_EXECUTOR_E_OUTPUT ? 0 : r;
 }
 
 /* Measures frames of one size. Return: as vrt_speed_measure(). */
-static int measure_size(struct vrt_runner *runner, const struct vrt_speed_trial *trial,
-                        struct vrt_work *work, int64_t *ret_ns, struct vrt_error *error)
+static int measure_size(struct vrt_device_executor *executor,
+                        const struct vrt_speed_measurement *measurement,
+                        struct vrt_job_spec *spec, int64_t *ret_ns, struct vrt_error *error)
 {
     int64_t first_ns, second_ns;
-    int r = run_once(runner, trial, work, &first_ns, error);
+    int r = run_once(executor, measurement, spec, &first_ns, error);
 
     if (r)
         return r;
     *ret_ns = first_ns;
     if (first_ns >= LONG_NS)
         return 0;
-    r = run_once(runner, trial, work, &second_ns, error);
+    r = run_once(executor, measurement, spec, &second_ns, error);
     if (!r)
         *ret_ns = VRT_MIN(first_ns, second_ns);
     return r;
 }
 
-int vrt_speed_measure(struct vrt_runner *runner, const struct vrt_speed_trial *trial,
+int vrt_speed_measure(struct vrt_device_executor *executor,
+                      const struct vrt_speed_measurement *measurement,
                       double *ret_flops_per_s, struct vrt_error *error)
 {
     bool is_last = false;
     int64_t ns = 0;
 
     for (int side = SIDE_FIRST; !is_last; side *= 2) {
-        struct vrt_work *work;
-        struct vrt_work_size size;
-        struct vrt_kit_plan plan;
-        int width = VRT_MIN(side, trial->width), height = VRT_MIN(side, trial->height);
-        int r = vrt_speed_work_new(trial->network, width, height, &work);
+        struct vrt_job_spec *spec;
+        struct vrt_job_spec_size size;
+        struct vrt_session_plan plan;
+        int width = VRT_MIN(side, measurement->width), height = VRT_MIN(side, measurement->height);
+        int r = vrt_speed_spec_new(measurement->network, width, height, &spec);
         if (r)
             return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
-        r = measure_size(runner, trial, work, &ns, error);
-        size = vrt_work_size(work);
+        r = measure_size(executor, measurement, spec, &ns, error);
+        size = vrt_job_spec_size(spec);
         if (!r)
-            r = vrt_kit_plan(vrt_runner_device(runner), work, &size, trial->dtype, &plan);
+            r = vrt_session_plan(vrt_device_executor_device(executor), spec, &size,
+                                 measurement->dtype,
+                                 &plan);
         if (!r && ns > 0)
-            *ret_flops_per_s = (double)vrt_speed_frame_flops(work, plan.tile_flops) * size.frames *
+            *ret_flops_per_s = (double)vrt_speed_frame_flops(spec, plan.tile_flops) * size.frames *
                                VRT_NS_PER_S / (double)ns;
-        vrt_runner_release(runner, work);
-        vrt_work_unref(work);
+        vrt_device_executor_release(executor, spec);
+        vrt_job_spec_unref(spec);
         if (r)
             return r < 0 ? vrt_fold(r) : r;
         is_last = ns >= ENOUGH_NS || side >= SIDE_MAX ||
-                  (width == trial->width && height == trial->height);
+                  (width == measurement->width && height == measurement->height);
     }
     return 0;
 }

@@ -35,12 +35,12 @@ struct worker {
     /* immutable */
     struct vrt_shared_registry *registry;   /* a reference */
     const struct vrt_device_info *info;
-    struct vrt_runner_params runner_params;
+    struct vrt_device_executor_params executor_params;
 
     struct {                            /* the worker's thread */
         struct vrt_mailbox *mailbox;
         struct vrt_device *device;      /* NULL: not open */
-        struct vrt_runner *runner;
+        struct vrt_device_executor *executor;
         struct vrt_worker_task *task;   /* in hand */
         struct vrt_device_sensors sensors;
         int64_t sensors_ns;             /* when they were asked; 0: not since it was opened */
@@ -79,7 +79,7 @@ struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
     if (!task)
         return NULL;
     vrt_shard_frames_done(&task->frames);
-    vrt_work_unref(task->work);
+    vrt_job_spec_unref(task->spec);
     vrt_checkup_free(task->checkup);
     free(task);
     return NULL;
@@ -99,7 +99,7 @@ struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
         return NULL;
     vrt_task_init(&task->task, done, discard);
     task->request = request;
-    task->work_bytes = -1;
+    task->job_bytes = -1;
     task->usage.total_bytes = task->usage.free_bytes = -1;
     task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
     task->ctx = ctx;
@@ -108,7 +108,7 @@ struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
 
 static void close_device(struct worker *worker)
 {
-    worker->own.runner = vrt_runner_free(worker->own.runner);
+    worker->own.executor = vrt_device_executor_free(worker->own.executor);
     worker->own.device = vrt_device_close(worker->own.device);
     worker->own.sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
     worker->own.sensors_ns = 0;
@@ -168,11 +168,11 @@ static int do_open(struct worker *worker, struct vrt_error *error)
 
     if (!worker->own.device) {
         r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
-        struct vrt_runner_params params = worker->runner_params;
+        struct vrt_device_executor_params params = worker->executor_params;
         params.watch = (struct vrt_replica_watch){ go_on, worker };
         if (!r) {
             vrt_device_watch(worker->own.device, alive, worker);
-            r = vrt_runner_new(worker->own.device, &params, &worker->own.runner);
+            r = vrt_device_executor_new(worker->own.device, &params, &worker->own.executor);
         }
     }
     if (!r)
@@ -184,76 +184,77 @@ static int do_open(struct worker *worker, struct vrt_error *error)
 
 /* Fills in how fast the device will be, if it can be found out: an estimate is no reason to refuse
  * what the device could do. */
-static int measure_speed(struct worker *worker, struct vrt_survey *survey)
+static int measure_speed(struct worker *worker, struct vrt_probe *probe)
 {
     struct vrt_error error = { .id = NULL };
-    const struct vrt_speed_trial trial = {
-        .network = survey->work->network,
-        .dtype = survey->dtype,
-        .width = survey->size.grid.x.size,
-        .height = survey->size.grid.y.size,
+    const struct vrt_speed_measurement measurement = {
+        .network = probe->spec->network,
+        .dtype = probe->dtype,
+        .width = probe->size.grid.x.size,
+        .height = probe->size.grid.y.size,
         .watch = { go_on, worker },
     };
-    double *flops_per_s = &survey->flops_per_s[survey->dtype];
-    int r = vrt_speed_measure(worker->own.runner, &trial, flops_per_s, &error);
+    double *flops_per_s = &probe->flops_per_s[probe->dtype];
+    int r = vrt_speed_measure(worker->own.executor, &measurement, flops_per_s, &error);
 
     if (!r)
         vrt_log_info("%s in %s on %s: %.1f GFLOP/s",
-                     vrt_network_info(survey->work->network)->description,
-                     vrt_dtype_name(survey->dtype), worker->info->name, *flops_per_s / 1e9);
+                     vrt_network_info(probe->spec->network)->description,
+                     vrt_dtype_name(probe->dtype), worker->info->name, *flops_per_s / 1e9);
     else
         vrt_log_info("%s: its speed could not be measured: %s", worker->info->name,
                      error.message);
     return r == VRT_BACKEND_E_LOST || r == -ECANCELED ? r : 0;
 }
 
-static int do_survey(struct worker *worker, struct vrt_worker_task *task)
+static int do_probe(struct worker *worker, struct vrt_worker_task *task)
 {
-    struct vrt_survey *survey = &task->survey;
-    int r = vrt_runner_survey(worker->own.runner, survey, &task->error);
+    struct vrt_probe *probe = &task->probe;
+    int r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
 
-    if (!r && survey->wants_speed && !(survey->flops_per_s[survey->dtype] > 0))
-        r = measure_speed(worker, survey);
+    if (!r && probe->wants_speed && !(probe->flops_per_s[probe->dtype] > 0))
+        r = measure_speed(worker, probe);
     return r;
 }
 
 static int do_run(struct worker *worker, struct vrt_worker_task *task)
 {
-    const struct vrt_runner_order order = {
-        .work = task->work,
+    const struct vrt_device_executor_order order = {
+        .spec = task->spec,
         .dtype = task->dtype,
         .watch = { go_on, worker },
         .op_times = task->by_ops ? &task->op_times : NULL,
     };
 
-    return vrt_runner_run(worker->own.runner, &order, &task->frames, &task->times, &task->error);
+    return vrt_device_executor_run(worker->own.executor, &order, &task->frames, &task->times,
+                                   &task->error);
 }
 
 static int perform(struct worker *worker, struct vrt_worker_task *task)
 {
-    struct vrt_runner *runner = worker->own.runner;
+    struct vrt_device_executor *executor = worker->own.executor;
 
     if (task->request == VRT_WORKER_OPEN)
         return do_open(worker, &task->error);
-    if (!runner)
+    if (!executor)
         return VRT_BACKEND_E_LOST;
     switch (task->request) {
-    case VRT_WORKER_SURVEY:
-        return do_survey(worker, task);
+    case VRT_WORKER_PROBE:
+        return do_probe(worker, task);
     case VRT_WORKER_PREPARE:
-        return vrt_runner_prepare(runner, task->work, task->dtype);
+        return vrt_device_executor_prepare(executor, task->spec, task->dtype);
     case VRT_WORKER_RUN:
         return do_run(worker, task);
     case VRT_WORKER_RELEASE:
-        vrt_runner_release(runner, task->work);
+        vrt_device_executor_release(executor, task->spec);
         return 0;
     case VRT_WORKER_TRIM:
-        vrt_runner_trim(runner, task->idle_ns);
+        vrt_device_executor_trim(executor, task->idle_ns);
         return 0;
     case VRT_WORKER_TELL:
         return 0;
     case VRT_WORKER_CHECK:
-        return vrt_runner_checkup(runner, task->checkup);
+        return vrt_device_executor_checkup(executor, task->checkup);
     default:
         return vrt_raise(-EINVAL);
     }
@@ -273,12 +274,12 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
     /* Before the accounts are taken: what it held is gone. */
     if (task->result == VRT_BACKEND_E_LOST)
         close_device(worker);
-    if (worker->own.runner) {
-        vrt_runner_usage(worker->own.runner, &task->usage);
+    if (worker->own.executor) {
+        vrt_device_executor_usage(worker->own.executor, &task->usage);
         ask_sensors(worker);
         task->sensors = worker->own.sensors;
-        if (task->work)
-            task->work_bytes = vrt_runner_work_bytes(worker->own.runner, task->work);
+        if (task->spec)
+            task->job_bytes = vrt_device_executor_job_bytes(worker->own.executor, task->spec);
     }
     task->busy_ns = vrt_clock_now_ns() - start_ns;
     if (task->result == -ECANCELED)
@@ -288,7 +289,7 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
 
 static void done(struct worker *worker)
 {
-    vrt_replica_store_unref(worker->runner_params.store);
+    vrt_replica_store_unref(worker->executor_params.store);
     vrt_shared_registry_unref(worker->registry);
     free(worker);
 }
@@ -320,9 +321,9 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
     atomic_fetch_add(&params->registry->n_refs, 1);
     worker->registry = params->registry;
     worker->info = params->info;
-    worker->runner_params = params->runner;
-    if (params->runner.store)
-        vrt_replica_store_ref(params->runner.store);
+    worker->executor_params = params->executor;
+    if (params->executor.store)
+        vrt_replica_store_ref(params->executor.store);
     const struct vrt_mailbox_params mailbox = {
         .name = params->info->name,
         .capacity = VRT_WORKER_CAPACITY,

@@ -18,17 +18,17 @@
 #include "base/error.h"
 #include "workers/device/checkup.h"
 #include "workers/mailbox.h"
-#include "workers/device/runner.h"
+#include "workers/device/device-executor.h"
 
 /* Tasks that a worker may hold: two shards, and some of the small ones. */
 #define VRT_WORKER_CAPACITY 64
 
 enum vrt_worker_request {
     VRT_WORKER_OPEN,                /* opens the device, if it isn't, and tries it out */
-    VRT_WORKER_SURVEY,              /* fills `survey` */
-    VRT_WORKER_PREPARE,             /* makes ready for `work` */
+    VRT_WORKER_PROBE,               /* fills `probe` */
+    VRT_WORKER_PREPARE,             /* makes ready for `spec` */
     VRT_WORKER_RUN,                 /* restores `frames` */
-    VRT_WORKER_RELEASE,             /* `work` is over */
+    VRT_WORKER_RELEASE,             /* `spec` is over */
     VRT_WORKER_TRIM,                /* gives up replicas that have been idle for `idle_ns` */
     VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
     VRT_WORKER_CHECK,               /* fills `checkup`; fails only where the device is lost */
@@ -41,24 +41,24 @@ struct vrt_worker_task {
     enum vrt_worker_request request;
 
     /* What is asked. */
-    struct vrt_work *work;          /* a reference: SURVEY, PREPARE, RUN, RELEASE */
+    struct vrt_job_spec *spec;      /* a reference: PROBE, PREPARE, RUN, RELEASE */
     enum vrt_dtype dtype;           /* PREPARE, RUN */
     struct vrt_shard_frames frames; /* RUN: references */
     bool by_ops;                    /* RUN: op by op, to fill `op_times` */
-    struct vrt_survey survey;       /* SURVEY */
+    struct vrt_probe probe;         /* PROBE */
     struct vrt_checkup *checkup;    /* CHECK: owned */
     int64_t idle_ns;                /* TRIM */
     int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     void *ctx;                      /* the loop's */
 
     /* The answer. */
-    int result;                     /* what the runner or backend returned */
+    int result;                     /* what the device executor or backend returned */
     struct vrt_error error;         /* filled where it isn't 0 */
-    struct vrt_kit_times times;     /* RUN */
+    struct vrt_session_times times; /* RUN */
     struct vrt_op_times op_times;   /* RUN `by_ops` */
     int64_t busy_ns;                /* from taking the task to returning it */
-    int64_t work_bytes;             /* what `work` takes of the device, -1: nothing */
-    struct vrt_runner_usage usage;
+    int64_t job_bytes;              /* what `spec` takes of the device, -1: nothing */
+    struct vrt_device_executor_usage usage;
     struct vrt_device_sensors sensors;      /* a second old at most */
 };
 
@@ -79,7 +79,7 @@ struct vrt_worker_params {
     struct vrt_outbox *outbox;
     struct vrt_shared_registry *registry;   /* a reference is taken */
     const struct vrt_device_info *info;
-    struct vrt_runner_params runner;
+    struct vrt_device_executor_params executor;
     void (*ended)(void *ctx, bool abandoned);   /* as of the mailbox */
     void *ctx;
 };

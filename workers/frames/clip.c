@@ -26,7 +26,7 @@ int vrt_clip_frames(int width, int height)
 
 struct vrt_clip_rule vrt_clip_runs(int frames)
 {
-    return (struct vrt_clip_rule){ .lap = { .size = frames }, .least = 1, .multiple = 1 };
+    return (struct vrt_clip_rule){ .overlap = { .size = frames }, .least = 1, .multiple = 1 };
 }
 
 static int64_t round_up(int64_t value, int64_t multiple)
@@ -39,27 +39,27 @@ int64_t vrt_clip_count(const struct vrt_clip_rule *rule, int64_t n_frames)
     if (n_frames <= 0)
         return 0;
     if (rule->temporal)
-        return vrt_lap_count(&rule->lap, n_frames);
-    return round_up(n_frames, rule->lap.size) / rule->lap.size;
+        return vrt_overlap_count(&rule->overlap, n_frames);
+    return round_up(n_frames, rule->overlap.size) / rule->overlap.size;
 }
 
 int vrt_clip_depth(const struct vrt_clip_rule *rule, int64_t n_frames)
 {
     int64_t depth;
 
-    if (!rule->temporal || n_frames >= rule->lap.size)
-        return (int)VRT_MIN(n_frames, rule->lap.size);
-    depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->lap.size);
+    if (!rule->temporal || n_frames >= rule->overlap.size)
+        return (int)VRT_MIN(n_frames, rule->overlap.size);
+    depth = VRT_MIN(round_up(n_frames, rule->multiple), rule->overlap.size);
     return (int)VRT_MAX(depth, rule->least);
 }
 
 static bool find_run(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known, bool open,
                      struct vrt_clip *ret_clip)
 {
-    int64_t first = index * rule->lap.size, left = n_known - first;
-    int n = (int)VRT_MIN(left, rule->lap.size);
+    int64_t first = index * rule->overlap.size, left = n_known - first;
+    int n = (int)VRT_MIN(left, rule->overlap.size);
 
-    if (n < 1 || (open && n < rule->lap.size))
+    if (n < 1 || (open && n < rule->overlap.size))
         return false;
     *ret_clip = (struct vrt_clip){ index, first, n, n, n };
     return true;
@@ -68,19 +68,19 @@ static bool find_run(const struct vrt_clip_rule *rule, int64_t index, int64_t n_
 bool vrt_clip_find(const struct vrt_clip_rule *rule, int64_t index, int64_t n_known, bool open,
                    struct vrt_clip *ret_clip)
 {
-    const struct vrt_lap *lap = &rule->lap;
-    int64_t length = open ? VRT_LAP_ENDLESS : n_known, first, end, before = 0;
+    const struct vrt_overlap *overlap = &rule->overlap;
+    int64_t length = open ? VRT_OVERLAP_ENDLESS : n_known, first, end, before = 0;
 
     if (!rule->temporal)
         return find_run(rule, index, n_known, open, ret_clip);
     if (index >= vrt_clip_count(rule, length))
         return false;
-    first = vrt_lap_start(lap, length, index);
-    end = vrt_lap_end(lap, length, index);
-    if (open && end + vrt_lap_ahead(lap) > n_known)
+    first = vrt_overlap_start(overlap, length, index);
+    end = vrt_overlap_end(overlap, length, index);
+    if (open && end + vrt_overlap_ahead(overlap) > n_known)
         return false;
     if (index > 0)
-        before = vrt_lap_end(lap, length, index - 1);
+        before = vrt_overlap_end(overlap, length, index - 1);
     *ret_clip = (struct vrt_clip){
         .index = index,
         .first = first,
@@ -96,7 +96,7 @@ struct vrt_share vrt_clip_share(const struct vrt_clip_rule *rule, const struct v
 {
     if (!rule->temporal)
         return (struct vrt_share){ 1, 1, 1 };
-    return vrt_lap_share(&rule->lap, open ? VRT_LAP_ENDLESS : n_known, clip->index,
+    return vrt_overlap_share(&rule->overlap, open ? VRT_OVERLAP_ENDLESS : n_known, clip->index,
                          clip->first + i);
 }
 

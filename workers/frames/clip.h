@@ -9,22 +9,22 @@
  *
  * Networks that see each frame by itself get runs of frames: clip k of a scene holds the frames
  * [k * frames, (k + 1) * frames) that exist. Those that see a whole clip at once get clips which
- * overlap (frames/lap.h), and a scene that is shorter than a clip is extended at its end by its own
- * mirror image, the last frame repeated.
+ * overlap (frames/overlap.h), and a scene that is shorter than a clip is extended at its end by its
+ * own mirror image, the last frame repeated.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frames/lap.h"
+#include "frames/overlap.h"
 
 /* No clip has more frames. */
 #define VRT_CLIP_FRAMES_MAX 128
 
 struct vrt_clip_rule {
-    struct vrt_lap lap;             /* its size: frames of a clip */
+    struct vrt_overlap overlap;     /* its size: frames of a clip */
     bool temporal;                  /* the network sees a clip at once; else frame by frame */
-    int least;                      /* temporal: it needs so many frames, at most lap.size */
+    int least;                      /* temporal: it needs so many frames, at most overlap.size */
     int multiple;                   /* temporal: to which a short scene is extended; 1: not */
 };
 

@@ -32,8 +32,11 @@ struct vrt_cutter {
 
 int vrt_cutter_capacity(const struct vrt_clip_rule *rule)
 {
-    return (rule->temporal ? 2 * rule->lap.size + vrt_lap_ahead(&rule->lap) : rule->lap.size) +
-           VRT_SCENE_AHEAD + 1;
+    int n = rule->overlap.size;
+
+    if (rule->temporal)
+        n += rule->overlap.size + vrt_overlap_ahead(&rule->overlap);
+    return n + VRT_SCENE_AHEAD + 1;
 }
 
 int vrt_cutter_new(const struct vrt_cutter_params *params, struct vrt_cutter **ret_cutter)

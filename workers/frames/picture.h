@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "frames/lap.h"
+#include "frames/overlap.h"
 
 struct vrt_picture {
     atomic_int n_refs;

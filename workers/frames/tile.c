@@ -179,14 +179,15 @@ int vrt_tile_cut(const struct vrt_tile_axis *axis, int i)
     return i ? axis->cut : 0;
 }
 
-struct vrt_lap vrt_tile_lap(const struct vrt_tile_axis *axis, enum vrt_tile_joint joint, int scale)
+struct vrt_overlap vrt_tile_overlap(const struct vrt_tile_axis *axis, enum vrt_tile_joint joint,
+                                    int scale)
 {
     int overlap = axis->size - axis->step;
 
     /* The authors' rule counts what it drops in pixels of the output, whatever the scale. */
-    return (struct vrt_lap){
+    return (struct vrt_overlap){
         .size = axis->size * scale,
-        .overlap = overlap * scale,
+        .shared = overlap * scale,
         .averaged = joint == VRT_TILES_AVERAGED,
         .drop_first = overlap / 2,
         .drop_last = overlap - overlap / 2,

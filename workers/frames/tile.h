@@ -16,14 +16,14 @@
  *
  * That suits networks which see no further than their radius: tiles don't show. One that sees the
  * whole tile gives other results in each, which are blended: neighbours share `overlap` pixels
- * (frames/lap.h), feathered, or averaged as VRT's authors test.
+ * (frames/overlap.h), feathered, or averaged as VRT's authors test.
  *
  * Unit: pixels of the network's input.
  */
 
 #include <stdbool.h>
 
-#include "frames/lap.h"
+#include "frames/overlap.h"
 
 enum vrt_tile_joint {
     VRT_TILES_CUT,                  /* each pixel comes from one tile */
@@ -93,5 +93,5 @@ int vrt_tile_origin(const struct vrt_tile_axis *axis, int i);
 int vrt_tile_cut(const struct vrt_tile_axis *axis, int i);
 
 /* How blended tiles overlap along the axis, in pixels of an output `scale` times as large. */
-struct vrt_lap vrt_tile_lap(const struct vrt_tile_axis *axis, enum vrt_tile_joint joint,
+struct vrt_overlap vrt_tile_overlap(const struct vrt_tile_axis *axis, enum vrt_tile_joint joint,
                             int scale);

@@ -21,7 +21,7 @@
 #include "backend/kind.h"
 #include "base/clock.h"
 #include "base/folder.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "infer/memory.h"
 #include "infer/model.h"
 #include "model/network.h"
@@ -42,7 +42,7 @@ struct run {
     struct vrt_replica *replica;
     struct vrt_graph *graph;
     struct vrt_arena arena;
-    struct vrt_executor *executor;
+    struct vrt_graph_executor *executor;
     struct vrt_buffer *in, *out;
     int n_frames;                   /* that are computed: those given, extended if too few */
 };
@@ -50,7 +50,7 @@ struct run {
 /* What lies on the device goes before it, and the graph after the executor that was made of it. */
 static void run_done(struct run *run)
 {
-    vrt_executor_free(run->executor);
+    vrt_graph_executor_free(run->executor);
     if (run->device) {
         vrt_buffer_free(run->device, run->out);
         vrt_buffer_free(run->device, run->in);
@@ -139,7 +139,7 @@ static int open_device(struct run *run)
     const bool has_cache = !run->params->fresh_kernels &&
                            vrt_folder_of_cache(cache, sizeof(cache)) == 0;
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cpu", "threads", run->params->n_threads }),
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", run->params->n_threads }),
         .cache_dir = has_cache ? cache : NULL,
     };
     int r = vrt_registry_new(&params, &run->registry, run->error);
@@ -219,7 +219,7 @@ static int prepare(struct run *run)
                           vrt_dtype_name(report->dtype));
     if (r)
         return check_device(run, r, "take the weights");
-    r = vrt_executor_new_all(run->device, run->replica, &run->graph, 1, &run->arena,
+    r = vrt_graph_executor_new_all(run->device, run->replica, &run->graph, 1, &run->arena,
                              &run->executor);
     if (r)
         return check_device(run, r, "prepare the network for this size");
@@ -243,7 +243,7 @@ static int run_once(struct run *run, double *ret_seconds)
 {
     const struct vrt_binding bindings[2] = { { run->in, 0 }, { run->out, 0 } };
     int64_t start_ns = vrt_clock_now_ns();
-    int r = vrt_executor_submit(run->executor, bindings);
+    int r = vrt_graph_executor_submit(run->executor, bindings);
 
     if (r == 0)
         r = vrt_device_finish(run->device);
@@ -281,7 +281,7 @@ static int run_by_ops(struct run *run)
 {
     const struct vrt_binding bindings[2] = { { run->in, 0 }, { run->out, 0 } };
 
-    return check_device(run, vrt_executor_submit_timed(run->executor, bindings,
+    return check_device(run, vrt_graph_executor_submit_timed(run->executor, bindings,
                                                        &run->report->op_times), "be profiled");
 }
 

@@ -4,7 +4,7 @@
 /* One run of vrt-infer: a model, an array, a device, and what came of it. */
 
 #include "backend/backend.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "infer/npy.h"
 
 struct vrt_infer_params {

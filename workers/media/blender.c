@@ -13,7 +13,7 @@
 
 #include "backend/backend.h"
 #include "base/list.h"
-#include "engine/executor.h"
+#include "engine/graph-executor.h"
 #include "workers/device/colour-graph.h"
 
 /* Threads beside the encoder's, for a few frames of each clip. */
@@ -36,7 +36,7 @@ struct vrt_blender {
     struct vrt_frame_pool *frames;
     struct vrt_registry *registry;
     struct vrt_device *device;
-    struct vrt_executor *executors[GRAPH_COUNT];
+    struct vrt_graph_executor *executors[GRAPH_COUNT];
     struct vrt_arena arena;
     struct vrt_buffer *picture, *sum;
     struct vrt_buffer *weights;     /* of rows, then ones for the columns */
@@ -89,7 +89,7 @@ static int executors_new(struct vrt_blender *blender)
             r = build(graphs[g], &blender->format, g);
     }
     if (!r)
-        r = vrt_executor_new_all(blender->device, NULL, graphs, GRAPH_COUNT, &blender->arena,
+        r = vrt_graph_executor_new_all(blender->device, NULL, graphs, GRAPH_COUNT, &blender->arena,
                                  blender->executors);
     for (int g = 0; g < GRAPH_COUNT; g++)
         vrt_graph_free(graphs[g]);
@@ -124,7 +124,7 @@ static int buffers_new(struct vrt_blender *blender)
 static int open_device(struct vrt_blender *blender, struct vrt_error *error)
 {
     const struct vrt_registry_params params = {
-        .settings = VRT_SETTINGS({ "cpu", "threads", N_THREADS }),
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", N_THREADS }),
     };
     const struct vrt_device_info *info;
     int r = vrt_registry_new(&params, &blender->registry, error);
@@ -182,7 +182,7 @@ struct vrt_blender *vrt_blender_free(struct vrt_blender *blender)
         return NULL;
     drop_up_to(blender, INT64_MAX);
     for (int g = 0; g < GRAPH_COUNT; g++)
-        vrt_executor_free(blender->executors[g]);
+        vrt_graph_executor_free(blender->executors[g]);
     if (blender->device) {
         vrt_arena_done(blender->device, &blender->arena);
         vrt_buffer_free(blender->device, blender->picture);
@@ -225,7 +225,7 @@ static int add_picture(struct vrt_blender *blender, const struct vrt_picture *pi
     if (!r)
         r = vrt_buffer_write(blender->device, blender->picture, 0, picture->rgb,
                              vrt_picture_bytes(picture->width, picture->height));
-    return r ? r : vrt_executor_submit(blender->executors[GRAPH_ADD], bindings);
+    return r ? r : vrt_graph_executor_submit(blender->executors[GRAPH_ADD], bindings);
 }
 
 static int read_plane(struct vrt_blender *blender, struct vrt_frame *frame, int p)
@@ -256,7 +256,7 @@ static int finish(struct vrt_blender *blender, float total, struct vrt_frame *fr
     for (int p = 0; p < n_planes; p++)
         bindings[3 + p] = (struct vrt_binding){ blender->planes[p], 0 };
     if (!r)
-        r = vrt_executor_submit(blender->executors[GRAPH_FINISH], bindings);
+        r = vrt_graph_executor_submit(blender->executors[GRAPH_FINISH], bindings);
     if (!r)
         r = vrt_device_finish(blender->device);
     for (int p = 0; !r && p < n_planes; p++)
@@ -274,7 +274,7 @@ static int blend(struct vrt_blender *blender, const struct vrt_picture *last,
     int r = vrt_frame_pool_get(blender->frames, &frame);
 
     if (!r)
-        r = vrt_executor_submit(blender->executors[GRAPH_CLEAR], &sum);
+        r = vrt_graph_executor_submit(blender->executors[GRAPH_CLEAR], &sum);
     VRT_LIST_FOREACH(pending, &blender->waiting, link)
         if (!r && pending->picture->index == last->index)
             r = add_picture(blender, pending->picture);

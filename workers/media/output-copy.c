@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/macro.h"
 
-#define VRT_LOG_TOPIC "outlet"
+#define VRT_LOG_TOPIC "encode"
 
 /* Written last: a block of most disks, so that the rest can be shared. */
 #define HEAD_BYTES 4096

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workers/plan/trial.h"
+#include "workers/plan/test-picture.h"
 
 int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_db)
 {
-    const size_t n_out = vrt_trial_n_out(params->network);
+    const size_t n_out = vrt_test_picture_n_out(params->network);
     VRT_CLEANUP(vrt_freep) float *a = malloc(n_out * sizeof(float));
     VRT_CLEANUP(vrt_freep) float *b = malloc(n_out * sizeof(float));
     int r;
@@ -21,6 +21,6 @@ int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_d
         r = params->run(params->ctx, params->dtype, b);
     if (r)
         return vrt_fold(r);
-    *ret_db = vrt_trial_psnr(a, b, n_out);
+    *ret_db = vrt_test_picture_psnr(a, b, n_out);
     return 0;
 }

@@ -12,8 +12,8 @@
 struct vrt_fidelity_params {
     const struct vrt_network *network;
     enum vrt_dtype dtype;           /* the reduced precision */
-    /* Runs the network by vrt_trial_run() with weights of this type, which nobody needs afterwards.
-     * Return: as that. */
+    /* Runs the network by vrt_test_picture_run() with weights of this type, which nobody needs
+     * afterwards. Return: as that. */
     int (*run)(void *ctx, enum vrt_dtype dtype, float *out);
     void *ctx;
 };

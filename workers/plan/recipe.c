@@ -41,9 +41,9 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
     if (!vrt_recipe_is_temporal(network))
         return vrt_clip_runs(recipe->clip_frames);
     return (struct vrt_clip_rule){
-        .lap = {
+        .overlap = {
             .size = recipe->clip_frames,
-            .overlap = recipe->clip_overlap,
+            .shared = recipe->clip_overlap,
             .averaged = is_official,
         },
         .temporal = true,

@@ -5,7 +5,7 @@
 #include "backend/backend-impl.h"
 #include "backend/cpu/cpu.h"
 
-static int none_probe(const struct vrt_registry_params *params,
+static int none_enumerate(const struct vrt_registry_params *params,
                       struct vrt_device_info **ret_infos, size_t *ret_n_infos)
 {
     const struct vrt_finding not_built = {
@@ -23,5 +23,5 @@ static int none_probe(const struct vrt_registry_params *params,
 }
 
 const struct vrt_backend_ops vrt_cpu_ops = {
-    .probe = none_probe,
+    .probe = none_enumerate,
 };

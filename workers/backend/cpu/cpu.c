@@ -95,7 +95,8 @@ static void tell_library(struct vrt_findings *findings)
                     version->patch, isas[find_isa()].name);
 }
 
-static int cpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+static int cpu_enumerate(const struct vrt_registry_params *params,
+                         struct vrt_device_info **ret_infos,
                      size_t *ret_n_infos)
 {
     const int n = (int)params->options[VRT_CPU_OPTION_DEVICES];
@@ -245,7 +246,7 @@ static int cpu_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
 }
 
 const struct vrt_backend_ops vrt_cpu_ops = {
-    .probe = cpu_probe,
+    .probe = cpu_enumerate,
     .open = cpu_open,
     .close = cpu_close,
     .buffer_new = cpu_buffer_new,

@@ -5,13 +5,13 @@
 #include "backend/backend-impl.h"
 #include "backend/cpu/cpu.h"
 
-static const struct vrt_setting options[] = {
+static const struct vrt_backend_option options[] = {
     [VRT_CPU_OPTION_DEVICES] = {
-        "devices", VRT_SETTING_INT, .min = 1, .max = 64, .fallback = 1,
+        "devices", VRT_BACKEND_OPTION_INT, .min = 1, .max = 64, .fallback = 1,
         .help = "Split the processor into so many devices, each with cores of its own.",
     },
     [VRT_CPU_OPTION_THREADS] = {
-        "threads", VRT_SETTING_INT, .min = 0, .max = 1024, .fallback = 0,
+        "threads", VRT_BACKEND_OPTION_INT, .min = 0, .max = 1024, .fallback = 0,
         .help = "Threads of each; 0: the cores there are, split evenly.",
     },
     { .name = NULL },

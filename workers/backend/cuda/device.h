@@ -79,7 +79,7 @@ int vrt_cuda_outcome(struct vrt_cuda_device *cuda, int error, const char *what);
 bool vrt_cuda_has_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype);
 
 /* See struct vrt_backend_ops: probe(). */
-int vrt_cuda_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+int vrt_cuda_enumerate(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                    size_t *ret_n_infos);
 
 /* See struct vrt_backend_ops: the functions of the same names. */

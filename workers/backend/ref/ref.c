@@ -81,7 +81,8 @@ static const struct {
 
 _Static_assert(VRT_ARRAY_SIZE(table) == VRT_OP_KIND_COUNT, "the oracle knows every op");
 
-static int ref_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+static int ref_enumerate(const struct vrt_registry_params *params,
+                         struct vrt_device_info **ret_infos,
                      size_t *ret_n_infos)
 {
     struct vrt_device_info *info = calloc(1, sizeof(*info));
@@ -126,7 +127,8 @@ static int ref_buffer_new(struct vrt_device *device, size_t size_bytes,
     (void)device;
     if (!buffer)
         return vrt_raise(-ENOMEM);
-    /* Unlike -ENOMEM an outcome that the runner knows a cure for: it gives up what is idle. */
+    /* Unlike -ENOMEM an outcome that the device executor knows a cure for: it gives up what is
+     * idle. */
     if (posix_memalign(&data, BUFFER_ALIGN_BYTES, size_bytes) != 0) {
         free(buffer);
         return VRT_BACKEND_E_NOMEM;
@@ -361,7 +363,7 @@ static int ref_finish(struct vrt_device *device)
 }
 
 static const struct vrt_backend_ops ref_ops = {
-    .probe = ref_probe,
+    .probe = ref_enumerate,
     .open = ref_open,
     .close = ref_close,
     .buffer_new = ref_buffer_new,

@@ -80,7 +80,7 @@ static inline struct vrt_xpu_device *vrt_xpu_device_of(const struct vrt_device *
 int vrt_xpu_outcome(struct vrt_xpu_device *xpu, ze_result_t result, const char *what);
 
 /* See struct vrt_backend_ops: the functions of the same names. */
-int vrt_xpu_probe(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+int vrt_xpu_enumerate(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                   size_t *ret_n_infos);
 int vrt_xpu_buffer_new(struct vrt_device *device, size_t size_bytes,
                        struct vrt_buffer **ret_buffer);

@@ -5,14 +5,14 @@
 #include "backend/backend-impl.h"
 #include "backend/xpu/xpu.h"
 
-static const struct vrt_setting options[] = {
+static const struct vrt_backend_option options[] = {
     [VRT_XPU_OPTION_TILES] = {
-        "tiles", VRT_SETTING_BOOL, .min = 0, .max = 1, .fallback = 0,
+        "tiles", VRT_BACKEND_OPTION_BOOL, .min = 0, .max = 1, .fallback = 0,
         .help = "Whether each tile of an Intel GPU that has several is a device of its own.",
     },
     /* A program of a large network on a small GPU may take minutes. */
     [VRT_XPU_OPTION_PATIENCE_S] = {
-        "patience_s", VRT_SETTING_INT, .min = 1, .max = 86400, .fallback = 600,
+        "patience_s", VRT_BACKEND_OPTION_INT, .min = 1, .max = 86400, .fallback = 600,
         .help = "A GPU that takes more seconds over one piece of work is taken for lost.",
     },
     { .name = NULL },

@@ -12,7 +12,7 @@ static const struct vrt_finding not_built = {
     .cure = "where there are Intel GPUs, build it again: meson says what it lacks for Level Zero",
 };
 
-static int none_probe(const struct vrt_registry_params *params,
+static int none_enumerate(const struct vrt_registry_params *params,
                       struct vrt_device_info **ret_infos, size_t *ret_n_infos)
 {
     vrt_finding_add(params->findings, &not_built, "no XPU devices: this program was built without "
@@ -23,5 +23,5 @@ static int none_probe(const struct vrt_registry_params *params,
 }
 
 const struct vrt_backend_ops vrt_xpu_ops = {
-    .probe = none_probe,
+    .probe = none_enumerate,
 };

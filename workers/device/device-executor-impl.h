@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a device executor is made of: private to workers/device/device-executor*.c. */
+
+#include "base/list.h"
+#include "workers/device/device-executor.h"
+
+struct vrt_held_replica {
+    struct vrt_list link;
+    uint64_t checksum;
+    enum vrt_dtype dtype;
+    struct vrt_replica_hold *hold;
+    struct vrt_replica *replica;    /* the hold's */
+    int n_sessions;                 /* that refer to it; 0: idle */
+    int64_t used_ns;
+};
+
+struct vrt_held_session {
+    struct vrt_list link;
+    struct vrt_job_spec *spec;      /* a reference */
+    enum vrt_dtype dtype;
+    struct vrt_held_replica *replica;
+    struct vrt_session *session;
+    int64_t used_ns;
+};
+
+struct vrt_device_executor {
+    struct vrt_device *device;
+    struct vrt_device_executor_params params;
+    struct vrt_replica_seat *seat;
+    struct vrt_list replicas;       /* of struct vrt_held_replica.link */
+    struct vrt_list sessions;       /* of struct vrt_held_session.link */
+    int64_t peak_bytes;
+};
+
+/* The network's replica in `dtype`, made if there is none, and idle where no session has it.
+ * Return: as vrt_replica_seat_take(). */
+int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
+                                    const struct vrt_network *network,
+                           enum vrt_dtype dtype, struct vrt_held_replica **ret_held);
+
+/* Gives it up with the sessions that use it: they are made again when they are next needed. */
+void vrt_device_executor_drop_replica(struct vrt_device_executor *executor,
+                                      struct vrt_held_replica *held);

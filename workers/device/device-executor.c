@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A device executor holds two things that take memory: replicas, which cost time to make and may
+ * serve the next job, and sessions, which are quickly made again. When an allocation fails it gives
+ * up what is idle, oldest first and replicas before the sessions of other jobs, and tries again;
+ * only a device on which nothing idle is left is told to be full. What the driver says is free
+ * decides about a probe's plan only: other processes may have taken it before anything is
+ * allocated.
+ *
+ * Where a replica's bytes come from is the store's business (engine/replica.h), in which the
+ * device executors of all devices meet. A session is found by its work, a replica by the weights'
+ * checksum and the precision: jobs with one model share the replica, each with a session of its
+ * own. A session refers to its replica, so that one in use is never given up, and of the work at
+ * hand neither is.
+ */
+
+#include "workers/device/device-executor-impl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "workers/plan/fidelity.h"
+#include "workers/plan/test-picture.h"
+#include "workers/device/fit.h"
+#include "workers/device/restore.h"
+
+#define VRT_LOG_TOPIC "executor"
+
+#define MEMORY_FRACTION_DEFAULT 0.8
+
+/* Of what is free, that a session may take before those of other jobs go: more than planned with,
+ * so that two jobs which fit don't push each other out whenever a little less is free. */
+#define SQUEEZED_FRACTION 0.95
+
+/* A seat at the store that was given, or at one that goes with the seat. */
+static int take_seat(struct vrt_device_executor *executor)
+{
+    VRT_CLEANUP(vrt_replica_store_unrefp) struct vrt_replica_store *own = NULL;
+    struct vrt_replica_store *store = executor->params.store;
+
+    if (!store) {
+        int r = vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &own);
+        if (r)
+            return vrt_fold(r);
+        store = own;
+    }
+    return vrt_fold(vrt_replica_seat_new(store, executor->device, &executor->seat));
+}
+
+int vrt_device_executor_new(struct vrt_device *device,
+                            const struct vrt_device_executor_params *params,
+                   struct vrt_device_executor **ret_executor)
+{
+    struct vrt_device_executor *executor = calloc(1, sizeof(*executor));
+
+    if (!executor)
+        return vrt_raise(-ENOMEM);
+    executor->device = device;
+    executor->params = *params;
+    int r = take_seat(executor);
+    if (r) {
+        free(executor);
+        return vrt_fold(r);
+    }
+    vrt_device_limit_memory(device, params->memory_limit_bytes);
+    if (executor->params.memory_fraction <= 0)
+        executor->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
+    if (executor->params.n_sharing < 1)
+        executor->params.n_sharing = 1;
+    vrt_list_init(&executor->replicas);
+    vrt_list_init(&executor->sessions);
+    *ret_executor = executor;
+    return 0;
+}
+
+struct vrt_device *vrt_device_executor_device(const struct vrt_device_executor *executor)
+{
+    return executor->device;
+}
+
+static void free_session(struct vrt_held_session *held)
+{
+    vrt_list_remove(&held->link);
+    if (--held->replica->n_sessions == 0)
+        vrt_replica_hold_mark(held->replica->hold, false);
+    /* It may be idle from now on, and was in use until now, however long ago it was made. */
+    held->replica->used_ns = vrt_clock_now_ns();
+    vrt_session_free(held->session);
+    vrt_job_spec_unref(held->spec);
+    free(held);
+}
+
+static void free_replica(struct vrt_held_replica *held)
+{
+    vrt_assert(held->n_sessions == 0);
+    vrt_list_remove(&held->link);
+    vrt_replica_hold_free(held->hold);
+    free(held);
+}
+
+void vrt_device_executor_drop_replica(struct vrt_device_executor *executor,
+                                      struct vrt_held_replica *held)
+{
+    struct vrt_held_session *session;
+
+    VRT_LIST_FOREACH(session, &executor->sessions, link)
+        if (session->replica == held)
+            free_session(session);
+    free_replica(held);
+}
+
+struct vrt_device_executor *vrt_device_executor_free(struct vrt_device_executor *executor)
+{
+    struct vrt_held_session *session;
+    struct vrt_held_replica *replica;
+
+    if (!executor)
+        return NULL;
+    VRT_LIST_FOREACH(session, &executor->sessions, link)
+        free_session(session);
+    VRT_LIST_FOREACH(replica, &executor->replicas, link)
+        free_replica(replica);
+    vrt_replica_seat_free(executor->seat);
+    free(executor);
+    return NULL;
+}
+
+static void note_peak(struct vrt_device_executor *executor)
+{
+    executor->peak_bytes = VRT_MAX(executor->peak_bytes, vrt_device_used_bytes(executor->device));
+}
+
+static bool is_of(const struct vrt_held_replica *held, const struct vrt_network *network,
+                  enum vrt_dtype dtype)
+{
+    return held->checksum == vrt_network_checksum(network) && held->dtype == dtype;
+}
+
+/* Gives up the least recently used of what is idle, and not for `keep` in `dtype`: a replica, else
+ * the session of a job that waits. Return: whether there was anything. */
+static bool give_up_something(struct vrt_device_executor *executor, const struct vrt_job_spec *keep,
+                              enum vrt_dtype dtype)
+{
+    struct vrt_held_replica *replica, *oldest_replica = NULL;
+    struct vrt_held_session *session, *oldest_session = NULL;
+
+    VRT_LIST_FOREACH(replica, &executor->replicas, link)
+        if (!replica->n_sessions && !is_of(replica, keep->network, dtype) &&
+            (!oldest_replica || replica->used_ns < oldest_replica->used_ns))
+            oldest_replica = replica;
+    if (oldest_replica) {
+        free_replica(oldest_replica);
+        return true;
+    }
+    VRT_LIST_FOREACH(session, &executor->sessions, link)
+        if (session->spec != keep &&
+            (!oldest_session || session->used_ns < oldest_session->used_ns))
+            oldest_session = session;
+    if (oldest_session)
+        free_session(oldest_session);
+    return oldest_session != NULL;
+}
+
+int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
+                                    const struct vrt_network *network,
+                           enum vrt_dtype dtype, struct vrt_held_replica **ret_held)
+{
+    struct vrt_held_replica *held;
+
+    VRT_LIST_FOREACH(held, &executor->replicas, link) {
+        if (is_of(held, network, dtype)) {
+            held->used_ns = vrt_clock_now_ns();
+            *ret_held = held;
+            return 0;
+        }
+    }
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return vrt_raise(-ENOMEM);
+    held->checksum = vrt_network_checksum(network);
+    held->dtype = dtype;
+    struct vrt_replica_want want = {
+        .weights = held->checksum,
+        .pack = { .dtype = dtype },
+        .watch = executor->params.watch,
+    };
+    want.pack.params = vrt_network_params(network, &want.pack.n_params);
+    int r = vrt_replica_seat_take(executor->seat, &want, &held->hold);
+    if (r) {
+        free(held);
+        return vrt_fold(r);
+    }
+    held->replica = vrt_replica_hold_get(held->hold);
+    held->used_ns = vrt_clock_now_ns();
+    vrt_list_append(&executor->replicas, &held->link);
+    note_peak(executor);
+    *ret_held = held;
+    return 0;
+}
+
+static int make_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
+                        enum vrt_dtype dtype,
+                    struct vrt_held_session **ret_held)
+{
+    struct vrt_held_replica *replica;
+    struct vrt_held_session *held;
+    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
+
+    if (r)
+        return vrt_fold(r);
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return vrt_raise(-ENOMEM);
+    r = vrt_session_new(executor->device, spec, replica->replica, dtype, &held->session);
+    if (r) {
+        free(held);
+        return vrt_fold(r);
+    }
+    held->spec = vrt_job_spec_ref(spec);
+    held->dtype = dtype;
+    held->replica = replica;
+    if (replica->n_sessions++ == 0)
+        vrt_replica_hold_mark(replica->hold, true);
+    vrt_list_append(&executor->sessions, &held->link);
+    note_peak(executor);
+    *ret_held = held;
+    return 0;
+}
+
+static struct vrt_held_session *find_session(const struct vrt_device_executor *executor,
+                                             const struct vrt_job_spec *spec)
+{
+    struct vrt_held_session *held;
+
+    VRT_LIST_FOREACH(held, &executor->sessions, link)
+        if (held->spec == spec)
+            return held;
+    return NULL;
+}
+
+/* The device's memory as the driver sees it, within the limit that we were given. Devices that
+ * share a memory see the same free bytes, of which each takes its part. */
+static int ask_memory(const struct vrt_device_executor *executor, int n_sharing,
+                      struct vrt_memory_info *ret_memory)
+{
+    int64_t limit_bytes = executor->params.memory_limit_bytes;
+    struct vrt_memory_info memory = { -1, -1 };
+    int r = vrt_device_memory(executor->device, &memory);
+
+    if (r)
+        return r;
+    if (memory.free_bytes >= 0)
+        memory.free_bytes /= n_sharing;
+    if (limit_bytes > 0) {
+        int64_t used_bytes = vrt_device_used_bytes(executor->device);
+        int64_t left_bytes = VRT_MAX(limit_bytes - used_bytes, 0);
+        memory.total_bytes = memory.total_bytes < 0 ? limit_bytes :
+                             VRT_MIN(memory.total_bytes, limit_bytes);
+        memory.free_bytes = memory.free_bytes < 0 ? left_bytes :
+                            VRT_MIN(memory.free_bytes, left_bytes);
+    }
+    *ret_memory = memory;
+    return 0;
+}
+
+/* What letting a replica go frees of what is this device's part: of bytes that several share, only
+ * the last one's does. */
+static int64_t freed_bytes(const struct vrt_device_executor *executor,
+                           const struct vrt_held_replica *held)
+{
+    const int64_t bytes = (int64_t)vrt_replica_bytes(executor->device, held->replica);
+
+    return vrt_replica_packed(held->replica) ? bytes / executor->params.n_sharing : bytes;
+}
+
+/* What is free, with what idle replicas would leave, and to a job that is due sessions that others
+ * can make anew; -1: nobody can tell. */
+static int64_t free_bytes(struct vrt_device_executor *executor, const struct vrt_held_replica *keep,
+                          bool is_due)
+{
+    struct vrt_memory_info memory = { -1, -1 };
+    struct vrt_held_replica *held;
+    struct vrt_held_session *session;
+    int64_t idle_bytes = 0;
+
+    if (ask_memory(executor, executor->params.n_sharing, &memory) || memory.free_bytes < 0)
+        return -1;
+    /* The replica that the job will use is on the device already, and part of what it plans. */
+    VRT_LIST_FOREACH(held, &executor->replicas, link) {
+        if (held == keep)
+            idle_bytes += (int64_t)vrt_replica_bytes(executor->device, held->replica);
+        else if (!held->n_sessions || is_due)
+            idle_bytes += freed_bytes(executor, held);
+    }
+    VRT_LIST_FOREACH(session, &executor->sessions, link)
+        if (is_due)
+            idle_bytes += (int64_t)vrt_session_bytes(session->session);
+    return memory.free_bytes + idle_bytes;
+}
+
+/* Gives up what others hold until the work's session may be made: not every driver refuses memory
+ * that it should refuse, least of all that of a host. */
+static int make_room(struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
+                     enum vrt_dtype dtype)
+{
+    const struct vrt_job_spec_size size = vrt_job_spec_size(spec);
+    struct vrt_held_replica *replica;
+    struct vrt_session_plan plan;
+
+    if (vrt_list_is_empty(&executor->sessions))
+        return 0;
+    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
+    if (!r)
+        r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
+    if (r)
+        return vrt_fold(r);
+    const int64_t needed_bytes = (int64_t)plan.bytes +
+                                 (int64_t)vrt_replica_bytes(executor->device, replica->replica);
+    int64_t bytes;
+    do {
+        bytes = free_bytes(executor, replica, false);
+    } while (bytes >= 0 && (double)bytes * SQUEEZED_FRACTION < (double)needed_bytes &&
+             give_up_something(executor, spec, dtype));
+    return 0;
+}
+
+/* The session for the work, made if need be, at the cost of whatever is idle. */
+static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
+                       enum vrt_dtype dtype,
+                   struct vrt_held_session **ret_held)
+{
+    struct vrt_held_session *held = find_session(executor, spec);
+    int r = 0;
+
+    if (!held || held->dtype != dtype) {
+        /* At most one session for a work: find_session() knows it by nothing else. */
+        if (held)
+            free_session(held);
+        do {
+            r = make_room(executor, spec, dtype);
+            if (!r)
+                r = make_session(executor, spec, dtype, &held);
+        } while (r == VRT_BACKEND_E_NOMEM && give_up_something(executor, spec, dtype));
+    }
+    if (r)
+        return vrt_fold(r);
+    held->used_ns = vrt_clock_now_ns();
+    *ret_held = held;
+    return 0;
+}
+
+/* A work's network, tried out on a device. */
+struct tried {
+    struct vrt_device_executor *executor;
+    const struct vrt_job_spec *spec;
+};
+
+/* See struct vrt_fidelity_params: at the cost of whatever is idle, and so of the weights of the run
+ * before, where there is no room for both. */
+static int run_test_picture(void *ctx, enum vrt_dtype dtype, float *out)
+{
+    const struct tried *tried = ctx;
+    const struct vrt_network *network = tried->spec->network;
+    struct vrt_held_replica *held;
+    int r;
+
+    do {
+        r = vrt_device_executor_get_replica(tried->executor, network, dtype, &held);
+        if (!r)
+            r = vrt_test_picture_run(tried->executor->device, network, held->replica, dtype, out);
+    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(tried->executor, tried->spec, dtype));
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+/* Whether the network in `dtype` is close enough to itself in f32; what isn't known is measured. */
+static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *probe,
+                        enum vrt_dtype dtype)
+{
+    double *db = &probe->fidelity_db[dtype];
+    int r = 0;
+
+    if (isnan(*db)) {
+        struct tried tried = { executor, probe->spec };
+        r = vrt_fidelity_measure(&(struct vrt_fidelity_params){
+            .network = probe->spec->network,
+            .dtype = dtype,
+            .run = run_test_picture,
+            .ctx = &tried,
+        }, db);
+        /* No reason to refuse a job that left the choice to us. The next one measures again. */
+        if (r) {
+            probe->is_makeshift = true;
+            vrt_log_info("%s: how close %s comes to f32 can't be measured, so f32 is used: %s",
+                         vrt_device_info(executor->device)->name, vrt_dtype_name(dtype),
+                         vrt_backend_strerror(r));
+            return false;
+        }
+        vrt_log_info("%s in %s on %s: %.1f dB of f32",
+                     vrt_network_info(probe->spec->network)->description, vrt_dtype_name(dtype),
+                     vrt_device_info(executor->device)->name, *db);
+    }
+    return *db >= VRT_FIDELITY_MIN_DB;
+}
+
+static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
+                                        struct vrt_probe *probe)
+{
+    enum vrt_dtype dtype;
+
+    switch (probe->precision) {
+    case VRT_PRECISION_F16:
+        return VRT_DTYPE_F16;
+    case VRT_PRECISION_BF16:
+        return VRT_DTYPE_BF16;
+    case VRT_PRECISION_AUTO:
+        dtype = vrt_device_info(executor->device)->preferred_dtype;
+        return is_faithful(executor, probe, dtype) ? dtype : VRT_DTYPE_F32;
+    default:
+        return VRT_DTYPE_F32;
+    }
+}
+
+/* Says that no size fits, and what would help. */
+static int refuse_memory(const char *device, const struct vrt_probe *probe,
+                         struct vrt_error *error)
+{
+    const char *cure = ": ask for another device, or see memory_limit in vrtd.conf(5)";
+    const int64_t mib = INT64_C(1) << 20;
+
+    if (probe->exact_grid)
+        cure = ": ask for a smaller tile, or for none";
+    else if (probe->exact_clip)
+        cure = ": ask for shorter clips, or for none";
+    else if (probe->smaller)
+        cure = ": stop other programs that use its memory, or ask for another device";
+    if (probe->smaller)
+        return vrt_refuse(error, -ENOSPC, "device.memory", "%s ran out of memory with the smallest "
+                          "clips and tiles that the job may be done in%s", device, cure);
+    return vrt_refuse(error, -ENOSPC, "device.memory",
+                      "the job needs %" PRId64 " MiB of %s, which has %" PRId64
+                      " MiB to give%s", (probe->planned_bytes - 1) / mib + 1, device,
+                      probe->allowed_bytes / mib, cure);
+}
+
+/* The largest clip and tile from the wanted ones on that fit, with what they take. */
+static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
+               struct vrt_error *error)
+{
+    const char *device = vrt_device_info(executor->device)->name;
+    const struct vrt_fit_params params = {
+        .spec = probe->spec,
+        .dtype = probe->dtype,
+        .allowed_bytes = probe->allowed_bytes < 0 ? -1 :
+                         VRT_MAX(probe->allowed_bytes - probe->replica_bytes, 0),
+        .exact_grid = probe->exact_grid,
+        .exact_clip = probe->exact_clip,
+        .smaller = probe->smaller,
+    };
+    struct vrt_fit found;
+    int r = vrt_fit_find(executor->device, &params, &found);
+
+    if (r == -EINVAL)
+        return vrt_refuse(error, r, "device.unsupported",
+                          "%s can't compute this network in %s: ask for another "
+                          "precision, or for auto", device, vrt_dtype_name(probe->dtype));
+    if (r && r != -ENOSPC)
+        return vrt_refuse_errno(error, r, device);
+    probe->size = found.size;
+    probe->planned_bytes = probe->replica_bytes + (int64_t)found.plan.bytes;
+    probe->tile_flops = found.plan.tile_flops;
+    if (!r)
+        return 0;
+    return refuse_memory(device, probe, error);
+}
+
+int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_probe *probe,
+                      struct vrt_error *error)
+{
+    const char *device = vrt_device_info(executor->device)->name;
+    struct vrt_held_replica *replica;
+    int r;
+
+    probe->is_makeshift = false;
+    probe->dtype = resolve_precision(executor, probe);
+    do {
+        r = vrt_device_executor_get_replica(executor, probe->spec->network, probe->dtype, &replica);
+    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(executor, probe->spec, probe->dtype));
+    if (r == -EINVAL)
+        return vrt_refuse(error, r, "device.unsupported", "%s can't hold this network in %s: "
+                          "ask for another precision, or for auto", device,
+                          vrt_dtype_name(probe->dtype));
+    if (r)
+        return vrt_refuse(error, r, r == VRT_BACKEND_E_NOMEM ? "device.memory" : "device.failed",
+                          "%s: %s", device, vrt_backend_strerror(r));
+    probe->replica_bytes = (int64_t)vrt_replica_bytes(executor->device, replica->replica);
+    int64_t bytes = free_bytes(executor, replica, probe->is_due);
+    probe->allowed_bytes = bytes < 0 ? -1 :
+                            (int64_t)(executor->params.memory_fraction * (double)bytes);
+    return vrt_fold(fit(executor, probe, error));
+}
+
+int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
+                                enum vrt_dtype dtype)
+{
+    struct vrt_held_session *held;
+
+    return vrt_fold(get_session(executor, spec, dtype, &held));
+}
+
+int vrt_device_executor_run(struct vrt_device_executor *executor,
+                            const struct vrt_device_executor_order *order,
+                   struct vrt_shard_frames *frames, struct vrt_session_times *times,
+                   struct vrt_error *error)
+{
+    struct vrt_graph_executor_watch watch = order->watch;
+    struct vrt_held_session *held;
+    int r = get_session(executor, order->spec, order->dtype, &held);
+
+    watch.op_times = order->op_times;
+    if (!r)
+        r = vrt_restore_shard(held->session, order->spec, &watch, frames, times, error);
+    if (r)
+        return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
+    return 0;
+}
+
+int64_t vrt_device_executor_job_bytes(const struct vrt_device_executor *executor,
+                                      const struct vrt_job_spec *spec)
+{
+    const struct vrt_held_session *held = find_session(executor, spec);
+
+    if (!held)
+        return -1;
+    return (int64_t)(vrt_session_bytes(held->session) +
+                     vrt_replica_bytes(executor->device, held->replica->replica));
+}
+
+void vrt_device_executor_release(struct vrt_device_executor *executor,
+                                 const struct vrt_job_spec *spec)
+{
+    struct vrt_held_session *held = find_session(executor, spec);
+
+    if (held)
+        free_session(held);
+}
+
+void vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns)
+{
+    int64_t now_ns = vrt_clock_now_ns();
+    struct vrt_held_replica *held;
+
+    VRT_LIST_FOREACH(held, &executor->replicas, link)
+        if (!held->n_sessions && now_ns - held->used_ns >= idle_ns)
+            free_replica(held);
+}
+
+void vrt_device_executor_usage(struct vrt_device_executor *executor,
+                               struct vrt_device_executor_usage *ret_usage)
+{
+    struct vrt_device_executor_usage usage = { .peak_bytes = executor->peak_bytes };
+    struct vrt_memory_info memory = { -1, -1 };
+    struct vrt_held_replica *replica;
+    struct vrt_held_session *session;
+
+    int r = ask_memory(executor, 1, &memory);
+    usage.total_bytes = r ? -1 : memory.total_bytes;
+    usage.free_bytes = r ? -1 : memory.free_bytes;
+    usage.used_bytes = vrt_device_used_bytes(executor->device);
+    VRT_LIST_FOREACH(replica, &executor->replicas, link) {
+        usage.replica_bytes += (int64_t)vrt_replica_bytes(executor->device, replica->replica);
+        usage.n_replicas++;
+    }
+    VRT_LIST_FOREACH(session, &executor->sessions, link)
+        usage.workspace_bytes += (int64_t)vrt_session_bytes(session->session);
+    *ret_usage = usage;
+}

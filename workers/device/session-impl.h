@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a session is made of: private to session.c and session-run.c. */
+
+#include "engine/graph-executor.h"
+#include "workers/device/session-graph.h"
+#include "workers/device/session.h"
+
+/* What the op `range` gives: smallest, largest, how many not finite, how many. */
+#define VRT_SESSION_N_RANGE 4
+#define VRT_SESSION_RANGE_BYTES (VRT_SESSION_N_RANGE * sizeof(float))
+
+/* Programs for clips that are shorter than the recipe's: so many are kept. */
+#define VRT_SESSION_N_SHORTER 4
+
+enum {
+    VRT_SESSION_IN,
+    VRT_SESSION_OUT,
+    VRT_SESSION_SIDE_COUNT,
+};
+
+struct vrt_session {
+    struct vrt_device *device;
+    const struct vrt_job_spec *spec;
+    struct vrt_replica *replica;
+    enum vrt_dtype dtype;
+    struct vrt_session_layout layout;
+    struct vrt_graph_executor *executors[VRT_SESSION_GRAPH_COUNT]; /* NULL: not needed */
+    struct {
+        int depth;
+        struct vrt_graph_executor *executor; /* NULL: none yet */
+    } shorter[VRT_SESSION_N_SHORTER];
+    int n_shorter;                      /* ever made */
+    struct vrt_arena arena;
+    struct vrt_buffer *planes[VRT_SESSION_SIDE_COUNT], *rgb[VRT_SESSION_SIDE_COUNT];
+    struct vrt_buffer *tile;            /* NULL: not tiled */
+    struct vrt_buffer *weights;         /* NULL: not blended */
+    struct vrt_buffer *range;
+    uint8_t *host;                      /* a plane without gaps, of either side */
+    struct vrt_graph_executor_watch watch; /* of the run at hand */
+};
+
+/* The network's program for clips of so many frames, made if need be. Return: 0; outcome;
+ * -errno. */
+int vrt_session_network(struct vrt_session *session, int depth,
+                        struct vrt_graph_executor **ret_executor);

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Frames' way over a device: planes -> RGB -> network, tile by tile -> RGB -> planes. Everything
+ * stays on the device between the two copies of planes; RGB is f32 and whole, so that tiles are
+ * views into it and need no copies of their own. Where frames are cut, a tile's result goes through
+ * a buffer of its own: from there a copy leaves out its cut, or it is added up with its neighbours'
+ * (frames/tile.h). All frames of a clip are on the device at once, but for their planes.
+ */
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "frames/frame.h"
+#include "frames/picture.h"
+#include "workers/device/session-impl.h"
+
+/* A frame with less contrast is blank: generous for what comes out, strict for what goes in, so
+ * that only a result that lost everything is called so. */
+#define BLANK_IN (1.0f / 16)
+#define BLANK_OUT (1.0f / 256)
+
+static size_t row_bytes(const struct vrt_frame *frame, const struct vrt_plane *plane)
+{
+    return (size_t)plane->width * (size_t)vrt_frame_format_sample_bytes(&frame->format);
+}
+
+/* Where the plane's samples are without gaps between the rows: in place, or packed at
+ * session->host. */
+static uint8_t *packed(const struct vrt_session *session, const struct vrt_frame *frame,
+                       const struct vrt_plane *plane)
+{
+    return plane->stride_bytes == row_bytes(frame, plane) ? plane->data : session->host;
+}
+
+static int upload(struct vrt_session *session, const struct vrt_frame *frame)
+{
+    for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
+        const struct vrt_plane *plane = &frame->planes[p];
+        size_t bytes = row_bytes(frame, plane);
+        uint8_t *from = packed(session, frame, plane);
+        for (int y = 0; from == session->host && y < plane->height; y++)
+            memcpy(from + (size_t)y * bytes, plane->data + (size_t)y * plane->stride_bytes, bytes);
+        int r = vrt_buffer_write(session->device, session->planes[VRT_SESSION_IN],
+                                 session->layout.plane_offset[VRT_SESSION_IN][p], from,
+                                 bytes * (size_t)plane->height);
+        if (r)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+/* Bindings of the frame's planes. Return: how many. */
+static int bind_planes(const struct vrt_session *session, int side, struct vrt_binding *bindings)
+{
+    const struct vrt_frame_format *format =
+        side == VRT_SESSION_IN ? &session->spec->in : &session->spec->out;
+    int n = vrt_frame_format_n_planes(format);
+
+    for (int p = 0; p < n; p++)
+        bindings[p] = (struct vrt_binding){ session->planes[side],
+                                           session->layout.plane_offset[side][p] };
+    return n;
+}
+
+/* Every submission's way, so that all of them can be timed, and stopped. */
+static int submit(struct vrt_session *session, struct vrt_graph_executor *executor,
+                  const struct vrt_binding *bindings)
+{
+    return vrt_graph_executor_submit_watched(executor, bindings, &session->watch);
+}
+
+/* Frame `d` of the clip's RGB. */
+static struct vrt_binding frame_of(const struct vrt_session *session, int side, int d)
+{
+    return (struct vrt_binding){ session->rgb[side],
+                                (size_t)d * session->layout.frame_bytes[side] };
+}
+
+static int submit_to_rgb(struct vrt_session *session, int d)
+{
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 1];
+    int n = bind_planes(session, VRT_SESSION_IN, bindings);
+
+    bindings[n] = frame_of(session, VRT_SESSION_IN, d);
+    return submit(session, session->executors[VRT_SESSION_TO_RGB], bindings);
+}
+
+static int submit_to_planes(struct vrt_session *session, int d)
+{
+    struct vrt_binding bindings[VRT_FRAME_MAX_PLANES + 2] = { frame_of(session, VRT_SESSION_OUT,
+                                                                       d) };
+    int n = 1 + bind_planes(session, VRT_SESSION_OUT, bindings + 1);
+
+    bindings[n] = (struct vrt_binding){ session->range, 0 };
+    return submit(session, session->executors[VRT_SESSION_TO_PLANES], bindings);
+}
+
+/* Bytes from the beginning of an RGB frame of this width to a pixel of it. */
+static size_t pixel_offset(int x, int y, int width)
+{
+    return ((size_t)y * (size_t)width + (size_t)x) * 3 * sizeof(float);
+}
+
+/* Leaves out the tile's cut on its way to frame 0: only clips of one frame are cut so. */
+static int submit_copy(struct vrt_session *session, int i, int j)
+{
+    const struct vrt_job_spec *spec = session->spec;
+    int scale = vrt_network_info(spec->network)->scale;
+    int cut_x = vrt_tile_cut(&spec->grid.x, i), cut_y = vrt_tile_cut(&spec->grid.y, j);
+    int x = vrt_tile_origin(&spec->grid.x, i) + cut_x;
+    int y = vrt_tile_origin(&spec->grid.y, j) + cut_y;
+    const struct vrt_binding bindings[2] = {
+        { session->tile, pixel_offset(cut_x * scale, cut_y * scale, spec->grid.x.size * scale) },
+        { session->rgb[VRT_SESSION_OUT], pixel_offset(x * scale, y * scale, spec->out.width) },
+    };
+    int variant = (cut_x ? 1 : 0) + (cut_y ? 2 : 0);
+
+    return submit(session, session->executors[VRT_SESSION_COPY + variant], bindings);
+}
+
+/* Adds the tile's n frames, by its weights, to what its neighbours have made of them. */
+static int submit_blend(struct vrt_session *session, int i, int j, int n)
+{
+    const struct vrt_job_spec *spec = session->spec;
+    const struct vrt_tile_axis *x = &spec->grid.x, *y = &spec->grid.y;
+    int scale = vrt_network_info(spec->network)->scale;
+    size_t row_bytes = (size_t)y->size * (size_t)scale * sizeof(float);
+    size_t column_bytes = (size_t)x->size * (size_t)scale * sizeof(float);
+    size_t at = pixel_offset(vrt_tile_origin(x, i) * scale, vrt_tile_origin(y, j) * scale,
+                             spec->out.width);
+    int r = 0;
+
+    for (int d = 0; !r && d < n; d++) {
+        struct vrt_binding place = frame_of(session, VRT_SESSION_OUT, d);
+        place.offset_bytes += at;
+        const struct vrt_binding bindings[] = {
+            { session->tile, (size_t)d * session->layout.tile_frame_bytes },
+            { session->weights, session->layout.rows_offset + (size_t)j * row_bytes },
+            { session->weights, session->layout.columns_offset + (size_t)i * column_bytes },
+            place,
+            place,
+        };
+        r = submit(session, session->executors[VRT_SESSION_BLEND], bindings);
+    }
+    return r;
+}
+
+/* Runs the network over the tile in column `i`, row `j` of the grid. */
+static int submit_tile(struct vrt_session *session, struct vrt_graph_executor *network, int i,
+                       int j)
+{
+    const struct vrt_job_spec *spec = session->spec;
+    int x = vrt_tile_origin(&spec->grid.x, i), y = vrt_tile_origin(&spec->grid.y, j);
+    struct vrt_binding in = { session->rgb[VRT_SESSION_IN], pixel_offset(x, y, spec->in.width) };
+    /* A whole frame is written where it belongs, without a copy. */
+    struct vrt_binding out = { session->tile ? session->tile : session->rgb[VRT_SESSION_OUT], 0 };
+    int r = 0;
+
+    /* A gray network restores red, green and blue one after the other. */
+    for (int c = 0; !r && c < 3; c += vrt_network_info(spec->network)->in_channels) {
+        struct vrt_binding bindings[2] = { in, out };
+        bindings[0].offset_bytes += (size_t)c * sizeof(float);
+        bindings[1].offset_bytes += (size_t)c * sizeof(float);
+        r = submit(session, network, bindings);
+    }
+    return r;
+}
+
+/* Adds the time since *start_ns to *time_ns, and begins anew. */
+static void count(int64_t *start_ns, int64_t *time_ns)
+{
+    int64_t now_ns = vrt_clock_now_ns();
+
+    *time_ns += now_ns - *start_ns;
+    *start_ns = now_ns;
+}
+
+/* The planes of every frame that the network sees, as RGB: some are seen again. */
+static int upload_all(struct vrt_session *session, const struct vrt_session_clip *clip,
+                      struct vrt_session_times *times)
+{
+    int64_t start_ns = vrt_clock_now_ns();
+    int r = 0;
+
+    for (int d = 0; !r && d < clip->depth; d++) {
+        r = upload(session, clip->in[vrt_clip_source(clip->n, d)]);
+        count(&start_ns, &times->upload_ns);
+        if (!r)
+            r = submit_to_rgb(session, d);
+        count(&start_ns, &times->compute_ns);
+    }
+    return r;
+}
+
+static int clear(struct vrt_session *session, int n)
+{
+    int r = 0;
+
+    for (int d = 0; !r && d < n && session->executors[VRT_SESSION_CLEAR]; d++) {
+        struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
+        r = submit(session, session->executors[VRT_SESSION_CLEAR], &frame);
+    }
+    return r;
+}
+
+/* Makes sums of tiles their means. */
+static int divide(struct vrt_session *session, int n)
+{
+    int r = 0;
+
+    for (int d = 0; !r && d < n && session->executors[VRT_SESSION_DIVIDE]; d++) {
+        struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
+        const struct vrt_binding bindings[] = {
+            frame,
+            { session->weights, session->layout.totals_offset[0] },
+            { session->weights, session->layout.totals_offset[1] },
+            frame,
+        };
+        r = submit(session, session->executors[VRT_SESSION_DIVIDE], bindings);
+    }
+    return r;
+}
+
+static int compute(struct vrt_session *session, const struct vrt_session_clip *clip,
+                   const struct vrt_graph_executor_watch *watch)
+{
+    const struct vrt_tile_grid *grid = &session->spec->grid;
+    struct vrt_graph_executor *network = NULL;
+    int r = vrt_session_network(session, clip->depth, &network);
+
+    if (!r)
+        r = clear(session, clip->n);
+    /* Row by row, left to right: a tile relies on its later neighbours to overwrite its end, and
+     * sums depend on their order. */
+    for (int j = 0; !r && j < grid->y.n; j++) {
+        for (int i = 0; !r && i < grid->x.n; i++) {
+            if (!watch->go_on(watch->ctx))
+                return vrt_raise(-ECANCELED);
+            r = submit_tile(session, network, i, j);
+            if (!r && session->weights)
+                r = submit_blend(session, i, j, clip->n);
+            else if (!r && session->tile)
+                r = submit_copy(session, i, j);
+        }
+    }
+    return r ? r : divide(session, clip->n);
+}
+
+/* Whether samples of the first plane differ by more than `share` of full scale. Most pictures show
+ * that within a few rows, and are looked at no further. */
+static bool has_contrast(const struct vrt_frame *frame, float share)
+{
+    const struct vrt_plane *plane = &frame->planes[0];
+    bool is_wide = vrt_frame_format_sample_bytes(&frame->format) == 2;
+    float wanted = share * (float)((1U << frame->format.depth) - 1);
+    unsigned smallest = UINT_MAX, largest = 0;
+
+    for (int y = 0; y < plane->height; y++) {
+        const uint8_t *row = plane->data + (size_t)y * plane->stride_bytes;
+        const uint16_t *wide_row = (const uint16_t *)(const void *)row;
+        for (int x = 0; x < plane->width; x++) {
+            unsigned sample = is_wide ? wide_row[x] : row[x];
+            smallest = VRT_MIN(smallest, sample);
+            largest = VRT_MAX(largest, sample);
+        }
+        if ((float)(largest - smallest) > wanted)
+            return true;
+    }
+    return false;
+}
+
+static int download_planes(struct vrt_session *session, struct vrt_frame *frame)
+{
+    for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
+        const struct vrt_plane *plane = &frame->planes[p];
+        size_t bytes = row_bytes(frame, plane);
+        uint8_t *to = packed(session, frame, plane);
+        int r = vrt_buffer_read(session->device, session->planes[VRT_SESSION_OUT],
+                                session->layout.plane_offset[VRT_SESSION_OUT][p], to,
+                                bytes * (size_t)plane->height);
+        if (r)
+            return vrt_fold(r);
+        for (int y = 0; to == session->host && y < plane->height; y++)
+            memcpy(plane->data + (size_t)y * plane->stride_bytes, to + (size_t)y * bytes, bytes);
+    }
+    return 0;
+}
+
+/* The same of a picture's green. */
+static bool picture_has_contrast(const struct vrt_picture *picture, float share)
+{
+    size_t n = (size_t)picture->width * (size_t)picture->height;
+    float smallest = INFINITY, largest = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        smallest = fminf(smallest, picture->rgb[3 * i + 1]);
+        largest = fmaxf(largest, picture->rgb[3 * i + 1]);
+        if (largest - smallest > share)
+            return true;
+    }
+    return false;
+}
+
+/* Fetches what frame `d` became, as samples or as pixels. */
+static int download(struct vrt_session *session, const struct vrt_session_clip *clip, int d,
+                    struct vrt_session_evidence *evidence)
+{
+    float range[VRT_SESSION_N_RANGE];
+    int r = vrt_buffer_read(session->device, session->range, 0, range, sizeof(range));
+
+    if (!r && clip->out[d]) {
+        r = download_planes(session, clip->out[d]);
+        evidence->out_is_blank = !r && !has_contrast(clip->out[d], BLANK_OUT);
+    } else if (!r) {
+        struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
+        r = vrt_buffer_read(session->device, frame.buffer, frame.offset_bytes, clip->shared[d]->rgb,
+                            session->layout.frame_bytes[VRT_SESSION_OUT]);
+        evidence->out_is_blank = !r && !picture_has_contrast(clip->shared[d], BLANK_OUT);
+    }
+    if (r)
+        return vrt_fold(r);
+    evidence->min = range[0];
+    evidence->max = range[1];
+    evidence->n_not_finite = range[2];
+    return 0;
+}
+
+static int download_all(struct vrt_session *session, const struct vrt_session_clip *clip,
+                        struct vrt_session_times *times, struct vrt_session_evidence *evidence)
+{
+    int64_t start_ns = vrt_clock_now_ns();
+    int r = 0;
+
+    for (int d = 0; !r && d < clip->n; d++) {
+        evidence[d] = (struct vrt_session_evidence){ 0 };
+        if (!clip->out[d] && !clip->shared[d])
+            continue;
+        r = submit_to_planes(session, d);
+        if (!r)
+            r = vrt_device_finish(session->device);
+        count(&start_ns, &times->compute_ns);
+        if (!r)
+            r = download(session, clip, d, &evidence[d]);
+        evidence[d].in_is_blank = !has_contrast(clip->in[d], BLANK_IN);
+        count(&start_ns, &times->download_ns);
+    }
+    return r;
+}
+
+int vrt_session_run(struct vrt_session *session, const struct vrt_session_clip *clip,
+                const struct vrt_graph_executor_watch *watch, struct vrt_session_times *times,
+                struct vrt_session_evidence *evidence)
+{
+    int64_t start_ns;
+    int r;
+
+    session->watch = *watch;
+    r = upload_all(session, clip, times);
+    start_ns = vrt_clock_now_ns();
+    if (!r)
+        r = compute(session, clip, watch);
+    count(&start_ns, &times->compute_ns);
+    if (!r)
+        r = download_all(session, clip, times, evidence);
+    if (r) {
+        /* What was submitted before must be done with the buffers before they are used again. */
+        int ignored = vrt_device_finish(session->device);
+        (void)ignored;
+        return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The thread lives twice: for the admission, and from the start to the end of the job. In between a
+ * job may wait for hours, and should hold neither a decoder nor its threads.
+ */
+
+#include "workers/media/decode-thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+
+/* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of
+ * 12 makes them a third of one that answers. A little above devices that compute there: one that
+ * waits for frames wastes more than it would have computed meanwhile. An admission has the loop's
+ * priority: its submitter waits, and where devices use every core a background thread would lose a
+ * time slice with each read. */
+#define DECODE_THREAD_NICE 12
+
+struct decode_thread {
+    /* immutable */
+    const struct vrt_files *files;
+    const struct vrt_reader_info *expected;
+    bool strict;
+    struct vrt_cutter_params cutter_params;
+    int64_t first_shard;
+    const atomic_bool *cancel;
+
+    struct {                            /* the decode thread */
+        struct vrt_reader *reader;      /* NULL: not open */
+        struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
+        bool at_end;                    /* of what the reader has */
+        int64_t first_pts, last_pts;
+        int64_t next_shard;
+    } own;
+};
+
+struct vrt_decode_thread_task *vrt_decode_thread_task_free(struct vrt_decode_thread_task *task)
+{
+    if (!task)
+        return NULL;
+    vrt_shard_frames_done(&task->frames);
+    free(task->info);
+    free(task);
+    return NULL;
+}
+
+struct vrt_decode_thread_task *vrt_decode_thread_task_new(enum vrt_decode_thread_request request,
+                                            void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_decode_thread_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, NULL);
+    task->request = request;
+    task->ctx = ctx;
+    return task;
+}
+
+/* Nanoseconds from the first frame to the last one. */
+static int64_t span_ns(const struct decode_thread *decode_thread)
+{
+    const struct vrt_reader_info *info = vrt_reader_info(decode_thread->own.reader);
+    double tick_s = (double)info->time_base.num / info->time_base.den;
+
+    return (int64_t)((double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
+                     VRT_NS_PER_S + 0.5);
+}
+
+/* No shards are left: tells all that is known of the video. */
+static int finish(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+{
+    task->at_end = true;
+    task->info = malloc(sizeof(*task->info));
+    if (!task->info)
+        return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM),
+                                decode_thread->files->input_name);
+    *task->info = *vrt_reader_info(decode_thread->own.reader);
+    task->span_ns = task->info->n_frames > 0 ? span_ns(decode_thread) : 0;
+    return 0;
+}
+
+/* Devices and encoder were set up for what admission saw, and trust that it comes. */
+static int check_expected(const struct decode_thread *decode_thread, struct vrt_error *error)
+{
+    const struct vrt_reader_info *is = vrt_reader_info(decode_thread->own.reader);
+    const struct vrt_reader_info *was = decode_thread->expected;
+
+    if (vrt_frame_format_same_planes(&is->format, &was->format) &&
+        is->time_base.num == was->time_base.num && is->time_base.den == was->time_base.den)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ESTALE), "input.changed",
+                      "%s is another video than it was when the job was submitted",
+                      decode_thread->files->input_name);
+}
+
+static int open_reader(struct decode_thread *decode_thread, struct vrt_error *error)
+{
+    const struct vrt_reader_params params = {
+        .strict = decode_thread->strict,
+        .name = decode_thread->files->input_name,
+        .cancel = decode_thread->cancel,
+    };
+    int r = 0;
+
+    if (decode_thread->own.reader)
+        return 0;
+    if (!decode_thread->own.cutter)
+        r = vrt_cutter_new(&decode_thread->cutter_params, &decode_thread->own.cutter);
+    if (r)
+        return vrt_refuse_errno(error, r, decode_thread->files->input_name);
+    r = vrt_files_check(decode_thread->files, error);
+    if (!r)
+        r = vrt_reader_open(decode_thread->files->input_fd, &params, &decode_thread->own.reader,
+                            error);
+    if (!r)
+        r = check_expected(decode_thread, error);
+    return vrt_fold(r);
+}
+
+/* Gives the cutter one frame more, or tells it that there is none. */
+static int read_frame(struct decode_thread *decode_thread, struct vrt_error *error)
+{
+    struct vrt_frame *frame;
+    int r = vrt_reader_next(decode_thread->own.reader, &frame, error);
+
+    if (r == VRT_READER_END) {
+        decode_thread->own.at_end = true;
+        vrt_cutter_end(decode_thread->own.cutter);
+        return 0;
+    }
+    if (r)
+        return vrt_fold(r);
+    if (frame->index == 0)
+        decode_thread->own.first_pts = frame->pts;
+    decode_thread->own.last_pts = frame->pts;
+    vrt_cutter_push(decode_thread->own.cutter, frame);
+    return 0;
+}
+
+/* The clip as a shard's frames. */
+static void take_clip(const struct vrt_cut *cut, struct vrt_shard_frames *ret_frames)
+{
+    ret_frames->n = cut->clip.n;
+    ret_frames->n_new = cut->clip.n_new;
+    ret_frames->depth = cut->clip.depth;
+    memcpy(ret_frames->in, cut->frames, sizeof(ret_frames->in));
+    memcpy(ret_frames->shares, cut->shares, sizeof(ret_frames->shares));
+}
+
+/* Reads as far as the next clip is known. Return: 0, *ret_is_cut: there is one; -errno. */
+static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, bool *ret_is_cut,
+                     struct vrt_error *error)
+{
+    bool is_cut;
+
+    while (!(is_cut = vrt_cutter_next(decode_thread->own.cutter, cut)) &&
+           !decode_thread->own.at_end) {
+        int r = read_frame(decode_thread, error);
+        if (r)
+            return vrt_fold(r);
+    }
+    decode_thread->own.next_shard += is_cut;
+    *ret_is_cut = is_cut;
+    return 0;
+}
+
+/* What was restored before is decoded all the same: where a frame is, and what it looks like, is
+ * exact only if everything before it was seen. */
+static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+{
+    struct vrt_cut cut = { 0 };
+    bool is_cut = true;
+    int r = 0;
+
+    while (!r && is_cut && decode_thread->own.next_shard < decode_thread->first_shard) {
+        if (atomic_load(decode_thread->cancel))
+            return vrt_raise(-ECANCELED);
+        r = next_clip(decode_thread, &cut, &is_cut, &task->error);
+        if (r || !is_cut)
+            continue;
+        task->n_skipped += cut.clip.n_new;
+        for (int i = 0; i < cut.clip.n; i++)
+            cut.frames[i] = vrt_frame_unref(cut.frames[i]);
+    }
+    return vrt_fold(r);
+}
+
+static int decode(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+{
+    struct vrt_cut cut = { 0 };
+    bool is_cut = false;
+    int r = open_reader(decode_thread, &task->error);
+
+    if (!r)
+        r = skip_clips(decode_thread, task);
+    if (!r)
+        r = next_clip(decode_thread, &cut, &is_cut, &task->error);
+    if (r)
+        return vrt_fold(r);
+    if (is_cut)
+        take_clip(&cut, &task->frames);
+    task->n_concealed = vrt_reader_info(decode_thread->own.reader)->n_concealed;
+    return vrt_cutter_is_done(decode_thread->own.cutter) ? vrt_fold(finish(decode_thread,
+                                                                           task)) : 0;
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct decode_thread *decode_thread = ctx;
+    struct vrt_task *taken;
+
+    while ((taken = vrt_mailbox_take(mailbox))) {
+        struct vrt_decode_thread_task *task = vrt_container_of(taken,
+                                                               struct vrt_decode_thread_task, task);
+        int64_t start_ns = vrt_clock_now_ns();
+        if (task->request == VRT_DECODE_THREAD_ADMIT)
+            task->result = vrt_admission_run(task->admission, &task->error);
+        else
+            task->result = decode(decode_thread, task);
+        task->busy_ns = vrt_clock_now_ns() - start_ns;
+        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
+    }
+    vrt_cutter_free(decode_thread->own.cutter);
+    vrt_reader_close(decode_thread->own.reader);
+    free(decode_thread);
+}
+
+int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
+                          struct vrt_mailbox **ret_mailbox)
+{
+    struct decode_thread *decode_thread = calloc(1, sizeof(*decode_thread));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!decode_thread)
+        return vrt_raise(-ENOMEM);
+    decode_thread->files = params->files;
+    decode_thread->expected = params->expected;
+    decode_thread->strict = params->strict;
+    decode_thread->cutter_params = params->cutter;
+    decode_thread->first_shard = params->first_shard;
+    decode_thread->cancel = params->cancel;
+    const struct vrt_mailbox_params mailbox = {
+        .name = "vrt-decode",
+        .capacity = VRT_DECODE_THREAD_CAPACITY,
+        .nice = params->is_waited_for ? 0 : DECODE_THREAD_NICE,
+        .run = run,
+        .run_ctx = decode_thread,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        free(decode_thread);
+        return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The end: segments -> "joining" -> verified -> "joined.mp4" -> the output. The output's own
+ * descriptor is not touched before the finished file is there: what a user sees in it is what was
+ * there before, then a file that no player takes for one, then the result. A restart finds the
+ * finished file and copies it again.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "workers/media/encode-thread-impl.h"
+#include "workers/media/output-copy.h"
+
+#define VRT_LOG_TOPIC "encode"
+
+#define JOINING "joining"
+#define NAME_BYTES 32
+
+static void joined_name(const struct vrt_encode_thread *encode_thread, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "joined.%s", vrt_container_name(encode_thread->params.container));
+}
+
+/* Return: the finished file's descriptor; -errno. */
+static int open_joined(const struct vrt_encode_thread *encode_thread)
+{
+    char name[NAME_BYTES];
+
+    joined_name(encode_thread, name);
+    int fd = openat(encode_thread->params.spool_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread)
+{
+    VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
+    const struct vrt_joiner_expected expected = { .n_frames = encode_thread->n_frames,
+                                                 .span_ns = -1 };
+    struct vrt_error why = { .id = NULL };
+
+    return fd >= 0 && encode_thread->n_frames > 0 &&
+           vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &why) == 0;
+}
+
+static int open_segment(void *ctx, int number)
+{
+    return vrt_encode_thread_open(ctx, number, "seg", O_RDONLY);
+}
+
+/* The result has at least the segments' size. Who fills the disk meanwhile is found out by the
+ * joiner. */
+static int check_room(const struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+{
+    struct statvfs disk;
+
+    /* Some file systems know neither their size nor what is free. */
+    if (fstatvfs(encode_thread->params.spool_fd, &disk) < 0 || disk.f_blocks == 0 ||
+        (double)encode_thread->size_bytes <= (double)disk.f_bavail * (double)disk.f_frsize)
+        return 0;
+    return vrt_encode_thread_refuse(vrt_raise(-ENOSPC), error);
+}
+
+/* Damage that only the joiner found would be found again, each time: the segments that have it go,
+ * and are made anew when the job is tried again. */
+static void remove_damaged(const struct vrt_encode_thread *encode_thread)
+{
+    for (int64_t i = 0; i < encode_thread->n_segments; i++) {
+        VRT_CLEANUP(vrt_closep) int fd = vrt_encode_thread_open(encode_thread, i, "seg", O_RDONLY);
+        struct vrt_error why = { .id = NULL };
+        int64_t n_frames;
+        if (fd >= 0 && vrt_joiner_check_segment(fd, (int)i, VRT_JOINER_CHECK_ALL, &n_frames,
+                                                &why) == -EBADMSG)
+            vrt_encode_thread_remove(encode_thread, i, "seg");
+    }
+}
+
+/* Makes the finished file in `fd`, and reads it back. */
+static int join(struct vrt_encode_thread *encode_thread, int fd,
+                struct vrt_encode_thread_task *task)
+{
+    const struct vrt_files *files = encode_thread->params.files;
+    const struct vrt_joiner_params params = {
+        .segments = { .open = open_segment, .ctx = encode_thread,
+                     .n = (int)encode_thread->n_segments },
+        .input_fd = files->input_fd,
+        .input_name = files->input_name,
+        .output_fd = fd,
+        .container = encode_thread->params.container,
+        .cancel = encode_thread->params.cancel,
+    };
+    const struct vrt_joiner_expected expected = {
+        .n_frames = task->n_frames,
+        .span_ns = task->span_ns,
+    };
+    VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
+    int r = result ? 0 : vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
+
+    if (!r)
+        r = vrt_joiner_run(&params, result, &task->error);
+    if (r == -EBADMSG)
+        remove_damaged(encode_thread);
+    if (!r)
+        r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &task->error);
+    if (!r)
+        r = vrt_files_check(files, &task->error);
+    if (r)
+        return vrt_fold(r);
+    if (result->warnings.n > 0) {
+        task->warnings = malloc(sizeof(*task->warnings));
+        if (task->warnings)
+            *task->warnings = result->warnings;
+    }
+    return 0;
+}
+
+/* Its name says that it is complete, and is given to it when it is. */
+static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    char name[NAME_BYTES];
+    int folder = encode_thread->params.spool_fd;
+    int r = check_room(encode_thread, &task->error);
+
+    if (r)
+        return vrt_fold(r);
+    fd = openat(folder, JOINING, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
+    r = join(encode_thread, fd, task);
+    joined_name(encode_thread, name);
+    if (!r && renameat(folder, JOINING, folder, name) < 0)
+        r = vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
+    if (!r)
+        r = vrt_encode_thread_sync(folder, &task->error);
+    encode_thread->is_joined = !r;
+    if (r && unlinkat(folder, JOINING, 0) < 0 && errno != ENOENT)
+        vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
+                        encode_thread->params.job_id, JOINING, strerror(errno));
+    return vrt_fold(r);
+}
+
+int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
+                             struct vrt_encode_thread_task *task)
+{
+    const struct vrt_files *files = encode_thread->params.files;
+    struct vrt_output_copy copy = {
+        .from_fd = -1,
+        .to_fd = files->output_fd,
+        .to_name = files->output_name,
+        .cancel = encode_thread->params.cancel,
+    };
+    int r = vrt_files_check(files, &task->error);
+
+    if (!r && !encode_thread->is_joined)
+        r = make_joined(encode_thread, task);
+    if (r)
+        return vrt_fold(r);
+    VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
+    if (fd < 0)
+        return vrt_refuse_errno(&task->error, vrt_raise(fd), "the finished file");
+    copy.from_fd = fd;
+    return vrt_fold(vrt_output_copy(&copy, &task->error));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What an encode thread is made of: private to workers/media/encode-thread*.c. All of it is the
+ * encode thread's. */
+
+#include "workers/media/blender.h"
+#include "workers/media/encode-thread.h"
+
+struct vrt_encode_thread {
+    struct vrt_encode_thread_params params;
+
+    /* Complete segments. */
+    int64_t n_segments, n_frames, size_bytes;
+    int64_t n_concealed;            /* and of those in the segment in work */
+    int64_t n_tails_gone;           /* segments, the first, whose tails were removed */
+
+    /* The segment in work: number n_segments. */
+    struct vrt_encoder *encoder;    /* NULL: none is */
+    int segment_fd;
+    int64_t n_open;                 /* frames in it */
+    int64_t next_shard;             /* that is to come */
+    struct vrt_blender *blender;    /* NULL: no shards shared a frame yet */
+
+    bool has_failed;                /* a task: none is done after it */
+    bool is_joined;                 /* the finished file is there */
+};
+
+/* The file of segment `number` with suffix "seg" or "tail". Return: its descriptor; -errno. */
+int vrt_encode_thread_open(const struct vrt_encode_thread *encode_thread, int64_t number,
+                           const char *suffix,
+                    int flags);
+
+/* Removes such a file, if there is one. */
+void vrt_encode_thread_remove(const struct vrt_encode_thread *encode_thread, int64_t number,
+                              const char *suffix);
+
+/* Syncs a file of the folder, or the folder. Return: 0; -errno with a sentence. */
+int vrt_encode_thread_sync(int fd, struct vrt_error *error);
+
+/* Says that a file of the folder can't be written: "spool.full" where that is why. Return: r. */
+int vrt_encode_thread_refuse(int r, struct vrt_error *error);
+
+/* Makes the blender, if there is none. Return: 0; -errno with a sentence. */
+int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread,
+                                   struct vrt_error *error);
+
+/* Whether the finished file of the complete segments is there already. */
+bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread);
+
+/* What the tasks ask. Return: 0; -errno with task->error. */
+int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
+                             struct vrt_encode_thread_task *task);
+int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
+                             struct vrt_encode_thread_task *task);

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Frames come in order, so that encoding is a matter of sending them on. A segment ends with a
+ * whole shard: what is not in it are the pictures that wait for the next clip, and they are written
+ * beside it. Its record is told when all of that, and the folder's entry for it, is on the disk:
+ * whatever happens afterwards, nothing of it is computed again. encode-thread-resume.c goes on from
+ * there, encode-thread-finish.c makes the file.
+ */
+
+#include "workers/media/encode-thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "frames/tail.h"
+#include "workers/media/encode-thread-impl.h"
+
+#define VRT_LOG_TOPIC "encode"
+
+/* As INTAKE_NICE. */
+#define ENCODE_THREAD_NICE 12
+
+#define NAME_BYTES 32
+
+struct vrt_encode_thread_task *vrt_encode_thread_task_free(struct vrt_encode_thread_task *task)
+{
+    if (!task)
+        return NULL;
+    vrt_shard_frames_done(&task->frames);
+    free(task->warnings);
+    free(task);
+    return NULL;
+}
+
+struct vrt_encode_thread_task *vrt_encode_thread_task_new(enum vrt_encode_thread_request request,
+                                        void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_encode_thread_task *task = calloc(1, sizeof(*task));
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, done, NULL);
+    task->request = request;
+    task->ctx = ctx;
+    return task;
+}
+
+static void file_name(int64_t number, const char *suffix, char name[NAME_BYTES])
+{
+    snprintf(name, NAME_BYTES, "%05" PRId64 ".%s", number, suffix);
+}
+
+int vrt_encode_thread_open(const struct vrt_encode_thread *encode_thread, int64_t number,
+                           const char *suffix, int flags)
+{
+    char name[NAME_BYTES];
+    int fd;
+
+    file_name(number, suffix, name);
+    fd = openat(encode_thread->params.spool_fd, name, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? -errno : fd;
+}
+
+void vrt_encode_thread_remove(const struct vrt_encode_thread *encode_thread, int64_t number,
+                              const char *suffix)
+{
+    char name[NAME_BYTES];
+
+    file_name(number, suffix, name);
+    if (unlinkat(encode_thread->params.spool_fd, name, 0) < 0 && errno != ENOENT)
+        vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
+                        encode_thread->params.job_id, name, strerror(errno));
+}
+
+int vrt_encode_thread_refuse(int r, struct vrt_error *error)
+{
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(error, r, "spool.full", "the disk of vrtd's working files is full: free "
+                          "some space and try again");
+    return vrt_refuse_errno(error, r, "the spool folder");
+}
+
+int vrt_encode_thread_sync(int fd, struct vrt_error *error)
+{
+    /* Where there is nothing to sync (EINVAL), there is nothing to lose. */
+    if (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP)
+        return 0;
+    return vrt_encode_thread_refuse(vrt_raise(-errno), error);
+}
+
+int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+{
+    if (encode_thread->blender)
+        return 0;
+    return vrt_fold(vrt_blender_new(&encode_thread->params.encoder->format,
+                                    &encode_thread->blender, error));
+}
+
+/* Opens the next segment's file and an encoder that writes to it. */
+static int begin_segment(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+{
+    int fd = vrt_encode_thread_open(encode_thread, encode_thread->n_segments, "seg",
+                                    O_RDWR | O_CREAT | O_TRUNC);
+
+    if (fd < 0)
+        return vrt_encode_thread_refuse(vrt_raise(fd), error);
+    encode_thread->segment_fd = fd;
+    encode_thread->n_open = 0;
+    return vrt_fold(vrt_encoder_new(encode_thread->params.encoder, fd, &encode_thread->encoder,
+                                    error));
+}
+
+/* Writes the pictures that wait for the next clip. */
+static int save_tail(struct vrt_encode_thread *encode_thread, int64_t *ret_size_bytes,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct vrt_tail tail = { .n = 0 };
+    int r = encode_thread->blender ? vrt_blender_waiting(encode_thread->blender, &tail) : 0;
+
+    *ret_size_bytes = 0;
+    if (r)
+        return vrt_refuse_errno(error, vrt_fold(r), "blending clips");
+    if (!tail.n)
+        return 0;
+    fd = vrt_encode_thread_open(encode_thread, encode_thread->n_segments, "tail",
+                                O_RDWR | O_CREAT | O_TRUNC);
+    if (fd < 0)
+        return vrt_encode_thread_refuse(vrt_raise(fd), error);
+    r = vrt_tail_write(fd, &tail, ret_size_bytes, error);
+    return r ? vrt_fold(r) : vrt_fold(vrt_encode_thread_sync(fd, error));
+}
+
+/* Tails are large, and only a restart from their own segment needs one. Where the last one is
+ * damaged that is the segment before. */
+static void remove_tails(struct vrt_encode_thread *encode_thread)
+{
+    int64_t committed = atomic_load(encode_thread->params.committed);
+
+    for (; encode_thread->n_tails_gone < committed - 1; encode_thread->n_tails_gone++)
+        vrt_encode_thread_remove(encode_thread, encode_thread->n_tails_gone, "tail");
+}
+
+/* Completes the segment in work, and makes sure that it stays. */
+static int end_segment(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+{
+    struct vrt_segment_record record = {
+        .number = encode_thread->n_segments,
+        .n_frames = encode_thread->n_open,
+        .next_shard = encode_thread->next_shard,
+        .n_concealed = encode_thread->n_concealed,
+    };
+    int r = vrt_encoder_finish(encode_thread->encoder, &record.size_bytes, &task->error);
+
+    encode_thread->encoder = vrt_encoder_free(encode_thread->encoder);
+    if (!r)
+        r = vrt_encode_thread_sync(encode_thread->segment_fd, &task->error);
+    if (!r)
+        r = save_tail(encode_thread, &record.tail_bytes, &task->error);
+    if (!r)
+        r = vrt_encode_thread_sync(encode_thread->params.spool_fd, &task->error);
+    if (r)
+        return vrt_fold(r);
+    vrt_closep(&encode_thread->segment_fd);
+    encode_thread->segment_fd = -1;
+    encode_thread->n_segments++;
+    encode_thread->n_frames += encode_thread->n_open;
+    encode_thread->size_bytes += record.size_bytes;
+    encode_thread->n_open = 0;
+    task->has_segment = true;
+    task->segment = record;
+    remove_tails(encode_thread);
+    return 0;
+}
+
+/* Takes over the frame and sends it to the encoder. */
+static int encode_frame(struct vrt_encode_thread *encode_thread, struct vrt_frame *frame,
+                        struct vrt_encode_thread_task *task)
+{
+    int r = encode_thread->encoder ? 0 : begin_segment(encode_thread, &task->error);
+
+    if (!r)
+        r = vrt_encoder_send(encode_thread->encoder, frame, &task->error);
+    encode_thread->n_concealed += frame->concealed;
+    /* At once: the encoder may hold many, and this thread's share should not add to them. */
+    vrt_frame_unref(frame);
+    encode_thread->n_open += !r;
+    task->n_encoded += !r;
+    return vrt_fold(r);
+}
+
+/* Takes over one of a frame's pictures. With the last one *ret_frame is the frame. */
+static int blend(struct vrt_encode_thread *encode_thread, struct vrt_picture *picture,
+                 struct vrt_frame **ret_frame, struct vrt_error *error)
+{
+    int r = vrt_encode_thread_need_blender(encode_thread, error);
+
+    if (r) {
+        vrt_picture_unref(picture);
+        return vrt_fold(r);
+    }
+    return vrt_fold(vrt_blender_add(encode_thread->blender, picture, ret_frame, error));
+}
+
+static int encode(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+{
+    struct vrt_shard_frames *frames = &task->frames;
+    int r = vrt_files_check(encode_thread->params.files, &task->error);
+
+    for (int i = 0; !r && i < frames->n; i++) {
+        struct vrt_frame *frame = VRT_STEAL(frames->out[i]);
+        if (atomic_load(encode_thread->params.cancel)) {
+            vrt_frame_unref(frame);
+            return vrt_raise(-ECANCELED);
+        }
+        if (frames->shared[i])
+            r = blend(encode_thread, VRT_STEAL(frames->shared[i]), &frame, &task->error);
+        if (!r && frame)
+            r = encode_frame(encode_thread, frame, task);
+    }
+    encode_thread->next_shard = task->shard + 1;
+    if (!r && encode_thread->n_open >= encode_thread->params.segment_frames)
+        r = end_segment(encode_thread, task);
+    task->n_open = encode_thread->n_open;
+    return vrt_fold(r);
+}
+
+static int perform(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+{
+    if (encode_thread->has_failed)
+        return vrt_refuse(&task->error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
+    switch (task->request) {
+    case VRT_ENCODE_THREAD_RESUME:
+        return vrt_fold(vrt_encode_thread_resume(encode_thread, task));
+    case VRT_ENCODE_THREAD_ENCODE:
+        return vrt_fold(encode(encode_thread, task));
+    case VRT_ENCODE_THREAD_END:
+        return encode_thread->encoder ? vrt_fold(end_segment(encode_thread, task)) : 0;
+    case VRT_ENCODE_THREAD_FINISH:
+        break;
+    }
+    return vrt_fold(vrt_encode_thread_finish(encode_thread, task));
+}
+
+/* What is half done goes, so that a disk that is full has room again. */
+static void clean_up(struct vrt_encode_thread *encode_thread)
+{
+    vrt_encoder_free(encode_thread->encoder);
+    vrt_blender_free(encode_thread->blender);
+    if (encode_thread->segment_fd >= 0) {
+        vrt_closep(&encode_thread->segment_fd);
+        vrt_encode_thread_remove(encode_thread, encode_thread->n_segments, "seg");
+        vrt_encode_thread_remove(encode_thread, encode_thread->n_segments, "tail");
+    }
+    free(encode_thread);
+}
+
+static void run(struct vrt_mailbox *mailbox, void *ctx)
+{
+    struct vrt_encode_thread *encode_thread = ctx;
+    struct vrt_task *taken;
+
+    while ((taken = vrt_mailbox_take(mailbox))) {
+        struct vrt_encode_thread_task *task = vrt_container_of(taken,
+                                                               struct vrt_encode_thread_task, task);
+        int64_t start_ns = vrt_clock_now_ns();
+        task->result = perform(encode_thread, task);
+        encode_thread->has_failed = task->result;
+        task->busy_ns = vrt_clock_now_ns() - start_ns;
+        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
+    }
+    clean_up(encode_thread);
+}
+
+int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
+                          struct vrt_mailbox **ret_mailbox)
+{
+    struct vrt_encode_thread *encode_thread = calloc(1, sizeof(*encode_thread));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!encode_thread)
+        return vrt_raise(-ENOMEM);
+    encode_thread->params = *params;
+    encode_thread->segment_fd = -1;
+    const struct vrt_mailbox_params mailbox = {
+        .name = "vrt-encode",
+        .capacity = VRT_ENCODE_THREAD_CAPACITY,
+        .nice = ENCODE_THREAD_NICE,
+        .run = run,
+        .run_ctx = encode_thread,
+        .ended = params->ended,
+        .ended_ctx = params->ctx,
+    };
+    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
+    if (r) {
+        free(encode_thread);
+        return vrt_fold(r);
+    }
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The work of a job, as every device sees it: network, recipe and formats
+ *
+ * Thread: immutable once made, shared by counting references: any number at a time.
+ */
+
+#include <stdatomic.h>
+
+#include "base/cleanup.h"
+#include "frames/clip.h"
+#include "frames/format.h"
+#include "frames/frame.h"
+#include "frames/tile.h"
+#include "model/network.h"
+
+/* How much of a video a device computes at once. */
+struct vrt_job_spec_size {
+    struct vrt_tile_grid grid;
+    int frames;                     /* of a clip; 1 where each is computed by itself */
+};
+
+struct vrt_job_spec {
+    atomic_int n_refs;
+    struct vrt_network *network;
+    struct vrt_frame_format in, out;
+    struct vrt_frame_pool *results; /* of `out` */
+    struct vrt_clip_rule rule;
+    struct vrt_tile_grid grid;
+    struct vrt_tile_needs needs;
+    float noise;                    /* as of struct vrt_network_use */
+};
+
+/* Takes a reference to the network. Return: 0; -EINVAL: a format is not valid; -ENOMEM. */
+int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format *in,
+                 const struct vrt_frame_format *out, struct vrt_job_spec **ret_spec);
+
+/* The same work, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
+int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec);
+
+/* The size that the work's grid and rule say. */
+struct vrt_job_spec_size vrt_job_spec_size(const struct vrt_job_spec *spec);
+
+/* Return: work. */
+struct vrt_job_spec *vrt_job_spec_ref(struct vrt_job_spec *spec);
+
+/* Return: NULL. */
+struct vrt_job_spec *vrt_job_spec_unref(struct vrt_job_spec *spec);
+
+VRT_DEFINE_CLEANUP(struct vrt_job_spec, vrt_job_spec_unref)

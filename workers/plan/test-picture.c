@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * 64 x 64 pixels hold more than a receptive field of the networks whose errors add up over many
+ * layers.
+ */
+
+#include "workers/plan/test-picture.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "engine/graph-executor.h"
+#include "engine/graph.h"
+
+#define SIDE 64
+
+/* Pixels from one frame to the next, for networks that look at several. */
+#define MOTION 2
+
+/* For networks that are told how much noise there is. */
+#define NOISE 0.1f
+
+/* One network on one picture in one precision. */
+struct trial {
+    struct vrt_device *device;
+    const struct vrt_network *network;
+    const float *picture;
+    size_t n_in, n_out;                 /* floats */
+};
+
+/* What the network is shown: as many frames as it looks at together. */
+static struct vrt_shape shape_of(const struct vrt_network *network)
+{
+    const struct vrt_network_info *info = vrt_network_info(network);
+    int frames = VRT_MAX(VRT_MAX(info->window_frames, info->min_frames), 1);
+
+    if (info->max_frames)
+        frames = VRT_MIN(frames, info->max_frames);
+    return (struct vrt_shape){ frames, SIDE, SIDE, info->in_channels };
+}
+
+/* One frame: it moves by a few pixels from one to the next. */
+static void draw(float *picture, int channels, int frame)
+{
+    uint32_t noise = (uint32_t)frame + 1;
+
+    for (int y = 0; y < SIDE; y++) {
+        for (int x = MOTION * frame; x < SIDE + MOTION * frame; x++) {
+            for (int c = 0; c < channels; c++) {
+                double v = 0.45 + 0.25 * sin(0.11 * x + 0.6 * c) * cos(0.07 * y - 0.4 * c);
+                v += x + y > SIDE ? 0.15 : 0;
+                v += y > SIDE / 2 ? 0.08 * cos(1.7 * x + 0.9 * y) : 0;
+                noise = noise * 1664525 + 1013904223;
+                v += 0.02 * ((double)(noise >> 8) / (1 << 24) - 0.5);
+                *picture++ = (float)v;
+            }
+        }
+    }
+}
+
+/* With buffers and executor made: runs once. */
+static int run_executor(const struct trial *trial, struct vrt_graph_executor *executor,
+                        struct vrt_buffer *const buffers[2], float *out)
+{
+    struct vrt_binding bindings[2] = { { buffers[0], 0 }, { buffers[1], 0 } };
+    int r = vrt_buffer_write(trial->device, buffers[0], 0, trial->picture,
+                             trial->n_in * sizeof(float));
+
+    if (!r)
+        r = vrt_graph_executor_submit(executor, bindings);
+    if (!r)
+        r = vrt_device_finish(trial->device);
+    if (!r)
+        r = vrt_buffer_read(trial->device, buffers[1], 0, out, trial->n_out * sizeof(float));
+    return vrt_fold(r);
+}
+
+static int run_graph(const struct trial *trial, struct vrt_graph *graph,
+                     struct vrt_replica *replica, float *out)
+{
+    struct vrt_buffer *buffers[2] = { NULL, NULL };
+    struct vrt_graph_executor *executor = NULL;
+    struct vrt_arena arena = { 0 };
+    int r = vrt_graph_executor_new_all(trial->device, replica, &graph, 1, &arena, &executor);
+
+    if (!r)
+        r = vrt_buffer_new(trial->device, trial->n_in * sizeof(float), &buffers[0]);
+    if (!r)
+        r = vrt_buffer_new(trial->device, trial->n_out * sizeof(float), &buffers[1]);
+    if (!r)
+        r = run_executor(trial, executor, buffers, out);
+    vrt_graph_executor_free(executor);
+    vrt_arena_done(trial->device, &arena);
+    vrt_buffer_free(trial->device, buffers[0]);
+    vrt_buffer_free(trial->device, buffers[1]);
+    return vrt_fold(r);
+}
+
+static int run_network(const struct trial *trial, struct vrt_replica *replica,
+                       enum vrt_dtype dtype, float *out)
+{
+    const struct vrt_network_use use = { .dtype = dtype, .noise = NOISE };
+    struct vrt_shape shape = shape_of(trial->network);
+    VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
+    int r = vrt_graph_new(&graph);
+
+    if (r)
+        return vrt_fold(r);
+    struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
+    struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32,
+                                           vrt_network_out_shape(trial->network, shape));
+    r = vrt_network_build(trial->network, graph, &x, &y, &use);
+    return r ? vrt_fold(r) : run_graph(trial, graph, replica, out);
+}
+
+size_t vrt_test_picture_n_out(const struct vrt_network *network)
+{
+    return (size_t)vrt_shape_count(vrt_network_out_shape(network, shape_of(network)));
+}
+
+int vrt_test_picture_run(struct vrt_device *device, const struct vrt_network *network,
+                  struct vrt_replica *replica, enum vrt_dtype dtype, float *out)
+{
+    const struct vrt_shape shape = shape_of(network);
+    const size_t n_in = (size_t)vrt_shape_count(shape);
+    VRT_CLEANUP(vrt_freep) float *picture = malloc(n_in * sizeof(float));
+    const struct trial trial = { device, network, picture, n_in, vrt_test_picture_n_out(network) };
+
+    if (!picture)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < shape.d; i++)
+        draw(picture + n_in / (size_t)shape.d * (size_t)i, shape.c, i);
+    return vrt_fold(run_network(&trial, replica, dtype, out));
+}
+
+double vrt_test_picture_psnr(const float *a, const float *b, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i]))
+            return 0;
+        double d = fmin(fmax(a[i], 0), 1) - fmin(fmax(b[i], 0), 1);
+        sum += d * d;
+    }
+    return sum > 0 ? fmin(-10 * log10(sum / (double)n),
+                          VRT_TEST_PICTURE_EQUAL_DB) : VRT_TEST_PICTURE_EQUAL_DB;
+}
+
+double vrt_test_picture_max_error(const float *a, const float *b, size_t n)
+{
+    double worst = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(a[i]) || !isfinite(b[i]))
+            return INFINITY;
+        worst = fmax(worst, fabs((double)a[i] - (double)b[i]));
+    }
+    return worst;
+}
