@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/gpus.h"
-#include "base/vendors.h"
+#include "host/gpus.h"
+#include "host/vendors.h"
 
 #define TEXT_BYTES VRT_API_TEXT_BYTES
 

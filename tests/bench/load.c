@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "base/macro.h"
 #include "model/layers.h"
 #include "tests/unit/vrt-fixture.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/dnnl-layout.h"
+#include "backend/cpu/conv/dnnl-layout.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
 

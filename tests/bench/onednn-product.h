@@ -3,7 +3,7 @@
 
 /* A product of matrices by oneDNN 2 or 3, in onednn-product-2.c or onednn-product-3.c. */
 
-#include "backend/cpu/dnnl-layout.h"
+#include "backend/cpu/conv/dnnl-layout.h"
 
 /* The best implementation for two square matrices and their product, all in `layout`. Return:
  * oneDNN's status. */

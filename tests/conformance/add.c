@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* add: out = a * scale + b, a being as large as b, or one number a channel. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/sweep.h"
 #include "tests/unit/test.h"

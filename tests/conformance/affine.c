@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* affine: x * scale[c] + shift[c], for a few channels. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

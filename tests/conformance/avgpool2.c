@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* avgpool2: the mean of each block of 2x2. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

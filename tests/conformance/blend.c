@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* blend: out = acc + x * (rows * columns), or divided by it. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/sweep.h"
 #include "tests/unit/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* concat: channels of 1 to 8 tensors, one after the other. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* conv2d: out = activation(x * weight + bias) * scale + residual. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 
@@ -85,7 +85,7 @@ static void add_sizes(enum types with)
 }
 
 /* Narrow pictures at random: on AMX, oneDNN's code depends on each of these numbers, and what it
- * once made of them read memory that wasn't its own ("backend/cpu/dnnl-faults.c"). */
+ * once made of them read memory that wasn't its own ("backend/cpu/conv/dnnl-faults.c"). */
 static void add_narrow(enum types with)
 {
     unsigned seed = 1;
@@ -215,8 +215,8 @@ static void run_conv2d(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(op.out.dtype));
 }
 
-/* For each tile that "cuda/kernels/product-tiles.h" has for patches, as many as keep its card busy:
- * 12 times 11 of them. */
+/* For each tile that "cuda/kernels/products/product-tiles.h" has for patches, as many as
+ * keep its card busy: 12 times 11 of them. */
 static void add_large(enum types with)
 {
     static const int tiles[][2] = {         /* rows of a patch of 16 columns, outputs */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* copy: from view to view, and between f32, f16 and bf16. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/sweep.h"
 #include "tests/unit/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* deform_conv2d: a 3x3 convolution whose taps are displaced and weighted, place by place. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/layers.h"
 #include "tests/conformance/positions.h"
@@ -53,8 +53,8 @@ static void add_sizes(int with)
                                  .reach = (enum conf_reach)reach, .has_no_bias = s % 2 });
 }
 
-/* For each tile that "cuda/kernels/product-tiles.h" has for samples, as many as keep its card
- * busy. */
+/* For each tile that "cuda/kernels/products/product-tiles.h" has for samples, as many as
+ * keep its card busy. */
 static void add_large(int with)
 {
     static const int outputs[] = { 120, 60 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* depth_to_space: PyTorch's pixel_shuffle, or of blocks, plus an enlarged base. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fill: the same value everywhere, and nowhere else. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_offsets: max_residue * tanh(o) + flow, sigmoid(o): what a deform_conv2d takes. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

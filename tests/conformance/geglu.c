@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* geglu: out = (gelu(y * fc11^T) . (y * fc12^T)) * fc2^T + residual, y = norm(x). */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/layers.h"
 #include "tests/unit/test.h"

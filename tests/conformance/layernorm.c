@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* layernorm: (x - mean) / sqrt(variance + epsilon) * weight + bias, over channels. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/layers.h"
 #include "tests/unit/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* linear: out = activation(norm(x) * weight^T + bias) + residual. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/layers.h"
 #include "tests/unit/test.h"
@@ -66,7 +66,8 @@ static void add_views(int with)
                                  .out_view = where != 2 ? (enum conf_view)v : CONF_DENSE });
 }
 
-/* For each tile that "cuda/kernels/product-tiles.h" has for rows, as many as keep its card busy. */
+/* For each tile that "cuda/kernels/products/product-tiles.h" has for rows, as many as keep
+ * its card busy. */
 static void add_large(int with)
 {
     static const int sizes[][2] = {         /* rows, outputs */

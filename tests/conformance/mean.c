@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mean: of each channel, over frames, rows and columns. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pad: zeros, the edge repeated, or mirrored with and without that, further than the picture. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* range: smallest, largest, how many not finite, how many; of each frame. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/sweep.h"
 #include "tests/unit/test.h"

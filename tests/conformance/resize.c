@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* resize: nearest and bilinear ("align_corners" false and true), larger and smaller. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

@@ -5,7 +5,7 @@
  * which must give those planes back exactly; and gray with values far outside [0,1].
  */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/colours.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* space_to_depth: PyTorch's pixel_unshuffle, or blocks whose channels stay together. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/unit/test.h"
 

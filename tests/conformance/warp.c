@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* warp: each place is taken from where its flow points. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/positions.h"
 #include "tests/unit/test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* window_attention: out = x + attention(norm(x)), in windows, shifted or not, mutual or not. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/layers.h"
 #include "tests/unit/test.h"

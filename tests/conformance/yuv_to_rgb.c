@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* yuv_to_rgb: every layout, subsampling, chroma site, matrix, range and depth. */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "tests/conformance/colours.h"
 #include "tests/unit/test.h"
 

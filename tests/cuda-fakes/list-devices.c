@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
 #include "base/log.h"
 #include "tests/unit/environment.h"
 

@@ -3,7 +3,7 @@
 
 #include "test-kernel.h"
 
-#include "backend/cuda/kernels/split.cuh"
+#include "backend/cuda/kernels/products/split.cuh"
 
 #include <cfloat>
 

@@ -24,12 +24,12 @@ NAMES = {
 # Where one may stand all the same.
 ALLOWED = {
     'workers/backend/registry.c': 'the list of backends',
-    'proto/base/vendors.c': 'told by vrtctl where no daemon answers, and it has no backend',
+    'proto/host/vendors.c': 'told by vrtctl where no daemon answers, and it has no backend',
     'proto/base/macro.h': 'the compiler of the kernels reads it as well',
     'workers/engine/checkpoint/pickle-globals.c': 'a module of PyTorch, in files that it wrote',
-    'client/cmd_doctor.c': 'an example in --help',
-    'client/cmd_profile.c': 'an example in --help',
-    'client/cmd_submit.c': 'an example in --help',
+    'client/commands/cmd_doctor.c': 'an example in --help',
+    'client/commands/cmd_profile.c': 'an example in --help',
+    'client/commands/cmd_submit.c': 'an example in --help',
 }
 
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)

@@ -8,7 +8,7 @@
 #include "engine/graph.h"
 #include "environment.h"
 #include "frames-fixture.h"
-#include "frames/reader.h"
+#include "frames/decode/reader.h"
 #include "test.h"
 #include "workers/device/colour-graph.h"
 

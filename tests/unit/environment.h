@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "backend/cuda/kind.h"
+#include "backend/cuda/libraries/library.h"
 
 /* Values of options: so many CPU devices, each of so many threads. */
 #define TEST_CPUS(n_devices, n_threads) \

@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 #include "frames/frame.h"
-#include "frames/reader.h"
+#include "frames/decode/reader.h"
 
 /* Finds the programs and makes the folder; once, at the start of main(). */
 void fixture_init(void);

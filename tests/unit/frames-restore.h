@@ -3,9 +3,9 @@
 
 /* A whole restoration whose network changes nothing: reader, encoder, joiner. */
 
-#include "frames/encoder.h"
-#include "frames/joiner.h"
-#include "frames/reader.h"
+#include "frames/encode/encoder.h"
+#include "frames/join/joiner.h"
+#include "frames/decode/reader.h"
 
 struct restore_params {
     enum vrt_codec codec;

@@ -11,9 +11,9 @@
 #include "client/arguments.h"
 #include "client/conn.h"
 #include "client/files.h"
-#include "client/format.h"
-#include "client/progress.h"
-#include "client/table.h"
+#include "client/terminal/format.h"
+#include "client/terminal/progress.h"
+#include "client/terminal/table.h"
 
 static void test_formats(void)
 {

@@ -3,8 +3,8 @@
 /* Clips and overlaps: every frame with shares that add up, the same whether the end is known or
  * not, and as VRT's authors cut where that is asked for. */
 
-#include "frames/clip.h"
-#include "frames/overlap.h"
+#include "frames/clips/clip.h"
+#include "frames/clips/overlap.h"
 #include "test.h"
 
 #define SIZE_MAX_TRIED 9

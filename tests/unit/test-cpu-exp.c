@@ -6,9 +6,9 @@
  * Built once for each instruction set (ISA), as the kernels are; a machine without it skips.
  */
 
-#include "backend/cpu/isa.h"
-#include "backend/cpu/exp.h"
-#include "backend/cpu/vector.h"
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/exp.h"
+#include "backend/cpu/isa/vector.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "backend/cpu/dnnl-private.h"
+#include "backend/cpu/conv/dnnl-private.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

@@ -5,7 +5,7 @@
  * touches, from the ops' definitions.
  */
 
-#include "backend/cpu/order.h"
+#include "backend/cpu/threads/order.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

@@ -4,8 +4,8 @@
 
 #include <stdatomic.h>
 
-#include "backend/cpu/machine.h"
-#include "backend/cpu/pool.h"
+#include "backend/cpu/threads/machine.h"
+#include "backend/cpu/threads/pool.h"
 #include "base/macro.h"
 #include "base/thread.h"
 #include "tests/unit/test.h"

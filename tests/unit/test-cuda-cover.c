@@ -3,7 +3,7 @@
 /* How the threads of the CUDA backend's kernels are shared out, checked thread by thread. */
 
 #include "backend/cuda/kernels/cover.h"
-#include "backend/cuda/kernels/merge.h"
+#include "backend/cuda/kernels/elements/merge.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 
 /* Which ops are left to NVIDIA's libraries. */
 
-#include "backend/cuda/library.h"
+#include "backend/cuda/libraries/library.h"
 #include "tests/unit/test.h"
 
 #define OURS VRT_CUDA_LIBRARY_NONE

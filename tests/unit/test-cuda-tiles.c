@@ -3,7 +3,7 @@
 /* How products of the CUDA backend are cut into tiles. */
 
 #include "backend/cuda/kernels/f32-products.h"
-#include "backend/cuda/kernels/product-tiles.h"
+#include "backend/cuda/kernels/products/product-tiles.h"
 #include "base/macro.h"
 #include "tests/unit/test.h"
 

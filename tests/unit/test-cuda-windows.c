@@ -2,7 +2,7 @@
 
 /* Windows of an attention: each place, label and bias as one who pads, rolls and cuts finds it. */
 
-#include "backend/cuda/kernels/windows.h"
+#include "backend/cuda/kernels/attention/windows.h"
 #include "base/macro.h"
 #include "test.h"
 

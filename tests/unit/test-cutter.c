@@ -4,8 +4,8 @@
  * every frame in the clips that it belongs to, and none held for longer than it is needed. */
 
 #include "base/cleanup.h"
-#include "frames/cutter.h"
-#include "frames/scene.h"
+#include "frames/clips/cutter.h"
+#include "frames/clips/scene.h"
 #include "test.h"
 
 #define W 80

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/gpus.h"
+#include "host/gpus.h"
 #include "base/macro.h"
 #include "doctor_host.h"
 #include "msg_doctor.h"

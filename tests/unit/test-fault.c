@@ -12,7 +12,7 @@
 #include "backend/backend.h"
 #include "backend/fault.h"
 #include "backend/fault/schedule.h"
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "base/buf.h"
 #include "base/clock.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "frames/extent.h"
+#include "frames/decode/extent.h"
 #include "frames/frame.h"
 #include "frames/warnings.h"
 #include "test.h"

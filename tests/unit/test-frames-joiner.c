@@ -12,7 +12,7 @@
 
 #include "frames-fixture.h"
 #include "frames-restore.h"
-#include "frames/sink.h"
+#include "frames/encode/sink.h"
 #include "test.h"
 
 #define CLIP "-f lavfi -i testsrc2=size=160x90:rate=25 "

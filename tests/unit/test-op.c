@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "backend/op-params.h"
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "base/macro.h"
 
 /* Those that zeros are no good for. */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "backend/packed-blob.h"
 #include "base/macro.h"
 

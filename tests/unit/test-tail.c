@@ -2,7 +2,7 @@
 
 /* Tail files: every bit comes back, and nothing that isn't one is taken for one. */
 
-#include "frames/tail.h"
+#include "frames/encode/tail.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 #define HEIGHT 5
 #define N_PICTURES 3
 
-/* Of the file: see frames/tail.h. */
+/* Of the file: see frames/encode/tail.h. */
 #define HEAD_BYTES 24
 #define PART_BYTES (40 + WIDTH * HEIGHT * 12)
 #define TAIL_BYTES (HEAD_BYTES + N_PICTURES * PART_BYTES + 4)

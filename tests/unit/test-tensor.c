@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "backend/half.h"
-#include "backend/op.h"
+#include "backend/op/half.h"
+#include "backend/op/op.h"
 
 static void test_f16(void)
 {

@@ -2,7 +2,7 @@
 
 /* Tiles: every pixel exactly once, with the context it was promised. */
 
-#include "frames/tile.h"
+#include "frames/clips/tile.h"
 #include "test.h"
 
 /* Which tile a pixel of the axis comes from last, with tiles written in order; -1: none. */

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/backend-option.h"

@@ -11,7 +11,7 @@
 
 #include "backend/cuda/card.h"
 #include "backend/cuda/kind.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"

@@ -12,7 +12,7 @@
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
 #include "backend/cuda/kind.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nvml.h"
 
 static int version_major(int version)

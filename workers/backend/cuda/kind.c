@@ -5,6 +5,7 @@
 #include "backend/cuda/kind.h"
 
 #include "backend/backend-impl.h"
+#include "backend/cuda/libraries/library.h"
 #include "backend/cuda/load.h"
 
 static const char *const f32_words[] = {

@@ -7,18 +7,11 @@ enum vrt_cuda_option {
     VRT_CUDA_OPTION_WORKERS,
     VRT_CUDA_OPTION_TF32,
     VRT_CUDA_OPTION_F32,            /* enum vrt_cuda_f32_wanted */
-    VRT_CUDA_OPTION_LIBRARIES,      /* enum vrt_cuda_libraries_wanted */
+    VRT_CUDA_OPTION_LIBRARIES,      /* enum vrt_cuda_libraries_wanted of "libraries/library.h" */
 };
 
 /* How products of f32 are made that keep all of its bits. */
 enum vrt_cuda_f32_wanted {
     VRT_CUDA_F32_WANTED_AUTO,       /* as is fastest on the card */
     VRT_CUDA_F32_WANTED_FMA,        /* by FMA on any card */
-};
-
-/* What may be left to cuBLASLt and cuDNN. */
-enum vrt_cuda_libraries_wanted {
-    VRT_CUDA_LIBRARIES_AUTO,        /* what they are thought to do faster: "library.h" */
-    VRT_CUDA_LIBRARIES_OFF,
-    VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
 };

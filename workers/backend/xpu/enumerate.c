@@ -9,7 +9,7 @@
 
 #include "backend/cache.h"
 #include "backend/xpu/device.h"
-#include "backend/xpu/sysman.h"
+#include "backend/xpu/system/sysman.h"
 #include "backend/xpu/xpu.h"
 
 static const struct vrt_finding loader_absent = {
