@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/libraries/library.h"
 #include "tests/unit/test.h"
 
 #define N_FLOATS 1000
