@@ -212,15 +212,21 @@ def check_header(root, path, problems):
         problems.append(f'{path}: {n} prototypes: say so in LARGE_HEADERS')
 
 
+def check_folders(root, problems):
+    for top in (*PRODUCT, 'tests'):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            n = sum(name.endswith((*SOURCES, '.cpp', '.py', '.sh')) for name in names)
+            if n > FOLDER_FILES:
+                problems.append(f'{os.path.relpath(folder, root)}: {n} files, over {FOLDER_FILES}')
+
+
 def main():
     root = sys.argv[1]
     problems, included = [], {}
     check_layers(problems)
+    check_folders(root, problems)
     for top in PRODUCT:
         for folder, _, names in os.walk(os.path.join(root, top)):
-            n = sum(name.endswith((*SOURCES, '.py')) for name in names)
-            if n > FOLDER_FILES:
-                problems.append(f'{os.path.relpath(folder, root)}: {n} files, over {FOLDER_FILES}')
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
                 if name.endswith(SOURCES) and layer_of(path):

@@ -6,8 +6,8 @@
  *
  * No branches, no tables, no calls: polynomials and quotients of such, fitted to the least relative
  * error. A NaN gives NaN. The errors stated are those against the exact value, measured over all
- * exponents in tests/unit/test-cpu-exp.c; with and without fused multiply-add they differ, so
- * results do between instruction sets.
+ * exponents in tests/unit/backend/test-cpu-exp.c; with and without fused multiply-add they differ,
+ * so results do between instruction sets.
  */
 
 #include "backend/op/half.h"

@@ -14,7 +14,7 @@
  *
  * Tensor cores don't round a sum to nearest, but cut it off, and a long sum of one sign drifts.
  * Hence each 8 of k are summed from zero and added outside. Largest errors over the largest sum,
- * 400 sums of numbers between 0 and 1, tensor cores as tests/cuda-sim/mma.cpp has them:
+ * 400 sums of numbers between 0 and 1, tensor cores as mma.cpp in tests/simulators/cuda/ has them:
  *
  *     k                            64        256       1152      4608
  *     by FMA                       3.3e-7    6.6e-7    1.4e-6    2.8e-6

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * daemon/pool: in which order jobs get a device. The jobs here have shards without frames, requests
+ * that a device answers at once; it holds two at a time, and the order is always the same.
+ */
+
+#include "tests/unit/test.h"
+
+#include <limits.h>
+
+#include "daemon/devices/pool-job.h"
+#include "tests/unit/pipeline/flow-fixture.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
+
+#define N_JOBS_MAX 4
+
+struct share;
+
+struct fake {
+    struct vrt_pool_job job;
+    struct share *share;
+    char name;
+    bool refuses;               /* has nothing after all, when it is asked */
+};
+
+struct share {
+    struct flow flow;
+    struct fake fakes[N_JOBS_MAX];
+    int n_fakes, n_out, n_returned;
+    char order[128];            /* names, as they were given the device */
+    int n_taken;
+    void (*returned)(struct share *share);      /* after each shard; NULL: nothing is done */
+};
+
+static struct fake *fake_of(struct vrt_pool_job *job)
+{
+    return vrt_container_of(job, struct fake, job);
+}
+
+static struct vrt_worker_task *take(struct vrt_pool_job *job, size_t d)
+{
+    struct share *share = fake_of(job)->share;
+    struct vrt_worker_task *task = NULL;
+
+    expect_int(d, 0);
+    if (!fake_of(job)->refuses)
+        task = vrt_worker_task_new(VRT_WORKER_TRIM, NULL, NULL);
+    if (!task)
+        return NULL;
+    task->idle_ns = INT64_MAX;
+    job->n_ready--;
+    job->n_left--;
+    share->n_out++;
+    share->order[share->n_taken++] = fake_of(job)->name;
+    expect_true(share->n_taken < (int)sizeof(share->order));
+    return task;
+}
+
+static uint64_t may_copy(const struct vrt_pool_job *job, const void *ctx)
+{
+    (void)job;
+    (void)ctx;
+    return 0;
+}
+
+static struct vrt_worker_task *copy(struct vrt_pool_job *job, void *ctx, size_t d)
+{
+    (void)job;
+    (void)ctx;
+    (void)d;
+    test_fail("a shard that may not be copied was");
+    return NULL;
+}
+
+static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
+{
+    struct share *share = fake_of(job)->share;
+
+    (void)d;
+    expect_int(task->task.outcome, VRT_TASK_DONE);
+    share->n_out--;
+    share->n_returned++;
+    if (share->returned)
+        share->returned(share);
+}
+
+static void tick(struct vrt_pool_job *job)
+{
+    (void)job;
+}
+
+static void stop(struct vrt_pool_job *job)
+{
+    (void)job;
+    test_fail("the pool stops before its jobs are done");
+}
+
+static const struct vrt_pool_job_ops ops = {
+    .take = take,
+    .may_copy = may_copy,
+    .copy = copy,
+    .returned = returned,
+    .tick = tick,
+    .stop = stop,
+};
+
+static void set_up(struct share *share)
+{
+    *share = (struct share){ .n_fakes = 0 };
+    flow_init(&share->flow, fixture_path(""), (struct vrt_pool_params){
+        .registry = { .values = TEST_CPUS(1, 1) },
+    });
+}
+
+static struct fake *add(struct share *share, uid_t uid, int priority, int n_shards)
+{
+    struct fake *fake = &share->fakes[share->n_fakes];
+
+    *fake = (struct fake){
+        .share = share,
+        .name = (char)('A' + share->n_fakes++),
+        .job = {
+            .ops = &ops, .priority = priority, .uid = uid, .n_ready = n_shards,
+            .n_left = n_shards, .n_window = INT_MAX, .devices = 1,
+        },
+    };
+    vrt_list_init(&fake->job.link);
+    vrt_pool_job_add(share->flow.pool, &fake->job);
+    return fake;
+}
+
+/* Runs until so many shards came back, and checks in which order they went. */
+static void run(struct share *share, const char *order)
+{
+    vrt_pool_wake(share->flow.pool);
+    while (share->n_returned < (int)strlen(order))
+        uv_run(&share->flow.loop, UV_RUN_ONCE);
+    expect_int(share->n_out, 0);
+    expect_str(share->order, order);
+    for (int i = 0; i < share->n_fakes; i++)
+        vrt_pool_job_remove(share->flow.pool, &share->fakes[i].job);
+    flow_done(&share->flow);
+}
+
+/* Who has three jobs gets as much as who has one. */
+static void test_users(void)
+{
+    struct share share;
+
+    set_up(&share);
+    for (int i = 0; i < 3; i++)
+        add(&share, 1, 0, 3);
+    add(&share, 2, 0, 6);
+    run(&share, "ADBDCDADBDCDABC");
+}
+
+static void raise_second(struct share *share)
+{
+    if (share->n_returned == 4)
+        share->fakes[1].job.n_ready = share->fakes[1].job.n_left = 6;
+}
+
+/* A higher priority goes first from the next shard on; what the device holds it finishes. */
+static void test_preempted(void)
+{
+    struct share share;
+
+    set_up(&share);
+    add(&share, 1, 0, 12);
+    add(&share, 2, 1, 0);
+    share.returned = raise_second;
+    run(&share, "AAAAABBBBBBAAAAAAA");
+}
+
+static void change_priority(struct share *share)
+{
+    if (share->n_returned == 4)
+        share->fakes[1].job.priority = 100;
+    if (share->n_returned == 8)
+        share->fakes[1].job.priority = -100;
+}
+
+static void test_priority_changes(void)
+{
+    struct share share;
+
+    set_up(&share);
+    add(&share, 1, 0, 8);
+    add(&share, 2, 0, 8);
+    share.returned = change_priority;
+    run(&share, "ABABABBBBAAAAABB");
+}
+
+static void hold_first(struct share *share)
+{
+    struct vrt_pool_job *job = &share->fakes[0].job;
+
+    if (share->n_returned == 2)
+        job->n_ready = 0;
+    if (share->n_returned == 6)
+        job->n_ready = job->n_left;
+}
+
+/* A job that is held gives nothing, and keeps nobody waiting, whatever its priority; then it has
+ * its turn. Nor does one that has nothing when it is asked. */
+static void test_held(void)
+{
+    struct share share;
+
+    set_up(&share);
+    add(&share, 1, 1, 6);
+    add(&share, 2, 0, 6);
+    struct fake *refusing = add(&share, 3, 2, 1);
+    refusing->refuses = true;
+    refusing->job.is_held_up = true;
+    share.returned = hold_first;
+    run(&share, "AAABBBBAAABB");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "users", test_users },
+        { "preempted", test_preempted },
+        { "priority-changes", test_priority_changes },
+        { "held", test_held },
+    };
+
+    fixture_init();
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}
