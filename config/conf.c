@@ -24,8 +24,17 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 
-#define OPTIONS_MAX 64
+#define OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
 #define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
+
+/* A way through all options: ours, then those that backends declare. */
+struct walk {
+    vrt_backend_sections *backends;
+    size_t n;                       /* options before this one */
+    size_t section, n_declared;     /* of backends: this one's, and how many were before it */
+    const struct vrt_backend_option *declared;      /* of a backend; NULL: it is ours */
+    struct vrt_conf_option option;
+};
 
 /* One reading. Lines are counted here: inih tells the line of its own errors alone. */
 struct reading {
@@ -33,11 +42,62 @@ struct reading {
     const char *next;               /* what isn't read yet */
     int line;
     struct vrt_conf *conf;
+    vrt_backend_sections *backends;
     int set_on[OPTIONS_MAX];        /* line of each option, 0: not set; twice is a mistake, and so
                                        is an indented line, which inih takes for a second value */
     struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
     int r;
 };
+
+/* A backend's option as one of ours; its value is kept with those of others. */
+static struct vrt_conf_option option_of(const char *section,
+                                        const struct vrt_backend_option *declared, size_t i)
+{
+    static const enum vrt_conf_type types[] = {
+        [VRT_BACKEND_OPTION_INT] = VRT_CONF_INT,
+        [VRT_BACKEND_OPTION_BOOL] = VRT_CONF_BOOL,
+        [VRT_BACKEND_OPTION_WORD] = VRT_CONF_WORD,
+    };
+
+    vrt_assert(i < VRT_CONF_BACKEND_VALUES_MAX);
+    return (struct vrt_conf_option){
+        .section = section,
+        .key = declared->name,
+        .type = types[declared->type],
+        .offset = offsetof(struct vrt_conf, backend_values) + i * sizeof(struct vrt_backend_value) +
+                  offsetof(struct vrt_backend_value, value),
+        .size = sizeof(int64_t),
+        .min = declared->min,
+        .max = declared->max,
+        .names = declared->words,
+    };
+}
+
+/* Goes to the first or the next option. Return: whether there is one. */
+static bool walk_on(struct walk *walk)
+{
+    const bool is_first = !walk->option.section;
+    struct vrt_backend_section section;
+
+    walk->n += !is_first;
+    if (!walk->declared && vrt_conf_options[walk->n].section) {
+        walk->option = vrt_conf_options[walk->n];
+        return true;
+    }
+    walk->n_declared += walk->declared != NULL;
+    if (walk->declared)
+        walk->declared++;
+    while (walk->backends(walk->section, &section)) {
+        walk->declared = walk->declared ? walk->declared : section.options;
+        if (walk->declared && walk->declared->name) {
+            walk->option = option_of(section.name, walk->declared, walk->n_declared);
+            return true;
+        }
+        walk->declared = NULL;
+        walk->section++;
+    }
+    return false;
+}
 
 /* Refuses at the current line; the rest isn't read. Return: 0, as inih's handler has it. */
 static int refuse(struct reading *reading, const char *what, const char *expected)
@@ -45,6 +105,18 @@ static int refuse(struct reading *reading, const char *what, const char *expecte
     reading->r = vrt_refuse(&reading->error, vrt_raise(-EINVAL), "config.invalid", "%s:%d: %s%s",
                             reading->name, reading->line, what, expected);
     return 0;
+}
+
+/* A number where it is kept, which for some of our options is less than an int64_t. */
+static bool keep(const struct vrt_conf_option *o, int64_t n, void *member)
+{
+    if (o->size == sizeof(int64_t))
+        *(int64_t *)member = n;
+    else if (o->type == VRT_CONF_BOOL)
+        *(bool *)member = n;
+    else
+        *(int *)member = (int)n;
+    return true;
 }
 
 static bool parse_int(const struct vrt_conf_option *o, const char *value, void *member)
@@ -55,8 +127,7 @@ static bool parse_int(const struct vrt_conf_option *o, const char *value, void *
     long long n = strtoll(value, &end, 10);
     if (errno || end == value || *end || n < o->min || n > o->max)
         return false;
-    *(int64_t *)member = n;
-    return true;
+    return keep(o, n, member);
 }
 
 static bool parse_bytes(const char *value, void *member)
@@ -93,7 +164,7 @@ static bool parse_fraction(const char *value, void *member)
     return true;
 }
 
-static bool parse_bool(const char *value, void *member)
+static bool parse_bool(const struct vrt_conf_option *o, const char *value, void *member)
 {
     static const struct {
         const char *word;
@@ -103,10 +174,8 @@ static bool parse_bool(const char *value, void *member)
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++) {
-        if (strcmp(words[i].word, value) == 0) {
-            *(bool *)member = words[i].value;
-            return true;
-        }
+        if (strcmp(words[i].word, value) == 0)
+            return keep(o, words[i].value, member);
     }
     return false;
 }
@@ -114,10 +183,8 @@ static bool parse_bool(const char *value, void *member)
 static bool parse_word(const struct vrt_conf_option *o, const char *value, void *member)
 {
     for (int i = 0; o->names[i]; i++) {
-        if (strcmp(o->names[i], value) == 0) {
-            *(int *)member = i;
-            return true;
-        }
+        if (strcmp(o->names[i], value) == 0)
+            return keep(o, i, member);
     }
     return false;
 }
@@ -140,7 +207,7 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     case VRT_CONF_INT:      return parse_int(o, value, member);
     case VRT_CONF_BYTES:    return parse_bytes(value, member);
     case VRT_CONF_FRACTION: return parse_fraction(value, member);
-    case VRT_CONF_BOOL:     return parse_bool(value, member);
+    case VRT_CONF_BOOL:     return parse_bool(o, value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
     default:                return false;
     }
@@ -192,8 +259,8 @@ static int refuse_key(struct reading *reading, const char *section, const char *
     size_t n = 0;
     bool in_section = false;
 
-    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++)
-        in_section |= strcmp(o->section, section) == 0;
+    for (struct walk walk = { .backends = reading->backends }; walk_on(&walk);)
+        in_section |= strcmp(walk.option.section, section) == 0;
     vrt_printable(section, name[0], sizeof(name[0]));
     vrt_printable(key, name[1], sizeof(name[1]));
     if (in_section)
@@ -202,7 +269,8 @@ static int refuse_key(struct reading *reading, const char *section, const char *
         snprintf(what, sizeof(what), "there is no section [%s]; there are ", name[0]);
     else
         snprintf(what, sizeof(what), "\"%s\" stands before any section; there are ", name[1]);
-    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
+    for (struct walk walk = { .backends = reading->backends }; walk_on(&walk);) {
+        const struct vrt_conf_option *o = &walk.option;
         const char *word = in_section ? o->key : o->section;
         bool named = in_section ? strcmp(o->section, section) != 0 : strcmp(last, word) == 0;
         if (named || n >= sizeof(known))
@@ -218,24 +286,24 @@ static int refuse_key(struct reading *reading, const char *section, const char *
 static int take_option(void *context, const char *section, const char *key, const char *value)
 {
     struct reading *reading = context;
-    int i = 0;
+    struct walk walk = { .backends = reading->backends };
+    const struct vrt_conf_option *o = &walk.option;
+    bool found = false;
 
     if (reading->r)
         return 0;
-    for (; vrt_conf_options[i].section; i++)
-        if (strcmp(vrt_conf_options[i].section, section) == 0 &&
-            strcmp(vrt_conf_options[i].key, key) == 0)
-            break;
-    const struct vrt_conf_option *o = &vrt_conf_options[i];
-    if (!o->section)
+    while (!found && walk_on(&walk))
+        found = strcmp(o->section, section) == 0 && strcmp(o->key, key) == 0;
+    if (!found)
         return refuse_key(reading, section, key);
-    vrt_assert(i < OPTIONS_MAX);
-    if (reading->set_on[i]) {
+    vrt_assert(walk.n < OPTIONS_MAX);
+    int *set_on = &reading->set_on[walk.n];
+    if (*set_on) {
         char what[120];
-        snprintf(what, sizeof(what), "%s was set on line %d already", o->key, reading->set_on[i]);
+        snprintf(what, sizeof(what), "%s was set on line %d already", o->key, *set_on);
         return refuse(reading, what, "");
     }
-    reading->set_on[i] = reading->line;
+    *set_on = reading->line;
     return parse(o, value, reading->conf) ? 1 : refuse_value(reading, o, value);
 }
 
@@ -262,22 +330,27 @@ static char *take_line(char *buffer, int size, void *context)
     return buffer;
 }
 
-void vrt_conf_init(struct vrt_conf *conf)
+void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends)
 {
     *conf = (struct vrt_conf){ 0 };
-    for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
-        bool valid = parse(o, o->fallback, conf);
+    for (struct walk walk = { .backends = backends }; walk_on(&walk);) {
+        const struct vrt_backend_option *declared = walk.declared;
+        bool valid = declared || parse(&walk.option, walk.option.fallback, conf);
         vrt_assert(valid);
+        if (declared)
+            conf->backend_values[walk.n_declared] = (struct vrt_backend_value){
+                walk.option.section, declared->name, declared->fallback,
+            };
     }
 }
 
-int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf,
-                   struct vrt_error *error)
+int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
+                   struct vrt_conf *ret_conf, struct vrt_error *error)
 {
     struct vrt_conf conf;
-    struct reading reading = { .name = name, .next = text, .conf = &conf };
+    struct reading reading = { .name = name, .next = text, .conf = &conf, .backends = backends };
 
-    vrt_conf_init(&conf);
+    vrt_conf_init(&conf, backends);
     int line = ini_parse_stream(take_line, &reading, take_option, &reading);
     if (line < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);
@@ -292,7 +365,8 @@ int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf
     return 0;
 }
 
-int vrt_conf_read(const char *path, struct vrt_conf *ret_conf, struct vrt_error *error)
+int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_conf *ret_conf,
+                  struct vrt_error *error)
 {
     char name[256];
     VRT_CLEANUP(vrt_freep) char *text = malloc(FILE_MAX_BYTES + 1);
@@ -316,5 +390,5 @@ int vrt_conf_read(const char *path, struct vrt_conf *ret_conf, struct vrt_error 
         return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
                           "%s: not a configuration file: %s", name,
                           n == FILE_MAX_BYTES ? "it is over 1 MiB" : "it holds NUL bytes");
-    return vrt_fold(vrt_conf_parse(text, name, ret_conf, error));
+    return vrt_fold(vrt_conf_parse(text, name, backends, ret_conf, error));
 }

@@ -12,13 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-/* How CUDA devices make products of f32 with all of its bits. */
-enum vrt_conf_f32 {
-    VRT_CONF_F32_AUTO,      /* as is fastest on the card */
-    VRT_CONF_F32_FMA,
-    VRT_CONF_F32_COUNT,
-};
+#include "base/backend-option.h"
 
 enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_ALLOW,    /* a request for absent devices runs on others */
@@ -27,14 +21,8 @@ enum vrt_conf_fallback {
     VRT_CONF_FALLBACK_COUNT,
 };
 
-enum vrt_conf_libraries {
-    VRT_CONF_LIBRARIES_AUTO,    /* NVIDIA's compute what they are thought to do faster */
-    VRT_CONF_LIBRARIES_OFF,     /* nothing */
-    VRT_CONF_LIBRARIES_ALL,     /* all that they can */
-    VRT_CONF_LIBRARIES_COUNT,
-};
-
 #define VRT_CONF_PATH_BYTES 256
+#define VRT_CONF_BACKEND_VALUES_MAX 64    /* options that all backends declare together */
 
 /* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
 struct vrt_conf {
@@ -88,20 +76,8 @@ struct vrt_conf {
         char proxy[VRT_CONF_PATH_BYTES];
         char ca_file[VRT_CONF_PATH_BYTES];
     } remote;
-    struct {
-        int64_t workers_per_device;             /* devices that each card is presented as */
-        bool tf32;                              /* products of f32 may drop bits of their factors */
-        int f32;                                /* enum vrt_conf_f32 */
-        int libraries;                          /* enum vrt_conf_libraries */
-    } cuda;
-    struct {
-        bool tiles;                             /* each tile of a GPU is a device */
-        int64_t patience_s;                     /* for what a device has been given to do */
-    } xpu;
-    struct {
-        int64_t devices;
-        int64_t threads;                        /* of each */
-    } cpu;
+    /* Those of backends, each at its place in their order; ended by one without a backend. */
+    struct vrt_backend_value backend_values[VRT_CONF_BACKEND_VALUES_MAX + 1];
 };
 
 enum vrt_conf_type {
@@ -110,7 +86,7 @@ enum vrt_conf_type {
     VRT_CONF_BYTES,         /* int64_t: a number, perhaps with K, M, G or T (of 1024) behind it */
     VRT_CONF_BOOL,          /* bool: on or off */
     VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
-    VRT_CONF_WORD,          /* int: index into names */
+    VRT_CONF_WORD,          /* int: index into names; a backend's is an int64_t, as all of its */
     VRT_CONF_TYPE_COUNT,
 };
 
@@ -129,26 +105,26 @@ struct vrt_conf_option {
     unsigned flags;             /* enum vrt_conf_flag */
 };
 
-/* Every option; the last has a NULL section. */
+/* Every option that no backend declares; the last has a NULL section. */
 extern const struct vrt_conf_option vrt_conf_options[];
 
 /* Ended by NULL, by enum vrt_conf_fallback. */
 extern const char *const vrt_conf_fallback_names[];
 
-/* The defaults. */
-void vrt_conf_init(struct vrt_conf *conf);
+/* The defaults. `backends` are the sections behind ours, which their parts declare. */
+void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends);
 
 /*
- * Reads the file at `path` over the defaults.
+ * Reads the file at `path` over the defaults of vrt_conf_init().
  * Return: 0; -EINVAL if something in it is refused; another -errno if it cannot be read; error
  * says what and where. Thread: any.
  */
-int vrt_conf_read(const char *path, struct vrt_conf *ret_conf,
+int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_conf *ret_conf,
                   struct vrt_error *error) VRT_MUST_CHECK;
 
 /* The same for a text ended by NUL; `name` is what messages call it. */
-int vrt_conf_parse(const char *text, const char *name, struct vrt_conf *ret_conf,
-                   struct vrt_error *error) VRT_MUST_CHECK;
+int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
+                   struct vrt_conf *ret_conf, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Takes over what `next` says of the options that are live. `told` is called for each option, live

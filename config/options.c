@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every option of the configuration: where it is kept, what it may be, what it is by default. */
+/*
+ * Every option of the configuration but for those that backends declare: where it is kept, what it
+ * may be, what it is by default
+ */
 
 #include "config/conf.h"
 
@@ -14,19 +17,6 @@ const char *const vrt_conf_fallback_names[] = {
     [VRT_CONF_FALLBACK_WARN] = "warn",
     [VRT_CONF_FALLBACK_FORBID] = "forbid",
     [VRT_CONF_FALLBACK_COUNT] = NULL,
-};
-
-static const char *const f32_names[] = {
-    [VRT_CONF_F32_AUTO] = "auto",
-    [VRT_CONF_F32_FMA] = "fma",
-    [VRT_CONF_F32_COUNT] = NULL,
-};
-
-static const char *const libraries_names[] = {
-    [VRT_CONF_LIBRARIES_AUTO] = "auto",
-    [VRT_CONF_LIBRARIES_OFF] = "off",
-    [VRT_CONF_LIBRARIES_ALL] = "all",
-    [VRT_CONF_LIBRARIES_COUNT] = NULL,
 };
 
 static const char *const log_level_names[] = {
@@ -99,17 +89,6 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(remote, proxy, ""),
     TEXT(remote, ca_file, ""),
 
-    INT(cuda, workers_per_device, 1, 4, "1"),
-    BOOL(cuda, tf32, "off"),
-    WORD(cuda, f32, f32_names, "auto"),
-    WORD(cuda, libraries, libraries_names, "auto"),
-
-    BOOL(xpu, tiles, "off"),
-    INT(xpu, patience_s, 1, 86400, "600"),
-
-    INT(cpu, devices, 1, 64, "1"),
-    INT(cpu, threads, 0, 1024, "0"),
-
     { .section = NULL },
 };
 
@@ -131,6 +110,13 @@ size_t vrt_conf_apply(struct vrt_conf *conf, const struct vrt_conf *next,
         if (o->flags & VRT_CONF_LIVE)
             memcpy(member, wanted, o->size);
         told(ctx, o);
+        n++;
+    }
+    for (size_t i = 0; conf->backend_values[i].backend; i++) {
+        const struct vrt_backend_value *value = &conf->backend_values[i];
+        if (value->value == next->backend_values[i].value)
+            continue;
+        told(ctx, &(struct vrt_conf_option){ value->backend, value->option });
         n++;
     }
     return n;

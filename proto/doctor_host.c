@@ -8,48 +8,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/gpus.h"
+#include "host/gpus.h"
+#include "host/vendors.h"
 
 #define TEXT_BYTES VRT_API_TEXT_BYTES
-
-/* What vendors' libraries and ours read. */
-static const struct {
-    const char *name;
-    const char *kind;               /* of devices that it is about; NULL: any */
-    const char *meaning;
-} variables[] = {
-    { "CUDA_VISIBLE_DEVICES", "cuda", "which NVIDIA cards there are for it, and in which order" },
-    { "CUDA_DEVICE_ORDER", "cuda", "how NVIDIA cards are numbered" },
-    { "NVIDIA_VISIBLE_DEVICES", "cuda", "which NVIDIA cards its container was given" },
-    { "ZE_AFFINITY_MASK", "xpu", "which Intel GPUs there are for it" },
-    { "ZE_FLAT_DEVICE_HIERARCHY", "xpu", "whether tiles of Intel GPUs are devices of their own" },
-    { "ZE_ENABLE_ALT_DRIVERS", "xpu", "which Level Zero drivers are taken, instead of Intel's" },
-    { "ZE_ENABLE_NULL_DRIVER", "xpu", "whether Level Zero has devices that compute nothing" },
-    { "NEOReadDebugKeys", "xpu", "whether Intel's driver reads settings meant for its authors" },
-    { "VRTD_PLUGIN_DIR", NULL, "where its plugins are" },
-    { "LD_LIBRARY_PATH", NULL, "where libraries are looked for first" },
-    { "LD_PRELOAD", NULL, "what is loaded before any library" },
-};
-
-static const struct vendor {
-    int number;
-    const char *name;
-    const char *kind;               /* of devices; NULL: nothing of ours computes on them */
-    const char *no_driver;          /* the cure */
-} vendors[] = {
-    { VRT_GPU_INTEL, "Intel", "xpu", "boot a kernel that knows it (6.2 or newer for Arc cards), "
-      "with its firmware installed: dmesg | grep -i -e i915 -e xe" },
-    { VRT_GPU_NVIDIA, "NVIDIA", "cuda", "install NVIDIA's driver and load it: modprobe nvidia" },
-    { VRT_GPU_AMD, "AMD", NULL, "" },
-};
-
-static const struct vendor *vendor_of(const struct vrt_gpu *gpu)
-{
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(vendors); i++)
-        if (vendors[i].number == gpu->vendor)
-            return &vendors[i];
-    return &vendors[VRT_ARRAY_SIZE(vendors) - 1];
-}
 
 static bool is_wanted(const struct vrt_doctor_host *host, const char *kind)
 {
@@ -66,16 +28,16 @@ void vrt_doctor_look_at_environment(const struct vrt_doctor_host *host,
 {
     int n = 0;
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(variables); i++) {
-        const char *value = getenv(variables[i].name);
-        if (!value || (variables[i].kind && !is_wanted(host, variables[i].kind)))
+    for (const struct vrt_vendor_variable *v = vrt_vendor_variables; v->name; v++) {
+        const char *value = getenv(v->name);
+        if (!value || (v->kind && !is_wanted(host, v->kind)))
             continue;
         vrt_doctor_report_add(report, &(struct vrt_doctor_line){
             .id = "environment",
-            .subject = variables[i].name,
+            .subject = v->name,
             .status = VRT_DOCTOR_NOTE,
             .by = host->by,
-        }, "is \"%s\" for %s: %s", value, process_of(host), variables[i].meaning);
+        }, "is \"%s\" for %s: %s", value, process_of(host), v->meaning);
         n++;
     }
     if (n == 0)
@@ -150,7 +112,7 @@ static bool is_told(const struct vrt_doctor_report *report, const char *path)
 static bool add_gpu(const struct vrt_doctor_host *host, const struct vrt_gpu *gpu,
                     struct vrt_doctor_report *report)
 {
-    const struct vendor *vendor = vendor_of(gpu);
+    const struct vrt_vendor *vendor = gpu->vendor;
     const bool is_usable = vendor->kind && (!host->has_backend || host->has_backend(vendor->kind));
     struct vrt_doctor_line line = {
         .id = "gpu.hardware",
@@ -162,7 +124,7 @@ static bool add_gpu(const struct vrt_doctor_host *host, const struct vrt_gpu *gp
     if (!is_usable) {
         line.status = VRT_DOCTOR_NOTE;
         vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x: this build has nothing that "
-                              "computes on it", vendor->name, (unsigned)gpu->vendor,
+                              "computes on it", vendor->name, (unsigned)vendor->number,
                               (unsigned)gpu->device);
         return false;
     }
@@ -171,13 +133,13 @@ static bool add_gpu(const struct vrt_doctor_host *host, const struct vrt_gpu *gp
         line.status = VRT_DOCTOR_WARNING;
         line.cure = vendor->no_driver;
         vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x: %s%s", vendor->name,
-                              (unsigned)gpu->vendor, (unsigned)gpu->device,
+                              (unsigned)vendor->number, (unsigned)gpu->device,
                               gpu->driver[0] ? gpu->driver : "the kernel has no driver for it",
                               gpu->driver[0] ? " has it, by which nothing can compute" : "");
         return false;
     }
     vrt_doctor_report_add(report, &line, "%s GPU %04x:%04x, kernel driver %s", vendor->name,
-                          (unsigned)gpu->vendor, (unsigned)gpu->device, gpu->driver);
+                          (unsigned)vendor->number, (unsigned)gpu->device, gpu->driver);
     return true;
 }
 
@@ -193,6 +155,7 @@ static void report_no_memory(const struct vrt_doctor_host *host, struct vrt_doct
 void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doctor_report *report)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    const struct vrt_vendor *only = host->only ? vrt_vendor_of_kind(host->only) : NULL;
     size_t n = 0, n_told = 0;
 
     if (vrt_gpus_list(host->root, &gpus, &n) < 0) {
@@ -200,7 +163,7 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        if (!is_wanted(host, vendor_of(&gpus[i])->kind))
+        if (!is_wanted(host, gpus[i].vendor->kind))
             continue;
         n_told++;
         if (!add_gpu(host, &gpus[i], report))
@@ -214,21 +177,20 @@ void vrt_doctor_look_at_gpus(const struct vrt_doctor_host *host, struct vrt_doct
             .id = "gpu.hardware",
             .status = VRT_DOCTOR_NOTE,
             .by = host->by,
-        }, "no %sGPU is on the PCI buses of this machine",
-           !host->only ? "" : strcmp(host->only, "cuda") == 0 ? "NVIDIA " : "Intel ");
+        }, "no %s%sGPU is on the PCI buses of this machine", only ? only->name : "",
+           only ? " " : "");
 }
 
 bool vrt_doctor_has_gpu(const struct vrt_doctor_host *host, const char *kind)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_gpu *gpus = NULL;
+    const struct vrt_vendor *vendor = vrt_vendor_of_kind(kind);
     size_t n = 0;
 
-    if (vrt_gpus_list(host->root, &gpus, &n) < 0)
+    if (!vendor || vrt_gpus_list(host->root, &gpus, &n) < 0)
         return false;
-    for (size_t i = 0; i < n; i++) {
-        const char *made = vendor_of(&gpus[i])->kind;
-        if (made && strcmp(made, kind) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (gpus[i].vendor == vendor)
             return true;
-    }
     return false;
 }

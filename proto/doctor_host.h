@@ -16,8 +16,7 @@ struct vrt_doctor_host {
     enum vrt_doctor_by by;          /* who asks: */
     const char *user;               /* the name of the user whose process it is */
     const char *root;               /* as of vrt_gpus_list() */
-    const char *only;               /* "cuda", "xpu": nothing of other kinds of device is told;
-                                     * NULL: of all */
+    const char *only;               /* nothing of other kinds of device is told; NULL: of all */
     bool (*has_backend)(const char *kind);  /* whether the program could use such; NULL: it may */
 };
 

@@ -4,6 +4,7 @@
  * object a line, as the daemon tells it.
  */
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -125,10 +126,13 @@ static void show_memory(const struct vrt_device_usage *memory)
 static void show_card(const struct vrt_device_report *d, const char *others)
 {
     const struct vrt_device_card *card = &d->card;
-    char driver[VRT_API_WORD_BYTES], runtime[VRT_API_WORD_BYTES];
+    char driver[VRT_API_WORD_BYTES], runtime[VRT_API_WORD_BYTES], kind[VRT_API_WORD_BYTES];
 
     if (!d->has_card)
         return;
+    vrt_printable(d->kind, kind, sizeof(kind));
+    for (char *c = kind; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
     printf("  Card         number %" PRId64 "%s%s\n", card->number,
            others[0] ? ", shared with " : "", others);
     show_text("UUID", card->uuid);
@@ -137,7 +141,7 @@ static void show_card(const struct vrt_device_report *d, const char *others)
     if (!card->runtime_version[0])
         show_text("Driver", card->driver_version);
     else if (card->driver_version[0])
-        printf("  CUDA         %s; the driver is for %s and older\n",
+        printf("  %-12s %s; the driver is for %s and older\n", kind,
                vrt_printable(card->runtime_version, runtime, sizeof(runtime)),
                vrt_printable(card->driver_version, driver, sizeof(driver)));
 }

@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api.h"
+#include "backend/kind.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "daemon/api/routes.h"
@@ -38,15 +40,16 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                             struct vrt_device_report *ret_report)
 {
     const struct vrt_device_info *info = device->info;
+    const struct vrt_device_kind *kind = vrt_device_kind_find(info->kind, strlen(info->kind));
 
     vrt_device_report_init(ret_report);
     snprintf(ret_report->name, sizeof(ret_report->name), "%s", info->name);
-    snprintf(ret_report->kind, sizeof(ret_report->kind), "%s", vrt_device_kind_name(info->kind));
+    snprintf(ret_report->kind, sizeof(ret_report->kind), "%s", info->kind);
     snprintf(ret_report->description, sizeof(ret_report->description), "%s", info->description);
     snprintf(ret_report->last_error, sizeof(ret_report->last_error), "%s", device->last_error);
     ret_report->state = device->state;
     ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
-    ret_report->has_card = info->kind == VRT_DEVICE_CUDA || info->kind == VRT_DEVICE_XPU;
+    ret_report->has_card = kind && kind->role == VRT_DEVICE_ACCELERATOR;
     if (ret_report->has_card)
         fill_card(info, &ret_report->card);
     ret_report->memory = (struct vrt_device_usage){

@@ -26,6 +26,7 @@
 #include "daemon/models/models.h"
 #include "daemon/jobs/spool.h"
 #include "doctor_host.h"
+#include "host/vendors.h"
 #include "models/builtin.h"
 #include "workers/device/checkup.h"
 #include "workers/plan/test-picture.h"
@@ -141,7 +142,6 @@ static void look_around(struct vrt_doctoring *doctoring)
     struct vrt_doctor_report *report = &doctoring->report;
     char buffer[VRT_API_DEVICE_BYTES];
     const char *kind = vrt_doctor_kind_of(doctoring->request.device, buffer, sizeof(buffer));
-    const bool has_gpus = !kind || strcmp(kind, "cuda") == 0 || strcmp(kind, "xpu") == 0;
     struct vrt_doctor_host host = {
         .by = VRT_DOCTOR_BY_VRTD,
         .user = report->user,
@@ -154,7 +154,7 @@ static void look_around(struct vrt_doctoring *doctoring)
     report->pid = getpid();
     name_user(report->user, sizeof(report->user));
     vrt_doctor_look_at_environment(&host, report);
-    if (has_gpus)
+    if (!kind || vrt_vendor_of_kind(kind))
         vrt_doctor_look_at_gpus(&host, report);
     vrt_doctor_tell_backends(doctoring->api->pool, kind, has_gpu, report);
     if (!kind && doctoring->api->state_dir)

@@ -36,8 +36,8 @@ static const struct {
     [VRT_DTYPE_BF16] = { 55, 2e-2 },
 };
 
-/* f32 whose factors lose 13 bits: as many digits as f16 has. */
-static const double tf32_psnr_db = 70, tf32_max_error = 5e-3;
+/* f32 whose factors are short: at least as many digits as f16 has. */
+static const double short_f32_psnr_db = 70, short_f32_max_error = 5e-3;
 
 static void tell_finding(const struct vrt_finding *finding, bool is_missed,
                          struct vrt_doctor_report *report)
@@ -63,7 +63,7 @@ static bool has_device(const struct vrt_pool *pool, const char *kind)
     const struct vrt_device_info *const *infos = vrt_pool_infos(pool, &n);
 
     for (size_t i = 0; i < n; i++)
-        if (strcmp(vrt_device_kind_name(infos[i]->kind), kind) == 0)
+        if (strcmp(infos[i]->kind, kind) == 0)
             return true;
     return false;
 }
@@ -211,9 +211,9 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
 {
     const struct vrt_device_info *info = found->device.info;
     const size_t n = vrt_test_picture_n_out(found->checkup->network);
-    const bool is_tf32 = run->dtype == VRT_DTYPE_F32 && info->tf32;
-    const double allowed_db = is_tf32 ? tf32_psnr_db : tolerances[run->dtype].psnr_db;
-    const double allowed_error = is_tf32 ? tf32_max_error : tolerances[run->dtype].max_error;
+    const bool is_short = run->dtype == VRT_DTYPE_F32 && info->short_f32[0];
+    const double allowed_db = is_short ? short_f32_psnr_db : tolerances[run->dtype].psnr_db;
+    const double allowed_error = is_short ? short_f32_max_error : tolerances[run->dtype].max_error;
     char id[VRT_API_WORD_BYTES] = "device.network";
     struct vrt_doctor_line line = { .id = id, .subject = info->name };
 
@@ -234,8 +234,9 @@ static void tell_run(const struct vrt_doctor_found *found, const struct vrt_chec
         line.status = VRT_DOCTOR_FAILED;
         line.cure = CURE_FAILING;
     }
-    vrt_doctor_report_add(report, &line, "%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
-                          is_tf32 ? "TF32: " : "", db, allowed_db, error, allowed_error);
+    vrt_doctor_report_add(report, &line, "%s%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
+                          is_short ? info->short_f32 : "", is_short ? ": " : "", db, allowed_db,
+                          error, allowed_error);
 }
 
 /* One that was asked and didn't answer, or not yet. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/kind.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -48,20 +49,14 @@ static bool is_meant(const struct vrt_device_info *info, const char *device)
     const size_t n = strlen(device);
 
     return !n || strcmp(device, "auto") == 0 || strcmp(device, info->name) == 0 ||
-           strcmp(device, vrt_device_kind_name(info->kind)) == 0 ||
+           strcmp(device, info->kind) == 0 ||
            (strncmp(device, info->name, n) == 0 && info->name[n] == '.');
 }
 
 /* Whether it is such a name as devices have: of a kind, whether there is one or not. */
 static bool is_kind(const char *device)
 {
-    char kind[VRT_API_DEVICE_BYTES];
-
-    vrt_doctor_kind_of(device, kind, sizeof(kind));
-    for (int i = 0; i < VRT_DEVICE_KIND_COUNT; i++)
-        if (strcmp(kind, vrt_device_kind_name((enum vrt_device_kind)i)) == 0)
-            return true;
-    return false;
+    return vrt_device_kind_find(device, strcspn(device, ":"));
 }
 
 static struct vrt_doctor *doctor_of(struct vrt_pool_job *job)

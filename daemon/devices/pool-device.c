@@ -105,12 +105,10 @@ static void suspect_others(struct vrt_pool_device *lost)
 {
     struct vrt_pool *pool = lost->pool;
 
-    if (lost->info->kind != VRT_DEVICE_CUDA)
-        return;
     for (size_t d = 0; d < pool->n_devices; d++) {
         struct vrt_pool_device *other = &pool->devices[d];
-        if (other != lost && other->info->kind == VRT_DEVICE_CUDA &&
-            other->info->card == lost->info->card && vrt_pool_device_takes_shards(other))
+        if (other != lost && vrt_device_info_is_same_card(other->info, lost->info) &&
+            vrt_pool_device_takes_shards(other))
             vrt_pool_device_ask(other);
     }
 }

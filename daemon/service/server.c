@@ -180,12 +180,6 @@ static int start_remote(struct server *server, struct vrt_error *error)
     return vrt_fold(vrt_remote_new(&params, &server->api.remote, error));
 }
 
-static const enum vrt_cuda_libraries_wanted cuda_libraries[] = {
-    [VRT_CONF_LIBRARIES_AUTO] = VRT_CUDA_LIBRARIES_AUTO,
-    [VRT_CONF_LIBRARIES_OFF] = VRT_CUDA_LIBRARIES_OFF,
-    [VRT_CONF_LIBRARIES_ALL] = VRT_CUDA_LIBRARIES_ALL,
-};
-
 static int start_pool(struct server *server, struct vrt_error *error)
 {
     const struct vrt_conf *conf = &server->conf;
@@ -194,14 +188,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
     return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
         .registry = {
-            .cpu_devices = (int)conf->cpu.devices,
-            .cpu_threads = (int)conf->cpu.threads,
-            .cuda_workers = (int)conf->cuda.workers_per_device,
-            .cuda_tf32 = conf->cuda.tf32,
-            .cuda_fma = conf->cuda.f32 == VRT_CONF_F32_FMA,
-            .cuda_libraries = cuda_libraries[conf->cuda.libraries],
-            .xpu_tiles = conf->xpu.tiles,
-            .xpu_patience_s = (int)conf->xpu.patience_s,
+            .values = conf->backend_values,
             .cache_dir = conf->devices.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
             .no_reference = !conf->devices.reference,
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/fault.h"
+#include "backend/kind.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "base/log.h"
@@ -25,7 +26,7 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
     struct vrt_conf conf;
     int r = 0;
 
-    vrt_conf_init(&conf);
+    vrt_conf_init(&conf, vrt_backend_section_at);
     if (options->config)
         snprintf(path, sizeof(path), "%s", options->config);
     else
@@ -33,7 +34,7 @@ int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
     if (r < 0)
         return vrt_fold(r);
     if (path[0])
-        r = vrt_conf_read(path, &conf, error);
+        r = vrt_conf_read(path, vrt_backend_section_at, &conf, error);
     if (r < 0)
         return vrt_fold(r);
     if (options->log_level) {

@@ -73,9 +73,11 @@ static int open_device(struct load *load, const struct load_params *params,
                        struct vrt_error *error)
 {
     const struct vrt_registry_params registry = {
-        .cpu_threads = params->n_threads, .cuda_workers = params->n_workers,
-        .cuda_libraries = params->libraries,
-        .cuda_fma = params->fma,
+        .values = VRT_BACKEND_VALUES(
+            { "cpu", "threads", params->n_threads },
+            { "cuda", "workers_per_device", VRT_MAX(params->n_workers, 1) },
+            { "cuda", "libraries", params->libraries },
+            { "cuda", "f32", params->fma ? VRT_CUDA_F32_WANTED_FMA : VRT_CUDA_F32_WANTED_AUTO }),
     };
     char name[64];
     const struct vrt_device_info *const *infos, *info;
@@ -90,7 +92,7 @@ static int open_device(struct load *load, const struct load_params *params,
         info = vrt_registry_find(load->registry, name);
     infos = vrt_registry_devices(load->registry, &n_infos);
     for (size_t i = 0; i < n_infos && !info; i++)
-        if (strcmp(vrt_device_kind_name(infos[i]->kind), params->device) == 0)
+        if (strcmp(infos[i]->kind, params->device) == 0)
             info = infos[i];
     if (!info)
         return vrt_refuse(error, -ENODEV, E_INVALID, "this machine has no device \"%s\"",

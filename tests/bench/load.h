@@ -8,6 +8,8 @@
  */
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
+#include "backend/cuda/libraries/library.h"
 #include "base/error.h"
 #include "engine/graph-executor.h"
 #include "model/network.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/kind.h"
 #include "backend/op/half.h"
 #include "backend/op-params.h"
 #include "tests/conformance/devices.h"
@@ -254,10 +255,11 @@ static bool makes_replicas(struct conf *t, struct vrt_device *device)
 static bool wastes_workspace(const struct conf *t, const struct conf_guise *guise,
                              unsigned char *const *images, const struct vrt_op *op, size_t bytes)
 {
-    const enum vrt_device_kind kind = vrt_device_info(guise->device)->kind;
+    const struct vrt_device_info *info = vrt_device_info(guise->device);
+    const struct vrt_device_kind *kind = vrt_device_kind_find(info->kind, strlen(info->kind));
 
     return (op->kind == VRT_OP_GEGLU || op->kind == VRT_OP_WINDOW_ATTENTION) &&
-           (kind == VRT_DEVICE_CUDA || kind == VRT_DEVICE_XPU) &&
+           kind->role == VRT_DEVICE_ACCELERATOR &&
            conf_memory_unused(&t->memory, images, op, bytes) > MAX_UNUSED_BYTES;
 }
 

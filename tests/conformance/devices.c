@@ -104,7 +104,8 @@ static void add(struct conf_devices *devices, const struct vrt_registry_params *
     struct vrt_error error = { 0 };
 
     expect_true(devices->n < CONF_MAX_GUISES);
-    told.cuda_libraries = test_libraries_wanted();
+    if (!told.values)
+        told.values = test_backend_values();
     told.cache_dir = test_cache_dir();
     if (vrt_registry_new(&told, &guise->registry, &error))
         test_fail("%s", error.message);
@@ -125,14 +126,15 @@ static void add_guises(struct conf_devices *devices, int plain)
     const char *name = vrt_device_info(devices->guises[plain].device)->name;
 
     add(devices, &(struct vrt_registry_params){ .fault = "" }, name, "/fault", plain);
-    if (vrt_device_info(devices->guises[plain].device)->kind != VRT_DEVICE_CPU)
+    if (strcmp(vrt_device_info(devices->guises[plain].device)->kind, "cpu") != 0)
         return;
     for (int n = 1; n <= 4; n++) {
         char suffix[16];
         snprintf(suffix, sizeof(suffix), "/threads=%d", n);
-        add(devices, &(struct vrt_registry_params){ .cpu_threads = n }, name, suffix, plain);
+        add(devices, &(struct vrt_registry_params){ .values = TEST_CPUS(1, n) }, name, suffix,
+            plain);
     }
-    const struct vrt_registry_params split = { .cpu_devices = 2, .cpu_threads = 1 };
+    const struct vrt_registry_params split = { .values = TEST_CPUS(2, 1) };
     add(devices, &split, "cpu:0", "/devices=2", plain);
     add(devices, &split, "cpu:1", "/devices=2", plain);
 }
@@ -149,7 +151,7 @@ void conf_devices_open(struct conf_devices *devices)
     expect_int(vrt_registry_new(&params, &registry, NULL), 0);
     const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n_infos);
     for (size_t i = 0; i < n_infos; i++)
-        if (infos[i]->kind != VRT_DEVICE_REF)
+        if (strcmp(infos[i]->kind, "ref") != 0)
             add(devices, &params, infos[i]->name, "", -1);
     for (int i = 0, n = devices->n; i < n; i++)
         add_guises(devices, i);

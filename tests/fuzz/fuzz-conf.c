@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/kind.h"
 #include "config/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -17,9 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vrt_assert(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    int r = vrt_conf_parse(text, "vrtd.conf", &conf, &error);
+    int r = vrt_conf_parse(text, "vrtd.conf", vrt_backend_section_at, &conf, &error);
     vrt_assert(!r == !error.message[0]);
-    vrt_assert(r || (conf.cpu.devices >= 1 && conf.devices.memory_fraction > 0));
+    vrt_assert(r || (conf.backend_values[0].value >= 1 && conf.devices.memory_fraction > 0));
     free(text);
     return 0;
 }

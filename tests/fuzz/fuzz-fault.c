@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct vrt_device_info info = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" };
+    const struct vrt_device_info info = { .kind = "cpu", .index = 1, .name = "cpu:1" };
     VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
     struct vrt_error error = { 0 };
     char *text = malloc(size + 1);

@@ -7,16 +7,31 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/libraries/library.h"
 
-/* VRT_TEST_CUDA_LIBRARIES is `auto`, `all` or `off`, as [cuda] libraries of the configuration: with
- * NVIDIA's libraries and without. */
-static inline enum vrt_cuda_libraries_wanted test_libraries_wanted(void)
+/* Values of options: so many CPU devices, each of so many threads. */
+#define TEST_CPUS(n_devices, n_threads) \
+    VRT_BACKEND_VALUES({ "cpu", "devices", n_devices }, { "cpu", "threads", n_threads })
+
+/* `auto`, `all` or `off`, as [cuda] libraries of the configuration; whatever else is AUTO. */
+static inline enum vrt_cuda_libraries_wanted test_libraries_of(const char *text)
 {
+    if (strcmp(text, "all") == 0)
+        return VRT_CUDA_LIBRARIES_ALL;
+    return strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
+}
+
+/* Values by which CUDA devices use NVIDIA's libraries as VRT_TEST_CUDA_LIBRARIES says. */
+static inline const struct vrt_backend_value *test_backend_values(void)
+{
+    static const struct vrt_backend_value values[][2] = {
+        [VRT_CUDA_LIBRARIES_AUTO] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_AUTO } },
+        [VRT_CUDA_LIBRARIES_OFF] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_OFF } },
+        [VRT_CUDA_LIBRARIES_ALL] = { { "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL } },
+    };
     const char *text = getenv("VRT_TEST_CUDA_LIBRARIES");
 
-    if (text && strcmp(text, "all") == 0)
-        return VRT_CUDA_LIBRARIES_ALL;
-    return text && strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
+    return values[test_libraries_of(text ? text : "auto")];
 }
 
 /* VRT_TEST_CACHE is the folder where compiled kernels are kept. NULL: nowhere. */

@@ -27,6 +27,9 @@ struct machine {
     int n;
 };
 
+/* Values of options: so many seconds for a piece of work. */
+#define PATIENCE_S(n) VRT_BACKEND_VALUES({ "xpu", "patience_s", n })
+
 static struct machine look(const struct vrt_registry_params *params)
 {
     struct machine m = { 0 };
@@ -35,7 +38,7 @@ static struct machine look(const struct vrt_registry_params *params)
     expect_int(vrt_registry_new(params, &m.registry, NULL), 0);
     const struct vrt_device_info *const *infos = vrt_registry_devices(m.registry, &n);
     for (size_t i = 0; i < n; i++)
-        if (infos[i]->kind == VRT_DEVICE_XPU && m.n < MAX_DEVICES)
+        if (strcmp(infos[i]->kind, "xpu") == 0 && m.n < MAX_DEVICES)
             m.infos[m.n++] = infos[i];
     return m;
 }
@@ -56,7 +59,7 @@ static void leave(struct machine *m)
 /* The first device, open. */
 static struct machine open_first(void)
 {
-    struct machine m = look(&(struct vrt_registry_params){ .xpu_patience_s = 2 });
+    struct machine m = look(&(struct vrt_registry_params){ .values = PATIENCE_S(2) });
 
     expect_int(open_device(&m, 0), 0);
     return m;
@@ -90,7 +93,7 @@ static void test_cards(void)
         expect_contains(m.infos[i]->description, "512 EUs, DPAS");
         expect_int(strlen(m.infos[i]->uuid), 36);
         expect_int(strlen(m.infos[i]->pci_address), 12);
-        expect_true(m.infos[i]->native_f16);
+        expect_int(m.infos[i]->preferred_dtype, VRT_DTYPE_F16);
         expect_true(m.infos[i]->driver_version[0] != '\0');
         expect_int(m.infos[i]->memory_total_bytes, (i == 0 ? 16384ll : 8192ll) << 20);
         expect_contains(m.infos[i]->class_id, m.infos[i]->driver_version);
@@ -100,10 +103,10 @@ static void test_cards(void)
     expect_true(is_found(&m, VRT_FINDING_THERE, "libze_loader.so.1"));
     leave(&m);
 
-    const struct vrt_registry_params params = { .xpu_patience_s = -1 };
+    const struct vrt_registry_params params = { .values = PATIENCE_S(-1) };
     struct vrt_error error = { 0 };
     expect_int(vrt_registry_new(&params, &m.registry, &error), -EINVAL);
-    expect_contains(error.message, "can't be waited for -1 seconds: give 1 to 86400");
+    expect_contains(error.message, "patience_s can't be -1: give 1 to 86400");
 }
 
 static void test_tiles(void)
@@ -112,7 +115,9 @@ static void test_tiles(void)
 
     expect_int(m.n, 2);
     leave(&m);
-    m = look(&(struct vrt_registry_params){ .xpu_tiles = true });
+    m = look(&(struct vrt_registry_params){
+        .values = VRT_BACKEND_VALUES({ "xpu", "tiles", 1 }),
+    });
     expect_int(m.n, 4);
     expect_contains(m.infos[2]->description, ", tile 0");
     expect_contains(m.infos[3]->description, ", tile 1");
@@ -285,7 +290,7 @@ static void test_kept(void)
 {
     vrt_log_set_level(VRT_LOG_INFO);
     struct machine m = look(&(struct vrt_registry_params){
-        .xpu_patience_s = 2,
+        .values = PATIENCE_S(2),
         .cache_dir = test_cache_dir(),
     });
     int n_signs = 0;

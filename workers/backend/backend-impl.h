@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "backend/backend.h"
+#include "backend/kind.h"
 #include "backend/replica.h"
 
 /* First member of every backend's device struct; recover that with vrt_container_of(). */
@@ -88,8 +89,6 @@ struct vrt_program {
 };
 
 struct vrt_backend_ops {
-    const char *name;               /* "cpu", "cuda", ... */
-
     /* Lists the devices present, without opening one, and tells vrt_finding_add() what was looked
      * for, and why something is left out. The caller frees *ret_infos by free(). */
     int (*probe)(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
@@ -166,6 +165,24 @@ struct vrt_backend_ops {
     /* Optional. NULL: it has none. What isn't known is left as it is. */
     void (*sensors)(struct vrt_device *device, struct vrt_device_sensors *ret_sensors);
 };
+
+/*
+ * What a backend declares, whatever the build or the machine lacks; registry.c lists them, each by
+ * its object vrt_backend_NAME.
+ */
+struct vrt_backend {
+    struct vrt_device_kind kind;
+    const struct vrt_backend_option *options;      /* ended by one without a name; NULL: none */
+
+    /* One of these; none: nothing makes such devices, but requests may name them. */
+    const struct vrt_backend_ops *ops;
+    int (*load)(const struct vrt_registry_params *params, const struct vrt_backend_ops **ret_ops,
+                struct vrt_device_info **ret_infos, size_t *ret_n_infos);   /* ops of a plugin that
+                                     * finds devices, and these; NULL: there is none */
+};
+
+/* Options that a backend may have. */
+#define VRT_BACKEND_OPTIONS_MAX 16
 
 /*
  * Notes what was looked for in probe(), in params->findings: `finding` without its text, which

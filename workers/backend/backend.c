@@ -21,23 +21,11 @@ static const char *const outcomes[] = {
     [VRT_BACKEND_E_FAILED] = "the device failed",
 };
 
-static const char *const device_kinds[] = {
-    [VRT_DEVICE_CUDA] = "cuda", [VRT_DEVICE_XPU] = "xpu", [VRT_DEVICE_MPS] = "mps",
-    [VRT_DEVICE_CPU] = "cpu",   [VRT_DEVICE_REF] = "ref",
-};
-
-_Static_assert(VRT_ARRAY_SIZE(device_kinds) == VRT_DEVICE_KIND_COUNT, "every kind has its name");
-
 const char *vrt_backend_strerror(int r)
 {
     if (r < 0)
         return strerror(-r);
     return (size_t)r < VRT_ARRAY_SIZE(outcomes) ? outcomes[r] : "unknown outcome";
-}
-
-const char *vrt_device_kind_name(enum vrt_device_kind kind)
-{
-    return kind < VRT_DEVICE_KIND_COUNT ? device_kinds[kind] : "unknown";
 }
 
 int vrt_device_note(struct vrt_device *device, int r)
@@ -56,13 +44,16 @@ struct vrt_device *vrt_device_close(struct vrt_device *device)
     return NULL;
 }
 
+bool vrt_device_info_is_same_card(const struct vrt_device_info *a,
+                                  const struct vrt_device_info *b)
+{
+    return strcmp(a->kind, b->kind) == 0 && a->card == b->card;
+}
+
 bool vrt_device_info_shares_memory(const struct vrt_device_info *a,
                                    const struct vrt_device_info *b)
 {
-    if (a->kind != b->kind)
-        return false;
-    return a == b || a->kind >= VRT_DEVICE_CPU ||
-           (a->kind == VRT_DEVICE_CUDA && a->card == b->card);
+    return (a->shares_host_memory && b->shares_host_memory) || vrt_device_info_is_same_card(a, b);
 }
 
 const struct vrt_device_info *vrt_device_info(const struct vrt_device *device)

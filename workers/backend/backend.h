@@ -12,7 +12,7 @@
  *
  * Threads:  the registry belongs to the thread that made it; vrt_device_info is immutable. All the
  *           rest runs on the one thread that opened the device, which opens no other that is on
- *           another card of CUDA's: a card is current for a whole thread.
+ *           another card of its kind: to some drivers a card is current for a whole thread.
  * Results:  0; -errno, passed on; or a VRT_BACKEND_E_* outcome, which the caller handles.
  */
 
@@ -24,6 +24,7 @@
 #include "backend/op/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/backend-option.h"
 
 struct vrt_backend_ops;
 struct vrt_buffer;
@@ -39,28 +40,13 @@ enum vrt_backend_outcome {
     VRT_BACKEND_E_FAILED,           /* this piece of work failed; the device may do the next */
 };
 
-enum vrt_device_kind {
-    VRT_DEVICE_CUDA,                /* in the order in which a request is redirected */
-    VRT_DEVICE_XPU,
-    VRT_DEVICE_MPS,
-    VRT_DEVICE_CPU,
-    VRT_DEVICE_REF,                 /* the oracle: only where it is asked for by name */
-    VRT_DEVICE_KIND_COUNT,
-};
-
-/* What a CUDA device may leave to cuBLASLt and cuDNN. */
-enum vrt_cuda_libraries_wanted {
-    VRT_CUDA_LIBRARIES_AUTO,        /* what they may do faster: "cuda/libraries/library.h" */
-    VRT_CUDA_LIBRARIES_OFF,
-    VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
-};
-
 /* Of a path, at most. */
 #define VRT_DEVICE_FOLDER_BYTES 320
 
 /* What is known of a device before it is opened. */
 struct vrt_device_info {
-    enum vrt_device_kind kind;
+    const char *kind;               /* "cpu", of "kind.h": by the registry */
+    const int64_t *options;         /* values of what its backend declares: likewise */
     int index;                      /* among those of its kind */
     char name[32];                  /* "cpu:0" */
     char description[128];          /* "AMD EPYC, 2 threads, AVX-512, bf16" */
@@ -68,23 +54,22 @@ struct vrt_device_info {
     char packing_id[64];            /* devices that share one keep weights in the same bytes */
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
     int64_t memory_total_bytes;     /* -1: nobody knows */
-    bool native_f16, native_bf16;   /* multiplies these by its own instructions */
-    int card;                       /* CUDA: which piece of hardware; several may be one. XPU: which
-                                     * GPU or tile, as the backend counts them */
-    int patience_s;                 /* XPU: for a piece of work, before it is taken for lost */
+    bool shares_host_memory;        /* it is the host's: planned with that of others who say so */
+    enum vrt_dtype preferred_dtype; /* the shortest that it multiplies as fast as it can */
+    int card;                       /* which piece of hardware, as the backend counts those of its
+                                     * kind; several devices may be one */
     char kernels_dir[VRT_DEVICE_FOLDER_BYTES];  /* of what its driver, or a library, compiled for
                                      * it, "cache.h"; "": none */
-    bool tf32;                      /* CUDA: products of f32 drop 13 bits of their factors */
-    bool fma;                       /* CUDA: where they don't, they are made by FMA on any card */
-    enum vrt_cuda_libraries_wanted libraries;    /* CUDA: as the registry was told */
+    char short_f32[8];              /* products of f32 drop bits of their factors, and are called
+                                     * so, "TF32"; "": they keep them all */
 
     /* For people and their scripts; "" where there is no such thing, or nobody knows. */
-    char uuid[48];                  /* 36 digits and dashes; CUDA: "GPU-" before them */
+    char uuid[48];                  /* 36 digits and dashes, perhaps a word before them */
     char pci_address[24];           /* "0000:01:00.0" */
-    char compute_capability[8];     /* "8.6" */
-    char driver_version[16];        /* CUDA: the newest that the driver is for, "13.0"; XPU: the
-                                     * driver's own, "1.3.24595" */
-    char runtime_version[16];       /* the CUDA that the backend was built with: "13.0" */
+    char compute_capability[8];     /* "8.6", where the vendor numbers what cards can */
+    char driver_version[16];        /* the driver's own, "1.3.24595"; with a runtime_version: the
+                                     * newest that it is for, "13.0" */
+    char runtime_version[16];       /* that the backend was built with: "13.0" */
 };
 
 struct vrt_memory_info {
@@ -115,10 +100,10 @@ enum vrt_finding_kind {
 
 /* One thing that a backend looked for while the devices were listed. Texts are one line each. */
 struct vrt_finding {
-    char backend[16];               /* "cuda" */
+    char backend[16];               /* "cpu" */
     char what[16];                  /* "plugin", "driver", "devices", ... */
     enum vrt_finding_kind kind;
-    char text[256];                 /* "no CUDA devices: there is no ..." */
+    char text[256];                 /* "no CPU devices: there is no ..." */
     char cure[192];                 /* what may be done about it; "": nothing needs to be */
 };
 
@@ -131,20 +116,19 @@ struct vrt_findings {
 
 /* How the backends shall present the machine. Zeros: defaults. */
 struct vrt_registry_params {
-    int cpu_devices;                /* split the CPU into so many; 0: one */
-    int cpu_threads;                /* threads of each; 0: the cores available, split evenly */
+    const struct vrt_backend_value *values;     /* of backends' options; NULL, and those that it
+                                     * doesn't name: the defaults */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
     bool no_reference;              /* leave the reference device out */
     bool only_reference;            /* leave all others out; nothing is looked for */
     const char *cache_dir;          /* in it compiled kernels are kept; NULL: they aren't */
-    const char *plugin_dir;         /* where backends that are plugins are; NULL: see cuda/load.h */
-    int cuda_workers;               /* devices that each CUDA card is presented as; 0: one */
-    bool cuda_tf32;                 /* struct vrt_device_info.tf32 of CUDA devices */
-    bool cuda_fma;                  /* struct vrt_device_info.fma of CUDA devices */
-    enum vrt_cuda_libraries_wanted cuda_libraries;
-    bool xpu_tiles;                 /* present each tile of an Intel GPU as a device */
-    int xpu_patience_s;             /* struct vrt_device_info.patience_s of XPU devices; 0: 600 */
-    struct vrt_findings *findings;  /* the registry's own, for the backends: leave it NULL */
+    const char *plugin_dir;         /* where backends that are plugins are; NULL: where
+                                     * the environment's VRTD_PLUGIN_DIR, or else the build, says */
+
+    /* The registry's own, for the backend that it asks: leave them NULL. */
+    struct vrt_findings *findings;
+    const int64_t *options;         /* values of all that it declares, in that order; they live as
+                                     * long as the registry */
 };
 
 /* What a param is for, which decides how a device keeps it. Vectors (1 dimension) are f32. */
@@ -221,11 +205,15 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry);
 const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_registry *registry,
                                                           size_t *ret_n_devices);
 
-/* Whether a backend for devices of this kind ("cuda") is built in, or can be loaded. */
+/* Whether a backend for devices of this kind ("cpu") is built in, or can be loaded. */
 bool vrt_registry_has_backend(const char *kind);
 
 /* What the backends looked for, in their order; it lives as long as the registry. */
 const struct vrt_findings *vrt_registry_findings(const struct vrt_registry *registry);
+
+/* Whether two devices, or one, are the same piece of hardware. */
+bool vrt_device_info_is_same_card(const struct vrt_device_info *a,
+                                  const struct vrt_device_info *b);
 
 /* Whether two devices, or one, take of the same memory: a host's, or a card's. */
 bool vrt_device_info_shares_memory(const struct vrt_device_info *a,
@@ -323,8 +311,6 @@ int vrt_device_finish(struct vrt_device *device);
 /* "out of device memory", ...: for logs and job errors; outcomes and -errno alike. */
 const char *vrt_backend_strerror(int r);
 
-/* "cuda", "xpu", ... */
-const char *vrt_device_kind_name(enum vrt_device_kind kind);
 
 VRT_DEFINE_CLEANUP(struct vrt_registry, vrt_registry_free)
 VRT_DEFINE_CLEANUP(struct vrt_device, vrt_device_close)

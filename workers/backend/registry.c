@@ -1,43 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The backends, and the devices that they found. A new backend is one line in the table. */
+/* The backends, and the devices that they found. A new backend is one line in the list. */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend-impl.h"
 #include "backend/backend.h"
-#include "backend/cpu/cpu.h"
-#include "backend/cuda/load.h"
 #include "backend/fault/fault.h"
-#include "backend/ref/ref.h"
-#include "backend/xpu/xpu.h"
+#include "backend/kind.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "registry"
 
-#define MAX_CPU_DEVICES 1024
-#define MAX_CPU_THREADS 4096
-#define MAX_CUDA_WORKERS 4
-#define MAX_XPU_PATIENCE_S 86400
-
 /* In order of preference; what a build lacks is a backend that finds no device. */
-static const struct backend {
-    const char *name;
-    const struct vrt_backend_ops *ops;      /* NULL: in a plugin, which load() finds */
-    int (*load)(const struct vrt_registry_params *params, const struct vrt_backend_ops **ret_ops,
-                struct vrt_device_info **ret_infos, size_t *ret_n_infos);
-} backends[] = {
-    { "cuda", NULL, vrt_cuda_load },
-    { "xpu", &vrt_backend_xpu, NULL },
-    { "cpu", &vrt_backend_cpu, NULL },
-    { "ref", &vrt_backend_ref, NULL },
-};
+#define BACKENDS(line) \
+    line(cuda)         \
+    line(xpu)          \
+    line(mps)          \
+    line(cpu)          \
+    line(ref)
+
+#define DECLARE(name) extern const struct vrt_backend vrt_backend_##name;
+#define LIST(name) &vrt_backend_##name,
+
+BACKENDS(DECLARE)
+
+static const struct vrt_backend *const backends[] = { BACKENDS(LIST) };
 
 struct found {
     const struct vrt_backend_ops *ops;
+    int64_t options[VRT_BACKEND_OPTIONS_MAX];
     struct vrt_device_info *infos;
     size_t n_infos;
 };
@@ -65,24 +61,72 @@ struct vrt_registry *vrt_registry_free(struct vrt_registry *registry)
     return NULL;
 }
 
-static int check_params(const struct vrt_registry_params *params, struct vrt_error *error)
+const struct vrt_device_kind *vrt_device_kind_at(size_t i)
 {
-    if (params->cpu_devices < 0 || params->cpu_devices > MAX_CPU_DEVICES)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                          "The CPU can't be split into %d devices: give 1 to %d, or 0 for one",
-                          params->cpu_devices, MAX_CPU_DEVICES);
-    if (params->cpu_threads < 0 || params->cpu_threads > MAX_CPU_THREADS)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                          "A CPU device can't have %d threads: give 1 to %d, or 0 to share the "
-                          "cores evenly", params->cpu_threads, MAX_CPU_THREADS);
-    if (params->cuda_workers < 0 || params->cuda_workers > MAX_CUDA_WORKERS)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                          "A CUDA card can't be %d devices: give 1 to %d, or 0 for one",
-                          params->cuda_workers, MAX_CUDA_WORKERS);
-    if (params->xpu_patience_s < 0 || params->xpu_patience_s > MAX_XPU_PATIENCE_S)
-        return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
-                          "An XPU device can't be waited for %d seconds: give 1 to %d, or 0 for "
-                          "600", params->xpu_patience_s, MAX_XPU_PATIENCE_S);
+    return i < VRT_ARRAY_SIZE(backends) ? &backends[i]->kind : NULL;
+}
+
+const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n)
+{
+    const struct vrt_device_kind *kind;
+
+    for (size_t i = 0; (kind = vrt_device_kind_at(i)); i++)
+        if (strlen(kind->name) == n && strncmp(kind->name, name, n) == 0)
+            return kind;
+    return NULL;
+}
+
+bool vrt_backend_section_at(size_t i, struct vrt_backend_section *ret_section)
+{
+    if (i >= VRT_ARRAY_SIZE(backends))
+        return false;
+    *ret_section = (struct vrt_backend_section){ backends[i]->kind.name, backends[i]->options };
+    return true;
+}
+
+/* The option that a value is for, and where that is kept. */
+static const struct vrt_backend_option *find_option(struct vrt_registry *registry,
+                                             const struct vrt_backend_value *value,
+                                             int64_t **ret_kept)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
+        const struct vrt_backend_option *options = backends[i]->options;
+        if (!options || strcmp(backends[i]->kind.name, value->backend) != 0)
+            continue;
+        for (size_t k = 0; options[k].name; k++) {
+            *ret_kept = &registry->found[i].options[k];
+            if (strcmp(options[k].name, value->option) == 0)
+                return &options[k];
+        }
+    }
+    return NULL;
+}
+
+/* Every option at its default, but for those in `values`. */
+static int set_options(struct vrt_registry *registry, const struct vrt_backend_value *values,
+                       struct vrt_error *error)
+{
+    int64_t *kept;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
+        const struct vrt_backend_option *options = backends[i]->options;
+        for (size_t k = 0; options && options[k].name; k++) {
+            vrt_assert(k < VRT_BACKEND_OPTIONS_MAX);
+            registry->found[i].options[k] = options[k].fallback;
+        }
+    }
+    for (; values && values->backend; values++) {
+        const struct vrt_backend_option *option = find_option(registry, values, &kept);
+        if (!option)
+            return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                              "[%s] has no option %s", values->backend, values->option);
+        if (values->value < option->min || values->value > option->max)
+            return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid",
+                              "[%s] %s can't be %" PRId64 ": give %" PRId64 " to %" PRId64,
+                              values->backend, values->option, values->value, option->min,
+                              option->max);
+        *kept = values->value;
+    }
     return 0;
 }
 
@@ -97,24 +141,40 @@ static void note_failure(struct vrt_registry *registry, const char *backend, int
                     vrt_backend_strerror(r));
 }
 
+static int probe_one(const struct vrt_backend *backend, const struct vrt_registry_params *asked,
+                     struct found *found)
+{
+    struct vrt_registry_params params = *asked;
+    int r = 0;
+
+    params.options = found->options;
+    found->ops = backend->ops;
+    if (backend->load)
+        r = backend->load(&params, &found->ops, &found->infos, &found->n_infos);
+    else if (backend->ops)
+        r = backend->ops->probe(&params, &found->infos, &found->n_infos);
+    for (size_t i = 0; i < found->n_infos; i++) {
+        found->infos[i].kind = backend->kind.name;
+        found->infos[i].options = found->options;
+    }
+    return r;
+}
+
 /* A backend that can't tell what it has is survived: the machine has fewer devices then. */
 static int probe_all(struct vrt_registry *registry, const struct vrt_registry_params *asked)
 {
-    struct vrt_registry_params own = *asked, *params = &own;
+    struct vrt_registry_params params = *asked;
 
-    params->findings = &registry->findings;
+    params.findings = &registry->findings;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
         struct found *found = &registry->found[i];
-        found->ops = backends[i].ops;
-        if (asked->only_reference && found->ops != &vrt_backend_ref)
+        if (asked->only_reference && backends[i]->kind.role != VRT_DEVICE_REFERENCE)
             continue;
-        int r = backends[i].load ?
-            backends[i].load(params, &found->ops, &found->infos, &found->n_infos) :
-            found->ops->probe(params, &found->infos, &found->n_infos);
+        int r = probe_one(backends[i], &params, found);
         if (r == -ENOMEM)
             return vrt_fold(r);
         if (r < 0)
-            note_failure(registry, backends[i].name, r);
+            note_failure(registry, backends[i]->kind.name, r);
         registry->n_devices += found->n_infos;
     }
     registry->devices = calloc(registry->n_devices + 1, sizeof(registry->devices[0]));
@@ -145,12 +205,12 @@ int vrt_registry_new(const struct vrt_registry_params *params, struct vrt_regist
 {
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
 
-    int r = check_params(params, error);
-    if (r < 0)
-        return vrt_fold(r);
     registry = calloc(1, sizeof(*registry));
     if (!registry)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Listing the devices");
+    int r = set_options(registry, params->values, error);
+    if (r < 0)
+        return vrt_fold(r);
     r = probe_all(registry, params);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "Listing the devices");
@@ -172,8 +232,8 @@ const struct vrt_device_info *const *vrt_registry_devices(const struct vrt_regis
 bool vrt_registry_has_backend(const char *kind)
 {
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
-        if (strcmp(backends[i].name, kind) == 0)
-            return true;
+        if (strcmp(backends[i]->kind.name, kind) == 0)
+            return backends[i]->ops || backends[i]->load;
     return false;
 }
 

@@ -86,8 +86,7 @@ static bool may_try(struct vrt_device_executor *executor, int r)
 
 int vrt_device_executor_checkup(struct vrt_device_executor *executor, struct vrt_checkup *checkup)
 {
-    const struct vrt_device_info *info = vrt_device_info(executor->device);
-    const enum vrt_dtype preferred = vrt_device_executor_preferred_dtype(info);
+    const enum vrt_dtype preferred = vrt_device_info(executor->device)->preferred_dtype;
     int r;
 
     checkup->runs[0] = (struct vrt_checkup_run){ .dtype = VRT_DTYPE_F32 };

@@ -43,6 +43,3 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
 /* Gives it up with the sessions that use it: they are made again when they are next needed. */
 void vrt_device_executor_drop_replica(struct vrt_device_executor *executor,
                                       struct vrt_held_replica *held);
-
-/* What AUTO would rather be than f32 on such a device, or f32. */
-enum vrt_dtype vrt_device_executor_preferred_dtype(const struct vrt_device_info *info);

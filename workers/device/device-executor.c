@@ -356,23 +356,6 @@ static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec
     return 0;
 }
 
-enum vrt_dtype vrt_device_executor_preferred_dtype(const struct vrt_device_info *info)
-{
-    switch (info->kind) {
-    case VRT_DEVICE_CUDA:
-        if (info->native_bf16)
-            return VRT_DTYPE_BF16;
-        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-    case VRT_DEVICE_XPU:
-    case VRT_DEVICE_MPS:
-        return info->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-    case VRT_DEVICE_CPU:
-        return info->native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
-    default:
-        return VRT_DTYPE_F32;
-    }
-}
-
 /* A work's network, tried out on a device. */
 struct tried {
     struct vrt_device_executor *executor;
@@ -430,7 +413,7 @@ static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
                                         struct vrt_probe *probe)
 {
     const enum vrt_precision precision = probe->spec->recipe.precision;
-    enum vrt_dtype dtype = vrt_device_executor_preferred_dtype(vrt_device_info(executor->device));
+    enum vrt_dtype dtype = vrt_device_info(executor->device)->preferred_dtype;
 
     if (precision == VRT_PRECISION_AUTO && !is_faithful(executor, probe, dtype))
         dtype = VRT_DTYPE_F32;

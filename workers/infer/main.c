@@ -12,7 +12,7 @@
 
 #define EXIT_USAGE 2
 #define N_RUNS_MAX 1000000
-#define N_THREADS_MAX 4096
+#define N_THREADS_MAX 1024
 #define SIGMA_MAX 50
 
 static const char usage[] =

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "backend/op/precision.h"
+#include "backend/kind.h"
 #include "base/clock.h"
 #include "base/folder.h"
 #include "engine/graph-executor.h"
@@ -72,6 +73,11 @@ static int check_device(const struct run *run, int r, const char *what)
                       vrt_backend_strerror(r));
 }
 
+static bool is_oracle(const struct vrt_device_info *info)
+{
+    return vrt_device_kind_find(info->kind, strlen(info->kind))->role == VRT_DEVICE_REFERENCE;
+}
+
 /* The device of this name, or the first of this kind; "auto": the first that isn't the oracle. */
 static const struct vrt_device_info *find_device(const struct vrt_registry *registry,
                                                  const char *request)
@@ -85,8 +91,7 @@ static const struct vrt_device_info *find_device(const struct vrt_registry *regi
         return named;
     devices = vrt_registry_devices(registry, &n_devices);
     for (size_t i = 0; i < n_devices; i++)
-        if (is_auto ? devices[i]->kind != VRT_DEVICE_REF :
-                      strcmp(vrt_device_kind_name(devices[i]->kind), request) == 0)
+        if (is_auto ? !is_oracle(devices[i]) : strcmp(devices[i]->kind, request) == 0)
             return devices[i];
     return NULL;
 }
@@ -111,14 +116,6 @@ static int refuse_no_device(const struct run *run)
                       vrt_printable(run->params->device, request, sizeof(request)), names);
 }
 
-/* AUTO is the shortest type that the device computes in. The daemon also measures what that costs
- * in fidelity; here it is for whoever compares the results to see. */
-static enum vrt_dtype shortest_dtype(const struct vrt_device_info *device)
-{
-    return device->native_bf16 ? VRT_DTYPE_BF16 :
-           device->native_f16 ? VRT_DTYPE_F16 : VRT_DTYPE_F32;
-}
-
 static int open_device(struct run *run)
 {
     struct vrt_infer_report *report = run->report;
@@ -126,7 +123,7 @@ static int open_device(struct run *run)
     const bool has_cache = !run->params->fresh_kernels &&
                            vrt_folder_of_cache(cache, sizeof(cache)) == 0;
     const struct vrt_registry_params params = {
-        .cpu_threads = run->params->n_threads,
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", run->params->n_threads }),
         .cache_dir = has_cache ? cache : NULL,
     };
     int r = vrt_registry_new(&params, &run->registry, run->error);
@@ -141,7 +138,9 @@ static int open_device(struct run *run)
     snprintf(report->device_description, sizeof(report->device_description), "%s",
              info->description);
     report->n_threads = info->n_threads;
-    report->dtype = vrt_precision_dtype(run->params->precision, shortest_dtype(info));
+    /* The daemon also measures what AUTO costs in fidelity; here it is for whoever compares the
+     * results to see. */
+    report->dtype = vrt_precision_dtype(run->params->precision, info->preferred_dtype);
     return check_device(run, vrt_device_open(run->registry, info, &run->device), "be opened");
 }
 

@@ -125,7 +125,9 @@ static int buffers_new(struct vrt_blender *blender)
 /* The fast CPU device, or the plain one where there is none. */
 static int open_device(struct vrt_blender *blender, struct vrt_error *error)
 {
-    const struct vrt_registry_params params = { .cpu_devices = 1, .cpu_threads = N_THREADS };
+    const struct vrt_registry_params params = {
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", N_THREADS }),
+    };
     const struct vrt_device_info *info;
     int r = vrt_registry_new(&params, &blender->registry, error);
 

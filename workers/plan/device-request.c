@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/kind.h"
+
 #define E_UNKNOWN "device.unknown"
 
 #define DIGITS "0123456789"
@@ -30,10 +32,9 @@ static const char *const fallback_names[VRT_FALLBACK_COUNT] = {
 /* One item of a request. */
 struct item {
     bool is_auto, is_all;
-    enum vrt_device_kind kind;
-    const char *name;               /* as it was written: "cuda:0", "cuda:0.1" */
-    int index;                      /* -1: every device of the kind */
-    bool is_part;                   /* `name` is that of one device of several that a card is */
+    const struct vrt_device_kind *kind;     /* NULL: auto or all */
+    const char *name;               /* as it was written: "cpu", "cpu:0" */
+    bool is_numbered;               /* of one device, or of all that are parts of one card */
     bool force;                     /* cpu:-1 */
 };
 
@@ -58,16 +59,30 @@ int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback)
     return vrt_raise(-EINVAL);
 }
 
-static int refuse_item(const char *text, struct vrt_error *error)
+/* Those that a user may mean, "cuda, cpu"; the oracle is for who knows of it. */
+static void print_kinds(char *text, size_t size)
 {
-    char shown[64];
+    const struct vrt_device_kind *kind;
+    size_t n = 0;
 
-    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: write auto, all, a kind "
-                      "(cuda, xpu, mps, cpu), or a list such as cuda:0,xpu:1",
-                      vrt_printable(text, shown, sizeof(shown)));
+    text[0] = '\0';
+    for (size_t i = 0; (kind = vrt_device_kind_at(i)) && n < size; i++)
+        if (kind->role != VRT_DEVICE_REFERENCE)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", kind->name);
 }
 
-/* Each device has one name: cuda:00 might be a mistake for another. */
+static int refuse_item(const char *text, struct vrt_error *error)
+{
+    char shown[64], kinds[128];
+
+    print_kinds(kinds, sizeof(kinds));
+    return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: write auto, all, a kind "
+                      "(%s), or a list such as %s:0,%s:1",
+                      vrt_printable(text, shown, sizeof(shown)), kinds,
+                      vrt_device_kind_at(0)->name, vrt_device_kind_at(1)->name);
+}
+
+/* Each device has one name: cpu:00 might be a mistake for another. */
 static bool has_zeros_in_front(const char *digits)
 {
     return digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
@@ -78,24 +93,23 @@ static int refuse_zeros(const char *text, struct vrt_error *error)
     char shown[64];
 
     return vrt_refuse(error, -EINVAL, E_UNKNOWN, "\"%s\" is no device: its number is written "
-                      "without zeros in front, as in cuda:0",
-                      vrt_printable(text, shown, sizeof(shown)));
+                      "without zeros in front, as in %s:0",
+                      vrt_printable(text, shown, sizeof(shown)), vrt_device_kind_at(0)->name);
 }
 
 /* The number after a kind's colon: "-1", or decimal digits without a sign. */
-static int parse_index(const char *text, struct item *item)
+static int parse_number(const char *text, struct item *item)
 {
-    if (strcmp(text, "-1") == 0 && item->kind == VRT_DEVICE_CPU) {
+    if (strcmp(text, "-1") == 0 && item->kind->role == VRT_DEVICE_HOST) {
         item->force = true;
         return 0;
     }
     size_t n = strspn(text, DIGITS);
     if (n == 0 || n > 4)
         return -EINVAL;
-    item->index = (int)strtol(text, NULL, 10);
+    item->is_numbered = true;
     text += n;
-    if (*text == '.' && item->kind == VRT_DEVICE_CUDA) {
-        item->is_part = true;
+    if (*text == '.' && item->kind->has_parts) {
         n = strspn(++text, DIGITS);
         text += n == 1;
     }
@@ -104,7 +118,8 @@ static int parse_index(const char *text, struct item *item)
 
 static int parse_item(const char *text, struct item *ret_item, struct vrt_error *error)
 {
-    struct item item = { .name = text, .index = -1 };
+    const size_t n = strcspn(text, ":");
+    struct item item = { .name = text };
 
     item.is_auto = strcmp(text, "auto") == 0;
     item.is_all = strcmp(text, "all") == 0;
@@ -112,31 +127,21 @@ static int parse_item(const char *text, struct item *ret_item, struct vrt_error 
         *ret_item = item;
         return 0;
     }
-    for (int kind = 0; kind < VRT_DEVICE_KIND_COUNT; kind++) {
-        const char *name = vrt_device_kind_name((enum vrt_device_kind)kind);
-        size_t n = strlen(name);
-        if (strncmp(text, name, n) != 0 || (text[n] && text[n] != ':'))
-            continue;
-        item.kind = (enum vrt_device_kind)kind;
-        if (text[n] && has_zeros_in_front(text + n + 1))
-            return refuse_zeros(text, error);
-        if (text[n] && parse_index(text + n + 1, &item) < 0)
-            return refuse_item(text, error);
-        *ret_item = item;
-        return 0;
-    }
-    return refuse_item(text, error);
+    item.kind = vrt_device_kind_find(text, n);
+    if (item.kind && text[n] && has_zeros_in_front(text + n + 1))
+        return refuse_zeros(text, error);
+    if (!item.kind || (text[n] && parse_number(text + n + 1, &item) < 0))
+        return refuse_item(text, error);
+    *ret_item = item;
+    return 0;
 }
 
 static bool is_meant(const struct item *item, const struct vrt_device_info *info)
 {
-    if (info->kind != item->kind)
-        return false;
-    if (item->index < 0)
-        return true;
-    if (item->is_part)
-        return strcmp(info->name, item->name) == 0;
-    return (info->kind == VRT_DEVICE_CUDA ? info->card : info->index) == item->index;
+    if (!item->is_numbered)
+        return strcmp(info->kind, item->kind->name) == 0;
+    const size_t n = strlen(item->name);
+    return strncmp(info->name, item->name, n) == 0 && (!info->name[n] || info->name[n] == '.');
 }
 
 static uint64_t find(const struct scope *scope, const struct item *item)
@@ -149,15 +154,20 @@ static uint64_t find(const struct scope *scope, const struct item *item)
     return found;
 }
 
-static uint64_t find_kind(const struct scope *scope, enum vrt_device_kind kind)
+static uint64_t find_kind(const struct scope *scope, const struct vrt_device_kind *kind)
 {
-    return find(scope, &(struct item){ .kind = kind, .index = -1 });
+    return find(scope, &(struct item){ .kind = kind });
 }
 
-static uint64_t find_accelerators(const struct scope *scope)
+static uint64_t find_role(const struct scope *scope, enum vrt_device_role role)
 {
-    return find_kind(scope, VRT_DEVICE_CUDA) | find_kind(scope, VRT_DEVICE_XPU) |
-           find_kind(scope, VRT_DEVICE_MPS);
+    const struct vrt_device_kind *kind;
+    uint64_t found = 0;
+
+    for (size_t i = 0; (kind = vrt_device_kind_at(i)); i++)
+        if (kind->role == role)
+            found |= find_kind(scope, kind);
+    return found;
 }
 
 static int refuse_absent(const struct scope *scope, struct vrt_error *error)
@@ -166,29 +176,39 @@ static int refuse_absent(const struct scope *scope, struct vrt_error *error)
                       "devices lists those there are", scope->request);
 }
 
-/* A kind that the machine lacks: the next one down the order that it has. */
-static int redirect(struct scope *scope, enum vrt_device_kind kind, struct vrt_error *error)
+/* Behind the last the first comes again. */
+static const struct vrt_device_kind *next_kind(const struct vrt_device_kind *kind)
 {
-    const char *name = vrt_device_kind_name(kind);
+    size_t i = 0;
 
-    if (kind == VRT_DEVICE_REF)
+    while (vrt_device_kind_at(i) != kind)
+        i++;
+    return vrt_device_kind_at(i + 1) ? vrt_device_kind_at(i + 1) : vrt_device_kind_at(0);
+}
+
+/* A kind that the machine lacks: the next one down the order that it has. */
+static int redirect(struct scope *scope, const struct vrt_device_kind *kind,
+                    struct vrt_error *error)
+{
+    const struct vrt_device_kind *next = kind;
+
+    if (kind->role == VRT_DEVICE_REFERENCE)
         return vrt_refuse(error, -ENODEV, E_UNKNOWN, "there is no reference device here: it must "
                           "be turned on in vrtd.conf, by reference = on in [devices]");
     if (scope->fallback == VRT_FALLBACK_FORBID)
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
                           "this machine has no %s device, which %s asks for; vrtctl devices "
-                          "lists those there are", name, scope->request);
-    for (int i = 1; i < VRT_DEVICE_REF; i++) {
-        enum vrt_device_kind next = (enum vrt_device_kind)((kind + i) % VRT_DEVICE_REF);
+                          "lists those there are", kind->name, scope->request);
+    while ((next = next_kind(next)) != kind) {
         uint64_t found = find_kind(scope, next);
-        if (!found)
+        if (!found || next->role == VRT_DEVICE_REFERENCE)
             continue;
         scope->choice.devices |= found;
         scope->choice.redirected = true;
         if (scope->fallback == VRT_FALLBACK_WARN)
             snprintf(scope->choice.warning, sizeof(scope->choice.warning),
                      "this machine has no %s device: %s is used instead; vrtctl doctor tells why",
-                     name, vrt_device_kind_name(next));
+                     kind->name, next->name);
         return 0;
     }
     return refuse_absent(scope, error);
@@ -210,8 +230,8 @@ static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64
 
 static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
 {
-    uint64_t accelerators = find_accelerators(scope);
-    uint64_t cpus = find_kind(scope, VRT_DEVICE_CPU);
+    uint64_t accelerators = find_role(scope, VRT_DEVICE_ACCELERATOR);
+    uint64_t cpus = find_role(scope, VRT_DEVICE_HOST);
     uint64_t found;
 
     if (item->is_auto || item->is_all) {
@@ -227,7 +247,7 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
         scope->choice.devices |= found;
         return 0;
     }
-    if (item->index >= 0 && find_kind(scope, item->kind))
+    if (item->is_numbered && find_kind(scope, item->kind))
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
                           "there is no device %s; vrtctl devices lists those there are",
                           item->name);

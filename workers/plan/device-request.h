@@ -6,16 +6,15 @@
  *
  *     auto            every accelerator; the CPU only if there is none, or none has ever worked
  *     all             accelerators and CPU
- *     KIND            every device of a kind: "cuda", "xpu", "mps", "cpu"
- *     LIST            devices and kinds, separated by commas: "cuda:0,xpu:1"
- *     KIND:N          one device; a card that is several (cuda:0.0, cuda:0.1) with all of them
- *     cuda:N.W        one device of several that a card is
+ *     KIND            every device of a kind of "backend/kind.h": "cpu"
+ *     LIST            devices and kinds, separated by commas: "cpu:0,cpu:1"
+ *     KIND:N          one device; a card that is several (KIND:0.0, KIND:0.1) with all of them
+ *     KIND:N.W        one device of several that a card is, of a kind that has parts
  *     cpu:-1          the CPU for everything; it stands alone
  *
  * "ref" is a device only where it is asked for by name. A kind that the machine lacks is
- * redirected down the order of preference (cuda, xpu, mps, cpu), unless the fallback forbids it;
- * a numbered device that is missing while others of its kind are there is refused: that is a
- * mistake, not an absence.
+ * redirected down the order of preference, unless the fallback forbids it; a numbered device that
+ * is missing while others of its kind are there is refused: that is a mistake, not an absence.
  */
 
 #include <stdbool.h>

@@ -308,7 +308,7 @@ static int run_all(const struct vrt_registry *registry, int n_rounds, int only)
         };
 
         if ((only >= 0 && (size_t)only != i / 2) ||
-            (b.dtype == VRT_DTYPE_BF16 && !info->native_bf16))
+            (b.dtype == VRT_DTYPE_BF16 && info->preferred_dtype != VRT_DTYPE_BF16))
             continue;
         r = run_case(&b, info->n_threads, n_rounds);
         fflush(stdout);
@@ -321,9 +321,9 @@ static int run_all(const struct vrt_registry *registry, int n_rounds, int only)
 
 int main(int argc, char **argv)
 {
+    const long n_threads = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     const struct vrt_registry_params params = {
-        .cpu_devices = 1,
-        .cpu_threads = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0,
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", n_threads }),
     };
     const long n_rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 15;
     const int only = argc > 3 ? (int)strtol(argv[3], NULL, 10) : -1;

@@ -202,7 +202,9 @@ int main(int argc, char **argv)
 {
     const int n_threads = number(argc, argv, 1, 2), n_rounds = number(argc, argv, 2, 9);
     const int only = number(argc, argv, 3, -1);
-    const struct vrt_registry_params params = { .cpu_threads = n_threads };
+    const struct vrt_registry_params params = {
+        .values = VRT_BACKEND_VALUES({ "cpu", "threads", n_threads }),
+    };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_device *device = NULL;
     int r;
@@ -218,7 +220,7 @@ int main(int argc, char **argv)
 
         if (only >= 0 && only != i / 2)
             continue;
-        if (b.dtype == VRT_DTYPE_BF16 && !vrt_device_info(device)->native_bf16)
+        if (b.dtype == VRT_DTYPE_BF16 && vrt_device_info(device)->preferred_dtype != VRT_DTYPE_BF16)
             continue;
         r = prepare(&b);
         if (!r)

@@ -13,24 +13,20 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/kind.h"
 #include "base/log.h"
 #include "tests/unit/environment.h"
-
-static enum vrt_cuda_libraries_wanted libraries_of(const char *text)
-{
-    if (strcmp(text, "all") == 0)
-        return VRT_CUDA_LIBRARIES_ALL;
-    return strcmp(text, "off") == 0 ? VRT_CUDA_LIBRARIES_OFF : VRT_CUDA_LIBRARIES_AUTO;
-}
 
 int main(int argc, char **argv)
 {
     const char *option = argc > 2 ? argv[2] : "";
     const struct vrt_registry_params params = {
-        .cuda_workers = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0,
-        .cuda_tf32 = strcmp(option, "tf32") == 0,
-        .cuda_fma = strcmp(option, "fma") == 0,
-        .cuda_libraries = libraries_of(option),
+        .values = VRT_BACKEND_VALUES(
+            { "cuda", "workers_per_device", argc > 1 ? strtol(argv[1], NULL, 10) : 1 },
+            { "cuda", "tf32", strcmp(option, "tf32") == 0 },
+            { "cuda", "f32", strcmp(option, "fma") == 0 ? VRT_CUDA_F32_WANTED_FMA
+                                                        : VRT_CUDA_F32_WANTED_AUTO },
+            { "cuda", "libraries", test_libraries_of(option) }),
         .cache_dir = test_cache_dir(),
     };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;

@@ -45,8 +45,8 @@ struct vrt_pipeline {
 };
 
 static const struct vrt_device_info device_infos[2] = {
-    { .kind = VRT_DEVICE_CPU, .name = "cpu:0", .description = "a fake", .n_threads = 1 },
-    { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1", .description = "a fake" },
+    { .kind = "cpu", .name = "cpu:0", .description = "a fake", .n_threads = 1 },
+    { .kind = "cpu", .index = 1, .name = "cpu:1", .description = "a fake" },
 };
 
 int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/kind.h"
 #include "base/log.h"
 #include "daemon/service/claim.h"
 #include "daemon/systemd/fd-store.h"
@@ -55,7 +56,7 @@ void play_start(struct play *play, const char *text)
 
     memset(play, 0, sizeof(*play));
     vrt_log_set_level(VRT_LOG_ERROR);
-    if (vrt_conf_parse(text, "test", &play->conf, &error) < 0)
+    if (vrt_conf_parse(text, "test", vrt_backend_section_at, &play->conf, &error) < 0)
         test_fail("%s", error.message);
     snprintf(play->folder, sizeof(play->folder), "/tmp/vrt-api-XXXXXX");
     expect_true(mkdtemp(play->folder) != NULL);

@@ -157,7 +157,6 @@ static int told_submit(struct vrt_device *device, struct vrt_program *program,
 }
 
 static const struct vrt_backend_ops told_ops = {
-    .name = "told",
     .close = told_close,
     .buffer_new = told_buffer_new,
     .buffer_free = told_buffer_free,
@@ -552,48 +551,12 @@ static void test_sensors(void)
     expect_true(!sensors.are_known);
 }
 
-static void test_registry(void)
-{
-    static const struct {
-        struct vrt_registry_params params;
-        const char *why;
-    } bads[] = {
-        { { .cpu_devices = -1 }, "can't be split into -1 devices" },
-        { { .cpu_threads = 5000 }, "can't have 5000 threads" },
-        { { .cuda_workers = 5 }, "can't be 5 devices: give 1 to 4" },
-    };
-    VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
-    size_t n;
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(bads); i++) {
-        struct vrt_error error = { 0 };
-        expect_int(vrt_registry_new(&bads[i].params, &registry, &error), -EINVAL);
-        expect_contains(error.message, bads[i].why);
-    }
-    expect_true(registry == NULL);
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, &registry, NULL), 0);
-    const struct vrt_device_info *const *devices = vrt_registry_devices(registry, &n);
-    expect_true(n >= 1);
-    for (size_t i = 0; i < n; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), "%s:%d", vrt_device_kind_name(devices[i]->kind),
-                 devices[i]->index);
-        expect_str(devices[i]->name, name);
-        expect_true(devices[i]->description[0] && devices[i]->class_id[0]);
-        expect_true(vrt_registry_find(registry, name) == devices[i]);
-        expect_true(i == 0 || devices[i - 1]->kind <= devices[i]->kind);
-    }
-    expect_int(devices[n - 1]->kind, VRT_DEVICE_REF);
-    expect_true(!vrt_registry_find(registry, "ref") && !vrt_registry_find(registry, ""));
-}
-
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
         { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
         { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
-        { "memory", test_memory },     { "registry", test_registry },
-        { "uses", test_uses },         { "sensors", test_sensors },
+        { "memory", test_memory },     { "uses", test_uses },     { "sensors", test_sensors },
     };
     return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
 }

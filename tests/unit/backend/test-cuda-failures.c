@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/cuda/libraries/library.h"
 #include "tests/unit/test.h"
 
 #define N_FLOATS 1000
@@ -26,7 +27,7 @@ static int open_device(struct card *card, int i)
     size_t n;
     const struct vrt_device_info *const *infos = vrt_registry_devices(card->registry, &n);
 
-    expect_true((size_t)i < n && infos[i]->kind == VRT_DEVICE_CUDA);
+    expect_true((size_t)i < n && strcmp(infos[i]->kind, "cuda") == 0);
     return vrt_device_open(card->registry, infos[i], &card->devices[i]);
 }
 
@@ -38,7 +39,9 @@ static void close_device(struct card *card, int i)
 static struct card new_card(int n_workers)
 {
     struct card card = { 0 };
-    const struct vrt_registry_params params = { .cuda_workers = n_workers };
+    const struct vrt_registry_params params = {
+        .values = VRT_BACKEND_VALUES({ "cuda", "workers_per_device", n_workers }),
+    };
 
     expect_int(vrt_registry_new(&params, &card.registry, NULL), 0);
     for (int i = 0; i < n_workers; i++)
@@ -197,7 +200,9 @@ static void *record(void *ctx)
 /* What one device of a card records isn't spoilt by the other's being opened, or out of order. */
 static void test_recording(void)
 {
-    const struct vrt_registry_params params = { .cuda_workers = 2 };
+    const struct vrt_registry_params params = {
+        .values = VRT_BACKEND_VALUES({ "cuda", "workers_per_device", 2 }),
+    };
     struct card card = { 0 };
     struct recording recording = { .card = &card };
     pthread_t thread;
@@ -271,7 +276,9 @@ static void test_library_full(void)
         { "linear", 2, { 64, 64 }, numbers, VRT_PARAM_WEIGHT },
     };
     static const enum vrt_op_kind kinds[] = { VRT_OP_CONV2D, VRT_OP_LINEAR };
-    const struct vrt_registry_params params = { .cuda_libraries = VRT_CUDA_LIBRARIES_ALL };
+    const struct vrt_registry_params params = {
+        .values = VRT_BACKEND_VALUES({ "cuda", "libraries", VRT_CUDA_LIBRARIES_ALL }),
+    };
     struct card card = { 0 };
     struct vrt_replica *replica;
 

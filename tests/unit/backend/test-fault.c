@@ -198,8 +198,8 @@ static struct vrt_fault_event at(const struct vrt_fault_schedule *schedule,
 
 static void test_when(void)
 {
-    const struct vrt_device_info cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" };
-    const struct vrt_device_info ref0 = { .kind = VRT_DEVICE_REF, .name = "ref:0" };
+    const struct vrt_device_info cpu1 = { .kind = "cpu", .index = 1, .name = "cpu:1" };
+    const struct vrt_device_info ref0 = { .kind = "ref", .name = "ref:0" };
     VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
     char seen[16] = "";
 
@@ -220,7 +220,7 @@ static void test_when(void)
 
 static void test_above(void)
 {
-    const struct vrt_device_info cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" };
+    const struct vrt_device_info cpu1 = { .kind = "cpu", .index = 1, .name = "cpu:1" };
     VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
 
     expect_int(vrt_fault_schedule_new("alloc:3- nomem>4096", &schedule, NULL), 0);

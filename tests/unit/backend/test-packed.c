@@ -9,6 +9,7 @@
 #include "backend/fault.h"
 #include "backend/replica.h"
 #include "base/macro.h"
+#include "tests/unit/environment.h"
 
 enum { N_PARAMS = 5 };
 
@@ -37,7 +38,7 @@ static void setup(struct bench *bench, const char *kind, int n_devices, const ch
     };
     memcpy(bench->params, params, sizeof(params));
     bench->pack = (struct vrt_pack){ bench->params, N_PARAMS, VRT_DTYPE_F32 };
-    if (vrt_registry_new(&(struct vrt_registry_params){ .cpu_devices = 3, .cpu_threads = 1,
+    if (vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(3, 1),
                                                         .fault = fault },
                          &bench->registry, &error))
         test_fail("%s", error.message);

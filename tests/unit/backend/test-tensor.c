@@ -186,8 +186,6 @@ static void test_names(void)
 {
     expect_str(vrt_dtype_name(VRT_DTYPE_BF16), "bf16");
     expect_str(vrt_dtype_name(VRT_DTYPE_COUNT), "unknown");
-    expect_str(vrt_device_kind_name(VRT_DEVICE_MPS), "mps");
-    expect_str(vrt_device_kind_name(VRT_DEVICE_KIND_COUNT), "unknown");
     for (int p = VRT_PRECISION_F32; p < VRT_PRECISION_COUNT; p++) {
         enum vrt_dtype dtype = vrt_precision_dtype((enum vrt_precision)p, VRT_DTYPE_COUNT);
         expect_str(vrt_dtype_name(dtype), vrt_precision_names[p]);

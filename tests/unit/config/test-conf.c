@@ -7,16 +7,26 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "backend/kind.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "config/conf.h"
 #include "msg_job.h"
 
+/* What a backend's option is set to. */
+static int64_t value_of(const struct vrt_conf *conf, const char *backend, const char *option)
+{
+    for (const struct vrt_backend_value *value = conf->backend_values; value->backend; value++)
+        if (strcmp(value->backend, backend) == 0 && strcmp(value->option, option) == 0)
+            return value->value;
+    test_fail("[%s] %s has no value", backend, option);
+}
+
 static void test_defaults(void)
 {
     struct vrt_conf conf;
 
-    vrt_conf_init(&conf);
+    vrt_conf_init(&conf, vrt_backend_section_at);
     expect_str(conf.daemon.socket, "");
     expect_int(conf.daemon.log_level, VRT_LOG_INFO);
     expect_int(conf.jobs.codec, VRT_CODEC_H264);
@@ -25,14 +35,14 @@ static void test_defaults(void)
     expect_near(conf.devices.memory_fraction, 0.9, 0);
     expect_int(conf.devices.memory_limit, 0);
     expect_true(!conf.devices.reference);
-    expect_int(conf.cuda.workers_per_device, 1);
-    expect_true(!conf.cuda.tf32);
-    expect_true(!conf.xpu.tiles);
-    expect_int(conf.xpu.patience_s, 600);
+    expect_int(value_of(&conf, "cuda", "workers_per_device"), 1);
+    expect_int(value_of(&conf, "cuda", "tf32"), 0);
+    expect_int(value_of(&conf, "xpu", "tiles"), 0);
+    expect_int(value_of(&conf, "xpu", "patience_s"), 600);
     expect_int(conf.devices.patience_s, 120);
-    expect_int(conf.cuda.f32, VRT_CONF_F32_AUTO);
-    expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_AUTO);
-    expect_int(conf.cpu.devices, 1);
+    expect_int(value_of(&conf, "cuda", "f32"), 0);
+    expect_int(value_of(&conf, "cuda", "libraries"), 0);
+    expect_int(value_of(&conf, "cpu", "devices"), 1);
 }
 
 static char *read_all(const char *path)
@@ -56,8 +66,8 @@ static void test_example(void)
     VRT_CLEANUP(vrt_freep) char *example = read_all(EXAMPLE_PATH), *manual = read_all(MANUAL_PATH);
 
     memset(&conf, 0x5a, sizeof(conf));
-    vrt_conf_init(&defaults);
-    if (vrt_conf_read(EXAMPLE_PATH, &conf, &error) < 0)
+    vrt_conf_init(&defaults, vrt_backend_section_at);
+    if (vrt_conf_read(EXAMPLE_PATH, vrt_backend_section_at, &conf, &error) < 0)
         test_fail("%s", error.message);
     for (const struct vrt_conf_option *o = vrt_conf_options; o->section; o++) {
         const char *a = (const char *)&conf + o->offset, *b = (const char *)&defaults + o->offset;
@@ -74,6 +84,58 @@ static void test_example(void)
         snprintf(entry, sizeof(entry), "[%s]", o->section);
         expect_contains(manual, entry);
     }
+}
+
+/* The text with each comment as one line behind what it stands below. */
+static void unfold(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from; to++) {
+        const bool goes_on = strncmp(from, "\n# ", 3) == 0;
+        *to = goes_on ? ' ' : *from;
+        from += goes_on ? 3 : 1;
+    }
+    *to = '\0';
+}
+
+static void print_default(const struct vrt_backend_option *s, char *text, size_t size)
+{
+    if (s->type == VRT_BACKEND_OPTION_INT)
+        snprintf(text, size, "%s\n%s = %d\n", s->help, s->name, (int)s->fallback);
+    else
+        snprintf(text, size, "%s\n%s = %s\n", s->help, s->name,
+                 s->type == VRT_BACKEND_OPTION_WORD ? s->words[s->fallback] :
+                 s->fallback ? "on" : "off");
+}
+
+/* The same of options that backends declare, and the example has the words of their help. */
+static void test_backends(void)
+{
+    VRT_CLEANUP(vrt_freep) char *example = read_all(EXAMPLE_PATH), *manual = read_all(MANUAL_PATH);
+    struct vrt_conf defaults, conf;
+    struct vrt_backend_section section;
+    struct vrt_error error = { 0 };
+    char text[600];
+    size_t n = 0;
+
+    vrt_conf_init(&defaults, vrt_backend_section_at);
+    expect_int(vrt_conf_read(EXAMPLE_PATH, vrt_backend_section_at, &conf, &error), 0);
+    unfold(example);
+    for (size_t i = 0; vrt_backend_section_at(i, &section); i++)
+        for (const struct vrt_backend_option *s = section.options; s && s->name; s++, n++) {
+            expect_str(conf.backend_values[n].option, s->name);
+            expect_int(conf.backend_values[n].value, s->fallback);
+            expect_int(defaults.backend_values[n].value, s->fallback);
+            print_default(s, text, sizeof(text));
+            expect_contains(example, text);
+            snprintf(text, sizeof(text), "\n*%s*", s->name);
+            expect_contains(manual, text);
+            snprintf(text, sizeof(text), "[%s]", section.name);
+            expect_contains(example, text);
+            expect_contains(manual, text);
+        }
+    expect_true(n > 0 && !conf.backend_values[n].backend);
 }
 
 /* The manual's list of what changes at once is the table's. */
@@ -118,8 +180,8 @@ static void test_apply(void)
     struct vrt_error error = { 0 };
     struct told_options told = { .text = "" };
 
-    vrt_conf_init(&conf);
-    vrt_conf_init(&next);
+    vrt_conf_init(&conf, vrt_backend_section_at);
+    vrt_conf_init(&next, vrt_backend_section_at);
     expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 0);
     expect_str(told.text, "");
     /* What lies behind a text's end is no difference. */
@@ -128,12 +190,12 @@ static void test_apply(void)
 
     expect_int(vrt_conf_parse("[daemon]\nsocket = /tmp/s\nlog_level = debug\n[jobs]\n"
                               "preset = fast\nscene_cuts = off\n[cpu]\nthreads = 3\n",
-                              "t.conf", &next, &error), 0);
+                              "t.conf", vrt_backend_section_at, &next, &error), 0);
     expect_int(vrt_conf_apply(&conf, &next, tell_option, &told), 5);
     expect_str(told.text, "daemon.socket(waits) daemon.log_level jobs.preset jobs.scene_cuts "
                           "cpu.threads(waits) ");
     expect_str(conf.daemon.socket, "");
-    expect_int(conf.cpu.threads, 0);
+    expect_int(value_of(&conf, "cpu", "threads"), 0);
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
     expect_str(conf.jobs.preset, "fast");
     expect_true(!conf.jobs.scene_cuts);
@@ -157,21 +219,21 @@ static void test_values(void)
                               "libraries = off\n"
                               "[devices]\nmemory_fraction = 1\nfallback = forbid\n"
                               "reference = on",
-                              "t.conf", &conf, &error), 0);
+                              "t.conf", vrt_backend_section_at, &conf, &error), 0);
     expect_str(conf.daemon.socket, "/tmp/a b.sock");
     expect_int(conf.daemon.log_level, VRT_LOG_DEBUG);
     expect_int(conf.jobs.codec, VRT_CODEC_FFV1);
     expect_int(conf.jobs.max_running, 64);
-    expect_int(conf.cpu.threads, 3);
-    expect_int(conf.cpu.devices, 1);
-    expect_int(conf.cuda.workers_per_device, 2);
-    expect_true(conf.cuda.tf32);
-    expect_int(conf.cuda.f32, VRT_CONF_F32_FMA);
-    expect_int(conf.cuda.libraries, VRT_CONF_LIBRARIES_OFF);
+    expect_int(value_of(&conf, "cpu", "threads"), 3);
+    expect_int(value_of(&conf, "cpu", "devices"), 1);
+    expect_int(value_of(&conf, "cuda", "workers_per_device"), 2);
+    expect_int(value_of(&conf, "cuda", "tf32"), 1);
+    expect_int(value_of(&conf, "cuda", "f32"), 1);
+    expect_int(value_of(&conf, "cuda", "libraries"), 1);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
     expect_near(conf.devices.memory_fraction, 1, 0);
     expect_true(conf.devices.reference);
-    expect_int(vrt_conf_parse("", "t.conf", &conf, &error), 0);
+    expect_int(vrt_conf_parse("", "t.conf", vrt_backend_section_at, &conf, &error), 0);
 }
 
 static void test_bytes(void)
@@ -193,7 +255,7 @@ static void test_bytes(void)
         struct vrt_conf conf;
         char text[100];
         snprintf(text, sizeof(text), "[devices]\nmemory_limit = %s", cases[i].value);
-        int r = vrt_conf_parse(text, "t.conf", &conf, &error);
+        int r = vrt_conf_parse(text, "t.conf", vrt_backend_section_at, &conf, &error);
         expect_int(r, cases[i].bytes < 0 ? -EINVAL : 0);
         if (r == 0)
             expect_int(conf.devices.memory_limit, cases[i].bytes);
@@ -239,11 +301,12 @@ static void test_refusals(void)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vrt_conf conf = { .cpu.devices = 42 };
+        struct vrt_conf conf = { .jobs.history = 42 };
         struct vrt_error error = { 0 };
-        expect_int(vrt_conf_parse(cases[i].text, "t.conf", &conf, &error), -EINVAL);
+        expect_int(vrt_conf_parse(cases[i].text, "t.conf", vrt_backend_section_at, &conf, &error),
+                   -EINVAL);
         expect_contains(error.message, cases[i].sentence);
-        expect_int(conf.cpu.devices, 42);
+        expect_int(conf.jobs.history, 42);
     }
 }
 
@@ -254,11 +317,11 @@ static void test_long_line(void)
     struct vrt_error error = { 0 };
 
     memset(text + strlen(text), 'x', 150);
-    expect_int(vrt_conf_parse(text, "t.conf", &conf, &error), -EINVAL);
+    expect_int(vrt_conf_parse(text, "t.conf", vrt_backend_section_at, &conf, &error), -EINVAL);
     expect_contains(error.message, "a text of at most 107 bytes");
     error = (struct vrt_error){ 0 };
     memset(text + strlen(text), 'x', 200);
-    expect_int(vrt_conf_parse(text, "t.conf", &conf, &error), -EINVAL);
+    expect_int(vrt_conf_parse(text, "t.conf", vrt_backend_section_at, &conf, &error), -EINVAL);
     expect_contains(error.message, "t.conf:2: the line is longer than");
 }
 
@@ -268,14 +331,14 @@ static void test_files(void)
     struct vrt_conf conf;
     struct vrt_error error = { 0 };
 
-    expect_int(vrt_conf_read("/nowhere/vrtd.conf", &conf, &error), -ENOENT);
+    expect_int(vrt_conf_read("/nowhere/vrtd.conf", vrt_backend_section_at, &conf, &error), -ENOENT);
     expect_contains(error.message, "/nowhere/vrtd.conf: No such file");
     error = (struct vrt_error){ 0 };
-    expect_int(vrt_conf_read("/tmp", &conf, &error), -EISDIR);
+    expect_int(vrt_conf_read("/tmp", vrt_backend_section_at, &conf, &error), -EISDIR);
     error = (struct vrt_error){ 0 };
     int fd = mkstemp(path);
     expect_true(fd >= 0 && write(fd, "[cpu]\nde\0vices = 1", 18) == 18);
-    expect_int(vrt_conf_read(path, &conf, &error), -EINVAL);
+    expect_int(vrt_conf_read(path, vrt_backend_section_at, &conf, &error), -EINVAL);
     expect_contains(error.message, "NUL bytes");
     close(fd);
     unlink(path);
@@ -286,6 +349,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "defaults", test_defaults },
         { "example", test_example },
+        { "backends", test_backends },
         { "live-in-manual", test_live_in_manual },
         { "apply", test_apply },
         { "values", test_values },

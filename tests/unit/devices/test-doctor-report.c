@@ -10,16 +10,16 @@
 #include "workers/plan/test-picture.h"
 
 static const struct vrt_device_info info = {
-    .kind = VRT_DEVICE_CUDA,
+    .kind = "cuda",
     .name = "cuda:0",
     .description = "A card",
 };
 
 static const struct vrt_device_info tf32_info = {
-    .kind = VRT_DEVICE_CUDA,
+    .kind = "cuda",
     .name = "cuda:0",
     .description = "A card",
-    .tf32 = true,
+    .short_f32 = "TF32",
 };
 
 struct bench {

@@ -20,7 +20,7 @@ static void bench_init(struct bench *bench)
 {
     *bench = (struct bench){
         .pool = { .params = { .retry_s = 60 }, .n_devices = 1, .devices = &bench->device },
-        .info = { .kind = VRT_DEVICE_CPU, .name = "cpu:1" },
+        .info = { .kind = "cpu", .name = "cpu:1" },
         .device = { .pool = &bench->pool, .info = &bench->info, .state = VRT_DEVICE_READY },
     };
 }

@@ -11,6 +11,7 @@
 #include "daemon/devices/pool-job.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 
 #define N_JOBS_MAX 4
 
@@ -108,7 +109,7 @@ static void set_up(struct share *share)
 {
     *share = (struct share){ .n_fakes = 0 };
     flow_init(&share->flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .cpu_devices = 1, .cpu_threads = 1 },
+        .registry = { .values = TEST_CPUS(1, 1) },
     });
 }
 

@@ -309,7 +309,6 @@ static int far_finish(struct vrt_device *device)
 }
 
 static const struct vrt_backend_ops far_ops = {
-    .name = "far",
     .packed_new = far_packed_new,
     .packed_fill = far_packed_fill,
     .packed_free = far_packed_free,

@@ -28,7 +28,7 @@ static struct vrt_device *open_ref(struct vrt_registry **ret_registry)
     expect_int(vrt_registry_new(&(struct vrt_registry_params){ 0 }, ret_registry, &error), 0);
     const struct vrt_device_info *info = vrt_registry_find(*ret_registry, "ref:0");
     expect_true(info != NULL);
-    expect_int(info->kind, VRT_DEVICE_REF);
+    expect_str(info->kind, "ref");
     expect_int(vrt_device_open(*ret_registry, info, &device), 0);
     return device;
 }

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
+#include "tests/unit/environment.h"
 
 /* Three convolutions of 26 GFLOP each, more than a part's 50 together, that change nothing. */
 #define SIDE 148
@@ -97,7 +98,7 @@ static void run(struct vrt_device *device, struct vrt_graph_executor *executor)
 
 static void test_parts(void)
 {
-    const struct vrt_registry_params params = { .cpu_devices = 1, .cpu_threads = 2 };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2) };
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     VRT_CLEANUP(vrt_device_closep) struct vrt_device *device = NULL;
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;

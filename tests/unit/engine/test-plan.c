@@ -420,7 +420,7 @@ static void test_weights(void)
 
 static void test_refusals(void)
 {
-    const struct vrt_backend_ops nothing = { .name = "nothing", .supports = supports_nothing };
+    const struct vrt_backend_ops nothing = { .supports = supports_nothing };
     const struct vrt_device_info info = { .name = "nothing:0" };
     const struct vrt_device unable = { .ops = &nothing, .info = &info };
     const struct vrt_shape shape = { 1, 1, 1, 1 };

@@ -11,6 +11,7 @@
 #include "base/macro.h"
 #include "engine/replica.h"
 #include "tests/unit/engine/far-device.h"
+#include "tests/unit/environment.h"
 
 #define MAX_DEVICES 4
 
@@ -69,12 +70,11 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
 static void setup_cpu(struct bench *bench, const char *fault, int n)
 {
     struct vrt_error error = { 0 };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(n, 1), .fault = fault };
     char name[16];
 
     setup(bench, &(struct vrt_replica_store_params){ .chunk_bytes = 8000 }, n);
-    if (vrt_registry_new(&(struct vrt_registry_params){ .cpu_devices = n, .cpu_threads = 1,
-                                                        .fault = fault },
-                         &bench->registry, &error))
+    if (vrt_registry_new(&params, &bench->registry, &error))
         test_fail("%s", error.message);
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof(name), "cpu:%d", i);

@@ -309,7 +309,7 @@ float *fixture_run_network(const struct vrt_network *network, const char *name,
     struct vrt_error error = { 0 };
 
     expect_int(vrt_registry_new(&(struct vrt_registry_params){
-        .cuda_libraries = test_libraries_wanted(),
+        .values = test_backend_values(),
         .cache_dir = test_cache_dir(),
     }, &registry, &error), 0);
     expect_true(vrt_registry_find(registry, name));

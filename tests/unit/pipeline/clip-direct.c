@@ -7,6 +7,7 @@
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "frames/decode/reader.h"
 #include "tests/unit/test.h"
 #include "workers/device/colour-graph.h"
@@ -44,7 +45,7 @@ static float *pixel(const struct clip *clip, int d, int y, int x)
 
 void direct_init(struct direct *direct, struct vrt_network *network)
 {
-    const struct vrt_registry_params params = { .cpu_threads = 2 };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2) };
     size_t n;
 
     *direct = (struct direct){ .network = network };

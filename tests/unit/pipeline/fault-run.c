@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 static char input[160], wanted[64];
@@ -42,8 +43,7 @@ void fault_run(const struct fault_params *params, struct fault_outcome *ret_outc
     struct fault_outcome *outcome = ret_outcome;
     const struct vrt_pool_params pool = {
         .registry = {
-            .cpu_devices = params->cpu_devices,
-            .cpu_threads = 1,
+            .values = TEST_CPUS(params->cpu_devices, 1),
             .fault = params->fault,
         },
         .retry_s = 0.05,

@@ -11,6 +11,7 @@
 #include "tests/unit/pipeline/clip-trail.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
@@ -54,7 +55,7 @@ static void restore(const struct trial *trial, const char *input, struct vrt_net
                     int n_devices, struct flow_job *ret_job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .cpu_devices = n_devices, .cpu_threads = 1 },
+        .registry = { .values = TEST_CPUS(n_devices, 1) },
     };
     struct vrt_job_settings asked = trial->asked;
     const struct vrt_pipeline_params params = {

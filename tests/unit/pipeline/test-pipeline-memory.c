@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define N_FRAMES 40
@@ -34,7 +35,7 @@ struct run {
 static void run_once(const struct run *run, struct flow_job *job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .cpu_devices = run->n_devices, .cpu_threads = 1, .fault = run->fault },
+        .registry = { .values = TEST_CPUS(run->n_devices, 1), .fault = run->fault },
         .retry_s = run->retry_s > 0 ? run->retry_s : 0.05,
         .patience_s = run->patience_s,
         .stall_s = 60,

@@ -15,6 +15,7 @@
 #include "tests/unit/pipeline/clip-trail.h"
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
@@ -57,7 +58,7 @@ static struct vrt_pipeline_params params_for(const struct trial *trial)
 static void run_once(const struct trial *trial, const struct run *run, struct flow_job *job)
 {
     const struct vrt_pool_params pool = {
-        .registry = { .cpu_devices = run->n_devices, .cpu_threads = 1 },
+        .registry = { .values = TEST_CPUS(run->n_devices, 1) },
     };
     const struct vrt_pipeline_info info = job->info;
     struct vrt_pipeline_params params = params_for(trial);
@@ -477,7 +478,7 @@ static void test_hold(void)
     const struct trial trial = {
         .input = still_video(240), .output = "out.mp4", .asked.segment_frames = 8, .n_segments = 30,
     };
-    const struct vrt_pool_params pool = { .registry = { .cpu_devices = 2, .cpu_threads = 1 } };
+    const struct vrt_pool_params pool = { .registry = { .values = TEST_CPUS(2, 1) } };
     struct flow_job whole, job = { .cancel_at = -1, .hold_at = 2 };
     struct vrt_pipeline_snapshot before, now;
     char wanted[64], found[64];

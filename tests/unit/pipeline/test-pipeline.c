@@ -8,6 +8,7 @@
 
 #include "tests/unit/pipeline/flow-fixture.h"
 #include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 
 #define N_FRAMES 43
@@ -35,7 +36,7 @@ static struct vrt_pipeline_params params_for(const char *input)
 static void init(struct flow *flow, int cpu_devices)
 {
     const struct vrt_pool_params params = {
-        .registry = { .cpu_devices = cpu_devices, .cpu_threads = 1 },
+        .registry = { .values = TEST_CPUS(cpu_devices, 1) },
     };
 
     flow_init(flow, fixture_path(""), params);

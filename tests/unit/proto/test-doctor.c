@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/gpus.h"
+#include "host/gpus.h"
 #include "base/macro.h"
 #include "doctor_host.h"
 #include "msg_doctor.h"
@@ -126,7 +126,7 @@ static void test_gpus(void)
     expect_int(gpus[0].nodes[0].open_errno, 0);
     expect_str(gpus[1].nodes[0].path, "/dev/dri/renderD129");
     expect_int(gpus[1].nodes[0].open_errno, ENOENT);
-    expect_int(gpus[2].vendor, VRT_GPU_AMD);
+    expect_str(gpus[2].vendor->name, "AMD");
     expect_str(gpus[2].driver, "");
     expect_int(gpus[3].n_nodes, 3);
     expect_str(gpus[3].nodes[0].path, "/dev/nvidiactl");

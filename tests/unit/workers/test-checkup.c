@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/device/checkup.h"
@@ -33,7 +34,7 @@ static bool go_on(void *ctx)
 /* With a device that fails as `fault` says; NULL: it doesn't. */
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params params = { .cpu_threads = 2, .fault = fault };
+    const struct vrt_registry_params params = { .values = TEST_CPUS(1, 2), .fault = fault };
 
     *bench = (struct bench){ .n_left = -1, .network = builtin_network() };
     expect_int(vrt_registry_new(&params, &bench->registry, NULL), 0);

@@ -7,6 +7,7 @@
 
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/model/model-fixture.h"
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "workers/device/device-executor-impl.h"
 
@@ -38,7 +39,7 @@ static struct vrt_frame_format format_of(int width, int height, int depth)
 static void bench_init_sized(struct bench *bench, const char *device, struct vrt_network *network,
                              int width, int height)
 {
-    const struct vrt_registry_params registry = { .cpu_threads = 2 };
+    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 2) };
     const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
     int scale = vrt_network_info(network)->scale;
     struct vrt_frame_format in = format_of(width, height, 16);
@@ -452,7 +453,7 @@ static void test_precision(void)
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         probe.fidelity_db[i] = NAN;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
-    if (!vrt_device_info(bench.device)->native_bf16) {
+    if (vrt_device_info(bench.device)->preferred_dtype != VRT_DTYPE_BF16) {
         expect_int(probe.dtype, VRT_DTYPE_F32);
     } else {
         double db = probe.fidelity_db[VRT_DTYPE_BF16];
@@ -479,11 +480,11 @@ static const char *reduced_device(void)
     struct vrt_registry *registry;
     size_t n;
 
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .cpu_threads = 2 }, &registry,
-                                NULL), 0);
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(1, 2) },
+                                &registry, NULL), 0);
     const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n);
     for (size_t i = 0; i < n && !name[0]; i++)
-        if (vrt_device_executor_preferred_dtype(infos[i]) != VRT_DTYPE_F32)
+        if (infos[i]->preferred_dtype != VRT_DTYPE_F32)
             snprintf(name, sizeof(name), "%s", infos[i]->name);
     vrt_registry_free(registry);
     if (!name[0])
@@ -514,8 +515,7 @@ static void test_no_room_to_measure(void)
     bench_init(&bench, device, builtin_network());
     struct vrt_network *other = heavy();
     expect_int(vrt_job_spec_new(other, &bench.spec->in, &bench.spec->out, &spec), 0);
-    const enum vrt_dtype reduced =
-        vrt_device_executor_preferred_dtype(vrt_device_info(bench.device));
+    const enum vrt_dtype reduced = vrt_device_info(bench.device)->preferred_dtype;
     spec->recipe.precision = VRT_PRECISION_F32;
     struct vrt_probe idle = { .spec = spec };
     expect_int(vrt_device_executor_probe(bench.executor, &idle, &error), 0);

@@ -10,16 +10,16 @@
 #define N_MAX 8
 
 static const struct vrt_device_info
-    cuda0 = { .kind = VRT_DEVICE_CUDA, .index = 0, .name = "cuda:0" },
-    cuda1 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 1, .name = "cuda:1" },
-    cuda00 = { .kind = VRT_DEVICE_CUDA, .index = 0, .card = 0, .name = "cuda:0.0" },
-    cuda01 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 0, .name = "cuda:0.1" },
-    cuda20 = { .kind = VRT_DEVICE_CUDA, .index = 4, .card = 2, .name = "cuda:2.0" },
-    cuda21 = { .kind = VRT_DEVICE_CUDA, .index = 5, .card = 2, .name = "cuda:2.1" },
-    xpu0 = { .kind = VRT_DEVICE_XPU, .index = 0, .name = "xpu:0" },
-    cpu0 = { .kind = VRT_DEVICE_CPU, .index = 0, .name = "cpu:0" },
-    cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" },
-    ref0 = { .kind = VRT_DEVICE_REF, .index = 0, .name = "ref:0" };
+    cuda0 = { .kind = "cuda", .index = 0, .name = "cuda:0" },
+    cuda1 = { .kind = "cuda", .index = 1, .card = 1, .name = "cuda:1" },
+    cuda00 = { .kind = "cuda", .index = 0, .card = 0, .name = "cuda:0.0" },
+    cuda01 = { .kind = "cuda", .index = 1, .card = 0, .name = "cuda:0.1" },
+    cuda20 = { .kind = "cuda", .index = 4, .card = 2, .name = "cuda:2.0" },
+    cuda21 = { .kind = "cuda", .index = 5, .card = 2, .name = "cuda:2.1" },
+    xpu0 = { .kind = "xpu", .index = 0, .name = "xpu:0" },
+    cpu0 = { .kind = "cpu", .index = 0, .name = "cpu:0" },
+    cpu1 = { .kind = "cpu", .index = 1, .name = "cpu:1" },
+    ref0 = { .kind = "ref", .index = 0, .name = "ref:0" };
 
 /* Machines: their devices by bit. */
 static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0, &cpu0, &cpu1,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "tests/unit/environment.h"
 #include "tests/unit/test.h"
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
@@ -53,7 +54,7 @@ static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frame
     }
     fixture_add_vrt(&f, &vrt);
     bench->network = fixture_network(&f);
-    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .cpu_threads = 2 },
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(1, 2) },
                                 &bench->registry, NULL), 0);
     const struct vrt_device_info *info = vrt_registry_find(bench->registry, "cpu:0");
     if (!info)

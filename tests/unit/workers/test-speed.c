@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "tests/unit/environment.h"
 #include "tests/unit/model/builtin-network.h"
 #include "tests/unit/test.h"
 #include "workers/device/speed.h"
@@ -24,7 +25,7 @@ static bool go_on(void *ctx)
 
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
-    const struct vrt_registry_params registry = { .cpu_threads = 1, .fault = fault };
+    const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 1), .fault = fault };
     const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
 
     *bench = (struct bench){ .network = builtin_network(), .n_left = -1 };

@@ -60,16 +60,17 @@ static void describe(const struct vrt_cpu_machine *machine,
                      const struct vrt_registry_params *params, int i,
                      struct vrt_device_info *ret_info)
 {
-    const int n = VRT_MAX(params->cpu_devices, 1), isa = find_isa();
+    const int n = (int)params->options[VRT_CPU_OPTION_DEVICES], isa = find_isa();
+    const int n_threads = (int)params->options[VRT_CPU_OPTION_THREADS];
     const int share = first_core(machine, i + 1, n) - first_core(machine, i, n);
     const dnnl_version_t *version = dnnl_version();
     struct vrt_device_info *info = ret_info;
 
-    info->kind = VRT_DEVICE_CPU;
-    info->index = i;
-    info->n_threads = params->cpu_threads > 0 ? params->cpu_threads : VRT_MAX(share, 1);
+    info->index = info->card = i;
+    info->n_threads = n_threads > 0 ? n_threads : VRT_MAX(share, 1);
     info->memory_total_bytes = machine->memory_bytes;
-    info->native_bf16 = isas[isa].native_bf16;
+    info->shares_host_memory = true;
+    info->preferred_dtype = isas[isa].native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
     snprintf(info->name, sizeof(info->name), "cpu:%d", i);
     snprintf(info->packing_id, sizeof(info->packing_id), "cpu");
     snprintf(info->description, sizeof(info->description), "%s, %d %s, %s", machine->model,
@@ -98,7 +99,7 @@ static int cpu_enumerate(const struct vrt_registry_params *params,
                          struct vrt_device_info **ret_infos,
                      size_t *ret_n_infos)
 {
-    const int n = VRT_MAX(params->cpu_devices, 1);
+    const int n = (int)params->options[VRT_CPU_OPTION_DEVICES];
     VRT_CLEANUP(vrt_freep) struct vrt_cpu_machine *machine = malloc(sizeof(*machine));
     struct vrt_device_info *infos;
 
@@ -244,8 +245,7 @@ static int cpu_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
     return 0;
 }
 
-const struct vrt_backend_ops vrt_backend_cpu = {
-    .name = "cpu",
+const struct vrt_backend_ops vrt_cpu_ops = {
     .probe = cpu_enumerate,
     .open = cpu_open,
     .close = cpu_close,

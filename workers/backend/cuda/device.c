@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/card.h"
+#include "backend/cuda/kind.h"
 #include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
@@ -88,7 +89,8 @@ static enum vrt_cuda_f32_products f32_products(const struct vrt_cuda_device *cud
 {
     const enum vrt_cuda_f32_products best = vrt_cuda_f32_products(cuda->limits.capability);
 
-    if (cuda->base.info->fma || vrt_cuda_f32_products(cuda->limits.code) != best)
+    if (cuda->base.info->options[VRT_CUDA_OPTION_F32] == VRT_CUDA_F32_WANTED_FMA ||
+        vrt_cuda_f32_products(cuda->limits.code) != best)
         return VRT_CUDA_F32_FMA;
     return best;
 }
@@ -124,7 +126,8 @@ static void open_nccl(struct vrt_cuda_device *cuda)
 static void open_libraries(struct vrt_cuda_device *cuda)
 {
     const struct vrt_cuda_library_rules rules = {
-        .wanted = cuda->base.info->libraries,
+        .wanted = (enum vrt_cuda_libraries_wanted)
+                  cuda->base.info->options[VRT_CUDA_OPTION_LIBRARIES],
         .capability = cuda->limits.capability,
         .tf32 = cuda->tf32,
     };
@@ -152,7 +155,7 @@ static int cuda_open(const struct vrt_device_info *info, struct vrt_device **ret
         cuda_close(&cuda->base);
         return r;
     }
-    cuda->tf32 = info->tf32 && cuda->limits.code >= 80;
+    cuda->tf32 = info->short_f32[0] && cuda->limits.code >= 80;
     cuda->f32 = f32_products(cuda);
     /* Without it nothing is missing but what probing said. */
     r = vrt_cuda_nvml_open(VRT_CUDA_NVML_LIBRARY, info->pci_address, &cuda->nvml, NULL);
@@ -199,7 +202,6 @@ static void cuda_sensors(struct vrt_device *device, struct vrt_device_sensors *r
 }
 
 static const struct vrt_backend_ops backend_cuda = {
-    .name = "cuda",
     .probe = vrt_cuda_enumerate,
     .open = cuda_open,
     .close = cuda_close,

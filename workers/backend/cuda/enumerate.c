@@ -11,10 +11,9 @@
 #include "backend/cache.h"
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
+#include "backend/cuda/kind.h"
 #include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nvml.h"
-
-#define WORKERS_MAX 4
 
 static int version_major(int version)
 {
@@ -133,7 +132,7 @@ static void tell_driver(struct vrt_findings *findings, const struct vrt_device_i
 
 static int n_workers_of(const struct vrt_registry_params *params)
 {
-    return VRT_MIN(VRT_MAX(params->cuda_workers, 1), WORKERS_MAX);
+    return (int)params->options[VRT_CUDA_OPTION_WORKERS];
 }
 
 /* "GPU-0a1b2c3d-...", as NVIDIA's tools write it. */
@@ -186,7 +185,8 @@ static const struct libraries *find_libraries(struct libraries *libraries,
 {
     static const struct libraries none;
     const struct vrt_cuda_library_rules rules = {
-        .wanted = params->cuda_libraries, .capability = vrt_cuda_capability(prop),
+        .wanted = (enum vrt_cuda_libraries_wanted)params->options[VRT_CUDA_OPTION_LIBRARIES],
+        .capability = vrt_cuda_capability(prop),
     };
 
     if (!vrt_cuda_library_is_wanted(&rules))
@@ -205,15 +205,12 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     const int sm = vrt_cuda_capability(prop), n_workers = n_workers_of(params);
 
     identify(prop, ordinal, info);
-    info->kind = VRT_DEVICE_CUDA;
     info->card = ordinal;
-    info->tf32 = params->cuda_tf32 && sm >= 80;
-    info->fma = params->cuda_fma;
-    info->libraries = params->cuda_libraries;
+    if (params->options[VRT_CUDA_OPTION_TF32] && sm >= 80)
+        snprintf(info->short_f32, sizeof(info->short_f32), "TF32");
     info->index = ordinal * n_workers + worker;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
-    info->native_f16 = true;
-    info->native_bf16 = sm >= 80;
+    info->preferred_dtype = sm >= 80 ? VRT_DTYPE_BF16 : VRT_DTYPE_F16;
     if (n_workers == 1)
         snprintf(info->name, sizeof(info->name), "cuda:%d", ordinal);
     else
@@ -226,15 +223,17 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
 /* Libraries choose by their version and the model of the card, the driver compiles what was built
  * for none. */
 static void classify(const struct cudaDeviceProp *prop, const struct libraries *libraries,
-                     struct vrt_device_info *info)
+                     const int64_t *options, struct vrt_device_info *info)
 {
-    const bool is_for_all = libraries->text[0] && info->libraries == VRT_CUDA_LIBRARIES_ALL;
+    const bool is_for_all = libraries->text[0] &&
+                            options[VRT_CUDA_OPTION_LIBRARIES] == VRT_CUDA_LIBRARIES_ALL;
+    const bool is_fma = options[VRT_CUDA_OPTION_F32] == VRT_CUDA_F32_WANTED_FMA;
 
     snprintf(info->class_id, sizeof(info->class_id),
              "cuda, %.50s, sm_%d, driver %s, CUDA %s%s%s%s%s", prop->name,
              vrt_cuda_capability(prop), info->driver_version, info->runtime_version,
-             libraries->text, is_for_all ? " for all" : "", info->tf32 ? ", TF32" : "",
-             info->fma ? ", FMA" : "");
+             libraries->text, is_for_all ? " for all" : "", info->short_f32[0] ? ", TF32" : "",
+             is_fma ? ", FMA" : "");
 }
 
 /* Says once, before any device is opened, whether anybody can tell how it is. */
@@ -281,7 +280,7 @@ int vrt_cuda_enumerate(const struct vrt_registry_params *params, struct vrt_devi
             struct vrt_device_info *info = &infos[(*ret_n_infos)++];
             describe(&prop, params, i, k, info);
             memcpy(info->kernels_dir, libraries->folder, sizeof(info->kernels_dir));
-            classify(&prop, libraries, info);
+            classify(&prop, libraries, params->options, info);
         }
     }
     if (*ret_n_infos > 0) {

@@ -398,7 +398,6 @@ static void fault_sensors(struct vrt_device *device, struct vrt_device_sensors *
 }
 
 const struct vrt_backend_ops vrt_backend_fault = {
-    .name = "fault",
     .close = fault_close,
     .inner = fault_inner,
     .buffer_new = fault_buffer_new,

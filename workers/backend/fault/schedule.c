@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/kind.h"
 #include "base/clock.h"
 
 #define DIGITS "0123456789"
@@ -177,7 +178,7 @@ static int parse_when(const struct words *words, const char *word, struct vrt_fa
     return 0;
 }
 
-/* "cpu", "cpu:1" or "cuda:0.1". Return: whether it can be a device's. */
+/* "cpu", "cpu:1" or, of a card with parts, "KIND:0.1". Return: whether it can be a device's. */
 static bool parse_device(const char *word, struct vrt_fault_rule *rule)
 {
     const size_t n = strcspn(word, ":");
@@ -185,24 +186,19 @@ static bool parse_device(const char *word, struct vrt_fault_rule *rule)
     if (strlen(word) >= sizeof(rule->device))
         return false;
     memcpy(rule->device, word, strlen(word) + 1);
-    for (int kind = 0; kind < VRT_DEVICE_KIND_COUNT; kind++) {
-        const char *name = vrt_device_kind_name((enum vrt_device_kind)kind);
-        if (strlen(name) != n || strncmp(word, name, n) != 0)
-            continue;
-        if (!word[n])
-            return true;
-        const char *number = word + n + 1;
-        const size_t n_digits = strspn(number, DIGITS);
-        /* No device is called so: the rule would never apply. */
-        if (n_digits > 1 && number[0] == '0')
-            return false;
-        if (n_digits == 0 || number[n_digits] != '.')
-            return n_digits > 0 && !number[n_digits];
-        number += n_digits + 1;
-        return *number && strspn(number, DIGITS) == strlen(number) &&
-               (number[0] != '0' || !number[1]);
-    }
-    return false;
+    if (!vrt_device_kind_find(word, n))
+        return false;
+    if (!word[n])
+        return true;
+    const char *number = word + n + 1;
+    const size_t n_digits = strspn(number, DIGITS);
+    /* No device is called so: the rule would never apply. */
+    if (n_digits > 1 && number[0] == '0')
+        return false;
+    if (n_digits == 0 || number[n_digits] != '.')
+        return n_digits > 0 && !number[n_digits];
+    number += n_digits + 1;
+    return *number && strspn(number, DIGITS) == strlen(number) && (number[0] != '0' || !number[1]);
 }
 
 /* "50ms". Return: whether it is a time. */
@@ -374,7 +370,7 @@ static bool rule_fits(const struct vrt_fault_rule *rule, const struct vrt_device
     const int64_t count = occasion->count;
 
     const bool this_device = !rule->device[0] || strcmp(rule->device, info->name) == 0 ||
-                             strcmp(rule->device, vrt_device_kind_name(info->kind)) == 0;
+                             strcmp(rule->device, info->kind) == 0;
 
     return this_device && rule->call == occasion->call && count >= rule->first &&
            count <= rule->last && (count - rule->first) % rule->every == 0 &&

@@ -13,7 +13,6 @@
  * tables are left alone, as the other devices keep them in f32.
  */
 
-#include "backend/ref/ref.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,7 +90,6 @@ static int ref_enumerate(const struct vrt_registry_params *params,
     if (!info)
         return vrt_raise(-ENOMEM);
     *info = (struct vrt_device_info){
-        .kind = VRT_DEVICE_REF,
         .name = "ref:0",
         .description = "reference loops, 1 thread",
         .class_id = "ref",
@@ -364,8 +362,7 @@ static int ref_finish(struct vrt_device *device)
     return 0;
 }
 
-const struct vrt_backend_ops vrt_backend_ref = {
-    .name = "ref",
+static const struct vrt_backend_ops ref_ops = {
     .probe = ref_enumerate,
     .open = ref_open,
     .close = ref_close,
@@ -384,4 +381,9 @@ const struct vrt_backend_ops vrt_backend_ref = {
     .program_free = ref_program_free,
     .program_submit = ref_program_submit,
     .finish = ref_finish,
+};
+
+const struct vrt_backend vrt_backend_ref = {
+    .kind = { "ref", VRT_DEVICE_REFERENCE, .has_parts = false },
+    .ops = &ref_ops,
 };

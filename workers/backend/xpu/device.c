@@ -133,7 +133,7 @@ static int xpu_open(const struct vrt_device_info *info, struct vrt_device **ret_
     xpu->unit = &xpu->system->units[info->card];
     xpu->context = xpu->unit->driver->context;
     xpu->device = xpu->unit->device;
-    xpu->patience_ns = (uint64_t)info->patience_s * 1000000000;
+    xpu->patience_ns = (uint64_t)info->options[VRT_XPU_OPTION_PATIENCE_S] * 1000000000;
     int r = vrt_xpu_outcome(xpu, start(xpu), "opening it");
     if (r != 0) {
         xpu_close(&xpu->base);
@@ -220,8 +220,7 @@ static void xpu_sensors(struct vrt_device *device, struct vrt_device_sensors *re
     vrt_xpu_sysman_read(&vrt_xpu_device_of(device)->sysman, ret_sensors);
 }
 
-const struct vrt_backend_ops vrt_backend_xpu = {
-    .name = "xpu",
+const struct vrt_backend_ops vrt_xpu_ops = {
     .probe = vrt_xpu_enumerate,
     .open = xpu_open,
     .close = xpu_close,

@@ -10,9 +10,7 @@
 #include "backend/cache.h"
 #include "backend/xpu/device.h"
 #include "backend/xpu/system/sysman.h"
-
-/* A program of a large network on a small GPU may take minutes. */
-#define PATIENCE_S 600
+#include "backend/xpu/xpu.h"
 
 static const struct vrt_finding loader_absent = {
     .backend = "xpu",
@@ -158,10 +156,10 @@ static int describe(const struct vrt_xpu_system *system, int i, int index,
         return -ENODEV;
     }
     *info = (struct vrt_device_info){
-        .kind = VRT_DEVICE_XPU,
         .index = index,
         .card = i,
-        .native_f16 = module.flags & ZE_DEVICE_MODULE_FLAG_FP16,
+        .preferred_dtype = module.flags & ZE_DEVICE_MODULE_FLAG_FP16 ? VRT_DTYPE_F16 :
+                           VRT_DTYPE_F32,
         .memory_total_bytes = memory_bytes(system, unit),
     };
     snprintf(info->name, sizeof(info->name), "xpu:%d", index);
@@ -236,7 +234,7 @@ int vrt_xpu_enumerate(const struct vrt_registry_params *params, struct vrt_devic
     if (!infos)
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < system->n_units; i++) {
-        if (is_shown(system, i, params->xpu_tiles) &&
+        if (is_shown(system, i, params->options[VRT_XPU_OPTION_TILES]) &&
             describe(system, i, n, params->findings, &infos[n]) == 0)
             n++;
     }
@@ -244,10 +242,8 @@ int vrt_xpu_enumerate(const struct vrt_registry_params *params, struct vrt_devic
     if (n > 0)
         vrt_cache_find_folder(params->cache_dir, "xpu", params->findings,
                               infos[0].kernels_dir);
-    for (int i = 0; i < n; i++) {
-        infos[i].patience_s = params->xpu_patience_s ? params->xpu_patience_s : PATIENCE_S;
+    for (int i = 1; i < n; i++)
         memcpy(infos[i].kernels_dir, infos[0].kernels_dir, sizeof(infos[i].kernels_dir));
-    }
     *ret_infos = infos;
     *ret_n_infos = (size_t)n;
     return 0;

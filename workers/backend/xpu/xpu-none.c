@@ -22,7 +22,6 @@ static int none_enumerate(const struct vrt_registry_params *params,
     return 0;
 }
 
-const struct vrt_backend_ops vrt_backend_xpu = {
-    .name = "xpu",
+const struct vrt_backend_ops vrt_xpu_ops = {
     .probe = none_enumerate,
 };

@@ -17,6 +17,13 @@
 #define VRT_CUDA_LIBRARY_LINEAR_FLOPS_MIN ((int64_t)1 << 28)
 #define VRT_CUDA_LIBRARY_CONV2D_FLOPS_MIN ((int64_t)1 << 33)
 
+/* What may be left to them, by the option. */
+enum vrt_cuda_libraries_wanted {
+    VRT_CUDA_LIBRARIES_AUTO,        /* what they are thought to do faster */
+    VRT_CUDA_LIBRARIES_OFF,
+    VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
+};
+
 enum vrt_cuda_library {
     VRT_CUDA_LIBRARY_NONE,          /* our own kernels */
     VRT_CUDA_LIBRARY_CUBLASLT,
@@ -27,7 +34,7 @@ enum vrt_cuda_library {
 struct vrt_cuda_library_rules {
     enum vrt_cuda_libraries_wanted wanted;
     int capability;                 /* 75 for 7.5 */
-    bool tf32;                      /* see struct vrt_device_info */
+    bool tf32;                      /* products of f32 may drop 13 bits of their factors */
 };
 
 /* Whether any op at all may be a library's. */

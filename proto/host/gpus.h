@@ -11,10 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* PCI's numbers of vendors. Others' display adapters compute nothing, and aren't listed. */
-#define VRT_GPU_INTEL 0x8086
-#define VRT_GPU_NVIDIA 0x10de
-#define VRT_GPU_AMD 0x1002
+#include "host/vendors.h"
 
 #define VRT_GPU_NODES_MAX 4
 
@@ -28,7 +25,8 @@ struct vrt_gpu_node {
 };
 
 struct vrt_gpu {
-    int vendor, device;             /* PCI's numbers */
+    const struct vrt_vendor *vendor;
+    int device;                     /* PCI's number */
     char address[24];               /* "0000:03:00.0" */
     char driver[32];                /* of the kernel: "i915"; "": none */
     struct vrt_gpu_node nodes[VRT_GPU_NODES_MAX];

@@ -2,11 +2,10 @@
 
 /*
  * By sysfs: a display controller or accelerator of a vendor that makes such as compute. Its node is
- * the one of DRM that renders; NVIDIA's driver has nodes of its own besides, which are those that
- * count.
+ * the one of DRM that renders, unless its vendor's driver has nodes of its own.
  */
 
-#include "base/gpus.h"
+#include "host/gpus.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,9 +26,6 @@
 /* PCI's classes, the upper byte. */
 #define CLASS_DISPLAY 0x03
 #define CLASS_ACCELERATOR 0x12
-
-/* What every program needs of NVIDIA's driver, beside the card's own. */
-static const char *const nvidia_nodes[] = { "/dev/nvidiactl", "/dev/nvidia-uvm" };
 
 /* A number such as "0x8086" in a file of the device's folder; -1: there is none. */
 static long read_number(const char *folder, const char *name)
@@ -148,13 +144,15 @@ static int try_numbered(const char *root, const char *folder, const char *prefix
 
 static void find_nodes(const char *root, const char *address, struct vrt_gpu *gpu)
 {
+    const struct vrt_vendor *vendor = gpu->vendor;
     char folder[PATH_BYTES];
 
-    if (gpu->vendor == VRT_GPU_NVIDIA) {
-        for (size_t i = 0; i < VRT_ARRAY_SIZE(nvidia_nodes); i++)
-            try_node(root, nvidia_nodes[i], gpu);
-        if (try_numbered(root, "/dev", "nvidia", gpu) == 0)
-            try_node(root, "/dev/nvidia0", gpu);
+    if (vendor->node) {
+        for (size_t i = 0; vendor->common_nodes[i]; i++)
+            try_node(root, vendor->common_nodes[i], gpu);
+        snprintf(folder, sizeof(folder), "/dev/%s0", vendor->node);
+        if (try_numbered(root, "/dev", vendor->node, gpu) == 0)
+            try_node(root, folder, gpu);
     } else if (snprintf(folder, sizeof(folder), "/sys/bus/pci/devices/%s/drm", address) <
                PATH_BYTES) {
         try_numbered(root, folder, "renderD", gpu);
@@ -168,13 +166,13 @@ static bool look_at(const char *root, const char *address, struct vrt_gpu *gpu)
 
     if (snprintf(folder, sizeof(folder), "%s/sys/bus/pci/devices/%s", root, address) >= PATH_BYTES)
         return false;
-    long class = read_number(folder, "class"), vendor = read_number(folder, "vendor");
+    const struct vrt_vendor *vendor = vrt_vendor_find(read_number(folder, "vendor"));
+    long class = read_number(folder, "class");
     if (class >> 16 != CLASS_DISPLAY && class >> 16 != CLASS_ACCELERATOR)
         return false;
-    if (vendor != VRT_GPU_INTEL && vendor != VRT_GPU_NVIDIA && vendor != VRT_GPU_AMD)
+    if (!vendor)
         return false;
-    *gpu = (struct vrt_gpu){ .vendor = (int)vendor,
-                             .device = (int)read_number(folder, "device") };
+    *gpu = (struct vrt_gpu){ .vendor = vendor, .device = (int)read_number(folder, "device") };
     if (snprintf(gpu->address, sizeof(gpu->address), "%s", address) >= (int)sizeof(gpu->address))
         return false;
     find_driver(folder, gpu->driver, sizeof(gpu->driver));

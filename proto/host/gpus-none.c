@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/gpus.h"
+#include "host/gpus.h"
 
 int vrt_gpus_list(const char *root, struct vrt_gpu **ret_gpus, size_t *ret_n_gpus)
 {
