@@ -77,7 +77,9 @@ struct test_case {
 
 static inline void test_sleep_ms(int ms)
 {
-    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+
+    nanosleep(&time, NULL);
 }
 
 static inline int test_main(int argc, char **argv, const struct test_case *cases, size_t n_cases)
