@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the documentation names is there: fails where a page names a file or a function that isn't.
+"""What the documentation names is there: fails where a page names a file or a function that isn't,
+and where prose is wider than 100 columns (tables and code may be).
 
 usage: docs.py SOURCE_ROOT
 
@@ -14,6 +15,7 @@ import re
 import sys
 
 FOLDERS = ('proto', 'workers', 'daemon', 'client', 'config', 'systemd', 'models', 'docs', 'tests')
+MAX_COLUMNS = 100
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp', '.cl', '.clh', '.py')
 
 PATH = re.compile(r'(?:[a-z0-9_.-]+/)+(?:[A-Za-z0-9_-]+\.(?:c|h|cl|clh|cu|cuh|cpp|py|sh|md|json))?')
@@ -44,6 +46,8 @@ def check(root, page, paths, words):
     problems = []
     for number, line in enumerate(read(page).split('\n'), 1):
         where = f'{os.path.relpath(page, root)}:{number}'
+        if len(line) > MAX_COLUMNS and not line.startswith(('|', '    ')):
+            problems.append(f'{where}: {len(line)} columns, over {MAX_COLUMNS}')
         for target in re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', line):
             if not os.path.exists(os.path.join(os.path.dirname(page), target)):
                 problems.append(f'{where}: there is no {target} for the link')
