@@ -96,15 +96,14 @@ static int begin_probes(struct vrt_pipeline *pipeline, struct vrt_error *error)
 
 static void admission_done(struct vrt_task *base)
 {
-    struct vrt_decode_thread_task *task = vrt_container_of(base, struct vrt_decode_thread_task,
-                                                           task);
+    struct vrt_media_task *task = vrt_container_of(base, struct vrt_media_task, task);
     struct vrt_pipeline *pipeline = task->ctx;
     struct vrt_error error = task->error;
     int r = base->outcome == VRT_TASK_DONE ? 0 : -ECANCELED;
 
     if (task->result)
         r = task->result;
-    vrt_decode_thread_task_free(task);
+    vrt_media_task_free(task);
     if (!r && !pipeline->is_closing)
         r = begin_probes(pipeline, &error);
     if (r) {
@@ -128,17 +127,16 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
         .ended = decode_thread_ended,
         .ctx = pipeline,
     };
-    struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_ADMIT,
-                                                                     admission_done, pipeline);
+    struct vrt_media_task *task = vrt_decode_admit_new(&pipeline->admission, admission_done,
+                                                       pipeline);
     int r = task ? vrt_decode_thread_new(&params, &pipeline->decode_thread) : vrt_raise(-ENOMEM);
 
     if (!r) {
-        task->admission = &pipeline->admission;
         r = vrt_mailbox_post(pipeline->decode_thread, &task->task);
         vrt_assert(!r);
         return 0;
     }
-    vrt_decode_thread_task_free(task);
+    vrt_media_task_free(task);
     return vrt_fold(r);
 }
 
@@ -147,11 +145,8 @@ int vrt_pipeline_admit(struct vrt_pipeline *pipeline)
  * meet. */
 static void accept(struct vrt_pipeline *pipeline, size_t d, const struct vrt_probe *probe)
 {
-    const uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
-
-    vrt_pool_note_fidelity(pipeline->pool, checksum, d, probe->fidelity_db);
-    vrt_pool_note_measurement(pipeline->pool, checksum, d, probe->dtype,
-                        probe->flops_per_s[probe->dtype]);
+    vrt_measurements_note_probe(vrt_pool_measurements(pipeline->pool),
+                                vrt_network_checksum(pipeline->spec->network), d, probe);
     pipeline->parts[d].is_probed = true;
     pipeline->parts[d].dtype = probe->dtype;
     pipeline->parts[d].size = probe->size;
@@ -205,8 +200,9 @@ static void probed(void *ctx, size_t d, struct vrt_worker_task *task)
 
     pipeline->parts[d].probe = NULL;
     if (task->task.outcome == VRT_TASK_DONE) {
-        accept(pipeline, d, &task->probe);
-        vrt_pool_note_probe(pipeline->pool, d, &task->probe);
+        const struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
+        accept(pipeline, d, probe);
+        vrt_probe_cache_put(vrt_pool_probe_cache(pipeline->pool), d, probe, vrt_clock_now_ns());
     } else if (!pipeline->is_closing) {
         note_refusal(pipeline, d, task);
     }
@@ -218,10 +214,10 @@ static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_pr
 {
     const struct vrt_admission *admission = &pipeline->admission;
     const uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
+    struct vrt_measurements *measurements = vrt_pool_measurements(pipeline->pool);
     const struct vrt_job_spec_size size = vrt_job_spec_size(pipeline->spec);
     const bool is_fixed = admission->has_recipe && !pipeline->wants_smaller;
 
-    probe->spec = pipeline->spec;
     probe->exact_grid = admission->tile > 0 || is_fixed;
     probe->exact_clip = admission->clip.frames > 0 || is_fixed;
     /* Once a device has said how much smaller, the others follow it. */
@@ -229,32 +225,32 @@ static void fill_question(struct vrt_pipeline *pipeline, size_t d, struct vrt_pr
     probe->is_due = admission->has_recipe;
     probe->precision = admission->precision;
     probe->wants_speed = pipeline->wants_speed;
-    memcpy(probe->fidelity_db, vrt_pool_fidelity(pipeline->pool, checksum, d),
+    memcpy(probe->fidelity_db, vrt_measurements_fidelity(measurements, checksum, d),
            sizeof(probe->fidelity_db));
-    memcpy(probe->flops_per_s, vrt_pool_speed(pipeline->pool, checksum, d),
+    memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
            sizeof(probe->flops_per_s));
 }
 
 static void ask_device(struct vrt_pipeline *pipeline, size_t d)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_PROBE, NULL, NULL);
+    struct vrt_worker_probe *task = vrt_worker_probe_new(pipeline->spec);
     int r = -ENOMEM;
 
     pipeline->asked &= ~(UINT64_C(1) << d);
     if (task) {
-        task->spec = vrt_job_spec_ref(pipeline->spec);
         fill_question(pipeline, d, &task->probe);
         /* A job that is about to run is measured by what there is now, not a minute ago. */
         if (!pipeline->admission.has_recipe && !pipeline->wants_speed &&
-            vrt_pool_recall_probe(pipeline->pool, d, &task->probe)) {
+            vrt_probe_cache_get(vrt_pool_probe_cache(pipeline->pool), d, &task->probe,
+                                vrt_clock_now_ns())) {
             accept(pipeline, d, &task->probe);
-            vrt_worker_task_free(task);
+            vrt_worker_task_free(&task->base);
             return;
         }
-        r = vrt_pool_submit(pipeline->pool, d, task, probed, pipeline);
+        r = vrt_pool_submit(pipeline->pool, d, &task->base, probed, pipeline);
     }
     if (!r) {
-        pipeline->parts[d].probe = task;
+        pipeline->parts[d].probe = &task->base;
         return;
     }
     /* It isn't asked again: the other devices decide, and without any this is the job's error. */
@@ -363,7 +359,7 @@ static void fill_info(struct vrt_pipeline *pipeline)
 
 static void ask_ready(struct vrt_pipeline *pipeline)
 {
-    const uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
+    const uint64_t ready = vrt_pool_devices(pipeline->pool).ready;
     const uint64_t silent = vrt_pool_silent_devices(pipeline->pool);
 
     for (size_t d = 0; d < vrt_pool_n_devices(pipeline->pool); d++)
@@ -390,7 +386,7 @@ static void warn_of_size(struct vrt_pipeline *pipeline)
 static bool waits_for_memory(struct vrt_pipeline *pipeline)
 {
     const int64_t now_ns = vrt_clock_now_ns();
-    double wait_s = vrt_pool_retry_s(pipeline->pool);
+    double wait_s = vrt_pool_params(pipeline->pool)->retry_s;
 
     if (pipeline->devices || !pipeline->short_of_memory || !pipeline->admission.has_recipe ||
         pipeline->wants_smaller || vrt_pipeline_waits_too_long(pipeline, false))
@@ -458,7 +454,7 @@ static bool replace_unfit(struct vrt_pipeline *pipeline)
 /* Those asked for that are quarantined or lost stay out, unless there are no others. */
 static void give_up_absent(struct vrt_pipeline *pipeline)
 {
-    uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool) & pipeline->asked;
+    uint64_t hopeful = vrt_pool_devices(pipeline->pool).hopeful & pipeline->asked;
 
     if (!pipeline->asked)
         return;
@@ -481,7 +477,7 @@ static void give_up_absent(struct vrt_pipeline *pipeline)
 static void forsake_probe(struct vrt_pipeline *pipeline, size_t d, bool cancel)
 {
     if (pipeline->parts[d].probe)
-        vrt_pool_forsake(pipeline->parts[d].probe, cancel);
+        vrt_pool_forsake(pipeline->pool, pipeline->parts[d].probe, cancel);
     pipeline->parts[d].probe = NULL;
 }
 
@@ -511,8 +507,8 @@ static void leave_out(struct vrt_pipeline *pipeline, size_t d)
 static void leave_out_silent(struct vrt_pipeline *pipeline)
 {
     const uint64_t waited_for = vrt_pipeline_probing(pipeline) |
-        (pipeline->asked & (vrt_pool_ready_devices(pipeline->pool) |
-                            vrt_pool_starting_devices(pipeline->pool)));
+        (pipeline->asked & (vrt_pool_devices(pipeline->pool).ready |
+                            vrt_pool_devices(pipeline->pool).starting));
     struct vrt_job_spec *spec;
 
     if (!pipeline->devices || !waited_for ||
@@ -534,8 +530,8 @@ static void leave_out_silent(struct vrt_pipeline *pipeline)
 
 void vrt_pipeline_admit_step(struct vrt_pipeline *pipeline)
 {
-    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
-    uint64_t starting = vrt_pool_starting_devices(pipeline->pool);
+    uint64_t ready = vrt_pool_devices(pipeline->pool).ready;
+    uint64_t starting = vrt_pool_devices(pipeline->pool).starting;
 
     if (!pipeline->is_probing)
         return;

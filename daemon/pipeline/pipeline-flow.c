@@ -85,11 +85,9 @@ static void prepare_devices(struct vrt_pipeline *pipeline)
         struct vrt_worker_task *task;
         if (!(pipeline->devices >> d & 1) || pipeline->parts[d].holds)
             continue;
-        task = vrt_worker_task_new(VRT_WORKER_PREPARE, NULL, NULL);
+        task = vrt_worker_prepare_new(pipeline->spec, pipeline->parts[d].dtype);
         if (!task)
             continue;
-        task->spec = vrt_job_spec_ref(pipeline->spec);
-        task->dtype = pipeline->parts[d].dtype;
         /* A failure will be met again, and handled, by the first shard. */
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL) == 0)
             pipeline->parts[d].holds = true;
@@ -117,8 +115,7 @@ static int start_decode_thread(struct vrt_pipeline *pipeline)
 }
 
 /* Gives the encoder a task; takes it over whatever happens. */
-static void post_to_encode_thread(struct vrt_pipeline *pipeline,
-                                  struct vrt_encode_thread_task *task)
+static void post_to_encode_thread(struct vrt_pipeline *pipeline, struct vrt_media_task *task)
 {
     int r = task ? vrt_mailbox_post(pipeline->encode_thread, &task->task) : vrt_raise(-ENOMEM);
 
@@ -126,7 +123,7 @@ static void post_to_encode_thread(struct vrt_pipeline *pipeline,
         pipeline->n_encoding++;
         return;
     }
-    vrt_encode_thread_task_free(task);
+    vrt_media_task_free(task);
     fail_by(pipeline, r, &(struct vrt_error){ 0 });
 }
 
@@ -155,18 +152,20 @@ static void skip_to_end(struct vrt_pipeline *pipeline)
 
 static void resumed(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
-        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_resume *resume =
+        vrt_container_of(task, const struct vrt_encode_resume, base);
     struct vrt_pipeline *pipeline = task->ctx;
     int r = 0;
 
     pipeline->n_encoding--;
     if (base->outcome == VRT_TASK_DONE && !pipeline->is_closing) {
         pipeline->is_resuming = false;
-        if (task->n_segments < (int64_t)pipeline->n_segments && pipeline->segments_cut)
-            pipeline->segments_cut(pipeline->ctx, task->n_segments);
-        note_resumed(pipeline, task->n_segments);
-        if (task->is_joined)
+        if (resume->n_segments < (int64_t)pipeline->n_segments && pipeline->segments_cut)
+            pipeline->segments_cut(pipeline->ctx, resume->n_segments);
+        note_resumed(pipeline, resume->n_segments);
+        if (resume->is_joined)
             skip_to_end(pipeline);
         else if (!pipeline->is_closing)
             r = start_decode_thread(pipeline);
@@ -203,15 +202,15 @@ int vrt_pipeline_flow_start(struct vrt_pipeline *pipeline)
         return vrt_fold(r);
     pipeline->live_max = live_max(pipeline);
     pipeline->is_resuming = true;
-    post_to_encode_thread(pipeline,
-                          vrt_encode_thread_task_new(VRT_ENCODE_THREAD_RESUME, resumed, pipeline));
+    post_to_encode_thread(pipeline, vrt_encode_resume_new(resumed, pipeline));
     return 0;
 }
 
 static void decoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_decode_thread_task_freep) struct vrt_decode_thread_task *task =
-        vrt_container_of(base, struct vrt_decode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    struct vrt_decode_clip *clip = vrt_container_of(task, struct vrt_decode_clip, base);
     struct vrt_pipeline *pipeline = task->ctx;
     int r = 0;
 
@@ -222,16 +221,16 @@ static void decoded(struct vrt_task *base)
     if (base->outcome == VRT_TASK_FAILED)
         fail_by(pipeline, task->result, &task->error);
     if (base->outcome == VRT_TASK_DONE && !pipeline->is_closing) {
-        pipeline->frames_concealed = VRT_MAX(pipeline->frames_concealed, task->n_concealed);
-        pipeline->frames_decoded += task->n_skipped;
-        if (task->at_end && !pipeline->at_end) {
+        pipeline->frames_concealed = VRT_MAX(pipeline->frames_concealed, clip->n_concealed);
+        pipeline->frames_decoded += clip->n_skipped;
+        if (clip->at_end && !pipeline->at_end) {
             pipeline->at_end = true;
-            pipeline->frames_total = pipeline->frames_decoded + task->frames.n_new;
-            pipeline->span_ns = task->span_ns;
-            vrt_pipeline_warn_all(pipeline, &task->info->warnings);
+            pipeline->frames_total = pipeline->frames_decoded + clip->frames.n_new;
+            pipeline->span_ns = clip->span_ns;
+            vrt_pipeline_warn_all(pipeline, &clip->info->warnings);
         }
-        if (task->frames.n > 0)
-            r = vrt_pipeline_add_shard(pipeline, &task->frames);
+        if (clip->frames.n > 0)
+            r = vrt_pipeline_add_shard(pipeline, &clip->frames);
         if (r)
             fail_by(pipeline, r, &task->error);
     }
@@ -240,19 +239,18 @@ static void decoded(struct vrt_task *base)
 
 static void feed_decoder(struct vrt_pipeline *pipeline)
 {
-    uint64_t ready = vrt_pool_ready_devices(pipeline->pool) & pipeline->devices;
+    uint64_t ready = vrt_pool_devices(pipeline->pool).ready & pipeline->devices;
     int wanted = VRT_SCHED_IN_FLIGHT * n_devices_in(ready) + READY_SPARE;
 
     while (pipeline->decode_thread && !pipeline->at_end && pipeline->n_decoding < DECODING_MAX &&
            pipeline->n_ready + pipeline->n_decoding < wanted &&
            pipeline->n_live < pipeline->live_max) {
-        struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_DECODE,
-                                                                         decoded, pipeline);
+        struct vrt_media_task *task = vrt_decode_clip_new(decoded, pipeline);
         int r = task ? 0 : vrt_raise(-ENOMEM);
         if (!r)
             r = vrt_mailbox_post(pipeline->decode_thread, &task->task);
         if (r) {
-            vrt_decode_thread_task_free(task);
+            vrt_media_task_free(task);
             fail_by(pipeline, r, &(struct vrt_error){ 0 });
             return;
         }
@@ -272,43 +270,73 @@ static void end_parked(struct vrt_pipeline *pipeline)
     vrt_pipeline_fail(pipeline, &parked);
 }
 
-/* Tells what the encode thread has made of its task. */
-static void note_encoded(struct vrt_pipeline *pipeline, const struct vrt_encode_thread_task *task)
+/* Takes what every task of the encode thread brings. Return: whether it was done. */
+static bool note_encoding(struct vrt_pipeline *pipeline, const struct vrt_media_task *task)
 {
-    if (task->request == VRT_ENCODE_THREAD_ENCODE) {
-        pipeline->n_live--;
-        pipeline->n_open = task->n_open;
-        vrt_pipeline_note_frames(pipeline, task->n_encoded);
-    }
-    if (task->has_segment) {
-        pipeline->n_segments_done++;
-        if (pipeline->segment_done)
-            pipeline->segment_done(pipeline->ctx, &task->segment);
-        /* The encoder may have begun the next one: less is lost than by waiting for its end. */
-        if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
-            end_parked(pipeline);
-    }
-    if (task->request == VRT_ENCODE_THREAD_FINISH) {
-        if (task->warnings)
-            vrt_pipeline_warn_all(pipeline, task->warnings);
-        /* Who cancels comes too late: the file is there, and is said to be. */
-        pipeline->error = (struct vrt_error){ 0 };
-        pipeline->is_closing = true;
-    }
+    pipeline->n_encoding--;
+    pipeline->encode_ns += task->busy_ns;
+    if (task->task.outcome == VRT_TASK_FAILED)
+        fail_by(pipeline, task->result, &task->error);
+    return task->task.outcome == VRT_TASK_DONE;
+}
+
+/* Tells of a segment that became complete, if one did. */
+static void note_segment(struct vrt_pipeline *pipeline, const struct vrt_segment_record *segment)
+{
+    if (!segment->n_frames)
+        return;
+    pipeline->n_segments_done++;
+    if (pipeline->segment_done)
+        pipeline->segment_done(pipeline->ctx, segment);
+    /* The encoder may have begun the next one: less is lost than by waiting for its end. */
+    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
+        end_parked(pipeline);
 }
 
 static void encoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
-        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_shard *shard =
+        vrt_container_of(task, const struct vrt_encode_shard, base);
     struct vrt_pipeline *pipeline = task->ctx;
 
-    pipeline->n_encoding--;
-    pipeline->encode_ns += task->busy_ns;
-    if (base->outcome == VRT_TASK_FAILED)
-        fail_by(pipeline, task->result, &task->error);
-    else if (base->outcome == VRT_TASK_DONE)
-        note_encoded(pipeline, task);
+    if (note_encoding(pipeline, task)) {
+        pipeline->n_live--;
+        pipeline->n_open = shard->n_open;
+        vrt_pipeline_note_frames(pipeline, shard->n_encoded);
+        note_segment(pipeline, &shard->segment);
+    }
+    vrt_pipeline_step(pipeline);
+}
+
+static void encoded_last(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    struct vrt_pipeline *pipeline = task->ctx;
+
+    if (note_encoding(pipeline, task))
+        note_segment(pipeline,
+                     &vrt_container_of(task, const struct vrt_encode_end, base)->segment);
+    vrt_pipeline_step(pipeline);
+}
+
+static void finished(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_finish *finish =
+        vrt_container_of(task, const struct vrt_encode_finish, base);
+    struct vrt_pipeline *pipeline = task->ctx;
+
+    if (note_encoding(pipeline, task)) {
+        if (finish->warnings)
+            vrt_pipeline_warn_all(pipeline, finish->warnings);
+        /* Who cancels comes too late: the file is there, and is said to be. */
+        pipeline->error = (struct vrt_error){ 0 };
+        pipeline->is_closing = true;
+    }
     vrt_pipeline_step(pipeline);
 }
 
@@ -316,34 +344,26 @@ static void feed_encoder(struct vrt_pipeline *pipeline)
 {
     while (!pipeline->is_closing && pipeline->n_encoding < ENCODING_MAX &&
            vrt_pipeline_next_is_restored(pipeline)) {
-        struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_ENCODE,
-                                                                         encoded, pipeline);
-        if (task)
-            task->shard = vrt_pipeline_take_restored(pipeline, &task->frames);
-        post_to_encode_thread(pipeline, task);
+        struct vrt_encode_shard *shard = vrt_encode_shard_new(encoded, pipeline);
+        if (shard)
+            shard->shard = vrt_pipeline_take_restored(pipeline, &shard->frames);
+        post_to_encode_thread(pipeline, shard ? &shard->base : NULL);
     }
 }
 
 /* Once every frame is encoded: completes the last segment, then makes the file. */
 static void finish(struct vrt_pipeline *pipeline)
 {
-    struct vrt_encode_thread_task *task;
-
     if (!pipeline->at_end || pipeline->next_encode < pipeline->next_index ||
         pipeline->n_encoding > 0 || pipeline->n_decoding > 0 || pipeline->is_finishing)
         return;
     pipeline->is_finishing = true;
     pipeline->phase = VRT_PIPELINE_FINISHING;
-    post_to_encode_thread(pipeline,
-                          vrt_encode_thread_task_new(VRT_ENCODE_THREAD_END, encoded, pipeline));
+    post_to_encode_thread(pipeline, vrt_encode_end_new(encoded_last, pipeline));
     if (pipeline->is_closing)
         return;
-    task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_FINISH, encoded, pipeline);
-    if (task) {
-        task->n_frames = pipeline->frames_decoded;
-        task->span_ns = pipeline->span_ns;
-    }
-    post_to_encode_thread(pipeline, task);
+    post_to_encode_thread(pipeline, vrt_encode_finish_new(pipeline->frames_decoded,
+                                                          pipeline->span_ns, finished, pipeline));
 }
 
 /* Ends a pipeline that is to be parked where nothing is lost. */
@@ -352,7 +372,7 @@ static void park(struct vrt_pipeline *pipeline)
     bool is_between = pipeline->n_open == 0 && pipeline->n_encoding == 0;
     /* Nobody knows when a device will be there that could complete the segment. */
     bool is_stuck = !pipeline->n_running &&
-                    !(pipeline->devices & vrt_pool_ready_devices(pipeline->pool));
+                    !(pipeline->devices & vrt_pool_devices(pipeline->pool).ready);
 
     if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
         (is_between || is_stuck || pipeline->is_held || pipeline->is_resuming))

@@ -14,7 +14,7 @@
 
 /* A shard's stay with a device. */
 struct vrt_try {
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
     size_t device;
 };
 
@@ -195,10 +195,10 @@ void vrt_pipeline_drop_shards(struct vrt_pipeline *pipeline);
 void vrt_pipeline_describe(struct vrt_pipeline *pipeline);
 
 /* The pool's questions: take, may_copy, copy, returned. */
-struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d);
+struct vrt_worker_run *vrt_pipeline_take(struct vrt_pool_job *job, size_t d);
 uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx);
-struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d);
-void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
+struct vrt_worker_run *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d);
+void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run);
 
 /* Fails the job if no device is left for its next shard, or has been for too long. Says which ones
  * are lost or in quarantine. */

@@ -119,7 +119,8 @@ static double speed_of(const struct vrt_pipeline *pipeline, size_t d)
 {
     uint64_t checksum = vrt_network_checksum(pipeline->spec->network);
 
-    return vrt_pool_speed(pipeline->pool, checksum, d)[pipeline->parts[d].dtype];
+    return vrt_measurements_speed(vrt_pool_measurements(pipeline->pool), checksum,
+                                  d)[pipeline->parts[d].dtype];
 }
 
 static void fill_devices(const struct vrt_pipeline *pipeline, struct vrt_pipeline_snapshot *to)

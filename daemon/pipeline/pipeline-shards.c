@@ -113,7 +113,7 @@ static uint64_t devices_for(const struct vrt_pipeline *pipeline, const struct vr
     uint64_t devices = pipeline->devices & ~shard->excluded;
     uint64_t again = shard->last_failed < 0 ? 0 : UINT64_C(1) << shard->last_failed;
 
-    again &= devices & vrt_pool_ready_devices(pipeline->pool);
+    again &= devices & vrt_pool_devices(pipeline->pool).ready;
     return again ? again : devices;
 }
 
@@ -142,8 +142,8 @@ void vrt_pipeline_describe(struct vrt_pipeline *pipeline)
 /* Says of each device that is lost or in quarantine that the job does without it. */
 static void warn_of_absent(struct vrt_pipeline *pipeline)
 {
-    const uint64_t absent = pipeline->devices & ~vrt_pool_ready_devices(pipeline->pool) &
-                            ~vrt_pool_starting_devices(pipeline->pool);
+    const uint64_t absent = pipeline->devices & ~vrt_pool_devices(pipeline->pool).ready &
+                            ~vrt_pool_devices(pipeline->pool).starting;
     const uint64_t missed = absent & ~pipeline->absent;
     size_t n_infos;
 
@@ -158,8 +158,8 @@ static void warn_of_absent(struct vrt_pipeline *pipeline)
 void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
 {
     const struct vrt_shard *head = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
-    uint64_t ready = vrt_pool_ready_devices(pipeline->pool);
-    uint64_t hopeful = vrt_pool_hopeful_devices(pipeline->pool);
+    uint64_t ready = vrt_pool_devices(pipeline->pool).ready;
+    uint64_t hopeful = vrt_pool_devices(pipeline->pool).hopeful;
     uint64_t able = pipeline->devices & ~(head ? head->excluded : 0);
     struct vrt_error error = { .id = NULL };
     char why[sizeof(head->why)] = "";
@@ -192,62 +192,61 @@ void vrt_pipeline_check_devices(struct vrt_pipeline *pipeline)
 }
 
 /* Makes the shard's task for device `d`. Return: NULL: no memory. */
-static struct vrt_worker_task *begin_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
-                                         size_t d)
+static struct vrt_worker_run *begin_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
+                                        size_t d)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
     struct vrt_part *part = &pipeline->parts[d];
+    struct vrt_worker_run *run = vrt_worker_run_new(pipeline->spec, part->dtype);
     size_t n_infos;
 
-    if (!task)
+    if (!run)
         return NULL;
     vrt_log_debug("job %s: shard %" PRId64 " goes to %s", pipeline->job_id, shard->index,
                   vrt_pool_infos(pipeline->pool, &n_infos)[d]->name);
-    task->spec = vrt_job_spec_ref(pipeline->spec);
-    task->dtype = part->dtype;
-    vrt_shard_frames_copy(&shard->frames, &task->frames);
-    shard->tries[shard->n_tries++] = (struct vrt_try){ .task = task, .device = d };
+    run->base.ctx = shard;
+    vrt_shard_frames_copy(&shard->frames, &run->frames);
+    shard->tries[shard->n_tries++] = (struct vrt_try){ .run = run, .device = d };
     pipeline->n_running++;
     part->in_flight++;
     /* Whatever becomes of it, the device must be told to forget the job. */
     part->holds = true;
-    return task;
+    return run;
 }
 
 /* Takes the shard's try on device `d` back: it came back, or is not waited for. */
-static struct vrt_worker_task *end_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
-                                       size_t d)
+static struct vrt_worker_run *end_try(struct vrt_pipeline *pipeline, struct vrt_shard *shard,
+                                      size_t d)
 {
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
     int i = 0;
 
     while (shard->tries[i].device != d)
         i++;
-    task = shard->tries[i].task;
+    run = shard->tries[i].run;
     shard->tries[i] = shard->tries[--shard->n_tries];
     pipeline->n_running--;
     pipeline->parts[d].in_flight--;
-    return task;
+    return run;
 }
 
-struct vrt_worker_task *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
+struct vrt_worker_run *vrt_pipeline_take(struct vrt_pool_job *job, size_t d)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
     struct vrt_shard *shard = VRT_LIST_FIRST(&pipeline->ready, struct vrt_shard, link);
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
 
     if (!shard || pipeline->is_closing || pipeline->is_held ||
         !(devices_for(pipeline, shard) >> d & 1))
         return NULL;
-    task = begin_try(pipeline, shard, d);
-    if (!task)
+    run = begin_try(pipeline, shard, d);
+    if (!run)
         return NULL;
     vrt_list_remove(&shard->link);
     vrt_list_append(&pipeline->running, &shard->link);
     pipeline->n_ready--;
     pipeline->n_handed++;
     vrt_pipeline_describe(pipeline);
-    return task;
+    return run;
 }
 
 uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx)
@@ -264,24 +263,24 @@ uint64_t vrt_pipeline_may_copy(const struct vrt_pool_job *job, const void *ctx)
     return devices & ~(UINT64_C(1) << shard->tries[0].device);
 }
 
-struct vrt_worker_task *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d)
+struct vrt_worker_run *vrt_pipeline_copy(struct vrt_pool_job *job, void *ctx, size_t d)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
     struct vrt_shard *shard = ctx;
-    struct vrt_worker_task *task = begin_try(pipeline, shard, d);
+    struct vrt_worker_run *run = begin_try(pipeline, shard, d);
     size_t n_infos;
     const struct vrt_device_info *const *infos = vrt_pool_infos(pipeline->pool, &n_infos);
 
-    if (!task)
+    if (!run)
         return NULL;
     vrt_log_info("job %s: shard %" PRId64 " takes long on %s, %s runs it too", pipeline->job_id,
                  shard->index, infos[shard->tries[0].device]->name, infos[d]->name);
-    return task;
+    return run;
 }
 
 /* The shard is restored: its pictures take the place of the decoder's. */
 static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_t d,
-                   struct vrt_worker_task *task)
+                   struct vrt_worker_run *run)
 {
     struct vrt_part *part = &pipeline->parts[d];
 
@@ -290,8 +289,8 @@ static void accept(struct vrt_pipeline *pipeline, struct vrt_shard *shard, size_
     vrt_list_remove(&shard->link);
     for (int i = 0; i < shard->frames.n; i++) {
         shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
-        shard->frames.out[i] = VRT_STEAL(task->frames.out[i]);
-        shard->frames.shared[i] = VRT_STEAL(task->frames.shared[i]);
+        shard->frames.out[i] = VRT_STEAL(run->frames.out[i]);
+        shard->frames.shared[i] = VRT_STEAL(run->frames.shared[i]);
     }
     part->shards_done++;
     part->frames_done += shard->frames.n_new;
@@ -359,22 +358,23 @@ static void requeue(struct vrt_pipeline *pipeline, struct vrt_shard *shard)
     pipeline->n_handed--;
 }
 
-void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
+void vrt_pipeline_returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run)
 {
     struct vrt_pipeline *pipeline = vrt_container_of(job, struct vrt_pipeline, job);
+    const struct vrt_worker_task *task = &run->base;
     struct vrt_shard *shard = task->ctx;
     struct vrt_part *part = &pipeline->parts[d];
 
     end_try(pipeline, shard, d);
     if (!task->task.abandoned) {
-        part->times.upload_ns += task->times.upload_ns;
-        part->times.compute_ns += task->times.compute_ns;
-        part->times.download_ns += task->times.download_ns;
-        if (task->job_bytes >= 0)
-            part->job_bytes = task->job_bytes;
+        part->times.upload_ns += run->times.upload_ns;
+        part->times.compute_ns += run->times.compute_ns;
+        part->times.download_ns += run->times.download_ns;
+        if (run->job_bytes >= 0)
+            part->job_bytes = run->job_bytes;
     }
     if (!pipeline->is_closing && task->task.outcome == VRT_TASK_DONE) {
-        accept(pipeline, shard, d, task);
+        accept(pipeline, shard, d, run);
     } else if (!pipeline->is_closing) {
         note_failure(pipeline, shard, d, task);
         requeue(pipeline, shard);

@@ -254,7 +254,7 @@ static void close_down(struct vrt_pipeline *pipeline)
         atomic_store(&pipeline->cancel, true);
         VRT_LIST_FOREACH(shard, &pipeline->running, link)
             for (int i = 0; i < shard->n_tries; i++)
-                atomic_store(&shard->tries[i].task->task.cancel, true);
+                atomic_store(&shard->tries[i].run->base.task.cancel, true);
     }
     if (pipeline->decode_thread)
         vrt_mailbox_stop(pipeline->decode_thread);
@@ -286,11 +286,10 @@ void vrt_pipeline_release_devices(struct vrt_pipeline *pipeline)
         struct vrt_worker_task *task;
         if (!pipeline->parts[d].holds)
             continue;
-        task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
+        task = vrt_worker_release_new(pipeline->spec);
         if (!task)
             continue;
         pipeline->parts[d].holds = false;
-        task->spec = vrt_job_spec_ref(pipeline->spec);
         if (vrt_pool_submit(pipeline->pool, d, task, NULL, NULL))
             vrt_log_debug("job %s: device %zu has forgotten it already", pipeline->job_id, d);
     }
@@ -417,7 +416,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
 bool vrt_pipeline_waits_too_long(struct vrt_pipeline *pipeline, bool any)
 {
     int64_t now_ns = vrt_clock_now_ns();
-    double patience_s = vrt_pool_patience_s(pipeline->pool);
+    double patience_s = vrt_pool_params(pipeline->pool)->patience_s;
 
     /* Somebody waits for the answer to what is being submitted. */
     if (!pipeline->admission.has_recipe)
