@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "daemon/pipeline/pipeline-impl.h"
-#include "frames/clip.h"
+#include "frames/clips/clip.h"
 
 #define VRT_LOG_TOPIC "pipeline"
 

@@ -14,7 +14,7 @@
 #include "daemon/models/models.h"
 #include "daemon/service/paths.h"
 #include "daemon/remote/remote.h"
-#include "frames/encoder.h"
+#include "frames/encode/encoder.h"
 
 int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
                    char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "base/macro.h"
 #include "model/layers.h"
-#include "tests/unit/vrt-fixture.h"
-#include "tests/unit/weight-rule.h"
+#include "tests/unit/model/vrt-fixture.h"
+#include "tests/unit/model/weight-rule.h"
 
 #define SEED 1234
 #define E_INVALID "bench.invalid"

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tests/unit/vrt-sizes.h"
-#include "tests/unit/weight-rule.h"
+#include "tests/unit/model/vrt-sizes.h"
+#include "tests/unit/model/weight-rule.h"
 
 #define SEED 1234
 

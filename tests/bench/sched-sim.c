@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "tests/bench/sched-play.h"
+#include "tests/unit/sched/sched-play.h"
 
 #define N_DEVICES_MAX VRT_SCHED_DEVICES_MAX
 #define SHARDS_PER_DEVICE 20

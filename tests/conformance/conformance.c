@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "backend/op-params.h"
 #include "tests/conformance/devices.h"
 #include "tests/conformance/memory.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 #include "tests/unit/test.h"
 
 #define GUARD_BYTES 512

@@ -11,7 +11,7 @@ import time
 
 from harness import Case, main
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'remote'))
 from web_server import Server   # noqa: E402
 
 MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'models',

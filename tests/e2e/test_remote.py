@@ -13,7 +13,7 @@ import time
 
 from harness import Case, Daemon, PATIENCE_S, clip, digest, main
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'remote'))
 from web_server import Server, make_certificate   # noqa: E402
 
 SECRET = b'sixteen bytes at least'

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "client/progress.h"
+#include "client/terminal/progress.h"
 #include "msg_device.h"
 #include "msg_event.h"
 #include "msg_job.h"

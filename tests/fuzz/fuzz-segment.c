@@ -16,9 +16,9 @@
 #include "base/log.h"
 #include "base/macro.h"
 #include "frames/av.h"
-#include "frames/join-video.h"
-#include "frames/segment-layout.h"
-#include "frames/tail.h"
+#include "frames/join/join-video.h"
+#include "frames/encode/segment-layout.h"
+#include "frames/encode/tail.h"
 
 #define TAIL_SIDE 2
 

@@ -113,7 +113,7 @@ def run(command, env, patience_s=PATIENCE_S):
 
 def devices(family, **more):
     """What list-devices says of the registry, line by line."""
-    program = os.path.join(BUILD, 'tests/cuda-fakes/list-devices')
+    program = os.path.join(BUILD, 'tests/simulators/nvidia/list-devices')
     return run([program], environment(family, **more))[1].splitlines()
 
 

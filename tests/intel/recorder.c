@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/xpu/loader.h"
+#include "backend/xpu/system/loader.h"
 
 #define MAX_RESULTS 64
 #define MAX_KERNELS 4096

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The test driver (tests/xpu-driver) against Intel's: the same questions, and the same programs.
-Where they answer otherwise, it must be for a reason that stands here.
+"""The test driver (tests/simulators/xpu) against Intel's: the same questions and programs. Where
+they answer otherwise, it must be for a reason that stands here.
 
 VRT_XPU_DRIVER is the test driver, VRT_XPU_CACHE where it keeps what it compiled,
 VRT_INTEL_KERNELS the test driver's own kernels (.spv).

@@ -13,7 +13,8 @@ import sys
 
 
 # C++ for nvcc, or for a compiler in its place.
-SKIPPED = ('workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl', 'tests/cuda-sim')
+SKIPPED = ('workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl',
+           'tests/simulators/cuda')
 
 
 def compile_header(job):

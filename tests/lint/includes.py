@@ -6,9 +6,12 @@ usage: includes.py SOURCE_ROOT
 
 The folder is the layer. LAYERS names, for each, the layers whose headers it may include besides
 its own; no two layers may include each other, by way of others neither. A vendor's header may
-appear in one folder only (VENDOR). A room, a layer with a slash in its
-name, holds at most ROOM_FILES files.
+appear in one folder only (VENDOR).
+
+Whatever the layers, no two files include each other, by way of others neither, and no two folders;
+a folder holds at most FOLDER_FILES sources, a header at most HEADER_PROTOTYPES prototypes.
 """
+import collections
 import os
 import re
 import sys
@@ -32,7 +35,6 @@ ROOMS = {
     'api': {'access', 'devices', 'http', 'jobs', 'models', 'pipeline', 'remote'},
     'service': {'access', 'api', 'devices', 'http', 'jobs', 'models', 'remote', 'store', 'systemd'},
 }
-ROOM_FILES = 25
 
 LAYERS = {
     'base': set(),
@@ -80,28 +82,54 @@ VENDOR = {
 }
 
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')
+HEADERS = ('.h', '.cuh', '.clh')
+PRODUCT = ('proto', 'workers', 'daemon', 'client', 'config', 'models')
+
+FOLDER_FILES = 25           # scripts count as well
+HEADER_PROTOTYPES = 20
+PROTOTYPE = re.compile(r'^\w[^;{}()=#]*\bvrt_\w+\([^;{}]*\)[^;{}]*;', re.MULTILINE)
+COMMENT = re.compile(r'/\*.*?\*/', re.DOTALL)
+
+# Headers with more, and how many: none may grow, and one that needn't be here any more goes.
+LARGE_HEADERS = {
+    'daemon/devices/pool-job.h': 26,
+    'daemon/jobs/job.h': 22,
+    'daemon/jobs/queue-impl.h': 52,
+    'daemon/pipeline/pipeline-impl.h': 25,
+    'workers/backend/backend.h': 32,
+    'workers/backend/cuda/device.h': 29,
+    'workers/backend/cuda/kernels/kernels.h': 35,
+    'workers/backend/ref/ops.h': 32,
+    'workers/backend/xpu/device.h': 30,
+    'workers/backend/xpu/ops.h': 29,
+}
+
+# It knows all backends, which all know the folder that it is in.
+REGISTRY = 'workers/backend/registry.c'
 
 # The pure modules: no loop, no I/O.
 PURE = ('daemon/jobs/job.', 'daemon/jobs/room.', 'daemon/sched/', 'daemon/access/quota.',
         'daemon/remote/address.')
 
-# The other vendors of the tree; each folder holds one, and none looks into another's.
-BACKENDS = re.compile(r'^workers/backend/([a-z]+)/')
+# The other vendors of the tree; each folder but op/ holds one, and none looks into another's.
+BACKENDS = re.compile(r'^workers/backend/(?!op/)([a-z]+)/')
 
 
 def layer_of(path):
     return next((layer for prefix, layer in FOLDERS if path.startswith(prefix)), None)
 
 
-def resolve(root, name):
-    for base in ('', 'proto/', 'workers/'):
+def resolve(root, path, name):
+    for base in ('', 'proto/', 'workers/', os.path.dirname(path) + '/'):
         if os.path.isfile(os.path.join(root, base + name)):
             return base + name
     return None
 
 
 def check(root, path, problems):
+    """Returns the files that it includes."""
     layer = layer_of(path)
+    targets = set()
     with open(os.path.join(root, path), encoding='utf-8') as f:
         for number, line in enumerate(f, 1):
             m = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
@@ -116,16 +144,18 @@ def check(root, path, problems):
                 if name == 'uv.h' and path.startswith(PURE):
                     problems.append(f'{where}: a pure module includes uv.h')
                 continue
-            target = resolve(root, name)
+            target = resolve(root, path, name)
             if not target:
                 continue            # made by the build
+            targets.add(target)
             other = layer_of(target)
             if other != layer and other not in LAYERS[layer]:
                 problems.append(f'{where}: {layer} may not include {other} ("{name}")')
             mine, theirs = BACKENDS.match(path), BACKENDS.match(target)
             if theirs and (not mine or mine.group(1) != theirs.group(1)):
-                if path != 'workers/backend/registry.c':
+                if path != REGISTRY:
                     problems.append(f'{where}: "{name}" is private to its backend')
+    return targets
 
 
 def reach(layer):
@@ -137,29 +167,77 @@ def reach(layer):
     return seen
 
 
-def check_rooms(root, problems):
+def check_layers(problems):
     for layer in LAYERS:
         if layer in reach(layer):
             problems.append(f'{layer} may include itself, by way of others')
-    for prefix, layer in FOLDERS:
-        n = sum(name.endswith(SOURCES) for name in os.listdir(os.path.join(root, prefix)))
-        if '/' in layer and n > ROOM_FILES:
-            problems.append(f'{prefix}: {n} files, over {ROOM_FILES}')
+
+
+def circle_of(graph):
+    """Nodes that lead to each other, the first again at the end; none: there is no circle."""
+    left = set(graph)
+    while leaves := {node for node in left if not graph[node] & left}:
+        left -= leaves
+    if not left:
+        return []
+    path = [min(left)]
+    while len(path) == len(set(path)):
+        path.append(min(graph[path[-1]] & left))
+    return path[path.index(path[-1]):]
+
+
+def check_circles(included, problems):
+    files = circle_of(included)
+    if files:
+        problems.append('a circle of files: ' + ' -> '.join(files))
+    folders = collections.defaultdict(set)
+    by = {}
+    for path, targets in included.items():
+        for target in targets if path != REGISTRY else ():
+            mine, theirs = os.path.dirname(path), os.path.dirname(target)
+            if mine != theirs:
+                folders[mine].add(theirs)
+                by[mine, theirs] = f'{path} -> {target}'
+    circle = circle_of(folders)
+    problems += [f'in a circle of folders: {by[hop]}' for hop in zip(circle, circle[1:])]
+
+
+def check_header(root, path, problems):
+    with open(os.path.join(root, path), encoding='utf-8') as f:
+        n = len(PROTOTYPE.findall(COMMENT.sub('', f.read())))
+    known = LARGE_HEADERS.get(path, HEADER_PROTOTYPES)
+    if n > known:
+        problems.append(f'{path}: {n} prototypes, over {known}')
+    elif path in LARGE_HEADERS and n < known:
+        problems.append(f'{path}: {n} prototypes: say so in LARGE_HEADERS')
+
+
+def check_folders(root, problems):
+    for top in (*PRODUCT, 'tests'):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            n = sum(name.endswith((*SOURCES, '.cpp', '.py', '.sh')) for name in names)
+            if n > FOLDER_FILES:
+                problems.append(f'{os.path.relpath(folder, root)}: {n} files, over {FOLDER_FILES}')
 
 
 def main():
     root = sys.argv[1]
-    problems, n_files = [], 0
-    check_rooms(root, problems)
-    for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models'):
+    problems, included = [], {}
+    check_layers(problems)
+    check_folders(root, problems)
+    for top in PRODUCT:
         for folder, _, names in os.walk(os.path.join(root, top)):
             for name in sorted(names):
                 path = os.path.relpath(os.path.join(folder, name), root)
                 if name.endswith(SOURCES) and layer_of(path):
-                    check(root, path, problems)
-                    n_files += 1
-    print('\n'.join(problems) or f'{n_files} files include along the layers')
-    return 1 if problems or not n_files else 0
+                    included[path] = check(root, path, problems)
+                if name.endswith(HEADERS):
+                    check_header(root, path, problems)
+    check_circles(included, problems)
+    problems += [f'LARGE_HEADERS: there is no {path}' for path in LARGE_HEADERS
+                 if path not in included]
+    print('\n'.join(problems) or f'{len(included)} files include along the layers')
+    return 1 if problems or not included else 0
 
 
 if __name__ == '__main__':

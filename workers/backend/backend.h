@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -58,7 +58,7 @@ enum vrt_precision {
 
 /* What a CUDA device may leave to cuBLASLt and cuDNN. */
 enum vrt_cuda_libraries_wanted {
-    VRT_CUDA_LIBRARIES_AUTO,        /* what they are thought to do faster: "cuda/library.h" */
+    VRT_CUDA_LIBRARIES_AUTO,        /* what they may do faster: "cuda/libraries/library.h" */
     VRT_CUDA_LIBRARIES_OFF,
     VRT_CUDA_LIBRARIES_ALL,         /* all that they can do */
 };

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/half.h"
+#include "backend/op/half.h"
 
 #define ALIGN_BYTES 256
 

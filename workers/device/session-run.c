@@ -5,7 +5,7 @@
  * stays on the device between the two copies of planes; RGB is f32 and whole, so that tiles are
  * views into it and need no copies of their own. Where frames are cut, a tile's result goes through
  * a buffer of its own: from there a copy leaves out its cut, or it is added up with its neighbours'
- * (frames/tile.h). All frames of a clip are on the device at once, but for their planes.
+ * (frames/clips/tile.h). All frames of a clip are on the device at once, but for their planes.
  */
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "frames/frame.h"
-#include "frames/picture.h"
+#include "frames/clips/picture.h"
 #include "workers/device/session-impl.h"
 
 /* A frame with less contrast is blank: generous for what comes out, strict for what goes in, so

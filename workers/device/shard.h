@@ -4,9 +4,9 @@
 /* What a shard holds: the frames of a clip, and what becomes of them. Whoever embeds it owns its
  * references. */
 
-#include "frames/clip.h"
+#include "frames/clips/clip.h"
 #include "frames/frame.h"
-#include "frames/picture.h"
+#include "frames/clips/picture.h"
 
 struct vrt_shard_frames {
     int n, n_new;                   /* frames; those of them that no shard before has */

@@ -13,7 +13,7 @@
  * Thread: any one at a time.
  */
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "base/cleanup.h"
 
 struct vrt_graph;

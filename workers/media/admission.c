@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
-#include "frames/joiner.h"
+#include "frames/join/joiner.h"
 #include "workers/media/disk-check.h"
 
 /* The decoder's threads while it is only asked what it sees. */

@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "frames/container.h"
-#include "frames/encoder.h"
-#include "frames/reader.h"
+#include "frames/encode/container.h"
+#include "frames/encode/encoder.h"
+#include "frames/decode/reader.h"
 #include "model/network.h"
 #include "workers/media/files.h"
 #include "workers/media/fingerprint.h"

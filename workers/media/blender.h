@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "frames/frame.h"
-#include "frames/picture.h"
-#include "frames/tail.h"
+#include "frames/clips/picture.h"
+#include "frames/encode/tail.h"
 
 struct vrt_blender;
 

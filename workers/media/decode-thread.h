@@ -7,7 +7,7 @@
  * Thread: vrt_decode_thread_new() and the tasks' done: the loop's.
  */
 
-#include "frames/cutter.h"
+#include "frames/clips/cutter.h"
 #include "workers/media/admission.h"
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"

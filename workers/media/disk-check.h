@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "frames/encoder.h"
+#include "frames/encode/encoder.h"
 #include "frames/warnings.h"
 
 struct vrt_disk_check {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "frames/tail.h"
+#include "frames/encode/tail.h"
 #include "workers/media/encode-thread-impl.h"
 
 #define VRT_LOG_TOPIC "encode"

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "frames/tail.h"
+#include "frames/encode/tail.h"
 #include "workers/media/encode-thread-impl.h"
 
 #define VRT_LOG_TOPIC "encode"

@@ -7,8 +7,8 @@
  *
  * Its files in the job's spool folder, of which it removes only what it left half done:
  *
- *     00000.seg       a segment (frames/segment.h): whole shards
- *     00000.tail      what it shares with the next (frames/tail.h), where they share frames
+ *     00000.seg       a segment (frames/encode/segment.h): whole shards
+ *     00000.tail      what it shares with the next (frames/encode/tail.h), where they share frames
  *     joining         the finished file, on its way
  *     joined.mp4      the finished file: complete and verified
  *
@@ -17,9 +17,9 @@
 
 #include <stdatomic.h>
 
-#include "frames/container.h"
-#include "frames/encoder.h"
-#include "frames/joiner.h"
+#include "frames/encode/container.h"
+#include "frames/encode/encoder.h"
+#include "frames/join/joiner.h"
 #include "workers/media/files.h"
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"

@@ -7,7 +7,7 @@
  *
  * A layer is known by the index of its first param, its weight; its bias is the next one.
  *
- * Sizes of tensors are written [D,H,W,C] (backend/tensor.h). A clip of D frames has D-1 pairs of
+ * Sizes of tensors are written [D,H,W,C] (backend/op/tensor.h). A clip of D frames has D-1 pairs of
  * neighbours: pair j is frames j and j+1. "Backward" is what frame j learns from those after it,
  * "forward" what frame j+1 learns from those before.
  */

@@ -10,10 +10,10 @@
 #include <stdatomic.h>
 
 #include "base/cleanup.h"
-#include "frames/clip.h"
+#include "frames/clips/clip.h"
 #include "frames/format.h"
 #include "frames/frame.h"
-#include "frames/tile.h"
+#include "frames/clips/tile.h"
 #include "model/network.h"
 
 /* How much of a video a device computes at once. */

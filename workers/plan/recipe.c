@@ -11,8 +11,8 @@
 #include <errno.h>
 
 #include "base/macro.h"
-#include "frames/clip.h"
-#include "frames/scene.h"
+#include "frames/clips/clip.h"
+#include "frames/clips/scene.h"
 
 /* Encoder threads: by the size of the output alone, for its bits depend on them. Enough for the
  * last frames of a file to be encoded on all cores; each holds frames of its own. */

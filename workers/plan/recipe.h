@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "backend/backend.h"
-#include "frames/clip.h"
-#include "frames/tile.h"
+#include "frames/clips/clip.h"
+#include "frames/clips/tile.h"
 #include "model/network.h"
 
 /* How a network that sees clips is applied to a video. */
@@ -26,7 +26,7 @@ struct vrt_clip_wishes {
     bool has_overlap;
     int overlap;                    /* frames that clips share */
     enum vrt_tiling tiling;
-    double scene_threshold;         /* frames/scene.h; 0: the default, negative: no cuts */
+    double scene_threshold;         /* frames/clips/scene.h; 0: the default, negative: no cuts */
     bool has_sigma;
     double sigma;                   /* of the noise that it shall remove, where white is 255 */
 };

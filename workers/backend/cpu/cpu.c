@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 
 #include "backend/cpu/device.h"
-#include "backend/cpu/machine.h"
+#include "backend/cpu/threads/machine.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define CACHE_LINE ((size_t)64)

@@ -4,10 +4,10 @@
 /* A CPU device and what it makes: shared by the files of this folder. */
 
 #include "backend/backend-impl.h"
-#include "backend/cpu/conv2d.h"
-#include "backend/cpu/isa.h"
-#include "backend/cpu/narrow.h"
-#include "backend/cpu/pool.h"
+#include "backend/cpu/conv/conv2d.h"
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/conv/narrow.h"
+#include "backend/cpu/threads/pool.h"
 
 struct vrt_cpu_device {
     struct vrt_device base;

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "backend/cpu/device.h"
-#include "backend/cpu/order.h"
+#include "backend/cpu/threads/order.h"
 
 #define ALIGN 64
 

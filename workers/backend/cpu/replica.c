@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/deform.h"
+#include "backend/cpu/products/deform.h"
 #include "backend/cpu/device.h"
-#include "backend/half.h"
+#include "backend/op/half.h"
 
 struct cpu_packed {
     struct vrt_packed base;
@@ -60,7 +60,7 @@ static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *kept
     return 0;
 }
 
-/* [O,I,3,3] as "backend/cpu/deform.h" says. */
+/* [O,I,3,3] as "backend/cpu/products/deform.h" says. */
 static int keep_deform(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], row = kept->row_units;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "backend/cuda/card.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"

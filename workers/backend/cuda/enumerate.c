@@ -11,7 +11,7 @@
 #include "backend/cache.h"
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nvml.h"
 
 #define WORKERS_MAX 4

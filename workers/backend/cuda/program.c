@@ -12,7 +12,7 @@
 
 #include "backend/cuda/card.h"
 #include "backend/cuda/device.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "cuda"

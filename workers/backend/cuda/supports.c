@@ -4,7 +4,7 @@
 
 #include "backend/cuda/device.h"
 #include "backend/cuda/kernels/cover.h"
-#include "backend/cuda/libraries.h"
+#include "backend/cuda/libraries/libraries.h"
 
 /* The product of two sides, as in a resize, fits an int. */
 #define MAX_SIDE (1 << 15)

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "backend/backend-impl.h"
-#include "backend/colour.h"
-#include "backend/half.h"
+#include "backend/op/colour.h"
+#include "backend/op/half.h"
 
 /* Garbage is of this size: no picture, but finite in f16 too. */
 #define GARBAGE 6e4

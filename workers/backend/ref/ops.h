@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "backend/tensor.h"
+#include "backend/op/tensor.h"
 
 struct vrt_op;
 struct vrt_ref_replica;

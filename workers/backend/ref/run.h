@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#include "backend/half.h"
-#include "backend/op.h"
+#include "backend/op/half.h"
+#include "backend/op/op.h"
 
 struct vrt_ref_replica;
 

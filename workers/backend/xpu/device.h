@@ -12,8 +12,8 @@
 
 #include "backend/backend-impl.h"
 #include "backend/xpu/kernels.h"
-#include "backend/xpu/sysman.h"
-#include "backend/xpu/system.h"
+#include "backend/xpu/system/sysman.h"
+#include "backend/xpu/system/system.h"
 
 /* Pinned memory that copies go through, in turns. */
 #define VRT_XPU_STAGES 4

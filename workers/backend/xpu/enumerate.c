@@ -9,7 +9,7 @@
 
 #include "backend/cache.h"
 #include "backend/xpu/device.h"
-#include "backend/xpu/sysman.h"
+#include "backend/xpu/system/sysman.h"
 
 /* A program of a large network on a small GPU may take minutes. */
 #define PATIENCE_S 600

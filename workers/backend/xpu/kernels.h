@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "backend/op.h"
+#include "backend/op/op.h"
 #include "backend/cache.h"
 #include "backend/xpu/kernels/args.h"
-#include "backend/xpu/loader.h"
+#include "backend/xpu/system/loader.h"
 
 struct vrt_xpu_device;
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "backend/colour.h"
+#include "backend/op/colour.h"
 #include "backend/xpu/ops.h"
 
 #define ITEMS 64

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#include "backend/tensor.h"
+#include "backend/op/tensor.h"
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 /* Both give what conformance wants of f32, but not the same bits. */
 enum vrt_cuda_f32_products {
     VRT_CUDA_F32_FMA,               /* fma, a product each */
-    VRT_CUDA_F32_SPLIT,             /* three products of TF32 each, by tensor cores: "split.cuh" */
+    VRT_CUDA_F32_SPLIT,             /* three of TF32 each, by tensor cores: "products/split.cuh" */
 };
 
 /*

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #include "backend/cuda/kernels/f32-products.h"
-#include "backend/op.h"
+#include "backend/op/op.h"
 
 /* Slots of a program, the arena's included. */
 #define VRT_CUDA_MAX_SLOTS 64

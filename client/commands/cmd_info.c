@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vrtctl status, version: a question to the daemon each, and its answer in lines or, with --json,
+ * as it came, unknown fields included, so that scripts see what a newer daemon tells.
+ *
+ * For people everything passes through the tables of proto/ and vrt_printable(): numbers that the
+ * daemon doesn't know are "-", and no name of a file can move the terminal's cursor.
+ */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/terminal/format.h"
+#include "msg_device.h"
+
+/* GET /v1/status. Return: 0; VRT_CONN_E_*; -errno. On 0 both are the caller's. */
+static int get_status(struct vrt_cli *cli, json_t **ret_json, struct vrt_status_report *ret_status,
+                      struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(cli->conn, &json, error, "/v1/status");
+    if (r)
+        return vrt_fold(r);
+    vrt_status_report_init(ret_status);
+    if (vrt_fields_decode(vrt_status_fields, json, VRT_FIELDS_LENIENT, ret_status, error) < 0) {
+        json_decref(json);
+        return VRT_CONN_E_BROKEN;
+    }
+    *ret_json = json;
+    return 0;
+}
+
+/* The states that jobs are seldom in are named only where some are. */
+static void print_counts(const struct vrt_status_jobs *jobs)
+{
+    const struct {
+        const char *state;
+        int64_t n;
+        bool always;
+    } counts[] = {
+        { "running", jobs->running, true },
+        { "fetching", jobs->fetching },
+        { "queued", jobs->queued, true },
+        { "paused", jobs->paused },
+        { "needs_input", jobs->needs_input },
+        { "disk_full", jobs->disk_full },
+        { "done", jobs->done, true },
+        { "failed", jobs->failed, true },
+        { "cancelled", jobs->cancelled, true },
+    };
+
+    printf("jobs:");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(counts); i++)
+        if (counts[i].always || counts[i].n > 0)
+            printf("%s %" PRId64 " %s", i ? "," : "", counts[i].n, counts[i].state);
+    putchar('\n');
+}
+
+static void print_status(const struct vrt_status_report *s)
+{
+    char text[VRT_API_WORD_BYTES], uptime[64];
+
+    printf("vrtd %s, process %" PRId64 ", up for %s\n",
+           vrt_printable(s->version, text, sizeof(text)), s->pid,
+           vrt_format_duration(s->uptime_s, uptime, sizeof(uptime)));
+    print_counts(&s->jobs);
+    for (size_t i = 0; i < s->n_devices; i++)
+        printf("%s%s %s", i == 0 ? "devices: " : ", ",
+               vrt_printable(s->devices[i].name, text, sizeof(text)),
+               vrt_name_of(vrt_device_state_names, s->devices[i].state));
+    puts(s->n_devices ? "" : "devices: none");
+}
+
+static int run_status(struct vrt_cli *cli)
+{
+    struct vrt_status_report status;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = get_status(cli, &json, &status, &error);
+    if (r)
+        return vrt_cli_fail(NULL, r, &error);
+    if (cli->args.json)
+        exit = vrt_cli_print_json(json);
+    else
+        print_status(&status);
+    vrt_fields_done(vrt_status_fields, &status);
+    json_decref(json);
+    return exit;
+}
+
+/* Ours, and the daemon's if it answers: that it doesn't is an answer too. */
+static int run_version(struct vrt_cli *cli)
+{
+    struct vrt_status_report status;
+    struct vrt_error error = { 0 };
+    char text[VRT_API_WORD_BYTES];
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = get_status(cli, &json, &status, &error);
+    json_decref(json);
+    if (r == 0) {
+        vrt_printable(status.version, text, sizeof(text));
+        vrt_fields_done(vrt_status_fields, &status);
+    }
+    if (cli->args.json) {
+        json = json_pack("{s:s, s:s?}", "vrtctl", VRT_VERSION, "vrtd", r == 0 ? text : NULL);
+        exit = json ? vrt_cli_print_json(json) : VRT_EXIT_FAILED;
+        json_decref(json);
+        return exit;
+    }
+    printf("vrtctl %s\n", VRT_VERSION);
+    printf("vrtd %s\n", r == 0 ? text : "does not answer");
+    return exit;
+}
+
+const struct vrt_command vrt_command_status = {
+    .name = "status",
+    .operands = "",
+    .summary = "show how the daemon is",
+    .run = run_status,
+};
+
+const struct vrt_command vrt_command_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "print the versions of vrtctl and vrtd",
+    .run = run_version,
+};

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vrtctl models: those that jobs may name, and those that may be fetched; vrtctl models pull:
+ * fetches one, and follows the list until it is there. The daemon goes on without us.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/files.h"
+#include "client/terminal/format.h"
+#include "client/commands/listing.h"
+#include "msg_device.h"
+
+#define LOOK_AGAIN_NS (300 * 1000 * 1000)
+
+static const struct vrt_column model_columns[] = {
+    { "MODEL", VRT_ALIGN_LEFT },
+    { "NETWORK", VRT_ALIGN_LEFT, .rank = 1 },
+    { "SCALE", VRT_ALIGN_RIGHT, .rank = 2 },
+    { "PARAMETERS", VRT_ALIGN_RIGHT, .rank = 4 },
+    { "CHECKSUM", VRT_ALIGN_LEFT, .rank = 3 },
+    { "SOURCE", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+/* Where a model is, or what becomes of it. */
+static void print_place(const struct vrt_model_report *m, char *buffer, size_t size)
+{
+    char bytes[32], percent[16];
+
+    vrt_format_bytes(m->size_bytes, bytes, sizeof(bytes));
+    if (m->state == VRT_MODEL_AVAILABLE)
+        snprintf(buffer, size, "not here, %s: vrtctl models pull", bytes);
+    else if (m->state == VRT_MODEL_PULLING)
+        snprintf(buffer, size, "pulling, %s of %s",
+                 vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
+                 bytes);
+    else if (m->state == VRT_MODEL_FAILED)
+        snprintf(buffer, size, "pull failed");
+    else
+        vrt_printable(m->source, buffer, (int)size);
+}
+
+static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_model_report m;
+    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], checksum[VRT_API_WORD_BYTES];
+    char source[VRT_API_TEXT_BYTES], scale[32] = "-", parameters[32] = "-";
+
+    vrt_model_report_init(&m);
+    if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    vrt_printable(m.name, name, VRT_API_NAME_BYTES);
+    if (m.is_default) {
+        size_t n = strlen(name);
+        snprintf(name + n, sizeof(name) - n, " (default)");
+    }
+    if (m.scale > 0)
+        snprintf(scale, sizeof(scale), "x%" PRId64, m.scale);
+    if (m.parameters >= 0)
+        snprintf(parameters, sizeof(parameters), "%" PRId64, m.parameters);
+    print_place(&m, source, sizeof(source));
+    const char *const cells[] = {
+        name,
+        vrt_printable(m.architecture, network, sizeof(network)),
+        scale,
+        parameters,
+        vrt_printable(m.checksum, checksum, sizeof(checksum)),
+        source,
+    };
+    int r = vrt_listing_add_cells(table, cells);
+    if (r == 0 && m.state == VRT_MODEL_FAILED)
+        r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
+                           vrt_printable(m.error, source, sizeof(source)));
+    return vrt_fold(r);
+}
+
+static const struct vrt_column replica_columns[] = {
+    { "DEVICE", VRT_ALIGN_LEFT },
+    { "REPLICA OF", VRT_ALIGN_LEFT },
+    { "PRECISION", VRT_ALIGN_LEFT },
+    { "SIZE", VRT_ALIGN_RIGHT },
+    { "STATE", VRT_ALIGN_LEFT },
+    { NULL, VRT_ALIGN_LEFT },
+};
+
+static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_held_report h;
+    char device[VRT_API_DEVICE_BYTES], model[VRT_API_NAME_BYTES], precision[VRT_API_WORD_BYTES];
+    char bytes[32];
+
+    vrt_held_report_init(&h);
+    if (vrt_fields_decode(vrt_held_fields, json, VRT_FIELDS_LENIENT, &h, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    const char *const cells[] = {
+        vrt_printable(h.device, device, sizeof(device)),
+        vrt_printable(h.model[0] ? h.model : h.checksum, model, sizeof(model)),
+        vrt_printable(h.precision, precision, sizeof(precision)),
+        vrt_format_bytes(h.bytes, bytes, sizeof(bytes)),
+        vrt_held_state_names[h.state],
+    };
+    return vrt_fold(vrt_listing_add_cells(table, cells));
+}
+
+/* The request for what the user named. */
+static int make_request(const struct vrt_cli *cli, struct vrt_buf *body, struct vrt_error *error)
+{
+    const char *what = cli->args.operands[1], *sha256 = cli->args.sha256;
+    struct vrt_model_request q = { 0 };
+    bool is_url = vrt_file_is_url(what);
+    char printable[80];
+
+    if ((is_url ? snprintf(q.url, sizeof(q.url), "%s", what) >= (int)sizeof(q.url)
+                : snprintf(q.name, sizeof(q.name), "%s", what) >= (int)sizeof(q.name)) ||
+        (sha256 && snprintf(q.sha256, sizeof(q.sha256), "%s", sha256) >= (int)sizeof(q.sha256)))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "\"%s\" is too long",
+                          vrt_printable(sha256 ? sha256 : what, printable, sizeof(printable)));
+    int r = vrt_fields_print(vrt_model_request_fields, &q, body);
+    return r < 0 ? vrt_refuse_errno(error, r, "writing the request") : 0;
+}
+
+static int decode(const json_t *json, struct vrt_model_report *ret_model, struct vrt_error *error)
+{
+    vrt_model_report_init(ret_model);
+    if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, ret_model, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    return 0;
+}
+
+/* What the daemon's list says of the model now. Return: 0, *ret_json is the caller's. */
+static int look(struct vrt_cli *cli, struct vrt_model_report *model, json_t **ret_json,
+                struct vrt_error *error)
+{
+    char name[VRT_API_NAME_BYTES], shown[VRT_API_NAME_BYTES];
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(cli->conn, &json, error, "/v1/models");
+    if (r)
+        return vrt_fold(r);
+    const json_t *list = json_object_get(json, "models");
+    memcpy(name, model->name, sizeof(name));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *item = json_array_get(list, i);
+        const char *its_name = json_string_value(json_object_get(item, "name"));
+        if (!its_name || strcmp(its_name, name) != 0)
+            continue;
+        r = decode(item, model, error);
+        *ret_json = json_incref(item);
+        json_decref(json);
+        return vrt_fold(r);
+    }
+    json_decref(json);
+    return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
+                      "vrtd tells nothing of the model %s any more",
+                      vrt_printable(name, shown, sizeof(shown)));
+}
+
+/* The line that is written over while it changes; only people read that. */
+static void show_progress(const struct vrt_model_report *model)
+{
+    char name[VRT_API_NAME_BYTES], place[VRT_API_TEXT_BYTES];
+
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (model->state != VRT_MODEL_PULLING) {
+        fprintf(stderr, "\r\033[K");
+        return;
+    }
+    print_place(model, place, sizeof(place));
+    fprintf(stderr, "\r\033[K%s: %s", vrt_printable(model->name, name, sizeof(name)), place);
+}
+
+/* How it ended. Return: enum vrt_exit. */
+static int tell_end(const struct vrt_cli *cli, const struct vrt_model_report *model,
+                    const json_t *json)
+{
+    struct vrt_error error = { 0 };
+    char name[VRT_API_NAME_BYTES], bytes[32], digest[VRT_API_SHA256_BYTES + 4];
+
+    if (cli->args.json)
+        vrt_cli_print_json(json);
+    if (model->error[0]) {
+        vrt_refuse(&error, -EIO, "client.pull", "%s", model->error);
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_FAILED;
+    }
+    if (cli->args.json)
+        return VRT_EXIT_OK;
+    printf("%s: %s, SHA-256 %s, %s\n", vrt_printable(model->name, name, sizeof(name)),
+           vrt_format_bytes(model->size_bytes, bytes, sizeof(bytes)),
+           vrt_printable(model->sha256, digest, sizeof(digest)),
+           model->verified ? "as expected" :
+                             "which could not be verified: no other is known");
+    return VRT_EXIT_OK;
+}
+
+static int pull(struct vrt_cli *cli)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
+    struct vrt_buf body = { .limit_bytes = 0 };
+    struct vrt_model_report model;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+
+    int r = make_request(cli, &body, &error);
+    if (r < 0) {
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    r = vrt_conn_request(cli->conn, &(struct vrt_request){
+        .method = "POST",
+        .path = "/v1/models",
+        .body = body.data,
+    }, &json, &error);
+    vrt_buf_done(&body);
+    if (r == 0)
+        r = decode(json, &model, &error);
+    while (r == 0 && model.state == VRT_MODEL_PULLING) {
+        show_progress(&model);
+        nanosleep(&pause, NULL);
+        json_decref(json);
+        json = NULL;
+        r = look(cli, &model, &json, &error);
+    }
+    if (r == 0)
+        show_progress(&model);
+    int exit = r ? vrt_cli_fail(NULL, r, &error) : tell_end(cli, &model, json);
+    json_decref(json);
+    return exit;
+}
+
+static int run(struct vrt_cli *cli)
+{
+    static const struct vrt_listing models = {
+        "/v1/models", "models", model_columns, add_model, false,
+    };
+    static const struct vrt_listing replicas = {
+        "/v1/models", "replicas", replica_columns, add_replica, true,
+    };
+    struct vrt_error error = { 0 };
+    int n = cli->args.n_operands;
+
+    if (n == 0) {
+        int exit = vrt_listing_print(cli, &models);
+        return exit ? exit : vrt_listing_print(cli, &replicas);
+    }
+    if (n == 2 && strcmp(cli->args.operands[0], "pull") == 0)
+        return pull(cli);
+    vrt_refuse(&error, -EINVAL, "usage", "expected nothing, or pull NAME, or pull URL; see vrtctl "
+               "models --help");
+    vrt_cli_complain(NULL, &error);
+    return VRT_EXIT_USAGE;
+}
+
+#define A struct vrt_args
+static const struct vrt_option options[] = {
+    { "sha256", 0, VRT_OPTION_TEXT, offsetof(A, sha256), .argument = "HEX",
+      .help = "what the file of a pull must have" },
+    { .name = NULL },
+};
+#undef A
+
+const struct vrt_command vrt_command_models = {
+    .name = "models",
+    .operands = "[pull NAME|URL]",
+    .summary = "list the models, or fetch one",
+    .options = options,
+    .max_operands = 2,
+    .run = run,
+};

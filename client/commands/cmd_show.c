@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* vrtctl show: everything about jobs. */
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/terminal/format.h"
+
+/* Printable copies and numbers of one line each. */
+struct text {
+    char data[VRT_API_TEXT_BYTES];
+};
+
+#define PRINTABLE(text, buffer) vrt_printable((text), (buffer).data, sizeof((buffer).data))
+
+struct path {
+    char data[VRT_API_PATH_BYTES];
+};
+
+/* Where the file is, or else what it is called; "-" where nobody but its owner may know. */
+static const char *path_or_name(const char *path, const char *name, struct path *buffer)
+{
+    const char *text = path[0] ? path : name[0] ? name : "-";
+
+    return vrt_printable(text, buffer->data, sizeof(buffer->data));
+}
+
+static void show_files(const struct vrt_job_info *job)
+{
+    const struct vrt_job_video *v = &job->video;
+    struct text codec, format, number[2];
+    struct path path;
+
+    printf("  Input      %s", path_or_name(job->input_path, job->input_name, &path));
+    if (job->has_video)
+        printf("\n             %" PRId64 "x%" PRId64 ", %s fps, %s, %s%s%s", v->width, v->height,
+               vrt_format_rate(v->fps, number[0].data, sizeof(number[0].data)),
+               vrt_format_duration(v->duration_s, number[1].data, sizeof(number[1].data)),
+               PRINTABLE(v->codec, codec), v->pixel_format[0] ? " " : "",
+               PRINTABLE(v->pixel_format, format));
+    printf("\n  Output     %s", path_or_name(job->output_path, job->output_name, &path));
+    if (job->has_video && v->output_width > 0)
+        printf("\n             %" PRId64 "x%" PRId64, v->output_width, v->output_height);
+    putchar('\n');
+}
+
+static void show_model(const struct vrt_job_info *job)
+{
+    struct text architecture, checksum;
+    struct path path;
+
+    printf("  Model      %s", path_or_name(job->model_path, job->model.name, &path));
+    if (job->model.scale > 0)
+        printf("\n             %s x%" PRId64, PRINTABLE(job->model.architecture, architecture),
+               job->model.scale);
+    if (job->model.scale > 0 && job->model.checksum[0])
+        printf(", checksum %s", PRINTABLE(job->model.checksum, checksum));
+    putchar('\n');
+}
+
+static void show_times(const struct vrt_job_info *job)
+{
+    const struct {
+        const char *label;
+        int64_t wall_ns;
+    } times[] = {
+        { "Created", job->created_at },
+        { "Started", job->started_at },
+        { "Finished", job->finished_at },
+    };
+    struct text time;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(times); i++)
+        if (times[i].wall_ns)
+            printf("  %-9s  %s\n", times[i].label,
+                   vrt_format_time(times[i].wall_ns, time.data, sizeof(time.data)));
+}
+
+static void show_progress(const struct vrt_job_info *job)
+{
+    struct text percent, rate, left, elapsed;
+
+    printf("  Progress   %" PRId64, job->frames_done);
+    if (job->frames_total >= 0)
+        printf(" of %" PRId64, job->frames_total);
+    printf(" frames (%s), %s fps, %s elapsed",
+           vrt_format_percent(job->frames_done, job->frames_total, percent.data,
+                              sizeof(percent.data)),
+           vrt_format_rate(job->fps, rate.data, sizeof(rate.data)),
+           vrt_format_duration(job->elapsed_s, elapsed.data, sizeof(elapsed.data)));
+    if (job->state == VRT_JOB_RUNNING)
+        printf(", %s left", vrt_format_duration(job->eta_s, left.data, sizeof(left.data)));
+    putchar('\n');
+    if (job->segments_done > 0 || job->n_starts > 1)
+        printf("  Stored     %" PRId64 " %s of the result; begun %" PRId64 " %s\n",
+               job->segments_done, job->segments_done == 1 ? "segment" : "segments",
+               job->n_starts, job->n_starts == 1 ? "time" : "times");
+}
+
+static void show_stages(const struct vrt_job_info *job)
+{
+    const struct {
+        const char *name;
+        double share;
+    } stages[] = {
+        { "decode", job->stages.decode },
+        { "upload", job->stages.upload },
+        { "compute", job->stages.compute },
+        { "download", job->stages.download },
+        { "encode", job->stages.encode },
+    };
+    struct text name;
+    bool any = false;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(stages); i++) {
+        if (isnan(stages[i].share))
+            continue;
+        printf("%s%s %.0f%%", any ? ", " : "  Stages     ", stages[i].name,
+               100 * stages[i].share);
+        any = true;
+    }
+    if (any)
+        putchar('\n');
+    if (job->bottleneck[0])
+        printf("  Bottleneck %s\n", PRINTABLE(job->bottleneck, name));
+}
+
+static void show_devices(const struct vrt_job_info *job)
+{
+    struct text name, frames, shards, replica, workspace, peak;
+
+    for (size_t i = 0; i < job->n_devices; i++) {
+        const struct vrt_job_device *d = &job->devices[i];
+        printf("  %-9s  %s: %s, %s, %" PRId64 " under way\n"
+               "             model %s, workspace %s, peak %s\n",
+               i == 0 ? "Devices" : "", PRINTABLE(d->name, name),
+               vrt_format_count(d->frames_done, "frame", frames.data, sizeof(frames.data)),
+               vrt_format_count(d->shards_done, "shard", shards.data, sizeof(shards.data)),
+               d->shards_running,
+               vrt_format_bytes(d->replica_bytes, replica.data, sizeof(replica.data)),
+               vrt_format_bytes(d->workspace_bytes, workspace.data, sizeof(workspace.data)),
+               vrt_format_bytes(d->peak_bytes, peak.data, sizeof(peak.data)));
+    }
+}
+
+static void show_recipe(const struct vrt_job_info *job)
+{
+    const struct vrt_job_recipe *recipe = &job->recipe;
+    bool tiled = recipe->tile_width < job->video.width || recipe->tile_height < job->video.height;
+    struct text preset, frames;
+
+    if (!job->has_recipe)
+        return;
+    printf("  Recipe     clips of %s",
+           vrt_format_count(recipe->clip_frames, "frame", frames.data, sizeof(frames.data)));
+    if (recipe->clip_overlap > 0)
+        printf(" sharing %" PRId64, recipe->clip_overlap);
+    printf(", ");
+    if (tiled)
+        printf("tiles of %" PRId64 "x%" PRId64 " overlapping by %" PRId64, recipe->tile_width,
+               recipe->tile_height, recipe->overlap);
+    else
+        printf("not tiled");
+    if (recipe->tiling == VRT_JOB_TILING_OFFICIAL)
+        printf(", official");
+    if (recipe->scene_cuts > 0)
+        printf(", scene cuts from %g", recipe->scene_cuts);
+    if (recipe->sigma >= 0)
+        printf(", sigma %g", recipe->sigma);
+    printf(", %s\n             %s", vrt_name_of(vrt_job_precision_names, recipe->precision),
+           vrt_name_of(vrt_job_codec_names, recipe->codec));
+    if (recipe->quality >= 0)
+        printf(" CRF %" PRId64, recipe->quality);
+    if (recipe->preset[0])
+        printf(" %s", PRINTABLE(recipe->preset, preset));
+    printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,
+           job->reproducible ? "; reproducible" : "");
+}
+
+/* What a user can do about a job of his own that doesn't go on by itself: others' have no names. */
+static void show_next(const struct vrt_job_info *job)
+{
+    static const struct {
+        int state;
+        const char *verb, *what;
+    } cures[] = {
+        { VRT_JOB_PAUSED, "resume", "lets it go on" },
+        { VRT_JOB_NEEDS_INPUT, "resume", "gives its files again" },
+        { VRT_JOB_DISK_FULL, "resume", "tries at once whether there is room" },
+        { VRT_JOB_FAILED, "retry", "tries again, from where it got to" },
+        { VRT_JOB_CANCELLED, "retry", "tries again, from where it got to" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)
+        if (cures[i].state == job->state && job->input_name[0])
+            printf("  Next       vrtctl %s %" PRId64 " %s\n", cures[i].verb, job->id,
+                   cures[i].what);
+}
+
+static void show_job(const struct vrt_job_info *job)
+{
+    struct text sentence;
+
+    printf("Job %" PRId64 ": %s\n", job->id, vrt_name_of(vrt_job_state_names, job->state));
+    if (job->has_error)
+        printf("  Error      %s\n", PRINTABLE(job->error.message, sentence));
+    show_next(job);
+    show_files(job);
+    show_model(job);
+    printf("  Requested  device %s, priority %" PRId64, PRINTABLE(job->device, sentence),
+           job->priority);
+    if (job->owner[0])
+        printf(", by %s", PRINTABLE(job->owner, sentence));
+    putchar('\n');
+    show_progress(job);
+    show_stages(job);
+    show_devices(job);
+    show_recipe(job);
+    show_times(job);
+    for (size_t i = 0; i < job->n_warnings; i++)
+        printf("  %-9s  %s\n", i == 0 ? "Warnings" : "", PRINTABLE(job->warnings[i], sentence));
+}
+
+/* Return: enum vrt_exit; everything was said. */
+static int show(struct vrt_cli *cli, long long id)
+{
+    struct vrt_job_info job;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    int exit = VRT_EXIT_OK;
+
+    int r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs/%lld", id);
+    if (r == 0 && vrt_job_info_decode(json, &job, &error) < 0)
+        r = VRT_CONN_E_BROKEN;
+    if (r) {
+        json_decref(json);
+        return vrt_cli_fail(NULL, r, &error);
+    }
+    if (cli->args.json)
+        exit = vrt_cli_print_json(json);
+    else
+        show_job(&job);
+    vrt_job_info_done(&job);
+    json_decref(json);
+    return exit;
+}
+
+static int run(struct vrt_cli *cli)
+{
+    int exit = VRT_EXIT_OK;
+
+    for (int i = 0; i < cli->args.n_operands && exit != VRT_EXIT_UNREACHABLE; i++) {
+        long long id = vrt_cli_job_id(cli, i);
+        if (!id)
+            return VRT_EXIT_USAGE;
+        int one = show(cli, id);
+        exit = one != VRT_EXIT_OK ? one : exit;
+    }
+    return exit;
+}
+
+const struct vrt_command vrt_command_show = {
+    .name = "show",
+    .operands = "ID...",
+    .summary = "show everything about jobs",
+    .min_operands = 1,
+    .max_operands = 10000,
+    .run = run,
+};

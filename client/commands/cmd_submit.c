@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vrtctl submit: opens the files, hands them over, and follows the jobs if asked to.
+ *
+ * Each FILE is a request by itself. One that is refused doesn't hold up the others, but a daemon
+ * that cannot be reached, or takes no more jobs, ends it all. Our descriptors are closed once the
+ * request is answered: the daemon has its own copies. One that was restarted without them is given
+ * them again, as long as we follow the job.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/files.h"
+#include "client/commands/handover.h"
+#include "client/commands/plan.h"
+#include "client/commands/watch.h"
+
+#define A struct vrt_args
+static const struct vrt_option options[] = {
+    { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
+      .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
+    { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
+      .help = "the result (default: beside the input, NAME.restored.mp4)" },
+    { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
+      .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: auto)" },
+    { "precision", 0, VRT_OPTION_WORD, offsetof(A, precision), .names = vrt_job_precision_names,
+      .argument = "TYPE", .help = "auto, f32, f16 or bf16 (default: auto)" },
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
+      .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
+    { "overlap", 0, VRT_OPTION_INT, offsetof(A, overlap), 0, VRT_API_OVERLAP_MAX,
+      .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
+    { "clip", 0, VRT_OPTION_INT, offsetof(A, clip), 1, VRT_API_CLIP_MAX, .argument = "FRAMES",
+      .help = "length of a clip (default: by the network, as memory allows)" },
+    { "clip-overlap", 0, VRT_OPTION_INT, offsetof(A, clip_overlap), 0, VRT_API_CLIP_MAX / 2,
+      .argument = "FRAMES", .help = "frames that clips share (default: by the network)" },
+    { "tiling", 0, VRT_OPTION_WORD, offsetof(A, tiling), .names = vrt_job_tiling_names,
+      .argument = "RULE", .help = "blend, or official: as VRT's authors do (default: blend)" },
+    { "scene-cuts", 0, VRT_OPTION_TEXT, offsetof(A, scene_cuts), .argument = "HOW",
+      .help = "off, on, or a threshold up to 1: scenes end clips" },
+    { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, sigma), 0, VRT_API_SIGMA_MAX,
+      .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
+    { "codec", 0, VRT_OPTION_WORD, offsetof(A, codec), .names = vrt_job_codec_names,
+      .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
+    { "quality", 0, VRT_OPTION_INT, offsetof(A, quality), 0, 51, .argument = "CRF",
+      .help = "0 (best) to 51 (default: as configured)" },
+    { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
+      .help = "ultrafast to veryslow (default: as configured)" },
+    { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
+      VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
+    { "strict", 0, VRT_OPTION_FLAG, offsetof(A, strict),
+      .help = "fail on damaged frames instead of concealing them" },
+    { "overwrite", 0, VRT_OPTION_FLAG, offsetof(A, overwrite), .help = "replace the output" },
+    { "dry-run", 0, VRT_OPTION_FLAG, offsetof(A, dry_run),
+      .help = "only print what would be done, and how long it would take" },
+    { "webhook", 0, VRT_OPTION_TEXT, offsetof(A, webhook), .argument = "URL",
+      .help = "who is told of the job's end, if vrtd is configured so" },
+    { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
+      .help = "show the progress until the end" },
+    { .name = NULL },
+};
+#undef A
+
+/* One FILE of the command line, and what became of it. */
+struct submission {
+    char *output;               /* its path */
+    struct vrt_file file;       /* closed; for removing what we created */
+    long long id;               /* 0: no job was made of it */
+};
+
+struct submissions {
+    struct vrt_cli *cli;
+    struct submission *items;
+    size_t n_items;
+    bool full;                  /* the daemon takes no more for now */
+};
+
+/* What is open while one request is made. */
+struct opened {
+    struct vrt_file input, output, model;
+};
+
+static void opened_done(struct opened *o)
+{
+    vrt_file_close(&o->input);
+    vrt_file_close(&o->output);
+    vrt_file_close(&o->model);
+}
+
+static void submissions_done(struct submissions *s)
+{
+    for (size_t i = 0; i < s->n_items; i++)
+        free(s->items[i].output);
+    free(s->items);
+}
+
+/* Takes `text` if there is room for it. */
+static int take_text(const char *text, const char *what, char *buffer, size_t size,
+                     struct vrt_error *error)
+{
+    char printable[80];
+
+    if (!text[0])
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"\" names nothing; leave it "
+                          "out for what is usual", what);
+    if (snprintf(buffer, size, "%s", text) < (int)size)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--%s: \"%s\" is too long", what,
+                      vrt_printable(text, printable, sizeof(printable)));
+}
+
+static int open_files(const struct vrt_args *args, const char *input, const char *output,
+                      struct opened *o, struct vrt_error *error)
+{
+    int r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
+    if (r == 0 && args->model && vrt_file_is_model_path(args->model))
+        r = vrt_file_open_input(args->model, &o->model, error);
+    if (r == 0 && args->dry_run)
+        r = vrt_file_check_output(output, args->overwrite, &o->input, error);
+    else if (r == 0)
+        r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
+    return vrt_fold(r);
+}
+
+/* "off", "on" or a threshold; NULL: as configured. */
+static int take_scene_cuts(const char *text, double *ret_threshold, struct vrt_error *error)
+{
+    char *end, printable[80];
+    double x;
+
+    if (!text)
+        return 0;
+    x = strtod(text, &end);
+    if (strcmp(text, "on") == 0)
+        x = VRT_API_SCENE_CUTS;
+    else if (strcmp(text, "off") == 0)
+        x = 0;
+    else if (end == text || *end || !(x > 0 && x <= 1))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "--scene-cuts: expected off, on or a "
+                          "number over 0, at most 1, got \"%s\"",
+                          vrt_printable(text, printable, sizeof(printable)));
+    *ret_threshold = x;
+    return 0;
+}
+
+/* The request's body, and the descriptors in its order. */
+static int make_request(const struct vrt_args *args, const char *input, const char *output,
+                        const struct opened *o, struct vrt_job_request *q,
+                        struct vrt_error *error)
+{
+    int r = 0, n_fds = 0;
+
+    vrt_job_request_init(q);
+    if (o->input.fd >= 0) {
+        q->input.fd = n_fds++;
+        vrt_file_name(input, q->input.name, sizeof(q->input.name));
+        vrt_file_absolute(input, q->input.path, sizeof(q->input.path));
+    } else {
+        r = take_text(input, "input", q->input.url, sizeof(q->input.url), error);
+        vrt_file_url_name(input, q->input.name, sizeof(q->input.name));
+    }
+    if (o->output.fd >= 0)
+        q->output.fd = n_fds++;
+    vrt_file_name(output, q->output.name, sizeof(q->output.name));
+    /* Not to be opened by the daemon, but to be known when the files must be given again. */
+    if (!args->dry_run)
+        vrt_file_absolute(output, q->output.path, sizeof(q->output.path));
+    if (o->model.fd >= 0) {
+        q->model.fd = n_fds;
+        vrt_file_name(args->model, q->model.name, sizeof(q->model.name));
+        vrt_file_absolute(args->model, q->model.path, sizeof(q->model.path));
+    } else if (r == 0 && args->model) {
+        r = take_text(args->model, "model", q->model.name, sizeof(q->model.name), error);
+    }
+    if (r == 0 && args->device)
+        r = take_text(args->device, "device", q->device, sizeof(q->device), error);
+    if (r == 0 && args->preset)
+        r = take_text(args->preset, "preset", q->preset, sizeof(q->preset), error);
+    if (r == 0 && args->webhook)
+        r = take_text(args->webhook, "webhook", q->webhook, sizeof(q->webhook), error);
+    if (r == 0)
+        r = take_scene_cuts(args->scene_cuts, &q->scene_cuts, error);
+    q->clip = args->clip;
+    q->clip_overlap = args->clip_overlap;
+    q->tiling = args->tiling;
+    q->sigma = args->sigma;
+    q->precision = args->precision;
+    q->codec = args->codec;
+    q->tile = args->tile;
+    q->overlap = args->overlap;
+    q->quality = args->quality;
+    q->priority = args->priority;
+    q->strict = args->strict;
+    q->overwrite = args->overwrite;
+    q->dry_run = args->dry_run;
+    return r;
+}
+
+static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const struct opened *o,
+                json_t **ret_json, struct vrt_error *error)
+{
+    struct vrt_buf body = { 0 };
+    int fds[3], n_fds = 0;
+
+    /* In the order in which make_request() counted them. */
+    if (o->input.fd >= 0)
+        fds[n_fds++] = o->input.fd;
+    if (o->output.fd >= 0)
+        fds[n_fds++] = o->output.fd;
+    if (o->model.fd >= 0)
+        fds[n_fds++] = o->model.fd;
+    int r = vrt_fields_print(vrt_job_request_fields, q, &body);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "writing the request");
+    const struct vrt_request request = {
+        .method = "POST",
+        .path = "/v1/jobs",
+        .body = body.data,
+        .fds = fds,
+        .n_fds = n_fds,
+        /* Trying a large network on a slow device may take minutes. */
+        .takes_long = q->dry_run,
+    };
+    r = vrt_conn_request(cli->conn, &request, ret_json, error);
+    vrt_buf_done(&body);
+    return vrt_fold(r);
+}
+
+/* Reads the job that was made. With --follow the daemon's further word is printed instead. */
+static int take_answer(const struct vrt_cli *cli, const json_t *json, struct submission *s,
+                       struct vrt_error *error)
+{
+    struct vrt_job_info job;
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+
+    if (vrt_job_info_decode(json, &job, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    s->id = job.id;
+    vrt_printable(job.input_name, input, sizeof(input));
+    vrt_printable(job.output_name, output, sizeof(output));
+    int r = 0;
+    if (s->id <= 0)
+        r = vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID, "vrtd's answer names no job");
+    else if (cli->args.json && !cli->args.follow)
+        r = vrt_cli_print_json(json);
+    else if (!cli->args.follow)
+        printf("job %lld: %s -> %s\n", s->id, input, output);
+    /* Who follows the job is told at its end. */
+    if (r == 0 && !cli->args.follow)
+        vrt_cli_warn(job.input_name, job.warnings, job.n_warnings);
+    vrt_job_info_done(&job);
+    return r;
+}
+
+/* Whether what was refused would be refused for every other file just as well. */
+static bool is_full(const struct vrt_error *error)
+{
+    return vrt_error_is(error, VRT_E(JOB_QUEUE_FULL)) ||
+           vrt_error_is(error, VRT_E(OUT_OF_DESCRIPTORS));
+}
+
+/* What to call an input in a message. */
+static const char *shown_name(const char *input, char *buffer, int size)
+{
+    return vrt_file_is_url(input) ? vrt_file_url_name(input, buffer, size) :
+                                    vrt_file_name(input, buffer, size);
+}
+
+/* Submits one file. Return: enum vrt_exit; everything was said. */
+static int submit_one(struct submissions *all, const char *input, struct submission *s)
+{
+    struct vrt_cli *cli = all->cli;
+    struct opened o = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct vrt_job_request q;
+    struct vrt_error error = { 0 };
+    char name[VRT_API_NAME_BYTES];
+    json_t *json = NULL;
+
+    int r = open_files(&cli->args, input, s->output, &o, &error);
+    if (r < 0) {
+        vrt_cli_complain(NULL, &error);
+        opened_done(&o);
+        return VRT_EXIT_FAILED;
+    }
+    s->file = o.output;
+    r = make_request(&cli->args, input, s->output, &o, &q, &error);
+    if (r == 0)
+        r = post(cli, &q, &o, &json, &error);
+    if (r == 0)
+        r = cli->args.dry_run ? vrt_plan_print(cli, json, &error) :
+            take_answer(cli, json, s, &error);
+    json_decref(json);
+    opened_done(&o);
+    if (!r)
+        return VRT_EXIT_OK;
+    vrt_file_remove_created(s->output, &s->file);
+    all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
+    bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
+    return vrt_cli_fail(about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
+                        &error);
+}
+
+/* An output that we made and that a job left empty serves nobody. */
+static void tidy_output(void *context, const struct vrt_job_info *job)
+{
+    const struct submissions *s = context;
+
+    for (size_t i = 0; i < s->n_items; i++)
+        if (s->items[i].id == job->id && job->state != VRT_JOB_DONE)
+            vrt_file_remove_created(s->items[i].output, &s->items[i].file);
+}
+
+/* The daemon was restarted and has the job's files no more: here they are. */
+static bool give_again(void *context, const struct vrt_job_info *job)
+{
+    struct submissions *s = context;
+    const struct vrt_args *args = &s->cli->args;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+    size_t i = 0;
+    int r;
+
+    while (i < s->n_items && s->items[i].id != job->id)
+        i++;
+    if (i == s->n_items)
+        return false;
+    bool model_is_file = args->model && vrt_file_is_model_path(args->model);
+    r = vrt_handover_send(s->cli, &(struct vrt_handover){
+        .id = job->id,
+        .verb = "resume",
+        .input = args->operands[i],
+        .output = s->items[i].output,
+        .model = model_is_file ? args->model : NULL,
+        .overwrite = args->overwrite,
+    }, &json, &error);
+    json_decref(json);
+    if (r)
+        vrt_cli_complain(NULL, &error);
+    return r == 0;
+}
+
+static int follow(struct vrt_cli *cli, struct submissions *s)
+{
+    VRT_CLEANUP(vrt_freep) long long *ids = calloc(s->n_items, sizeof(*ids));
+    struct vrt_watch_params params = {
+        .ids = ids,
+        .say_how_to_cancel = true,
+        .on_end = tidy_output,
+        .on_needs_input = give_again,
+        .context = s,
+    };
+
+    if (!ids)
+        return VRT_EXIT_FAILED;
+    for (size_t i = 0; i < s->n_items; i++)
+        if (s->items[i].id > 0)
+            ids[params.n_ids++] = s->items[i].id;
+    return params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
+}
+
+/* The paths of the outputs, and what the command line gets wrong, before anything is made. */
+static int prepare(const struct vrt_cli *cli, struct submissions *s)
+{
+    const struct vrt_args *args = &cli->args;
+    struct vrt_error error = { 0 };
+    double ignored;
+
+    if (args->output && args->n_operands > 1) {
+        vrt_refuse(&error, -EINVAL, "usage", "--output names one file, and there are %d inputs: "
+                   "leave it out, and each result stands beside its input", args->n_operands);
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    if (args->dry_run && args->follow) {
+        vrt_refuse(&error, -EINVAL, "usage", "--dry-run makes no job that --follow could show");
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    if (take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
+        vrt_cli_complain(NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    s->items = calloc((size_t)args->n_operands, sizeof(*s->items));
+    for (int i = 0; s->items && i < args->n_operands; i++) {
+        bool lossless = args->codec == VRT_JOB_CODEC_FFV1;
+        struct submission *item = &s->items[s->n_items++];
+        item->file = VRT_FILE_NONE;
+        item->output = args->output ? strdup(args->output)
+                                    : vrt_file_default_output(args->operands[i], lossless);
+        if (!item->output)
+            break;
+    }
+    if (s->n_items && s->items[s->n_items - 1].output)
+        return VRT_EXIT_OK;
+    vrt_refuse_errno(&error, -ENOMEM, "submitting");
+    vrt_cli_complain(NULL, &error);
+    return VRT_EXIT_FAILED;
+}
+
+/* Of many files some may find no room: which ones, so that they can be submitted later. */
+static void say_rest(const struct submissions *s, size_t n_left)
+{
+    const char *first = s->cli->args.operands[s->n_items - n_left];
+    struct vrt_error error = { 0 };
+    char name[VRT_API_NAME_BYTES];
+
+    vrt_refuse(&error, -EAGAIN, "client.rest",
+               "%zu %s not submitted, from %s on; submit them when there is room", n_left,
+               n_left == 1 ? "file was" : "files were", vrt_file_name(first, name, sizeof(name)));
+    vrt_cli_complain(NULL, &error);
+}
+
+static int run(struct vrt_cli *cli)
+{
+    struct submissions s = { .cli = cli };
+    size_t n = 0;
+
+    int exit = prepare(cli, &s);
+    while (exit != VRT_EXIT_USAGE && n < s.n_items && exit != VRT_EXIT_UNREACHABLE && !s.full) {
+        int one = submit_one(&s, cli->args.operands[n], &s.items[n]);
+        if (one != VRT_EXIT_OK)
+            exit = one;
+        n++;
+    }
+    if (s.full && n < s.n_items)
+        say_rest(&s, s.n_items - n);
+    if (cli->args.follow && exit != VRT_EXIT_UNREACHABLE) {
+        int followed = follow(cli, &s);
+        exit = followed != VRT_EXIT_OK ? followed : exit;
+    }
+    submissions_done(&s);
+    return exit;
+}
+
+const struct vrt_command vrt_command_submit = {
+    .name = "submit",
+    .operands = "FILE|URL...",
+    .summary = "restore videos",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 10000,
+    .run = run,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "client/commands/handover.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "client/cli.h"
+#include "client/conn.h"
+#include "client/files.h"
+
+/* The three files of a job, in the order in which they are sent. */
+enum part {
+    PART_INPUT,
+    PART_OUTPUT,
+    PART_MODEL,
+    PART_COUNT,
+};
+
+/* What names another; of an output the reason says it already. */
+static const char *const cures[PART_COUNT] = {
+    [PART_INPUT] = "INPUT",
+    [PART_MODEL] = "--model FILE",
+};
+
+/* The daemon's word is a path of days ago: where it leads nowhere, the user knows where to. */
+static int refuse_part(const struct vrt_handover *h, enum part part, int r,
+                       const struct vrt_error *reason, struct vrt_error *error)
+{
+    if (h->named || !cures[part])
+        return vrt_refuse(error, r, reason->id, "%s", reason->message);
+    return vrt_refuse(error, r, reason->id, "%s; say where it is: vrtctl %s %lld %s",
+                      reason->message, h->verb, h->id, cures[part]);
+}
+
+static int open_part(const struct vrt_handover *h, enum part part, struct vrt_file *files,
+                     struct vrt_error *error)
+{
+    struct vrt_error reason = { 0 };
+    int r = 0;
+
+    if (part == PART_INPUT && h->input && !vrt_file_is_url(h->input))
+        r = vrt_file_open_input(h->input, &files[part], &reason);
+    else if (part == PART_OUTPUT && h->output)
+        r = vrt_file_open_output_again(h->output, h->overwrite, &files[PART_INPUT], &files[part],
+                                       &reason);
+    else if (part == PART_MODEL && h->model)
+        r = vrt_file_open_input(h->model, &files[part], &reason);
+    return r < 0 ? refuse_part(h, part, r, &reason, error) : 0;
+}
+
+/* Sends what is open. */
+static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct vrt_file *files,
+                struct json_t **ret_json, struct vrt_error *error)
+{
+    struct vrt_job_files_request q;
+    struct vrt_file_ref *const refs[PART_COUNT] = { &q.input, &q.output, &q.model };
+    const char *const paths[PART_COUNT] = { h->input, h->output, h->model };
+    struct vrt_buf body = { 0 };
+    int fds[PART_COUNT], n_fds = 0;
+    char path[64];
+
+    vrt_job_files_request_init(&q);
+    q.overwrite = h->overwrite;
+    for (int i = 0; i < PART_COUNT; i++) {
+        if (files[i].fd < 0)
+            continue;
+        refs[i]->fd = n_fds;
+        vrt_file_name(paths[i], refs[i]->name, sizeof(refs[i]->name));
+        vrt_file_absolute(paths[i], refs[i]->path, sizeof(refs[i]->path));
+        fds[n_fds++] = files[i].fd;
+    }
+    int r = vrt_fields_print(vrt_job_files_request_fields, &q, &body);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "writing the request");
+    snprintf(path, sizeof(path), "/v1/jobs/%lld/%s", h->id, h->verb);
+    const struct vrt_request request = {
+        .method = "POST",
+        .path = path,
+        .body = body.data,
+        .fds = fds,
+        .n_fds = n_fds,
+    };
+    r = vrt_conn_request(cli->conn, &request, ret_json, error);
+    vrt_buf_done(&body);
+    return vrt_fold(r);
+}
+
+int vrt_handover_send(struct vrt_cli *cli, const struct vrt_handover *handover,
+                      struct json_t **ret_json, struct vrt_error *error)
+{
+    struct vrt_file files[PART_COUNT] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    int r = 0;
+
+    for (int i = 0; i < PART_COUNT && r == 0; i++)
+        r = open_part(handover, i, files, error);
+    if (r == 0)
+        r = post(cli, handover, files, ret_json, error);
+    for (int i = 0; i < PART_COUNT; i++)
+        vrt_file_close(&files[i]);
+    if (r && handover->output)
+        vrt_file_remove_created(handover->output, &files[PART_OUTPUT]);
+    return vrt_fold(r);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line is a row of parts. It is first filled, then made to fit by leaving out parts in a fixed
+ * order, and only then printed; the bar takes what the others leave. Names are measured in columns
+ * of the terminal, not in bytes.
+ */
+
+#include "client/terminal/progress.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "client/terminal/format.h"
+#include "msg_job.h"
+
+#define BAR_MIN 8
+#define BAR_MAX 30
+#define NAME_MIN 10
+#define NAME_LEAST 4            /* where otherwise a cure would be cut */
+#define NAME_MAX 30
+#define PART_BYTES 160
+#define DEVICES_NAMED 3         /* more of them are counted */
+
+/* The parts of the line, as they stand; the bar is made when the others are known. */
+enum part {
+    PART_NAME,
+    PART_BAR,
+    PART_PERCENT,
+    PART_FRAMES,
+    PART_RATE,
+    PART_ETA,
+    PART_DEVICES,
+    PART_COUNT,
+};
+
+struct line {
+    char parts[PART_COUNT][PART_BYTES];     /* "" is left out */
+};
+
+/* "cpu:0 cpu:1": those at work, or all where none is. */
+static void print_devices(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    size_t n_busy = 0, n = 0, named = 0;
+
+    for (size_t i = 0; i < job->n_devices; i++)
+        n_busy += job->devices[i].shards_running > 0;
+    buffer[0] = '\0';
+    if ((n_busy ? n_busy : job->n_devices) > DEVICES_NAMED) {
+        snprintf(buffer, size, "%zu devices", n_busy ? n_busy : job->n_devices);
+        return;
+    }
+    for (size_t i = 0; i < job->n_devices && n < size; i++) {
+        char name[VRT_API_DEVICE_BYTES];
+        if (n_busy && job->devices[i].shards_running <= 0)
+            continue;
+        vrt_printable(job->devices[i].name, name, sizeof(name));
+        n += (size_t)snprintf(buffer + n, size - n, "%s%s", named++ ? " " : "", name);
+    }
+}
+
+static void print_frames(const struct vrt_job_info *job, const char *between, char *buffer,
+                         size_t size)
+{
+    if (job->frames_total > 0)
+        snprintf(buffer, size, "%" PRId64 "%s%" PRId64, job->frames_done, between,
+                 job->frames_total);
+    else
+        snprintf(buffer, size, "%" PRId64, job->frames_done);
+}
+
+const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size)
+{
+    char owner[VRT_API_OWNER_BYTES];
+
+    if (job->input_name[0])
+        return vrt_printable(job->input_name, buffer, size);
+    if (job->owner[0])
+        snprintf(buffer, (size_t)size, "%s's", vrt_printable(job->owner, owner, sizeof(owner)));
+    else
+        snprintf(buffer, (size_t)size, "-");
+    return buffer;
+}
+
+/* "12 MiB of 2.4 GiB", as far as known. */
+static void print_fetched(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    char done[40], total[40];
+
+    vrt_format_bytes(job->fetched_bytes, done, sizeof(done));
+    if (job->fetched_bytes < 0)
+        snprintf(buffer, size, "fetching");
+    else if (job->fetch_bytes < 0)
+        snprintf(buffer, size, "fetching, %s", done);
+    else
+        snprintf(buffer, size, "fetching, %s of %s", done,
+                 vrt_format_bytes(job->fetch_bytes, total, sizeof(total)));
+}
+
+const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
+{
+    char percent[20];
+    size_t n = (size_t)size;
+    bool begun;
+
+    switch (job->state) {
+    case VRT_JOB_FETCHING:
+        print_fetched(job, buffer, n);
+        return buffer;
+    case VRT_JOB_PAUSED:
+        vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent));
+        begun = job->frames_done > 0 && job->frames_total > 0;
+        snprintf(buffer, n, "paused%s%s: vrtctl resume %" PRId64, begun ? " at " : "",
+                 begun ? percent : "", job->id);
+        return buffer;
+    case VRT_JOB_NEEDS_INPUT:
+        snprintf(buffer, n, "needs files: vrtctl resume %" PRId64, job->id);
+        return buffer;
+    case VRT_JOB_DISK_FULL:
+        if (job->has_error && job->error.message[0])
+            return vrt_printable(job->error.message, buffer, size);
+        snprintf(buffer, n, "waits for room on a disk");
+        return buffer;
+    default:
+        snprintf(buffer, n, "%s", vrt_name_of(vrt_job_state_names, job->state));
+        return buffer;
+    }
+}
+
+int vrt_progress_name_width(const struct vrt_job_info *job)
+{
+    char name[PART_BYTES];
+
+    vrt_progress_name(job, name, sizeof(name));
+    return VRT_MIN(vrt_text_width(name), NAME_MAX);
+}
+
+/* Numbers are padded to what they may grow to: nothing moves while the job goes on. */
+static void fill_parts(const struct vrt_job_info *job, struct line *line)
+{
+    char number[40], total[40];
+
+    vrt_progress_name(job, line->parts[PART_NAME], PART_BYTES);
+    if (job->state != VRT_JOB_RUNNING) {
+        vrt_progress_state(job, line->parts[PART_PERCENT], PART_BYTES);
+        return;
+    }
+    snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
+             vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
+    print_frames(job, "/", number, sizeof(number));
+    int digits = snprintf(total, sizeof(total), "%" PRId64, job->frames_total);
+    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s",
+             job->frames_total > 0 ? 2 * digits + 1 : 0, number);
+    snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
+             vrt_format_rate(job->fps, number, sizeof(number)));
+    snprintf(line->parts[PART_ETA], PART_BYTES, "ETA %s",
+             vrt_format_duration(job->eta_s, number, sizeof(number)));
+    print_devices(job, line->parts[PART_DEVICES], PART_BYTES);
+}
+
+/* Columns of all parts with a gap of two between; `bar` instead of the bar's own. */
+static int line_width(const struct line *line, int bar)
+{
+    int width = -2;
+
+    for (int i = 0; i < PART_COUNT; i++) {
+        int w = i == PART_BAR ? bar : vrt_text_width(line->parts[i]);
+        width += w ? w + 2 : 0;
+    }
+    return width;
+}
+
+/* Cuts the name, and pads it with blanks, to `columns` and to the longest that it stands with. */
+static void fit_name(struct line *line, int columns, int longest)
+{
+    char *part = line->parts[PART_NAME], name[PART_BYTES - NAME_MAX] = "";
+
+    vrt_text_cut(part, columns, name, sizeof(name));
+    int blank = VRT_MIN(longest, VRT_MIN(columns, NAME_MAX)) - vrt_text_width(name);
+    size_t n = strlen(name);
+    memcpy(part, name, n + 1);
+    if (blank > 0) {
+        memset(part + n, ' ', (size_t)blank);
+        part[n + (size_t)blank] = '\0';
+    }
+}
+
+/* Nothing is left to leave out: the name gives what it can, and then the state its end. */
+static void squeeze(struct line *line, int columns, int longest)
+{
+    char *part = line->parts[PART_PERCENT], state[PART_BYTES];
+    int over = line_width(line, 0) - columns;
+
+    if (over <= 0)
+        return;
+    fit_name(line, VRT_MAX(vrt_text_width(line->parts[PART_NAME]) - over, NAME_LEAST), longest);
+    over = line_width(line, 0) - columns;
+    if (over <= 0)
+        return;
+    vrt_text_cut(part, VRT_MAX(vrt_text_width(part) - over, 0), state, sizeof(state));
+    memcpy(part, state, strlen(state) + 1);
+}
+
+/* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
+static int fit(struct line *line, const struct vrt_progress_style *style)
+{
+    static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_ETA };
+    int columns = VRT_MAX(style->width - 1, 1);
+
+    fit_name(line, NAME_MAX, style->name_width);
+    if (line_width(line, BAR_MIN) > columns)
+        line->parts[PART_DEVICES][0] = '\0';
+    int bar = columns - line_width(line, 0) - 2;
+    if (bar >= BAR_MIN)
+        return VRT_MIN(bar, BAR_MAX);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(expendable); i++) {
+        int over = line_width(line, 0) - columns;
+        if (over <= 0)
+            return 0;
+        int room = VRT_MAX(vrt_text_width(line->parts[PART_NAME]) - over, NAME_MIN);
+        fit_name(line, room, style->name_width);
+        if (line_width(line, 0) > columns)
+            line->parts[expendable[i]][0] = '\0';
+    }
+    squeeze(line, columns, style->name_width);
+    return 0;
+}
+
+static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
+{
+    bool fetching = job->state == VRT_JOB_FETCHING;
+    int64_t done = fetching ? job->fetched_bytes : job->frames_done;
+    int64_t total = fetching ? job->fetch_bytes : job->frames_total;
+    double share = total > 0 ? (double)done / (double)total : 0;
+    bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
+    int inner = utf8 ? columns : columns - 2;
+    int filled = over ? inner : (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
+    int r = utf8 ? 0 : vrt_buf_append(buf, "[", 1);
+
+    for (int i = 0; r == 0 && i < inner; i++) {
+        const char *cell = utf8 ? (i < filled ? "\u2588" : "\u2591") : (i < filled ? "#" : ".");
+        r = vrt_buf_append(buf, cell, strlen(cell));
+    }
+    return r == 0 && !utf8 ? vrt_buf_append(buf, "]", 1) : r;
+}
+
+int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,
+                     struct vrt_buf *buf)
+{
+    struct line line = { 0 };
+    bool first = true;
+    int r = 0;
+
+    fill_parts(job, &line);
+    int bar = fit(&line, style);
+    for (int i = 0; r == 0 && i < PART_COUNT; i++) {
+        if (i == PART_BAR ? !bar : !line.parts[i][0])
+            continue;
+        r = first ? 0 : vrt_buf_append(buf, "  ", 2);
+        first = false;
+        if (r == 0)
+            r = i == PART_BAR ? print_bar(job, bar, style->utf8, buf)
+                              : vrt_buf_append(buf, line.parts[i], strlen(line.parts[i]));
+    }
+    return vrt_fold(r);
+}
+
+int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
+{
+    char name[VRT_API_NAME_BYTES], frames[60], percent[20], rate[40], eta[40];
+    char devices[PART_BYTES], state[VRT_API_TEXT_BYTES];
+
+    vrt_progress_name(job, name, sizeof(name));
+    if (job->state != VRT_JOB_RUNNING)
+        return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
+                              vrt_progress_state(job, state, sizeof(state)));
+    print_frames(job, " of ", frames, sizeof(frames));
+    print_devices(job, devices, sizeof(devices));
+    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames (%s), %s fps, %s left%s%s", job->id, name,
+                          frames,
+                          vrt_format_percent(job->frames_done, job->frames_total, percent,
+                                             sizeof(percent)),
+                          vrt_format_rate(job->fps, rate, sizeof(rate)),
+                          vrt_format_duration(job->eta_s, eta, sizeof(eta)),
+                          devices[0] ? ", " : "", devices);
+}
+
+int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
+{
+    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], frames[40], took[40], rate[40];
+    char devices[PART_BYTES];
+
+    vrt_progress_name(job, input, sizeof(input));
+    vrt_printable(job->output_name, output, sizeof(output));
+    if (job->state != VRT_JOB_DONE)
+        return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
+                              vrt_name_of(vrt_job_state_names, job->state));
+    print_devices(job, devices, sizeof(devices));
+    return vrt_buf_printf(buf, "%" PRId64 " %s%s%s: %s in %s (%s fps)%s%s",
+                          job->id, input, output[0] ? " -> " : "", output,
+                          vrt_format_count(job->frames_done, "frame", frames, sizeof(frames)),
+                          vrt_format_duration(job->elapsed_s, took, sizeof(took)),
+                          vrt_format_rate((double)job->frames_done / job->elapsed_s, rate,
+                                          sizeof(rate)),
+                          devices[0] ? " on " : "", devices);
+}

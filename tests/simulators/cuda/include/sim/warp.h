@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Barriers and what the lanes of a warp do together. */
+
+#include <cstring>
+#include <type_traits>
+
+#include "tests/simulators/cuda/include/sim/index.h"
+
+/* What lanes do once all of them have come; `args[lane]` is what that lane brought (NULL outside of
+ * `mask`). It runs once for all, and writes the results into what they brought. */
+struct vrt_sim_collective {
+    const char *name;
+    void (*run)(void *const args[32], unsigned mask);
+};
+
+/* Waits for the lanes of `mask`, which must include the caller, at this collective. */
+void vrt_sim_meet(const struct vrt_sim_collective *collective, unsigned mask, void *arg);
+
+/* Waits for all threads of the block that have not ended. */
+void vrt_sim_syncthreads(void);
+
+/* This thread's place in its warp. */
+unsigned vrt_sim_lane(void);
+
+/* Ends the launch with `error` and a message that names kernel, block and thread; no return. */
+[[noreturn]] void vrt_sim_trap(int error, const char *why);
+
+extern const struct vrt_sim_collective vrt_sim_syncwarp;
+extern const struct vrt_sim_collective vrt_sim_shuffle;
+extern const struct vrt_sim_collective vrt_sim_ballot;
+
+struct vrt_sim_shuffle_arg {
+    unsigned long long value;       /* in: what this lane shows; out: what it gets */
+    unsigned source;                /* the lane that it reads */
+};
+
+struct vrt_sim_ballot_arg {
+    bool predicate;
+    unsigned votes;                 /* out */
+};
+
+static inline void __syncthreads(void) { vrt_sim_syncthreads(); }
+
+static inline void __syncwarp(unsigned mask = 0xffffffffu)
+{
+    vrt_sim_meet(&vrt_sim_syncwarp, mask, nullptr);
+}
+
+static inline void __threadfence(void) {}
+static inline void __threadfence_block(void) {}
+static inline void __trap(void) { vrt_sim_trap(719, "__trap()"); }
+
+template <class T> static inline T vrt_sim_shuffled(unsigned mask, T value, unsigned source)
+{
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8, "a register or two");
+    vrt_sim_shuffle_arg arg = {0, source};
+    T result;
+
+    memcpy(&arg.value, &value, sizeof(value));
+    vrt_sim_meet(&vrt_sim_shuffle, mask, &arg);
+    memcpy(&result, &arg.value, sizeof(result));
+    return result;
+}
+
+/* A warp is cut into segments of `width` lanes; who would read outside of its own reads itself. */
+template <class T> static inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32)
+{
+    const unsigned me = vrt_sim_lane(), first = me & ~(unsigned)(width - 1);
+
+    return vrt_sim_shuffled(mask, value, first | ((unsigned)lane & (unsigned)(width - 1)));
+}
+
+template <class T>
+static inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32)
+{
+    const unsigned me = vrt_sim_lane(), other = me ^ (unsigned)lane_mask;
+    const unsigned end = (me & ~(unsigned)(width - 1)) + (unsigned)width;
+
+    return vrt_sim_shuffled(mask, value, other < end ? other : me);
+}
+
+template <class T>
+static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32)
+{
+    const unsigned me = vrt_sim_lane();
+    const unsigned end = (me & ~(unsigned)(width - 1)) + (unsigned)width;
+
+    return vrt_sim_shuffled(mask, value, me + delta < end ? me + delta : me);
+}
+
+template <class T>
+static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32)
+{
+    const unsigned me = vrt_sim_lane(), in_segment = me & (unsigned)(width - 1);
+
+    return vrt_sim_shuffled(mask, value, delta <= in_segment ? me - delta : me);
+}
+
+static inline unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    vrt_sim_ballot_arg arg = {predicate != 0, 0};
+
+    vrt_sim_meet(&vrt_sim_ballot, mask, &arg);
+    return arg.votes;
+}
+
+static inline int __any_sync(unsigned mask, int predicate)
+{
+    return __ballot_sync(mask, predicate) != 0;
+}
+
+static inline int __all_sync(unsigned mask, int predicate)
+{
+    return __ballot_sync(mask, predicate) == mask;
+}

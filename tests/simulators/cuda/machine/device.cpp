@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices: how many, which is current, what they are. */
+
+#include "tests/simulators/cuda/machine/machine.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace sim {
+
+namespace {
+
+__thread int current_ordinal;
+
+constexpr size_t default_shared_bytes = 49152;
+
+device *find_device(int ordinal)
+{
+    auto &all = the_machine().devices;
+
+    return ordinal >= 0 && size_t(ordinal) < all.size() ? all[size_t(ordinal)].get() : nullptr;
+}
+
+cudaError_t usable()
+{
+    const machine &m = the_machine();
+
+    if (m.initialisation)
+        return m.initialisation;
+    return m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
+}
+
+int attribute_of(const device &d, cudaDeviceAttr attribute)
+{
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock: return 1024;
+    case cudaDevAttrMaxSharedMemoryPerBlock: return int(default_shared_bytes);
+    case cudaDevAttrWarpSize: return 32;
+    case cudaDevAttrMaxRegistersPerBlock: return 65536;
+    case cudaDevAttrClockRate: return 1500000;
+    case cudaDevAttrMultiProcessorCount: return d.n_multiprocessors;
+    case cudaDevAttrIntegrated: return 0;
+    case cudaDevAttrEccEnabled: return 1;
+    case cudaDevAttrPciBusId: return 1 + d.ordinal;
+    case cudaDevAttrPciDeviceId: return 0;
+    case cudaDevAttrMemoryClockRate: return 2600000;
+    case cudaDevAttrGlobalMemoryBusWidth: return 5120;
+    case cudaDevAttrL2CacheSize: return 50 << 20;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: return 2048;
+    case cudaDevAttrAsyncEngineCount: return 3;
+    case cudaDevAttrUnifiedAddressing: return 1;
+    case cudaDevAttrPciDomainId: return 0;
+    case cudaDevAttrComputeCapabilityMajor: return d.capability / 10;
+    case cudaDevAttrComputeCapabilityMinor: return d.capability % 10;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(d.shared_optin_bytes + 1024);
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return int(d.shared_optin_bytes);
+    }
+    return -1;
+}
+
+void describe(const device &d, cudaDeviceProp *p)
+{
+    *p = cudaDeviceProp();
+    snprintf(p->name, sizeof(p->name), "simulated sm_%d", d.capability);
+    memcpy(p->uuid.bytes, "vrt-cuda-sim-\0\0", 16);
+    p->uuid.bytes[15] = char(d.ordinal);
+    p->totalGlobalMem = d.capacity_bytes;
+    p->sharedMemPerBlock = default_shared_bytes;
+    p->sharedMemPerBlockOptin = d.shared_optin_bytes;
+    p->sharedMemPerMultiprocessor = d.shared_optin_bytes + 1024;
+    p->regsPerBlock = 65536;
+    p->warpSize = 32;
+    p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024;
+    p->maxThreadsDim[2] = 64;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxGridSize[0] = 2147483647;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->major = d.capability / 10;
+    p->minor = d.capability % 10;
+    p->multiProcessorCount = d.n_multiprocessors;
+    p->ECCEnabled = 1;
+    p->asyncEngineCount = 3;
+    p->l2CacheSize = 50 << 20;
+    p->memoryBusWidth = 5120;
+    p->pciBusID = 1 + d.ordinal;
+    p->unifiedAddressing = 1;
+}
+
+}
+
+device *current(cudaError_t *ret_error)
+{
+    device *d = find_device(current_ordinal);
+
+    *ret_error = usable();
+    if (*ret_error)
+        return nullptr;
+    if (d->lost || d->sticky)
+        *ret_error = d->sticky ? d->sticky : cudaErrorDevicesUnavailable;
+    return *ret_error ? nullptr : d;
+}
+
+}
+
+using sim::call;
+using sim::current;
+using sim::device;
+
+cudaError_t cudaGetDeviceCount(int *ret_n)
+{
+    call c;
+    const cudaError_t r = sim::usable();
+
+    *ret_n = r ? 0 : int(sim::the_machine().devices.size());
+    return call::result(r);
+}
+
+cudaError_t cudaSetDevice(int ordinal)
+{
+    call c;
+    const cudaError_t r = sim::usable();
+    const device *d = sim::find_device(ordinal);
+
+    if (r || !d)
+        return call::result(r ? r : cudaErrorInvalidDevice);
+    sim::current_ordinal = ordinal;
+    return call::result(d->lost ? cudaErrorDevicesUnavailable : cudaSuccess);
+}
+
+cudaError_t cudaGetDevice(int *ret_device)
+{
+    *ret_device = sim::current_ordinal;
+    return cudaSuccess;
+}
+
+cudaError_t cudaInitDevice(int device, unsigned, unsigned)
+{
+    return cudaSetDevice(device);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned)
+{
+    call c;
+    cudaError_t r;
+
+    current(&r);
+    return call::result(r);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    call c;
+    const cudaError_t r = sim::usable();
+    device *d = sim::find_device(sim::current_ordinal);
+
+    if (r)
+        return call::result(r);
+    sim::drain_device(&c, d);
+    sim::free_all(d);
+    d->peers.clear();
+    d->sticky = cudaSuccess;
+    return call::result(d->lost ? cudaErrorDevicesUnavailable : cudaSuccess);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    call c;
+    cudaError_t r = sim::check_no_capture();
+    device *d = r ? nullptr : current(&r);
+
+    if (!d)
+        return call::result(r);
+    /* Whichever thread captures: the device encompasses its stream. */
+    for (auto &one : sim::the_machine().captures) {
+        if (one->origin->owner == d) {
+            one->invalid = true;
+            r = cudaErrorStreamCaptureUnsupported;
+        }
+    }
+    if (r)
+        return call::result(r);
+    sim::drain_device(&c, d);
+    return call::result(d->sticky);
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret_properties, int ordinal)
+{
+    call c;
+    const device *d = sim::find_device(ordinal);
+
+    if (!d)
+        return call::result(cudaErrorInvalidDevice);
+    sim::describe(*d, ret_properties);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *ret_value, cudaDeviceAttr attribute, int ordinal)
+{
+    call c;
+    const device *d = sim::find_device(ordinal);
+    const int value = d ? sim::attribute_of(*d, attribute) : -1;
+
+    if (!d || value < 0)
+        return call::result(d ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+    *ret_value = value;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *ret_text, int size, int ordinal)
+{
+    call c;
+    const device *d = sim::find_device(ordinal);
+
+    if (!d || size < 13)
+        return call::result(d ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
+    snprintf(ret_text, size_t(size), "0000:%02X:00.0", unsigned(1 + d->ordinal) & 0xff);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *text)
+{
+    char mine[16];
+    int n = 0;
+
+    cudaGetDeviceCount(&n);
+    for (int i = 0; i < n; i++) {
+        if (cudaDeviceGetPCIBusId(mine, sizeof(mine), i) == cudaSuccess && !strcmp(mine, text)) {
+            *ret_device = i;
+            return cudaSuccess;
+        }
+    }
+    return call::result(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
+{
+    *ret_least = 0;
+    *ret_greatest = -5;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *ret_can, int ordinal, int peer)
+{
+    call c;
+
+    if (!sim::find_device(ordinal) || !sim::find_device(peer))
+        return call::result(cudaErrorInvalidDevice);
+    *ret_can = ordinal != peer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
+{
+    call c;
+    cudaError_t r;
+    device *d = current(&r);
+
+    if (!d)
+        return call::result(r);
+    if (!sim::find_device(peer) || peer == sim::current_ordinal)
+        return call::result(cudaErrorInvalidDevice);
+    if (!d->peers.insert(peer).second)
+        return call::result(cudaErrorPeerAccessAlreadyEnabled);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+    call c;
+    cudaError_t r;
+    device *d = current(&r);
+
+    if (!d)
+        return call::result(r);
+    return call::result(d->peers.erase(peer) ? cudaSuccess : cudaErrorPeerAccessNotEnabled);
+}
+
+cudaError_t cudaDriverGetVersion(int *ret_version)
+{
+    *ret_version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *ret_version)
+{
+    *ret_version = CUDART_VERSION;
+    return cudaSuccess;
+}

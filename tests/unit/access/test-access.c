@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is at the other end, what he is called, and what he sees and may do. */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/macro.h"
+#include "daemon/access/access.h"
+#include "daemon/access/accounts.h"
+#include "daemon/access/peer.h"
+#include "msg_event.h"
+#include "tests/unit/http/http-client.h"
+#include "tests/unit/api/server-play.h"
+
+#define ANNA 61001
+#define BERT 61002
+#define ADMINS 61100
+
+static void write_file(const char *path, const char *text, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    expect_true(fd >= 0);
+    expect_int(write(fd, text, size), size);
+    close(fd);
+}
+
+static void test_accounts(void)
+{
+    static const char text[] = "root:x:0:0:root:/root:/bin/sh\n"
+        "\n:x:5:\nnobody\nnopassword:\nnonumber:x\nnegative:x:-1:\nhuge:x:4294967295:\n"
+        "junk:x:12junk:\nblank:x: 7:\nanna:x:61001:1::\nagain:x:61001:1::\n"
+        "odd\x1b[2J:x:61003:\nlast:*:61002";
+    char path[] = "/tmp/vrt-accounts-XXXXXX", name[64], small[6];
+    struct vrt_accounts *accounts = NULL;
+    uint32_t id = 7;
+
+    close(mkostemp(path, O_CLOEXEC));
+    write_file(path, text, sizeof(text) - 1);
+    expect_int(vrt_accounts_new(path, &accounts), 0);
+    expect_str(vrt_accounts_name(accounts, 0, name, sizeof(name)), "root");
+    expect_str(vrt_accounts_name(accounts, ANNA, name, sizeof(name)), "anna");
+    expect_str(vrt_accounts_name(accounts, BERT, name, sizeof(name)), "last");
+    expect_str(vrt_accounts_name(accounts, 61003, name, sizeof(name)), "odd?[2J");
+    expect_str(vrt_accounts_name(accounts, 12, name, sizeof(name)), "12");
+    expect_str(vrt_accounts_name(accounts, 7, name, sizeof(name)), "7");
+    expect_str(vrt_accounts_name(accounts, UINT32_MAX, name, sizeof(name)), "4294967295");
+    expect_str(vrt_accounts_name(accounts, 61003, small, sizeof(small)), "od...");
+    expect_int(vrt_accounts_id(accounts, "again", &id), 0);
+    expect_int(id, ANNA);
+    expect_int(vrt_accounts_id(accounts, "4711", &id), 0);
+    expect_int(id, 4711);
+    id = 7;
+    expect_int(vrt_accounts_id(accounts, "junk", &id), -ENOENT);
+    expect_int(vrt_accounts_id(accounts, "-1", &id), -ENOENT);
+    expect_int(vrt_accounts_id(accounts, "4294967295", &id), -ENOENT);
+    expect_int(vrt_accounts_id(accounts, "", &id), -ENOENT);
+    expect_int(id, 7);
+
+    /* A change is noticed, and so is that the file is gone. */
+    write_file(path, "bert:x:61002:\n", 14);
+    expect_str(vrt_accounts_name(accounts, BERT, name, sizeof(name)), "bert");
+    expect_str(vrt_accounts_name(accounts, ANNA, name, sizeof(name)), "61001");
+    unlink(path);
+    expect_str(vrt_accounts_name(accounts, BERT, name, sizeof(name)), "61002");
+    expect_true(vrt_accounts_free(accounts) == NULL);
+}
+
+/* What the kernel tells of this process are the groups that it has. */
+static void test_peer(void)
+{
+    struct vrt_peer peer, copy;
+    gid_t gids[1024];
+    int fds[2];
+
+    int n = getgroups(VRT_ARRAY_SIZE(gids), gids);
+    expect_true(n >= 0);
+    expect_int(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    expect_int(vrt_peer_init(fds[0], &peer), 0);
+    expect_int(peer.uid, geteuid());
+    expect_true(vrt_peer_in_group(&peer, getegid()));
+    expect_int(peer.n_gids, n + 1);
+    for (int i = 0; i < n; i++)
+        expect_true(vrt_peer_in_group(&peer, gids[i]));
+    expect_true(!vrt_peer_in_group(&peer, ADMINS));
+    expect_int(vrt_peer_copy(&peer, &copy), 0);
+    expect_int(copy.n_gids, peer.n_gids);
+    expect_true(vrt_peer_in_group(&copy, getegid()));
+    vrt_peer_done(&copy);
+    vrt_peer_done(&peer);
+    close(fds[0]);
+    close(fds[1]);
+    expect_int(vrt_peer_init(fds[0], &peer), -EBADF);
+}
+
+static void test_rights(void)
+{
+    gid_t groups[] = { 5, ADMINS, 9 };
+    const struct vrt_peer anna = { .uid = ANNA, .gids = groups, .n_gids = 1 };
+    const struct vrt_peer admin = { .uid = BERT, .gids = groups, .n_gids = 3 };
+    const struct vrt_peer root = { .uid = 0 }, own = { .uid = geteuid() };
+    struct vrt_accounts *accounts = NULL;
+    struct vrt_access *access = NULL;
+
+    vrt_log_set_level(VRT_LOG_ERROR);
+    expect_int(vrt_accounts_new("/nonexistent", &accounts), 0);
+    expect_int(vrt_access_new(accounts, &access), 0);
+    expect_true(!vrt_access_is_admin(access, &admin));
+    vrt_access_set_admin_group(access, "61100");
+    expect_true(vrt_access_is_admin(access, &admin));
+    expect_true(vrt_access_is_admin(access, &root) && vrt_access_is_admin(access, &own));
+    expect_true(!vrt_access_is_admin(access, &anna));
+    expect_true(vrt_access_may_control(access, &anna, ANNA));
+    expect_true(!vrt_access_may_control(access, &anna, BERT));
+    expect_true(!vrt_access_may_control(access, &anna, 0));
+    expect_true(vrt_access_may_control(access, &admin, ANNA));
+    expect_true(vrt_access_may_control(access, &root, ANNA));
+    /* A group that there isn't takes the right away from the one before. */
+    vrt_access_set_admin_group(access, "nobody's group");
+    expect_true(!vrt_access_is_admin(access, &admin) && vrt_access_is_admin(access, &root));
+    vrt_access_set_admin_group(access, "");
+    expect_true(!vrt_access_is_admin(access, &admin));
+    vrt_access_free(access);
+    vrt_accounts_free(accounts);
+}
+
+/* A job of Anna's, as the thread's user sees it everywhere. */
+static void expect_seen(struct play *play, bool with_names)
+{
+    static const char *const paths[] = { "/v1/jobs", "/v1/jobs/1" };
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    char *body;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(paths); i++) {
+        expect_int(play_ask(play, "GET", paths[i], "", &body), 200);
+        expect_contains(body, "\"id\":1,");
+        expect_contains(body, "\"owner\":\"61001\"");
+        expect_true(!strstr(body, "hang") == !with_names);
+        expect_true(!strstr(body, "out.mkv") == !with_names);
+    }
+    int fd = play_subscribe(play, "/v1/events?job=1");
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+    expect_true(!strstr(play_answer, "hang") == !with_names);
+    close(fd);
+    vrt_buf_done(&stream);
+    fd = play_subscribe(play, "/v1/events");
+    while (play_next_event(fd, &stream) != VRT_EVENT_JOB)
+        ;
+    expect_true(!strstr(play_answer, "hang") == !with_names);
+    close(fd);
+    vrt_buf_done(&stream);
+    expect_int(play_ask(play, "GET", "/v1/status", "", &body), 200);
+    expect_true(!strstr(body, "hang"));
+}
+
+static void test_users(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    char *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(&play, "[access]\nadmin_group = 61100\n");
+    play_open_to_all(&play);
+    play_become(BERT, BERT);
+    int reader = play_subscribe(&play, "/v1/events");
+    play_become(ANNA, ANNA);
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_seen(&play, true);
+
+    expect_int(play_ask(&play, "GET", "/v1/jobs?mine=true", "", &body), 200);
+    expect_contains(body, "\"id\":1,");
+    play_become(BERT, BERT);
+    expect_int(play_ask(&play, "GET", "/v1/jobs?mine=true", "", &body), 200);
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
+    expect_seen(&play, false);
+    while (play_next_event(reader, &stream) != VRT_EVENT_JOB)
+        ;
+    expect_true(!strstr(play_answer, "hang") && strstr(play_answer, "\"id\":1,"));
+    close(reader);
+    vrt_buf_done(&stream);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 403);
+    expect_contains(body, "job.forbidden");
+    expect_true(!strstr(body, "hang"));
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 404);
+
+    play_become(0, 0);
+    expect_seen(&play, true);
+    play_become(BERT, ADMINS);
+    expect_seen(&play, true);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
+    expect_contains(body, "hang");
+    play_become(0, 0);
+    play_stop(&play);
+}
+
+/* The files that are named by their paths; not in the daemon's own folder. */
+struct disk {
+    struct play play;
+    char folder[64];
+};
+
+/* Submits files of the disk by their paths. Return: the status. */
+static int submit_paths(struct disk *disk, const char *name, const char *input, const char *output,
+                        char **ret_body)
+{
+    char body[1024], more[1400];
+
+    int n = snprintf(body, sizeof(body), "{\"input\":{\"name\":\"%s\",\"path\":\"%s/%s\"},"
+                     "\"output\":{\"name\":\"out.mkv\",\"path\":\"%s/%s\"}}", name, disk->folder,
+                     input, disk->folder, output);
+    snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+             n, body);
+    return play_ask(&disk->play, "POST", "/v1/jobs", more, ret_body);
+}
+
+static void run_shell(const struct disk *disk, const char *command)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "cd %s/media && %s", disk->folder, command);
+    expect_int(system(line), 0);
+}
+
+static bool exists(const struct disk *disk, const char *name)
+{
+    char path[200];
+
+    snprintf(path, sizeof(path), "%s/%s", disk->folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void wait_until_gone(const struct disk *disk, const char *name)
+{
+    while (exists(disk, name))
+        usleep(1000);
+}
+
+/* Submits a job by paths, and cancels it. */
+static void submit_and_cancel(struct disk *disk, const char *output)
+{
+    char *body, route[64];
+
+    expect_int(submit_paths(disk, "hang", "media/a", output, &body), 201);
+    expect_true(exists(disk, output));
+    snprintf(route, sizeof(route), "/v1/jobs/%ld", strtol(strstr(body, "\"id\":") + 5, NULL, 10));
+    expect_int(play_ask(&disk->play, "DELETE", route, "", &body), 200);
+}
+
+/* A job that comes to nothing takes with it the empty file that was made for it, no other. */
+static void try_ends(struct disk *disk)
+{
+    char *body;
+
+    submit_and_cancel(disk, "media/out4");
+    wait_until_gone(disk, "media/out4");
+    expect_int(submit_paths(disk, "fail", "media/a", "media/out5", &body), 201);
+    wait_until_gone(disk, "media/out5");
+    run_shell(disk, "touch mine && chown 61002:61002 mine");
+    submit_and_cancel(disk, "media/mine");
+    usleep(100 * 1000);
+    expect_true(exists(disk, "media/mine"));
+}
+
+/* Nobody reads or overwrites by its path what he could not open himself. */
+static void test_paths(void)
+{
+    struct disk disk = { .folder = "/tmp/vrt-paths-XXXXXX" };
+    char conf[200], media[80], *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    expect_true(mkdtemp(disk.folder) != NULL);
+    expect_int(chmod(disk.folder, 0755), 0);
+    snprintf(media, sizeof(media), "%s/media", disk.folder);
+    expect_int(mkdir(media, 0777), 0);
+    snprintf(conf, sizeof(conf), "[access]\nmedia_roots = %s\n", media);
+    play_start(&disk.play, conf);
+    play_open_to_all(&disk.play);
+    run_shell(&disk, "chmod 1777 . && echo video >a && echo secret >b && echo old >c && "
+              "mkdir d && echo video >d/a && chown -R 61001:61001 . && chmod 644 a && "
+              "chmod 600 b c && chmod 700 d");
+
+    play_become(BERT, BERT);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out1", &body), 403);
+    expect_contains(body, "path.forbidden");
+    expect_contains(body, "input.path");
+    expect_int(submit_paths(&disk, "run-3", "media/d/a", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/d/none", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/none", "media/out1", &body), 404);
+    expect_int(submit_paths(&disk, "run-3", "secret", "media/out1", &body), 403);
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/c", &body), 403);
+    expect_contains(body, "output.path");
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/d/out", &body), 403);
+    expect_true(!exists(&disk, "media/out1"));
+
+    /* What he may is done; what a refused job made is gone again. */
+    expect_int(submit_paths(&disk, "run-3", "media/a", "media/out1", &body), 201);
+    expect_true(exists(&disk, "media/out1"));
+    expect_true(submit_paths(&disk, "refuse", "media/a", "media/out2", &body) >= 400);
+    wait_until_gone(&disk, "media/out2");
+    try_ends(&disk);
+    play_become(ANNA, ANNA);
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/d/out", &body), 201);
+    play_become(0, 0);
+    /* Root is asked like others: his own files only. */
+    expect_int(submit_paths(&disk, "run-3", "media/b", "media/out3", &body), 403);
+    run_shell(&disk, "[ $(stat -c %u out1) = 61002 ] && [ $(stat -c %u d/out) = 61001 ]");
+    play_stop(&disk.play);
+    run_shell(&disk, "rm -r $(dirname $PWD)");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "accounts", test_accounts },
+        { "peer", test_peer },
+        { "rights", test_rights },
+        { "users", test_users },
+        { "paths", test_paths },
+    };
+
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "tests/unit/api/fake-flow.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uv.h>
+
+#include "api.h"
+#include "daemon/devices/doctor-report.h"
+#include "daemon/devices/doctor.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/devices/pool.h"
+#include "daemon/devices/profile.h"
+#include "engine/replica.h"
+
+struct fake_flow fake_flow;
+
+#define SEGMENT 4       /* frames */
+
+struct vrt_pool {
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    void (*stopped)(void *ctx);
+    void *ctx;
+};
+
+struct vrt_pipeline {
+    struct vrt_pipeline_params params;
+    struct vrt_network *network;
+    struct vrt_pipeline_info info;
+    char name[64];
+    uv_timer_t timer;
+    enum vrt_pipeline_phase phase;
+    int frames_done, frames_total;
+    int n_ticks;
+    bool was_let;               /* it needn't wait to be admitted any more */
+    bool cancelled, freed, held;
+    struct vrt_error reason;            /* of its end */
+};
+
+static const struct vrt_device_info device_infos[2] = {
+    { .kind = VRT_DEVICE_CPU, .name = "cpu:0", .description = "a fake", .n_threads = 1 },
+    { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1", .description = "a fake" },
+};
+
+int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
+                 struct vrt_error *error)
+{
+    struct vrt_pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake pool");
+    fake_flow = (struct fake_flow){ .n_alive = 0 };
+    pool->loop = params->loop;
+    uv_timer_init(pool->loop, &pool->timer);
+    *ret_pool = pool;
+    return 0;
+}
+
+static void on_pool_closed(uv_handle_t *handle)
+{
+    struct vrt_pool *pool = vrt_container_of(handle, struct vrt_pool, timer);
+
+    pool->stopped(pool->ctx);
+}
+
+void vrt_pool_expect_end(struct vrt_pool *pool)
+{
+    (void)pool;
+    atomic_store(&fake_flow.n_let, INT_MAX);
+}
+
+void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
+{
+    pool->stopped = stopped;
+    pool->ctx = ctx;
+    uv_close((uv_handle_t *)&pool->timer, on_pool_closed);
+}
+
+struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
+{
+    free(pool);
+    return NULL;
+}
+
+bool vrt_pool_has_abandoned(const struct vrt_pool *pool)
+{
+    (void)pool;
+    return false;
+}
+
+size_t vrt_pool_n_devices(const struct vrt_pool *pool)
+{
+    (void)pool;
+    return VRT_ARRAY_SIZE(device_infos);
+}
+
+int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
+                      size_t *ret_n_entries)
+{
+    struct vrt_replica_entry *entries = calloc(2, sizeof(*entries));
+
+    (void)pool;
+    if (!entries)
+        return -ENOMEM;
+    entries[0] = (struct vrt_replica_entry){
+        .device = "cpu:0", .weights = 0xfeed, .dtype = VRT_DTYPE_BF16, .bytes = 4096,
+        .state = VRT_REPLICA_PACKING,
+    };
+    entries[1] = (struct vrt_replica_entry){
+        .device = "cuda:1", .weights = 0xbeef, .dtype = VRT_DTYPE_F32, .bytes = 1,
+        .state = VRT_REPLICA_IN_USE,
+    };
+    *ret_entries = entries;
+    *ret_n_entries = 2;
+    return 0;
+}
+
+void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
+{
+    (void)pool;
+    *ret_device = (struct vrt_device_snapshot){
+        .info = &device_infos[i],
+        .state = i && !fake_flow.is_mended ? VRT_DEVICE_QUARANTINED : VRT_DEVICE_READY,
+        .memory_total_bytes = -1,
+        .memory_free_bytes = -1,
+        .peak_bytes = 1000,
+    };
+}
+
+static void on_pipeline_closed(uv_handle_t *handle)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(handle, struct vrt_pipeline, timer);
+
+    vrt_network_unref(pipeline->network);
+    free(pipeline);
+}
+
+static void end(struct vrt_pipeline *pipeline, const char *id, const char *message)
+{
+    struct vrt_error error = { .id = NULL };
+    bool was_running = pipeline->phase >= VRT_PIPELINE_RUNNING;
+
+    pipeline->phase = VRT_PIPELINE_ENDED;
+    uv_timer_stop(&pipeline->timer);
+    if (id)
+        vrt_refuse(&error, -EINVAL, id, "%s", message);
+    if (was_running) {
+        fake_flow.n_running--;
+        pipeline->params.done(pipeline->params.ctx, id ? &error : NULL);
+    } else {
+        pipeline->params.admitted(pipeline->params.ctx, &error);
+    }
+}
+
+static bool is(const struct vrt_pipeline *pipeline, const char *what)
+{
+    return strncmp(pipeline->name, what, strlen(what)) == 0;
+}
+
+/* A segment every SEGMENT frames. */
+static void end_segment(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_pipeline_params *params = &pipeline->params;
+    int64_t n = pipeline->frames_done / SEGMENT;
+
+    if (pipeline->frames_done % SEGMENT == 0 && params->segment_done)
+        params->segment_done(params->ctx, &(struct vrt_segment_record){
+            .number = n - 1,
+            .n_frames = SEGMENT,
+            .next_shard = n,
+            .size_bytes = 100,
+        });
+}
+
+static void tick_admitting(struct vrt_pipeline *pipeline)
+{
+    if (is(pipeline, "refuse")) {
+        end(pipeline, VRT_E(JOB_INPUT), "the fake was refused");
+    } else if (is(pipeline, "other") && pipeline->params.recipe) {
+        end(pipeline, VRT_E(INPUT_OTHER), "the fake is another");
+    } else if (!is(pipeline, "never")) {
+        pipeline->phase = VRT_PIPELINE_ADMITTED;
+        uv_timer_stop(&pipeline->timer);
+        pipeline->params.admitted(pipeline->params.ctx, NULL);
+    }
+}
+
+static void tick_running(struct vrt_pipeline *pipeline)
+{
+    if (is(pipeline, "fail") && pipeline->frames_done == 3) {
+        end(pipeline, VRT_E(DEVICE_FAILED), "the fake failed");
+    } else if (is(pipeline, "fill") && pipeline->held) {
+        end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
+    } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
+        pipeline->phase = VRT_PIPELINE_FINISHING;
+    } else if (!pipeline->held) {
+        pipeline->frames_done++;
+        fake_flow.n_frames++;
+        end_segment(pipeline);
+    }
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct vrt_pipeline *pipeline = vrt_container_of(timer, struct vrt_pipeline, timer);
+
+    pipeline->n_ticks++;
+    /* Whatever is wanted of it: its admission takes its time. */
+    if (is(pipeline, "slow") && pipeline->params.recipe && !pipeline->was_let) {
+        if (pipeline->n_ticks == 1)
+            atomic_fetch_add(&fake_flow.n_slow, 1);
+        if (atomic_load(&fake_flow.n_let) == 0)
+            return;
+        atomic_fetch_sub(&fake_flow.n_let, 1);
+        pipeline->was_let = true;
+    }
+    if (pipeline->cancelled && !is(pipeline, "stuck"))
+        end(pipeline, pipeline->reason.id, pipeline->reason.message);
+    else if (pipeline->phase == VRT_PIPELINE_ADMITTING)
+        tick_admitting(pipeline);
+    else if (pipeline->phase == VRT_PIPELINE_FINISHING)
+        end(pipeline, NULL, NULL);
+    else
+        tick_running(pipeline);
+}
+
+int vrt_pipeline_new(struct vrt_pool *pool, const struct vrt_pipeline_params *params,
+                     struct vrt_pipeline **ret_pipeline, struct vrt_error *error)
+{
+    struct vrt_pipeline *pipeline = calloc(1, sizeof(*pipeline));
+
+    if (!pipeline)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake pipeline");
+    pipeline->params = *params;
+    pipeline->network = vrt_network_ref(params->network);
+    snprintf(pipeline->name, sizeof(pipeline->name), "%s", params->input_name);
+    if (is(pipeline, "run-"))
+        pipeline->frames_total = (int)strtol(pipeline->name + 4, NULL, 10);
+    pipeline->info = (struct vrt_pipeline_info){
+        .network = vrt_network_info(params->network),
+        .recipe = { .clip_frames = 4, .segment_frames = SEGMENT,
+                    .tile_w = 64, .tile_h = 48, .encoder_threads = 2 },
+        .width = 64, .height = 48, .out_width = 128, .out_height = 96, .fps = 25,
+        .duration_s = -1, .frames_total = -1, .reproducible = true,
+        .n_shards = -1, .n_tiles = 6, .frame_flops = 2000000000,
+    };
+    if (is(pipeline, "run-")) {
+        pipeline->info.frames_total = pipeline->frames_total;
+        pipeline->info.n_shards = (pipeline->frames_total + 3) / 4;
+    }
+    for (size_t i = 0; i < params->n_segments; i++)
+        pipeline->frames_done += (int)params->segments[i].n_frames;
+    uv_timer_init(pool->loop, &pipeline->timer);
+    uv_timer_start(&pipeline->timer, on_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    *ret_pipeline = pipeline;
+    return 0;
+}
+
+void vrt_pipeline_start(struct vrt_pipeline *pipeline)
+{
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ADMITTED);
+    pipeline->phase = VRT_PIPELINE_RUNNING;
+    uv_timer_again(&pipeline->timer);
+    if (fake_flow.n_starts < FAKE_FLOW_STARTS_MAX)
+        snprintf(fake_flow.starts[fake_flow.n_starts++], sizeof(fake_flow.starts[0]), "%s",
+                 pipeline->name);
+    fake_flow.n_running++;
+    fake_flow.n_running_max = VRT_MAX(fake_flow.n_running_max, fake_flow.n_running);
+}
+
+void vrt_pipeline_stop(struct vrt_pipeline *pipeline, const struct vrt_error *reason)
+{
+    if (pipeline->phase == VRT_PIPELINE_ADMITTED)
+        pipeline->phase = VRT_PIPELINE_ENDED;
+    if (!pipeline->cancelled)
+        pipeline->reason = *reason;
+    pipeline->cancelled = true;
+}
+
+void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error reason = { .id = "job.cancelled", .message = "the fake was cancelled" };
+
+    vrt_pipeline_stop(pipeline, &reason);
+}
+
+void vrt_pipeline_park(struct vrt_pipeline *pipeline)
+{
+    const struct vrt_error reason = { .id = "job.parked", .message = "the fake was parked" };
+
+    if (pipeline->phase != VRT_PIPELINE_FINISHING)
+        vrt_pipeline_stop(pipeline, &reason);
+}
+
+void vrt_pipeline_set_priority(struct vrt_pipeline *pipeline, int priority)
+{
+    pipeline->params.priority = priority;
+}
+
+void vrt_pipeline_hold(struct vrt_pipeline *pipeline, bool held)
+{
+    pipeline->held = held;
+}
+
+void vrt_pipeline_committed(struct vrt_pipeline *pipeline, int64_t number)
+{
+    (void)pipeline;
+    (void)number;
+}
+
+struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
+{
+    if (!pipeline)
+        return NULL;
+    vrt_assert(pipeline->phase == VRT_PIPELINE_ENDED || pipeline->phase == VRT_PIPELINE_ADMITTED);
+    vrt_assert(!pipeline->freed);
+    pipeline->freed = true;
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)&pipeline->timer, on_pipeline_closed);
+    return NULL;
+}
+
+const struct vrt_pipeline_info *vrt_pipeline_info(const struct vrt_pipeline *pipeline)
+{
+    return &pipeline->info;
+}
+
+void vrt_pipeline_snapshot(const struct vrt_pipeline *pipeline,
+                           struct vrt_pipeline_snapshot *ret_snapshot)
+{
+    *ret_snapshot = (struct vrt_pipeline_snapshot){
+        .phase = pipeline->phase,
+        .frames_total = is(pipeline, "run-") ? pipeline->frames_total : -1,
+        .frames_done = pipeline->frames_done,
+        .fps = 25,
+        .eta_s = -1,
+        .elapsed_s = 1,
+        .bottleneck = VRT_STAGE_COMPUTE,
+        .n_devices = 1,
+        .devices[0] = { .info = &device_infos[0], .precision = VRT_PRECISION_F32,
+                        .frames_done = pipeline->frames_done, .planned_bytes = -1,
+                        .flops_per_s = pipeline->params.wants_speed ? 1e9 : NAN },
+        .n_warnings = is(pipeline, "run-") ? 1 : 0,
+    };
+}
+
+const char *vrt_pipeline_warning(const struct vrt_pipeline *pipeline, size_t i)
+{
+    (void)pipeline;
+    (void)i;
+    return "this is a fake";
+}
+
+struct vrt_profile {
+    void (*done)(void *ctx, const struct vrt_profile_report *report,
+                 const struct vrt_error *error);
+    void *ctx;
+    uv_timer_t timer;
+    int width, n_ticks;
+    bool cancelled;
+};
+
+static void on_profile_closed(uv_handle_t *handle)
+{
+    free(vrt_container_of(handle, struct vrt_profile, timer));
+}
+
+static void on_profile_tick(uv_timer_t *timer)
+{
+    struct vrt_profile *profile = vrt_container_of(timer, struct vrt_profile, timer);
+    struct vrt_profile_report report;
+    struct vrt_error error = { .id = NULL };
+
+    /* As many ticks as frames are wide. */
+    if (!profile->cancelled && ++profile->n_ticks < profile->width)
+        return;
+    vrt_profile_report_init(&report);
+    report.width = profile->width;
+    if (profile->cancelled)
+        vrt_refuse(&error, -ECANCELED, "job.cancelled", "the fake was cancelled");
+    profile->done(profile->ctx, profile->cancelled ? NULL : &report,
+                  profile->cancelled ? &error : NULL);
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_profile_closed);
+}
+
+int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *params,
+                    struct vrt_profile **ret_profile, struct vrt_error *error)
+{
+    struct vrt_profile *profile = calloc(1, sizeof(*profile));
+
+    if (!profile)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake profile");
+    if (strcmp(params->devices, "cpu:7") == 0) {
+        free(profile);
+        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
+    }
+    profile->done = params->done;
+    profile->ctx = params->ctx;
+    profile->width = params->width;
+    uv_timer_init(pool->loop, &profile->timer);
+    uv_timer_start(&profile->timer, on_profile_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    atomic_fetch_add(&fake_flow.n_profiles, 1);
+    *ret_profile = profile;
+    return 0;
+}
+
+void vrt_profile_cancel(struct vrt_profile *profile)
+{
+    profile->cancelled = true;
+    fake_flow.n_profiles_cancelled++;
+}
+
+struct vrt_doctor {
+    struct vrt_doctor_params params;
+    uv_timer_t timer;
+    int n_ticks;
+    bool is_slow, is_cancelled;
+};
+
+static void on_doctor_closed(uv_handle_t *handle)
+{
+    free(vrt_container_of(handle, struct vrt_doctor, timer));
+}
+
+static void on_doctor_tick(uv_timer_t *timer)
+{
+    struct vrt_doctor *doctor = vrt_container_of(timer, struct vrt_doctor, timer);
+
+    if (doctor->is_slow && !doctor->is_cancelled)
+        return;
+    vrt_doctor_report_add(doctor->params.report, &(struct vrt_doctor_line){
+        .id = "device.kernel",
+        .subject = "cpu:0",
+        .status = VRT_DOCTOR_WARNING,
+        .cure = "none",
+    }, "the fake has no kernels");
+    doctor->params.done(doctor->params.ctx);
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_doctor_closed);
+}
+
+/* "cpu:9" takes until it is cancelled, "cpu:7" is not there. */
+int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params,
+                   struct vrt_doctor **ret_doctor, struct vrt_error *error)
+{
+    struct vrt_doctor *doctor = calloc(1, sizeof(*doctor));
+
+    if (!doctor)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake examination");
+    if (strcmp(params->device, "cpu:7") == 0) {
+        free(doctor);
+        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
+    }
+    doctor->params = *params;
+    doctor->is_slow = strcmp(params->device, "cpu:9") == 0;
+    uv_timer_init(pool->loop, &doctor->timer);
+    uv_timer_start(&doctor->timer, on_doctor_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    atomic_fetch_add(&fake_flow.n_doctors, 1);
+    *ret_doctor = doctor;
+    return 0;
+}
+
+void vrt_doctor_cancel(struct vrt_doctor *doctor)
+{
+    doctor->is_cancelled = true;
+}
+
+void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
+                              bool (*has_gpu)(const char *kind),
+                              struct vrt_doctor_report *report)
+{
+    (void)pool;
+    (void)kind;
+    (void)has_gpu;
+    (void)report;
+}
+
+const char *vrt_stage_name(enum vrt_stage stage)
+{
+    return stage == VRT_STAGE_COMPUTE ? "compute" : "";
+}

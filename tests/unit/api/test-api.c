@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/api, events, models: every route, what it takes and what it refuses. */
+
+#include "tests/unit/test.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "msg_event.h"
+#include "tests/unit/api/fake-flow.h"
+#include "tests/unit/http/http-client.h"
+#include "tests/unit/api/server-play.h"
+
+#define HOST "Host: x\r\n"
+
+/* Of everything: the devices, and a job's states to its end. */
+static void expect_all_events(struct play *play)
+{
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    bool seen[VRT_JOB_STATE_COUNT] = { false };
+    int all = play_subscribe(play, "/v1/events");
+
+    expect_int(play_next_event(all, &stream), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"name\":\"cpu:0\"");
+    expect_int(play_next_event(all, &stream), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"state\":\"quarantined\"");
+    expect_int(play_submit(play, "run-300", ""), 1);
+    while (!seen[VRT_JOB_DONE]) {
+        expect_int(play_next_event(all, &stream), VRT_EVENT_JOB);
+        for (int state = 0; state < VRT_JOB_STATE_COUNT; state++) {
+            char wanted[64];
+            snprintf(wanted, sizeof(wanted), "\"state\":\"%s\"", vrt_job_state_names[state]);
+            seen[state] |= strstr(play_answer, wanted) != NULL;
+        }
+    }
+    expect_true(seen[VRT_JOB_QUEUED] && seen[VRT_JOB_RUNNING]);
+    close(all);
+    vrt_buf_done(&stream);
+}
+
+/* Of one job, the second: what it is now, its end, and the end. */
+static void expect_job_events(struct play *play)
+{
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int kind, n_events = 0;
+    char *body;
+
+    expect_int(play_submit(play, "hang", ""), 2);
+    int one = play_subscribe(play, "/v1/events?job=2");
+    expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
+    expect_true(!strstr(play_answer, "\"state\":\"cancelled\""));
+    expect_int(play_ask(play, "DELETE", "/v1/jobs/2", "", &body), 200);
+    for (; (kind = play_next_event(one, &stream)) >= 0; n_events++) {
+        expect_int(kind, VRT_EVENT_JOB);
+        expect_contains(play_answer, "{\"id\":2,");
+    }
+    expect_true(n_events >= 1);
+    expect_contains(play_answer, "\"state\":\"cancelled\"");
+    close(one);
+    one = play_subscribe(play, "/v1/events?job=1");
+    expect_int(play_next_event(one, &stream), VRT_EVENT_JOB);
+    expect_int(play_next_event(one, &stream), -1);
+    close(one);
+    vrt_buf_done(&stream);
+}
+
+static void test_events(void)
+{
+    static const struct {
+        const char *path;
+        int status;
+    } wrong[] = {
+        { "/v1/events?job=3", 404 },
+        { "/v1/events?job=99999999999999999999999", 404 },
+        { "/v1/events?job=", 400 },
+        { "/v1/events?job=1x", 400 },
+        { "/v1/events?job=-1", 400 },
+        { "/v1/events?jobs=1", 400 },
+    };
+    static const char head[] = "HEAD /v1/events HTTP/1.1\r\n" HOST "\r\n";
+    struct play play;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_all_events(&play);
+    expect_job_events(&play);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(wrong); i++)
+        expect_int(play_ask(&play, "GET", wrong[i].path, "", &body), wrong[i].status);
+    int one = http_client_connect(play.socket);
+    http_client_send(one, head, sizeof(head) - 1);
+    expect_int(http_client_read(one, play_answer, sizeof(play_answer)), 200);
+    expect_true(http_client_is_closed(one));
+    close(one);
+    play_stop(&play);
+}
+
+static void test_routes(void)
+{
+    static const struct {
+        const char *method, *path, *more;
+        int status;
+        const char *says;           /* somewhere in the whole answer */
+    } cases[] = {
+        { "GET", "/healthz", "", 200, "text/plain" },
+        { "GET", "/v1/devices", "", 200, "\"description\":\"a fake\"" },
+        { "GET", "/v1/devices", "", 200, "\"total_bytes\":null" },
+        { "OPTIONS", "/v1/jobs", "", 204, "Allow: POST, GET" },
+        { "OPTIONS", "/nothing", "", 404, "route.not_found" },
+        { "PUT", "/v1/jobs", "", 405, "Allow: POST, GET" },
+        { "DELETE", "/v1/status", "", 405, "route.method" },
+        { "GET", "/v1/status?x", "", 400, "request.query" },
+        { "GET", "/v1/jobs/0", "", 404, "" },
+        { "GET", "/v1/jobs/1/", "", 404, "" },
+        { "GET", "/v1/no\x1bthing", "", 400, "http.malformed" },
+        { "GET", "//", "", 404, "" },
+        { "POST", "/v1/jobs", "Content-Type: text/plain\r\nContent-Length: 0\r\n", 415,
+          "Content-Type: application/json" },
+        { "POST", "/v1/jobs", "Content-Length: 0\r\n", 400, "request.json" },
+    };
+    struct play play;
+    char *body;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        int status = play_ask(&play, cases[i].method, cases[i].path, cases[i].more, &body);
+        if (status != cases[i].status || !strstr(play_answer, cases[i].says))
+            test_fail("case %zu: %s", i, play_answer);
+    }
+    play_stop(&play);
+}
+
+/* Sends a POST. Return: the connection. */
+static int post_begin(struct play *play, const char *path, const char *body)
+{
+    char request[1024];
+    int fd = http_client_connect(play->socket);
+    int n = snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nHost: x\r\n"
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                     path, strlen(body), body);
+
+    http_client_send(fd, request, (size_t)n);
+    return fd;
+}
+
+/* The same, to the end. Return: the status. */
+static int post(struct play *play, const char *path, const char *body)
+{
+    int fd = post_begin(play, path, body);
+    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+
+    close(fd);
+    return status;
+}
+
+static void test_profile(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "{}", 200, "\"width\":640" },
+        { "{\"width\":8,\"height\":16384,\"frames\":10000}", 200, "\"fps\":null" },
+        { "{\"width\":9,\"device\":\"cpu:7\"}", 422, "the fake has no cpu:7" },
+        { "{\"model\":{\"name\":\"nothing\"}}", 404, "\"field\":\"model\"" },
+        { "{\"model\":{\"name\":\"x.pth\",\"fd\":0}}", 400, "request.descriptors" },
+        { "{\"model\":{\"name\":\"\",\"fd\":0}}", 400, "model.name: a name is needed" },
+        { "{\"width\":7}", 400, "from 8 to 16384, got 7" },
+        { "{\"frames\":0}", 400, "frames" },
+        { "{\"frames\":10001}", 400, "frames" },
+        { "{\"colour\":1}", 400, "no such field; there are model" },
+        { "[]", 400, "request.field" },
+        { "", 400, "request.json" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        int status = post(&play, "/v1/profile", cases[i].body);
+        if (status != cases[i].status || !strstr(play_answer, cases[i].says))
+            test_fail("case %zu: %s", i, play_answer);
+    }
+    /* One at a time; who goes away makes room. */
+    int n_before = atomic_load(&fake_flow.n_profiles);
+    int fd = post_begin(&play, "/v1/profile", "{\"width\":16000}");
+    while (atomic_load(&fake_flow.n_profiles) == n_before)
+        usleep(1000);
+    expect_true(post(&play, "/v1/profile", "{\"width\":8}") != 200);
+    expect_contains(play_answer, "profile.busy");
+    close(fd);
+    while (post(&play, "/v1/profile", "{\"width\":8}") != 200)
+        usleep(1000);
+    play_stop(&play);
+    expect_int(fake_flow.n_profiles_cancelled, 1);
+}
+
+static void test_doctor(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *says[5];
+    } cases[] = {
+        /* At once, as what the reference device computes for an answer takes sanitizers seconds. */
+        { "{\"device\":null}", 200, {
+            "\"id\":\"device.kernel\",\"subject\":\"cpu:0\",\"status\":\"warning\","
+            "\"by\":\"vrtd\",\"result\":\"the fake has no kernels\",\"cure\":\"none\"}",
+            "\"id\":\"folder.spool\"", "\"id\":\"environment\"",
+            "\"version\":\"" VRT_VERSION "\"", "\"id\":\"gpu.hardware\"",
+        } },
+        { "{\"device\":\"cuda\"}", 200, { "\"failed\":0" } },
+        { "{\"device\":\"cpu:7\"}", 422, { "the fake has no cpu:7" } },
+        { "{\"device\":7}", 400, { "device: expected a string" } },
+        { "{\"device\":\"0123456789012345678901234567890123\"}", 400, { "device" } },
+        { "{\"colour\":1}", 400, { "no such field; there are device" } },
+        { "[]", 400, { "request.field" } },
+        { "", 400, { "request.json" } },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        expect_int(post(&play, "/v1/doctor", cases[i].body), cases[i].status);
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(cases[i].says) && cases[i].says[k]; k++)
+            expect_contains(play_answer, cases[i].says[k]);
+    }
+    /* One at a time; who goes away makes room. */
+    int n_before = atomic_load(&fake_flow.n_doctors);
+    int fd = post_begin(&play, "/v1/doctor", "{\"device\":\"cpu:9\"}");
+    while (atomic_load(&fake_flow.n_doctors) == n_before)
+        usleep(1000);
+    expect_int(post(&play, "/v1/doctor", "{}"), 503);
+    expect_contains(play_answer, "doctor.busy");
+    close(fd);
+    while (post(&play, "/v1/doctor", "{}") != 200)
+        usleep(1000);
+    play_stop(&play);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    size_t n;
+
+    expect_true(in && out);
+    while ((n = fread(play_answer, 1, sizeof(play_answer), in)) > 0)
+        expect_int(fwrite(play_answer, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+/* Files put into the folder while it runs are known at once, by name. */
+static void test_models(void)
+{
+    struct play play;
+    char path[160], *body;
+
+    play_start(&play, "[jobs]\nmodel = mine\n");
+    expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
+    expect_contains(body, "{\"models\":[{\"name\":\"compact-x2\",\"state\":\"ready\","
+                          "\"architecture\":\"compact\"");
+    expect_contains(body, "\"is_default\":false");
+    expect_contains(body, "\"replicas\":[{\"device\":\"cpu:0\",\"model\":null,\"checksum\":"
+                          "\"000000000000feed\",\"precision\":\"bf16\",\"bytes\":4096,"
+                          "\"state\":\"packing\"},{\"device\":\"cuda:1\",");
+    expect_int(play_submit(&play, "run-1", ""), -404);
+    expect_int(mkdir(play.models, 0700), 0);
+    snprintf(path, sizeof(path), "%s/mine.safetensors", play.models);
+    copy_file(MODEL_PATH, path);
+    snprintf(path, sizeof(path), "%s/broken.pth", play.models);
+    copy_file("/proc/self/status", path);
+    snprintf(path, sizeof(path), "%s/fifo.pth", play.models);
+    expect_int(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof(path), "%s/folder.pth", play.models);
+    expect_int(mkdir(path, 0700), 0);
+    expect_int(play_ask(&play, "GET", "/v1/models", "", &body), 200);
+    expect_contains(body, "{\"name\":\"broken\",\"state\":\"ready\",\"architecture\":null");
+    expect_contains(body, "{\"name\":\"mine\",\"state\":\"ready\",\"architecture\":\"compact\"");
+    expect_contains(body, "\"is_default\":true");
+    expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder"));
+    expect_int(play_submit(&play, "run-1", ""), 2);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"mine.safetensors\"}"), 3);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"broken\"}"), -422);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"fifo\"}"), -422);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"folder\"}"), -422);
+    play_stop(&play);
+}
+
+/* The list comes in pages, and what is over may be left out. */
+static void test_pages(void)
+{
+    static const struct {
+        const char *query, *says;
+        int status;
+    } cases[] = {
+        { "", "\"next\":null}", 200 },
+        { "?limit=2", "\"next\":2}", 200 },
+        { "?limit=2&after=2", "{\"jobs\":[{\"id\":3,", 200 },
+        { "?limit=2&after=2", "\"next\":null}", 200 },
+        { "?after=4", "{\"jobs\":[],\"next\":null}", 200 },
+        { "?after=9223372036854775807", "{\"jobs\":[],\"next\":null}", 200 },
+        { "?active=true", "{\"jobs\":[{\"id\":2,", 200 },
+        { "?active=true&limit=1", "\"next\":2}", 200 },
+        { "?active=false&limit=1", "\"next\":1}", 200 },
+        { "?limit=0", "limit: expected an integer from 1 to 500", 400 },
+        { "?limit=501", "request.query", 400 },
+        { "?after=x", "\"field\":\"after\"", 400 },
+        { "?state=done", "may hold after, limit, active or mine", 400 },
+    };
+    struct play play;
+    struct vrt_job_info info;
+    char path[80], *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= 4; i++)
+        expect_int(play_submit(&play, i == 1 ? "run-1" : "run-100000", ""), i);
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    vrt_job_info_done(&info);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        snprintf(path, sizeof(path), "/v1/jobs%s", cases[i].query);
+        int status = play_ask(&play, "GET", path, "", &body);
+        if (status != cases[i].status || !strstr(body, cases[i].says))
+            test_fail("%s: %s", cases[i].query, body);
+    }
+    play_stop(&play);
+}
+
+/* More jobs than are told at a time, also to one who reads late; then a change of the first. */
+static void test_long_start(void)
+{
+    enum { N = 150 };
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    char wanted[32], *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= N; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    int fd = play_subscribe(&play, "/v1/events");
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
+    expect_int(play_next_event(fd, &stream), VRT_EVENT_DEVICE);
+    for (int i = 1; i <= N; i++) {
+        /* Beside them the first may be told of again, which goes on. */
+        do
+            expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+        while (i > 1 && strstr(play_answer, "{\"id\":1,"));
+        snprintf(wanted, sizeof(wanted), "{\"id\":%d,", i);
+        expect_contains(play_answer, wanted);
+    }
+    snprintf(wanted, sizeof(wanted), "/v1/jobs/%d", N);
+    expect_int(play_ask(&play, "DELETE", wanted, "", &body), 200);
+    snprintf(wanted, sizeof(wanted), "{\"id\":%d,", N);
+    do
+        expect_int(play_next_event(fd, &stream), VRT_EVENT_JOB);
+    while (!strstr(play_answer, wanted));
+    expect_contains(play_answer, "\"state\":\"cancelled\"");
+    close(fd);
+    vrt_buf_done(&stream);
+    play_stop(&play);
+}
+
+/* One user gets so many streams, and another one's aren't fewer for it. */
+static void test_streams_limit(void)
+{
+    struct play play;
+    int fds[VRT_API_STREAMS_PER_UID_MAX];
+    char *body;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        fds[i] = play_subscribe(&play, "/v1/events");
+    expect_int(play_ask(&play, "GET", "/v1/events", "", &body), 503);
+    expect_contains(body, "http.too_many");
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    close(fds[0]);
+    /* The daemon notices the end by the loop. */
+    while (play_ask(&play, "HEAD", "/v1/events", "", &body) == 503)
+        usleep(1000);
+    fds[0] = play_subscribe(&play, "/v1/events");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    play_stop(&play);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "long-start", test_long_start },
+        { "streams-limit", test_streams_limit },
+        { "events", test_events },
+        { "profile", test_profile },
+        { "doctor", test_doctor },
+        { "routes", test_routes },
+        { "pages", test_pages },
+        { "models", test_models },
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* engine/checkpoint: .pth archives that libzip makes here, right and wrong. */
+
+#include "tests/unit/test.h"
+
+#include <zip.h>
+
+#include "tests/unit/checkpoint/pth-builder.h"
+
+#define N_FLOATS 12
+
+struct member {
+    const char *name;
+    const void *data;
+    size_t size;
+    int method;                 /* 0: stored */
+};
+
+/* The archive of these members, to be free()d. */
+static void *make_archive(const struct member *members, size_t n, size_t *ret_size)
+{
+    zip_error_t error;
+    zip_source_t *source;
+    zip_stat_t st;
+    zip_t *zip;
+    void *bytes;
+
+    zip_error_init(&error);
+    source = zip_source_buffer_create(NULL, 0, 0, &error);
+    expect_true(source != NULL);
+    zip_source_keep(source);
+    zip = zip_open_from_source(source, ZIP_TRUNCATE, &error);
+    expect_true(zip != NULL);
+    for (size_t i = 0; i < n; i++) {
+        zip_source_t *data = zip_source_buffer(zip, members[i].data, members[i].size, 0);
+        zip_int64_t index = zip_file_add(zip, members[i].name, data, 0);
+
+        if (index < 0)
+            test_fail("%s: %s", members[i].name, zip_strerror(zip));
+        expect_int(zip_set_file_compression(zip, (zip_uint64_t)index,
+                                            members[i].method ? members[i].method : ZIP_CM_STORE,
+                                            0), 0);
+    }
+    expect_int(zip_close(zip), 0);
+    expect_int(zip_source_stat(source, &st), 0);
+    bytes = malloc(st.size);
+    expect_true(bytes != NULL);
+    expect_int(zip_source_open(source), 0);
+    expect_int(zip_source_read(source, bytes, st.size), st.size);
+    zip_source_close(source);
+    zip_source_free(source);
+    *ret_size = st.size;
+    return bytes;
+}
+
+static void open_archive(const struct member *members, size_t n, struct pth_opened *ret_opened)
+{
+    size_t size;
+    void *bytes = make_archive(members, n, &size);
+
+    pth_open(bytes, size, members[0].name, ret_opened);
+    free(bytes);
+}
+
+/* {"w": a tensor of n floats over storage "0" of n_storage floats} */
+static struct vrt_buf make_tree(int64_t n, int64_t n_storage)
+{
+    struct pth_tensor tensor = {
+        .name = "w", .n_storage = n_storage, .n_dims = 1, .dims = { n }, .strides = { 1 },
+    };
+    struct vrt_buf buf = { 0 };
+
+    pth_ops(&buf, "\x80\x02}");
+    pth_entry(&buf, &tensor);
+    pth_ops(&buf, "s.");
+    return buf;
+}
+
+static const float floats[N_FLOATS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+
+static void test_layouts(void)
+{
+    static const char *const folders[] = { "archive/", "", "m\303\266del v2/", "\xff/" };
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        struct vrt_buf tree = make_tree(N_FLOATS, N_FLOATS);
+        char tree_name[64], data_name[64], order_name[64];
+        struct pth_opened opened;
+
+        snprintf(tree_name, sizeof(tree_name), "%sdata.pkl", folders[i]);
+        snprintf(data_name, sizeof(data_name), "%sdata/0", folders[i]);
+        snprintf(order_name, sizeof(order_name), "%sbyteorder", folders[i]);
+        const struct member members[] = {
+            { "other/thing", "x", 1, 0 },
+            { data_name, floats, sizeof(floats), ZIP_CM_DEFLATE },
+            { order_name, "little", 6, 0 },
+            { tree_name, tree.data, tree.size_bytes, 0 },
+        };
+        open_archive(members, 4, &opened);
+        expect_str(opened.error.message, "");
+        pth_expect_values(opened.checkpoint, "w", floats, N_FLOATS);
+        pth_close(&opened);
+        vrt_buf_done(&tree);
+    }
+}
+
+static void test_big_endian(void)
+{
+    static const uint8_t bytes[] = { 0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0 };
+    static const float wanted[] = { 1.0f, -2.5f };
+    struct vrt_buf tree = make_tree(2, 2);
+    const struct member members[] = {
+        { "a/data.pkl", tree.data, tree.size_bytes, 0 },
+        { "a/data/0", bytes, sizeof(bytes), 0 },
+        { "a/byteorder", "big", 3, 0 },
+    };
+    struct pth_opened opened;
+
+    open_archive(members, 3, &opened);
+    expect_str(opened.error.message, "");
+    pth_expect_values(opened.checkpoint, "w", wanted, 2);
+    pth_close(&opened);
+    vrt_buf_done(&tree);
+}
+
+static void test_bad(void)
+{
+    struct vrt_buf tree = make_tree(N_FLOATS, N_FLOATS);
+    const struct member pickle = { "a/data.pkl", tree.data, tree.size_bytes, 0 };
+    const struct member data = { "a/data/0", floats, sizeof(floats), 0 };
+    const struct {
+        const char *part;
+        struct member members[3];
+    } cases[] = {
+        { "it has no data.pkl", { data } },
+        { "it has no data.pkl", { { "a/b/data.pkl", tree.data, tree.size_bytes, 0 } } },
+        { "lacks data", { pickle } },
+        { "another size", { pickle, { "a/data/0", floats, sizeof(floats) - 1, 0 } } },
+        { "unpacks to more", { pickle, { "a/data/0", floats, sizeof(floats) - 0, 0 },
+                               { "a/byteorder", "little-endian", 13, 0 } } },
+        { "byte order is neither", { pickle, data, { "a/byteorder", "middle", 6, 0 } } },
+        { "a TorchScript program", { pickle, data, { "a/constants.pkl", "", 0, 0 } } },
+        { "is cut short", { { "a/data.pkl", tree.data, tree.size_bytes - 1, 0 }, data } },
+        { "is cut short", { { "a/data.pkl", "", 0, 0 }, data } },
+        { "in a way that PyTorch does not use",
+          { pickle, { "a/data/0", floats, sizeof(floats), ZIP_CM_BZIP2 } } },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct pth_opened opened;
+        size_t n = 0;
+
+        while (n < 3 && cases[i].members[n].name)
+            n++;
+        open_archive(cases[i].members, n, &opened);
+        expect_contains(opened.error.message, cases[i].part);
+        pth_close(&opened);
+    }
+    vrt_buf_done(&tree);
+}
+
+/* A small archive of a large storage: the tensor may even ask for all of it. */
+static void test_bomb(void)
+{
+    const size_t size = 64 << 20;
+    struct vrt_buf tree = make_tree((int64_t)size / 4, (int64_t)size / 4);
+    void *zeros = calloc(1, size);
+    const struct member members[] = {
+        { "a/data.pkl", tree.data, tree.size_bytes, 0 },
+        { "a/data/0", zeros, size, ZIP_CM_DEFLATE },
+    };
+    struct pth_opened opened;
+
+    expect_true(zeros != NULL);
+    open_archive(members, 2, &opened);
+    expect_contains(opened.error.message, "unpacks to more than a model of its size");
+    pth_close(&opened);
+    free(zeros);
+    vrt_buf_done(&tree);
+}
+
+/* The same name twice, which libzip would not write: one of two equally long names is changed. */
+static void test_twice(void)
+{
+    struct vrt_buf tree = make_tree(N_FLOATS, N_FLOATS);
+    const struct member members[] = {
+        { "a/data.pkl", tree.data, tree.size_bytes, 0 },
+        { "a/data/0", floats, sizeof(floats), 0 },
+        { "a/data/1", floats, sizeof(floats), 0 },
+    };
+    struct pth_opened opened;
+    size_t size, n_changed = 0;
+    char *bytes = make_archive(members, 3, &size);
+
+    for (size_t i = 0; i + 8 < size; i++) {
+        if (memcmp(bytes + i, "a/data/1", 8) == 0) {
+            bytes[i + 7] = '0';
+            n_changed++;
+        }
+    }
+    expect_int(n_changed, 2);
+    pth_open(bytes, size, "twice", &opened);
+    expect_contains(opened.error.message, "comes twice");
+    pth_close(&opened);
+    free(bytes);
+    vrt_buf_done(&tree);
+}
+
+/* The checksum notices what no structure would. */
+static void test_changed_data(void)
+{
+    struct vrt_buf tree = make_tree(N_FLOATS, N_FLOATS);
+    const struct member members[] = {
+        { "a/data.pkl", tree.data, tree.size_bytes, 0 },
+        { "a/data/0", floats, sizeof(floats), 0 },
+    };
+    struct pth_opened opened;
+    size_t size, at = 0;
+    char *bytes = make_archive(members, 2, &size);
+
+    while (memcmp(bytes + at, floats, sizeof(floats)) != 0)
+        expect_true(++at + sizeof(floats) < size);
+    bytes[at + 5] ^= 1;
+    pth_open(bytes, size, "changed", &opened);
+    expect_contains(opened.error.message, "is not what was saved");
+    pth_close(&opened);
+    free(bytes);
+    vrt_buf_done(&tree);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "layouts", test_layouts }, { "big-endian", test_big_endian },
+        { "bad", test_bad },         { "bomb", test_bomb },
+        { "twice", test_twice },     { "changed-data", test_changed_data },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

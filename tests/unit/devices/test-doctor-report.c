@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is said of a device, for everything that can become of its examination. */
+
+#include <errno.h>
+
+#include "daemon/devices/doctor-report.h"
+#include "engine/checkpoint.h"
+#include "models/builtin.h"
+#include "tests/unit/test.h"
+#include "workers/plan/test-picture.h"
+
+static const struct vrt_device_info info = {
+    .kind = VRT_DEVICE_CUDA,
+    .name = "cuda:0",
+    .description = "A card",
+};
+
+static const struct vrt_device_info tf32_info = {
+    .kind = VRT_DEVICE_CUDA,
+    .name = "cuda:0",
+    .description = "A card",
+    .tf32 = true,
+};
+
+struct bench {
+    struct vrt_network *network;
+    float *reference;
+    size_t n;
+    struct vrt_doctor_found found;
+    struct vrt_doctor_report report;
+};
+
+/* A device that was examined, and is well. */
+static void bench_init(struct bench *bench)
+{
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    struct vrt_checkup *checkup;
+
+    *bench = (struct bench){ .found = {
+        .device = { .info = &info, .state = VRT_DEVICE_READY, .retry_in_s = -1 },
+        .outcome = VRT_DOCTOR_ANSWERED,
+        .usage = { .total_bytes = INT64_C(8) << 30, .free_bytes = INT64_C(6) << 30 },
+    } };
+    vrt_doctor_report_init(&bench->report);
+    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
+                                          NULL), 0);
+    expect_int(vrt_network_new(checkpoint, model->name, &bench->network, NULL), 0);
+    bench->n = vrt_test_picture_n_out(bench->network);
+    bench->reference = calloc(bench->n, sizeof(float));
+    expect_int(vrt_checkup_new(bench->network, &checkup), 0);
+    checkup->kernel_result = checkup->weights_result = 0;
+    checkup->n_weights = 3;
+    checkup->n_runs = 1;
+    checkup->runs[0] = (struct vrt_checkup_run){ .dtype = VRT_DTYPE_F32 };
+    checkup->runs[0].out = calloc(bench->n, sizeof(float));
+    bench->found.checkup = checkup;
+}
+
+static void bench_done(struct bench *bench)
+{
+    vrt_doctor_report_done(&bench->report);
+    vrt_checkup_free(bench->found.checkup);
+    vrt_network_unref(bench->network);
+    free(bench->reference);
+}
+
+/* Tells, and returns the check of this id. */
+static const struct vrt_doctor_check *told(struct bench *bench, const char *id)
+{
+    vrt_doctor_report_done(&bench->report);
+    vrt_doctor_report_init(&bench->report);
+    vrt_doctor_tell_device(&bench->found, bench->reference, &bench->report);
+    for (size_t i = 0; i < bench->report.n_checks; i++) {
+        const struct vrt_doctor_check *check = &bench->report.checks[i];
+        expect_str(check->subject, "cuda:0");
+        expect_true(check->result[0] != '\0');
+        expect_true(check->cure[0] || check->status < VRT_DOCTOR_WARNING ||
+                    check->status == VRT_DOCTOR_SKIPPED);
+        if (strcmp(check->id, id) == 0)
+            return check;
+    }
+    test_fail("nothing is said of %s", id);
+}
+
+static void test_states(void)
+{
+    static const struct {
+        enum vrt_device_state state;
+        enum vrt_doctor_status status;
+        const char *says;
+    } cases[] = {
+        { VRT_DEVICE_READY, VRT_DOCTOR_OK, "ready: A card" },
+        { VRT_DEVICE_BUSY, VRT_DOCTOR_OK, "busy: A card" },
+        { VRT_DEVICE_STARTING, VRT_DOCTOR_WARNING, "still being opened" },
+        { VRT_DEVICE_QUARANTINED, VRT_DOCTOR_FAILED, "asked again in 7 s: it fell off the bus" },
+        { VRT_DEVICE_LOST, VRT_DOCTOR_FAILED, "lost, until vrtd is started again: it fell off" },
+    };
+    struct bench bench;
+
+    bench_init(&bench);
+    bench.found.outcome = VRT_DOCTOR_NOT_ASKED;
+    bench.found.device.retry_in_s = 7;
+    snprintf(bench.found.device.last_error, sizeof(bench.found.device.last_error),
+             "it fell off the bus");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        bench.found.device.state = cases[i].state;
+        const struct vrt_doctor_check *check = told(&bench, "device.state");
+        expect_int(check->status, cases[i].status);
+        expect_contains(check->result, cases[i].says);
+        expect_int(bench.report.n_checks, 1);
+    }
+    bench_done(&bench);
+}
+
+static void test_silence(void)
+{
+    struct bench bench;
+
+    bench_init(&bench);
+    bench.found.outcome = VRT_DOCTOR_WAITS;
+    const struct vrt_doctor_check *check = told(&bench, "device.kernel");
+    expect_int(check->status, VRT_DOCTOR_FAILED);
+    expect_contains(check->result, "has not answered for 60 s");
+    bench.found.device.state = VRT_DEVICE_BUSY;
+    check = told(&bench, "device.kernel");
+    expect_int(check->status, VRT_DOCTOR_SKIPPED);
+    expect_contains(check->result, "busy: not tried");
+    bench.found.outcome = VRT_DOCTOR_UNANSWERED;
+    snprintf(bench.found.error.message, sizeof(bench.found.error.message), "it went away");
+    check = told(&bench, "device.kernel");
+    expect_int(check->status, VRT_DOCTOR_FAILED);
+    expect_str(check->result, "it went away");
+    expect_int(bench.report.n_checks, 2);
+    bench_done(&bench);
+}
+
+static void test_memory(void)
+{
+    struct bench bench;
+
+    bench_init(&bench);
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
+    expect_str(told(&bench, "device.memory")->result, "6.0 of 8.0 GiB free, vrtd holds 0 MiB");
+    bench.found.usage.free_bytes = 100 << 20;
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_WARNING);
+    /* What vrtd itself holds is no reason to worry. */
+    bench.found.usage.used_bytes = INT64_C(5) << 30;
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_OK);
+    bench.found.usage.free_bytes = -1;
+    expect_int(told(&bench, "device.memory")->status, VRT_DOCTOR_NOTE);
+    bench_done(&bench);
+}
+
+static void test_trouble(void)
+{
+    struct bench bench;
+    struct vrt_checkup *checkup;
+
+    bench_init(&bench);
+    checkup = bench.found.checkup;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_OK);
+    checkup->kernel_result = VRT_CHECKUP_E_WRONG;
+    checkup->kernel_max_error = 2.5;
+    expect_contains(told(&bench, "device.kernel")->result, "wrong by up to 2.5");
+    checkup->kernel_result = VRT_BACKEND_E_NOMEM;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
+    expect_contains(told(&bench, "device.kernel")->cure, "stop other programs");
+    bench.found.usage.used_bytes = INT64_C(5) << 30;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
+    expect_contains(told(&bench, "device.kernel")->result, "of which vrtd holds 5120 MiB");
+    checkup->kernel_result = VRT_CHECKUP_E_NOT_TRIED;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_SKIPPED);
+    checkup->kernel_result = -EIO;
+    expect_int(told(&bench, "device.kernel")->status, VRT_DOCTOR_FAILED);
+
+    checkup->weights_result = VRT_CHECKUP_E_WRONG;
+    checkup->n_weights_wrong = 2;
+    expect_contains(told(&bench, "device.weights")->result, "2 of 3 had changed");
+    checkup->weights_result = VRT_BACKEND_E_FAILED;
+    expect_contains(told(&bench, "device.weights")->result, "wrong checksum");
+    checkup->weights_result = VRT_BACKEND_E_LOST;
+    expect_int(told(&bench, "device.weights")->status, VRT_DOCTOR_FAILED);
+    bench_done(&bench);
+}
+
+/* One pixel that is off by as much as is allowed, and by more, in every precision. */
+static void test_tolerances(void)
+{
+    static const struct {
+        const struct vrt_device_info *info;
+        enum vrt_dtype dtype;
+        double allowed;
+        const char *id;
+    } cases[] = {
+        { &info, VRT_DTYPE_F32, 1e-4, "device.network" },
+        { &tf32_info, VRT_DTYPE_F32, 5e-3, "device.network" },
+        { &info, VRT_DTYPE_F16, 5e-3, "device.network.f16" },
+        { &info, VRT_DTYPE_BF16, 2e-2, "device.network.bf16" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct bench bench;
+        bench_init(&bench);
+        struct vrt_checkup_run *run = &bench.found.checkup->runs[0];
+        bench.found.device.info = cases[i].info;
+        run->dtype = cases[i].dtype;
+        expect_contains(told(&bench, cases[i].id)->result, "200.0 dB of ref");
+        run->out[7] = (float)(0.99 * cases[i].allowed);
+        expect_int(told(&bench, cases[i].id)->status, VRT_DOCTOR_OK);
+        run->out[7] = (float)(1.01 * cases[i].allowed);
+        expect_int(told(&bench, cases[i].id)->status, VRT_DOCTOR_FAILED);
+        run->out[7] = NAN;
+        expect_int(told(&bench, cases[i].id)->status, VRT_DOCTOR_FAILED);
+        /* All pixels a little off is as bad. */
+        for (size_t k = 0; k < bench.n; k++)
+            run->out[k] = (float)(0.9 * cases[i].allowed);
+        expect_int(told(&bench, cases[i].id)->status, VRT_DOCTOR_FAILED);
+        run->result = VRT_BACKEND_E_FAILED;
+        expect_int(told(&bench, cases[i].id)->status, VRT_DOCTOR_FAILED);
+        bench_done(&bench);
+    }
+}
+
+static void test_no_reference(void)
+{
+    struct bench bench;
+    float *reference;
+
+    bench_init(&bench);
+    reference = bench.reference;
+    bench.reference = NULL;
+    expect_int(told(&bench, "device.network")->status, VRT_DOCTOR_SKIPPED);
+    bench.reference = reference;
+    bench_done(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "states", test_states },
+        { "silence", test_silence },
+        { "memory", test_memory },
+        { "trouble", test_trouble },
+        { "tolerances", test_tolerances },
+        { "no-reference", test_no_reference },
+    };
+
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

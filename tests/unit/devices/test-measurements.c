@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What was measured of networks and devices is known again at the next start. */
+
+#include <math.h>
+
+#include "daemon/devices/pool-job.h"
+#include "engine/checkpoint.h"
+#include "models/builtin.h"
+#include "tests/unit/store/store-fixture.h"
+#include "tests/unit/test.h"
+#include "workers/device/speed.h"
+
+#define CHECKSUM UINT64_C(0xfedcba9876543210)
+#define REFERENCE "vrtd " VRT_VERSION "; ref; 1 threads"
+
+static void on_stopped(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+/* A pool with a store; *ret_d is the reference device. */
+static struct vrt_pool *pool_open(struct bench *bench, size_t *ret_d)
+{
+    struct vrt_device_snapshot device;
+    struct vrt_error error = { 0 };
+    struct vrt_pool *pool;
+
+    bench_open(bench, NULL);
+    if (vrt_pool_new(&(struct vrt_pool_params){ .loop = &bench->loop, .store = bench->store },
+                     &pool, &error))
+        test_fail("%s", error.message);
+    for (*ret_d = 0; ; (*ret_d)++) {
+        expect_true(*ret_d < vrt_pool_n_devices(pool));
+        vrt_pool_device(pool, *ret_d, &device);
+        if (strcmp(device.info->class_id, "ref") == 0)
+            return pool;
+    }
+}
+
+static void pool_close(struct bench *bench, struct vrt_pool *pool)
+{
+    bool stopped = false;
+
+    vrt_pool_stop(pool, on_stopped, &stopped);
+    while (!stopped)
+        uv_run(&bench->loop, UV_RUN_ONCE);
+    vrt_pool_free(pool);
+    bench_close(bench);
+}
+
+/* How many writes the store has done, after those that wait. */
+static uint64_t n_writes(struct bench *bench)
+{
+    struct vrt_store_counts counts;
+
+    vrt_store_remove_job(bench->store, 1, bench_done(bench));
+    bench_wait(bench);
+    vrt_store_counts(bench->store, &counts);
+    return counts.n_writes;
+}
+
+static const double *fidelity(const struct vrt_pool *pool, uint64_t checksum, size_t d)
+{
+    return vrt_measurements_fidelity(vrt_pool_measurements(pool), checksum, d);
+}
+
+static const double *speed(const struct vrt_pool *pool, uint64_t checksum, size_t d)
+{
+    return vrt_measurements_speed(vrt_pool_measurements(pool), checksum, d);
+}
+
+/* A probe came back that found the fidelity as it is in `probe`, and this speed. */
+static void note(const struct vrt_pool *pool, size_t d, struct vrt_probe probe,
+                 enum vrt_dtype dtype, double flops_per_s)
+{
+    probe.dtype = dtype;
+    probe.flops_per_s[dtype] = flops_per_s;
+    vrt_measurements_note_probe(vrt_pool_measurements(pool), CHECKSUM, d, &probe);
+}
+
+static void test_kept(void)
+{
+    struct vrt_probe probe = { .spec = NULL };
+    struct bench bench;
+    struct vrt_pool *pool;
+    size_t d;
+
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+        probe.fidelity_db[i] = NAN;
+    probe.fidelity_db[VRT_DTYPE_BF16] = 61.5;
+    probe.fidelity_db[VRT_DTYPE_F32] = INFINITY;
+    bench_init(&bench);
+    pool = pool_open(&bench, &d);
+    expect_true(isnan(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16]));
+    note(pool, d, probe, VRT_DTYPE_F32, 1e9);
+    expect_int(n_writes(&bench), 4);
+    /* Nothing new. */
+    note(pool, d, probe, VRT_DTYPE_F32, 5e9);
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
+    expect_int(n_writes(&bench), 5);
+    pool_close(&bench, pool);
+
+    pool = pool_open(&bench, &d);
+    expect_near(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16], 61.5, 0);
+    expect_true(isinf(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F32]));
+    expect_true(isnan(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
+    expect_near(speed(pool, CHECKSUM, d)[VRT_DTYPE_F32], 1e9, 0);
+    expect_true(isnan(speed(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
+    expect_true(isnan(speed(pool, CHECKSUM + 1, d)[VRT_DTYPE_F32]));
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
+    expect_int(n_writes(&bench), 1);
+    pool_close(&bench, pool);
+    bench_remove(&bench);
+}
+
+/* Figures of other devices, of other versions, and such that make no sense. */
+static void test_strange(void)
+{
+    static const struct vrt_store_measure strange[] = {
+        { "fedcba9876543210", "vrtd 0.0.1; ref; 1 threads", "flops_per_s.f32", 1 },
+        { "fedcba9876543210", "", "flops_per_s.f32", 2 },
+        { "fedcba987654321x", REFERENCE, "flops_per_s.f32", 3 },
+        { "fedcba9876543210", REFERENCE, "flops_per_s.f99", 4 },
+        { "fedcba9876543210", REFERENCE, "flops_per_s", 5 },
+        { "fedcba9876543210", REFERENCE, "flops_per_s.f16", -6 },
+        { "fedcba9876543210", REFERENCE, "flops_per_s.bf16", INFINITY },
+        { "fedcba9876543210", REFERENCE, "", 7 },
+    };
+    struct vrt_store_measure good = { "fedcba9876543210", REFERENCE, "flops_per_s.f32", 8 };
+    struct bench bench;
+    struct vrt_pool *pool;
+    size_t d;
+
+    bench_init(&bench);
+    for (int round = 0; round < 2; round++) {
+        bench_open(&bench, NULL);
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(strange); i++)
+            vrt_store_put_measure(bench.store, &strange[i]);
+        if (round == 1)
+            vrt_store_put_measure(bench.store, &good);
+        bench_close(&bench);
+        pool = pool_open(&bench, &d);
+        for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+            if (round == 1 && i == VRT_DTYPE_F32)
+                expect_near(speed(pool, CHECKSUM, d)[i], 8, 0);
+            else
+                expect_true(isnan(speed(pool, CHECKSUM, d)[i]));
+        pool_close(&bench, pool);
+    }
+    bench_remove(&bench);
+}
+
+/* Shards that take as long as others did are no news; the store hears of a tenth more or less. */
+static void test_speed(void)
+{
+    static const struct {
+        double ms;
+        uint64_t n_writes;
+    } shards[] = { { 100, 2 }, { 100, 3 }, { 101, 4 }, { 10, 6 }, { 1000, 8 } };
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
+    struct vrt_worker_run *run;
+    struct vrt_job_spec *spec;
+    struct bench bench;
+    struct vrt_pool *pool;
+    double last;
+    size_t d;
+
+    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
+                                          NULL), 0);
+    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
+    expect_int(vrt_speed_spec_new(network, 64, 64, &spec), 0);
+    run = vrt_worker_run_new(spec, VRT_DTYPE_F32);
+    expect_true(run);
+    expect_int(vrt_speed_shard_init(spec, 2, &run->frames), 0);
+    run->tile_flops = 1000000;
+    run->base.task.outcome = VRT_TASK_DONE;
+
+    bench_init(&bench);
+    pool = pool_open(&bench, &d);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(shards); i++) {
+        run->times.compute_ns = (int64_t)(shards[i].ms * 1e6);
+        vrt_measurements_note_run(vrt_pool_measurements(pool), d, run);
+        expect_int(n_writes(&bench), shards[i].n_writes);
+    }
+    last = speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32];
+    expect_true(last > 0);
+    pool_close(&bench, pool);
+    pool = pool_open(&bench, &d);
+    expect_near(speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32], last, 0);
+    pool_close(&bench, pool);
+    vrt_worker_task_free(&run->base);
+    vrt_job_spec_unref(spec);
+    bench_remove(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "kept", test_kept },
+        { "strange", test_strange },
+        { "speed", test_speed },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A whole restoration whose network changes nothing: reader, encoder, joiner. */
+
+#include "frames/encode/encoder.h"
+#include "frames/join/joiner.h"
+#include "frames/decode/reader.h"
+
+struct restore_params {
+    enum vrt_codec codec;
+    int quality;
+    int n_threads;
+    int segment_frames;             /* 0: one segment */
+    bool strict;
+};
+
+struct restore_result {
+    struct vrt_reader_info info;
+    struct vrt_frame_format format; /* as encoded */
+    struct vrt_joiner_result joined;
+    struct vrt_warnings warnings;   /* of choosing the format */
+};
+
+/*
+ * Restores the video at `in` to `out`, both paths, and verifies it. Frames must have the format
+ * that the encoder asks for. Return: the first failure, with its sentence; 0.
+ */
+int restore(const char *in, const char *out, const struct restore_params *params,
+            struct restore_result *ret_result, struct vrt_error *error);
+
+/* As restore(), but the test fails where it does. */
+void restore_ok(const char *in, const char *out, const struct restore_params *params,
+                struct restore_result *ret_result);

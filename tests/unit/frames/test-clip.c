@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Clips and overlaps: every frame with shares that add up, the same whether the end is known or
+ * not, and as VRT's authors cut where that is asked for. */
+
+#include "frames/clips/clip.h"
+#include "frames/clips/overlap.h"
+#include "tests/unit/test.h"
+
+#define SIZE_MAX_TRIED 9
+#define LENGTH_MAX_TRIED 44
+
+/* Calls `check` for every overlap and length up to the limits. */
+static void for_all(void (*check)(const struct vrt_overlap *overlap, int64_t length), bool averaged)
+{
+    for (int size = 1; size <= SIZE_MAX_TRIED; size++)
+        for (int overlap = 0; overlap <= size / 2; overlap++)
+            for (int64_t length = 1; length <= LENGTH_MAX_TRIED; length++)
+                check(&(struct vrt_overlap){ size, overlap, averaged, 0, 0 }, length);
+}
+
+static void check_pieces(const struct vrt_overlap *overlap, int64_t length)
+{
+    int64_t n = vrt_overlap_count(overlap, length), step = overlap->size - overlap->shared;
+
+    expect_int(vrt_overlap_start(overlap, length, 0), 0);
+    expect_int(vrt_overlap_end(overlap, length, n - 1), length);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t start = vrt_overlap_start(overlap, length, i), end = vrt_overlap_end(overlap,
+                                                                                     length, i);
+        expect_int(end - start, length < overlap->size ? length : overlap->size);
+        expect_true(i == n - 1 || start == i * step);
+        expect_true(i == 0 || start > vrt_overlap_start(overlap, length, i - 1));
+        /* No piece more than is needed. */
+        expect_true(i == n - 1 || end < length);
+    }
+}
+
+static void test_pieces(void)
+{
+    for_all(check_pieces, false);
+    for_all(check_pieces, true);
+}
+
+static bool covers(const struct vrt_overlap *overlap, int64_t length, int64_t i, int64_t at)
+{
+    return at >= vrt_overlap_start(overlap, length, i) && at < vrt_overlap_end(overlap, length, i);
+}
+
+/* Shares of a place: they add up, and are counted rightly. */
+static void check_shares(const struct vrt_overlap *overlap, int64_t length)
+{
+    for (int64_t at = 0; at < length; at++) {
+        double sum = 0;
+        int n = 0, told = 0;
+        float total = 0;
+        for (int64_t i = 0; i < vrt_overlap_count(overlap, length); i++) {
+            if (!covers(overlap, length, i, at))
+                continue;
+            struct vrt_share share = vrt_overlap_share(overlap, length, i, at);
+            expect_true(share.weight >= 0 && share.weight <= 1);
+            if (share.weight == 0)
+                continue;
+            expect_true(n == 0 || (told == share.n && total == share.total));
+            told = share.n;
+            total = share.total;
+            sum += (double)share.weight;
+            n++;
+        }
+        expect_int(n, told);
+        expect_near(sum, total, 1e-6);
+        expect_true(overlap->averaged || n <= 2);
+        expect_true(!overlap->averaged || total == (float)n);
+    }
+}
+
+static void test_shares(void)
+{
+    for_all(check_shares, false);
+    for_all(check_shares, true);
+}
+
+/* Weights fall off to a piece's end, rise from the next one's beginning, and are 1 elsewhere. */
+static void test_feathered(void)
+{
+    const struct vrt_overlap overlap = { .size = 8, .shared = 3 };
+    static const float rising[] = { 0.25f, 0.5f, 0.75f };
+
+    for (int at = 0; at < 8; at++) {
+        float wanted = at < 5 ? 1 : 1 - rising[at - 5];
+        expect_near(vrt_overlap_share(&overlap, 20, 0, at).weight, wanted, 1e-7);
+        wanted = at < 3 ? rising[at] : at < 5 ? 1 : 1 - rising[at - 5];
+        expect_near(vrt_overlap_share(&overlap, 20, 1, 5 + at).weight, wanted, 1e-7);
+        /* The last begins at 12, and its neighbour ends at 18 without it. */
+        wanted = at < 3 ? 0 : at < 6 ? rising[at - 3] : 1;
+        expect_near(vrt_overlap_share(&overlap, 20, 3, 12 + at).weight, wanted, 1e-7);
+    }
+    expect_int(vrt_overlap_count(&overlap, 20), 4);
+    expect_int(vrt_overlap_share(&overlap, 20, 0, 4).n, 1);
+    expect_int(vrt_overlap_share(&overlap, 20, 0, 5).n, 2);
+}
+
+/* As VRT's authors count, in so many words: [starts], each piece adds 1 where it isn't cut. */
+static void count_officially(const struct vrt_overlap *overlap, int length, int *counts)
+{
+    int stride = overlap->size - overlap->shared, starts[LENGTH_MAX_TRIED + 1], n = 0;
+
+    for (int at = 0; at < length - overlap->size; at += stride)
+        starts[n++] = at;
+    starts[n++] = length > overlap->size ? length - overlap->size : 0;
+    for (int i = 0; i < n; i++) {
+        int from = starts[i] + (starts[i] > starts[0] ? overlap->drop_first : 0);
+        int to = starts[i] + overlap->size - (starts[i] < starts[n - 1] ? overlap->drop_last : 0);
+        for (int at = from; at < to && at < length; at++)
+            counts[at]++;
+    }
+}
+
+static void check_officially(const struct vrt_overlap *overlap, int64_t length)
+{
+    for (int drop = 0; drop <= overlap->shared; drop++) {
+        struct vrt_overlap cut = *overlap;
+        int counts[LENGTH_MAX_TRIED] = { 0 };
+        cut.drop_first = drop / 2;
+        cut.drop_last = drop - drop / 2;
+        count_officially(&cut, (int)length, counts);
+        for (int64_t at = 0; at < length; at++) {
+            int n = 0;
+            for (int64_t i = 0; i < vrt_overlap_count(&cut, length); i++) {
+                struct vrt_share share = { 0 };
+                if (covers(&cut, length, i, at))
+                    share = vrt_overlap_share(&cut, length, i, at);
+                expect_true(share.weight == 0 || share.weight == 1);
+                expect_true(share.weight == 0 || share.n == counts[at]);
+                n += share.weight > 0;
+            }
+            expect_int(n, counts[at]);
+            expect_true(n > 0);
+        }
+    }
+}
+
+static void test_averaged(void)
+{
+    for_all(check_officially, true);
+}
+
+/* What is said before the end is known must hold when it is. */
+static void check_endless(const struct vrt_overlap *overlap, int64_t length)
+{
+    for (int64_t i = 0; i < vrt_overlap_count(overlap, VRT_OVERLAP_ENDLESS); i++) {
+        int64_t end = vrt_overlap_end(overlap, VRT_OVERLAP_ENDLESS, i);
+        if (end + vrt_overlap_ahead(overlap) > length)
+            return;
+        expect_int(vrt_overlap_end(overlap, length, i), end);
+        for (int64_t at = vrt_overlap_start(overlap, length, i); at < end; at++) {
+            struct vrt_share then = vrt_overlap_share(overlap, VRT_OVERLAP_ENDLESS, i, at);
+            struct vrt_share now = vrt_overlap_share(overlap, length, i, at);
+            expect_true(then.weight == now.weight && then.n == now.n && then.total == now.total);
+        }
+    }
+}
+
+static void test_endless(void)
+{
+    for_all(check_endless, false);
+    for_all(check_endless, true);
+}
+
+/* Clips of a scene found as its frames come: all frames once as new, and the same clips as when
+ * everything is known. */
+static void check_scene(const struct vrt_clip_rule *rule, int64_t n_frames)
+{
+    struct vrt_clip clip, known;
+    int64_t index = 0, n_new = 0;
+
+    for (int64_t n_known = 0; n_known <= n_frames; n_known++) {
+        while (vrt_clip_find(rule, index, n_known, n_known < n_frames, &clip)) {
+            expect_true(vrt_clip_find(rule, index, n_frames, false, &known));
+            expect_int(clip.first, known.first);
+            expect_true(clip.n == known.n && clip.n_new == known.n_new);
+            expect_true(clip.index == known.index && clip.depth == known.depth);
+            expect_true(clip.first + clip.n <= n_known);
+            n_new += clip.n_new;
+            expect_int(clip.first + clip.n, n_new);
+            expect_true(clip.depth >= clip.n && clip.depth <= VRT_CLIP_FRAMES_MAX);
+            for (int i = 0; i < clip.n; i++) {
+                struct vrt_share a = vrt_clip_share(rule, &clip, i, n_known, n_known < n_frames);
+                struct vrt_share b = vrt_clip_share(rule, &known, i, n_frames, false);
+                expect_true(a.weight == b.weight && a.n == b.n && a.total == b.total);
+            }
+            index++;
+        }
+    }
+    expect_int(n_new, n_frames);
+    expect_int(index, vrt_clip_count(rule, n_frames));
+}
+
+static void test_scenes(void)
+{
+    for (int frames = 1; frames <= SIZE_MAX_TRIED; frames++) {
+        struct vrt_clip_rule runs = vrt_clip_runs(frames);
+        for (int64_t n = 0; n <= LENGTH_MAX_TRIED; n++) {
+            check_scene(&runs, n);
+            for (int overlap = 0; overlap <= frames / 2; overlap++) {
+                struct vrt_clip_rule rule = { { frames, overlap, false, 0, 0 }, true, 1, 3 };
+                check_scene(&rule, n);
+                rule.overlap.averaged = true;
+                check_scene(&rule, n);
+            }
+        }
+    }
+}
+
+static void test_runs(void)
+{
+    const struct vrt_clip_rule rule = vrt_clip_runs(4);
+    struct vrt_clip clip;
+
+    expect_true(!vrt_clip_find(&rule, 0, 3, true, &clip));
+    expect_true(vrt_clip_find(&rule, 0, 4, true, &clip));
+    expect_int(clip.n, 4);
+    expect_true(vrt_clip_find(&rule, 1, 5, false, &clip));
+    expect_int(clip.first, 4);
+    expect_int(clip.n, 1);
+    expect_int(clip.n_new, 1);
+    expect_int(vrt_clip_share(&rule, &clip, 0, 5, false).n, 1);
+    expect_int(vrt_clip_count(&rule, 0), 0);
+    expect_int(vrt_clip_count(&rule, 1), 1);
+    expect_int(vrt_clip_count(&rule, 8), 2);
+    expect_int(vrt_clip_count(&rule, 9), 3);
+}
+
+/* A short scene is seen with its mirror image, a long one as it is. */
+static void test_depth(void)
+{
+    const struct vrt_clip_rule rule = { { .size = 16, .shared = 2 }, true, 3, 6 };
+    const struct vrt_clip_rule plain = { { .size = 16, .shared = 2 }, true, 2, 1 };
+    static const int wanted[] = { 0, 6, 6, 6, 6, 6, 6, 12, 12, 12, 12, 12, 12, 16, 16, 16, 16, 16 };
+    static const int mirrored[] = { 0, 1, 2, 2, 1, 0, 0, 1, 2, 2 };
+
+    for (int n = 1; n <= 17; n++) {
+        expect_int(vrt_clip_depth(&rule, n), wanted[n]);
+        expect_int(vrt_clip_depth(&plain, n), n < 2 ? 2 : n > 16 ? 16 : n);
+    }
+    for (int at = 0; at < 10; at++) {
+        expect_int(vrt_clip_source(3, at), mirrored[at]);
+        expect_int(vrt_clip_source(1, at), 0);
+        expect_int(vrt_clip_source(12, at), at);
+    }
+    expect_int(vrt_clip_source(2, 2), 1);
+    expect_int(vrt_clip_source(2, 3), 0);
+    expect_int(vrt_clip_source(2, 4), 0);
+}
+
+static void test_frames(void)
+{
+    expect_int(vrt_clip_frames(640, 360), 4);
+    expect_int(vrt_clip_frames(160, 90), 8);
+    expect_int(vrt_clip_frames(1, 1), 8);
+    expect_int(vrt_clip_frames(1920, 1080), 1);
+    expect_int(vrt_clip_frames(32768, 32768), 1);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "pieces", test_pieces },
+        { "shares", test_shares },
+        { "feathered", test_feathered },
+        { "averaged", test_averaged },
+        { "endless", test_endless },
+        { "scenes", test_scenes },
+        { "runs", test_runs },
+        { "depth", test_depth },
+        { "frames", test_frames },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

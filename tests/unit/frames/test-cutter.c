@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Scene cuts, and a stream of frames cut into clips: what is a cut and what only looks like one;
+ * every frame in the clips that it belongs to, and none held for longer than it is needed. */
+
+#include "base/cleanup.h"
+#include "frames/clips/cutter.h"
+#include "frames/clips/scene.h"
+#include "tests/unit/test.h"
+
+#define W 80
+#define H 48
+#define N_MAX 200
+
+static const struct vrt_frame_format format_8 = {
+    .width = W, .height = H, .depth = 8, .layout = VRT_LAYOUT_GRAY,
+    .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+};
+
+/* A gray frame of a scene: shading and texture that depend on the scene and move by `shift`. */
+static struct vrt_frame *draw(const struct vrt_frame_format *format, int scene, int shift,
+                              int light)
+{
+    struct vrt_frame *frame = NULL;
+    int up = format->depth - 8;
+
+    expect_int(vrt_frame_new(format, &frame), 0);
+    for (int y = 0; y < format->height; y++) {
+        uint8_t *row = frame->planes[0].data + (size_t)y * frame->planes[0].stride_bytes;
+        for (int x = 0; x < format->width; x++) {
+            double v = 110 + light + 60 * sin(0.07 * (scene % 5 + 1) * (x + shift) + scene) *
+                                     cos(0.09 * (scene % 3 + 1) * y + 2 * scene);
+            int sample = (int)fmin(fmax(v, 0), 255) << up;
+            if (up)
+                ((uint16_t *)(void *)row)[x] = (uint16_t)sample;
+            else
+                row[x] = (uint8_t)sample;
+        }
+    }
+    return frame;
+}
+
+struct shot {
+    int scene, n, speed, light;
+};
+
+/* The video of these shots, and where cuts are found in it. Return: how many. */
+static int find_cuts(const struct vrt_frame_format *format, const struct shot *shots, int n_shots,
+                     int64_t *cuts)
+{
+    struct vrt_scene *scene = calloc(1, sizeof(*scene));
+    int n = 0;
+    int64_t at = 0;
+
+    expect_true(scene != NULL);
+    for (int s = 0; s < n_shots; s++) {
+        for (int i = 0; i < shots[s].n; i++) {
+            struct vrt_frame *frame = draw(format, shots[s].scene, i * shots[s].speed,
+                                           shots[s].light);
+            vrt_scene_see(scene, frame);
+            vrt_frame_unref(frame);
+            for (; at < scene->n_seen - VRT_SCENE_AHEAD; at++)
+                if (vrt_scene_is_cut(scene, at, VRT_SCENE_THRESHOLD_DEFAULT))
+                    cuts[n++] = at;
+        }
+    }
+    for (; at < scene->n_seen; at++)
+        if (vrt_scene_is_cut(scene, at, VRT_SCENE_THRESHOLD_DEFAULT))
+            cuts[n++] = at;
+    free(scene);
+    return n;
+}
+
+static void expect_cuts(const struct shot *shots, int n_shots, const char *wanted)
+{
+    struct vrt_frame_format deep = format_8;
+    int64_t cuts[N_MAX];
+
+    deep.depth = 10;
+    for (int i = 0; i < 2; i++) {
+        char found[200] = "";
+        int n = find_cuts(i ? &deep : &format_8, shots, n_shots, cuts);
+        for (int k = 0; k < n; k++)
+            snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%d", k ? " " : "",
+                     (int)cuts[k]);
+        expect_str(found, wanted);
+    }
+}
+
+static void test_cuts(void)
+{
+    expect_cuts((struct shot[]){ { 1, 9, 0, 0 }, { 2, 9, 0, 0 } }, 2, "9");
+    expect_cuts((struct shot[]){ { 1, 9, 2, 0 }, { 2, 9, 2, 0 }, { 1, 5, 1, 0 } }, 3, "9 18");
+    expect_cuts((struct shot[]){ { 1, 3, 0, 0 }, { 2, 3, 0, 0 }, { 4, 3, 0, 0 } }, 3, "3 6");
+    expect_cuts((struct shot[]){ { 1, 1, 0, 0 } }, 1, "");
+    expect_cuts((struct shot[]){ { 1, 40, 3, 0 } }, 1, "");
+}
+
+/* Light for one or two frames, also where it comes at a cut; motion; a slow change. */
+static void test_no_cuts(void)
+{
+    struct shot fade[20];
+
+    expect_cuts((struct shot[]){ { 1, 9, 0, 0 }, { 1, 1, 0, 120 }, { 1, 9, 0, 0 } }, 3, "");
+    expect_cuts((struct shot[]){ { 1, 9, 0, 0 }, { 1, 2, 0, 120 }, { 1, 9, 0, 0 } }, 3, "");
+    expect_cuts((struct shot[]){ { 1, 9, 0, 0 }, { 2, 2, 0, 0 }, { 1, 9, 0, 0 } }, 3, "");
+    expect_cuts((struct shot[]){ { 1, 9, 0, 0 }, { 1, 12, 40, 0 }, { 1, 9, 0, 0 } }, 3, "");
+    for (int i = 0; i < 20; i++)
+        fade[i] = (struct shot){ 1, 1, 0, i * -6 };
+    expect_cuts(fade, 20, "");
+}
+
+static void test_sketch(void)
+{
+    struct vrt_scene_sketch a, b;
+    struct vrt_frame *frame = draw(&format_8, 1, 0, 0);
+
+    vrt_scene_draw(frame, &a);
+    expect_near(vrt_scene_difference(&a, &a), 0, 0);
+    memset(frame->planes[0].data, 255, frame->planes[0].stride_bytes * H);
+    vrt_scene_draw(frame, &a);
+    memset(frame->planes[0].data, 0, frame->planes[0].stride_bytes * H);
+    vrt_scene_draw(frame, &b);
+    expect_near(vrt_scene_difference(&a, &b), 1, 1e-9);
+    vrt_frame_unref(frame);
+
+    /* Smaller than a sketch. */
+    struct vrt_frame_format tiny = format_8;
+    tiny.width = tiny.height = 1;
+    frame = draw(&tiny, 1, 0, 0);
+    vrt_scene_draw(frame, &a);
+    expect_int(a.parts[0], frame->planes[0].data[0]);
+    expect_int(a.parts[VRT_SCENE_ROWS * VRT_SCENE_COLUMNS - 1], a.parts[0]);
+    vrt_frame_unref(frame);
+}
+
+/* What came out of a cutter, clip after clip. */
+struct seen {
+    int n_clips, n_frames;
+    int64_t first[N_MAX], scene[N_MAX];     /* of the video */
+    int n[N_MAX], depth[N_MAX];
+    double sums[N_MAX];                     /* of each frame's weights over totals */
+};
+
+static void take(struct vrt_cutter *cutter, struct seen *seen)
+{
+    struct vrt_cut *cut = calloc(1, sizeof(*cut));
+
+    expect_true(cut != NULL);
+    while (vrt_cutter_next(cutter, cut)) {
+        int64_t first = cut->frames[0]->index;
+        expect_true(seen->n_clips < N_MAX);
+        seen->first[seen->n_clips] = first;
+        seen->scene[seen->n_clips] = first - cut->clip.first;
+        seen->n[seen->n_clips] = cut->clip.n;
+        seen->depth[seen->n_clips++] = cut->clip.depth;
+        for (int i = 0; i < cut->clip.n; i++) {
+            expect_int(cut->frames[i]->index, first + i);
+            seen->sums[first + i] += (double)(cut->shares[i].weight / cut->shares[i].total);
+            vrt_frame_unref(cut->frames[i]);
+        }
+        seen->n_frames += cut->clip.n_new;
+        expect_int(seen->n_frames, first + cut->clip.n);
+    }
+    free(cut);
+}
+
+/* Cuts a video of these shots up. The frames' references are followed: none is left. */
+static void cut_up(struct vrt_clip_rule rule, double threshold, const struct shot *shots,
+                   int n_shots, struct seen *ret_seen)
+{
+    const struct vrt_cutter_params params = { rule, threshold };
+    struct vrt_frame *frames[N_MAX];
+    struct vrt_cutter *cutter;
+    int n = 0, n_held_max = 0;
+
+    *ret_seen = (struct seen){ 0 };
+    expect_int(vrt_cutter_new(&params, &cutter), 0);
+    for (int s = 0; s < n_shots; s++) {
+        for (int i = 0; i < shots[s].n; i++) {
+            int n_held = 0;
+            frames[n] = draw(&format_8, shots[s].scene, i, 0);
+            frames[n]->index = n;
+            vrt_cutter_push(cutter, vrt_frame_ref(frames[n]));
+            n++;
+            take(cutter, ret_seen);
+            for (int k = 0; k < n; k++)
+                n_held += atomic_load(&frames[k]->n_refs) - 1;
+            n_held_max = n_held > n_held_max ? n_held : n_held_max;
+        }
+    }
+    expect_true(n_held_max <= vrt_cutter_capacity(&rule));
+    expect_true(!vrt_cutter_is_done(cutter));
+    vrt_cutter_end(cutter);
+    expect_int(vrt_cutter_is_done(cutter), ret_seen->n_frames == n);
+    take(cutter, ret_seen);
+    expect_true(vrt_cutter_is_done(cutter));
+    expect_int(ret_seen->n_frames, n);
+    for (int i = 0; i < n; i++)
+        expect_near(ret_seen->sums[i], 1, 1e-6);
+    vrt_cutter_free(cutter);
+    for (int i = 0; i < n; i++) {
+        expect_int(atomic_load(&frames[i]->n_refs), 1);
+        vrt_frame_unref(frames[i]);
+    }
+}
+
+static void test_streams(void)
+{
+    struct seen seen;
+
+    for (int size = 1; size <= 8; size++) {
+        for (int n = 0; n < 26; n++) {
+            const struct shot one = { 1, n, 0, 0 };
+            for (int kind = 0; kind < 6; kind++) {
+                struct vrt_clip_rule rule = vrt_clip_runs(size);
+                rule.temporal = kind > 1;
+                rule.overlap.shared = kind > 1 ? size / 2 : 0;
+                rule.overlap.averaged = kind > 3;
+                cut_up(rule, kind % 2 ? VRT_SCENE_THRESHOLD_DEFAULT : 0, &one, 1, &seen);
+                expect_int(seen.n_clips, vrt_clip_count(&rule, n));
+            }
+        }
+    }
+}
+
+/* The grid begins anew at each cut, and no clip reaches over one. */
+static void test_scenes(void)
+{
+    const struct shot shots[] = { { 1, 11, 1, 0 }, { 2, 4, 1, 0 }, { 4, 7, 1, 0 } };
+    struct vrt_clip_rule rule = { { .size = 6, .shared = 2 }, true, 2, 3 };
+    static const int firsts[] = { 0, 4, 5, 11, 15, 16 }, lengths[] = { 6, 6, 6, 4, 6, 6 };
+    static const int depths[] = { 6, 6, 6, 6, 6, 6 }, starts[] = { 0, 0, 0, 11, 15, 15 };
+    struct seen seen;
+
+    for (int averaged = 0; averaged < 2; averaged++) {
+        rule.overlap.averaged = averaged;
+        cut_up(rule, VRT_SCENE_THRESHOLD_DEFAULT, shots, 3, &seen);
+        expect_int(seen.n_clips, 6);
+        for (int i = 0; i < 6; i++) {
+            expect_int(seen.first[i], firsts[i]);
+            expect_int(seen.n[i], lengths[i]);
+            expect_int(seen.depth[i], depths[i]);
+            expect_int(seen.scene[i], starts[i]);
+        }
+        cut_up(rule, 0, shots, 3, &seen);
+        expect_int(seen.n_clips, 5);
+        expect_int(seen.scene[4], 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "sketch", test_sketch },
+        { "cuts", test_cuts },
+        { "no-cuts", test_no_cuts },
+        { "streams", test_streams },
+        { "scenes", test_scenes },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

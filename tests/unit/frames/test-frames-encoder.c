@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The encoder: which format it asks for, that it keeps what it is given, and what it refuses. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/frames/frames-restore.h"
+#include "tests/unit/test.h"
+
+#define YUV VRT_LAYOUT_YUV
+#define GBR VRT_LAYOUT_GBR
+#define GRAY VRT_LAYOUT_GRAY
+
+static void test_pick_format(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        enum vrt_layout layout;
+        int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
+        enum vrt_layout out_layout;
+        int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
+        bool warns;
+    } cases[] = {
+        { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 48, YUV, 8, 1, 1, false },
+        { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 48, YUV, 8, 1, 0, false },
+        { VRT_CODEC_H264, YUV, 8, 0, 0, 63, 47, YUV, 8, 0, 0, false },
+        { VRT_CODEC_H264, YUV, 10, 1, 1, 64, 48, YUV, 10, 1, 1, false },
+        { VRT_CODEC_H264, YUV, 9, 1, 1, 64, 48, YUV, 10, 1, 1, false },
+        { VRT_CODEC_H264, YUV, 12, 1, 1, 64, 48, YUV, 0, 0, 0, false },
+        { VRT_CODEC_H264, YUV, 8, 1, 1, 63, 48, YUV, 8, 0, 0, true },
+        { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 47, YUV, 8, 0, 0, true },
+        { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 47, YUV, 8, 1, 0, false },
+        { VRT_CODEC_H264, YUV, 8, 2, 0, 64, 48, YUV, 8, 1, 0, false },      /* 4:1:1 */
+        { VRT_CODEC_H264, YUV, 8, 2, 2, 64, 48, YUV, 8, 1, 1, false },      /* 4:1:0 */
+        { VRT_CODEC_H264, YUV, 8, 0, 1, 64, 48, YUV, 8, 0, 0, false },      /* 4:4:0 */
+        { VRT_CODEC_H264, GBR, 8, 0, 0, 64, 48, YUV, 8, 0, 0, false },
+        { VRT_CODEC_H264, GBR, 10, 0, 0, 63, 47, YUV, 10, 0, 0, false },
+        { VRT_CODEC_H264, GRAY, 8, 0, 0, 64, 48, YUV, 8, 1, 1, false },
+        { VRT_CODEC_H264, GRAY, 8, 0, 0, 63, 48, YUV, 8, 0, 0, true },
+        { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, false },
+        { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0, false },
+        { VRT_CODEC_HEVC, GBR, 12, 0, 0, 64, 48, YUV, 12, 0, 0, false },
+        { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0, false },
+        { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, false },
+        { VRT_CODEC_FFV1, YUV, 8, 2, 0, 63, 47, YUV, 8, 2, 0, false },
+        { VRT_CODEC_FFV1, GBR, 8, 0, 0, 63, 47, GBR, 8, 0, 0, false },
+        { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, false },
+        { VRT_CODEC_FFV1, GRAY, 8, 0, 0, 63, 47, GRAY, 8, 0, 0, false },
+        { VRT_CODEC_FFV1, GRAY, 12, 0, 0, 63, 47, GRAY, 12, 0, 0, false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame_format input = {
+            .width = 32, .height = 24, .depth = cases[i].depth, .layout = cases[i].layout,
+            .chroma_shift_x = cases[i].shift_x, .chroma_shift_y = cases[i].shift_y,
+            .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
+        };
+        struct vrt_encoder_pick pick = { cases[i].codec, &input, cases[i].width, cases[i].height };
+        struct vrt_frame_format format = { 0 };
+        struct vrt_warnings warnings = { 0 };
+        struct vrt_error error = { 0 };
+        fprintf(stderr, "  case %zu\n", i);
+        int r = vrt_encoder_pick_format(&pick, &format, &warnings, &error);
+        if (!cases[i].out_depth) {
+            expect_int(r, -ENOTSUP);
+            expect_str(error.id, "output.format");
+            continue;
+        }
+        expect_int(r, 0);
+        expect_int(format.width, cases[i].width);
+        expect_int(format.height, cases[i].height);
+        expect_int(format.layout, cases[i].out_layout);
+        expect_int(format.depth, cases[i].out_depth);
+        expect_int(format.chroma_shift_x, cases[i].out_shift_x);
+        expect_int(format.chroma_shift_y, cases[i].out_shift_y);
+        expect_int(warnings.n, cases[i].warns);
+        /* YUV stays as it is; what was made YUV is limited, RGB by BT.709. */
+        bool made = cases[i].layout != cases[i].out_layout;
+        expect_int(format.full_range, !made);
+        expect_int(format.color_space, made && cases[i].layout == GBR ? 1 : 6);
+    }
+}
+
+static const char *const lossless_pixfmts[] = {
+    "yuv420p", "yuv422p", "yuv444p", "yuv411p", "yuv440p", "yuv420p10le", "yuv422p10le",
+    "yuv444p10le", "yuv444p12le", "yuv420p16le", "gray", "gray10le", "gray16le", "gbrp10le",
+    "gbrp16le", "bgr0",
+};
+
+/* FFV1 in, of `size` ("W:H"), through everything, FFV1 out: the same bits. */
+static void check_lossless(const char *pixfmt, const char *size, int segment_frames)
+{
+    const struct restore_params params = {
+        .codec = VRT_CODEC_FFV1, .quality = VRT_ENCODER_QUALITY_DEFAULT,
+        .segment_frames = segment_frames, .strict = true,
+    };
+    struct restore_result result;
+    char before[4096];
+
+    fprintf(stderr, "  %s %s\n", pixfmt, size);
+    /* The first version of FFV1 has no slices, which don't become pictures of a few pixels. */
+    fixture_make("in.mkv", "-f lavfi -i testsrc2=size=128x96:rate=25 -frames:v 10 -vf "
+                 "format=%s,crop=%s:0:0:exact=1 -c:v ffv1 -level 1 -strict -2", pixfmt, size);
+    restore_ok(fixture_path("in.mkv"), fixture_path("out.mkv"), &params, &result);
+    expect_int(result.joined.n_frames, 10);
+    expect_int(result.warnings.n + result.joined.warnings.n, 0);
+    snprintf(before, sizeof(before), "%s", fixture_run("ffmpeg -v error -i in.mkv -f framemd5 "
+                                                       "-bitexact - | cut -d, -f6"));
+    expect_str(fixture_run("ffmpeg -v error -i out.mkv -f framemd5 -bitexact - | cut -d, -f6"),
+               before);
+}
+
+/* In one segment or several. */
+static void test_lossless(void)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(lossless_pixfmts); i++)
+        check_lossless(lossless_pixfmts[i], "125:91", i % 2 ? 4 : 0);
+}
+
+static void test_lossless_tiny(void)
+{
+    static const char *const sizes[] = { "1:1", "2:32", "32:2", "3:3", "6:40", "15:9" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(lossless_pixfmts); i++)
+        check_lossless(lossless_pixfmts[i], sizes[i % VRT_ARRAY_SIZE(sizes)], 0);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(sizes); i++)
+        check_lossless("yuv444p", sizes[i], 0);
+}
+
+/* Mean square error over all planes of the two files, in units of the full scale; < 0: no match. */
+static double compare_videos(const char *a, const char *b)
+{
+    const char *paths[2] = { a, b };
+    struct vrt_reader *readers[2] = { NULL };
+    struct vrt_reader_params params = { .n_threads = 2, .strict = true };
+    struct vrt_error error = { 0 };
+    double sum = 0, count = 0;
+    int fds[2];
+
+    for (int i = 0; i < 2; i++) {
+        fds[i] = fixture_open(paths[i]);
+        if (vrt_reader_open(fds[i], &params, &readers[i], &error) != 0)
+            test_fail("%s: %s", paths[i], error.message);
+    }
+    for (;;) {
+        struct vrt_frame *frames[2] = { NULL };
+        int r[2];
+        for (int i = 0; i < 2; i++)
+            r[i] = vrt_reader_next(readers[i], &frames[i], &error);
+        expect_int(r[0], r[1]);
+        if (r[0] != 0)
+            break;
+        expect_true(vrt_frame_format_same_planes(&frames[0]->format, &frames[1]->format));
+        expect_int(frames[0]->format.full_range, frames[1]->format.full_range);
+        expect_int(frames[0]->format.color_space, frames[1]->format.color_space);
+        bool wide = frames[0]->format.depth > 8;
+        double scale = (1 << frames[0]->format.depth) - 1;
+        for (int p = 0; p < vrt_frame_format_n_planes(&frames[0]->format); p++) {
+            const struct vrt_plane *x = &frames[0]->planes[p], *y = &frames[1]->planes[p];
+            for (int row = 0; row < x->height; row++) {
+                const uint8_t *u = x->data + (size_t)row * x->stride_bytes;
+                const uint8_t *v = y->data + (size_t)row * y->stride_bytes;
+                for (int k = 0; k < x->width; k++) {
+                    double d = wide ? ((const uint16_t *)u)[k] - ((const uint16_t *)v)[k]
+                                    : u[k] - v[k];
+                    sum += d * d / (scale * scale);
+                    count++;
+                }
+            }
+        }
+        vrt_frame_unref(frames[0]);
+        vrt_frame_unref(frames[1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        vrt_reader_close(readers[i]);
+        close(fds[i]);
+    }
+    return sum / count;
+}
+
+/* H.264 and HEVC keep depth, chroma, range and matrix; at quality 4 they are close to the input. */
+static void test_lossy(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *pixfmt, *colors, *size;
+    } cases[] = {
+        { VRT_CODEC_H264, "yuv420p", "-color_range tv -colorspace bt709", "128x96" },
+        { VRT_CODEC_H264, "yuv420p", "-color_range pc -colorspace smpte170m", "128x96" },
+        { VRT_CODEC_H264, "yuv420p10le", "-color_range tv -colorspace bt2020nc", "128x96" },
+        { VRT_CODEC_H264, "yuv422p", "-color_range tv", "128x95" },
+        { VRT_CODEC_H264, "yuv422p10le", "-color_range tv", "128x95" },
+        { VRT_CODEC_H264, "yuv444p", "-color_range tv", "127x95" },
+        { VRT_CODEC_H264, "yuv444p10le", "-color_range pc", "127x95" },
+        { VRT_CODEC_HEVC, "yuv420p", "-color_range tv -colorspace bt709", "128x96" },
+        { VRT_CODEC_HEVC, "yuv420p10le", "-color_range pc -colorspace bt2020nc", "128x96" },
+        { VRT_CODEC_HEVC, "yuv422p10le", "-color_range tv", "128x95" },
+        { VRT_CODEC_HEVC, "yuv444p", "-color_range tv", "127x95" },
+        { VRT_CODEC_HEVC, "yuv420p12le", "-color_range tv", "128x96" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct restore_params params = {
+            .codec = cases[i].codec, .quality = 4, .segment_frames = i % 2 ? 5 : 0, .strict = true,
+        };
+        struct restore_result result;
+        fixture_make("in.mkv", "-f lavfi -i testsrc2=size=%s:rate=25 -frames:v 12 -pix_fmt %s %s "
+                     "-c:v ffv1 -strict -2", cases[i].size, cases[i].pixfmt, cases[i].colors);
+        restore_ok(fixture_path("in.mkv"), fixture_path("out.mkv"), &params, &result);
+        expect_int(result.joined.n_frames, 12);
+        double mse = compare_videos(fixture_path("in.mkv"), fixture_path("out.mkv"));
+        double psnr = -10 * log10(mse);
+        fprintf(stderr, "  %s %s: %.1f dB\n", vrt_codec_name(cases[i].codec), cases[i].pixfmt,
+                psnr);
+        expect_true(psnr > 42);
+    }
+}
+
+static void test_deterministic(void)
+{
+    static const char *const names[] = { "one.mp4", "one.mkv", "one.mov" };
+    const char *in = fixture_make("in.mp4", "-f lavfi -i testsrc2=size=320x180:rate=25 -f lavfi -i "
+                                  "sine=sample_rate=48000 -t 2 -c:v libx264 -preset ultrafast "
+                                  "-metadata title=Twice");
+    struct restore_result result;
+
+    for (int codec = VRT_CODEC_H264; codec <= VRT_CODEC_HEVC; codec++) {
+        const struct restore_params params = {
+            .codec = (enum vrt_codec)codec, .quality = VRT_ENCODER_QUALITY_DEFAULT, .n_threads = 4,
+            .segment_frames = 20,
+        };
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
+            restore_ok(in, fixture_path(names[i]), &params, &result);
+            fixture_run("cp %s first", names[i]);
+            restore_ok(in, fixture_path(names[i]), &params, &result);
+            fixture_run("cmp %s first", names[i]);
+        }
+    }
+}
+
+/* A file of other content at the output's place leaves nothing behind. */
+static void test_overwrites(void)
+{
+    const struct restore_params params = { .quality = VRT_ENCODER_QUALITY_DEFAULT };
+    const char *in = fixture_make("in.mkv", "-f lavfi -i testsrc2=size=64x48:rate=25 -frames:v 3 "
+                                  "-c:v ffv1");
+    struct restore_result result;
+
+    restore_ok(in, fixture_path("fresh.mp4"), &params, &result);
+    fixture_run("head -c 3000000 /dev/zero > old.mp4");
+    restore_ok(in, fixture_path("old.mp4"), &params, &result);
+    fixture_run("cmp fresh.mp4 old.mp4");
+}
+
+static struct vrt_encoder_params good_params(void)
+{
+    return (struct vrt_encoder_params){
+        .codec = VRT_CODEC_H264,
+        .quality = 20,
+        .n_threads = 1,
+        .format = { .width = 64, .height = 48, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+                    .chroma_shift_y = 1, .color_space = 6, .primaries = 2, .transfer = 2,
+                    .sample_aspect = { 0, 1 }, .chroma_location = VRT_CHROMA_LOCATION_LEFT },
+        .time_base = { 1, 1000 },
+        .fps = { 25, 1 },
+    };
+}
+
+static void expect_refused(const struct vrt_encoder_params *params, int r, const char *id)
+{
+    struct vrt_encoder *encoder = NULL;
+    struct vrt_error error = { 0 };
+    int fd = open(fixture_path("segment"), O_RDWR | O_CREAT, 0600);
+
+    expect_int(vrt_encoder_new(params, fd, &encoder, &error), r);
+    expect_str(error.id, id);
+    expect_true(error.message[0] && !encoder);
+    close(fd);
+}
+
+/* Return: how many warnings there are, or what it is refused with. */
+static int check_colors(enum vrt_container container, enum vrt_codec codec, bool full_range,
+                        int primaries)
+{
+    const struct vrt_frame_format format = {
+        .width = 64, .height = 48, .layout = VRT_LAYOUT_YUV, .depth = 8,
+        .full_range = full_range, .primaries = primaries, .transfer = primaries,
+    };
+    const struct vrt_container_content content = { container, codec, &format };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+    int r = vrt_container_check_colors(&content, &warnings, &error);
+
+    return r ? r : warnings.n;
+}
+
+static void test_refused(void)
+{
+    struct vrt_encoder_params params = good_params();
+    enum vrt_codec codec;
+    enum vrt_container container;
+    struct vrt_error error = { 0 };
+
+    params.quality = 52;
+    expect_refused(&params, -EINVAL, "output.quality");
+    params.quality = -2;
+    expect_refused(&params, -EINVAL, "output.quality");
+    params = good_params();
+    params.preset = "warp9";
+    expect_refused(&params, -EINVAL, "output.preset");
+    params = good_params();
+    params.n_threads = 0;
+    expect_refused(&params, -EINVAL, "output.codec");
+    params = good_params();
+    params.format.width = 0;
+    expect_refused(&params, -EINVAL, "output.format");
+    params = good_params();
+    params.format.width = 63;
+    expect_refused(&params, -EIO, "output.format");
+
+    expect_int(vrt_codec_from_name("h265", &codec, &error), 0);
+    expect_int(codec, VRT_CODEC_HEVC);
+    expect_int(vrt_codec_from_name("divx\n", &codec, &error), -EINVAL);
+    expect_contains(error.message, "divx?");
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_container_from_name("a/b.c/Clip.MKV", &container, &error), 0);
+    expect_int(container, VRT_CONTAINER_MKV);
+    expect_int(vrt_container_from_name("a.mkv/clip", &container, &error), -EINVAL);
+    expect_contains(error.message, ".mp4, .mov or .mkv");
+    error = (struct vrt_error){ 0 };
+    expect_int(vrt_container_check_codec(VRT_CONTAINER_MP4, VRT_CODEC_FFV1, &error), -EINVAL);
+    expect_int(check_colors(VRT_CONTAINER_MKV, VRT_CODEC_FFV1, true, 2), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_H264, true, 2), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, true, 1), -EINVAL);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, false, 1), 0);
+    expect_int(check_colors(VRT_CONTAINER_MOV, VRT_CODEC_FFV1, false, 2), 1);
+    expect_contains(error.message, "name the output .mkv");
+}
+
+/* Frames must come in order and in the format agreed upon. */
+static void test_wrong_frames(void)
+{
+    struct vrt_encoder_params params = good_params();
+    struct vrt_encoder *encoder = NULL;
+    struct vrt_frame *frame = NULL;
+    struct vrt_error error = { 0 };
+    int fd = open(fixture_path("segment"), O_RDWR | O_CREAT, 0600);
+
+    expect_int(vrt_encoder_new(&params, fd, &encoder, &error), 0);
+    expect_int(vrt_frame_new(&params.format, &frame), 0);
+    for (int i = 0; i < 3; i++)
+        for (int y = 0; y < frame->planes[i].height; y++)
+            memset(frame->planes[i].data + (size_t)y * frame->planes[i].stride_bytes, 128,
+                   (size_t)frame->planes[i].width);
+    frame->pts = 40;
+    expect_int(vrt_encoder_send(encoder, frame, &error), 0);
+    expect_int(vrt_encoder_send(encoder, frame, &error), -EINVAL);
+    error = (struct vrt_error){ 0 };
+    frame->pts = 80;
+    frame->format.width = 62;
+    expect_int(vrt_encoder_send(encoder, frame, &error), -EINVAL);
+    frame->format.width = 64;
+    /* The encoder holds no reference for longer than it reads. */
+    expect_int(atomic_load(&frame->n_refs), 1);
+    vrt_frame_unref(frame);
+    vrt_encoder_free(encoder);
+    close(fd);
+}
+
+/* No device to write to: the sentence says what to do. */
+static void test_unwritable(void)
+{
+    struct vrt_encoder_params params = good_params();
+    struct vrt_encoder *encoder = NULL;
+    struct vrt_error error = { 0 };
+    int fd = open(fixture_path("read-only"), O_RDONLY | O_CREAT, 0600), fds[2];
+
+    expect_int(vrt_encoder_new(&params, fd, &encoder, &error), -EINVAL);
+    expect_str(error.id, "output.write");
+    close(fd);
+    error = (struct vrt_error){ 0 };
+    expect_int(pipe(fds), 0);
+    expect_int(vrt_encoder_new(&params, fds[1], &encoder, &error), -ESPIPE);
+    expect_contains(error.message, "regular file");
+    close(fds[0]);
+    close(fds[1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case tests[] = {
+        { "pick-format", test_pick_format },
+        { "lossless", test_lossless },
+        { "lossless-tiny", test_lossless_tiny },
+        { "lossy", test_lossy },
+        { "deterministic", test_deterministic },
+        { "overwrites", test_overwrites },
+        { "refused", test_refused },
+        { "wrong-frames", test_wrong_frames },
+        { "unwritable", test_unwritable },
+    };
+
+    fixture_init();
+    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What needs no video: formats, frames, warnings, and the sizes that files claim to have. */
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "frames/decode/extent.h"
+#include "frames/frame.h"
+#include "frames/warnings.h"
+#include "tests/unit/test.h"
+
+static void test_planes(void)
+{
+    static const struct {
+        struct vrt_frame_format format;
+        int chroma_width, chroma_height;
+        size_t size_bytes;
+        const char *text;
+    } cases[] = {
+        { { .width = 7, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+            .chroma_shift_y = 1 }, 4, 3, 35 + 24, "7x5 yuv420 bt601 limited" },
+        { { .width = 7, .height = 5, .depth = 10, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+            .matrix = VRT_FRAME_MATRIX_BT2020_NCL, .full_range = true }, 4, 5, 2 * (35 + 40),
+          "7x5 yuv422p10 bt2020 full" },
+        { { .width = 9, .height = 9, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 2,
+            .chroma_shift_y = 2 }, 3, 3, 81 + 18, "9x9 yuv410 bt601 limited" },
+        { { .width = 3, .height = 2, .depth = 16, .layout = VRT_LAYOUT_GBR, .full_range = true },
+          3, 2, 36, "3x2 gbr16 full" },
+        { { .width = 1, .height = 1, .depth = 8, .layout = VRT_LAYOUT_GRAY, .full_range = true },
+          0, 0, 1, "1x1 gray full" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_frame_format *format = &cases[i].format;
+        struct vrt_frame *frame = NULL;
+        char text[64];
+
+        expect_true(vrt_frame_format_is_valid(format));
+        expect_int(vrt_frame_format_size_bytes(format), cases[i].size_bytes);
+        expect_int(vrt_frame_new(format, &frame), 0);
+        for (int p = 0; p < vrt_frame_format_n_planes(format); p++) {
+            const struct vrt_plane *plane = &frame->planes[p];
+            size_t row = (size_t)(plane->width * vrt_frame_format_sample_bytes(format));
+            expect_int((uintptr_t)plane->data % VRT_FRAME_ALIGN_BYTES, 0);
+            expect_int(plane->stride_bytes % VRT_FRAME_ALIGN_BYTES, 0);
+            expect_true(plane->stride_bytes >= row);
+            expect_int(plane->width, p ? cases[i].chroma_width : format->width);
+            expect_int(plane->height, p ? cases[i].chroma_height : format->height);
+            /* All of it is ours to write: the sanitizers watch. */
+            memset(plane->data, 0xab, plane->stride_bytes * (size_t)plane->height);
+        }
+        expect_true(frame->writable);
+        expect_str(vrt_frame_format_describe(format, text, sizeof(text)), cases[i].text);
+        expect_true(vrt_frame_ref(frame) == frame);
+        expect_true(vrt_frame_unref(frame) == NULL);
+        expect_int(frame->planes[0].data[0], 0xab);
+        vrt_frame_unref(frame);
+    }
+    expect_true(vrt_frame_unref(NULL) == NULL);
+}
+
+/* New frames take over the memory of those that are gone, and outlive the pool. */
+static void test_pool(void)
+{
+    static const struct vrt_frame_format format = {
+        .width = 70, .height = 5, .depth = 10, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 1,
+    };
+    struct vrt_frame_pool *pool = NULL;
+    struct vrt_frame *first = NULL, *second = NULL, *third = NULL;
+
+    expect_int(vrt_frame_pool_new(&format, &pool), 0);
+    expect_int(vrt_frame_pool_get(pool, &first), 0);
+    expect_int(vrt_frame_pool_get(pool, &second), 0);
+    const uint8_t *memory = first->planes[0].data;
+    expect_true(second->planes[0].data != memory);
+    for (int p = 0; p < 3; p++)
+        memset(first->planes[p].data, 0xab,
+               first->planes[p].stride_bytes * (size_t)first->planes[p].height);
+    first = vrt_frame_unref(first);
+    expect_int(vrt_frame_pool_get(pool, &third), 0);
+    expect_true(third->planes[0].data == memory);
+    expect_true(third->writable && third->pts == 0);
+    expect_int(third->planes[1].width, 35);
+    expect_int(third->planes[1].data[70], 0);       /* padding */
+    expect_true(!vrt_frame_pool_free(pool));
+    memset(second->planes[0].data, 0xcd, second->planes[0].stride_bytes * 5);
+    vrt_frame_unref(second);
+    vrt_frame_unref(third);
+    expect_true(!vrt_frame_pool_free(NULL));
+}
+
+static void test_invalid(void)
+{
+    static const struct vrt_frame_format cases[] = {
+        { .width = 0, .height = 5, .depth = 8 },
+        { .width = 5, .height = -1, .depth = 8 },
+        { .width = VRT_FRAME_MAX_SIDE + 1, .height = 5, .depth = 8 },
+        { .width = INT32_MAX, .height = INT32_MAX, .depth = 16 },
+        { .width = 5, .height = 5, .depth = 7 },
+        { .width = 5, .height = 5, .depth = 17 },
+        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_COUNT },
+        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_GRAY, .chroma_shift_x = 1 },
+        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_x = 3 },
+        { .width = 5, .height = 5, .depth = 8, .layout = VRT_LAYOUT_YUV, .chroma_shift_y = -1 },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_frame_pool *pool = NULL;
+        struct vrt_frame *frame = NULL;
+        expect_true(!vrt_frame_format_is_valid(&cases[i]));
+        expect_int(vrt_frame_new(&cases[i], &frame), -EINVAL);
+        expect_true(!frame);
+        expect_int(vrt_frame_pool_new(&cases[i], &pool), -EINVAL);
+        expect_true(!pool);
+    }
+}
+
+static void test_guess(void)
+{
+    expect_int(vrt_matrix_guess(640, 480), VRT_FRAME_MATRIX_BT601);
+    expect_int(vrt_matrix_guess(1279, 719), VRT_FRAME_MATRIX_BT601);
+    expect_int(vrt_matrix_guess(1280, 534), VRT_FRAME_MATRIX_BT709);
+    expect_int(vrt_matrix_guess(960, 720), VRT_FRAME_MATRIX_BT709);
+}
+
+static void test_warnings(void)
+{
+    struct vrt_warnings warnings = { 0 }, other = { 0 };
+
+    vrt_warnings_add(NULL, "nobody listens");
+    vrt_warnings_add(&warnings, "frame %d", 1);
+    vrt_warnings_add(&warnings, "frame %d", 1);
+    expect_int(warnings.n, 1);
+    for (int i = 0; i < VRT_WARNINGS_MAX + 3; i++)
+        vrt_warnings_add(&warnings, "frame %d", i);
+    expect_int(warnings.n, VRT_WARNINGS_MAX);
+    expect_int(warnings.n_lost, 3);
+    vrt_warnings_add(&other, "%0400d", 0);
+    expect_int(strlen(other.sentences[0]), 255);
+    vrt_warnings_merge(&other, &warnings);
+    expect_int(other.n, VRT_WARNINGS_MAX);
+    expect_int(other.n_lost, 4);
+}
+
+static struct vrt_extent check(const char *demuxer, const void *data, size_t size)
+{
+    FILE *file = tmpfile();
+
+    expect_true(file);
+    expect_int(fwrite(data, 1, size, file), size);
+    expect_int(fflush(file), 0);
+    struct vrt_extent extent = vrt_extent_check(fileno(file), (int64_t)size, demuxer);
+    fclose(file);
+    return extent;
+}
+
+#define BYTES(s) s, sizeof(s) - 1
+
+static void test_extent(void)
+{
+    static const char mov[] = "mov,mp4,m4a,3gp,3g2,mj2", mkv[] = "matroska,webm";
+    static const struct {
+        const char *demuxer, *data;
+        size_t size;
+        bool truncated, lacks_index;
+    } cases[] = {
+        { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "moov"), false, false },
+        { mov, BYTES("\0\0\0\x08" "ftyp\0\0\0\x08" "mdat"), false, true },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x09" "mdat"), true, false },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\0" "mdatabc"), false, false },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x01" "mdat\xff\xff\xff\xff\xff\xff\xff\xff"), true,
+          false },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x01" "mdat\0\0\0\0\0\0\0\x10"), false, false },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x01" "mdat\0\0\0\0\0\0\0\0"), false, false },
+        { mov, BYTES("\0\0\0\x08" "moov\0\0\0\x03" "mdat"), false, false },
+        { mov, BYTES("\0\0\0"), false, true },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x82yz"), false, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x83yz"), true, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff"),
+          false, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x01\x7f\xff\xff\xff\xff\xff\xff"),
+          true, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\x81x\x18\x53\x80\x67\x01\x7f\xff"), false, false },
+        { mkv, BYTES("\x1a\x45\xdf\xa3\0\0\0\0"), false, false },
+        { "avi", BYTES("RIFF\x04\0\0\0AVI "), false, false },
+        { "avi", BYTES("RIFF\x05\0\0\0AVI "), true, false },
+        { "avi", BYTES("RIFF\xff\xff\xff\xff" "AVI "), false, false },
+        { "avi", BYTES("RIFF\x04\0\0\0AVI RIFF\x09\0\0\0AVIX"), true, false },
+        { "ogg", BYTES("RIFF\x05\0\0\0AVI "), false, false },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_extent extent = check(cases[i].demuxer, cases[i].data, cases[i].size);
+        fprintf(stderr, "  case %zu\n", i);
+        expect_int(extent.truncated, cases[i].truncated);
+        expect_int(extent.lacks_index, cases[i].lacks_index);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case tests[] = {
+        { "planes", test_planes },
+        { "pool", test_pool },
+        { "invalid", test_invalid },
+        { "guess", test_guess },
+        { "warnings", test_warnings },
+        { "extent", test_extent },
+    };
+
+    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

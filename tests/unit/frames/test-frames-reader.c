@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The reader: what it says of a video, its time stamps, and how it meets bad input. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+
+#define CLIP "-f lavfi -i testsrc2=size=160x90:rate=25 "
+#define SINE "-f lavfi -i sine=sample_rate=48000 "
+
+/* One reader with all it needs. */
+struct session {
+    int fd;
+    struct vrt_reader *reader;
+    const struct vrt_reader_info *info;
+    struct vrt_error error;
+};
+
+static int try_open(struct session *s, const char *path, bool strict)
+{
+    struct vrt_reader_params params = { .n_threads = 2, .strict = strict, .name = "clip" };
+
+    *s = (struct session){ .fd = fixture_open(path) };
+    int r = vrt_reader_open(s->fd, &params, &s->reader, &s->error);
+    if (r == 0)
+        s->info = vrt_reader_info(s->reader);
+    return r;
+}
+
+static void open_ok(struct session *s, const char *path)
+{
+    if (try_open(s, path, false) != 0)
+        test_fail("%s: %s", path, s->error.message);
+}
+
+static void end(struct session *s)
+{
+    s->reader = vrt_reader_close(s->reader);
+    close(s->fd);
+}
+
+/* Reads to the end. Return: what the last call returned. */
+static int read_all(struct session *s)
+{
+    struct vrt_frame *frame = NULL;
+    int64_t n = 0, last_pts = INT64_MIN;
+    int r;
+
+    while ((r = vrt_reader_next(s->reader, &frame, &s->error)) == 0) {
+        expect_int(frame->index, n++);
+        expect_true(frame->pts > last_pts);
+        expect_true(frame->duration > 0);
+        last_pts = frame->pts;
+        frame = vrt_frame_unref(frame);
+    }
+    expect_int(s->info->n_frames, n);
+    return r;
+}
+
+static bool has_warning(const struct session *s, const char *part)
+{
+    for (int i = 0; i < s->info->warnings.n; i++)
+        if (strstr(s->info->warnings.sentences[i], part))
+            return true;
+    return false;
+}
+
+static void test_refused(void)
+{
+    static const struct {
+        const char *name, *content;
+        int r;
+        const char *id, *part;
+    } cases[] = {
+        { "text.mp4", "This is no video, whatever its name says; it is a text.\n", -EBADMSG,
+          "input.not_media", "not a video" },
+        { "music.mp4", "Vgm is the magic number of music for a synthesizer, and this is some.\n",
+          -EBADMSG, "input.not_media", "not a video" },
+        { "list.m3u8", "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n"
+          "/etc/passwd\n#EXT-X-ENDLIST\n", -EPERM, "input.playlist", "HLS playlist" },
+        { "list.mp4", "ffconcat version 1.0\nfile /etc/passwd\n", -EPERM, "input.playlist",
+          "concat script" },
+        { "list.mpd", "<?xml version=\"1.0\"?><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" "
+          "profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" type=\"static\"></MPD>", -EPERM,
+          "input.playlist", "DASH manifest" },
+        { "stream.sdp", "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\n"
+          "m=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n", -EPERM, "input.playlist",
+          "session description" },
+        { "index.idx", "# VobSub index file, v7 (do not modify this line!)\n", -EPERM,
+          "input.playlist", "subtitle index" },
+        { "subtitles.srt", "1\n00:00:01,000 --> 00:00:02,000\nHello\n\n2\n00:00:03,000 --> "
+          "00:00:04,000\nWorld\n", -ENOENT, "input.no_video", "no video" },
+    };
+    struct session s;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const char *path = fixture_write(cases[i].name, cases[i].content,
+                                         strlen(cases[i].content));
+        fprintf(stderr, "  %s\n", cases[i].name);
+        expect_int(try_open(&s, path, false), cases[i].r);
+        expect_str(s.error.id, cases[i].id);
+        expect_contains(s.error.message, cases[i].part);
+        end(&s);
+    }
+    expect_int(try_open(&s, fixture_write("empty.mp4", "", 0), false), -ENODATA);
+    expect_str(s.error.id, "input.empty");
+    end(&s);
+    expect_int(try_open(&s, fixture_path("."), false), -EISDIR);
+    expect_contains(s.error.message, "clip is a folder");
+    end(&s);
+    expect_int(try_open(&s, "/dev/zero", false), -EBADMSG);
+    end(&s);
+    expect_int(try_open(&s, fixture_make("sound.mp4", SINE "-t 0.2"), false), -ENOENT);
+    expect_contains(s.error.message, "only sound");
+    end(&s);
+}
+
+/* Bytes that no format claims, and formats cut after their magic. */
+static void test_noise(void)
+{
+    static const char *const heads[] = {
+        "", "\x1a\x45\xdf\xa3", "RIFF\xff\xff\xff\xff" "AVI LIST", "OggS", "FLV\x01\x05",
+        "\x00\x00\x01\xba", "\x00\x00\x00\x18" "ftypisom", "GIF89a", "\x89PNG\r\n\x1a\n",
+        "YUV4MPEG2 W64 H48 F25:1\n", "DKIF", "nut/multimedia container",
+    };
+    uint32_t state = 1;
+    struct session s;
+    uint8_t noise[65536];
+
+    for (size_t k = 0; k < VRT_ARRAY_SIZE(heads) * 4; k++) {
+        size_t size = k % 4 == 0 ? 64 : sizeof(noise);
+        for (size_t i = 0; i < size; i++) {
+            state = state * 1664525u + 1013904223u;
+            noise[i] = (uint8_t)(state >> 24);
+        }
+        memcpy(noise, heads[k / 4], strlen(heads[k / 4]));
+        int r = try_open(&s, fixture_write("noise.mp4", noise, size), false);
+        if (r == 0)
+            (void)read_all(&s);
+        else
+            expect_true(s.error.message[0] && s.error.id);
+        end(&s);
+    }
+}
+
+static void test_cover_art(void)
+{
+    struct session s;
+
+    fixture_make("cover.png", CLIP "-frames:v 1");
+    fixture_make("sound.m4a", SINE "-t 0.2");
+    expect_int(try_open(&s, fixture_make("cover.m4a", "-i sound.m4a -i cover.png -map 0 -map 1 "
+                                         "-c copy -disposition:v attached_pic"), false), -ENOENT);
+    expect_contains(s.error.message, "sound and cover art");
+    end(&s);
+
+    /* The larger picture is the cover: still not the video. */
+    fixture_make("big.png", "-f lavfi -i color=size=640x480 -frames:v 1");
+    open_ok(&s, fixture_make("covered.mp4", CLIP "-i big.png -map 1 -map 0 -t 1 -frames:v:1 5 "
+                             "-c:v:0 png -c:v:1 libx264 -disposition:v:0 attached_pic"));
+    expect_int(s.info->format.width, 160);
+    expect_int(s.info->n_covers, 1);
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames, 5);
+    end(&s);
+}
+
+static void test_truncated(void)
+{
+    struct session s;
+    const char *plain = fixture_make("plain.mp4", CLIP "-t 4 -c:v libx264 -preset ultrafast");
+    const char *front = fixture_make("front.mp4", "-i plain.mp4 -c copy -movflags +faststart");
+    const char *mkv = fixture_make("whole.mkv", "-i plain.mp4 -c copy");
+    const char *avi = fixture_make("whole.avi", CLIP "-t 4 -c:v mpeg4 -q:v 2");
+
+    expect_int(try_open(&s, fixture_cut("cut1.mp4", plain, fixture_size(plain) / 2), false),
+               -EBADMSG);
+    expect_str(s.error.id, "input.truncated");
+    expect_contains(s.error.message, "moov");
+    end(&s);
+
+    const char *const cut[] = {
+        fixture_cut("cut2.mp4", front, fixture_size(front) / 2),
+        fixture_cut("cut3.mkv", mkv, fixture_size(mkv) / 2),
+        fixture_cut("cut4.avi", avi, fixture_size(avi) / 2),
+    };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cut); i++) {
+        open_ok(&s, cut[i]);
+        expect_true(s.info->truncated);
+        expect_int(read_all(&s), VRT_READER_END);
+        expect_true(s.info->n_frames > 20 && s.info->n_frames < 80);
+        expect_true(has_warning(&s, "cut off"));
+        end(&s);
+        expect_int(try_open(&s, cut[i], true), -EBADMSG);
+        expect_str(s.error.id, "input.truncated");
+        end(&s);
+    }
+    const char *const whole[] = { plain, front, mkv, avi };
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(whole); i++) {
+        open_ok(&s, whole[i]);
+        expect_true(!s.info->truncated);
+        expect_int(read_all(&s), VRT_READER_END);
+        expect_int(s.info->n_frames, 100);
+        expect_int(s.info->warnings.n, 0);
+        end(&s);
+    }
+}
+
+/* Overwrites 64 bytes in the middle of packet `index` of the video. */
+static void damage_packet(const char *path, int index)
+{
+    long long offset = 0, size = 0;
+    const char *line = fixture_run("ffprobe -v error -select_streams v -show_entries "
+                                   "packet=pos,size -of csv=p=0 '%s' | sed -n %dp", path,
+                                   index + 1);
+
+    expect_int(sscanf(line, "%lld,%lld", &size, &offset), 2);
+    int fd = open(path, O_WRONLY);
+    char bytes[64];
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 167 + 13);
+    expect_true(size > 200);
+    expect_int(pwrite(fd, bytes, sizeof(bytes), offset + size / 2), (int)sizeof(bytes));
+    close(fd);
+}
+
+static void test_damaged(void)
+{
+    struct session s;
+    const char *path = fixture_make("damaged.mp4", CLIP "-t 2 -vf noise=alls=20 -c:v libx264 "
+                                    "-preset veryfast -bf 0 -g 10 -coder 0");
+
+    damage_packet(path, 7);
+    damage_packet(path, 23);
+    for (int n_threads = 1; n_threads <= 4; n_threads += 3) {
+        struct vrt_reader_params params = { .n_threads = n_threads };
+        s = (struct session){ .fd = fixture_open(path) };
+        expect_int(vrt_reader_open(s.fd, &params, &s.reader, &s.error), 0);
+        s.info = vrt_reader_info(s.reader);
+        expect_int(read_all(&s), VRT_READER_END);
+        expect_int(s.info->n_frames, 50);
+        expect_int(s.info->n_concealed, 2);
+        expect_int(s.info->concealed[0], 7);
+        expect_int(s.info->concealed[1], 23);
+        expect_true(has_warning(&s, "2 damaged frames were concealed: 7, 23"));
+        end(&s);
+    }
+    expect_int(try_open(&s, path, true), 0);
+    expect_int(read_all(&s), -EBADMSG);
+    expect_contains(s.error.message, "frame 7");
+    expect_int(s.info->n_frames, 7);
+    end(&s);
+}
+
+/* Packets that yield nothing at all: their frames are missing, and said to be. */
+static void test_missing(void)
+{
+    struct session s;
+    const char *path = fixture_make("missing.mkv", CLIP "-t 2 -c:v mjpeg -q:v 2");
+    long long offset = 0;
+
+    const char *line = fixture_run("ffprobe -v error -select_streams v -show_entries packet=pos "
+                                   "-of csv=p=0 '%s' | sed -n 11p", path);
+    expect_int(sscanf(line, "%lld", &offset), 1);
+    /* The JPEG's start marker and tables; the container around it stays whole. */
+    int fd = open(path, O_WRONLY);
+    char zeros[700] = "";
+    expect_int(pwrite(fd, zeros, sizeof(zeros), offset + 16), (int)sizeof(zeros));
+    close(fd);
+
+    open_ok(&s, path);
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames + s.info->n_missing, 50);
+    expect_int(s.info->n_missing, 1);
+    expect_true(has_warning(&s, "1 frame could not be decoded at all"));
+    expect_true(has_warning(&s, "near 0.40 s"));
+    end(&s);
+    int r = try_open(&s, path, true);
+    if (r == 0)
+        r = read_all(&s);
+    expect_int(r, -EBADMSG);
+    end(&s);
+}
+
+static void test_variable_rate(void)
+{
+    struct session s;
+    struct vrt_frame *frame = NULL;
+    /* 0, 40, 80, 200, 210, 400, ... ms */
+    const char *path = fixture_make("variable.mkv", CLIP "-frames:v 12 -vf \"settb=1/1000,"
+                                    "setpts='40*N+20*mod(N,3)*mod(N,5)'\" -vsync vfr "
+                                    "-enc_time_base 1/1000 -c:v libx264 -bf 2");
+    char pts[512];
+
+    snprintf(pts, sizeof(pts), "%s", fixture_run("ffprobe -v error -select_streams v -show_entries "
+                                                 "frame=pts -of csv=p=0 '%s'", path));
+    open_ok(&s, path);
+    expect_int(s.info->time_base.num, 1);
+    expect_int(s.info->time_base.den, 1000);
+    const char *next = pts;
+    while (vrt_reader_next(s.reader, &frame, &s.error) == 0) {
+        char *after = NULL;
+        expect_int(frame->pts, strtoll(next, &after, 10));
+        next = after + strspn(after, ",\n");
+        frame = vrt_frame_unref(frame);
+    }
+    expect_str(next, "");
+    expect_true(s.info->n_frames >= 10);
+    end(&s);
+}
+
+/* A bare stream has no times: they are made, and the user is told. */
+static void test_no_times(void)
+{
+    struct session s;
+
+    open_ok(&s, fixture_make("bare.h264", "-f lavfi -i testsrc2=size=160x90:rate=50 -t 1 -c:v "
+                             "libx264"));
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames, 50);
+    expect_true(has_warning(&s, "has no time stamps"));
+    expect_true(has_warning(&s, "at 50.000 a second"));
+    end(&s);
+}
+
+static void test_metadata(void)
+{
+    struct session s;
+
+    fixture_make("upright.mp4", CLIP "-t 0.4 -vf setsar=4/3,setparams=color_primaries=bt2020:"
+                 "color_trc=smpte2084 -c:v libx264 -color_range pc -color_primaries bt2020 "
+                 "-color_trc smpte2084 -colorspace bt2020nc -pix_fmt yuv420p10le");
+    open_ok(&s, fixture_turn("turned.mp4", "upright.mp4"));
+    const struct vrt_frame_format *format = &s.info->format;
+    expect_int(s.info->rotation_degrees, 90);
+    expect_true(s.info->has_display_matrix);
+    expect_int(format->sample_aspect.num, 4);
+    expect_int(format->sample_aspect.den, 3);
+    expect_int(format->depth, 10);
+    expect_true(format->full_range);
+    expect_int(format->matrix, VRT_FRAME_MATRIX_BT2020_NCL);
+    expect_int(format->primaries, 9);
+    expect_int(format->transfer, 16);
+    expect_int(format->color_space, 9);
+    expect_str(s.info->codec, "h264");
+    expect_str(s.info->pixel_format, "yuv420p10le");
+    expect_str(s.info->container, "mp4");
+    expect_int(s.info->n_frames_estimate, 10);
+    expect_near((double)s.info->duration_ns, 0.4e9, 1e6);
+    expect_int(read_all(&s), VRT_READER_END);
+    end(&s);
+
+    /* A system that nobody here computes with keeps its name: the samples stay in it. */
+    open_ok(&s, fixture_make("ycgco.mkv", CLIP "-frames:v 1 -c:v ffv1 -vf format=yuv444p,"
+                             "setparams=colorspace=ycgco -colorspace ycgco"));
+    expect_int(s.info->format.color_space, 8);
+    expect_true(has_warning(&s, "ycgco"));
+    end(&s);
+
+    /* Unspecified: BT.601 for small pictures, BT.709 for large ones; chroma on the left. */
+    open_ok(&s, fixture_make("small.mkv", CLIP "-frames:v 1 -c:v ffv1 -pix_fmt yuv420p"));
+    expect_int(s.info->format.matrix, VRT_FRAME_MATRIX_BT601);
+    expect_int(s.info->format.color_space, 6);
+    expect_int(s.info->format.primaries, 2);
+    expect_int(s.info->format.chroma_location, VRT_CHROMA_LOCATION_LEFT);
+    end(&s);
+    open_ok(&s, fixture_make("large.mkv", "-f lavfi -i testsrc2=size=1280x720 -frames:v 1 "
+                             "-c:v ffv1 -pix_fmt yuv420p"));
+    expect_int(s.info->format.matrix, VRT_FRAME_MATRIX_BT709);
+    end(&s);
+    open_ok(&s, fixture_make("jpeg.avi", CLIP "-frames:v 2 -c:v mjpeg -pix_fmt yuvj422p"));
+    expect_true(s.info->format.full_range);
+    expect_int(s.info->format.chroma_location, VRT_CHROMA_LOCATION_CENTER);
+    end(&s);
+    open_ok(&s, fixture_make("fields.mpg", CLIP "-t 0.4 -c:v mpeg2video -flags +ilme+ildct"));
+    expect_true(s.info->interlaced);
+    expect_true(has_warning(&s, "interlaced"));
+    end(&s);
+}
+
+/* H.264 stores whole blocks and says what to crop: exactly that is gone, on every side. */
+static void test_cropped(void)
+{
+    struct session s;
+
+    fixture_make("uncropped.mp4", CLIP "-frames:v 3 -c:v libx264 -qp 0");
+    open_ok(&s, fixture_make("cropped.mp4", "-i uncropped.mp4 -c copy -bsf:v "
+                             "h264_metadata=crop_left=6:crop_right=8:crop_top=2:crop_bottom=12"));
+    expect_int(s.info->format.width, 146);
+    expect_int(s.info->format.height, 82);
+    struct vrt_frame *frame = NULL;
+    expect_int(vrt_reader_next(s.reader, &frame, &s.error), 0);
+    fixture_make("wanted.raw", "-i uncropped.mp4 -frames:v 1 -vf crop=146:82:6:2 -f rawvideo");
+    FILE *wanted = fopen(fixture_path("wanted.raw"), "rb");
+    for (int y = 0; y < 82; y++) {
+        uint8_t row[146];
+        expect_int(fread(row, 1, sizeof(row), wanted), (int)sizeof(row));
+        expect_int(memcmp(row, frame->planes[0].data + (size_t)y * frame->planes[0].stride_bytes,
+                          sizeof(row)), 0);
+    }
+    fclose(wanted);
+    vrt_frame_unref(frame);
+    end(&s);
+}
+
+static void test_size_change(void)
+{
+    struct session s;
+
+    fixture_make("one.ts", CLIP "-t 0.4 -c:v libx264");
+    fixture_make("two.ts", "-f lavfi -i testsrc2=size=96x64 -t 0.4 -c:v libx264");
+    fixture_run("cat one.ts two.ts > both.ts");
+    open_ok(&s, fixture_path("both.ts"));
+    expect_int(read_all(&s), -ENOTSUP);
+    expect_str(s.error.id, "input.changed");
+    expect_contains(s.error.message, "from 160x90 to 96x64 at frame 10");
+    end(&s);
+}
+
+/* Two readers on one descriptor don't disturb each other, nor its offset. */
+static void test_shared_descriptor(void)
+{
+    const char *path = fixture_make("shared.mkv", CLIP "-t 1 -c:v libx264");
+    struct vrt_reader_params params = { .n_threads = 1 };
+    struct vrt_reader *readers[2] = { NULL };
+    struct vrt_error error = { 0 };
+    int fd = fixture_open(path);
+
+    for (int i = 0; i < 2; i++)
+        expect_int(vrt_reader_open(fd, &params, &readers[i], &error), 0);
+    for (int n = 0; n < 25; n++) {
+        struct vrt_frame *frames[2] = { NULL };
+        for (int i = 0; i < 2; i++)
+            expect_int(vrt_reader_next(readers[i], &frames[i], &error), 0);
+        expect_int(fixture_hash(frames[0]), fixture_hash(frames[1]));
+        vrt_frame_unref(frames[0]);
+        vrt_frame_unref(frames[1]);
+    }
+    expect_int(lseek(fd, 0, SEEK_CUR), 0);
+    vrt_reader_close(readers[0]);
+    vrt_reader_close(readers[1]);
+    expect_int(close(fd), 0);
+}
+
+/* Frames outlive their reader. */
+static void test_frames_outlive(void)
+{
+    struct session s;
+    struct vrt_frame *frame = NULL;
+
+    open_ok(&s, fixture_make("outlive.mkv", CLIP "-t 1 -c:v libx264"));
+    expect_int(vrt_reader_next(s.reader, &frame, &s.error), 0);
+    uint64_t hash = fixture_hash(frame);
+    end(&s);
+    expect_true(fixture_hash(frame) == hash);
+    vrt_frame_unref(frame);
+}
+
+static void test_pipe(void)
+{
+    struct session s = { 0 };
+    struct vrt_reader_params params = { .n_threads = 1 };
+
+    fixture_make("piped.mkv", CLIP "-t 1 -c:v libx264");
+    char command[256];
+    snprintf(command, sizeof(command), "cat '%s'", fixture_path("piped.mkv"));
+    FILE *pipe = popen(command, "r");
+    expect_int(vrt_reader_open(fileno(pipe), &params, &s.reader, &s.error), 0);
+    s.info = vrt_reader_info(s.reader);
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames, 25);
+    vrt_reader_close(s.reader);
+    pclose(pipe);
+}
+
+/* A pipe that never gives anything: only the cancel flag helps. */
+static void test_cancel(void)
+{
+    atomic_bool cancel = true;
+    struct vrt_reader_params params = { .n_threads = 1, .cancel = &cancel };
+    struct vrt_reader *reader = NULL;
+    struct vrt_frame *frame = NULL;
+    struct vrt_error error = { 0 };
+    int fds[2];
+
+    expect_int(pipe(fds), 0);
+    expect_int(vrt_reader_open(fds[0], &params, &reader, &error), -ECANCELED);
+    expect_str(error.id, "cancelled");
+    close(fds[0]);
+    close(fds[1]);
+
+    cancel = false;
+    error = (struct vrt_error){ 0 };
+    int fd = fixture_open(fixture_make("cancel.mkv", CLIP "-t 4 -c:v libx264 -bf 0"));
+    expect_int(vrt_reader_open(fd, &params, &reader, &error), 0);
+    expect_int(vrt_reader_next(reader, &frame, &error), 0);
+    vrt_frame_unref(frame);
+    cancel = true;
+    int r, n = 0;
+    while ((r = vrt_reader_next(reader, &frame, &error)) == 0 && n++ < 50)
+        vrt_frame_unref(frame);
+    expect_int(r, -ECANCELED);
+    vrt_reader_close(reader);
+    close(fd);
+}
+
+static int64_t rss_after(const char *path, int64_t n_frames)
+{
+    struct session s;
+
+    open_ok(&s, path);
+    expect_int(read_all(&s), VRT_READER_END);
+    expect_int(s.info->n_frames, n_frames);
+    int64_t rss = fixture_rss_bytes();
+    end(&s);
+    return rss;
+}
+
+static void test_memory(void)
+{
+    fixture_make("short.mkv", "-f lavfi -i testsrc2=size=640x360:rate=25 -t 2 -c:v libx264 "
+                 "-preset ultrafast");
+    fixture_make("long.mkv", "-f lavfi -i testsrc2=size=640x360:rate=25 -t 20 -c:v libx264 "
+                 "-preset ultrafast");
+    (void)rss_after(fixture_path("short.mkv"), 50);
+    int64_t few = rss_after(fixture_path("short.mkv"), 50);
+    int64_t many = rss_after(fixture_path("long.mkv"), 500);
+
+    /* A tenth of the frames that went through would be 17 MB. */
+    fprintf(stderr, "  50 frames %lld kB, 500 frames %lld kB\n", (long long)few / 1024,
+            (long long)many / 1024);
+    expect_true(many - few < 4 * 1024 * 1024);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case tests[] = {
+        { "refused", test_refused },
+        { "noise", test_noise },
+        { "cover-art", test_cover_art },
+        { "truncated", test_truncated },
+        { "damaged", test_damaged },
+        { "missing", test_missing },
+        { "variable-rate", test_variable_rate },
+        { "no-times", test_no_times },
+        { "metadata", test_metadata },
+        { "cropped", test_cropped },
+        { "size-change", test_size_change },
+        { "shared-descriptor", test_shared_descriptor },
+        { "frames-outlive", test_frames_outlive },
+        { "pipe", test_pipe },
+        { "cancel", test_cancel },
+        { "memory", test_memory },
+    };
+
+    fixture_init();
+    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/api_control: what is done to jobs that are there, and in which states it isn't. */
+
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "tests/unit/api/fake-flow.h"
+#include "tests/unit/http/http-client.h"
+#include "tests/unit/api/server-play.h"
+
+/* Sends a body, behind which `n_files` descriptors come. Return: the status; play_answer. */
+static int send_body(struct play *play, const char *route, const char *body, int n_files)
+{
+    char request[2048];
+    const char *space = strchr(route, ' ');
+    int fds[3], fd = http_client_connect(play->socket);
+
+    for (int i = 0; i < n_files; i++)
+        fds[i] = i == 1 ? play_file("", O_RDWR) : play_file("video", O_RDONLY);
+    if (n_files)
+        http_client_send_files(fd, "\r\n", fds, n_files);
+    for (int i = 0; i < n_files; i++)
+        close(fds[i]);
+    int n = snprintf(request, sizeof(request), "%.*s %s HTTP/1.1\r\nHost: x\r\n"
+                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                     (int)(space - route), route, space + 1, strlen(body), body);
+    http_client_send(fd, request, (size_t)n);
+    int status = http_client_read(fd, play_answer, sizeof(play_answer));
+    close(fd);
+    return status;
+}
+
+#define FILES "\"input\":{\"fd\":0,\"name\":\"run-30\",\"path\":\"/v/run-30\"}," \
+              "\"output\":{\"fd\":1,\"name\":\"x.MKV\"}"
+
+/* One request after the other: what each is answered with. */
+struct step {
+    const char *route, *body;
+    int n_files, status;
+    const char *says;
+};
+
+static void play_steps(struct play *play, const struct step *steps, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int status = send_body(play, steps[i].route, steps[i].body, steps[i].n_files);
+        if (status != steps[i].status || !strstr(play_answer, steps[i].says))
+            test_fail("step %zu, %s: %s", i, steps[i].route, play_answer);
+    }
+}
+
+static void test_pause(void)
+{
+    static const struct step steps[] = {
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is running: it goes on by itself" },
+        { "POST /v1/jobs/1/pause", "", 0, 200, "{\"id\":1,\"state\":\"paused\"" },
+        { "POST /v1/jobs/1/pause", "{}", 0, 409, "job 1 is paused" },
+        { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is paused: it isn't over" },
+        { "PATCH /v1/jobs/1", "{\"priority\":7}", 0, 200, "\"priority\":7" },
+        { "POST /v1/jobs/2/pause", "", 0, 200, "{\"id\":2,\"state\":\"paused\"" },
+        { "POST /v1/jobs/1/resume", "{}", 0, 200, "{\"id\":1,\"state\":\"" },
+        { "DELETE /v1/jobs/2", "", 0, 200, "{\"id\":2,\"state\":\"" },
+    };
+    static const struct step after[] = {
+        { "POST /v1/jobs/2/pause", "", 0, 409, "\"id\":\"job.state\"" },
+        { "POST /v1/jobs/2/resume", "", 0, 409, "to do it once more, retry it" },
+        { "PATCH /v1/jobs/2", "{\"priority\":7}", 0, 409, "job 2 was cancelled" },
+        { "DELETE /v1/jobs/2", "", 0, 409, "job 2 was cancelled already" },
+        { "POST /v1/jobs/3/pause", "", 0, 404, "job.not_found" },
+        { "POST /v1/jobs/3/resume", "", 0, 404, "job.not_found" },
+        { "POST /v1/jobs/3/retry", "", 0, 404, "job.not_found" },
+        { "PATCH /v1/jobs/3", "{\"priority\":1}", 0, 404, "job.not_found" },
+        { "PATCH /v1/jobs/1", "{\"priority\":101}", 0, 400, "from -100 to 100" },
+        { "PATCH /v1/jobs/1", "{\"state\":\"done\"}", 0, 400, "request.field" },
+        { "PATCH /v1/jobs/1", "", 0, 400, "request.json" },
+        { "PUT /v1/jobs/1/pause", "", 0, 405, "Allow: POST" },
+        { "POST /v1/jobs/1/pause?now", "", 0, 400, "request.query" },
+        { "GET /v1/status", "", 0, 200, "\"cancelled\":1}" },
+    };
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
+    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    play_steps(&play, after, VRT_ARRAY_SIZE(after));
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_stop(&play);
+}
+
+/* A paused job computes nothing, and is done in the end. */
+static void test_pause_holds(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "run-200", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(play_show(&play, 1, &info), 200);
+    int64_t before = info.frames_done;
+    vrt_job_info_done(&info);
+    usleep(100 * FAKE_FLOW_TICK_MS * 1000);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_PAUSED);
+    expect_true(info.frames_done <= before + 1 && info.frames_done < 200);
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 200);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+static void test_priority(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang-1", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    expect_int(play_submit(&play, "hang-2", ""), 2);
+    expect_int(play_submit(&play, "run-3", ""), 3);
+    expect_int(send_body(&play, "PATCH /v1/jobs/3", "{\"priority\":1}", 0), 200);
+    expect_int(send_body(&play, "DELETE /v1/jobs/1", "", 0), 200);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    play_stop(&play);
+    /* The first may have been cancelled before its pipeline was made. */
+    expect_str(fake_flow.starts[strcmp(fake_flow.starts[0], "hang-1") == 0], "run-3");
+}
+
+/* What a restart took away, and what a failure or a cancellation gave back, comes along again. */
+static void test_files(void)
+{
+    static const struct step lost[] = {
+        { "POST /v1/jobs/1/resume", "", 0, 409, "\"id\":\"job.needs_input\"" },
+        { "POST /v1/jobs/1/resume", "{\"input\":{\"fd\":0,\"name\":\"a.mp4\"}}", 1, 409,
+          "no more: give its files again" },
+        { "POST /v1/jobs/1/resume", "{\"input\":{\"fd\":2,\"name\":\"a.mp4\"},"
+          "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", 2, 400, "request.descriptors" },
+        { "POST /v1/jobs/1/resume", "{\"output\":{\"fd\":0,\"name\":\"x.mp4\"}}", 1, 422,
+          "job 1 writes a .mkv file" },
+        { "POST /v1/jobs/1/resume", "{\"frobnicate\":1}", 0, 400, "request.field" },
+        { "POST /v1/jobs/1/pause", "", 0, 409, "job.state" },
+        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "{\"id\":1,\"state\":\"" },
+    };
+    static const struct step over[] = {
+        { "POST /v1/jobs/1/retry", "", 0, 409, "job 1 is done: there is nothing to retry" },
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is done: there is nothing to resume" },
+        { "POST /v1/jobs/2/retry", "", 0, 409, "job.needs_input" },
+        { "POST /v1/jobs/2/retry", "{" FILES "}", 2, 200, "{\"id\":2,\"state\":\"" },
+    };
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "run-30", ""), 1);
+    expect_int(play_submit(&play, "fail", ""), 2);
+    play_restart(&play);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    play_steps(&play, lost, VRT_ARRAY_SIZE(lost));
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 30);
+    /* What they are called now counts from now on. */
+    expect_str(info.input_path, "/v/run-30");
+    expect_str(info.output_name, "x.MKV");
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    play_expect_state(&play, 2, VRT_JOB_CANCELLED);
+    play_steps(&play, over, VRT_ARRAY_SIZE(over));
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_str(info.input_name, "run-30");
+    vrt_job_info_done(&info);
+    play_restart(&play);
+    expect_int(play_show(&play, 2, &info), 200);
+    expect_str(info.input_path, "/v/run-30");
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+/* Waits until so many jobs are slow to be admitted. */
+static void wait_for_slow(int n)
+{
+    while (atomic_load(&fake_flow.n_slow) < n)
+        usleep(1000);
+}
+
+/* Paused while it ends, resumed and paused again: it stays paused, and nothing works for it. */
+static void test_pause_twice(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "slow", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    /* Not before its pipeline is there: without one it ends at once. */
+    wait_for_slow(1);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    atomic_store(&fake_flow.n_let, 1);
+    usleep(100 * FAKE_FLOW_TICK_MS * 1000);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_PAUSED);
+    expect_int(info.n_starts, 1);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+    expect_int(fake_flow.n_starts, 0);
+}
+
+/* A job that finds a disk full while it is paused has not failed. */
+static void test_pause_full(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "fill", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    do
+        expect_int(play_show(&play, 1, &info), 200);
+    while (info.frames_done < 1 && (vrt_job_info_done(&info), true));
+    vrt_job_info_done(&info);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    usleep(20 * FAKE_FLOW_TICK_MS * 1000);
+    play_expect_state(&play, 1, VRT_JOB_PAUSED);
+    expect_int(send_body(&play, "POST /v1/jobs/1/resume", "", 0), 200);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_RUNNING);
+    expect_int(info.n_starts, 2);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+/* Another input than the job began with costs nothing but another try. */
+static void test_other_input(void)
+{
+    static const struct step steps[] = {
+        { "GET /v1/jobs/1", "", 0, 200, "\"id\":\"input.other\"" },
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job.needs_input" },
+        { "POST /v1/jobs/1/resume", "{" FILES "}", 2, 200, "\"error\":null" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "other", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_NEEDS_INPUT);
+    play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
+/* Two jobs with one output: the second is refused while the first isn't over. */
+static void test_one_output(void)
+{
+    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"hang\"},"
+        "\"output\":{\"fd\":1,\"name\":\"x.mkv\"},\"overwrite\":true}";
+    static const struct step after[] = {
+        { "DELETE /v1/jobs/1", "", 0, 200, "\"id\":1" },
+    };
+    static const int statuses[] = { 201, 422, 201 };
+    struct play play;
+    char head[256];
+    int fds[2] = { play_file("video", O_RDONLY), play_file("", O_RDWR) };
+
+    play_start(&play, "");
+    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+             sizeof(body) - 1);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(statuses); i++) {
+        int fd = http_client_connect(play.socket);
+        http_client_send_files(fd, "\r\n", fds, 2);
+        http_client_send(fd, head, strlen(head));
+        http_client_send(fd, body, sizeof(body) - 1);
+        expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), statuses[i]);
+        close(fd);
+        if (statuses[i] == 422) {
+            expect_contains(play_answer, "job 1 writes to the same output");
+            play_steps(&play, after, VRT_ARRAY_SIZE(after));
+            play_expect_state(&play, 1, VRT_JOB_CANCELLED);
+        }
+    }
+    close(fds[0]);
+    close(fds[1]);
+    play_stop(&play);
+}
+
+/* Hands the job's files over again, as an input called `name`. */
+static void hand_over(struct play *play, int id, const char *name)
+{
+    char route[64], body[160];
+
+    snprintf(route, sizeof(route), "POST /v1/jobs/%d/resume", id);
+    snprintf(body, sizeof(body), "{\"input\":{\"fd\":0,\"name\":\"%s\"},"
+             "\"output\":{\"fd\":1,\"name\":\"x.mkv\"}}", name);
+    expect_int(send_body(play, route, body, 2), 200);
+}
+
+/* Waits until so many segments of the job are stored. Return: how many starts it had. */
+static int64_t wait_for_segments(struct play *play, int id, int n)
+{
+    struct vrt_job_info info;
+
+    do
+        expect_int(play_show(play, id, &info), 200);
+    while (info.segments_done < n && (vrt_job_info_done(&info), true));
+    int64_t n_starts = info.n_starts;
+    vrt_job_info_done(&info);
+    return n_starts;
+}
+
+/* Two jobs had begun when the daemon died: each is alone until it has stored something. */
+static void test_suspects(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 4\n");
+    expect_int(play_submit(&play, "slow", ""), 1);
+    expect_int(play_submit(&play, "slow", ""), 2);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_restart_with(&play, "UPDATE jobs SET state = 'running', starts = 1");
+    /* Suspects that can't start are in nobody's way. */
+    expect_int(play_submit(&play, "run-4", ""), 3);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    hand_over(&play, 1, "slow");
+    hand_over(&play, 2, "run-4000");
+    expect_int(play_submit(&play, "hang", ""), 4);
+    wait_for_slow(1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    play_expect_state(&play, 4, VRT_JOB_QUEUED);
+    atomic_store(&fake_flow.n_let, 1);
+    /* The first one makes room for the second as soon as it is cleared, and comes back. */
+    expect_int(wait_for_segments(&play, 2, 1), 2);
+    expect_int(wait_for_segments(&play, 4, 1), 1);
+    expect_int(wait_for_segments(&play, 1, 1), 3);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_stop(&play);
+    expect_str(fake_flow.starts[0], "run-4");
+    expect_str(fake_flow.starts[1], "slow");
+    expect_str(fake_flow.starts[2], "run-4000");
+    expect_str(fake_flow.starts[3], "hang");
+}
+
+/* The third time it was alone for sure. One that is paused, or waits, is not to blame. */
+static void test_crash_loop(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "[jobs]\nmax_running = 2\n");
+    for (int i = 1; i <= 4; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    play_restart_with(&play, "UPDATE jobs SET state = 'running', starts = 3 WHERE id = 1;"
+                      "UPDATE jobs SET state = 'running', starts = 2 WHERE id = 2;"
+                      "UPDATE jobs SET state = 'queued', starts = 2 WHERE id = 3;"
+                      "UPDATE jobs SET state = 'paused', starts = 3 WHERE id = 4");
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "job.crash_loop");
+    vrt_job_info_done(&info);
+    for (int i = 2; i <= 4; i++)
+        play_expect_state(&play, i, VRT_JOB_NEEDS_INPUT);
+    /* A suspect that comes late puts back what runs, and gives way again. */
+    expect_int(play_submit(&play, "hang", ""), 5);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    hand_over(&play, 2, "slow");
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_expect_state(&play, 5, VRT_JOB_QUEUED);
+    /* Whoever gives his job up lets the others go on. */
+    expect_int(send_body(&play, "DELETE /v1/jobs/2", "", 0), 200);
+    atomic_store(&fake_flow.n_let, 1);
+    play_expect_state(&play, 5, VRT_JOB_RUNNING);
+    play_stop(&play);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "pause", test_pause },
+        { "pause-holds", test_pause_holds },
+        { "priority", test_priority },
+        { "pause-twice", test_pause_twice },
+        { "pause-full", test_pause_full },
+        { "other-input", test_other_input },
+        { "one-output", test_one_output },
+        { "suspects", test_suspects },
+        { "crash-loop", test_crash_loop },
+        { "files", test_files },
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

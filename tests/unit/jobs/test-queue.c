@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/* daemon/queue, job-report, server: jobs from submission to the end, whatever end. */
+
+#include "tests/unit/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "msg_event.h"
+#include "tests/unit/api/fake-flow.h"
+#include "tests/unit/http/http-client.h"
+#include "tests/unit/api/server-play.h"
+
+#define HOST "Host: x\r\n"
+
+static void test_life(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[cpu]\ndevices = 1\n");
+    long long id = play_submit(&play, "run-5", ",\"priority\":3,\"quality\":7");
+    expect_int(id, 1);
+    play_wait_for(&play, id, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 5);
+    expect_int(info.frames_total, 5);
+    expect_int(info.priority, 3);
+    expect_str(info.input_name, "run-5");
+    expect_str(info.model.name, "compact-x2");
+    expect_int(info.model.scale, 2);
+    expect_int(info.recipe.quality, 7);
+    expect_int(info.recipe.codec, VRT_JOB_CODEC_H264);
+    expect_int(info.recipe.precision, VRT_JOB_PRECISION_F32);
+    expect_str(info.recipe.preset, "medium");
+    expect_int(info.n_warnings, 1);
+    expect_str(info.warnings[0], "this is a fake");
+    expect_int(info.n_devices, 1);
+    expect_int(info.devices[0].peak_bytes, 1000);
+    expect_true(info.created_at <= info.started_at && info.started_at <= info.finished_at);
+    expect_true(!info.has_error && isnan(info.eta_s));
+    vrt_job_info_done(&info);
+
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
+    expect_contains(body, "job.state");
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_contains(body, "{\"jobs\":[{\"id\":1,\"state\":\"done\"");
+    expect_int(play_submit(&play, "fail", ""), 2);
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "device.failed");
+    expect_str(info.error.message, "the fake failed");
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, "\"done\":1,\"failed\":1,\"cancelled\":0");
+    play_stop(&play);
+}
+
+static void test_refused(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_queued = 1\nmax_running = 1\n");
+    /* More often than there is room for: refusals give back what they took. */
+    for (int i = 0; i < 5; i++) {
+        expect_int(play_submit(&play, "refuse", ""), -422);
+        expect_contains(play_answer, "the fake was refused");
+    }
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"nothing\"}"), -404);
+    expect_contains(play_answer, "\"field\":\"model\"");
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"../models/x\"}"), -404);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"fd\":3,\"name\":\"x.pth\"}"), -400);
+    expect_contains(play_answer, "\"field\":\"model.fd\"");
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"fd\":1,\"name\":\"x.pth\"}"), -400);
+    expect_int(play_submit(&play, "run-1", ",\"frobnicate\":1"), -400);
+    expect_int(play_submit(&play, "run-1", ",\"priority\":1000"), -400);
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
+    expect_int(play_show(&play, 1, &info), 404);
+    play_stop(&play);
+}
+
+/* A dry run is answered like a job and leaves nothing, however often it is asked for. */
+static void test_dry_run(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_queued = 1\nmax_running = 1\n");
+    for (int i = 0; i < 5; i++) {
+        expect_int(play_submit(&play, "run-10", ",\"dry_run\":true"), -200);
+        expect_contains(play_answer, "\"input_name\":\"run-10\",\"output_name\":\"out.mkv\"");
+        expect_contains(play_answer, "\"frames_total\":10,\"shards\":3,\"tiles\":6,");
+        expect_contains(play_answer, "\"gflop\":20.0,");
+        /* 3 shards of 4 frames of 2 GFLOP, at 1 GFLOP/s. */
+        expect_contains(play_answer, "\"estimated_s\":24.0,");
+        expect_contains(play_answer, "\"peak_bytes\":null");
+        expect_contains(play_answer, "\"seconds_per_shard\":8.0");
+        expect_contains(play_answer, "\"warnings\":[\"this is a fake\"]");
+    }
+    expect_int(play_submit(&play, "hang", ",\"dry_run\":true"), -200);
+    expect_contains(play_answer, "\"frames_total\":null,\"shards\":null");
+    expect_contains(play_answer, "\"estimated_s\":null");
+    expect_int(play_submit(&play, "refuse", ",\"dry_run\":true"), -422);
+    expect_contains(play_answer, "the fake was refused");
+    /* One whose client goes away before it is answered. */
+    for (int i = 0; i < 3; i++)
+        close(play_submit_begin(&play, i ? "never" : "run-1", ",\"dry_run\":true"));
+    expect_int(play_ask(&play, "GET", "/v1/jobs", "", &body), 200);
+    expect_str(body, "{\"jobs\":[],\"next\":null}");
+
+    /* A job that really runs isn't disturbed by one that doesn't. */
+    long long id;
+    while ((id = play_submit(&play, "run-50", "")) == -503)
+        ;
+    expect_true(id > 0);
+    expect_int(play_submit(&play, "run-4", ",\"dry_run\":true"), -200);
+    play_wait_for(&play, id, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_DONE);
+    vrt_job_info_done(&info);
+    close(play_submit_begin(&play, "never", ",\"dry_run\":true"));
+    play_stop(&play);
+}
+
+/* Nothing of what is told of a job changes once it is done: not even when the store learns of its
+ * last segments afterwards. */
+static void test_done_stays(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+
+    play_start(&play, "");
+    for (int id = 1; id <= 10; id++) {
+        expect_int(play_submit(&play, "run-8", ""), id);
+        play_wait_for(&play, id, VRT_JOB_DONE, &info);
+        expect_int(info.state, VRT_JOB_DONE);
+        expect_int(info.segments_done, 2);
+        vrt_job_info_done(&info);
+    }
+    play_restart_with(&play, "SELECT 1");
+    expect_int(play_show(&play, 10, &info), 200);
+    expect_int(info.segments_done, 2);
+    vrt_job_info_done(&info);
+    play_stop(&play);
+}
+
+static void test_overwrite(void)
+{
+    static const char body[] = "{\"input\":{\"fd\":0,\"name\":\"run-1\"},"
+        "\"output\":{\"fd\":1,\"name\":\"a\\u001bb.mkv\"}}";
+    struct play play;
+    char head[256];
+    int fds[2] = { play_file("video", O_RDONLY), play_file("precious", O_RDWR) };
+
+    play_start(&play, "");
+    int fd = http_client_connect(play.socket);
+    snprintf(head, sizeof(head), "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: %zu\r\n\r\n",
+             sizeof(body) - 1);
+    http_client_send_files(fd, "\r\n", fds, 2);
+    http_client_send(fd, head, strlen(head));
+    http_client_send(fd, body, sizeof(body) - 1);
+    expect_int(http_client_read(fd, play_answer, sizeof(play_answer)), 422);
+    expect_contains(play_answer, "a?b.mkv exists");
+    close(fd);
+    close(fds[0]);
+    close(fds[1]);
+    play_stop(&play);
+}
+
+/* One at a time, by priority, then by age; never more than max_running of one priority: one of a
+ * higher priority goes first, beside those that run. */
+/* Waits until the job has computed something: its pipeline was begun. */
+static void wait_begun(struct play *play, long long id)
+{
+    struct vrt_job_info info;
+    int64_t n_frames;
+
+    do {
+        expect_int(play_show(play, id, &info), 200);
+        n_frames = info.frames_done;
+        vrt_job_info_done(&info);
+        usleep(1000);
+    } while (n_frames == 0);
+}
+
+static void cancel(struct play *play, long long id)
+{
+    char path[64], *body;
+
+    snprintf(path, sizeof(path), "/v1/jobs/%lld", id);
+    expect_int(play_ask(play, "DELETE", path, "", &body), 200);
+}
+
+static void test_order(void)
+{
+    struct play play;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    wait_begun(&play, 1);
+    expect_int(play_submit(&play, "run-2", ""), 2);
+    expect_int(play_submit(&play, "run-3", ",\"priority\":-1"), 3);
+    expect_int(play_submit(&play, "run-4", ",\"priority\":5"), 4);
+    expect_int(play_submit(&play, "run-6", ",\"priority\":5"), 5);
+    /* They go beside the first; the others wait for its end. */
+    play_expect_state(&play, 4, VRT_JOB_DONE);
+    play_expect_state(&play, 5, VRT_JOB_DONE);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    cancel(&play, 1);
+    play_expect_state(&play, 2, VRT_JOB_DONE);
+    play_expect_state(&play, 3, VRT_JOB_DONE);
+    play_stop(&play);
+    expect_int(fake_flow.n_running_max, 2);
+    expect_int(fake_flow.n_starts, 5);
+    expect_str(fake_flow.starts[1], "run-4");
+    expect_str(fake_flow.starts[2], "run-6");
+    expect_str(fake_flow.starts[3], "run-2");
+    expect_str(fake_flow.starts[4], "run-3");
+
+    play_start(&play, "[jobs]\nmax_running = 3\n");
+    for (int i = 0; i < 12; i++)
+        expect_int(play_submit(&play, i < 3 ? "hang" : "run-9", ""), i + 1);
+    for (long long id = 1; id <= 3; id++)
+        wait_begun(&play, id);
+    for (long long id = 1; id <= 3; id++)
+        cancel(&play, id);
+    for (long long id = 4; id <= 12; id++)
+        play_expect_state(&play, id, VRT_JOB_DONE);
+    play_stop(&play);
+    expect_int(fake_flow.n_running_max, 3);
+}
+
+static void test_cancel(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ""), 2);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_expect_state(&play, 2, VRT_JOB_QUEUED);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/2", "", &body), 200);
+    expect_contains(body, "\"state\":\"cancelled\"");
+    /* Over or not, when the answer comes. */
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
+    expect_contains(body, "\"id\":1,");
+    play_wait_for(&play, 1, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_CANCELLED);
+    expect_true(!info.has_error);
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/9", "", &body), 404);
+    /* A client that goes away before it knows its job's number doesn't want the job. */
+    for (int i = 0; i < 3; i++)
+        close(play_submit_begin(&play, i ? "never" : "run-1", ""));
+    expect_int(play_submit(&play, "run-1", ""), 6);
+    play_expect_state(&play, 6, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
+static void test_queue_full(void)
+{
+    struct play play;
+    char *body;
+
+    /* Four in all, of which one user gets three. */
+    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3\n");
+    for (int i = 1; i <= 3; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    expect_int(play_submit(&play, "hang", ""), -503);
+    expect_contains(play_answer, "job.queue_full");
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    expect_int(play_submit(&play, "hang", ""), 4);
+    play_stop(&play);
+}
+
+#define N_MANY 500      /* more than an event queue holds */
+
+static void start_many(struct play *play)
+{
+    play_start(play, "[jobs]\nmax_running = 1\n");
+    for (int i = 1; i <= N_MANY; i++)
+        expect_int(play_submit(play, "hang", ""), i);
+}
+
+/* A device that hangs keeps it from ending well, but a second signal ends it all the same. */
+static void test_hurry(void)
+{
+    struct play *play = mmap(NULL, sizeof(*play), PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+
+    expect_true(play != MAP_FAILED);
+    pid_t pid = fork();
+    if (pid == 0) {
+        play_start(play, "");
+        expect_int(play_submit(play, "stuck", ""), 1);
+        play_expect_state(play, 1, VRT_JOB_RUNNING);
+        kill(getpid(), SIGTERM);
+        /* It still answers, and takes nothing more. */
+        for (int i = 0; play_submit(play, "run-1", "") != -503; i++)
+            expect_true(i < 10000);
+        expect_contains(play_answer, "shutting_down");
+        kill(getpid(), SIGTERM);
+        pthread_join(play->thread, NULL);
+        expect_int(play->result, VRT_SERVER_E_HURRIED);
+        /* Threads are left where they were, which is no fault: nothing shall look for them. */
+        kill(getpid(), SIGKILL);
+    }
+    expect_int(waitpid(pid, &status, 0), pid);
+    expect_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    /* Now none of those threads takes files away meanwhile. */
+    expect_int(play_remove(play), 0);
+    munmap(play, sizeof(*play));
+}
+
+/* However many jobs wait, a new reader of events is told of all of them. */
+static void test_many(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int n_told = 0;
+
+    start_many(&play);
+    int all = play_subscribe(&play, "/v1/events");
+    while (n_told < N_MANY) {
+        int kind = play_next_event(all, &stream);
+        expect_true(kind >= 0);
+        n_told += kind == VRT_EVENT_JOB;
+    }
+    close(all);
+    vrt_buf_done(&stream);
+    play_stop(&play);
+}
+
+/* A change is told to all readers, also where a new one asks before the next tick. */
+static void test_device_events(void)
+{
+    struct play play;
+    struct vrt_buf first = { .limit_bytes = 0 }, second = { .limit_bytes = 0 };
+
+    play_start(&play, "");
+    int old = play_subscribe(&play, "/v1/events");
+    for (int i = 0; i < 2; i++)
+        expect_int(play_next_event(old, &first), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"state\":\"quarantined\"");
+    fake_flow.is_mended = true;
+    int late = play_subscribe(&play, "/v1/events");
+    for (int i = 0; i < 2; i++)
+        expect_int(play_next_event(late, &second), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"state\":\"ready\"");
+    expect_int(play_next_event(old, &first), VRT_EVENT_DEVICE);
+    expect_contains(play_answer, "\"name\":\"cpu:1\"");
+    expect_contains(play_answer, "\"state\":\"ready\"");
+    close(old);
+    close(late);
+    vrt_buf_done(&first);
+    vrt_buf_done(&second);
+    play_stop(&play);
+}
+
+static void test_history(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nhistory = 2\n");
+    for (int i = 1; i <= 5; i++) {
+        expect_int(play_submit(&play, "run-1", ""), i);
+        play_expect_state(&play, i, VRT_JOB_DONE);
+    }
+    for (int i = 1; i <= 3; i++)
+        expect_int(play_show(&play, i, &info), 404);
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    expect_contains(body, "\"done\":2");
+    play_stop(&play);
+
+    /* What is over first is forgotten first, however long it waited before. */
+    play_start(&play, "[jobs]\nhistory = 1\nmax_running = 2\n");
+    expect_int(play_submit(&play, "hang", ""), 1);
+    expect_int(play_submit(&play, "hang", ",\"priority\":9"), 2);
+    expect_int(play_submit(&play, "hang", ""), 3);
+    expect_int(play_submit(&play, "hang", ""), 4);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/4", "", &body), 200);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    expect_contains(body, "{\"id\":3,\"state\":\"cancelled\"");
+    expect_int(play_show(&play, 4, &info), 404);
+    expect_int(play_submit(&play, "hang", ""), 5);
+    play_stop(&play);
+}
+
+/* A job goes on in the next daemon, behind what is stored of it, as soon as its files are there. */
+static void test_restart(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    expect_int(play_submit(&play, "run-3", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_int(play_submit(&play, "run-4000", ",\"priority\":4"), 2);
+    expect_int(play_submit(&play, "run-5", ""), 3);
+    expect_int(play_submit(&play, "fail", ""), 4);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/4", "", &body), 200);
+    do
+        expect_int(play_show(&play, 2, &info), 200);
+    while (info.segments_done < 3 && (vrt_job_info_done(&info), true));
+    vrt_job_info_done(&info);
+
+    play_restart(&play);
+    expect_int(play_show(&play, 1, &info), 200);
+    expect_int(info.state, VRT_JOB_DONE);
+    expect_int(info.frames_done, 3);
+    vrt_job_info_done(&info);
+    expect_int(play_show(&play, 2, &info), 200);
+    expect_int(info.state, VRT_JOB_NEEDS_INPUT);
+    expect_int(info.priority, 4);
+    expect_true(info.segments_done >= 3);
+    expect_int(info.frames_done, info.segments_done * 4);
+    expect_int(info.n_starts, 1);
+    expect_str(info.model.name, "compact-x2");
+    vrt_job_info_done(&info);
+    expect_int(play_show(&play, 3, &info), 200);
+    expect_int(info.state, VRT_JOB_NEEDS_INPUT);
+    expect_int(info.segments_done, 0);
+    vrt_job_info_done(&info);
+    expect_int(play_show(&play, 4, &info), 200);
+    expect_int(info.state, VRT_JOB_CANCELLED);
+    vrt_job_info_done(&info);
+    /* No number is ever used twice. */
+    expect_int(play_submit(&play, "run-1", ""), 5);
+    play_expect_state(&play, 5, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
+/* A segment of the fake has 100 bytes, and is charged twice: by itself, and in the joined file. */
+static void test_spool_limit(void)
+{
+    struct play play;
+    struct vrt_job_info info;
+    char *body;
+
+    play_start(&play, "[access]\nspool_per_user = 700\n[jobs]\nmax_running = 1\n");
+    /* Three segments are within the limit, four aren't. */
+    expect_int(play_submit(&play, "run-13", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    expect_int(play_submit(&play, "run-50", ""), 2);
+    play_wait_for(&play, 2, VRT_JOB_DONE, &info);
+    expect_int(info.state, VRT_JOB_FAILED);
+    expect_str(info.error.id, "spool.too_large");
+    /* Or more, of which it was told when that was too much. */
+    expect_true(info.segments_done >= 4);
+    vrt_job_info_done(&info);
+    /* What the failed one has stored stays for a retry, and so there is no room for another. */
+    expect_int(play_submit(&play, "run-30", ""), 3);
+    play_expect_state(&play, 3, VRT_JOB_DISK_FULL);
+    expect_int(play_show(&play, 3, &info), 200);
+    expect_str(info.error.id, "spool.quota");
+    vrt_job_info_done(&info);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/3", "", &body), 200);
+    play_expect_state(&play, 3, VRT_JOB_CANCELLED);
+    play_stop(&play);
+}
+
+/* Where both have a part of what they may have together, and wait, the first goes on with what the
+ * second has made; so each is done in the end. */
+static void test_spool_shared(void)
+{
+    struct play play;
+    struct vrt_job_info infos[2];
+
+    /* Of 25 segments each, there is room for those of one. */
+    play_start(&play, "[access]\nspool_per_user = 5100\n[jobs]\nmax_running = 2\n");
+    expect_int(play_submit(&play, "run-100", ""), 1);
+    expect_int(play_submit(&play, "run-100", ""), 2);
+    for (int i = 0; i < 2; i++) {
+        play_wait_for(&play, i + 1, VRT_JOB_DONE, &infos[i]);
+        expect_int(infos[i].state, VRT_JOB_DONE);
+        expect_true(!infos[i].has_error);
+        expect_true(infos[i].n_starts > 1);
+    }
+    expect_true(infos[0].finished_at < infos[1].finished_at);
+    for (int i = 0; i < 2; i++)
+        vrt_job_info_done(&infos[i]);
+    play_stop(&play);
+    expect_true(fake_flow.n_frames > 2 * 100);
+}
+
+/* Clients go away, and then the daemon stops, at every point of an admission. */
+static void test_gone(void)
+{
+    struct play play;
+    int fds[20];
+    char *body;
+
+    play_start(&play, "[jobs]\nmax_running = 1\n");
+    for (int i = 0; i < 60; i++) {
+        int fd = play_submit_begin(&play, "hang", "");
+        usleep((unsigned)i * 200);
+        close(fd);
+    }
+    expect_int(play_ask(&play, "GET", "/v1/status", "", &body), 200);
+    play_stop(&play);
+    for (int i = 0; i < 4; i++) {
+        play_start(&play, "[jobs]\nmax_running = 1\n");
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++)
+            fds[k] = play_submit_begin(&play, "hang", "");
+        usleep((unsigned)i * 3000);
+        play_stop(&play);
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(fds); k++)
+            close(fds[k]);
+    }
+}
+
+/* It is stopped while jobs are being admitted, wait and run, and clients wait and listen. */
+static void test_stop(void)
+{
+    struct play play;
+    struct vrt_buf stream = { .limit_bytes = 0 };
+    int n_put_back = 0;
+
+    play_start(&play, "[jobs]\nmax_running = 2\n");
+    for (int i = 1; i <= 5; i++)
+        expect_int(play_submit(&play, "hang", ""), i);
+    int waiting = play_submit_begin(&play, "never", "");
+    int all = play_subscribe(&play, "/v1/events"), half = http_client_connect(play.socket);
+    http_client_send(half, "GET /", 5);
+    kill(getpid(), SIGTERM);
+    expect_int(http_client_read(waiting, play_answer, sizeof(play_answer)), 503);
+    expect_contains(play_answer, "shutting_down");
+    while (play_next_event(all, &stream) >= 0)
+        n_put_back += strstr(play_answer, "\"state\":\"queued\"") &&
+                      !strstr(play_answer, "\"started_at\":null");
+    expect_int(n_put_back, 2);
+    play_wait_stopped(&play);
+    close(waiting);
+    close(all);
+    close(half);
+    vrt_buf_done(&stream);
+
+    for (int i = 0; i < 5; i++) {
+        play_start(&play, "");
+        play_stop(&play);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
+        { "life", test_life },
+        { "refused", test_refused },
+        { "dry-run", test_dry_run },
+        { "done-stays", test_done_stays },
+        { "overwrite", test_overwrite },
+        { "order", test_order },
+        { "cancel", test_cancel },
+        { "queue-full", test_queue_full },
+        { "many", test_many },
+        { "device-events", test_device_events },
+        { "history", test_history },
+        { "restart", test_restart },
+        { "spool-limit", test_spool_limit },
+        { "spool-shared", test_spool_shared },
+        { "gone", test_gone },
+        { "stop", test_stop },
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

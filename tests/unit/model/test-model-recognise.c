@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recognition: checkpoints with the names and shapes of public files, made by rule, and what is
+ * refused. Nothing is computed.
+ */
+
+#include "tests/unit/test.h"
+
+#include <errno.h>
+
+#include "engine/checkpoint.h"
+#include "tests/unit/model/model-fixture.h"
+
+/* What a case says of the network that comes out. */
+struct wanted {
+    const char *architecture, *description;
+    int scale, multiple, channels, radius;
+    int64_t n_parameters;
+};
+
+static void check(const char *file, struct fixture *f, const struct wanted *wanted)
+{
+    struct vrt_network *network = fixture_network(f);
+    const struct vrt_network_info *info = vrt_network_info(network);
+
+    fprintf(stderr, "  %s: %s\n", file, info->description);
+    expect_str(info->architecture, wanted->architecture);
+    expect_str(info->description, wanted->description);
+    expect_int(info->scale, wanted->scale);
+    expect_int(info->multiple, wanted->multiple);
+    expect_int(info->in_channels, wanted->channels);
+    expect_int(info->out_channels, wanted->channels);
+    expect_int(info->radius, wanted->radius);
+    expect_int(info->n_parameters, wanted->n_parameters);
+    vrt_network_unref(network);
+}
+
+static void test_compact_files(void)
+{
+    static const struct {
+        const char *file;
+        struct fixture_compact sizes;
+        struct wanted wanted;
+    } cases[] = {
+        { "realesr-animevideov3.pth", { 3, 64, 16, 4, 'p' },
+          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x4", 4, 1, 3, 18,
+            621424 } },
+        { "realesr-general-x4v3.pth, realesr-general-wdn-x4v3.pth", { 3, 64, 32, 4, 'p' },
+          { "compact", "SRVGGNetCompact, 64 features, 32 convolutions, x4", 4, 1, 3, 34,
+            1213296 } },
+        { "2x Compact, as the community trains them", { 3, 64, 16, 2, 'p' },
+          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x2", 2, 1, 3, 18,
+            600652 } },
+        { "2x UltraCompact", { 3, 64, 8, 2, 'p' },
+          { "compact", "SRVGGNetCompact, 64 features, 8 convolutions, x2", 2, 1, 3, 10,
+            304716 } },
+        { "2x SuperUltraCompact", { 3, 24, 8, 2, 'p' },
+          { "compact", "SRVGGNetCompact, 24 features, 8 convolutions, x2", 2, 1, 3, 10, 45156 } },
+        { "1x Compact", { 3, 64, 16, 1, 'p' },
+          { "compact", "SRVGGNetCompact, 64 features, 16 convolutions, x1", 1, 1, 3, 18,
+            595459 } },
+        { "3x Compact, no slopes", { 3, 32, 4, 3, 'l' },
+          { "compact", "SRVGGNetCompact, 32 features, 4 convolutions, leaky ReLU, x3", 3, 1, 3, 6,
+            45691 } },
+        { "8x gray", { 1, 16, 0, 8, 'p' },
+          { "compact", "SRVGGNetCompact, 16 features, 0 convolutions, gray, x8", 8, 1, 1, 2,
+            9456 } },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = { 0 };
+
+        fixture_add_compact(&f, &cases[i].sizes);
+        check(cases[i].file, &f, &cases[i].wanted);
+    }
+}
+
+static void test_esrgan_files(void)
+{
+    static const struct {
+        const char *file;
+        struct fixture_esrgan sizes;
+        struct wanted wanted;
+    } cases[] = {
+        { "RealESRGAN_x4plus.pth, RealESRNet_x4plus.pth",
+          { FIXTURE_NEW, 3, 3, 64, 23, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "RealESRGAN_x2plus.pth", { FIXTURE_NEW, 12, 3, 64, 23, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x2", 2, 2, 3,
+            698, 16703171 } },
+        { "RealESRGAN_x4plus_anime_6B.pth", { FIXTURE_NEW, 3, 3, 64, 6, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 6 blocks, growth 32, x4", 4, 1, 3, 94, 4467779 } },
+        { "1x, of Real-ESRGAN's trainer", { FIXTURE_NEW, 48, 3, 64, 23, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, pixel-unshuffle, x1", 1, 4, 3,
+            1396, 16723907 } },
+        { "RRDB_ESRGAN_x4.pth, BSRGAN.pth, DF2K_JPEG.pth",
+          { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "BSRGANx2.pth", { FIXTURE_TRUNK, 3, 3, 64, 23, 32, 1, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x2", 2, 1, 3, 349, 16661059 } },
+        { "RRDB_ESRGAN_x4_old_arch.pth, 4x-UltraSharp.pth",
+          { FIXTURE_OLD, 3, 3, 64, 23, 32, 2, false },
+          { "esrgan", "RRDBNet, 64 features, 23 blocks, growth 32, x4", 4, 1, 3, 349, 16697987 } },
+        { "8x, old names", { FIXTURE_OLD, 3, 3, 64, 2, 32, 3, false },
+          { "esrgan", "RRDBNet, 64 features, 2 blocks, growth 32, x8", 8, 1, 3, 34, 1627011 } },
+        { "1x, old names", { FIXTURE_OLD, 3, 3, 64, 2, 32, 0, false },
+          { "esrgan", "RRDBNet, 64 features, 2 blocks, growth 32, x1", 1, 1, 3, 34, 1516227 } },
+        { "nESRGANplus.pth", { FIXTURE_OLD, 3, 3, 64, 2, 32, 2, true },
+          { "esrgan", "RRDBNet+, 64 features, 2 blocks, growth 32, x4", 4, 1, 3, 34, 1602371 } },
+        { "small, gray", { FIXTURE_NEW, 4, 1, 24, 2, 12, 2, false },
+          { "esrgan", "RRDBNet, 24 features, 2 blocks, growth 12, pixel-unshuffle, gray, x2", 2, 2,
+            1, 68, 224545 } },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = { .dtype = "F16" };
+
+        fixture_add_esrgan(&f, &cases[i].sizes);
+        check(cases[i].file, &f, &cases[i].wanted);
+    }
+}
+
+/* Refused with this id, in a sentence that has both parts. */
+static void expect_refused(struct fixture *f, const char *id, const char *part, const char *other)
+{
+    struct vrt_network *network;
+    struct vrt_error error = { 0 };
+
+    expect_int(fixture_load(f, &network, &error), -EINVAL);
+    fprintf(stderr, "  %s\n", error.message);
+    expect_str(error.id, id);
+    expect_contains(error.message, "net.safetensors");
+    expect_contains(error.message, part);
+    expect_contains(error.message, other);
+}
+
+static const struct fixture_compact small = { 3, 8, 1, 2, 'p' };
+
+static void test_missing(void)
+{
+    struct fixture f = { 0 };
+
+    /* Without the middle: body.2 of the three convolutions body.0, body.2 and body.4. */
+    fixture_add_conv(&f, "body.0", 8, 3, 3, true);
+    fixture_add(&f, "body.1.weight", (int[]){ 8 }, 1);
+    fixture_add_conv(&f, "body.4", 12, 8, 3, true);
+    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"body.2.weight\"", "[8,8,3,3] is missing");
+
+    struct fixture_esrgan e = { FIXTURE_NEW, 3, 3, 8, 1, 4, 2, false };
+    struct fixture whole = { 0 };
+    fixture_add_esrgan(&whole, &e);
+    char *last = strstr(whole.header.data, "\"conv_hr.bias\"");
+    memcpy(last, "\"conv_HR.bias\"", 14);
+    expect_refused(&whole, VRT_CHECKPOINT_E_INVALID, "\"conv_hr.bias\"", "[8] is missing");
+}
+
+static void test_extra(void)
+{
+    struct fixture f = { 0 }, g = { 0 };
+
+    fixture_add_compact(&f, &small);
+    fixture_add(&f, "am_list.0.fc.0.weight", (int[]){ 5, 7 }, 2);
+    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"am_list.0.fc.0.weight\"", "[5,7]");
+
+    fixture_add_esrgan(&g, &(struct fixture_esrgan){ FIXTURE_NEW, 3, 3, 8, 1, 4, 2, false });
+    fixture_add(&g, "step", NULL, 0);
+    expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"step\"", "[]");
+}
+
+static void test_misshapen(void)
+{
+    struct fixture f = { 0 }, g = { 0 }, h = { 0 };
+
+    fixture_add_conv(&f, "body.0", 8, 3, 3, true);
+    fixture_add(&f, "body.1.weight", (int[]){ 1 }, 1);
+    fixture_add_conv(&f, "body.2", 12, 8, 3, true);
+    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"body.1.weight\" has the shape [1]",
+                   "not [8]");
+
+    fixture_add_conv(&g, "body.0", 8, 3, 5, true);
+    fixture_add(&g, "body.1.weight", (int[]){ 8 }, 1);
+    fixture_add_conv(&g, "body.2", 12, 8, 3, true);
+    expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\" has the shape [8,3,5,5]",
+                   "not [8,3,3,3]");
+
+    fixture_add_conv(&h, "body.0", 8, 3, 3, true);
+    fixture_add(&h, "body.1.weight", (int[]){ 8 }, 1);
+    fixture_add_conv(&h, "body.2", 13, 8, 3, true);
+    expect_refused(&h, VRT_CHECKPOINT_E_INVALID, "body.2.weight has 13 outputs", "scale");
+}
+
+/* Bits of f32 that aren't a number, in the middle of one tensor; and integers. */
+static void test_values(void)
+{
+    struct fixture f = { .seed = 1 }, g = { .dtype = "I32" };
+    const uint32_t infinite = 0x7f800000;
+
+    fixture_add_compact(&f, &small);
+    memcpy(f.data.data + 400, &infinite, 4);
+    expect_refused(&f, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\"", "not finite");
+    fixture_add_compact(&g, &small);
+    expect_refused(&g, VRT_CHECKPOINT_E_INVALID, "\"body.0.weight\"", "i32");
+}
+
+static void test_other_sizes(void)
+{
+    struct fixture rgba = { 0 }, end = { 0 }, odd = { 0 }, many = { 0 }, shuffled = { 0 };
+
+    fixture_add_compact(&rgba, &(struct fixture_compact){ 4, 8, 1, 2, 'p' });
+    expect_refused(&rgba, VRT_CHECKPOINT_E_INVALID, "4 channels", "3 (colour) and 1 (gray)");
+
+    fixture_add_conv(&end, "body.0", 8, 3, 3, true);
+    fixture_add(&end, "body.1.weight", (int[]){ 8 }, 1);
+    expect_refused(&end, VRT_CHECKPOINT_E_INVALID, "body.1", "convolution");
+
+    fixture_add_compact(&many, &small);
+    fixture_add(&many, "body.999998.weight", (int[]){ 12, 8, 3, 3 }, 4);
+    expect_refused(&many, VRT_CHECKPOINT_E_INVALID, "\"body.4.weight\" has the shape [12,8,3,3]",
+                   "not [8,8,3,3]");
+
+    fixture_add_esrgan(&odd, &(struct fixture_esrgan){ FIXTURE_NEW, 5, 3, 8, 1, 4, 2, false });
+    expect_refused(&odd, VRT_CHECKPOINT_E_INVALID, "5 inputs", "3 channels");
+
+    /* Folding 4x4 pixels and doubling once would make the picture smaller. */
+    fixture_add_esrgan(&shuffled, &(struct fixture_esrgan){ FIXTURE_TRUNK, 48, 3, 8, 1, 4, 1,
+                                                            false });
+    expect_refused(&shuffled, VRT_CHECKPOINT_E_INVALID, "48 inputs", "enlargement by 2");
+}
+
+/* A tensor expanded by a stride of 0 takes no bytes of its file, and must take none of ours. */
+static void test_too_large(void)
+{
+    struct fixture f = { 0 };
+
+    /* Extents that are possible one by one, of a file that holds no bytes of them. */
+    fixture_add(&f, "body.0.weight", (int[]){ 100000, 3, 3, 3 }, 4);
+    fixture_add(&f, "body.1.weight", (int[]){ 1 }, 1);
+    expect_refused(&f, "model.unknown_architecture", "holds no network", "\"body.0.weight\"");
+}
+
+static void test_unknown(void)
+{
+    static const struct {
+        const char *first, *second, *part;
+    } cases[] = {
+        { "layers.0.residual_group.blocks.0.attn.relative_position_bias_table",
+          "conv_first.weight", "looks like SwinIR, which vrtd doesn't run" },
+        { "layers.0.blocks.0.attn.attns.0.rpe_biases", "conv_first.weight", "looks like DAT," },
+        { "conv0.weight", "conv9.weight", "looks like the discriminator of a training run" },
+        { "encoder.weight", "decoder.weight", "\"encoder.weight\", \"decoder.weight\"" },
+        { "body.0.weight", "body.1.weight", "\"body.0.weight\", \"body.1.weight\"" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f = { 0 };
+
+        fixture_add(&f, cases[i].first, (int[]){ 4, 4 }, 2);
+        fixture_add(&f, cases[i].second, (int[]){ 4 }, 1);
+        expect_refused(&f, VRT_NETWORK_E_UNKNOWN, cases[i].part,
+                       "SRVGGNetCompact, RRDBNet and VRT");
+    }
+}
+
+/* Names of any length and content must not spoil the sentence. */
+static void test_long_names(void)
+{
+    struct fixture f = { 0 };
+    char name[240];
+
+    for (size_t i = 0; i + 1 < sizeof(name); i++)
+        name[i] = (char)('a' + i % 26);
+    name[sizeof(name) - 1] = '\0';
+    for (int i = 0; i < 6; i++) {
+        name[0] = (char)('a' + i);
+        fixture_add(&f, name, (int[]){ 1, 1, 1, 1, 1, 1, 1, 1 }, 8);
+    }
+    expect_refused(&f, VRT_NETWORK_E_UNKNOWN, "abcdefgh", ", ...");
+}
+
+static void test_activation_named(void)
+{
+    struct fixture f = { .metadata = "{\"activation\":\"relu\"}" };
+    struct fixture_compact c = { 3, 8, 1, 2, 'l' };
+
+    fixture_add_compact(&f, &c);
+    struct vrt_network *network = fixture_network(&f);
+    expect_contains(vrt_network_info(network)->description, ", ReLU,");
+    vrt_network_unref(network);
+}
+
+static uint64_t checksum_of(const struct fixture_compact *c, uint64_t seed, float add)
+{
+    struct fixture f = { .seed = seed };
+    float value;
+
+    fixture_add_compact(&f, c);
+    memcpy(&value, f.data.data + f.data.size_bytes - 4, 4);
+    value += add;
+    memcpy(f.data.data + f.data.size_bytes - 4, &value, 4);
+
+    struct vrt_network *network = fixture_network(&f);
+    uint64_t checksum = vrt_network_checksum(network);
+    expect_true(vrt_network_ref(network) == network);
+    expect_true(vrt_network_unref(network) == NULL);
+    expect_int(vrt_network_info(network)->scale, c->scale);
+    vrt_network_unref(network);
+    return checksum;
+}
+
+static void test_checksum(void)
+{
+    const struct fixture_compact wide = { 3, 9, 1, 2, 'p' };
+    uint64_t first = checksum_of(&small, 1, 0);
+
+    expect_true(first == checksum_of(&small, 1, 0));
+    expect_true(first != checksum_of(&small, 2, 0));
+    expect_true(first != checksum_of(&small, 1, 0x1p-10f));
+    expect_true(first != checksum_of(&wide, 1, 0));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "compact-files", test_compact_files },
+        { "esrgan-files", test_esrgan_files },
+        { "missing", test_missing },
+        { "extra", test_extra },
+        { "misshapen", test_misshapen },
+        { "values", test_values },
+        { "other-sizes", test_other_sizes },
+        { "too-large", test_too_large },
+        { "unknown", test_unknown },
+        { "long-names", test_long_names },
+        { "activation-named", test_activation_named },
+        { "checksum", test_checksum },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

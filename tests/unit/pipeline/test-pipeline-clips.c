@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Whole jobs with networks that see clips: cut into shards, on any number of devices, they give
+ * what the rules say, and that for any size and length of video
+ */
+
+#include <unistd.h>
+
+#include "tests/unit/pipeline/clip-direct.h"
+#include "tests/unit/pipeline/clip-trail.h"
+#include "tests/unit/pipeline/flow-fixture.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+#include "tests/unit/model/vrt-fixture.h"
+#include "tests/unit/model/weight-rule.h"
+
+#define N_MAX 64
+
+/* A VRT to which flows alone are 5 GFLOP for each frame, or what stands for one. */
+static struct vrt_network *new_network(int n_up, bool noise, bool is_vrt)
+{
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_vrt ? 7 : 0,
+                               .flow_gain = RULE_FLOW_STEADY };
+    struct fixture f = { 0 };
+
+    vrt.sizes.n_up = n_up;
+    vrt.sizes.noise = noise;
+    fixture_add_vrt(&f, &vrt);
+    struct vrt_network *network = fixture_network(&f);
+    if (!is_vrt)
+        trail_replace(network);
+    return network;
+}
+
+/* A moving picture. */
+static const char *video(int n, int w, int h)
+{
+    return fixture_make("in.mkv", "-f lavfi -i testsrc2=s=160x120:r=25 -frames:v %d -c:v ffv1 "
+                        "-vf format=yuv444p,crop=%d:%d -pix_fmt yuv444p", n, w, h);
+}
+
+struct trial {
+    int n, w, h;                    /* of the video */
+    int n_up, tile;
+    bool is_vrt;                    /* itself */
+    struct vrt_clip_wishes clip;
+    const char *input;              /* NULL: as video() makes it */
+    const int *cuts;
+};
+
+static struct vrt_pipeline_params params_for(const struct trial *trial, const char *input,
+                                             struct vrt_network *network)
+{
+    return (struct vrt_pipeline_params){
+        .input_fd = fixture_open(input),
+        .input_name = input,
+        .model_fd = -1,
+        .network = network,
+        .precision = VRT_PRECISION_F32,
+        .tile = trial->tile,
+        .overlap = trial->tile ? 12 : -1,
+        .clip = trial->clip,
+        .codec = "ffv1",
+        .quality = -1,
+    };
+}
+
+/* Restores the video on so many devices. */
+static void restore(const struct trial *trial, const char *input, struct vrt_network *network,
+                    int n_devices, struct flow_job *ret_job)
+{
+    const struct vrt_pool_params pool = {
+        .registry = { .cpu_devices = n_devices, .cpu_threads = 1 },
+    };
+    struct vrt_pipeline_params params = params_for(trial, input, network);
+    struct flow flow;
+
+    *ret_job = (struct flow_job){ .cancel_at = -1 };
+    flow_init(&flow, fixture_path(""), pool);
+    flow_submit(&flow, ret_job, params, fixture_path("out.mkv"));
+    close(params.input_fd);
+    flow_run(&flow);
+    flow_done(&flow);
+}
+
+/* Compares the restored video with what the rule says of it. */
+static void compare(const struct trial *trial, const char *input, struct vrt_network *network,
+                    const struct vrt_recipe *recipe)
+{
+    const struct direct_rule rule = {
+        .clip = recipe->clip_frames,
+        .overlap = recipe->clip_overlap,
+        .tile_w = recipe->tile_w,
+        .tile_h = recipe->tile_h,
+        .tile_overlap = recipe->overlap,
+        .official = recipe->tiling == VRT_TILING_OFFICIAL,
+        .noise = vrt_recipe_noise(recipe),
+        .cuts = trial->cuts,
+    };
+    struct vrt_frame *in[N_MAX], *out[N_MAX], *wanted[N_MAX];
+    int n = direct_read(input, in, N_MAX), n_other = 0, most = 0, worst = 0;
+    struct direct direct;
+
+    expect_int(direct_read(fixture_path("out.mkv"), out, N_MAX), n);
+    direct_init(&direct, network);
+    direct_restore(&direct, &rule, in, n, &out[0]->format, wanted);
+    for (int i = 0; i < n; i++) {
+        n_other += direct_compare(out[i], wanted[i], &most);
+        worst = most > worst ? most : worst;
+        vrt_frame_unref(in[i]);
+        vrt_frame_unref(out[i]);
+        vrt_frame_unref(wanted[i]);
+    }
+    direct_done(&direct);
+    fprintf(stderr, "  %d frames %dx%d, clips of %d sharing %d, tiles %dx%d sharing %d%s: "
+            "%d samples differ, by %d\n", n, trial->w, trial->h, rule.clip, rule.overlap,
+            rule.tile_w, rule.tile_h, rule.tile_overlap, rule.official ? ", official" : "",
+            n_other, worst);
+    /* A product and a sum may be rounded once or twice. */
+    expect_true(worst <= (rule.official ? 0 : 1));
+    expect_true(n_other <= n * trial->w * trial->h / 1000);
+}
+
+static void try(const struct trial *trial)
+{
+    struct vrt_network *network = new_network(trial->n_up, trial->clip.has_sigma,
+                                              trial->is_vrt);
+    const char *input = trial->input ? trial->input : video(trial->n, trial->w, trial->h);
+    struct flow_job job = { .cancel_at = -1 };
+
+    restore(trial, input, network, 1, &job);
+    expect_str(job.error.message, "");
+    expect_int(job.last.frames_done, trial->n);
+    expect_int(job.last.frames_total, trial->n);
+    expect_int(job.last.devices[0].frames_done, trial->n);
+    compare(trial, input, network, &job.info.recipe);
+    vrt_network_unref(network);
+}
+
+static void test_clips(void)
+{
+    /* Every way in which the last clip can meet the one before; nothing shared; half a clip. */
+    for (int n = 10; n < 14; n++)
+        try(&(struct trial){ .n = n, .w = 64, .h = 64, .clip = { .frames = 6 } });
+    try(&(struct trial){ .n = 8, .w = 64, .h = 64,
+                         .clip = { .frames = 3, .has_overlap = true } });
+    try(&(struct trial){ .n = 9, .w = 64, .h = 64,
+                         .clip = { .frames = 4, .has_overlap = true, .overlap = 2 } });
+}
+
+/* The network itself: a clip of each kind, of a size that is extended inside. */
+static void test_vrt(void)
+{
+    try(&(struct trial){ .n = 4, .w = 66, .h = 40, .n_up = 1, .is_vrt = true,
+                         .clip = { .frames = 3 } });
+    try(&(struct trial){ .n = 4, .w = 64, .h = 64, .is_vrt = true,
+                         .clip = { .frames = 3, .tiling = VRT_TILING_OFFICIAL,
+                                   .has_sigma = true, .sigma = 20 } });
+}
+
+static void test_tiles(void)
+{
+    try(&(struct trial){ .n = 4, .w = 150, .h = 70, .tile = 64, .clip = { .frames = 3 } });
+    try(&(struct trial){ .n = 3, .w = 80, .h = 72, .tile = 64, .n_up = 1,
+                         .clip = { .frames = 3 } });
+}
+
+static void test_official(void)
+{
+    const struct vrt_clip_wishes clip = { .frames = 6, .tiling = VRT_TILING_OFFICIAL,
+                                          .has_overlap = true, .overlap = 3 };
+
+    for (int n = 7; n < 12; n++)
+        try(&(struct trial){ .n = n, .w = 64, .h = 64, .clip = clip });
+    /* Three tiles meet in places, and four in the corners. */
+    try(&(struct trial){ .n = 4, .w = 120, .h = 72, .tile = 64, .clip = clip });
+    try(&(struct trial){ .n = 3, .w = 120, .h = 64, .tile = 64, .n_up = 2, .clip = clip });
+    try(&(struct trial){ .n = 5, .w = 64, .h = 64, .clip = clip });
+    try(&(struct trial){ .n = 1, .w = 64, .h = 64, .clip = clip });
+}
+
+/* Whatever comes: small, narrow, odd, and short. */
+static void test_sizes(void)
+{
+    static const int sizes[][2] = { { 66, 64 }, { 40, 30 }, { 16, 16 }, { 65, 71 } };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        try(&(struct trial){ .n = 3, .w = sizes[i][0], .h = sizes[i][1] });
+    for (int n = 1; n < 6; n++)
+        try(&(struct trial){ .n = n, .w = 64, .h = 64, .n_up = n == 2 });
+    try(&(struct trial){ .n = 7, .w = 64, .h = 64, .clip = { .frames = 6, .has_sigma = true,
+                                                            .sigma = 20 } });
+}
+
+/* Scenes of two colours: the second shorter than a clip, the third longer. */
+static void test_scenes(void)
+{
+    static const int cuts[] = { 7, 11, 0 };
+    const char *input = fixture_make("scenes.mkv",
+        "-f lavfi -i testsrc2=s=64x64:r=25:d=0.28 -f lavfi -i mandelbrot=s=64x64:r=25 "
+        "-f lavfi -i smptebars=s=64x64:r=25:d=0.32 -filter_complex "
+        "'[1]trim=end_frame=4[m];[0][m][2]concat=n=3' -frames:v 19 -c:v ffv1 -pix_fmt yuv444p");
+    struct trial trial = { .n = 19, .w = 64, .h = 64, .input = input, .cuts = cuts,
+                           .clip = { .frames = 6 } };
+
+    try(&trial);
+    trial.cuts = NULL;
+    trial.clip.scene_threshold = -1;
+    try(&trial);
+    /* The authors know no scenes, but they may be asked for. */
+    trial.clip.scene_threshold = 0;
+    trial.clip.tiling = VRT_TILING_OFFICIAL;
+    try(&trial);
+    trial.clip.scene_threshold = 0.08;
+    trial.cuts = cuts;
+    try(&trial);
+}
+
+/* The same bits from one, two and four devices. */
+static void test_devices_agree(void)
+{
+    const struct trial trials[] = {
+        { .n = 5, .w = 64, .h = 64, .is_vrt = true, .clip = { .frames = 3 } },
+        { .n = 23, .w = 80, .h = 64, .tile = 64, .clip = { .frames = 6 } },
+        { .n = 23, .w = 80, .h = 64, .tile = 64,
+          .clip = { .frames = 6, .tiling = VRT_TILING_OFFICIAL } },
+    };
+
+    for (size_t t = 0; t < sizeof(trials) / sizeof(trials[0]); t++) {
+        struct vrt_network *network = new_network(0, false, trials[t].is_vrt);
+        const char *input = video(trials[t].n, trials[t].w, trials[t].h);
+        char sums[3][64];
+        for (int i = 0; i < 3; i++) {
+            struct flow_job job = { .cancel_at = -1 };
+            restore(&trials[t], input, network, 1 << i, &job);
+            expect_str(job.error.message, "");
+            expect_true(job.info.reproducible);
+            expect_int(job.last.n_devices, 1 << i);
+            snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
+        }
+        expect_str(sums[1], sums[0]);
+        expect_str(sums[2], sums[0]);
+        vrt_network_unref(network);
+    }
+}
+
+static void test_refusals(void)
+{
+    const struct {
+        struct trial trial;
+        bool takes_noise;
+        const char *field, *message;
+    } refusals[] = {
+        { { .clip = { .frames = 1 } }, false, "clip", "ask for 2 to 128" },
+        { { .clip = { .frames = 6, .has_overlap = true, .overlap = 4 } }, false, "clip_overlap",
+          "can share 3 at most" },
+        { { .tile = 48 }, false, "tile", "64 or more" },
+        { { .tile = 70, .clip = { .tiling = VRT_TILING_OFFICIAL } }, false, "tile", "ask for 64" },
+        { { .clip = { .has_sigma = true, .sigma = 9 } }, false, "sigma", "leave sigma out" },
+        { { .tile = 0 }, true, "sigma", "give sigma" },
+    };
+    const char *input = video(3, 64, 64);
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        struct vrt_network *network = new_network(0, refusals[i].takes_noise, true);
+        struct flow_job job = { .cancel_at = -1 };
+        restore(&refusals[i].trial, input, network, 1, &job);
+        fprintf(stderr, "  %s\n", job.error.message);
+        expect_true(!job.was_admitted);
+        expect_str(job.error.field, refusals[i].field);
+        expect_contains(job.error.message, refusals[i].message);
+        vrt_network_unref(network);
+    }
+}
+
+/* A network that makes one frame of several restores none. */
+static void test_interpolation(void)
+{
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = 7,
+                               .flow_gain = RULE_FLOW_STEADY };
+    const struct trial trial = { .n = 6 };
+    struct fixture f = { .seed = 7 };
+    struct flow_job job = { .cancel_at = -1 };
+
+    vrt.sizes.n_up = vrt.sizes.distances = vrt.sizes.offset_groups = vrt.sizes.n_single = 0;
+    vrt.sizes.frames = 4;
+    fixture_add_vrt(&f, &vrt);
+    struct vrt_network *network = fixture_network(&f);
+    restore(&trial, video(6, 64, 64), network, 1, &job);
+    expect_true(!job.was_admitted);
+    expect_contains(job.error.message, "vrt-infer runs such a network");
+    vrt_network_unref(network);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "clips", test_clips },
+        { "vrt", test_vrt },
+        { "tiles", test_tiles },
+        { "official", test_official },
+        { "sizes", test_sizes },
+        { "scenes", test_scenes },
+        { "devices-agree", test_devices_agree },
+        { "refusals", test_refusals },
+        { "interpolation", test_interpolation },
+    };
+
+    fixture_init();
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Devices that are short of memory or away when a job wants them: it waits, it goes on elsewhere,
+ * it is done with smaller tiles, or there is one sentence that says what would help; and what is
+ * complete of it stays. */
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tests/unit/pipeline/flow-fixture.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+
+#define N_FRAMES 40
+#define SEGMENT_FRAMES 8
+#define W 192
+#define H 128
+
+static const char *input;
+static char wanted[64];                 /* of the result of an undisturbed run */
+static int64_t whole_bytes;             /* of a session for whole frames, and the network */
+
+/* One pipeline of a job. */
+struct run {
+    int n_devices;
+    const char *fault;
+    int tile;
+    bool wants_smaller;
+    int segment_frames;                 /* 0: SEGMENT_FRAMES */
+    double patience_s;                  /* 0: the default */
+    double retry_s;                     /* 0: 0.05 */
+};
+
+static void run_once(const struct run *run, struct flow_job *job)
+{
+    const struct vrt_pool_params pool = {
+        .registry = { .cpu_devices = run->n_devices, .cpu_threads = 1, .fault = run->fault },
+        .retry_s = run->retry_s > 0 ? run->retry_s : 0.05,
+        .patience_s = run->patience_s,
+        .stall_s = 60,
+    };
+    const struct vrt_pipeline_info info = job->info;
+    struct vrt_pipeline_params params = flow_exact_params(input);
+    struct flow flow;
+
+    fprintf(stderr, "  %d devices, %s\n", run->n_devices, run->fault ? run->fault : "undisturbed");
+    params.tile = run->tile;
+    params.segment_frames = run->segment_frames ? run->segment_frames : SEGMENT_FRAMES;
+    params.wants_smaller = run->wants_smaller;
+    if (job->keeps)
+        params.recipe = &info.recipe;
+    flow_init(&flow, fixture_path(""), pool);
+    flow_submit(&flow, job, params, fixture_path("out.mkv"));
+    close(params.input_fd);
+    flow_run(&flow);
+    flow_done(&flow);
+    if (job->error.message[0])
+        fprintf(stderr, "  %s: %s\n", job->error.id, job->error.message);
+    job->keeps = true;
+}
+
+static void expect_done(const struct flow_job *job)
+{
+    expect_str(job->error.message, "");
+    expect_int(job->last.frames_done, N_FRAMES);
+    expect_str(fixture_run("md5sum < out.mkv"), wanted);
+}
+
+static int64_t area(const struct flow_job *job)
+{
+    return (int64_t)job->info.recipe.tile_w * job->info.recipe.tile_h;
+}
+
+static int64_t n_shards_done(const struct flow_job *job)
+{
+    int64_t n = 0;
+
+    for (size_t d = 0; d < job->last.n_devices; d++)
+        n += job->last.devices[d].shards_done;
+    return n;
+}
+
+/* As the queue does it: as long as a smaller recipe may help, it is begun anew with one. */
+static int shrink(struct run run, struct flow_job *job)
+{
+    int n = 0;
+
+    run_once(&run, job);
+    while (job->error.id && strcmp(job->error.id, "device.memory") == 0 && job->was_admitted) {
+        const int64_t before = area(job);
+        job->n_segments = 0;
+        run.wants_smaller = true;
+        run_once(&run, job);
+        if (job->was_admitted) {
+            expect_true(area(job) < before);
+            expect_contains(job->warnings, "began anew with tiles of");
+        }
+        expect_true(++n < 20);
+    }
+    return n;
+}
+
+/* Devices refuse what the planner believes there is room for. (The tiles of this network don't
+ * show: the file is the same.) */
+static void test_smaller(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    char fault[96];
+    int n;
+
+    for (int part = 2; part <= 5; part += 3) {
+        job = (struct flow_job){ .cancel_at = -1 };
+        snprintf(fault, sizeof(fault), "cpu alloc:1- nomem>%lld", (long long)whole_bytes / part);
+        n = shrink((struct run){ .n_devices = 2, .fault = fault }, &job);
+        fprintf(stderr, "  %d times smaller\n", n);
+        expect_true(n >= 1 && n < 12);
+        expect_true(area(&job) < (int64_t)W * H);
+        expect_done(&job);
+    }
+}
+
+/* Only one of two devices is too small: it leaves, but not before it had one shard by itself. */
+static void test_one_leaves(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    char fault[96];
+
+    snprintf(fault, sizeof(fault), "cpu:1 alloc:1- nomem>%lld; cpu:0 submit:1- delay=3ms",
+             (long long)whole_bytes / 2);
+    run_once(&(struct run){ .n_devices = 2, .fault = fault }, &job);
+    expect_done(&job);
+    expect_contains(job.warnings, "cpu:1 ran out of memory and left the job");
+    expect_int(job.last.devices[1].shards_failed, 3);
+    expect_int(area(&job), (int64_t)W * H);
+}
+
+static void test_smallest(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    expect_true(shrink((struct run){ .n_devices = 1, .fault = "cpu alloc:1- nomem>100000" },
+                       &job) > 1);
+    expect_true(!job.was_admitted);
+    expect_str(job.error.id, "device.memory");
+    expect_contains(job.error.message, "stop other programs that use its memory");
+}
+
+/* What a user asked for is not made smaller. */
+static void test_exact(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    expect_int(shrink((struct run){ .n_devices = 1, .tile = 96,
+                                    .fault = "cpu alloc:1- nomem>100000" }, &job), 1);
+    expect_true(!job.was_admitted);
+    expect_str(job.error.id, "device.memory");
+    expect_contains(job.error.message, "ask for a smaller tile, or for none");
+}
+
+/* A device is lost in the middle, and what it then has is too little. What was complete then is of
+ * no use with another recipe. */
+static void test_smaller_later(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    char fault[160];
+
+    snprintf(fault, sizeof(fault), "cpu submit:40 lost; cpu alloc:12- nomem>%lld",
+             (long long)whole_bytes / 2);
+    run_once(&(struct run){ .n_devices = 1, .fault = fault }, &job);
+    expect_str(job.error.id, "device.memory");
+    expect_true(job.n_segments > 0);
+    job.n_segments = 0;
+    snprintf(fault, sizeof(fault), "cpu alloc:1- nomem>%lld", (long long)whole_bytes * 4 / 5);
+    expect_int(shrink((struct run){ .n_devices = 1, .fault = fault, .wants_smaller = true }, &job),
+               0);
+    expect_done(&job);
+}
+
+/* What isn't there when a job starts may be there a moment later; when it is submitted, its user
+ * is told. */
+static void test_waits_for_memory(void)
+{
+    static const char fault[] = "cpu replica:1-2 nomem";
+    struct flow_job job = { .cancel_at = -1 };
+
+    run_once(&(struct run){ .n_devices = 1, .fault = fault }, &job);
+    expect_true(!job.was_admitted);
+    expect_str(job.error.id, "device.memory");
+
+    job = (struct flow_job){ .cancel_at = -1 };
+    run_once(&(struct run){ .n_devices = 1 }, &job);
+    job.n_segments = 0;
+    run_once(&(struct run){ .n_devices = 1, .fault = fault, .retry_s = 0.3 }, &job);
+    expect_done(&job);
+    expect_str(job.warnings, "");
+
+    job.n_segments = 0;
+    const int64_t start_ns = vrt_clock_now_ns();
+    run_once(&(struct run){ .n_devices = 1, .fault = "cpu replica:1- nomem", .patience_s = 1 },
+             &job);
+    expect_true(vrt_clock_now_ns() - start_ns > VRT_NS_PER_S);
+    expect_true(!job.was_admitted);
+    expect_str(job.error.id, "device.memory");
+}
+
+/* With one device that has room nobody waits for the other. */
+static void test_left_out(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    run_once(&(struct run){ .n_devices = 1 }, &job);
+    job.n_segments = 0;
+    run_once(&(struct run){ .n_devices = 2, .fault = "cpu:1 replica:1- nomem" }, &job);
+    expect_done(&job);
+    expect_contains(job.warnings, "not every device takes part: cpu:1");
+}
+
+/* A device that vanishes while it is asked is asked again when it is back. */
+static void test_lost_while_asked(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+
+    run_once(&(struct run){ .n_devices = 1, .fault = "cpu replica:1 lost revive=2" }, &job);
+    expect_done(&job);
+    expect_str(job.warnings, "");
+    job = (struct flow_job){ .cancel_at = -1 };
+    run_once(&(struct run){ .n_devices = 2, .fault = "cpu replica:1 fail" }, &job);
+    expect_done(&job);
+    job = (struct flow_job){ .cancel_at = -1 };
+    run_once(&(struct run){ .n_devices = 1, .fault = "cpu replica:1- lost revive=1" }, &job);
+    expect_true(!job.was_admitted);
+    expect_contains(job.error.message, "the device is lost");
+}
+
+/* Every device goes for good: the job fails when its patience is over, whether it runs or is about
+ * to, and later goes on behind what is complete. */
+static void test_all_gone(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    const struct run gone = {
+        .n_devices = 2, .fault = "cpu submit:40- lost revive=never", .patience_s = 0.6,
+        .retry_s = 0.3,
+    };
+
+    run_once(&gone, &job);
+    expect_str(job.error.id, "device.failed");
+    expect_contains(job.error.message, "no device is left for the job");
+    const int n_segments = job.n_segments;
+    expect_true(n_segments > 0 && n_segments < N_FRAMES / SEGMENT_FRAMES);
+
+    run_once(&(struct run){ .n_devices = 2, .fault = "cpu open:1- fail", .patience_s = 0.6,
+                            .retry_s = 0.3 }, &job);
+    expect_true(!job.was_admitted);
+    expect_str(job.error.id, "device.failed");
+    expect_contains(job.error.message, "doesn't work");
+    expect_int(job.n_segments, n_segments);
+
+    const int64_t n_left = N_FRAMES - n_segments * SEGMENT_FRAMES;
+    run_once(&(struct run){ .n_devices = 2 }, &job);
+    expect_done(&job);
+    expect_true(n_shards_done(&job) <= n_left && n_shards_done(&job) > 0);
+    expect_int(job.n_cuts, 0);
+}
+
+/* Devices go while the job is being parked: nothing that is complete is lost, and nobody waits for
+ * them. */
+static void test_parked_while_gone(void)
+{
+    struct flow_job job = { .cancel_at = -1, .park_frames = 8 };
+
+    /* Slow enough for the encoder to be in the middle of a segment. */
+    run_once(&(struct run){ .n_devices = 1, .retry_s = 10000, .patience_s = 10000,
+                            .segment_frames = 24,
+                            .fault = "cpu submit:1- delay=15ms; cpu submit:44- lost revive=never" },
+             &job);
+    expect_str(job.error.id, "job.parked");
+    expect_int(job.n_segments, 0);
+    expect_true(job.last.frames_done >= 8 && job.last.frames_done < 24);
+    job.park_frames = 0;
+    run_once(&(struct run){ .n_devices = 1 }, &job);
+    expect_done(&job);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "smaller", test_smaller },
+        { "one-leaves", test_one_leaves },
+        { "smallest", test_smallest },
+        { "exact", test_exact },
+        { "smaller-later", test_smaller_later },
+        { "waits-for-memory", test_waits_for_memory },
+        { "left-out", test_left_out },
+        { "lost-while-asked", test_lost_while_asked },
+        { "all-gone", test_all_gone },
+        { "parked-while-gone", test_parked_while_gone },
+    };
+    struct flow_job job = { .cancel_at = -1 };
+
+    fixture_init();
+    input = fixture_make("in.mp4", "-f lavfi -i testsrc2=s=%dx%d:r=25 -frames:v %d "
+                         "-pix_fmt yuv420p", W, H, N_FRAMES);
+    run_once(&(struct run){ .n_devices = 1 }, &job);
+    expect_str(job.error.message, "");
+    snprintf(wanted, sizeof(wanted), "%s", fixture_run("md5sum < out.mkv"));
+    whole_bytes = job.last.devices[0].planned_bytes;
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

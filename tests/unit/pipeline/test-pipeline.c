@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Whole jobs: from a video to a verified file, refused, failed, or cancelled at any moment. */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "tests/unit/pipeline/flow-fixture.h"
+#include "tests/unit/frames/frames-fixture.h"
+#include "tests/unit/test.h"
+
+#define N_FRAMES 43
+
+/* A video of N_FRAMES small frames with sound. */
+static const char *video(void)
+{
+    static char path[160];
+
+    snprintf(path, sizeof(path), "%s",
+             fixture_make("in.mp4", "-f lavfi -i testsrc2=s=96x64:r=25 -f lavfi -i sine "
+                          "-frames:v %d -shortest -pix_fmt yuv420p", N_FRAMES));
+    return path;
+}
+
+static struct vrt_pipeline_params params_for(const char *input)
+{
+    return (struct vrt_pipeline_params){
+        .input_fd = fixture_open(input),
+        .input_name = input,
+        .model_fd = -1,
+        .overlap = -1,
+        .quality = -1,
+    };
+}
+
+static void init(struct flow *flow, int cpu_devices)
+{
+    const struct vrt_pool_params params = {
+        .registry = { .cpu_devices = cpu_devices, .cpu_threads = 1 },
+    };
+
+    flow_init(flow, fixture_path(""), params);
+}
+
+/* Runs one job. */
+static void run_job(struct flow *flow, struct flow_job *job, struct vrt_pipeline_params params,
+                    const char *output)
+{
+    flow_submit(flow, job, params, fixture_path(output));
+    close(params.input_fd);
+    flow_run(flow);
+    fprintf(stderr, "  %s: %s%s\n", output, job->error.message, job->warnings);
+}
+
+static void expect_file(const char *name, const char *size, int n_frames)
+{
+    const char *found = fixture_run("ffprobe -v error -count_frames -select_streams v -of csv=p=0 "
+                                    "-show_entries stream=width,height,nb_read_frames %s", name);
+    char wanted[64];
+
+    snprintf(wanted, sizeof(wanted), "%s,%d", size, n_frames);
+    expect_str(found, wanted);
+}
+
+/* What is left is complete: the folder is the caller's. */
+static void expect_working_files(const char *names)
+{
+    expect_str(fixture_run("cd job0 && echo *"), names);
+}
+
+/* All stages took time. Which one took longest is the machine's affair: that one is named. */
+static void expect_bottleneck(const struct vrt_pipeline_snapshot *last)
+{
+    expect_true(last->bottleneck < VRT_STAGE_COUNT);
+    for (int stage = 0; stage < VRT_STAGE_COUNT; stage++) {
+        expect_true(last->busy[stage] > 0 && last->busy[stage] <= 1);
+        expect_true(last->busy[stage] <= last->busy[last->bottleneck]);
+    }
+}
+
+static void test_restores(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct flow flow;
+
+    init(&flow, 1);
+    run_job(&flow, &job, params_for(video()), "out.mp4");
+    expect_str(job.error.message, "");
+    expect_int(job.last.frames_done, N_FRAMES);
+    expect_int(job.last.frames_total, N_FRAMES);
+    expect_int(job.info.out_width, 192);
+    expect_int(job.last.n_devices, 1);
+    expect_int(job.last.devices[0].frames_done, N_FRAMES);
+    expect_true(job.last.devices[0].planned_bytes > 0);
+    expect_true(job.last.fps > 0);
+    expect_bottleneck(&job.last);
+    expect_file("out.mp4", "192,128", N_FRAMES);
+    expect_contains(fixture_run("ffprobe -v error -show_entries stream=codec_type -of csv=p=0 "
+                                "out.mp4"), "audio");
+    expect_working_files("00000.seg joined.mp4");
+    flow_done(&flow);
+}
+
+/* The same bits from one device and from three, whole and tiled alike on both. */
+static void test_devices_agree(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    char sums[2][64];
+    struct flow flow;
+
+    for (int i = 0; i < 2; i++) {
+        struct vrt_pipeline_params params = params_for(video());
+        params.codec = "ffv1";
+        params.tile = 56;
+        init(&flow, i ? 3 : 1);
+        run_job(&flow, &job, params, "out.mkv");
+        expect_str(job.error.message, "");
+        expect_true(job.info.reproducible);
+        expect_int(job.last.n_devices, i ? 3 : 1);
+        snprintf(sums[i], sizeof(sums[i]), "%s", fixture_run("md5sum < out.mkv"));
+        flow_done(&flow);
+    }
+    expect_str(sums[1], sums[0]);
+}
+
+static void test_two_jobs(void)
+{
+    struct flow_job jobs[2] = { { .cancel_at = -1 }, { .cancel_at = -1 } };
+    struct vrt_pipeline_params params;
+    struct flow flow;
+    const char *input = video();
+
+    init(&flow, 2);
+    for (int i = 0; i < 2; i++) {
+        params = params_for(input);
+        params.priority = i;
+        flow_submit(&flow, &jobs[i], params, fixture_path(i ? "b.mp4" : "a.mp4"));
+        close(params.input_fd);
+    }
+    flow_run(&flow);
+    for (int i = 0; i < 2; i++) {
+        expect_str(jobs[i].error.message, "");
+        expect_int(jobs[i].last.frames_done, N_FRAMES);
+    }
+    expect_str(fixture_run("cmp a.mp4 b.mp4"), "");
+    flow_done(&flow);
+}
+
+struct refusal {
+    const char *what;
+    struct vrt_pipeline_params params;
+    const char *output, *message;
+};
+
+static void test_refusals(void)
+{
+    const char *input = video();
+    const char *text = fixture_write("text.mp4", "no video at all", 15);
+    const char *bad_model = fixture_write("bad.pth", "no network at all", 17);
+    const struct refusal refusals[] = {
+        { text, { .tile = 0 }, "out.mp4", "text.mp4" },
+        { input, { .devices = "cuda:0", .fallback = VRT_FALLBACK_FORBID }, "out.mp4", "cuda" },
+        { input, { .devices = "cpu:9" }, "out.mp4", "cpu:9" },
+        { input, { .tile = 33 }, "out.mp4", "tile" },
+        { input, { .codec = "theora" }, "out.mp4", "theora" },
+        { input, { .codec = "ffv1" }, "out.mp4", "mp4" },
+        { input, { .quality = 99 }, "out.mp4", "99" },
+        { input, { .preset = "sloth" }, "out.mp4", "no such preset" },
+        { input, { .precision = VRT_PRECISION_F16 }, "out.mp4", "cpu:0" },
+        { input, { .tile = 0 }, "out.avi", "mp4" },
+        { input, { .model_name = "bad.pth" }, "out.mp4", "bad.pth" },
+    };
+    struct flow flow;
+
+    init(&flow, 1);
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        struct flow_job job = { .cancel_at = -1 };
+        struct vrt_pipeline_params params = params_for(refusals[i].what);
+        const struct vrt_pipeline_params *r = &refusals[i].params;
+        params.devices = r->devices;
+        params.fallback = r->fallback;
+        params.tile = r->tile;
+        params.codec = r->codec;
+        params.preset = r->preset;
+        params.precision = r->precision;
+        params.quality = r->quality ? r->quality : -1;
+        params.model_name = r->model_name;
+        params.model_fd = r->model_name ? fixture_open(bad_model) : -1;
+        run_job(&flow, &job, params, refusals[i].output);
+        expect_true(!job.was_admitted);
+        expect_contains(job.error.message, refusals[i].message);
+        if (params.model_fd >= 0)
+            close(params.model_fd);
+    }
+    flow_done(&flow);
+}
+
+static void test_same_file(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct flow flow;
+    const char *input = video();
+
+    fixture_run("cp in.mp4 copy.mp4");
+    init(&flow, 1);
+    struct vrt_pipeline_params params = params_for(input);
+    close(params.input_fd);
+    fixture_run("rm -f same.mp4");
+    flow_submit(&flow, &job, (params.input_fd = open(fixture_path("same.mp4"),
+                                                     O_RDWR | O_CREAT, 0600), params),
+                fixture_path("same.mp4"));
+    close(params.input_fd);
+    flow_run(&flow);
+    expect_str(job.error.id, "job.same_file");
+    flow_done(&flow);
+}
+
+static void test_fallback_warns(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct vrt_pipeline_params params = params_for(video());
+    struct flow flow;
+
+    params.devices = "cuda";
+    init(&flow, 1);
+    run_job(&flow, &job, params, "out.mp4");
+    expect_str(job.error.message, "");
+    expect_contains(job.warnings, "no cuda device: cpu is used instead");
+    flow_done(&flow);
+}
+
+/* Cancelled during admission, at the first shard, in the middle, near the end: nothing is left. */
+static void test_cancel(void)
+{
+    struct flow flow;
+    const char *input = video();
+
+    init(&flow, 2);
+    for (int at = 0; at < N_FRAMES; at += 6) {
+        struct flow_job job = { .cancel_at = at };
+        run_job(&flow, &job, params_for(input), "out.mp4");
+        if (job.error.message[0]) {
+            expect_str(job.error.id, "job.cancelled");
+            expect_int(fixture_size(fixture_path("out.mp4")), 0);
+        } else {
+            expect_int(job.last.frames_done, N_FRAMES);
+        }
+        /* Nothing half done: no frame, every frame, or the file too. */
+        expect_str(fixture_run("cd job0 && ls | grep -cvx '00000.seg\\|joined.mp4' || true"), "0");
+    }
+    for (int i = 0; i < 5; i++) {
+        struct flow_job job = { .cancel_at = -1 };
+        struct vrt_pipeline_params params = params_for(input);
+        flow_submit(&flow, &job, params, fixture_path("out.mp4"));
+        close(params.input_fd);
+        for (int k = 0; k < i; k++)
+            uv_run(&flow.loop, UV_RUN_ONCE);
+        if (job.pipeline)
+            vrt_pipeline_cancel(job.pipeline);
+        expect_true(!job.is_done || i > 0);
+        flow_run(&flow);
+        expect_str(job.error.id, "job.cancelled");
+    }
+    flow_done(&flow);
+}
+
+/* Cancelled when the result is there, but the loop hasn't heard of it: then the job is done. */
+static void test_cancel_too_late(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct vrt_pipeline_params params = params_for(video());
+    struct vrt_pipeline_snapshot now = { 0 };
+    struct flow flow;
+    long long size = 0, before = -1;
+
+    init(&flow, 1);
+    flow_submit(&flow, &job, params, fixture_path("out.mp4"));
+    close(params.input_fd);
+    while (now.phase != VRT_PIPELINE_FINISHING) {
+        uv_run(&flow.loop, UV_RUN_ONCE);
+        vrt_pipeline_snapshot(job.pipeline, &now);
+    }
+    /* The loop stands still until it has something to do, and the file doesn't grow any more. */
+    struct pollfd next = { .fd = uv_backend_fd(&flow.loop), .events = POLLIN };
+    expect_int(poll(&next, 1, -1), 1);
+    for (int quiet = 0; quiet < 10; before = size) {
+        usleep(50000);
+        size = fixture_size(fixture_path("out.mp4"));
+        quiet = size > 0 && size == before ? quiet + 1 : 0;
+    }
+    vrt_pipeline_cancel(job.pipeline);
+    flow_run(&flow);
+    expect_true(job.is_done);
+    expect_str(job.error.message, "");
+    expect_int(fixture_size(fixture_path("out.mp4")), size);
+    flow_done(&flow);
+}
+
+/* The daemon stops while jobs are in every phase. */
+static void test_stop(void)
+{
+    struct flow flow;
+    const char *input = video();
+
+    for (int rounds = 0; rounds < 60; rounds += 12) {
+        struct flow_job jobs[3] = { { .cancel_at = -1 } };
+        init(&flow, 2);
+        for (int i = 0; i < 3; i++) {
+            struct vrt_pipeline_params params = params_for(input);
+            jobs[i].cancel_at = -1;
+            flow_submit(&flow, &jobs[i], params, fixture_path(i ? i > 1 ? "c.mp4" : "b.mp4" :
+                                                              "a.mp4"));
+            close(params.input_fd);
+        }
+        for (int k = 0; k < rounds; k++)
+            uv_run(&flow.loop, UV_RUN_ONCE);
+        flow_done(&flow);
+        for (int i = 0; i < 3; i++) {
+            expect_true(jobs[i].is_done);
+            expect_str(jobs[i].error.id, "job.interrupted");
+            close(jobs[i].output_fd);
+        }
+    }
+}
+
+/* Nothing of a job is left on its devices, and the replica stays for the next. */
+static void test_memory_returns(void)
+{
+    struct flow_job job = { .cancel_at = -1 };
+    struct vrt_device_snapshot device;
+    struct flow flow;
+    int64_t used_bytes = 0;
+    const char *input = video();
+
+    init(&flow, 1);
+    for (int i = 0; i < 3; i++) {
+        run_job(&flow, &job, params_for(input), "out.mp4");
+        uv_run(&flow.loop, UV_RUN_ONCE);
+        do {
+            uv_run(&flow.loop, UV_RUN_ONCE);
+            vrt_pool_device(flow.pool, 0, &device);
+        } while (device.workspace_bytes > 0);
+        expect_int(device.n_replicas > 0, 1);
+        expect_int(device.used_bytes, device.replica_bytes);
+        expect_true(device.peak_bytes > device.used_bytes);
+        expect_int(device.state, VRT_DEVICE_READY);
+        expect_true(i == 0 || device.used_bytes == used_bytes);
+        used_bytes = device.used_bytes;
+    }
+    flow_done(&flow);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "restores", test_restores },
+        { "devices-agree", test_devices_agree },
+        { "two-jobs", test_two_jobs },
+        { "refusals", test_refusals },
+        { "same-file", test_same_file },
+        { "fallback-warns", test_fallback_warns },
+        { "cancel", test_cancel },
+        { "cancel-too-late", test_cancel_too_late },
+        { "stop", test_stop },
+        { "memory-returns", test_memory_returns },
+    };
+
+    fixture_init();
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

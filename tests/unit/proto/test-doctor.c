@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What an examination looks at beside devices, on machines made of files; and its messages. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/gpus.h"
+#include "base/macro.h"
+#include "doctor_host.h"
+#include "msg_doctor.h"
+#include "tests/unit/test.h"
+
+#define STRANGER 61001U
+#define RENDER 61105U
+
+static char root[64];
+
+static const char *in_root(const char *path)
+{
+    static char full[256];
+
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    return full;
+}
+
+/* Every folder of the path, then the file. */
+static void put(const char *path, const char *text)
+{
+    char folder[256];
+
+    snprintf(folder, sizeof(folder), "%s", in_root(path));
+    for (char *slash = folder + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        expect_true(mkdir(folder, 0755) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    FILE *file = fopen(in_root(path), "w");
+    expect_true(file != NULL);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void machine_make(void)
+{
+    snprintf(root, sizeof(root), "/tmp/vrt-doctor-XXXXXX");
+    expect_true(mkdtemp(root) != NULL);
+    expect_int(chmod(root, 0755), 0);
+    put("/etc/group", "root:x:0:\nno line\n::\nbad:x:notanumber:\nrender:x:61105:anna,bert\n");
+    put("/sys/bus/pci/devices/none", "");
+}
+
+static void machine_remove(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -r '%s'", root);
+    expect_int(system(command), 0);
+}
+
+/* A device of the PCI bus; driver NULL: none. */
+static void put_device(const char *address, const char *class, const char *ids, const char *driver)
+{
+    char path[128], vendor[8] = "", device[8] = "";
+
+    expect_int(sscanf(ids, "%6[^:]:%6s", vendor, device), 2);
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/class", address);
+    put(path, class);
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", address);
+    put(path, vendor);
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/device", address);
+    put(path, device);
+    if (!driver)
+        return;
+    char target[64];
+    snprintf(target, sizeof(target), "../../../../bus/pci/drivers/%s", driver);
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/driver", address);
+    expect_int(symlink(target, in_root(path)), 0);
+}
+
+static void put_arc(const char *address, const char *node)
+{
+    char path[128];
+
+    put_device(address, "0x030000\n", "0x8086:0x56a0", "i915");
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/drm/card1/dev", address);
+    put(path, "");
+    snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/drm/%s/dev", address, node);
+    put(path, "");
+}
+
+static void test_gpus(void)
+{
+    struct vrt_gpu *gpus;
+    size_t n;
+
+    machine_make();
+    expect_int(vrt_gpus_list(root, &gpus, &n), 0);
+    expect_int(n, 0);
+    free(gpus);
+
+    put_device("0000:00:02.0", "0x030000", "0x1234:0x1111", "bochs-drm");
+    put_device("0000:00:1f.0", "0x060100", "0x8086:0x7a04", NULL);
+    put_device("0000:00:03.0", "rubbish", "0x8086:0x56a0", NULL);
+    put_device("0000:07:00.0", "0x038000", "0x1002:0x744c", NULL);
+    put_arc("0000:05:00.0", "renderD129");
+    put_arc("0000:03:00.0", "renderD128");
+    put("/dev/dri/renderD128", "");
+    put_device("0000:0a:00.0", "0x030200", "0x10de:0x2330", "nvidia");
+    put("/dev/nvidiactl", "");
+    put("/dev/nvidia3", "");
+    put("/dev/nvidia-modeset", "");
+    expect_int(vrt_gpus_list(root, &gpus, &n), 0);
+    expect_int(n, 4);
+    expect_str(gpus[0].address, "0000:03:00.0");
+    expect_str(gpus[0].driver, "i915");
+    expect_int(gpus[0].device, 0x56a0);
+    expect_int(gpus[0].n_nodes, 1);
+    expect_str(gpus[0].nodes[0].path, "/dev/dri/renderD128");
+    expect_int(gpus[0].nodes[0].open_errno, 0);
+    expect_str(gpus[1].nodes[0].path, "/dev/dri/renderD129");
+    expect_int(gpus[1].nodes[0].open_errno, ENOENT);
+    expect_int(gpus[2].vendor, VRT_GPU_AMD);
+    expect_str(gpus[2].driver, "");
+    expect_int(gpus[3].n_nodes, 3);
+    expect_str(gpus[3].nodes[0].path, "/dev/nvidiactl");
+    expect_int(gpus[3].nodes[0].open_errno, 0);
+    expect_str(gpus[3].nodes[1].path, "/dev/nvidia-uvm");
+    expect_int(gpus[3].nodes[1].open_errno, ENOENT);
+    expect_str(gpus[3].nodes[2].path, "/dev/nvidia3");
+    free(gpus);
+
+    /* More nodes than are told of. */
+    for (int i = 4; i < 12; i++) {
+        char path[32];
+        snprintf(path, sizeof(path), "/dev/nvidia%d", i);
+        put(path, "");
+    }
+    expect_int(vrt_gpus_list(root, &gpus, &n), 0);
+    expect_int(gpus[3].n_nodes, VRT_GPU_NODES_MAX);
+    free(gpus);
+    machine_remove();
+}
+
+static const struct vrt_doctor_check *find(const struct vrt_doctor_report *report, const char *id,
+                                           const char *subject)
+{
+    for (size_t i = 0; i < report->n_checks; i++)
+        if (strcmp(report->checks[i].id, id) == 0 &&
+            strcmp(report->checks[i].subject, subject) == 0)
+            return &report->checks[i];
+    test_fail("there is no %s of %s", id, subject);
+}
+
+static bool has_all_but_xpu(const char *kind)
+{
+    return strcmp(kind, "xpu") != 0;
+}
+
+/* As somebody who is nobody's friend, in a process of his own. Its exit status is the test's. */
+static void test_permissions_as_stranger(void)
+{
+    const struct vrt_doctor_host host = { .by = VRT_DOCTOR_BY_VRTD, .user = "vrtd",
+                                          .root = root };
+    struct vrt_doctor_report report;
+    const struct vrt_doctor_check *check;
+
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_gpus(&host, &report);
+    check = find(&report, "gpu.node", "/dev/dri/renderD128");
+    expect_int(check->status, VRT_DOCTOR_FAILED);
+    expect_int(check->by, VRT_DOCTOR_BY_VRTD);
+    if (geteuid() == STRANGER) {
+        expect_str(check->result, "user vrtd may not open it: it is group render's, mode 0660");
+        expect_contains(check->cure, "usermod -aG render vrtd, then restart vrtd");
+    }
+    check = find(&report, "gpu.node", "/dev/dri/renderD129");
+    expect_int(check->status, VRT_DOCTOR_FAILED);
+    expect_contains(check->cure, "no group may open it");
+    expect_int(report.failed, 2);
+    vrt_doctor_report_done(&report);
+}
+
+static void test_permissions(void)
+{
+    const bool is_root = geteuid() == 0;
+    int status;
+
+    machine_make();
+    put_arc("0000:03:00.0", "renderD128");
+    put_arc("0000:05:00.0", "renderD129");
+    put("/dev/dri/renderD128", "");
+    put("/dev/dri/renderD129", "");
+    if (is_root)
+        expect_int(chown(in_root("/dev/dri/renderD128"), 0, RENDER), 0);
+    expect_int(chmod(in_root("/dev/dri/renderD128"), is_root ? 0660 : 0), 0);
+    expect_int(chmod(in_root("/dev/dri/renderD129"), is_root ? 0600 : 0), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (is_root)
+            expect_true(setgroups(0, NULL) == 0 && setgid(STRANGER) == 0 && setuid(STRANGER) == 0);
+        test_permissions_as_stranger();
+        _exit(0);
+    }
+    expect_true(child > 0 && waitpid(child, &status, 0) == child);
+    expect_int(status, 0);
+    machine_remove();
+}
+
+static void test_gpu_checks(void)
+{
+    struct vrt_doctor_host host = { .by = VRT_DOCTOR_BY_VRTCTL, .user = "anna", .root = root };
+    const struct vrt_doctor_check *check;
+    struct vrt_doctor_report report;
+
+    machine_make();
+    put_arc("0000:03:00.0", "renderD128");
+    put("/dev/dri/renderD128", "");
+    put_device("0000:05:00.0", "0x030000", "0x8086:0x56a0", NULL);
+    put_device("0000:07:00.0", "0x030000", "0x1002:0x744c", "amdgpu");
+    put_device("0000:0a:00.0", "0x030000", "0x10de:0x2684", "nouveau");
+    put_device("0000:0b:00.0", "0x030000", "0x10de:0x2684", "nvidia");
+    put_device("0000:0c:00.0", "0x030000", "0x10de:0x2684", "nvidia");
+
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_gpus(&host, &report);
+    check = find(&report, "gpu.hardware", "0000:03:00.0");
+    expect_int(check->status, VRT_DOCTOR_OK);
+    expect_int(check->by, VRT_DOCTOR_BY_VRTCTL);
+    expect_str(check->result, "Intel GPU 8086:56a0, kernel driver i915");
+    check = find(&report, "gpu.node", "/dev/dri/renderD128");
+    expect_int(check->status, VRT_DOCTOR_OK);
+    expect_str(check->result, "user anna may open it");
+    check = find(&report, "gpu.hardware", "0000:05:00.0");
+    expect_int(check->status, VRT_DOCTOR_WARNING);
+    expect_contains(check->result, "the kernel has no driver for it");
+    expect_contains(check->cure, "boot a kernel");
+    check = find(&report, "gpu.hardware", "0000:07:00.0");
+    expect_int(check->status, VRT_DOCTOR_NOTE);
+    check = find(&report, "gpu.hardware", "0000:0a:00.0");
+    expect_contains(check->result, "nouveau has it, by which nothing can compute");
+    check = find(&report, "gpu.node", "/dev/nvidiactl");
+    expect_str(check->result, "it is not there");
+    expect_contains(check->cure, "--device /dev/nvidiactl");
+    /* Two cards have them in common: they are told of once. */
+    expect_int(report.failed, 0);
+    expect_int(report.warnings, 5);
+    expect_int(report.n_checks, 10);
+    vrt_doctor_report_done(&report);
+
+    /* One kind only, which the program can't use. */
+    host.only = "xpu";
+    host.has_backend = has_all_but_xpu;
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_gpus(&host, &report);
+    expect_int(report.n_checks, 2);
+    expect_int(report.failed, 0);
+    expect_int(report.checks[0].status, VRT_DOCTOR_NOTE);
+    expect_contains(report.checks[0].result, "this build has nothing that computes on it");
+    vrt_doctor_report_done(&report);
+
+    expect_true(vrt_doctor_has_gpu(&host, "cuda"));
+    expect_true(vrt_doctor_has_gpu(&host, "xpu"));
+    expect_true(!vrt_doctor_has_gpu(&host, "mps"));
+    machine_remove();
+}
+
+static void test_environment(void)
+{
+    struct vrt_doctor_host host = { .by = VRT_DOCTOR_BY_VRTD, .user = "vrtd", .root = "" };
+    const struct vrt_doctor_check *check;
+    struct vrt_doctor_report report;
+
+    clearenv();
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_environment(&host, &report);
+    expect_int(find(&report, "environment", "")->status, VRT_DOCTOR_OK);
+    vrt_doctor_report_done(&report);
+
+    setenv("CUDA_VISIBLE_DEVICES", "2,0\033[31m", 1);
+    setenv("ZE_AFFINITY_MASK", "", 1);
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_environment(&host, &report);
+    check = find(&report, "environment", "CUDA_VISIBLE_DEVICES");
+    expect_int(check->status, VRT_DOCTOR_NOTE);
+    expect_contains(check->result, "is \"2,0?[31m\" for vrtd");
+    expect_contains(find(&report, "environment", "ZE_AFFINITY_MASK")->result, "is \"\"");
+    vrt_doctor_report_done(&report);
+
+    host.only = "xpu";
+    vrt_doctor_report_init(&report);
+    vrt_doctor_look_at_environment(&host, &report);
+    expect_int(report.n_checks, 1);
+    vrt_doctor_report_done(&report);
+}
+
+static void test_report(void)
+{
+    static const struct vrt_doctor_line line = { .id = "device.kernel", .subject = "cpu:0",
+                                                 .status = VRT_DOCTOR_FAILED, .cure = "\n\xff" };
+    struct vrt_doctor_report report, got;
+    char long_text[2000];
+
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    long_text[sizeof(long_text) - 1] = '\0';
+    vrt_doctor_report_init(&report);
+    vrt_doctor_report_add(&report, &line, "%s", long_text);
+    expect_int(strlen(report.checks[0].result), VRT_API_TEXT_BYTES - 1);
+    expect_contains(report.checks[0].result, "xxx...");
+    expect_str(report.checks[0].cure, "??");
+
+    json_t *json = vrt_fields_encode(vrt_doctor_fields, &report);
+    expect_int(vrt_doctor_report_decode(json, &got, NULL), 0);
+    json_decref(json);
+    expect_int(got.n_checks, 1);
+    expect_int(got.failed, 1);
+    expect_int(got.pid, VRT_UNKNOWN);
+    expect_str(got.checks[0].subject, "cpu:0");
+    vrt_doctor_report_done(&got);
+
+    for (int i = 1; i < VRT_API_CHECKS_MAX; i++)
+        vrt_doctor_report_add(&report, &line, "again");
+    expect_true(!report.is_short);
+    vrt_doctor_report_add(&report, &line, "one too many");
+    expect_true(report.is_short);
+    expect_int(report.n_checks, VRT_API_CHECKS_MAX);
+    vrt_doctor_report_done(&report);
+}
+
+static void test_kind_of(void)
+{
+    char kind[VRT_API_DEVICE_BYTES];
+
+    expect_true(!vrt_doctor_kind_of("", kind, sizeof(kind)));
+    expect_true(!vrt_doctor_kind_of("auto", kind, sizeof(kind)));
+    expect_str(vrt_doctor_kind_of("cuda", kind, sizeof(kind)), "cuda");
+    expect_str(vrt_doctor_kind_of("cuda:0.1", kind, sizeof(kind)), "cuda");
+    expect_str(vrt_doctor_kind_of(":", kind, sizeof(kind)), "");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "gpus", test_gpus },
+        { "permissions", test_permissions },
+        { "gpu-checks", test_gpu_checks },
+        { "environment", test_environment },
+        { "report", test_report },
+        { "kind-of", test_kind_of },
+    };
+
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

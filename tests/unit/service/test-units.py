@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The units of systemd are right, and the daemon does what they say: it takes the socket that is
+handed over, and tells when it is ready and when it ends.
+
+usage: test-units.py SYSTEMD_BUILD_FOLDER VRTD
+"""
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, VRTD = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..', 'systemd')
+PATIENCE_S = 60
+
+
+class Units(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtd-units-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def verify(self, service, socket_unit, *options):
+        """As installed: under their names, with a program where the service looks for it."""
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('systemd-analyze is not installed')
+        with open(os.path.join(BUILD, service), encoding='utf-8') as f:
+            text = f.read()
+        lines = [f'ExecStart={VRTD}' if l.startswith('ExecStart=') else l
+                 for l in text.splitlines()]
+        self.assertEqual(sum(l.startswith('ExecStart=/') for l in text.splitlines()), 1, text)
+        paths = [os.path.join(self.folder, n) for n in ('vrtd.service', 'vrtd.socket')]
+        with open(paths[0], 'w', encoding='utf-8') as f:
+            f.write('\n'.join(lines) + '\n')
+        shutil.copy(os.path.join(SOURCE, socket_unit), paths[1])
+        done = subprocess.run(['systemd-analyze', 'verify', '--man=no', '--recursive-errors=yes',
+                               *options, *paths], capture_output=True, text=True,
+                              timeout=PATIENCE_S, env=dict(os.environ, XDG_RUNTIME_DIR=self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(self.folder, done.stderr)
+
+    def test_system_units(self):
+        self.verify('vrtd.service', 'vrtd.socket')
+
+    def test_user_units(self):
+        self.verify('vrtd-user.service', 'user/vrtd.socket', '--user')
+
+    def test_numbers_fit_the_daemon(self):
+        """What a unit grants is no less than what the daemon counts with."""
+        with open(os.path.join(SOURCE, '..', 'daemon', 'systemd', 'fd-store.c'),
+                  encoding='utf-8') as f:
+            kept = int(re.search(r'#define KEPT_MAX (\d+)', f.read()).group(1))
+        with open(os.path.join(SOURCE, '..', 'config', 'vrtd.conf.in'), encoding='utf-8') as f:
+            patience = int(re.search(r'^stop_timeout = (\d+)', f.read(), re.M).group(1))
+        for name in ('vrtd.service', 'vrtd-user.service'):
+            with open(os.path.join(BUILD, name), encoding='utf-8') as f:
+                unit = dict(l.strip().split('=', 1) for l in f if '=' in l and l[0] != '#')
+            self.assertEqual(int(unit['FileDescriptorStoreMax']), kept)
+            self.assertGreater(int(unit['LimitNOFILE']), 2 * kept)
+            self.assertGreater(int(unit['TimeoutStopSec']), patience)
+            self.assertGreater(int(unit['WatchdogSec']), 0)
+            self.assertIn('-HUP $MAINPID', unit['ExecReload'])
+
+    def test_unknown_key_is_found(self):
+        """The check above would notice: verify alone passes what it doesn't know."""
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('systemd-analyze is not installed')
+        path = os.path.join(self.folder, 'wrong.service')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('[Service]\nExecStart=/bin/true\nNoSuchKey=yes\n')
+        done = subprocess.run(['systemd-analyze', 'verify', '--man=no', '--recursive-errors=yes',
+                               path], capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertIn('NoSuchKey', done.stderr)
+
+    def test_activation_and_notification(self):
+        told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(told.close)
+        told.bind(os.path.join(self.folder, 'notify'))
+        told.settimeout(PATIENCE_S)
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(listening.close)
+        path = os.path.join(self.folder, 'handed-over')
+        listening.bind(path)
+        listening.listen()
+
+        def hand_over():
+            """As systemd does: the socket is descriptor 3, and the variables name this process."""
+            os.dup2(listening.fileno(), 3)
+            os.environ['LISTEN_FDS'] = '1'
+            os.environ['LISTEN_PID'] = str(os.getpid())
+            os.environ['NOTIFY_SOCKET'] = os.path.join(self.folder, 'notify')
+            os.environ['STATE_DIRECTORY'] = os.path.join(self.folder, 'state')
+            os.execv(VRTD, [VRTD])
+
+        pid = os.fork()
+        if pid == 0:
+            try:
+                hand_over()
+            finally:
+                os._exit(127)
+        try:
+            self.assertIn(b'READY=1', told.recv(4096))
+            client = http.client.HTTPConnection('vrtd')
+            self.addCleanup(client.close)
+            client.sock = socket.socket(socket.AF_UNIX)
+            client.sock.connect(path)
+            client.request('GET', '/healthz')
+            self.assertEqual(client.getresponse().read(), b'ok\n')
+            self.assertTrue(os.path.isdir(os.path.join(self.folder, 'state', 'spool')))
+            os.kill(pid, signal.SIGTERM)
+            self.assertIn(b'STOPPING=1', told.recv(4096))
+        finally:
+            if sys.exc_info()[0]:
+                os.kill(pid, signal.SIGKILL)
+            status = os.waitpid(pid, 0)[1]
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+        self.assertTrue(os.path.exists(path), 'the socket is not ours to remove')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The store: what was written is found again, in order; what waits together is one commit. */
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "msg_job.h"
+#include "tests/unit/store/store-fixture.h"
+#include "tests/unit/test.h"
+
+static void ignore_stopped(void *ctx)
+{
+    *(bool *)ctx = true;
+}
+
+static void expect_row(const struct table_row *row, const struct vrt_store_job *job)
+{
+    expect_int(row->job.id, job->id);
+    expect_int(row->job.uid, job->uid);
+    expect_int(row->job.state, job->state);
+    expect_int(row->job.priority, job->priority);
+    expect_int(row->job.created_at, job->created_at);
+    expect_int(row->job.finished_at, job->finished_at);
+    expect_int(row->job.starts, job->starts);
+    expect_str(row->request, job->request);
+    expect_str(row->info, job->info);
+    expect_int(row->work_bytes, strlen(job->work));
+}
+
+/* Every field of a job and of its segments, through an end and a start. */
+static void test_round_trip(void)
+{
+    struct vrt_store_job odd = {
+        .id = INT64_MAX - 1,
+        .uid = UINT_MAX - 1,
+        .state = VRT_JOB_STATE_COUNT - 1,
+        .priority = INT64_MIN,
+        .created_at = -1,
+        .finished_at = INT64_MAX,
+        .starts = 3,
+        .request = "{\"name\": \"'; DROP TABLE jobs; --\"}",
+        .info = "",
+        .work = "\xff is no UTF-8",
+    };
+    struct bench bench;
+    struct table table;
+    struct stat st;
+
+    bench_init(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 0);
+    expect_int(table.last_id, 0);
+    table_free(&table);
+    expect_int(stat(bench.file, &st), 0);
+    expect_int(st.st_mode & 07777, 0600);
+
+    bench_put(&bench, 1);
+    vrt_store_put_job(bench.store, &odd, bench_done(&bench));
+    bench_put(&bench, 2);
+    for (int i = 0; i < 3; i++) {
+        struct vrt_segment_record segment = bench_segment(2, i);
+        vrt_store_add_segment(bench.store, 2, &segment, bench_done(&bench));
+    }
+    bench_close(&bench);
+    expect_int(bench.n_done, 6);
+    expect_int(bench.last_result, 0);
+
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 3);
+    expect_int(table.last_id, odd.id);
+    for (int i = 0; i < 2; i++) {
+        struct vrt_store_job job = *bench_job(i + 1);
+        /* Its segments set it back. */
+        job.starts = i == 1 ? 0 : job.starts;
+        expect_row(&table.rows[i], &job);
+    }
+    expect_row(&table.rows[2], &odd);
+    expect_int(table.rows[0].n_segments, 0);
+    expect_int(table.rows[1].n_segments, 3);
+    for (int i = 0; i < 3; i++) {
+        struct vrt_segment_record wanted = bench_segment(2, i);
+        expect_true(memcmp(&table.rows[1].segments[i], &wanted, sizeof(wanted)) == 0);
+    }
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* All states have names that lead back to them. */
+static void test_states(void)
+{
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int state = 0; state < VRT_JOB_STATE_COUNT; state++) {
+        struct vrt_store_job job = *bench_job(state + 1);
+        job.state = state;
+        vrt_store_put_job(bench.store, &job, bench_done(&bench));
+    }
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, VRT_JOB_STATE_COUNT);
+    for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
+        expect_int(table.rows[state].job.state, state);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+struct order {
+    int *last;
+    int mine;
+};
+
+static void on_ordered(void *ctx, int r)
+{
+    struct order *order = ctx;
+
+    expect_int(r, 0);
+    expect_int(order->mine, *order->last + 1);
+    *order->last = order->mine;
+}
+
+/* Answers come in the order of the writes, and what waits while the disk is busy is one commit. */
+static void test_group_commit(void)
+{
+    struct order orders[500];
+    struct vrt_store_counts counts;
+    struct bench bench;
+    struct table table;
+    int last = -1;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int i = 0; i < 500; i++) {
+        orders[i] = (struct order){ &last, i };
+        vrt_store_put_job(bench.store, bench_job(i + 1),
+                          (struct vrt_store_done){ on_ordered, &orders[i] });
+        expect_int(last, -1);
+    }
+    while (last < 499)
+        uv_run(&bench.loop, UV_RUN_ONCE);
+    vrt_store_counts(bench.store, &counts);
+    expect_int(counts.n_writes, 500);
+    expect_int(counts.n_failed, 0);
+    /* The first has gone at once, all the others together. */
+    expect_int(counts.n_commits, 2);
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 500);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* Of many puts of one job the last counts, but what stands between them keeps its place. */
+static void test_merge(void)
+{
+    struct vrt_segment_record segment = bench_segment(7, 0);
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    bench_put(&bench, 1);
+    for (int i = 0; i < 100; i++) {
+        struct vrt_store_job job = *bench_job(7);
+        job.priority = i;
+        vrt_store_put_job(bench.store, &job, bench_done(&bench));
+        if (i == 97)
+            vrt_store_add_segment(bench.store, 7, &segment, bench_done(&bench));
+        if (i == 98)
+            vrt_store_remove_job(bench.store, 7, bench_done(&bench));
+    }
+    bench_wait(&bench);
+    expect_int(bench.n_done, 103);
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 2);
+    expect_int(table.rows[1].job.priority, 99);
+    expect_int(table.rows[1].job.starts, 2);
+    expect_int(table.rows[1].n_segments, 0);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* A put never touches segments; a cut forgets them from a number on, of that job only. */
+static void test_segments(void)
+{
+    struct vrt_segment_record other = { .number = 1, .n_frames = 5 };
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int id = 1; id <= 3; id++) {
+        bench_put(&bench, id);
+        for (int i = 5; i >= 0; i--) {
+            struct vrt_segment_record segment = bench_segment(id, i);
+            vrt_store_add_segment(bench.store, id, &segment, bench_done(&bench));
+        }
+        bench_put(&bench, id);
+    }
+    vrt_store_cut_segments(bench.store, 2, 2, bench_done(&bench));
+    vrt_store_add_segment(bench.store, 2, &other, bench_done(&bench));
+    vrt_store_cut_segments(bench.store, 3, 0, bench_done(&bench));
+    vrt_store_cut_segments(bench.store, 99, 0, bench_done(&bench));
+    bench_wait(&bench);
+    expect_int(bench.last_result, 0);
+    vrt_store_add_segment(bench.store, 99, &other, bench_done(&bench));
+    bench_put(&bench, 4);
+    bench_close(&bench);
+
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 4);
+    expect_int(table.rows[0].n_segments, 6);
+    for (int i = 0; i < 6; i++)
+        expect_int(table.rows[0].segments[i].number, i);
+    expect_int(table.rows[0].job.starts, 2);
+    expect_int(table.rows[1].n_segments, 2);
+    expect_int(table.rows[1].segments[1].n_frames, 5);
+    expect_int(table.rows[2].n_segments, 0);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* A segment of no job fails alone: what waits beside it is written. */
+static void test_no_such_job(void)
+{
+    struct vrt_segment_record segment = bench_segment(1, 0);
+    struct vrt_store_counts counts;
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    bench_put(&bench, 1);
+    bench_put(&bench, 2);
+    vrt_store_add_segment(bench.store, 5, &segment, bench_done(&bench));
+    bench_wait(&bench);
+    expect_int(bench.last_result, -ENOENT);
+    vrt_store_counts(bench.store, &counts);
+    expect_int(counts.n_failed, 1);
+    expect_int(counts.n_commits, 2);
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 2);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* The highest id there ever was is known also when its job is gone. */
+static void test_ids(void)
+{
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int i = 1; i <= 9; i++)
+        bench_put(&bench, i);
+    vrt_store_remove_job(bench.store, 9, bench_done(&bench));
+    vrt_store_remove_job(bench.store, 77, bench_done(&bench));
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 8);
+    expect_int(table.last_id, 9);
+    table_free(&table);
+    for (int i = 1; i <= 8; i++)
+        vrt_store_remove_job(bench.store, i, bench_done(&bench));
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 0);
+    expect_int(table.last_id, 9);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+struct chain {
+    struct bench *bench;
+    int n_left;
+    bool stopped;
+};
+
+static void on_chain(void *ctx, int r)
+{
+    struct chain *chain = ctx;
+
+    expect_int(r, 0);
+    if (chain->n_left-- > 0)
+        vrt_store_put_job(chain->bench->store, bench_job(10 + chain->n_left),
+                          (struct vrt_store_done){ on_chain, chain });
+    if (chain->n_left == 5)
+        vrt_store_stop(chain->bench->store, ignore_stopped, &chain->stopped);
+}
+
+/* Stopping waits for the writes that answers lead to. */
+static void test_stop(void)
+{
+    struct bench bench;
+    struct chain chain = { &bench, 10, false };
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    vrt_store_put_job(bench.store, bench_job(1), (struct vrt_store_done){ on_chain, &chain });
+    expect_int(uv_run(&bench.loop, UV_RUN_DEFAULT), 0);
+    expect_true(chain.stopped);
+    expect_int(chain.n_left, -1);
+    expect_int(uv_loop_close(&bench.loop), 0);
+    bench_open(&bench, &table);
+    expect_int(table.n_rows, 11);
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+static void test_measures(void)
+{
+    struct vrt_store_measure measure = {
+        .network = "0123456789abcdef",
+        .device_class = "cpu, somebody's \"fast\" one, 2 threads",
+        .what = "flops_per_s.bf16",
+        .value = 1.25e12,
+    };
+    struct bench bench;
+    struct table table;
+
+    bench_init(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_measures, 0);
+    table_free(&table);
+    vrt_store_put_measure(bench.store, &measure);
+    measure.value = 2.5e12;
+    vrt_store_put_measure(bench.store, &measure);
+    bench_close(&bench);
+    bench_open(&bench, &table);
+    expect_int(table.n_measures, 1);
+    expect_near(table.value, 2.5e12, 0);
+    expect_str(table.measure, "0123456789abcdef|cpu, somebody's \"fast\" one, 2 threads|"
+               "flops_per_s.bf16");
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+static int refuse_job(void *ctx, const struct vrt_store_job *job)
+{
+    (void)job;
+    return ++*(int *)ctx == 2 ? -ENOMEM : 0;
+}
+
+/* A reader that can't go on ends the load with what it said. */
+static void test_reader_fails(void)
+{
+    int n_read = 0;
+    const struct vrt_store_reader reader = { .job = refuse_job, .ctx = &n_read };
+    struct vrt_error error = { 0 };
+    struct bench bench;
+    int64_t last_id = -1;
+
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int i = 1; i <= 3; i++)
+        bench_put(&bench, i);
+    bench_close(&bench);
+    bench_open(&bench, NULL);
+    expect_int(vrt_store_load(bench.store, &reader, &last_id, &error), -ENOMEM);
+    expect_int(n_read, 2);
+    expect_int(last_id, -1);
+    expect_true(error.message[0]);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+/* As many as a busy machine may have. */
+static void test_many(void)
+{
+    static char text[3000];
+    struct bench bench;
+    struct table table;
+    int64_t start_ns;
+
+    memset(text, 'x', sizeof(text) - 1);
+    bench_init(&bench);
+    bench_open(&bench, NULL);
+    for (int i = 1; i <= 10000; i++) {
+        struct vrt_store_job job = *bench_job(i);
+        job.work = text;
+        vrt_store_put_job(bench.store, &job, bench_done(&bench));
+    }
+    bench_close(&bench);
+    start_ns = vrt_clock_now_ns();
+    bench_open(&bench, &table);
+    fprintf(stderr, "10,000 jobs of 3 KB: opened and read in %.0f ms\n",
+            (double)(vrt_clock_now_ns() - start_ns) / VRT_NS_PER_MS);
+    expect_int(table.n_rows, 10000);
+    for (int i = 0; i < 10000; i++) {
+        expect_int(table.rows[i].job.id, i + 1);
+        expect_int(table.rows[i].work_bytes, sizeof(text) - 1);
+    }
+    table_free(&table);
+    bench_close(&bench);
+    bench_remove(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "round-trip", test_round_trip },
+        { "states", test_states },
+        { "group-commit", test_group_commit },
+        { "merge", test_merge },
+        { "segments", test_segments },
+        { "no-such-job", test_no_such_job },
+        { "ids", test_ids },
+        { "stop", test_stop },
+        { "measures", test_measures },
+        { "reader-fails", test_reader_fails },
+        { "many", test_many },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Checkups: a device that is well is found to be, and one that isn't is found out. */
+
+#include <errno.h>
+#include <math.h>
+
+#include "engine/checkpoint.h"
+#include "models/builtin.h"
+#include "tests/unit/test.h"
+#include "workers/device/checkup.h"
+#include "workers/device/device-executor.h"
+#include "workers/plan/test-picture.h"
+
+struct bench {
+    struct vrt_registry *registry;
+    struct vrt_device *device;
+    struct vrt_device_executor *executor;
+    struct vrt_network *network;
+    struct vrt_checkup *checkup;
+    int n_left;                     /* times that the watch is asked until it says no, from then on;
+                                     * -1: it never does */
+};
+
+static bool go_on(void *ctx)
+{
+    struct bench *bench = ctx;
+
+    if (bench->n_left > 0)
+        bench->n_left--;
+    return bench->n_left != 0;
+}
+
+static struct vrt_network *builtin(void)
+{
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    struct vrt_network *network = NULL;
+
+    expect_int(vrt_checkpoint_open_memory(model->data, model->size_bytes, model->name, &checkpoint,
+                                          NULL), 0);
+    expect_int(vrt_network_new(checkpoint, model->name, &network, NULL), 0);
+    return network;
+}
+
+/* With a device that fails as `fault` says; NULL: it doesn't. */
+static void bench_init(struct bench *bench, const char *device, const char *fault)
+{
+    const struct vrt_registry_params params = { .cpu_threads = 2, .fault = fault };
+
+    *bench = (struct bench){ .n_left = -1, .network = builtin() };
+    expect_int(vrt_registry_new(&params, &bench->registry, NULL), 0);
+    const struct vrt_device_info *info = vrt_registry_find(bench->registry, device);
+    if (!info)
+        test_skip("there is no such device here");
+    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    expect_int(vrt_device_executor_new(bench->device, &(struct vrt_device_executor_params){
+        .watch = { go_on, bench },
+    }, &bench->executor), 0);
+    expect_int(vrt_checkup_new(bench->network, &bench->checkup), 0);
+}
+
+static void bench_done(struct bench *bench)
+{
+    vrt_checkup_free(bench->checkup);
+    vrt_device_executor_free(bench->executor);
+    expect_int(vrt_device_used_bytes(bench->device), 0);
+    vrt_device_close(bench->device);
+    vrt_registry_free(bench->registry);
+    vrt_network_unref(bench->network);
+}
+
+static void test_well(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", NULL);
+    const size_t n = vrt_test_picture_n_out(bench.network);
+    float *reference = calloc(n, sizeof(float));
+    expect_int(vrt_checkup_refer(bench.network, reference), 0);
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->kernel_result, 0);
+    expect_int(bench.checkup->weights_result, 0);
+    expect_int(bench.checkup->n_weights, (long long)bench.checkup->n_runs);
+    expect_int(bench.checkup->n_weights_wrong, 0);
+    expect_true(bench.checkup->weights_bytes > 0);
+    expect_true(bench.checkup->n_runs >= 1);
+    for (size_t i = 0; i < bench.checkup->n_runs; i++) {
+        const struct vrt_checkup_run *run = &bench.checkup->runs[i];
+        expect_int(run->result, 0);
+        double db = vrt_test_picture_psnr(run->out, reference, n);
+        expect_true(db > (run->dtype == VRT_DTYPE_F32 ? 100 : 40));
+        /* They are two devices indeed. */
+        expect_true(db < VRT_TEST_PICTURE_EQUAL_DB);
+        expect_true(vrt_test_picture_max_error(run->out, reference, n) > 0);
+    }
+    free(reference);
+    bench_done(&bench);
+}
+
+static void test_reference(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "ref:0", NULL);
+    const size_t n = vrt_test_picture_n_out(bench.network);
+    float *reference = calloc(n, sizeof(float));
+    expect_int(vrt_checkup_refer(bench.network, reference), 0);
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->n_runs, 1);
+    expect_near(vrt_test_picture_psnr(bench.checkup->runs[0].out, reference, n),
+                VRT_TEST_PICTURE_EQUAL_DB, 0);
+    free(reference);
+    bench_done(&bench);
+}
+
+static void test_wrong_results(void)
+{
+    static const char *const faults[] = { "submit:1- corrupt=garbage", "submit:1- corrupt=nan",
+                                          "submit:1- corrupt=zeros" };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(faults); i++) {
+        struct bench bench;
+        bench_init(&bench, "cpu:0", faults[i]);
+        expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+        expect_int(bench.checkup->kernel_result, VRT_CHECKUP_E_WRONG);
+        expect_true(bench.checkup->kernel_max_error > 0);
+        expect_int(bench.checkup->weights_result, 0);
+        expect_int(bench.checkup->runs[0].result, 0);
+        bench_done(&bench);
+    }
+}
+
+/* What fails doesn't keep the other parts from being tried. */
+static void test_failures(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", "submit:1 fail; replica:2 nomem");
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->kernel_result, VRT_BACKEND_E_FAILED);
+    expect_int(bench.checkup->weights_result, VRT_BACKEND_E_NOMEM);
+    expect_int(bench.checkup->runs[0].result, 0);
+    bench_done(&bench);
+}
+
+static void test_lost(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", "submit:2 lost");
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), VRT_BACKEND_E_LOST);
+    expect_int(bench.checkup->kernel_result, 0);
+    expect_int(bench.checkup->runs[0].result, VRT_BACKEND_E_LOST);
+    if (bench.checkup->n_runs > 1)
+        expect_int(bench.checkup->runs[1].result, VRT_CHECKUP_E_NOT_TRIED);
+    bench_done(&bench);
+}
+
+static void test_cancelled(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "cpu:0", NULL);
+    bench.n_left = 1;
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), -ECANCELED);
+    expect_int(bench.checkup->kernel_result, 0);
+    expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_NOT_TRIED);
+    expect_int(bench.checkup->runs[0].result, VRT_CHECKUP_E_NOT_TRIED);
+    bench_done(&bench);
+}
+
+/* Weights that came well, and changed later: they are found, go, and come again. */
+static void test_changed_weights(void)
+{
+    struct vrt_device_executor_usage usage;
+    struct bench bench;
+
+    /* The first checksums are of their coming, the next ones of the checkup. */
+    bench_init(&bench, "ref:0", "checksum:2 corrupt");
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->weights_result, VRT_CHECKUP_E_WRONG);
+    expect_int(bench.checkup->n_weights, 1);
+    expect_int(bench.checkup->n_weights_wrong, 1);
+    expect_int(bench.checkup->runs[0].result, 0);
+
+    bench.checkup = vrt_checkup_free(bench.checkup);
+    expect_int(vrt_checkup_new(bench.network, &bench.checkup), 0);
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->weights_result, 0);
+    vrt_device_executor_usage(bench.executor, &usage);
+    expect_int(usage.n_replicas, 1);
+    bench_done(&bench);
+}
+
+/* Those that come with a wrong checksum twice are not taken; the first copy is the kernel's. */
+static void test_wrong_weights(void)
+{
+    struct bench bench;
+
+    bench_init(&bench, "ref:0", "copy:2-3 corrupt");
+    expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
+    expect_int(bench.checkup->kernel_result, 0);
+    expect_int(bench.checkup->weights_result, VRT_BACKEND_E_FAILED);
+    bench_done(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "well", test_well },
+        { "reference", test_reference },
+        { "wrong-results", test_wrong_results },
+        { "failures", test_failures },
+        { "lost", test_lost },
+        { "cancelled", test_cancelled },
+        { "changed-weights", test_changed_weights },
+        { "wrong-weights", test_wrong_weights },
+    };
+
+    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The grammar of device requests, and where they lead on machines of several kinds. */
+
+#include <errno.h>
+
+#include "tests/unit/test.h"
+#include "workers/plan/device-request.h"
+
+#define N_MAX 8
+
+static const struct vrt_device_info
+    cuda0 = { .kind = VRT_DEVICE_CUDA, .index = 0, .name = "cuda:0" },
+    cuda1 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 1, .name = "cuda:1" },
+    cuda00 = { .kind = VRT_DEVICE_CUDA, .index = 0, .card = 0, .name = "cuda:0.0" },
+    cuda01 = { .kind = VRT_DEVICE_CUDA, .index = 1, .card = 0, .name = "cuda:0.1" },
+    cuda20 = { .kind = VRT_DEVICE_CUDA, .index = 4, .card = 2, .name = "cuda:2.0" },
+    cuda21 = { .kind = VRT_DEVICE_CUDA, .index = 5, .card = 2, .name = "cuda:2.1" },
+    xpu0 = { .kind = VRT_DEVICE_XPU, .index = 0, .name = "xpu:0" },
+    cpu0 = { .kind = VRT_DEVICE_CPU, .index = 0, .name = "cpu:0" },
+    cpu1 = { .kind = VRT_DEVICE_CPU, .index = 1, .name = "cpu:1" },
+    ref0 = { .kind = VRT_DEVICE_REF, .index = 0, .name = "ref:0" };
+
+/* Machines: their devices by bit. */
+static const struct vrt_device_info *const big[N_MAX] = { &cuda0, &cuda1, &xpu0, &cpu0, &cpu1,
+                                                          &ref0 };
+static const struct vrt_device_info *const pairs[N_MAX] = { &cuda00, &cuda01, &cuda20, &cuda21,
+                                                            &cpu0 };
+static const struct vrt_device_info *const arc[N_MAX] = { &xpu0, &cpu0, &ref0 };
+static const struct vrt_device_info *const plain[N_MAX] = { &cpu0, &cpu1, &ref0 };
+static const struct vrt_device_info *const single[N_MAX] = { &cpu0 };
+static const struct vrt_device_info *const oracle[N_MAX] = { &ref0 };
+
+struct request_case {
+    const struct vrt_device_info *const *machine;
+    const char *request;
+    enum vrt_fallback fallback;
+    int r;
+    uint64_t devices;
+    const char *told;               /* part of the warning or the refusal; NULL: no warning */
+};
+
+static const struct request_case cases[] = {
+    { big, "auto", VRT_FALLBACK_WARN, 0, 0x07, NULL },
+    { arc, "auto", VRT_FALLBACK_WARN, 0, 0x01, NULL },
+    { plain, "auto", VRT_FALLBACK_FORBID, 0, 0x03, NULL },
+    { big, "all", VRT_FALLBACK_WARN, 0, 0x1f, NULL },
+    { plain, "all", VRT_FALLBACK_FORBID, 0, 0x03, NULL },
+    { big, "cuda", VRT_FALLBACK_WARN, 0, 0x03, NULL },
+    { big, "cuda:1", VRT_FALLBACK_FORBID, 0, 0x02, NULL },
+    { big, "cuda:1,xpu:0", VRT_FALLBACK_FORBID, 0, 0x06, NULL },
+    { big, "xpu,cpu:1", VRT_FALLBACK_WARN, 0, 0x14, NULL },
+    { big, "cuda:0,cuda:0,cuda", VRT_FALLBACK_WARN, 0, 0x03, NULL },
+    { big, "cpu:-1", VRT_FALLBACK_WARN, 0, 0x18, NULL },
+    { big, "cpu", VRT_FALLBACK_WARN, 0, 0x18, NULL },
+    { big, "ref", VRT_FALLBACK_WARN, 0, 0x20, NULL },
+    { plain, "ref:0", VRT_FALLBACK_WARN, 0, 0x04, NULL },
+    { single, "ref", VRT_FALLBACK_ALLOW, -ENODEV, 0, "reference = on in [devices]" },
+
+    /* Cards that are two devices each. */
+    { pairs, "auto", VRT_FALLBACK_WARN, 0, 0x0f, NULL },
+    { pairs, "cuda", VRT_FALLBACK_FORBID, 0, 0x0f, NULL },
+    { pairs, "cuda:0", VRT_FALLBACK_FORBID, 0, 0x03, NULL },
+    { pairs, "cuda:2", VRT_FALLBACK_FORBID, 0, 0x0c, NULL },
+    { pairs, "cuda:0.1", VRT_FALLBACK_FORBID, 0, 0x02, NULL },
+    { pairs, "cuda:2.0,cuda:0", VRT_FALLBACK_FORBID, 0, 0x07, NULL },
+    { pairs, "cuda:1", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:1;" },
+    { pairs, "cuda:4", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:4;" },
+    { pairs, "cuda:0.2", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:0.2;" },
+    { big, "cuda:1.0", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:1.0;" },
+    { plain, "cuda:0.1", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
+    { pairs, "cuda:0.", VRT_FALLBACK_WARN, -EINVAL, 0, "\"cuda:0.\" is no device" },
+    { pairs, "cuda:0.10", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:.1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:0.1.0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cuda:0.-1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { pairs, "cpu:0.0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+
+    /* What the machine lacks goes down the order, and round to its beginning. */
+    { arc, "cuda", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
+    { arc, "cuda:3", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
+    { arc, "cuda", VRT_FALLBACK_ALLOW, 0, 0x01, NULL },
+    { plain, "cuda", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
+    { big, "mps", VRT_FALLBACK_WARN, 0, 0x18, "cpu is used instead" },
+    { arc, "cuda", VRT_FALLBACK_FORBID, -ENODEV, 0,
+      "no cuda device, which cuda asks for; vrtctl devices lists" },
+    { plain, "cuda:0,xpu:0", VRT_FALLBACK_FORBID, -ENODEV, 0, "no cuda device" },
+
+    /* A machine without any but the reference, which is for those who name it. */
+    { oracle, "auto", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for auto; vrtctl devices lists" },
+    { oracle, "all", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for all; vrtctl devices lists" },
+    { oracle, "cuda", VRT_FALLBACK_WARN, -ENODEV, 0, "no device for cuda; vrtctl devices lists" },
+
+    /* A number that isn't there is a mistake, whatever the fallback. */
+    { big, "cuda:2", VRT_FALLBACK_ALLOW, -ENODEV, 0, "no device cuda:2" },
+    { plain, "cpu:7", VRT_FALLBACK_WARN, -ENODEV, 0, "no device cpu:7" },
+
+    { big, "", VRT_FALLBACK_WARN, -EINVAL, 0, "\"\" is no device" },
+    { big, ",", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda:", VRT_FALLBACK_WARN, -EINVAL, 0, "\"cuda:\" is no device" },
+    { big, "cuda:-1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda:+1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda:00", VRT_FALLBACK_WARN, -EINVAL, 0,
+      "\"cuda:00\" is no device: its number is written without zeros in front" },
+    { big, "cuda:1,xpu:00", VRT_FALLBACK_ALLOW, -EINVAL, 0, "\"xpu:00\" is no device: its number" },
+    { big, "cpu:007", VRT_FALLBACK_WARN, -EINVAL, 0, "without zeros in front" },
+    { plain, "cuda:01", VRT_FALLBACK_ALLOW, -EINVAL, 0, "without zeros in front" },
+    { pairs, "cuda:00.1", VRT_FALLBACK_WARN, -EINVAL, 0, "without zeros in front" },
+    { big, "cuda:0x1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda:99999999999999999999", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "CUDA", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, " cuda", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
+    { big, "cuda,auto", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
+    { big, "all,all", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
+    { big, "cpu:-1,cuda", VRT_FALLBACK_WARN, -EINVAL, 0, "stand alone" },
+    { big, "gpu\n\x1b[31m", VRT_FALLBACK_WARN, -EINVAL, 0, "\"gpu??[31m\" is no device" },
+};
+
+static size_t count(const struct vrt_device_info *const *machine)
+{
+    size_t n = 0;
+
+    while (n < N_MAX && machine[n])
+        n++;
+    return n;
+}
+
+static void check_case(const struct request_case *c)
+{
+    struct vrt_device_choice choice = { 0 };
+    struct vrt_error error = { 0 };
+    const struct vrt_device_request request = { c->request, c->fallback, c->machine,
+                                                count(c->machine) };
+    int r = vrt_device_request_resolve(&request, &choice, &error);
+
+    fprintf(stderr, "  %s: %s%s\n", c->request, choice.warning, error.message);
+    expect_int(r, c->r);
+    expect_int(choice.devices, c->devices);
+    if (r) {
+        expect_contains(error.message, c->told);
+        expect_str(error.id, "device.unknown");
+    } else if (c->told) {
+        expect_contains(choice.warning, c->told);
+        expect_true(choice.redirected);
+    } else {
+        expect_str(choice.warning, "");
+    }
+    expect_int(vrt_device_request_check(c->request, NULL), c->r == -EINVAL ? -EINVAL : 0);
+}
+
+static void test_requests(void)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_case(&cases[i]);
+}
+
+static void test_too_long(void)
+{
+    char request[2000];
+    struct vrt_error error = { 0 };
+
+    for (size_t i = 0; i < sizeof(request) - 1; i++)
+        request[i] = "cpu,"[i % 4];
+    request[sizeof(request) - 1] = '\0';
+    expect_int(vrt_device_request_check(request, &error), -EINVAL);
+    expect_contains(error.message, "too long");
+}
+
+/* Whose memory it is: the request for one card may mean two devices. */
+static void test_shared_memory(void)
+{
+    expect_true(vrt_device_info_shares_memory(&cuda00, &cuda01));
+    expect_true(!vrt_device_info_shares_memory(&cuda00, &cuda20));
+    expect_true(vrt_device_info_shares_memory(&cuda20, &cuda20));
+    expect_true(vrt_device_info_shares_memory(&cpu0, &cpu1));
+    expect_true(!vrt_device_info_shares_memory(&cpu0, &cuda0));
+    expect_true(!vrt_device_info_shares_memory(&cpu0, &ref0));
+    expect_true(vrt_device_info_shares_memory(&xpu0, &xpu0));
+}
+
+static void test_nothing_there(void)
+{
+    struct vrt_device_choice choice;
+    struct vrt_error error = { 0 };
+
+    struct vrt_device_request request = { "auto", VRT_FALLBACK_ALLOW, &plain[2], 1 };
+    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
+    expect_contains(error.message, "no device");
+    request.text = "cuda";
+    expect_int(vrt_device_request_resolve(&request, &choice, &error), -ENODEV);
+}
+
+/* Accelerators that never worked: `auto` goes without, the rest is as it was asked for. */
+static void test_unfit(void)
+{
+    struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, big, 6 };
+    struct vrt_device_choice choice;
+
+    request.unfit = 0x03;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+    expect_str(choice.warning, "");
+    request.unfit = 0x07;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x18);
+    expect_str(choice.warning, "no accelerator of this machine has worked yet (cuda:0, ...): cpu "
+               "is used instead; vrtctl doctor tells why");
+    expect_true(choice.redirected);
+    request.fallback = VRT_FALLBACK_ALLOW;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x18);
+    expect_str(choice.warning, "");
+    request.fallback = VRT_FALLBACK_FORBID;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+    request = (struct vrt_device_request){ "cuda", VRT_FALLBACK_WARN, big, 6, 0x07 };
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x03);
+    request.text = "all";
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x1f);
+    request = (struct vrt_device_request){ "auto", VRT_FALLBACK_WARN, big, 3, 0x07 };
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 0x07);
+}
+
+static void test_fallback_names(void)
+{
+    enum vrt_fallback fallback;
+
+    expect_int(vrt_fallback_from_name("allow", &fallback), 0);
+    expect_int(fallback, VRT_FALLBACK_ALLOW);
+    expect_int(vrt_fallback_from_name("forbid", &fallback), 0);
+    expect_int(fallback, VRT_FALLBACK_FORBID);
+    expect_int(vrt_fallback_from_name("warn", &fallback), 0);
+    expect_int(fallback, VRT_FALLBACK_WARN);
+    expect_int(vrt_fallback_from_name("Warn", &fallback), -EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case tests[] = {
+        { "requests", test_requests },
+        { "too-long", test_too_long },
+        { "nothing-there", test_nothing_there },
+        { "shared-memory", test_shared_memory },
+        { "unfit", test_unfit },
+        { "fallback-names", test_fallback_names },
+    };
+
+    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

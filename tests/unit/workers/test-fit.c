@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Memory of networks that see clips: planned to the byte, and the largest clip and tile that it
+ * has room for
+ */
+
+#include <errno.h>
+
+#include "tests/unit/test.h"
+#include "tests/unit/model/vrt-fixture.h"
+#include "tests/unit/model/weight-rule.h"
+#include "workers/plan/fidelity.h"
+#include "workers/device/fit.h"
+#include "workers/plan/test-picture.h"
+
+#define W 136
+#define H 96
+#define CLIP 6
+#define N_FITS_MAX 64
+
+struct bench {
+    struct vrt_registry *registry;
+    struct vrt_device *device;
+    struct vrt_network *network;
+    struct vrt_job_spec *spec;
+};
+
+static struct vrt_frame_format format_of(int width, int height)
+{
+    return (struct vrt_frame_format){
+        .width = width,
+        .height = height,
+        .depth = 8,
+        .layout = VRT_LAYOUT_GBR,
+        .full_range = true,
+        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+    };
+}
+
+/* A VRT on frames of W x H, in clips of `frames`: small; or, with features that outweigh its flows
+ * as those of all real ones do, untrained. */
+static void bench_init(struct bench *bench, enum vrt_tile_joint joint, int frames, bool is_small)
+{
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_small ? 7 : 0,
+                               .flow_gain = RULE_FLOW_STEADY };
+    struct fixture f = { 0 };
+    struct vrt_frame_format in = format_of(W, H), out = format_of(2 * W, 2 * H);
+
+    if (!is_small) {
+        vrt.sizes.features = 60;
+        vrt.sizes.tail_features = 90;
+    }
+    fixture_add_vrt(&f, &vrt);
+    bench->network = fixture_network(&f);
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .cpu_threads = 2 },
+                                &bench->registry, NULL), 0);
+    const struct vrt_device_info *info = vrt_registry_find(bench->registry, "cpu:0");
+    if (!info)
+        test_skip("there is no fast CPU device here");
+    expect_int(vrt_device_open(bench->registry, info, &bench->device), 0);
+    expect_int(vrt_job_spec_new(bench->network, &in, &out, &bench->spec), 0);
+
+    const struct vrt_network_info *network = vrt_network_info(bench->network);
+    bench->spec->rule = (struct vrt_clip_rule){
+        .overlap = { .size = frames, .shared = 2 },
+        .temporal = true,
+        .least = network->min_frames,
+        .multiple = network->window_frames,
+    };
+    bench->spec->needs = vrt_tile_needs_blended(joint, network->multiple, network->min_size, 20);
+    bench->spec->grid = vrt_tile_whole(W, H);
+}
+
+static void bench_done(struct bench *bench)
+{
+    vrt_job_spec_unref(bench->spec);
+    vrt_network_unref(bench->network);
+    expect_int(vrt_device_used_bytes(bench->device), 0);
+    vrt_device_close(bench->device);
+    vrt_registry_free(bench->registry);
+}
+
+static struct vrt_replica *new_replica(const struct bench *bench, enum vrt_dtype dtype)
+{
+    struct vrt_replica *replica;
+    size_t n;
+    const struct vrt_param *params = vrt_network_params(bench->network, &n);
+
+    expect_int(vrt_replica_new(bench->device, params, n, dtype, &replica), 0);
+    return replica;
+}
+
+/* A session takes exactly what was planned: in one piece, and in tiles of either kind. */
+static void test_plan_is_exact(void)
+{
+    static const struct {
+        enum vrt_tile_joint joint;
+        int frames, tile;
+        enum vrt_dtype dtype;
+    } cases[] = {
+        { VRT_TILES_FEATHERED, 6, 0, VRT_DTYPE_F32 },
+        { VRT_TILES_FEATHERED, 6, 0, VRT_DTYPE_BF16 },
+        { VRT_TILES_FEATHERED, 3, 96, VRT_DTYPE_F32 },
+        { VRT_TILES_AVERAGED, 3, 64, VRT_DTYPE_BF16 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_session_plan plan;
+        struct vrt_session *session;
+        struct bench bench;
+
+        bench_init(&bench, cases[i].joint, cases[i].frames, true);
+        if (cases[i].tile)
+            bench.spec->grid = vrt_tile_grid_of_size(W, H, cases[i].tile, bench.spec->needs);
+        struct vrt_replica *replica = new_replica(&bench, cases[i].dtype);
+        const int64_t before = vrt_device_used_bytes(bench.device);
+        const struct vrt_job_spec_size size = vrt_job_spec_size(bench.spec);
+
+        expect_int(vrt_session_plan(bench.device, bench.spec, &size, cases[i].dtype, &plan), 0);
+        expect_int(vrt_device_used_bytes(bench.device), before);
+        expect_int(vrt_session_new(bench.device, bench.spec, replica, cases[i].dtype, &session), 0);
+        fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", size.frames,
+                size.grid.x.n, size.grid.y.n, size.grid.x.size, size.grid.y.size, plan.bytes);
+        expect_int(vrt_session_bytes(session), plan.bytes);
+        expect_int(vrt_device_used_bytes(bench.device) - before, plan.bytes);
+        vrt_session_free(session);
+        expect_int(vrt_device_used_bytes(bench.device), before);
+        vrt_replica_free(bench.device, replica);
+        bench_done(&bench);
+    }
+}
+
+static bool is_same(const struct vrt_fit *a, const struct vrt_fit *b)
+{
+    return a->size.frames == b->size.frames && a->size.grid.x.size == b->size.grid.x.size &&
+           a->size.grid.y.size == b->size.grid.y.size && a->size.grid.x.n == b->size.grid.x.n &&
+           a->size.grid.y.n == b->size.grid.y.n && a->plan.bytes == b->plan.bytes;
+}
+
+/* From all that is wanted down to the smallest, each time with one byte too few for the last:
+ * never more than is allowed, ever smaller, and found again with exactly what it needs. */
+static int descend(struct bench *bench, struct vrt_fit_params *params, struct vrt_fit *fits)
+{
+    int n = 0, r;
+
+    params->spec = bench->spec;
+    params->allowed_bytes = -1;
+    while ((r = vrt_fit_find(bench->device, params, &fits[n])) == 0) {
+        const struct vrt_fit *fit = &fits[n];
+        struct vrt_fit again;
+
+        fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", fit->size.frames,
+                fit->size.grid.x.n, fit->size.grid.y.n, fit->size.grid.x.size,
+                fit->size.grid.y.size, fit->plan.bytes);
+        if (n > 0) {
+            expect_true((int64_t)fit->plan.bytes <= params->allowed_bytes);
+            expect_true(vrt_fit_is_smaller(&fit->size, &fits[n - 1].size));
+            expect_true(!vrt_fit_is_smaller(&fits[n - 1].size, &fit->size));
+        }
+        params->allowed_bytes = (int64_t)fit->plan.bytes;
+        expect_int(vrt_fit_find(bench->device, params, &again), 0);
+        expect_true(is_same(&again, fit));
+        params->allowed_bytes--;
+        expect_true(++n < N_FITS_MAX);
+    }
+    /* What it says then is the smallest there is. */
+    expect_int(r, -ENOSPC);
+    expect_true(is_same(&fits[n], &fits[n - 1]));
+    return n;
+}
+
+static void test_descend(void)
+{
+    static const enum vrt_tile_joint joints[] = { VRT_TILES_FEATHERED, VRT_TILES_AVERAGED };
+
+    for (size_t i = 0; i < sizeof(joints) / sizeof(joints[0]); i++) {
+        struct vrt_fit_params params = { .dtype = VRT_DTYPE_F32 };
+        struct vrt_fit fits[N_FITS_MAX];
+        struct bench bench;
+
+        bench_init(&bench, joints[i], CLIP, false);
+        const int least = vrt_network_info(bench.network)->window_frames;
+        int n = descend(&bench, &params, fits);
+        expect_true(n > 4);
+        /* The whole clip and frame first; a single window in the least of tiles last. */
+        expect_int(fits[0].size.frames, CLIP);
+        expect_int(fits[0].size.grid.x.n * fits[0].size.grid.y.n, 1);
+        expect_int(fits[n - 1].size.frames, least);
+        expect_true(fits[n - 1].size.grid.x.size < 72 && fits[n - 1].size.grid.y.size < 72);
+        for (int k = 0; k < n; k++) {
+            const int frames = fits[k].size.frames;
+
+            /* Whole windows; and short ones before tiles are cut smaller than is good. */
+            expect_int(frames % least, 0);
+            if (frames > least && fits[k].size.grid.x.n > 1)
+                expect_true(fits[k].size.grid.x.size >= 128);
+        }
+        bench_done(&bench);
+    }
+}
+
+/* What was asked for stays: where that is too much, nothing fits. */
+static void test_exact(void)
+{
+    struct vrt_fit_params params = { .dtype = VRT_DTYPE_F32, .exact_clip = true };
+    struct vrt_fit fits[N_FITS_MAX];
+    struct bench bench;
+
+    bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
+    int n = descend(&bench, &params, fits);
+    expect_true(n > 1);
+    for (int k = 0; k < n; k++)
+        expect_int(fits[k].size.frames, CLIP);
+
+    params.exact_clip = false;
+    params.exact_grid = true;
+    n = descend(&bench, &params, fits);
+    expect_true(n > 1);
+    for (int k = 0; k < n; k++)
+        expect_int(fits[k].size.grid.x.n * fits[k].size.grid.y.n, 1);
+
+    params.exact_clip = true;
+    expect_int(descend(&bench, &params, fits), 1);
+    bench_done(&bench);
+}
+
+/* A size that proved to be too large is followed by clearly smaller ones, and soon by none, though
+ * nobody says how much memory there is. */
+static void test_smaller(void)
+{
+    static const struct {
+        bool exact_grid, exact_clip;
+        int n_max;
+    } cases[] = {
+        { false, false, 12 }, { true, false, 2 }, { false, true, 12 }, { true, true, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct vrt_fit_params params = {
+            .dtype = VRT_DTYPE_F32, .allowed_bytes = -1, .smaller = true,
+            .exact_grid = cases[i].exact_grid, .exact_clip = cases[i].exact_clip,
+        };
+        struct bench bench;
+        struct vrt_fit fit;
+        int64_t bytes = INT64_MAX;
+        int n = 0, r;
+
+        bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
+        params.spec = bench.spec;
+        while ((r = vrt_fit_find(bench.device, &params, &fit)) == 0) {
+            const struct vrt_job_spec_size old = vrt_job_spec_size(bench.spec);
+            expect_true(vrt_fit_is_smaller(&fit.size, &old));
+            expect_true((int64_t)fit.plan.bytes < bytes);
+            bytes = (int64_t)fit.plan.bytes;
+            bench.spec->grid = fit.size.grid;
+            bench.spec->rule.overlap.size = fit.size.frames;
+            n++;
+        }
+        expect_int(r, -ENOSPC);
+        fprintf(stderr, "  %d times smaller\n", n);
+        expect_true(n <= cases[i].n_max && (n > 0) == (cases[i].n_max > 0));
+        bench_done(&bench);
+    }
+}
+
+static int run_trial(void *ctx, enum vrt_dtype dtype, float *out)
+{
+    struct bench *bench = ctx;
+    struct vrt_replica *replica = new_replica(bench, dtype);
+    int r = vrt_test_picture_run(bench->device, bench->network, replica, dtype, out);
+
+    vrt_replica_free(bench->device, replica);
+    return r;
+}
+
+/* Precision is measured on a clip: nothing is lost in the same, something in bf16. */
+static void test_fidelity(void)
+{
+    struct bench bench;
+    double db;
+
+    bench_init(&bench, VRT_TILES_FEATHERED, CLIP, true);
+    struct vrt_fidelity_params params = {
+        .network = bench.network, .dtype = VRT_DTYPE_F32, .run = run_trial, .ctx = &bench,
+    };
+    expect_int(vrt_fidelity_measure(&params, &db), 0);
+    expect_near(db, 200, 0);
+    params.dtype = VRT_DTYPE_BF16;
+    expect_int(vrt_fidelity_measure(&params, &db), 0);
+    fprintf(stderr, "  bf16: %.1f dB\n", db);
+    expect_true(db > 30 && db < 120);
+    bench_done(&bench);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_case cases[] = {
+        { "plan-is-exact", test_plan_is_exact },
+        { "descend", test_descend },
+        { "exact", test_exact },
+        { "smaller", test_smaller },
+        { "fidelity", test_fidelity },
+    };
+
+    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

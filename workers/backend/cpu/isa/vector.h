@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Vectors of f32 as wide as the instruction set's registers: where the compiler would not find
+ * them by itself, as in sums, whose order it may not change
+ *
+ * VRT_CPU_VECTOR_FLOATS, how many a register holds, comes from meson.
+ */
+
+#define VRT_CPU_VECTOR_BYTES (4 * VRT_CPU_VECTOR_FLOATS)
+
+typedef float vrt_cpu_vector __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
+
+/* What comparing two gives, and their bits. */
+typedef int vrt_cpu_integers __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
+
+/* The same anywhere in memory. */
+typedef float vrt_cpu_vector_at
+    __attribute__((vector_size(VRT_CPU_VECTOR_BYTES), aligned(4), may_alias));
+
+/* The sum of a vector's elements. */
+static inline float vrt_cpu_vector_sum(const vrt_cpu_vector *v)
+{
+    float sum = 0;
+
+    for (int i = 0; i < VRT_CPU_VECTOR_FLOATS; i++)
+        sum += (*v)[i];
+    return sum;
+}
+
+static inline vrt_cpu_vector vrt_cpu_vector_load(const float *from)
+{
+    return *(const vrt_cpu_vector_at *)from;
+}
+
+static inline void vrt_cpu_vector_store(float *to, vrt_cpu_vector v)
+{
+    *(vrt_cpu_vector_at *)to = v;
+}
+
+/* The larger of each pair of elements; NaN where b is. */
+static inline vrt_cpu_vector vrt_cpu_vector_larger(vrt_cpu_vector a, vrt_cpu_vector b)
+{
+    const vrt_cpu_integers is_a = a > b;
+
+    return (vrt_cpu_vector)((is_a & (vrt_cpu_integers)a) | (~is_a & (vrt_cpu_integers)b));
+}
+
+/*
+ * 2^x for x <= 0, relative error below 3e-7 for x >= -126; below that, 1.2e-38. It costs less than
+ * e^x of "backend/cpu/isa/exp.h", whose remarks hold here.
+ */
+static inline vrt_cpu_vector vrt_cpu_vector_exp2(vrt_cpu_vector x)
+{
+    /* So large that adding it rounds to an integer, which the low bits then hold, plus 127. */
+    const float rounder = 0x1.8p23f + 127;
+
+    x = vrt_cpu_vector_larger((vrt_cpu_vector){ 0 } - 126, x);
+    const vrt_cpu_vector shifted = x + rounder, r = x - (shifted - rounder);
+    /* [-1/2, 1/2] */
+    vrt_cpu_vector p = r * 1.326472675e-3f + 9.671512672e-3f;
+    p = p * r + 5.550733745e-2f;
+    p = p * r + 2.402224208e-1f;
+    p = p * r + 6.931469776e-1f;
+    p = p * r + 1;
+    return p * (vrt_cpu_vector)((vrt_cpu_integers)shifted << 23);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Units of f32: what is multiplied is one element. See "backend/cpu/products/product.h". */
+
+#include <string.h>
+
+#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/vector.h"
+
+#define VRT_UNIT_NAME(name) VRT_CPU_NAME(f32_##name)
+#define VRT_UNIT_ELEMENTS 1
+
+typedef float vrt_unit;
+typedef vrt_cpu_vector vrt_unit_vec;
+
+static inline vrt_unit_vec vrt_unit_load(const vrt_unit *x)
+{
+    return *(const vrt_cpu_vector_at *)x;
+}
+
+static inline vrt_cpu_vector vrt_unit_multiply_add(vrt_cpu_vector sum, vrt_unit w, vrt_unit_vec x)
+{
+    return sum + w * x;
+}
+
+/* A vector of units of these elements; there is no odd one. */
+static inline void vrt_unit_store(vrt_unit *dst, vrt_cpu_vector even, vrt_cpu_vector odd)
+{
+    (void)odd;
+    *(vrt_cpu_vector_at *)dst = even;
+}
+
+/* n units of the elements even[i]; there is no odd one. */
+static inline void vrt_unit_put(vrt_unit *dst, const float *even, const float *odd, int n)
+{
+    (void)odd;
+    memcpy(dst, even, (size_t)n * sizeof(*dst));
+}
+
+/* n elements in a row, one beside the other. */
+static inline void vrt_unit_put_row(vrt_unit *dst, const float *src, int n)
+{
+    memcpy(dst, src, (size_t)n * sizeof(*dst));
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is told of a video is told once here, in the container's words and then in ours. */
+
+#include "frames/decode/reader-info.h"
+
+#include <libavutil/avstring.h>
+#include <libavutil/display.h>
+#include <libavutil/pixdesc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames/av.h"
+#include "frames/pixfmt.h"
+
+/* "mov,mp4,m4a,3gp,3g2,mj2" is one demuxer: the file's brand says which of them it is. */
+static void name_container(struct vrt_reader_info *info, const AVFormatContext *format)
+{
+    const AVDictionaryEntry *brand = av_dict_get(format->metadata, "major_brand", NULL, 0);
+    const char *name = format->iformat->name;
+
+    if (av_match_name("mov", name) && brand)
+        name = strncmp(brand->value, "qt", 2) == 0 ? "mov" : "mp4";
+    av_strlcpy(info->container, name, sizeof(info->container));
+    info->container[strcspn(info->container, ",")] = '\0';
+}
+
+static void count_streams(struct vrt_reader_info *info, const AVFormatContext *format)
+{
+    for (unsigned int i = 0; i < format->nb_streams; i++) {
+        const AVStream *stream = format->streams[i];
+        switch (stream->codecpar->codec_type) {
+        case AVMEDIA_TYPE_AUDIO:
+            info->n_audio++;
+            break;
+        case AVMEDIA_TYPE_SUBTITLE:
+            info->n_subtitles++;
+            break;
+        case AVMEDIA_TYPE_ATTACHMENT:
+            info->n_attachments++;
+            break;
+        case AVMEDIA_TYPE_VIDEO:
+            info->n_covers += !!(stream->disposition & AV_DISPOSITION_ATTACHED_PIC);
+            break;
+        default:
+            break;
+        }
+    }
+    info->n_chapters = (int)format->nb_chapters;
+}
+
+/* The index knows best; then what the muxer counted; then duration times rate. */
+static int64_t estimate_frames(const struct vrt_reader_info *info, const AVStream *stream)
+{
+    const AVDictionaryEntry *tag = NULL;
+
+    if (stream->nb_frames > 0)
+        return stream->nb_frames;
+    /* Matroska's statistics; the name may carry a language: NUMBER_OF_FRAMES-eng. */
+    tag = av_dict_get(stream->metadata, "NUMBER_OF_FRAMES", NULL, AV_DICT_IGNORE_SUFFIX);
+    if (tag && strtoll(tag->value, NULL, 10) > 0)
+        return strtoll(tag->value, NULL, 10);
+    if (info->duration_ns <= 0 || info->fps.num <= 0)
+        return -1;
+    return av_rescale(info->duration_ns, info->fps.num, info->fps.den * 1000000000LL);
+}
+
+/* Rate and duration; neither is to be relied on, which is why frames are counted at the end. */
+static void fill_rates(struct vrt_reader_info *info, const AVFormatContext *format,
+                       const AVStream *stream)
+{
+    AVRational average = stream->avg_frame_rate, base = stream->r_frame_rate;
+    bool has_average = average.num > 0 && average.den > 0;
+    bool has_base = base.num > 0 && base.den > 0;
+
+    info->time_base = vrt_av_rational(stream->time_base);
+    info->fps = has_average ? vrt_av_rational(average)
+                : has_base  ? vrt_av_rational(base)
+                            : (struct vrt_rational){ 0, 1 };
+    /* The base rate is one in which all time stamps fit: of fields where the video has fields. */
+    if (has_average && has_base) {
+        double ratio = av_q2d(base) / av_q2d(average);
+        info->variable_rate = fabs(ratio - 1) > 0.01 && fabs(ratio - 2) > 0.02;
+    }
+    if (stream->duration > 0)
+        info->duration_ns = vrt_av_ns(stream->duration, stream->time_base);
+    else if (format->duration > 0)
+        info->duration_ns = vrt_av_ns(format->duration, AV_TIME_BASE_Q);
+    else
+        info->duration_ns = -1;
+}
+
+void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source *source,
+                          const AVStream *stream)
+{
+    const AVFormatContext *format = source->format;
+    size_t size = 0;
+
+    name_container(info, format);
+    av_strlcpy(info->codec, avcodec_get_name(stream->codecpar->codec_id), sizeof(info->codec));
+    count_streams(info, format);
+    fill_rates(info, format, stream);
+    info->n_frames_estimate = estimate_frames(info, stream);
+    info->truncated = source->truncated;
+
+    const uint8_t *matrix = vrt_av_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    if (matrix && size >= 9 * sizeof(int32_t)) {
+        int32_t values[9];
+        memcpy(values, matrix, sizeof(values));
+        double clockwise = -av_display_rotation_get(values);
+        info->has_display_matrix = true;
+        if (isfinite(clockwise))
+            info->rotation_degrees = ((int)lrint(clockwise) % 360 + 360) % 360;
+    }
+}
+
+void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
+                          enum AVFieldOrder field_order)
+{
+    const char *pixel_format = av_get_pix_fmt_name(frame->format);
+    bool fields = field_order != AV_FIELD_PROGRESSIVE && field_order != AV_FIELD_UNKNOWN;
+
+    av_strlcpy(info->pixel_format, pixel_format ? pixel_format : "",
+               sizeof(info->pixel_format));
+    info->interlaced = fields || vrt_av_frame_is_interlaced(frame);
+    if (info->interlaced)
+        vrt_warnings_add(&info->warnings, "the video is interlaced and is restored as if it were "
+                         "not: deinterlace it first for clean edges");
+    if (vrt_pixfmt_has_alpha(frame->format))
+        vrt_warnings_add(&info->warnings, "the video's transparency (alpha) is dropped");
+    if (info->format.layout == VRT_LAYOUT_YUV &&
+        (frame->colorspace == AVCOL_SPC_YCGCO || frame->colorspace == AVCOL_SPC_ICTCP))
+        vrt_warnings_add(&info->warnings, "the colour system %s is not known to the networks: they "
+                         "see the colours off, and the result may suffer",
+                         av_color_space_name(frame->colorspace));
+}
+
+void vrt_reader_info_conceal(struct vrt_reader_info *info, int64_t index)
+{
+    if (info->n_concealed < VRT_READER_MAX_CONCEALED)
+        info->concealed[info->n_concealed] = index;
+    info->n_concealed++;
+}
+
+void vrt_reader_info_list_concealed(struct vrt_reader_info *info)
+{
+    int64_t n_listed = VRT_MIN(info->n_concealed, VRT_READER_MAX_CONCEALED);
+    char list[160] = "";
+    size_t used = 0;
+    int64_t i = 0;
+
+    if (!info->n_concealed)
+        return;
+    /* Neighbours are written as a range: "5, 20-25". */
+    while (i < n_listed && used < sizeof(list) - 48) {
+        int64_t end = i;
+        while (end + 1 < n_listed && info->concealed[end + 1] == info->concealed[end] + 1)
+            end++;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%lld", i ? ", " : "",
+                                 (long long)info->concealed[i]);
+        if (end > i)
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "-%lld",
+                                     (long long)info->concealed[end]);
+        i = end + 1;
+    }
+    vrt_warnings_add(&info->warnings, "%lld damaged frame%s concealed: %s%s",
+                     (long long)info->n_concealed, info->n_concealed == 1 ? " was" : "s were",
+                     list, i < info->n_concealed ? ", ..." : "");
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Packets are sent one by one, and the decoder is emptied after each: so an error that it returns
+ * belongs to a known packet, and the list of damaged frames does not depend on its threads.
+ */
+
+#include "frames/decode/reader.h"
+
+#include <errno.h>
+#include <libavutil/pixdesc.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frames/av.h"
+#include "frames/convert.h"
+#include "frames/decode/damage.h"
+#include "frames/pixfmt.h"
+#include "frames/decode/reader-info.h"
+#include "frames/decode/source.h"
+
+#define MAX_THREADS 16              /* of the decoder: more of them only cost memory */
+#define MAX_PIXELS (1LL << 28)      /* 16384 x 16384 */
+#define MAX_ERRORS 1024             /* in a row, without a packet in between */
+
+struct vrt_reader {
+    struct vrt_source *source;
+    const AVStream *stream;
+    AVCodecContext *decoder;
+    AVPacket *packet;
+    AVFrame *decoded;               /* the frame that decode_next() left */
+    struct vrt_converter *converter;
+    struct vrt_damage damage;
+    struct vrt_reader_info info;
+    bool strict;
+
+    bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
+    bool draining;                  /* all packets are sent */
+    bool ended;
+    bool broken;                    /* the demuxer gave up before the end of the file */
+    int n_errors;                   /* of the decoder, since the last packet or frame */
+    enum AVPixelFormat pixfmt;      /* of the first frame */
+    int64_t last_pts;               /* of the last frame given out */
+    int64_t last_duration;          /* likewise; at least 1 */
+    int64_t n_repaired;             /* frames whose time stamp was repaired */
+    int64_t first_repaired;
+    int64_t n_undated;              /* those that had none at all */
+    int64_t n_gaps;                 /* frames for which there is time, but which never came */
+    int64_t first_gap;              /* time stamp of the first of them */
+};
+
+static double seconds_at(const struct vrt_reader *reader, int64_t pts)
+{
+    return (double)pts * av_q2d(reader->stream->time_base);
+}
+
+static int refuse_damaged(const struct vrt_reader *reader, int64_t index, struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                      "%s is damaged at frame %lld (about %.2f s): without strict mode it would "
+                      "be concealed", reader->source->name, (long long)index,
+                      reader->info.n_frames ? seconds_at(reader, reader->last_pts) : 0.0);
+}
+
+static int refuse_memory(const struct vrt_reader *reader, struct vrt_error *error)
+{
+    return vrt_refuse_errno(error, vrt_raise(-ENOMEM), reader->source->name);
+}
+
+/* The decoder reported an error. Return: 0: go on; -EBADMSG in strict mode. */
+static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
+{
+    const AVCodecContext *decoder = reader->decoder;
+    bool by_frames = decoder->active_thread_type & FF_THREAD_FRAME;
+    int delay = by_frames ? decoder->thread_count - 1 : 0;
+
+    int64_t n_before = vrt_damage_fail(&reader->damage, delay, reader->draining);
+    return reader->strict ? refuse_damaged(reader, reader->info.n_frames + n_before, error) : 0;
+}
+
+/* Sends the decoder the video's next packet, or the end. Return: 0; -errno with a sentence. */
+static int feed(struct vrt_reader *reader, struct vrt_error *error)
+{
+    AVPacket *packet = reader->packet;
+    int r;
+
+    do {
+        av_packet_unref(packet);
+        r = vrt_source_next(reader->source, packet, error);
+    } while (r == 0 && packet->stream_index != reader->stream->index);
+    if (r < 0)
+        return vrt_fold(r);
+    if (r != 0) {
+        /* From now on the decoder gives out what it holds back. */
+        reader->draining = true;
+        reader->broken = r == VRT_SOURCE_BROKEN;
+        avcodec_send_packet(reader->decoder, NULL);
+        return 0;
+    }
+    int64_t time = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    atomic_int *n_errors = vrt_damage_add(&reader->damage, time);
+    if (packet->flags & AV_PKT_FLAG_CORRUPT)
+        atomic_fetch_add(n_errors, 1);
+    reader->decoder->opaque = n_errors;
+    r = avcodec_send_packet(reader->decoder, packet);
+    av_packet_unref(packet);
+    if (r == AVERROR(ENOMEM))
+        return refuse_memory(reader, error);
+    if (r < 0)
+        return note_damage(reader, error);
+    return 0;
+}
+
+/* Leaves the next frame in `decoded`. Return: 0; VRT_READER_END; -errno with a sentence. */
+static int decode_next(struct vrt_reader *reader, struct vrt_error *error)
+{
+    for (;;) {
+        int r = avcodec_receive_frame(reader->decoder, reader->decoded);
+        if (r == 0) {
+            reader->n_errors = 0;
+            return 0;
+        }
+        if (r == AVERROR_EOF || reader->n_errors > MAX_ERRORS)
+            return VRT_READER_END;
+        if (r == AVERROR(ENOMEM))
+            return refuse_memory(reader, error);
+        if (r == AVERROR(EAGAIN)) {
+            reader->n_errors = 0;
+            r = feed(reader, error);
+        } else {
+            reader->n_errors++;
+            r = note_damage(reader, error);
+        }
+        if (r < 0)
+            return vrt_fold(r);
+    }
+}
+
+/* A time stamp larger than the last one, the container's own where it is one. */
+static int64_t repaired_pts(struct vrt_reader *reader)
+{
+    int64_t pts = reader->decoded->best_effort_timestamp, index = reader->info.n_frames;
+    bool missing = pts == AV_NOPTS_VALUE;
+
+    if (!missing && (!index || pts > reader->last_pts))
+        return pts;
+    if (!reader->n_repaired++)
+        reader->first_repaired = index;
+    reader->n_undated += missing;
+    if (!index)
+        return 0;
+    return reader->last_pts + (missing ? reader->last_duration : 1);
+}
+
+/* Matters for the last frame, and where a time stamp is missing; at least one tick. */
+static int64_t guessed_duration(const struct vrt_reader *reader)
+{
+    int64_t duration = vrt_av_frame_duration(reader->decoded);
+    struct vrt_rational fps = reader->info.fps;
+
+    if (duration <= 0 && fps.num > 0)
+        duration = av_rescale_q(1, (AVRational){ fps.den, fps.num }, reader->stream->time_base);
+    return VRT_MAX(duration, 1);
+}
+
+/* Return: 0; -ENOTSUP with a sentence if this frame is unlike the first one. */
+static int check_unchanged(const struct vrt_reader *reader, struct vrt_error *error)
+{
+    const AVFrame *frame = reader->decoded;
+    const struct vrt_frame_format *format = &reader->info.format;
+    long long index = (long long)reader->info.n_frames;
+
+    if (frame->width != format->width || frame->height != format->height)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
+                          "%s changes from %dx%d to %dx%d at frame %lld: split it there and "
+                          "restore the parts one by one", reader->source->name, format->width,
+                          format->height, frame->width, frame->height, index);
+    if (frame->format != (int)reader->pixfmt)
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.changed",
+                          "%s changes its pixel format from %s to %s at frame %lld: split it "
+                          "there and restore the parts one by one", reader->source->name,
+                          av_get_pix_fmt_name(reader->pixfmt),
+                          av_get_pix_fmt_name(frame->format), index);
+    return 0;
+}
+
+/* Whether anything was found wrong with the file so far. */
+static bool is_damaged(const struct vrt_reader *reader)
+{
+    return reader->info.n_concealed || reader->damage.n_missing ||
+           atomic_load(&reader->source->n_logged) > 0;
+}
+
+/*
+ * Counts frames for which the time stamps leave room before `pts`. In an undamaged video that is
+ * how its maker wanted it; in a damaged one, whole frames were lost before the decoder saw them.
+ */
+static void measure_gap(struct vrt_reader *reader, int64_t pts)
+{
+    int64_t gap = pts - reader->last_pts - reader->last_duration;
+
+    if (!reader->info.n_frames || reader->info.variable_rate || !is_damaged(reader) ||
+        gap <= reader->last_duration / 2)
+        return;
+    if (!reader->n_gaps)
+        reader->first_gap = reader->last_pts + reader->last_duration;
+    reader->n_gaps += VRT_MAX(gap / reader->last_duration, 1);
+}
+
+/* `decoded` as a frame of ours, dated and counted. */
+static int give_out(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                    struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+    struct vrt_reader_info *info = &reader->info;
+    const AVFrame *decoded = reader->decoded;
+
+    int r = check_unchanged(reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_converter_run(reader->converter, decoded, &info->format, &frame);
+    if (r == -ENOMEM)
+        return refuse_memory(reader, error);
+    if (r < 0)
+        return vrt_refuse(error, r, "input.unsupported",
+                          "%s has the pixel format %s, which cannot be converted: convert it to "
+                          "yuv444p16 with ffmpeg first", reader->source->name,
+                          av_get_pix_fmt_name(decoded->format));
+
+    /* The same choice as in feed(): a packet and its frame meet by it. */
+    int64_t time = decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
+    frame->concealed = vrt_damage_show(&reader->damage, time) || decoded->decode_error_flags ||
+                       decoded->flags & AV_FRAME_FLAG_CORRUPT;
+    if (frame->concealed && reader->strict)
+        return refuse_damaged(reader, info->n_frames, error);
+    if (frame->concealed)
+        vrt_reader_info_conceal(info, info->n_frames);
+    frame->pts = repaired_pts(reader);
+    frame->duration = guessed_duration(reader);
+    measure_gap(reader, frame->pts);
+    frame->index = info->n_frames++;
+    reader->last_pts = frame->pts;
+    reader->last_duration = frame->duration;
+    *ret_frame = VRT_STEAL(frame);
+    return 0;
+}
+
+/* Settles how many frames never came, and where the first of them should have been. */
+static void count_missing(struct vrt_reader *reader)
+{
+    struct vrt_damage *damage = &reader->damage;
+    struct vrt_reader_info *info = &reader->info;
+    const AVStream *stream = reader->stream;
+
+    vrt_damage_finish(damage);
+    /* Damage between packets may also have hidden all the rest. */
+    if (info->duration_ns > 0 && !info->truncated && !reader->broken) {
+        int64_t start = stream->start_time != AV_NOPTS_VALUE ? stream->start_time : 0;
+        measure_gap(reader, start + av_rescale_q(info->duration_ns, (AVRational){ 1, 1000000000 },
+                                                 stream->time_base));
+    }
+    if (reader->n_gaps > damage->n_missing) {
+        damage->n_missing = reader->n_gaps;
+        damage->first_missing = reader->first_gap;
+    }
+    info->n_missing = damage->n_missing;
+}
+
+/* The end was reached: says what was wrong on the way. Return: VRT_READER_END; -EBADMSG. */
+static int finish(struct vrt_reader *reader, struct vrt_error *error)
+{
+    struct vrt_reader_info *info = &reader->info;
+    const char *name = reader->source->name;
+    double end_s = seconds_at(reader, reader->last_pts + reader->last_duration);
+
+    if (reader->ended)
+        return VRT_READER_END;
+    reader->ended = true;
+    count_missing(reader);
+    if (reader->broken && reader->strict)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                          "%s cannot be read beyond frame %lld (%.2f s): the rest is damaged",
+                          name, (long long)info->n_frames, end_s);
+    if (info->n_missing && reader->strict)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                          "%s is damaged: %lld of its frames cannot be decoded, the first near "
+                          "%.2f s", name, (long long)info->n_missing,
+                          seconds_at(reader, reader->damage.first_missing));
+    if (reader->broken)
+        vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
+                         "the rest is damaged and was left out", (long long)info->n_frames, end_s);
+    if (info->truncated)
+        vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
+                         "is cut off", (long long)info->n_frames, info->n_frames == 1 ? "" : "s",
+                         end_s);
+    if (info->n_missing)
+        vrt_warnings_add(&info->warnings, "%lld frame%s could not be decoded at all and left a "
+                         "gap, the first near %.2f s", (long long)info->n_missing,
+                         info->n_missing == 1 ? "" : "s",
+                         seconds_at(reader, reader->damage.first_missing));
+    vrt_reader_info_list_concealed(info);
+    if (reader->n_undated == info->n_frames)
+        vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
+                         "follow each other at %.3f a second",
+                         1 / seconds_at(reader, reader->last_duration));
+    else if (reader->n_repaired)
+        vrt_warnings_add(&info->warnings, "the time stamps of %lld frame%s were missing or not "
+                         "increasing and have been repaired, the first at frame %lld",
+                         (long long)reader->n_repaired, reader->n_repaired == 1 ? "" : "s",
+                         (long long)reader->first_repaired);
+    return VRT_READER_END;
+}
+
+int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+                    struct vrt_error *error)
+{
+    int r = reader->ended ? VRT_READER_END : 0;
+
+    if (!r && !reader->has_first)
+        r = decode_next(reader, error);
+    reader->has_first = false;
+    if (r == 0)
+        r = give_out(reader, ret_frame, error);
+    else if (r == VRT_READER_END)
+        r = finish(reader, error);
+    av_frame_unref(reader->decoded);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+/* Codecs that are known but cannot be read are told from those that are not known. */
+static int open_decoder(struct vrt_reader *reader, int n_threads, struct vrt_error *error)
+{
+    const AVCodecParameters *par = reader->stream->codecpar;
+    const AVCodec *codec = avcodec_find_decoder(par->codec_id);
+    const char *name = reader->source->name;
+    char tag[AV_FOURCC_MAX_STRING_SIZE];
+
+    if (par->codec_id == AV_CODEC_ID_NONE)
+        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                          "%s uses a video codec that FFmpeg doesn't know (%s): convert it first",
+                          name, av_fourcc_make_string(tag, par->codec_tag));
+    if (!codec)
+        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                          "%s uses the codec %s, for which this FFmpeg has no decoder: install "
+                          "one that has, or convert the video first", name,
+                          avcodec_get_name(par->codec_id));
+    AVCodecContext *decoder = reader->decoder = avcodec_alloc_context3(codec);
+    if (!decoder || avcodec_parameters_to_context(decoder, par) < 0)
+        return refuse_memory(reader, error);
+    decoder->pkt_timebase = reader->stream->time_base;
+    decoder->framerate = reader->stream->avg_frame_rate;
+    decoder->max_pixels = MAX_PIXELS;
+    decoder->err_recognition = AV_EF_CRCCHECK;
+    /* Without it cropping is rounded to the alignment of rows: frames too large, and shifted. */
+    decoder->flags |= AV_CODEC_FLAG_UNALIGNED;
+    long n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+    n_threads = n_threads > 0 ? n_threads : (int)VRT_MAX(n_cores, 1);
+    decoder->thread_count = VRT_MIN(n_threads, MAX_THREADS);
+    int r = avcodec_open2(decoder, codec, NULL);
+    if (r == AVERROR(ENOMEM))
+        return refuse_memory(reader, error);
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "input.codec",
+                          "%s cannot be decoded: FFmpeg's %s decoder refuses it", name,
+                          codec->name);
+    return 0;
+}
+
+/* Decodes the first frame, which tells the format of all. Return: 0; -errno with a sentence. */
+static int open_first(struct vrt_reader *reader, struct vrt_error *error)
+{
+    struct vrt_reader_info *info = &reader->info;
+    AVFrame *frame = reader->decoded;
+    const char *name = reader->source->name;
+
+    int r = decode_next(reader, error);
+    if (r == VRT_READER_END)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                          "%s is damaged or holds no picture: not a single frame of it can be "
+                          "decoded (%s)", name, info->codec);
+    if (r < 0)
+        return vrt_fold(r);
+    reader->pixfmt = frame->format;
+    if (vrt_pixfmt_of_frame(frame, reader->stream->codecpar, &info->format) < 0 ||
+        !vrt_frame_format_is_valid(&info->format))
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
+                          "%s has frames that cannot be processed: %dx%d in the pixel format %s",
+                          name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
+    AVRational aspect = frame->sample_aspect_ratio.num ? frame->sample_aspect_ratio
+                                                       : reader->stream->sample_aspect_ratio;
+    if (aspect.num > 0 && aspect.den > 0)
+        av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
+    else
+        aspect = (AVRational){ 0, 1 };
+    info->format.sample_aspect = vrt_av_rational(aspect);
+    vrt_reader_info_look(info, frame, reader->stream->codecpar->field_order);
+    reader->has_first = true;
+    return 0;
+}
+
+/* Chooses the stream; the others' packets are not even read. */
+static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
+{
+    AVFormatContext *format = reader->source->format;
+
+    int index = vrt_source_pick_video(reader->source, error);
+    if (index < 0)
+        return vrt_fold(index);
+    for (unsigned int i = 0; i < format->nb_streams; i++)
+        format->streams[i]->discard = (int)i == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+    reader->stream = format->streams[index];
+    vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
+    return 0;
+}
+
+int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_reader **ret_reader,
+                    struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = calloc(1, sizeof(*reader));
+    const struct vrt_source_params source_params = {
+        .fd = fd,
+        .name = params->name,
+        .cancel = params->cancel,
+        .deadline_ns = params->open_deadline_ns,
+    };
+
+    if (!reader)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    reader->strict = params->strict;
+    int r = vrt_source_open(&source_params, &reader->source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    reader->packet = av_packet_alloc();
+    reader->decoded = av_frame_alloc();
+    if (!reader->packet || !reader->decoded || vrt_converter_new(&reader->converter) < 0)
+        return refuse_memory(reader, error);
+    r = pick_stream(reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (reader->info.truncated && reader->strict)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
+                          "%s is truncated: it ends before its container says it does",
+                          reader->source->name);
+    r = open_decoder(reader, params->n_threads, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = open_first(reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    reader->source->deadline_ns = 0;
+    *ret_reader = VRT_STEAL(reader);
+    return 0;
+}
+
+const struct vrt_reader_info *vrt_reader_info(const struct vrt_reader *reader)
+{
+    return &reader->info;
+}
+
+struct vrt_reader *vrt_reader_close(struct vrt_reader *reader)
+{
+    if (!reader)
+        return NULL;
+    avcodec_free_context(&reader->decoder);
+    av_packet_free(&reader->packet);
+    av_frame_free(&reader->decoded);
+    reader->converter = vrt_converter_free(reader->converter);
+    reader->source = vrt_source_close(reader->source);
+    free(reader);
+    return NULL;
+}

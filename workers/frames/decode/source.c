@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Probing, refusing and demuxing. What FFmpeg cannot be trusted with (other files, playlists, a
+ * wild guess at what noise might be) is decided here before it opens anything.
+ */
+
+#include "frames/decode/source.h"
+
+#include <errno.h>
+#include <libavutil/avstring.h>
+#include <libavutil/mem.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "frames/av.h"
+#include "frames/decode/extent.h"
+
+#define IO_BUFFER_BYTES (128 * 1024)
+#define PROBE_BYTES (32LL * 1024 * 1024)    /* a late stream in a transport stream is found */
+#define PROBE_US (10LL * 1000 * 1000)
+#define MIN_PROBE_SCORE 10                  /* below, any noise is "perhaps an MP3" */
+#define POLL_MS 100                         /* how late a cancel may come on a pipe */
+#define MAX_ERRORS 16                       /* packets in a row; then the rest is lost */
+#define MAX_RETRIES (1 << 16)               /* where the demuxer itself asks for another try */
+
+/* Demuxers that open other files by their nature, run scripts, or draw text. */
+static const struct {
+    const char *demuxer, *what;
+} refused[] = {
+    { "hls", "an HLS playlist" },
+    { "dash", "a DASH manifest" },
+    { "webm_dash_manifest", "a DASH manifest" },
+    { "concat", "a concat script" },
+    { "imf", "an IMF composition playlist" },
+    { "sdp", "a session description" },
+    { "rtsp", "a session description" },
+    { "rtp", "a network stream's description" },
+    { "sap", "a network stream's description" },
+    { "image2", "a pattern of image names" },
+    { "lavfi", "a filter graph" },
+    { "avisynth", "an AviSynth script" },
+    { "vapoursynth", "a VapourSynth script" },
+    { "ffmetadata", "a metadata text" },
+    { "vobsub", "a subtitle index" },
+    { "tty", "a text" },
+};
+
+/* Synthesizers: they hold no video, and a file of a few bytes keeps them busy for a minute. */
+static const char music[] = "libgme,libopenmpt,libmodplug";
+
+static bool is_cancelled(const struct vrt_source *source)
+{
+    return source->cancel && atomic_load_explicit(source->cancel, memory_order_relaxed);
+}
+
+static bool is_late(const struct vrt_source *source)
+{
+    return source->deadline_ns && vrt_clock_now_ns() >= source->deadline_ns;
+}
+
+static bool must_end(const struct vrt_source *source)
+{
+    return is_cancelled(source) || is_late(source);
+}
+
+/* AVIOInterruptCB: asked between reads, and in FFmpeg's own loops. */
+static int interrupt(void *opaque)
+{
+    return must_end(opaque);
+}
+
+/* Waits until a pipe or socket has something. Return: 0; -ECANCELED; -errno. */
+static int wait_readable(const struct vrt_source *source)
+{
+    struct pollfd poll_fd = { .fd = source->fd, .events = POLLIN };
+
+    for (;;) {
+        if (must_end(source))
+            return -ECANCELED;
+        int n = poll(&poll_fd, 1, POLL_MS);
+        if (n > 0)
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+    }
+}
+
+/* AVIO's read: at most one system call's worth; AVERROR_EOF at the end. */
+static int read_some(void *opaque, uint8_t *data, int size)
+{
+    struct vrt_source *source = opaque;
+    ssize_t n;
+
+    if (must_end(source))
+        return AVERROR_EXIT;
+    do {
+        if (source->size_bytes >= 0) {
+            n = pread(source->fd, data, (size_t)size, source->offset_bytes);
+        } else {
+            int r = wait_readable(source);
+            if (r < 0)
+                return r == -ECANCELED ? AVERROR_EXIT : AVERROR(-r);
+            n = read(source->fd, data, (size_t)size);
+        }
+    } while (n < 0 && (errno == EINTR || errno == EAGAIN));
+    if (n < 0) {
+        source->read_error = -errno;
+        return AVERROR(errno);
+    }
+    source->offset_bytes += n;
+    return n ? (int)n : AVERROR_EOF;
+}
+
+/* AVIO's seek: moves our offset, the descriptor's stays. Beyond the end is allowed. */
+static int64_t seek_to(void *opaque, int64_t offset, int whence)
+{
+    struct vrt_source *source = opaque;
+
+    switch (whence & ~AVSEEK_FORCE) {
+    case AVSEEK_SIZE:
+        return source->size_bytes;
+    case SEEK_SET:
+        break;
+    case SEEK_CUR:
+        offset += source->offset_bytes;
+        break;
+    case SEEK_END:
+        offset += source->size_bytes;
+        break;
+    default:
+        return AVERROR(EINVAL);
+    }
+    if (offset < 0)
+        return AVERROR(EINVAL);
+    source->offset_bytes = offset;
+    return offset;
+}
+
+/* AVFormatContext.io_open: the file cannot make us open another one. */
+static int refuse_open(struct AVFormatContext *format, AVIOContext **io, const char *url,
+                       int flags, AVDictionary **options)
+{
+    (void)io;
+    (void)flags;
+    (void)options;
+    av_log(format, AV_LOG_WARNING, "refused to open %s\n", url);
+    return AVERROR(EPERM);
+}
+
+/* Return: 0, and whether it can be read by position in size_bytes; -errno with a sentence. */
+static int check_kind(struct vrt_source *source, struct vrt_error *error)
+{
+    struct stat st;
+
+    if (fstat(source->fd, &st) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), source->name);
+    if (S_ISDIR(st.st_mode))
+        return vrt_refuse(error, vrt_raise(-EISDIR), "input.not_regular",
+                          "%s is a folder: give a video file", source->name);
+    if (S_ISBLK(st.st_mode))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular",
+                          "%s is a disk: give a video file", source->name);
+    source->size_bytes = S_ISREG(st.st_mode) ? st.st_size : -1;
+    if (source->size_bytes == 0)
+        return vrt_refuse(error, vrt_raise(-ENODATA), "input.empty",
+                          "%s is empty: it holds no video", source->name);
+    return 0;
+}
+
+/* Text, noise, an unknown format: the name has misled somebody. */
+static int refuse_not_media(const struct vrt_source *source, struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
+                      "%s is not a video: its content is in no format that FFmpeg knows, whatever "
+                      "its name says", source->name);
+}
+
+/* What FFmpeg returned where the file was being opened, as a sentence. */
+static int refuse_av(struct vrt_source *source, int averror, struct vrt_error *error)
+{
+    int r = vrt_av_errno(averror);
+
+    if (!is_cancelled(source) && is_late(source))
+        return vrt_refuse(error, vrt_raise(-ETIMEDOUT), "input.timeout",
+                          "%s could not be looked at in time: it is damaged, or lies on something "
+                          "very slow; convert it, or copy it to a local disk", source->name);
+    if (is_cancelled(source) || r == -ECANCELED)
+        return vrt_refuse(error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
+    if (source->read_error)
+        return vrt_refuse(error, vrt_raise(source->read_error), "input.read",
+                          "%s cannot be read: %s", source->name, strerror(-source->read_error));
+    if (r == -ENOMEM)
+        return vrt_refuse_errno(error, vrt_raise(r), source->name);
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
+                      "%s is damaged: its beginning cannot be understood", source->name);
+}
+
+/* Whether it begins as HLS playlists do: since FFmpeg 7.1 these are known by their names, which it
+ * isn't shown. */
+static bool is_hls(struct vrt_source *source)
+{
+    static const char magic[] = "#EXTM3U";
+    unsigned char head[sizeof(magic) - 1];
+
+    return avio_read(source->io, head, sizeof(head)) == (int)sizeof(head) &&
+           memcmp(head, magic, sizeof(head)) == 0;
+}
+
+static int refuse_playlist(const struct vrt_source *source, const char *what,
+                           struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
+                      "%s is %s, not a video: give the video file itself", source->name, what);
+}
+
+/* By content only: the name is not shown to FFmpeg, so that no ending decides. */
+static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
+                 struct vrt_error *error)
+{
+    const AVInputFormat *demuxer = NULL;
+
+    int score = av_probe_input_buffer2(source->io, &demuxer, "", NULL, 0, 1 << 20);
+    if (score < 0 && score != AVERROR_INVALIDDATA)
+        return refuse_av(source, score, error);
+    if (score < MIN_PROBE_SCORE)
+        return is_hls(source) ? refuse_playlist(source, refused[0].what, error)
+                              : refuse_not_media(source, error);
+    if (av_match_name(demuxer->name, music))
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
+                          "%s is not a video: it is a piece of music for a synthesizer",
+                          source->name);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(refused); i++)
+        if (av_match_name(refused[i].demuxer, demuxer->name))
+            return refuse_playlist(source, refused[i].what, error);
+    if (demuxer->flags & AVFMT_NOFILE)
+        return vrt_refuse(error, vrt_raise(-EPERM), "input.playlist",
+                          "%s is of the kind %s, which reads from elsewhere: give a video file",
+                          source->name, demuxer->name);
+    *ret_demuxer = demuxer;
+    return 0;
+}
+
+/* Looks at the sizes at the file's top level. Return: 0; -EBADMSG with a sentence. */
+static int check_extent(struct vrt_source *source, const AVInputFormat *demuxer,
+                        struct vrt_error *error)
+{
+    if (source->size_bytes < 0)
+        return 0;
+    struct vrt_extent extent = vrt_extent_check(source->fd, source->size_bytes, demuxer->name);
+    source->truncated = extent.truncated;
+    if (extent.lacks_index)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "input.truncated",
+                          "%s is truncated or damaged: the index (moov) that an MP4 or MOV file "
+                          "needs is missing; copy or record it again", source->name);
+    return 0;
+}
+
+/* Probe, refuse, open, look at the streams; bounded in bytes and time of video. */
+static int open_format(struct vrt_source *source, struct vrt_error *error)
+{
+    const AVInputFormat *demuxer = NULL;
+
+    int r = probe(source, &demuxer, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_extent(source, demuxer, error);
+    if (r < 0)
+        return vrt_fold(r);
+
+    AVFormatContext *format = avformat_alloc_context();
+    if (!format)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    format->pb = source->io;
+    format->io_open = refuse_open;
+    format->interrupt_callback = (AVIOInterruptCB){ interrupt, source };
+    /* Twice the same: whatever escaped io_open would find no protocol. */
+    format->protocol_whitelist = av_strdup("");
+    format->probesize = PROBE_BYTES;
+    format->max_analyze_duration = PROBE_US;
+    /* On failure it frees `format`, but not the AVIO, which is ours. */
+    r = avformat_open_input(&format, "", demuxer, NULL);
+    if (r < 0)
+        return refuse_av(source, r, error);
+    source->format = format;
+    r = avformat_find_stream_info(format, NULL);
+    if (r < 0 || must_end(source))
+        return refuse_av(source, r, error);
+    /* Not before: what was logged while guessing is no damage. */
+    format->opaque = &source->n_logged;
+    return 0;
+}
+
+int vrt_source_open(const struct vrt_source_params *params, struct vrt_source **ret_source,
+                    struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = calloc(1, sizeof(*source));
+
+    vrt_av_log_install();
+    if (!source)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    source->fd = params->fd;
+    source->cancel = params->cancel;
+    source->deadline_ns = params->deadline_ns;
+    vrt_printable(params->name ? params->name : "the input", source->name, sizeof(source->name));
+
+    int r = check_kind(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    uint8_t *buffer = av_malloc(IO_BUFFER_BYTES);
+    source->io = buffer ? avio_alloc_context(buffer, IO_BUFFER_BYTES, 0, source, read_some, NULL,
+                                             source->size_bytes >= 0 ? seek_to : NULL)
+                        : NULL;
+    if (!source->io) {
+        av_free(buffer);
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    }
+    r = open_format(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_source = VRT_STEAL(source);
+    return 0;
+}
+
+int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_error *error)
+{
+    if (source->size_bytes >= 0)
+        return 0;
+    return vrt_refuse(error, vrt_raise(-ESPIPE), "input.not_regular",
+                      "%s cannot be read a second time for its sound: store it in a file",
+                      source->name);
+}
+
+/* How much a stream wants to be the video: 0 not at all; then the default one, then the larger. */
+static int64_t rank_video(const AVStream *stream)
+{
+    const AVCodecParameters *par = stream->codecpar;
+
+    if (par->codec_type != AVMEDIA_TYPE_VIDEO ||
+        stream->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS))
+        return 0;
+    int64_t rank = 1 + (int64_t)par->width * par->height;
+    return rank + (stream->disposition & AV_DISPOSITION_DEFAULT ? 1LL << 40 : 0);
+}
+
+int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *error)
+{
+    int best = -1, n_audio = 0, n_covers = 0;
+    int64_t best_rank = 0;
+
+    for (unsigned int i = 0; i < source->format->nb_streams; i++) {
+        const AVStream *stream = source->format->streams[i];
+        int64_t rank = rank_video(stream);
+        n_audio += stream->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+        n_covers += stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !rank;
+        if (rank > best_rank) {
+            best = (int)i;
+            best_rank = rank;
+        }
+    }
+    if (best >= 0)
+        return best;
+    const char *instead = n_audio && n_covers ? "only sound and cover art"
+                          : n_audio           ? "only sound"
+                          : n_covers          ? "only cover art"
+                                              : "no stream of pictures or sound at all";
+    return vrt_refuse(error, vrt_raise(-ENOENT), "input.no_video",
+                      "%s holds no video, %s: give a file with a video stream", source->name,
+                      instead);
+}
+
+int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_error *error)
+{
+    for (;;) {
+        /* A buffered packet needs no read, which would notice. */
+        int r = must_end(source) ? AVERROR_EXIT : av_read_frame(source->format, packet);
+        if (r == 0) {
+            source->n_errors = 0;
+            if (packet->size > 0)
+                return 0;
+            av_packet_unref(packet);
+            continue;
+        }
+        if (must_end(source) || source->read_error || r == AVERROR(ENOMEM))
+            return refuse_av(source, r, error);
+        if (r == AVERROR_EOF)
+            return VRT_SOURCE_END;
+        if (++source->n_errors >= (r == AVERROR(EAGAIN) ? MAX_RETRIES : MAX_ERRORS))
+            return VRT_SOURCE_BROKEN;
+    }
+}
+
+struct vrt_source *vrt_source_close(struct vrt_source *source)
+{
+    if (!source)
+        return NULL;
+    avformat_close_input(&source->format);
+    source->io = vrt_av_io_free(source->io);
+    free(source);
+    return NULL;
+}

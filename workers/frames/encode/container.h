@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The containers that a finished video can have. */
+
+#include "base/error.h"
+#include "frames/encode/encoder.h"
+#include "frames/warnings.h"
+
+enum vrt_container {
+    VRT_CONTAINER_MP4,
+    VRT_CONTAINER_MOV,
+    VRT_CONTAINER_MKV,
+    VRT_CONTAINER_COUNT,
+};
+
+/* "mp4", "mov" or "mkv". Thread: any. */
+const char *vrt_container_name(enum vrt_container container);
+
+/*
+ * The container that the file name `name` asks for by its ending, in any case.
+ * Return: 0; -EINVAL with a sentence that lists the endings. Thread: any.
+ */
+int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
+                            struct vrt_error *error);
+
+/* Whether `container` can hold `codec`. Return: 0; -EINVAL with a sentence. Thread: any. */
+int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec,
+                              struct vrt_error *error);
+
+/* What is encoded, and into what. */
+struct vrt_container_content {
+    enum vrt_container container;
+    enum vrt_codec codec;
+    const struct vrt_frame_format *format;
+};
+
+/*
+ * Whether who plays the file will know what its colours mean. Return: 0, with what he must guess
+ * in `warnings`; -EINVAL with a sentence: he would guess wrong. Thread: any.
+ */
+int vrt_container_check_colors(const struct vrt_container_content *content,
+                               struct vrt_warnings *warnings, struct vrt_error *error);

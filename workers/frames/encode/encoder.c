@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One encoder, one segment. Frames go in by number; the numbers come back on the packets, in
+ * decoding order, and bring back time stamps and durations, which the encoder never sees.
+ */
+
+#include "frames/encode/encoder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames/av.h"
+#include "frames/encode/codec.h"
+#include "frames/encode/segment.h"
+#include "frames/encode/sink.h"
+#include "frames/view.h"
+
+#define MAX_THREADS 64
+#define MAX_QUALITY 51
+
+/* Frames on their way through the encoder; no look-ahead is longer. */
+#define WINDOW 1024
+
+struct vrt_encoder {
+    const struct vrt_codec_traits *traits;
+    struct vrt_frame_format format;
+    AVCodecContext *codec;
+    AVPacket *packet;
+    struct vrt_sink *sink;
+    struct {
+        int64_t pts, duration;
+    } frames[WINDOW];               /* frame k of the segment is frames[k % WINDOW] */
+    int64_t n_sent;
+    struct vrt_segment_end end;     /* grows with what is written */
+};
+
+/* No cure is known for what happens here: FFmpeg's own words go along. */
+static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct vrt_error *error)
+{
+    if (averror == AVERROR(ENOMEM))
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    return vrt_refuse(error, vrt_raise(vrt_av_errno(averror)), "encode.failed",
+                      "the %s encoder failed: FFmpeg says \"%s\"", encoder->traits->title,
+                      av_err2str(averror));
+}
+
+/* What a user may have chosen badly, before anything is allocated. */
+static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
+{
+    if (params->quality != VRT_ENCODER_QUALITY_DEFAULT &&
+        (params->quality < 0 || params->quality > MAX_QUALITY))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
+                          "a quality of %d is out of range: it goes from 0 (best) to %d",
+                          params->quality, MAX_QUALITY);
+    if (params->preset && !vrt_encoder_has_preset(params->preset))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
+                          "there is no such preset: they go from ultrafast over medium to "
+                          "veryslow and placebo");
+    if (params->n_threads < 1 || params->n_threads > MAX_THREADS)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.codec",
+                          "%d encoder threads are out of range: 1 to %d", params->n_threads,
+                          MAX_THREADS);
+    if (!vrt_frame_format_is_valid(&params->format) || params->time_base.num <= 0 ||
+        params->time_base.den <= 0)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.format",
+                          "the frames to be encoded have no valid format or time base");
+    return vrt_fold(vrt_codec_check(params->codec, error));
+}
+
+static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params)
+{
+    const struct vrt_frame_format *format = &params->format;
+
+    codec->width = format->width;
+    codec->height = format->height;
+    codec->pix_fmt = vrt_codec_pixfmt(params->codec, format);
+    /*
+     * The encoder counts frames, and the segment knows their times: a time base of 1/12800 in the
+     * stream itself is read as 12,800 frames a second by those who look there.
+     */
+    bool known = params->fps.num > 0 && params->fps.den > 0;
+    codec->framerate = known ? vrt_rational_av(params->fps) : (AVRational){ 25, 1 };
+    codec->time_base = av_inv_q(codec->framerate);
+    codec->sample_aspect_ratio = vrt_rational_av(format->sample_aspect);
+    codec->color_range = format->full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    codec->color_primaries = (enum AVColorPrimaries)format->primaries;
+    codec->color_trc = (enum AVColorTransferCharacteristic)format->transfer;
+    codec->colorspace = (enum AVColorSpace)format->color_space;
+    if (format->layout == VRT_LAYOUT_YUV && format->chroma_shift_y)
+        codec->chroma_sample_location = (enum AVChromaLocation)format->chroma_location;
+    codec->thread_count = params->n_threads;
+    /* Containers want the parameter sets once, at their head. */
+    codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
+}
+
+/* A refusal here is about size or depth: the parameters were checked before. */
+static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      struct vrt_error *error)
+{
+    const struct vrt_codec_traits *traits = encoder->traits;
+    const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
+    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
+    AVDictionary *options = NULL;
+    int quality = params->quality == VRT_ENCODER_QUALITY_DEFAULT ? traits->default_quality
+                                                                 : params->quality;
+    char text[80];
+
+    if (!codec)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    set_properties(codec, params);
+    int r = traits->set_options(params, quality, &options);
+    if (r >= 0)
+        r = avcodec_open2(codec, found, &options);
+    av_dict_free(&options);
+    if (r == AVERROR(ENOMEM))
+        return refuse_encoder(encoder, r, error);
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "output.format",
+                          "the %s encoder cannot write %s: use another codec or size",
+                          traits->title,
+                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
+    return 0;
+}
+
+static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      struct vrt_error *error)
+{
+    const AVCodecContext *codec = encoder->codec;
+    const struct vrt_segment_head head = {
+        .codec = params->codec,
+        .profile = codec->profile,
+        .level = codec->level,
+        .format = params->format,
+        .time_base = params->time_base,
+        .fps = params->fps,
+    };
+
+    return vrt_fold(vrt_segment_write_head(encoder->sink, &head, codec->extradata,
+                                           codec->extradata_size, error));
+}
+
+/* An encoder that writes nowhere yet. */
+static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder **ret_encoder,
+                   struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    vrt_av_log_install();
+    int r = check_params(params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    encoder = calloc(1, sizeof(*encoder));
+    if (!encoder)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    encoder->traits = vrt_codec_traits(params->codec);
+    encoder->format = params->format;
+    encoder->packet = av_packet_alloc();
+    if (!encoder->packet)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
+    r = open_codec(encoder, params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_encoder = VRT_STEAL(encoder);
+    return 0;
+}
+
+int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    return vrt_fold(prepare(params, &encoder, error));
+}
+
+int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
+                    struct vrt_encoder **ret_encoder, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    int r = prepare(params, &encoder, error);
+    if (r == 0)
+        r = vrt_sink_open(fd, &encoder->sink, error);
+    if (r == 0)
+        r = write_head(encoder, params, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_encoder = VRT_STEAL(encoder);
+    return 0;
+}
+
+/*
+ * An encoder that reorders more than it may, or makes up frames, would spoil every time stamp after
+ * it: that is an error here rather than a riddle in the joiner.
+ */
+static int write_packet(struct vrt_encoder *encoder, struct vrt_error *error)
+{
+    const AVPacket *packet = encoder->packet;
+    struct vrt_segment_end *end = &encoder->end;
+
+    int64_t index = packet->pts;
+    if (index < 0 || index >= encoder->n_sent || encoder->n_sent - index > WINDOW ||
+        end->n_packets - index > VRT_SEGMENT_MAX_DELAY)
+        return refuse_encoder(encoder, AVERROR_BUG, error);
+    const struct vrt_segment_packet out = {
+        .key = packet->flags & AV_PKT_FLAG_KEY,
+        .index = index,
+        .pts = encoder->frames[index % WINDOW].pts,
+        .duration = encoder->frames[index % WINDOW].duration,
+    };
+    end->delay = VRT_MAX(end->delay, end->n_packets - index);
+    end->n_packets++;
+    return vrt_fold(vrt_segment_write_packet(encoder->sink, &out, packet->data, packet->size,
+                                             error));
+}
+
+/* A copy of planar RGB, which FFmpeg's FFV1 takes in 8 bits in the order B, G, R, 0 only. */
+static int interleave(const struct vrt_frame *frame, AVFrame **ret_view)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = av_frame_alloc();
+    const struct vrt_plane *planes = frame->planes;
+
+    if (!view)
+        return vrt_raise(-ENOMEM);
+    view->width = frame->format.width;
+    view->height = frame->format.height;
+    view->format = AV_PIX_FMT_BGR0;
+    if (av_frame_get_buffer(view, 0) < 0)
+        return vrt_raise(-ENOMEM);
+    for (int y = 0; y < view->height; y++) {
+        uint8_t *to = view->data[0] + (ptrdiff_t)y * view->linesize[0];
+        for (int x = 0; x < view->width; x++, to += 4) {
+            to[0] = planes[1].data[(size_t)y * planes[1].stride_bytes + (size_t)x];
+            to[1] = planes[0].data[(size_t)y * planes[0].stride_bytes + (size_t)x];
+            to[2] = planes[2].data[(size_t)y * planes[2].stride_bytes + (size_t)x];
+            to[3] = 0;
+        }
+    }
+    *ret_view = VRT_STEAL(view);
+    return 0;
+}
+
+/* Sends a frame, or the end (NULL), and writes what comes out. */
+static int encode(struct vrt_encoder *encoder, const AVFrame *frame, struct vrt_error *error)
+{
+    int r = avcodec_send_frame(encoder->codec, frame);
+
+    if (r < 0)
+        return refuse_encoder(encoder, r, error);
+    while ((r = avcodec_receive_packet(encoder->codec, encoder->packet)) >= 0) {
+        r = write_packet(encoder, error);
+        av_packet_unref(encoder->packet);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return r == AVERROR(EAGAIN) || r == AVERROR_EOF ? 0 : refuse_encoder(encoder, r, error);
+}
+
+int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *view = NULL;
+    struct vrt_segment_end *end = &encoder->end;
+    int64_t last = encoder->n_sent - 1;
+
+    if (!vrt_frame_format_same_planes(&frame->format, &encoder->format) ||
+        (last >= 0 && frame->pts <= encoder->frames[last % WINDOW].pts))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
+                          "frame %lld does not follow the one before it in format or time",
+                          (long long)frame->index);
+    int r = encoder->codec->pix_fmt == AV_PIX_FMT_BGR0 ? interleave(frame, &view)
+                                                       : vrt_frame_unwrap(frame, &view);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the encoder");
+    view->pts = encoder->n_sent;
+    encoder->frames[encoder->n_sent % WINDOW].pts = frame->pts;
+    encoder->frames[encoder->n_sent % WINDOW].duration = frame->duration;
+    if (end->n_first <= VRT_SEGMENT_MAX_DELAY)
+        end->first_pts[end->n_first++] = frame->pts;
+    end->end_pts = frame->pts + frame->duration;
+    encoder->n_sent++;
+    return vrt_fold(encode(encoder, view, error));
+}
+
+int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
+                       struct vrt_error *error)
+{
+    int r = encode(encoder, NULL, error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    if (encoder->end.n_packets != encoder->n_sent)
+        return vrt_refuse(error, vrt_raise(-EIO), "encode.failed",
+                          "the %s encoder lost frames: %lld went in, %lld came out",
+                          encoder->traits->title, (long long)encoder->n_sent,
+                          (long long)encoder->end.n_packets);
+    r = vrt_segment_write_end(encoder->sink, &encoder->end, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_size_bytes = encoder->sink->size_bytes;
+    return 0;
+}
+
+struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
+{
+    if (!encoder)
+        return NULL;
+    avcodec_free_context(&encoder->codec);
+    av_packet_free(&encoder->packet);
+    encoder->sink = vrt_sink_close(encoder->sink);
+    free(encoder);
+    return NULL;
+}
+
+int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
+                              struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+    VRT_CLEANUP(vrt_encoder_freep) struct vrt_encoder *encoder = NULL;
+
+    int r = vrt_segment_reader_open(fd, 1, &reader, error);
+    if (r == 0)
+        r = prepare(params, &encoder, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_segment_head *head = &reader->head;
+    size_t size = (size_t)encoder->codec->extradata_size;
+    if (head->codec == params->codec && head->time_base.num == params->time_base.num &&
+        head->time_base.den == params->time_base.den &&
+        vrt_frame_format_same_planes(&head->format, &params->format) &&
+        (size_t)reader->extradata_size == size &&
+        (!size || memcmp(reader->extradata, encoder->codec->extradata, size) == 0))
+        return 0;
+    return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
+                      "a segment of the restored video was made by another encoder");
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Encodes restored frames, in presentation order, into one segment file (frames/encode/segment.h).
+ *
+ * A segment starts with a key frame and refers to nothing outside itself. With equal parameters
+ * and frames its bytes are equal: the thread count is part of the parameters because the output
+ * of libx264 depends on it. An encoder belongs to one thread at a time.
+ *
+ * Ids of what it refuses: output.codec, output.format, output.quality, output.preset, spool.full,
+ * output.write, encode.failed, out_of_memory.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "frames/format.h"
+#include "frames/frame.h"
+#include "frames/warnings.h"
+
+struct vrt_encoder;
+
+enum vrt_codec {
+    VRT_CODEC_H264,
+    VRT_CODEC_HEVC,
+    VRT_CODEC_FFV1,
+    VRT_CODEC_COUNT,
+};
+
+#define VRT_ENCODER_QUALITY_DEFAULT (-1)
+
+struct vrt_encoder_params {
+    enum vrt_codec codec;
+    int quality;                    /* 0 (best) to 51; VRT_ENCODER_QUALITY_DEFAULT; lossless: any */
+    const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium"; FFV1: not used */
+    int n_threads;                  /* 1 to 64 */
+    struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
+    struct vrt_rational time_base;  /* of the frames' pts */
+    struct vrt_rational fps;        /* average, for rate control; 0/1: unknown */
+};
+
+struct vrt_encoder_pick {
+    enum vrt_codec codec;
+    const struct vrt_frame_format *input;   /* of the video to be restored */
+    int width, height;                      /* of the restored frames */
+};
+
+/* "h264", "hevc" or "ffv1". Thread: any. */
+const char *vrt_codec_name(enum vrt_codec codec);
+
+/* The codec of this name ("h265" is HEVC too). Return: 0; -EINVAL with a sentence. Thread: any. */
+int vrt_codec_from_name(const char *name, enum vrt_codec *ret_codec, struct vrt_error *error);
+
+/* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
+int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
+
+/* Whether `preset` is one of the names that libx264 and libx265 share. Thread: any. */
+bool vrt_encoder_has_preset(const char *preset);
+
+/*
+ * The format that restored frames must have for the encoder: the input's depth, chroma, matrix and
+ * range where the codec can hold them; else the next that loses nothing, with a warning where the
+ * user would wonder (4:4:4 because of an odd size).
+ * Return: 0; -ENOTSUP with a sentence where the codec cannot hold it. Thread: any.
+ */
+int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
+                            struct vrt_frame_format *ret_format, struct vrt_warnings *warnings,
+                            struct vrt_error *error);
+
+/* Bytes that a frame takes on average, from experience: right within a factor of two or three. */
+double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params);
+
+/* Whether an encoder can be made with these. Return: 0; as vrt_encoder_new(). */
+int vrt_encoder_try(const struct vrt_encoder_params *params, struct vrt_error *error)
+    VRT_MUST_CHECK;
+
+/*
+ * Starts a segment in `fd`: seekable, opened for writing, the caller's, truncated here.
+ * Return: 0; -EINVAL a parameter out of range, -ENOSYS no such encoder, -ENOSPC, -ENOMEM, ... with
+ *         the sentence in `error`. *ret_encoder is set only on 0; end it with vrt_encoder_free().
+ */
+int vrt_encoder_new(const struct vrt_encoder_params *params, int fd,
+                    struct vrt_encoder **ret_encoder, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Encodes `frame`, of the format given at the start, its pts larger than the last one's. The
+ * encoder takes a reference for as long as it needs the samples.
+ * Return: 0; -errno with the sentence in `error`; after that only vrt_encoder_free().
+ */
+int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
+                     struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Encodes what is still held back and completes the segment; the caller syncs `fd`. Once only.
+ * Return: 0, *ret_size_bytes is the length of the file; -errno with the sentence in `error`.
+ */
+int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
+                       struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Frees the encoder; before vrt_encoder_finish() the segment stays incomplete. Return: NULL. */
+struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder);
+
+/*
+ * Whether the complete segment in `fd` and one of these params make one video: a codec's new
+ * version may write another head. Return: 0; -EBADMSG no, or it is damaged; -errno with a sentence.
+ */
+int vrt_encoder_check_segment(const struct vrt_encoder_params *params, int fd,
+                              struct vrt_error *error) VRT_MUST_CHECK;
+
+VRT_DEFINE_CLEANUP(struct vrt_encoder, vrt_encoder_free)

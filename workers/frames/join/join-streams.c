@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * First a plan is made of the input's streams alone, so that it can be told before any work is
+ * done; then the output's streams are made of the plan.
+ */
+
+#include "frames/join/join-streams.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frames/av.h"
+#include "frames/encode/codec.h"
+#include "frames/pixfmt.h"
+#include "frames/join/tags.h"
+
+static const struct {
+    const char *muxer;
+    enum AVCodecID subtitles;           /* its kind of text subtitles */
+} containers[VRT_CONTAINER_COUNT] = {
+    [VRT_CONTAINER_MP4] = { "mp4", AV_CODEC_ID_MOV_TEXT },
+    [VRT_CONTAINER_MOV] = { "mov", AV_CODEC_ID_MOV_TEXT },
+    [VRT_CONTAINER_MKV] = { "matroska", AV_CODEC_ID_SUBRIP },
+};
+
+const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
+{
+    return av_guess_format(containers[container].muxer, NULL, NULL);
+}
+
+/* Experimental combinations count: FLAC in MP4 has been one for years, and plays. */
+static bool holds(enum vrt_container container, enum AVCodecID id)
+{
+    const AVOutputFormat *muxer = vrt_join_muxer(container);
+
+    return muxer && id != AV_CODEC_ID_NONE &&
+           avformat_query_codec(muxer, id, FF_COMPLIANCE_EXPERIMENTAL) == 1;
+}
+
+/* What MP4 and Matroska take for cover art. */
+static bool is_picture(enum AVCodecID id)
+{
+    return id == AV_CODEC_ID_MJPEG || id == AV_CODEC_ID_PNG || id == AV_CODEC_ID_BMP;
+}
+
+/* Attached files, and streams of neither pictures, sound nor text. */
+static enum vrt_join_kind decide_data(const AVStream *in, enum vrt_container container)
+{
+    enum AVMediaType type = in->codecpar->codec_type;
+
+    if (type == AVMEDIA_TYPE_ATTACHMENT)
+        return container == VRT_CONTAINER_MKV ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+    return type == AVMEDIA_TYPE_DATA && holds(container, in->codecpar->codec_id)
+               ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+}
+
+/* What `container` can make of a stream that is not the restored one. */
+static enum vrt_join_kind decide(const AVStream *in, enum vrt_container container)
+{
+    enum AVCodecID id = in->codecpar->codec_id;
+
+    switch (in->codecpar->codec_type) {
+    case AVMEDIA_TYPE_VIDEO:
+        if (!(in->disposition & AV_DISPOSITION_ATTACHED_PIC))
+            return holds(container, id) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+        if (!is_picture(id) || !in->attached_pic.size)
+            return VRT_JOIN_LEFT_OUT;
+        return container == VRT_CONTAINER_MP4   ? VRT_JOIN_COVER
+               : container == VRT_CONTAINER_MKV ? VRT_JOIN_ATTACHED
+                                                : VRT_JOIN_LEFT_OUT;
+    case AVMEDIA_TYPE_AUDIO:
+        return holds(container, id) ? VRT_JOIN_COPIED : VRT_JOIN_LEFT_OUT;
+    case AVMEDIA_TYPE_SUBTITLE:
+        if (holds(container, id))
+            return VRT_JOIN_COPIED;
+        return vrt_subtitle_is_text(id) && avcodec_find_decoder(id) &&
+                       avcodec_find_encoder(containers[container].subtitles)
+                   ? VRT_JOIN_CONVERTED : VRT_JOIN_LEFT_OUT;
+    default:
+        return decide_data(in, container);
+    }
+}
+
+static bool is_wanted(const AVStream *in, enum vrt_join_care care)
+{
+    return care == VRT_JOIN_EVERYTHING ||
+           (care == VRT_JOIN_PICTURE_AND_SOUND && in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO);
+}
+
+/* Streams whose content comes back by another way: chapters, and the time code from its tag. */
+static bool is_made_anew(const AVStream *in)
+{
+    return in->codecpar->codec_type == AVMEDIA_TYPE_DATA &&
+           (in->codecpar->codec_id == AV_CODEC_ID_BIN_DATA ||
+            in->codecpar->codec_tag == MKTAG('t', 'm', 'c', 'd'));
+}
+
+/* Names the stream and, where there is one, the container that would keep it. */
+static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_container container,
+                          struct vrt_warnings *warnings)
+{
+    const AVCodecParameters *par = stream->in->codecpar;
+    const char *type = av_get_media_type_string(par->codec_type);
+    bool cover = stream->in->disposition & AV_DISPOSITION_ATTACHED_PIC;
+    bool cure = container != VRT_CONTAINER_MKV &&
+                decide(stream->in, VRT_CONTAINER_MKV) != VRT_JOIN_LEFT_OUT;
+
+    vrt_warnings_add(warnings, "%s stream %d (%s) cannot be kept in an .%s file%s",
+                     cover ? "cover art" : type ? type : "unknown", stream->in->index,
+                     avcodec_get_name(par->codec_id), vrt_container_name(container),
+                     cure ? ": name the output .mkv to keep it" : "");
+}
+
+int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
+                          struct vrt_warnings *warnings)
+{
+    const AVFormatContext *input = plan->source->format;
+
+    vrt_join_streams_done(plan);
+    plan->n = (int)input->nb_streams;
+    plan->streams = calloc((size_t)plan->n, sizeof(*plan->streams));
+    if (!plan->streams)
+        return vrt_raise(-ENOMEM);
+    for (int i = 0; i < plan->n; i++) {
+        struct vrt_join_stream *stream = &plan->streams[i];
+        AVStream *in = input->streams[i];
+        stream->in = in;
+        stream->last_dts = stream->next_sample = AV_NOPTS_VALUE;
+        stream->kind = i == plan->video           ? VRT_JOIN_RESTORED
+                       : is_wanted(in, care)      ? decide(in, plan->container)
+                                                  : VRT_JOIN_LEFT_OUT;
+        bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED;
+        in->discard = read ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+        if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
+            warn_left_out(stream, plan->container, warnings);
+        if (stream->kind == VRT_JOIN_CONVERTED && in->codecpar->codec_id == AV_CODEC_ID_ASS)
+            vrt_warnings_add(warnings, "subtitle stream %d (ass) loses most of its styles in an "
+                             ".%s file", i, vrt_container_name(plan->container));
+    }
+    return 0;
+}
+
+/* Side data that is as true of the output as of the input. */
+static int copy_side_data(AVStream *out, const AVStream *in, bool reencoded)
+{
+    static const struct {
+        enum AVPacketSideDataType type;
+        bool of_codec;              /* describes the encoded stream rather than the picture */
+    } kept[] = {
+        { AV_PKT_DATA_DISPLAYMATRIX, false },
+        { AV_PKT_DATA_STEREO3D, false },
+        { AV_PKT_DATA_SPHERICAL, false },
+        { AV_PKT_DATA_MASTERING_DISPLAY_METADATA, false },
+        { AV_PKT_DATA_CONTENT_LIGHT_LEVEL, false },
+        { AV_PKT_DATA_REPLAYGAIN, false },
+        { AV_PKT_DATA_AUDIO_SERVICE_TYPE, false },
+        { AV_PKT_DATA_CPB_PROPERTIES, true },
+        { AV_PKT_DATA_DOVI_CONF, true },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(kept); i++) {
+        size_t size = 0;
+        const uint8_t *data = vrt_av_stream_side_data(in, kept[i].type, &size);
+        if (!data || (reencoded && kept[i].of_codec))
+            continue;
+        if (vrt_av_stream_add_side_data(out, kept[i].type, data, size) < 0)
+            return vrt_raise(-ENOMEM);
+    }
+    return 0;
+}
+
+/* What every stream keeps, whatever becomes of its packets. */
+static int copy_common(const struct vrt_join_stream *stream)
+{
+    const AVStream *in = stream->in;
+    AVStream *out = stream->out;
+    bool reencoded = stream->kind == VRT_JOIN_RESTORED;
+
+    out->disposition = in->disposition;
+    out->time_base = in->time_base;
+    out->avg_frame_rate = in->avg_frame_rate;
+    out->r_frame_rate = in->r_frame_rate;
+    out->sample_aspect_ratio = in->sample_aspect_ratio;
+    int r = vrt_tags_copy(&out->metadata, in->metadata, reencoded);
+    return vrt_fold(r < 0 ? r : copy_side_data(out, in, reencoded));
+}
+
+/* From the segment and nothing else: the input's parameters describe another encoding. */
+static int create_restored(struct vrt_join_stream *stream, const struct vrt_join_video *video,
+                           enum vrt_container container)
+{
+    const struct vrt_segment_head *head = &video->head;
+    const struct vrt_frame_format *format = &head->format;
+    AVCodecParameters *par = stream->out->codecpar;
+    bool is_hevc = head->codec == VRT_CODEC_HEVC;
+
+    par->codec_type = AVMEDIA_TYPE_VIDEO;
+    par->codec_id = vrt_codec_traits(head->codec)->id;
+    /* Apple's players insist on this one of HEVC's two names. */
+    if (is_hevc && container != VRT_CONTAINER_MKV)
+        par->codec_tag = MKTAG('h', 'v', 'c', '1');
+    par->extradata = av_mallocz((size_t)video->extradata_size + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!par->extradata)
+        return vrt_raise(-ENOMEM);
+    memcpy(par->extradata, video->extradata, (size_t)video->extradata_size);
+    par->extradata_size = video->extradata_size;
+    par->format = vrt_pixfmt_of(format);
+    par->profile = head->profile;
+    par->level = head->level;
+    par->width = format->width;
+    par->height = format->height;
+    par->video_delay = (int)video->delay;
+    par->field_order = AV_FIELD_PROGRESSIVE;
+    par->sample_aspect_ratio = vrt_rational_av(format->sample_aspect);
+    par->color_range = format->full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    par->color_primaries = (enum AVColorPrimaries)format->primaries;
+    par->color_trc = (enum AVColorTransferCharacteristic)format->transfer;
+    par->color_space = (enum AVColorSpace)format->color_space;
+    if (format->chroma_shift_y)
+        par->chroma_location = (enum AVChromaLocation)format->chroma_location;
+
+    /* A hint for the muxer, which needs no numerator: times are multiplied by it. */
+    stream->out->time_base = (AVRational){ 1, head->time_base.den };
+    stream->out->sample_aspect_ratio = par->sample_aspect_ratio;
+    stream->out->avg_frame_rate = vrt_rational_av(head->fps);
+    return 0;
+}
+
+/* As it was, but for the tag: containers have names of their own for codecs. */
+static int create_copied(struct vrt_join_stream *stream, const AVOutputFormat *muxer)
+{
+    AVCodecParameters *par = stream->out->codecpar;
+
+    if (avcodec_parameters_copy(par, stream->in->codecpar) < 0)
+        return vrt_raise(-ENOMEM);
+    /* The input's tag stands where the output's container gives it the same meaning. */
+    if (muxer->codec_tag && av_codec_get_id(muxer->codec_tag, par->codec_tag) != par->codec_id)
+        par->codec_tag = 0;
+    if (!muxer->codec_tag)
+        par->codec_tag = 0;
+    /* AVI's values here, which are not those of the frames. */
+    if (par->codec_id == AV_CODEC_ID_AC3 || par->codec_id == AV_CODEC_ID_MP3)
+        par->block_align = 0;
+    return 0;
+}
+
+/* Attached files need a name and a type. */
+static int name_attachment(const struct vrt_join_stream *stream)
+{
+    bool is_png = stream->in->codecpar->codec_id == AV_CODEC_ID_PNG;
+    bool cover = stream->kind == VRT_JOIN_ATTACHED;
+    AVDictionary **tags = &stream->out->metadata;
+    char name[32];
+
+    snprintf(name, sizeof(name), cover ? "cover%s" : "attachment-%s%d",
+             cover ? is_png ? ".png" : ".jpg" : "", stream->in->index);
+    if (av_dict_set(tags, "filename", name, AV_DICT_DONT_OVERWRITE) < 0 ||
+        av_dict_set(tags, "mimetype", !cover  ? "application/octet-stream"
+                                      : is_png ? "image/png" : "image/jpeg",
+                    AV_DICT_DONT_OVERWRITE) < 0)
+        return vrt_raise(-ENOMEM);
+    return 0;
+}
+
+/* Matroska keeps cover art as an attached file, whose bytes are the stream's extradata. */
+static int create_attached(struct vrt_join_stream *stream)
+{
+    AVCodecParameters *par = stream->out->codecpar;
+    const AVPacket *picture = &stream->in->attached_pic;
+
+    par->codec_type = AVMEDIA_TYPE_ATTACHMENT;
+    par->codec_id = stream->in->codecpar->codec_id;
+    par->extradata = av_mallocz((size_t)picture->size + AV_INPUT_BUFFER_PADDING_SIZE);
+    if (!par->extradata)
+        return vrt_raise(-ENOMEM);
+    memcpy(par->extradata, picture->data, (size_t)picture->size);
+    par->extradata_size = picture->size;
+    stream->out->disposition = 0;
+    return 0;
+}
+
+static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *stream,
+                         const AVOutputFormat *muxer, const struct vrt_join_video *video)
+{
+    int r = copy_common(stream);
+
+    if (r < 0)
+        return vrt_fold(r);
+    switch (stream->kind) {
+    case VRT_JOIN_RESTORED:
+        return vrt_fold(create_restored(stream, video, plan->container));
+    case VRT_JOIN_CONVERTED:
+        return vrt_fold(vrt_subtitle_open(stream->in, containers[plan->container].subtitles,
+                                          stream->out->codecpar, &stream->subtitle));
+    case VRT_JOIN_ATTACHED:
+        r = create_attached(stream);
+        return vrt_fold(r < 0 ? r : name_attachment(stream));
+    default:
+        r = create_copied(stream, muxer);
+        if (r == 0 && stream->in->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
+            r = name_attachment(stream);
+        return vrt_fold(r);
+    }
+}
+
+int vrt_join_streams_create(struct vrt_join_streams *plan, AVFormatContext *output,
+                            const struct vrt_join_video *video)
+{
+    for (int i = 0; i < plan->n; i++) {
+        struct vrt_join_stream *stream = &plan->streams[i];
+        if (stream->kind == VRT_JOIN_LEFT_OUT)
+            continue;
+        stream->out = avformat_new_stream(output, NULL);
+        if (!stream->out)
+            return vrt_raise(-ENOMEM);
+        int r = create_stream(plan, stream, output->oformat, video);
+        if (r < 0)
+            return vrt_fold(r);
+    }
+    return 0;
+}
+
+void vrt_join_streams_done(struct vrt_join_streams *plan)
+{
+    for (int i = 0; i < plan->n; i++)
+        plan->streams[i].subtitle = vrt_subtitle_close(plan->streams[i].subtitle);
+    free(plan->streams);
+    plan->streams = NULL;
+    plan->n = 0;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Before and after the joiner's work. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "frames/av.h"
+#include "frames/join/join-streams.h"
+#include "frames/join/joiner.h"
+#include "frames/encode/segment.h"
+#include "frames/decode/source.h"
+
+/* Matroska counts in milliseconds, at both ends. */
+#define TOLERANCE_NS (2 * VRT_NS_PER_MS)
+
+struct found {
+    int64_t n_frames;
+    int64_t first, last;            /* presentation times, in the stream's time base */
+};
+
+/* Counts the packets of stream `video` to the end of the file. */
+static int count_packets(struct vrt_source *source, int video, struct found *found,
+                         struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
+    int r;
+
+    if (!packet)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    *found = (struct found){ .first = INT64_MAX, .last = INT64_MIN };
+    while ((r = vrt_source_next(source, packet, error)) == 0) {
+        if (packet->stream_index == video && !(packet->flags & AV_PKT_FLAG_DISCARD)) {
+            found->n_frames++;
+            found->first = VRT_MIN(found->first, packet->pts);
+            found->last = VRT_MAX(found->last, packet->pts);
+        }
+        av_packet_unref(packet);
+    }
+    return r < 0 ? vrt_fold(r) : 0;
+}
+
+static int compare(const struct vrt_joiner_expected *expected, int64_t n_frames, int64_t span_ns,
+                   struct vrt_error *error)
+{
+    if (n_frames != expected->n_frames)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "output.verify",
+                          "the finished file holds %lld frames where %lld were restored: it is "
+                          "not to be trusted, run the job again", (long long)n_frames,
+                          (long long)expected->n_frames);
+    if (expected->span_ns >= 0 && llabs(span_ns - expected->span_ns) > TOLERANCE_NS)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "output.verify",
+                          "in the finished file the last frame comes %.3f s after the first "
+                          "instead of %.3f s: it is not to be trusted, run the job again",
+                          (double)span_ns / 1e9, (double)expected->span_ns / 1e9);
+    return 0;
+}
+
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
+                       struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
+    VRT_CLEANUP(vrt_join_streams_done) struct vrt_join_streams plan = {
+        .container = preview->container,
+    };
+    const struct vrt_source_params params = {
+        .fd = preview->input_fd,
+        .name = preview->input_name,
+        .cancel = preview->cancel,
+        .deadline_ns = preview->deadline_ns,
+    };
+
+    int r = vrt_source_open(&params, &source, error);
+    if (r == 0)
+        r = vrt_source_check_rereadable(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    plan.source = source;
+    r = plan.video = vrt_source_pick_video(source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_join_streams_plan(&plan, VRT_JOIN_EVERYTHING, warnings) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    return 0;
+}
+
+int vrt_joiner_check_segment(int fd, int number, enum vrt_joiner_check check,
+                             int64_t *ret_n_frames, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+    VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
+    struct vrt_segment_packet info;
+    int r = vrt_segment_reader_open(fd, number + 1, &reader, error);
+
+    if (r == 0 && !packet)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    while (r == 0 && check == VRT_JOINER_CHECK_ALL)
+        r = vrt_segment_reader_next(reader, &info, packet, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_n_frames = reader->end.n_packets;
+    return 0;
+}
+
+int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
+                      const atomic_bool *cancel, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_source_closep) struct vrt_source *source = NULL;
+    const struct vrt_source_params params = {
+        .fd = output_fd,
+        .name = "the output",
+        .cancel = cancel,
+    };
+    struct found found = { 0 };
+
+    int r = vrt_source_open(&params, &source, error);
+    if (r < 0)
+        return vrt_fold(r);
+    int video = vrt_source_pick_video(source, error);
+    if (video < 0)
+        return vrt_fold(video);
+    for (unsigned int i = 0; i < source->format->nb_streams; i++)
+        source->format->streams[i]->discard = (int)i == video ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+    r = count_packets(source, video, &found, error);
+    if (r < 0)
+        return vrt_fold(r);
+    int64_t span = found.n_frames ? found.last - found.first : 0;
+    return vrt_fold(compare(expected, found.n_frames,
+                            vrt_av_ns(span, source->format->streams[video]->time_base), error));
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Makes the finished file: the encoded segments one after the other as its video, and everything
+ * else (audio, subtitles, chapters, attachments, cover art, metadata) from the input.
+ *
+ * The bytes of the result depend on the segments and the input alone. Both functions block until
+ * done and may run on any thread; memory grows by the index of the container only.
+ *
+ * Ids of what it refuses: those of the reader for the input; spool.full, output.write,
+ * output.container, output.verify, segment.damaged, cancelled, out_of_memory.
+ */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "frames/encode/container.h"
+#include "frames/warnings.h"
+
+/* The segments of a video, from vrt_encoder_finish(). They are opened one at a time: a film has
+ * thousands. */
+struct vrt_joiner_segments {
+    /* A descriptor of segment `number`, from 0; the joiner reads by position and closes it.
+     * Return: -errno: it can't be opened. */
+    int (*open)(void *ctx, int number);
+    void *ctx;
+    int n;
+};
+
+struct vrt_joiner_params {
+    struct vrt_joiner_segments segments;
+    int input_fd;                   /* the same file that the frames were read from; by position */
+    const char *input_name;         /* for messages; NULL: "the input" */
+    int output_fd;                  /* a working file: seekable, open for reading and writing;
+                                     * truncated here */
+    enum vrt_container container;
+    const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
+};
+
+struct vrt_joiner_result {
+    int64_t n_frames;               /* of the video, all segments */
+    int64_t duration_ns;            /* of the video: from the first frame to the end of the last */
+    int64_t size_bytes;             /* of the file */
+    struct vrt_warnings warnings;   /* streams left out, and how to keep them */
+};
+
+struct vrt_joiner_expected {
+    int64_t n_frames;
+    int64_t span_ns;                /* from the first frame to the last; -1: not known */
+};
+
+struct vrt_joiner_preview {
+    int input_fd;
+    const char *input_name;         /* for messages */
+    enum vrt_container container;
+    const atomic_bool *cancel;      /* or NULL */
+    int64_t deadline_ns;            /* of vrt_clock_now_ns(), for opening the input; 0: none */
+};
+
+/*
+ * Says before any work is done what vrt_joiner_run() will leave out of the input, and whether it
+ * can read it a second time at all.
+ * Return: 0, with the streams that will be left out in `warnings`; -ESPIPE, -ETIMEDOUT, -errno
+ *         with the sentence in `error`.
+ */
+int vrt_joiner_preview(const struct vrt_joiner_preview *preview, struct vrt_warnings *warnings,
+                       struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Writes the whole output file and syncs it.
+ * Return: 0; -ENOSPC the disk is full, -EBADMSG a damaged segment, -ESPIPE an input that
+ *         cannot be read twice, -ECANCELED, -errno, with the sentence in `error`; the output then
+ *         is what it was, or empty if something was written already.
+ */
+int vrt_joiner_run(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,
+                   struct vrt_error *error) VRT_MUST_CHECK;
+
+enum vrt_joiner_check {
+    VRT_JOINER_CHECK_ENDS,          /* its head and its end: takes microseconds */
+    VRT_JOINER_CHECK_ALL,
+};
+
+/*
+ * Whether `fd` holds a complete segment, the `number`th of its video, from 0.
+ * Return: 0; -EBADMSG incomplete or damaged, -ENOMEM, -errno with the sentence in `error`.
+ */
+int vrt_joiner_check_segment(int fd, int number, enum vrt_joiner_check check,
+                             int64_t *ret_n_frames, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Reads the finished file again and compares: number of video frames, and the time between the
+ * first and the last. How long the last one stays is not in the packets of every container.
+ * Return: 0; -EBADMSG with the sentence in `error` if it does not hold what it should; -errno.
+ */
+int vrt_joiner_verify(int output_fd, const struct vrt_joiner_expected *expected,
+                      const atomic_bool *cancel, struct vrt_error *error) VRT_MUST_CHECK;
