@@ -255,6 +255,7 @@ void vrt_dispatch_tick(struct vrt_dispatch *dispatch)
 
 void vrt_dispatch_stop(struct vrt_dispatch *dispatch)
 {
+    vrt_assert_thread(VRT_THREAD_LOOP);
     dispatch->is_stopping = true;
     tell_jobs(dispatch, true);
 }
