@@ -206,6 +206,7 @@ int vrt_outbox_new(struct uv_loop_s *loop, struct vrt_outbox **ret_outbox)
     struct vrt_outbox *outbox = calloc(1, sizeof(*outbox));
     int r;
 
+    vrt_assert_thread(VRT_THREAD_LOOP);
     if (!outbox)
         return vrt_raise(-ENOMEM);
     vrt_list_init(&outbox->locked.returned);

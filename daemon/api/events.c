@@ -81,6 +81,7 @@ int vrt_events_new(struct uv_loop_s *loop, struct vrt_pool *pool, struct vrt_eve
 {
     struct vrt_events *events = calloc(1, sizeof(*events));
 
+    vrt_assert_thread(VRT_THREAD_LOOP);
     if (!events)
         return vrt_raise(-ENOMEM);
     events->pool = pool;

@@ -130,6 +130,7 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     struct vrt_doctor *doctor = ctx;
     struct examined *examined = &doctor->devices[d];
     struct vrt_doctor_found *found = &examined->found;
+    struct vrt_worker_checkup *checkup = vrt_container_of(task, struct vrt_worker_checkup, base);
 
     examined->task = NULL;
     found->outcome = VRT_DOCTOR_UNANSWERED;
@@ -139,13 +140,13 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     } else if (task->task.outcome == VRT_TASK_STOPPED) {
         vrt_refuse(&found->error, -ESHUTDOWN, "shutting_down", "not tried: vrtd is about to stop");
     } else if (task->task.outcome == VRT_TASK_FAILED &&
-               task->checkup->kernel_result == VRT_CHECKUP_E_NOT_TRIED) {
+               checkup->checkup->kernel_result == VRT_CHECKUP_E_NOT_TRIED) {
         /* It was lost at what it did before. */
         found->error = task->error;
     } else {
         found->outcome = VRT_DOCTOR_ANSWERED;
         found->usage = task->usage;
-        found->checkup = VRT_STEAL(task->checkup);
+        found->checkup = VRT_STEAL(checkup->checkup);
     }
     step(doctor);
 }
@@ -153,15 +154,20 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
 static void ask(struct vrt_doctor *doctor, size_t d)
 {
     struct examined *examined = &doctor->devices[d];
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_CHECK, NULL, NULL);
-    int r = task ? vrt_checkup_new(doctor->network, &task->checkup) : vrt_raise(-ENOMEM);
+    VRT_CLEANUP(vrt_checkup_freep) struct vrt_checkup *checkup = NULL;
+    struct vrt_worker_checkup *task = NULL;
+    int r = vrt_checkup_new(doctor->network, &checkup);
 
+    if (!r)
+        task = vrt_worker_checkup_new(checkup);
+    if (!r && !task)
+        r = vrt_raise(-ENOMEM);
     if (!r) {
-        examined->task = task;
+        checkup = NULL;
+        examined->task = &task->base;
         examined->found.outcome = VRT_DOCTOR_WAITS;
-        r = vrt_pool_submit(doctor->pool, d, VRT_STEAL(task), returned, doctor);
+        r = vrt_pool_submit(doctor->pool, d, &task->base, returned, doctor);
     }
-    vrt_worker_task_free(task);
     if (r) {
         examined->task = NULL;
         examined->found.outcome = VRT_DOCTOR_UNANSWERED;
@@ -233,7 +239,7 @@ int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params
         return r;
     }
     vrt_pool_job_add(pool, &doctor->job);
-    const uint64_t ready = vrt_pool_ready_devices(pool);
+    const uint64_t ready = vrt_pool_devices(pool).ready;
     for (size_t d = 0; d < n; d++)
         if (doctor->devices[d].is_meant && (ready & UINT64_C(1) << d))
             ask(doctor, d);

@@ -12,15 +12,19 @@
  * they count against a device only when another did the same shard well: vrt_pool_blame().
  */
 
+#include "daemon/devices/pool-device.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/devices/pool-impl.h"
+#include "base/thread.h"
 #include "daemon/sched/sched.h"
+#include "engine/replica.h"
 
 #define VRT_LOG_TOPIC "pool"
 
@@ -42,6 +46,9 @@
 
 /* A device that rests is asked so often how it is. */
 #define TELL_S 5.0
+
+/* A tick that comes later than this after the one before was kept from coming. */
+#define STILL_NS (5 * VRT_NS_PER_S)
 
 /* No device that works is slower: what it computes without a sign of life is allowed for. */
 #define SLOWEST_FLOPS 1e9
@@ -73,7 +80,7 @@ static void set_error(struct vrt_pool_device *device, const char *why)
 
 void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
 {
-    double wait_s = device->pool->params.retry_s;
+    double wait_s = device->shared->params.retry_s;
 
     set_error(device, why);
     if (device->state == VRT_DEVICE_LOST || device->retry_ns)
@@ -88,7 +95,8 @@ void vrt_pool_device_quarantine(struct vrt_pool_device *device, const char *why)
                     VRT_MIN(wait_s, RETRY_MAX_S), device->last_error);
 }
 
-void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worker_task *task)
+/* Takes over what the task's answer tells of the device. */
+static void note(struct vrt_pool_device *device, const struct vrt_worker_task *task)
 {
     if (task->usage.used_bytes < 0)
         return;
@@ -97,23 +105,6 @@ void vrt_pool_device_note(struct vrt_pool_device *device, const struct vrt_worke
     device->told_at_ns = vrt_clock_now_ns();
 }
 
-/*
- * Has those try themselves out that are one piece of hardware with a device which is lost: what it
- * is lost by is theirs as well, and it can't be reset before all of them have closed it.
- */
-static void suspect_others(struct vrt_pool_device *lost)
-{
-    struct vrt_pool *pool = lost->pool;
-
-    for (size_t d = 0; d < pool->n_devices; d++) {
-        struct vrt_pool_device *other = &pool->devices[d];
-        if (other != lost && vrt_device_info_is_same_card(other->info, lost->info) &&
-            vrt_pool_device_takes_shards(other))
-            vrt_pool_device_ask(other);
-    }
-}
-
-/* What the outcome of any task says about the device itself. */
 void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_worker_task *task)
 {
     if (task->request == VRT_WORKER_OPEN)
@@ -123,7 +114,7 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
     } else if (task->task.outcome == VRT_TASK_FAILED) {
         if (task->result == VRT_BACKEND_E_LOST) {
             vrt_pool_device_quarantine(device, task->error.message);
-            suspect_others(device);
+            device->shared->lost(device->shared->ctx, device->index);
         } else if (task->result == VRT_BACKEND_E_NOMEM) {
             device->n_in_flight_max = 1;
             device->n_calm = 0;
@@ -142,12 +133,100 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
     }
 }
 
+/* A shard that is wanted came back. */
+static void count_shard(struct vrt_pool_device *device, const struct vrt_worker_task *task)
+{
+    if (task->task.outcome == VRT_TASK_DONE) {
+        device->shards_done++;
+        device->frames_done += vrt_container_of(task, const struct vrt_worker_run, base)->frames.n;
+        device->shard_s = vrt_sched_measure(device->shard_s,
+                                            (double)task->busy_ns / VRT_NS_PER_S);
+    } else if (task->task.outcome == VRT_TASK_FAILED || task->task.outcome == VRT_TASK_LOST) {
+        device->shards_failed++;
+    }
+}
+
+/* A task that was dropped may fail: the device is judged by it only where it is gone. */
+static bool is_lost(const struct vrt_worker_task *task)
+{
+    return task->task.outcome == VRT_TASK_LOST ||
+           (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_BACKEND_E_LOST);
+}
+
+/* On the loop: a device returned a task. */
+static void on_done(struct vrt_task *base)
+{
+    struct vrt_worker_task *task = vrt_container_of(base, struct vrt_worker_task, task);
+    VRT_CLEANUP(vrt_freep) struct vrt_pool_ticket *ticket = task->ctx;
+    struct vrt_pool_device *device = ticket->device;
+    struct vrt_pool_shared *shared = device->shared;
+    bool abandoned = base->abandoned;
+
+    if (!abandoned && base->outcome != VRT_TASK_STOPPED)
+        note(device, task);
+    device->n_in_flight -= ticket->is_shard;
+    if (ticket->is_shard && !ticket->is_dropped)
+        count_shard(device, task);
+    if (!ticket->is_dropped || is_lost(task))
+        vrt_pool_device_judge(device, task);
+    if (ticket->returned)
+        ticket->returned(ticket->ctx, device->index, task);
+    if (!abandoned)
+        vrt_worker_task_free(task);
+    shared->returned(shared->ctx);
+}
+
+int vrt_pool_device_post(struct vrt_pool_device *device, struct vrt_worker_task *task,
+                         struct vrt_pool_ticket *ticket)
+{
+    /* The others are short, and somebody waits for them. A release must not overtake. */
+    static const bool is_last[VRT_WORKER_REQUEST_COUNT] = {
+        [VRT_WORKER_RUN] = true,
+        [VRT_WORKER_RELEASE] = true,
+    };
+    int r = device->mailbox ? 0 : vrt_raise(-ENODEV);
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    ticket->device = device;
+    task->ctx = ticket;
+    task->task.done = on_done;
+    if (!r && is_last[task->request])
+        r = vrt_mailbox_post(device->mailbox, &task->task);
+    else if (!r)
+        r = vrt_mailbox_post_first(device->mailbox, &task->task);
+    if (task->request != VRT_WORKER_TELL)
+        device->used_at_ns = vrt_clock_now_ns();
+    if (r < 0) {
+        free(ticket);
+        return vrt_fold(r);
+    }
+    device->n_in_flight += ticket->is_shard;
+    return 0;
+}
+
+int vrt_pool_device_submit(struct vrt_pool_device *device, struct vrt_worker_task *task,
+                           void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task),
+                           void *ctx)
+{
+    struct vrt_pool_ticket *ticket = calloc(1, sizeof(*ticket));
+    int r = -ENOMEM;
+
+    if (ticket) {
+        ticket->returned = returned;
+        ticket->ctx = ctx;
+        r = vrt_pool_device_post(device, task, ticket);
+    }
+    if (r < 0)
+        vrt_worker_task_free(task);
+    return vrt_fold(r);
+}
+
 /* An OPEN task came back. */
 static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
 {
-    struct vrt_pool *pool = ctx;
-    struct vrt_pool_device *device = &pool->devices[d];
+    struct vrt_pool_device *device = ctx;
 
+    (void)d;
     if (task->task.outcome == VRT_TASK_DONE) {
         vrt_log_info("%s is ready: %s", device->info->name, device->info->description);
         device->state = VRT_DEVICE_READY;
@@ -162,97 +241,106 @@ static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
             device->state = VRT_DEVICE_LOST;
         }
     }
-    vrt_pool_tell_jobs(pool, false);
+    device->shared->opened(device->shared->ctx);
 }
 
-static int start_device(struct vrt_pool_device *device);
-
-/* Asks a device that is starting, was quarantined or is suspected, whether it works. */
-void vrt_pool_device_ask(struct vrt_pool_device *device)
+/* The device has no thread. */
+static void forget_thread(struct vrt_pool_device *device)
 {
-    struct vrt_worker_task *task = NULL;
-    int r = device->mailbox ? 0 : start_device(device);
+    device->mailbox = NULL;
+    device->usage = (struct vrt_device_executor_usage){ .total_bytes = -1, .free_bytes = -1 };
+    device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+}
 
-    device->retry_ns = 0;
-    if (!r)
-        task = vrt_worker_task_new(VRT_WORKER_OPEN, NULL, NULL);
-    if (!r && !task)
-        r = vrt_raise(-ENOMEM);
-    if (!r)
-        r = vrt_pool_submit(device->pool, (size_t)(device - device->pool->devices), task, opened,
-                            device->pool);
-    if (r)
-        vrt_pool_device_quarantine(device, vrt_backend_strerror(r));
+void vrt_pool_device_init(struct vrt_pool_device *device, struct vrt_pool_shared *shared, size_t d)
+{
+    *device = (struct vrt_pool_device){
+        .shared = shared,
+        .index = d,
+        .info = shared->infos[d],
+        .state = VRT_DEVICE_STARTING,
+        .n_in_flight_max = VRT_SCHED_IN_FLIGHT,
+    };
+    forget_thread(device);
 }
 
 /* The device's thread has ended, or was abandoned. */
 static void worker_ended(void *ctx, bool abandoned)
 {
     struct vrt_pool_device *device = ctx;
-    struct vrt_pool *pool = device->pool;
+    struct vrt_pool_shared *shared = device->shared;
 
-    if (abandoned) {
-        vrt_replica_store_forget(pool->replicas, device->info);
-        pool->has_abandoned = true;
-    }
-    device->mailbox = NULL;
-    device->usage = (struct vrt_device_executor_usage){ .total_bytes = -1, .free_bytes = -1 };
-    device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
-    vrt_pool_thread_ended(pool);
+    if (abandoned)
+        vrt_replica_store_forget(shared->replicas, device->info);
+    forget_thread(device);
+    shared->ended(shared->ctx, abandoned);
 }
 
-static int start_device(struct vrt_pool_device *device)
+static int start_thread(struct vrt_pool_device *device)
 {
-    struct vrt_pool *pool = device->pool;
+    const struct vrt_pool_shared *shared = device->shared;
     struct vrt_worker_params params = {
-        .outbox = pool->outbox,
-        .registry = pool->registry,
+        .outbox = shared->outbox,
+        .registry = shared->registry,
         .info = device->info,
         .executor = {
-            .memory_fraction = pool->params.memory_fraction,
-            .memory_limit_bytes = pool->params.memory_limit_bytes,
-            .store = pool->replicas,
+            .memory_fraction = shared->params.memory_fraction,
+            .memory_limit_bytes = shared->params.memory_limit_bytes,
+            .store = shared->replicas,
         },
         .ended = worker_ended,
         .ctx = device,
     };
 
-    for (size_t d = 0; d < pool->n_devices; d++)
+    for (size_t d = 0; d < shared->n_infos; d++)
         params.executor.n_sharing += vrt_device_info_shares_memory(device->info,
-                                                                 pool->devices[d].info);
+                                                                   shared->infos[d]);
     return vrt_fold(vrt_worker_new(&params, &device->mailbox));
 }
 
-/* How fast the device runs the network of a shard; nobody knows how long anything else takes. */
-static double flops_per_s(const struct vrt_pool_device *device, const struct vrt_worker_task *task)
+void vrt_pool_device_ask(struct vrt_pool_device *device)
 {
-    struct vrt_pool *pool = device->pool;
+    struct vrt_worker_task *task = NULL;
+    int r = device->mailbox ? 0 : start_thread(device);
 
-    if (task->request != VRT_WORKER_RUN || task->by_ops)
-        return NAN;
-    return vrt_pool_speed(pool, vrt_network_checksum(task->spec->network),
-                          (size_t)(device - pool->devices))[task->dtype];
+    device->retry_ns = 0;
+    if (!r)
+        task = vrt_worker_open_new();
+    if (!r && !task)
+        r = vrt_raise(-ENOMEM);
+    if (!r)
+        r = vrt_pool_device_submit(device, task, opened, device);
+    if (r)
+        vrt_pool_device_quarantine(device, vrt_backend_strerror(r));
 }
 
-/* How long a silence a task explains, and whether that was measured. */
+/* How long a silence a task explains, and whether that was measured: it is of the network of a
+ * shard; nobody knows how long anything else takes. */
 static double explained_s(const struct vrt_pool_device *device, const struct vrt_worker_task *task,
                           bool *ret_was_measured)
 {
-    const struct vrt_pool_ticket *ticket = task->ctx;
-    const double speed = flops_per_s(device, task);
+    const struct vrt_worker_run *run = vrt_container_of(task, const struct vrt_worker_run, base);
     const int slower = device->info->n_threads > 0 ? SLOWER_MAX_BEHIND : SLOWER_MAX;
+    double speed = NAN;
 
+    *ret_was_measured = false;
+    if (task->request != VRT_WORKER_RUN)
+        return 0;
+    if (!run->by_ops)
+        speed = vrt_measurements_speed(device->shared->measurements,
+                                       vrt_network_checksum(run->spec->network),
+                                       device->index)[run->dtype];
     *ret_was_measured = speed > 0;
-    return (double)ticket->tile_flops / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
+    return (double)run->tile_flops / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
 }
 
 /* For how long the loop has been looking. While the process was stopped, or frozen, no device could
  * give a sign of life. */
-static int64_t awake_for_ns(const struct vrt_pool *pool)
+static int64_t awake_for_ns(const struct vrt_pool_shared *shared)
 {
     const int64_t now_ns = vrt_clock_now_ns();
 
-    return now_ns - pool->ticked_ns > VRT_POOL_STILL_NS ? 0 : now_ns - pool->awake_ns;
+    return now_ns - shared->ticked_ns > STILL_NS ? 0 : now_ns - shared->awake_ns;
 }
 
 /* What the device is at; NULL: nothing. Of the task what is asked may be read. */
@@ -263,7 +351,7 @@ static const struct vrt_worker_task *running(const struct vrt_pool_device *devic
     const struct vrt_task *task = device->mailbox ?
         vrt_mailbox_running(device->mailbox, &silent_ns) : NULL;
 
-    silent_ns = VRT_MIN(silent_ns, awake_for_ns(device->pool));
+    silent_ns = VRT_MIN(silent_ns, awake_for_ns(device->shared));
     *ret_silent_s = (double)silent_ns / VRT_NS_PER_S;
     return task ? vrt_container_of(task, const struct vrt_worker_task, task) : NULL;
 }
@@ -280,7 +368,7 @@ double vrt_pool_device_silent_s(const struct vrt_pool_device *device)
 /* Gives up a device that has been silent for longer than any work explains. */
 static void watch(struct vrt_pool_device *device)
 {
-    const struct vrt_pool_params *params = &device->pool->params;
+    const struct vrt_pool_params *params = &device->shared->params;
     double silent_s;
     bool was_measured;
     const struct vrt_worker_task *task = running(device, &silent_s);
@@ -290,10 +378,10 @@ static void watch(struct vrt_pool_device *device)
     double allowed_s = explained_s(device, task, &was_measured);
     double more_s = was_measured ? VRT_MIN(2 * params->silence_s, params->stall_s) :
                                    params->stall_s;
-    if (device->pool->is_ending)
+    if (device->shared->is_ending)
         more_s = VRT_MIN(more_s, STALL_STOPPING_S);
     allowed_s += more_s;
-    if (device->pool->is_stopping)
+    if (device->shared->is_stopping)
         allowed_s = VRT_MIN(allowed_s, STALL_STOPPING_S);
     if (silent_s < allowed_s)
         return;
@@ -305,61 +393,89 @@ static void watch(struct vrt_pool_device *device)
 /* Lets a device that has nothing to do give up what it kept warm for too long. */
 static void trim(struct vrt_pool_device *device)
 {
-    struct vrt_pool *pool = device->pool;
-    size_t d = (size_t)(device - pool->devices);
+    const double keep_alive_s = device->shared->params.keep_alive_s;
     struct vrt_worker_task *task;
-    int r;
 
-    if (!vrt_pool_device_takes_shards(device) || vrt_sched_n_in_flight(pool->sched, d) > 0 ||
-        device->usage.n_replicas == 0 ||
-        seconds_since(device->used_at_ns) < pool->params.keep_alive_s)
+    if (!vrt_pool_device_takes_shards(device) || device->n_in_flight > 0 ||
+        device->usage.n_replicas == 0 || seconds_since(device->used_at_ns) < keep_alive_s)
         return;
-    task = vrt_worker_task_new(VRT_WORKER_TRIM, NULL, NULL);
-    if (!task)
-        return;
-    task->idle_ns = (int64_t)(pool->params.keep_alive_s * VRT_NS_PER_S);
-    r = vrt_pool_submit(pool, d, task, NULL, NULL);
-    if (r)
+    task = vrt_worker_trim_new((int64_t)(keep_alive_s * VRT_NS_PER_S));
+    if (task && vrt_pool_device_submit(device, task, NULL, NULL) < 0)
         vrt_log_debug("%s keeps its idle replicas, ignoring", device->info->name);
 }
 
 /* A TELL task came back. */
 static void told(void *ctx, size_t d, struct vrt_worker_task *task)
 {
-    struct vrt_pool *pool = ctx;
+    struct vrt_pool_device *device = ctx;
 
+    (void)d;
     (void)task;
-    pool->devices[d].is_asked = false;
+    device->is_asked = false;
 }
 
 /* Asks a device that has sensors, and nothing else to answer to, how it is. */
 static void ask_sensors(struct vrt_pool_device *device)
 {
-    struct vrt_pool *pool = device->pool;
-    size_t d = (size_t)(device - pool->devices);
     struct vrt_worker_task *task;
-    int r;
 
     if (!device->sensors.are_known || device->is_asked || !vrt_pool_device_takes_shards(device) ||
-        vrt_sched_n_in_flight(pool->sched, d) > 0 || seconds_since(device->told_at_ns) < TELL_S)
+        device->n_in_flight > 0 || seconds_since(device->told_at_ns) < TELL_S)
         return;
-    task = vrt_worker_task_new(VRT_WORKER_TELL, NULL, NULL);
+    task = vrt_worker_tell_new();
     if (!task)
         return;
-    r = vrt_pool_submit(pool, d, task, told, pool);
-    device->is_asked = r == 0;
-    if (r)
+    device->is_asked = vrt_pool_device_submit(device, task, told, device) == 0;
+    if (!device->is_asked)
         vrt_log_debug("%s isn't asked how it is, ignoring", device->info->name);
+}
+
+void vrt_pool_shared_tick(struct vrt_pool_shared *shared)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+
+    if (!shared->ticked_ns || now_ns - shared->ticked_ns > STILL_NS)
+        shared->awake_ns = now_ns;
+    shared->ticked_ns = now_ns;
 }
 
 void vrt_pool_device_tick(struct vrt_pool_device *device)
 {
     watch(device);
-    if (device->pool->is_stopping)
+    if (device->shared->is_stopping)
         return;
     if (device->state == VRT_DEVICE_QUARANTINED && device->retry_ns &&
         vrt_clock_now_ns() >= device->retry_ns)
         vrt_pool_device_ask(device);
     trim(device);
     ask_sensors(device);
+}
+
+void vrt_pool_device_snapshot(const struct vrt_pool_device *device,
+                              struct vrt_device_snapshot *ret_snapshot)
+{
+    const struct vrt_device_executor_usage *usage = &device->usage;
+    bool is_busy = vrt_pool_device_takes_shards(device) && device->n_in_flight > 0;
+    double retry_s = (double)(device->retry_ns - vrt_clock_now_ns()) / VRT_NS_PER_S;
+
+    *ret_snapshot = (struct vrt_device_snapshot){
+        .info = device->info,
+        .state = is_busy ? VRT_DEVICE_BUSY : device->state,
+        .in_flight = device->n_in_flight,
+        .shards_done = device->shards_done,
+        .shards_failed = device->shards_failed,
+        .frames_done = device->frames_done,
+        .shard_s = device->shard_s > 0 ? device->shard_s : -1,
+        .retry_in_s = device->retry_ns ? VRT_MAX(retry_s, 0) : -1,
+        .memory_total_bytes = usage->total_bytes >= 0 ? usage->total_bytes :
+            device->info->memory_total_bytes,
+        .memory_free_bytes = usage->free_bytes,
+        .used_bytes = usage->used_bytes,
+        .replica_bytes = usage->replica_bytes,
+        .workspace_bytes = usage->workspace_bytes,
+        .peak_bytes = usage->peak_bytes,
+        .n_replicas = usage->n_replicas,
+        .sensors = device->sensors,
+    };
+    snprintf(ret_snapshot->last_error, sizeof(ret_snapshot->last_error), "%s", device->last_error);
 }

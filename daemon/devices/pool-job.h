@@ -14,7 +14,9 @@
 #include <sys/types.h>
 
 #include "base/list.h"
+#include "daemon/devices/measurements.h"
 #include "daemon/devices/pool.h"
+#include "daemon/devices/probe-cache.h"
 #include "daemon/sched/sched.h"
 #include "workers/plan/device-request.h"
 #include "workers/mailbox.h"
@@ -23,20 +25,21 @@
 struct vrt_pool_job;
 
 struct vrt_pool_job_ops {
-    /* The next shard, as a RUN task for device `d`: the pool posts it, and frees it after
-     * returned(). NULL: there is none after all. */
-    struct vrt_worker_task *(*take)(struct vrt_pool_job *job, size_t d);
+    /* The next shard, for device `d`: the pool posts it, and frees it after returned(). NULL: there
+     * is none after all. */
+    struct vrt_worker_run *(*take)(struct vrt_pool_job *job, size_t d);
 
     /* Which devices may run a shard once more, beside the one that has it: bit d for device d.
-     * `ctx`: task->ctx as take() left it. */
+     * `ctx`: run->base.ctx as take() left it. */
     uint64_t (*may_copy)(const struct vrt_pool_job *job, const void *ctx);
 
-    /* That shard once more, for device `d`; else as take(), with the same task->ctx. */
-    struct vrt_worker_task *(*copy)(struct vrt_pool_job *job, void *ctx, size_t d);
+    /* That shard once more, for device `d`; else as take(), with the same ctx. */
+    struct vrt_worker_run *(*copy)(struct vrt_pool_job *job, void *ctx, size_t d);
 
-    /* A shard's task came back from device `d`: see task->task.outcome, then task->result. Its
-     * results may be stolen, unless it was abandoned: then nothing but task->ctx may be read. */
-    void (*returned)(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task);
+    /* A shard came back from device `d`: see run->base.task.outcome, then run->base.result. Its
+     * results may be stolen, unless it was abandoned: then nothing but run->base.ctx may be read.
+     */
+    void (*returned)(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run);
 
     /* About once a second, and when a device came or went. */
     void (*tick)(struct vrt_pool_job *job);
@@ -61,7 +64,7 @@ struct vrt_pool_job {
 
     /* Kept by the pool. */
     struct vrt_list link;
-    uint64_t n_told;                /* of pool->n_tellings */
+    uint64_t n_told;                /* of the dispatch */
     struct vrt_sched_job sched;     /* its kind is NULL: it never had anything to be handed out */
 };
 
@@ -75,10 +78,10 @@ void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job);
 void vrt_pool_wake(struct vrt_pool *pool);
 
 /*
- * A shard's task that is with a device is not wanted any more: it is cancelled, and freed without
+ * A shard's run that is with a device is not wanted any more: it is cancelled, and freed without
  * returned() when it comes back, which is not waited for.
  */
-void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_task *task);
+void vrt_pool_job_drop(struct vrt_pool_job *job, struct vrt_worker_run *run);
 
 /*
  * Posts a task to device `d`, one of RUN behind the shards that it holds: what belongs to a job
@@ -95,16 +98,19 @@ int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *tas
  * Whoever submitted `task` doesn't wait for it any more: `returned` won't be called. What a probe
  * finds out in the end is known for the next job. `cancel`: the device need not go on with it.
  */
-void vrt_pool_forsake(struct vrt_worker_task *task, bool cancel);
+void vrt_pool_forsake(struct vrt_pool *pool, struct vrt_worker_task *task, bool cancel);
 
 /* Says that results of device `d` were wrong, as others' show: it is quarantined. */
 void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why);
 
-/* Devices that take shards now; that are being opened for the first time; that may take shards
- * again: starting or quarantined. */
-uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool);
-uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool);
-uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool);
+/* Sets of devices: bit d for device d. */
+struct vrt_pool_devices {
+    uint64_t ready;                 /* take shards now */
+    uint64_t starting;              /* are being opened for the first time */
+    uint64_t hopeful;               /* may take shards again: starting or quarantined */
+};
+
+struct vrt_pool_devices vrt_pool_devices(const struct vrt_pool *pool);
 
 /* Devices that have been tried so often, and have not worked once since the daemon began. */
 uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries);
@@ -123,38 +129,14 @@ const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
 struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
                                            struct vrt_network *network);
 
-/* What a network loses in each precision on devices of d's class, in dB: [VRT_DTYPE_COUNT]; NAN
- * where nobody measured it. It may move with the next call. */
-const double *vrt_pool_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+/* What was measured of networks on the devices. */
+struct vrt_measurements *vrt_pool_measurements(const struct vrt_pool *pool);
 
-/* How fast such devices run a network in each precision, in operations of vrt_op_flops() a second
- * of whole shards: likewise. */
-const double *vrt_pool_speed(struct vrt_pool *pool, uint64_t network_checksum, size_t d);
+/* What the devices answered of late. */
+struct vrt_probe_cache *vrt_pool_probe_cache(const struct vrt_pool *pool);
 
-/* What device `d` answered to the probe, for whoever asks the same soon; no makeshift. */
-void vrt_pool_note_probe(struct vrt_pool *pool, size_t d, const struct vrt_probe *probe);
-
-/* Fills in what it answered to the same question within the last minute. Return: whether there was
- * such a question. */
-bool vrt_pool_recall_probe(struct vrt_pool *pool, size_t d, struct vrt_probe *probe);
-
-/* What is no NAN is known from now on, and at the next start. */
-void vrt_pool_note_fidelity(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
-                            const double fidelity_db[VRT_DTYPE_COUNT]);
-
-/* What was measured on small frames counts until shards tell more. */
-void vrt_pool_note_measurement(struct vrt_pool *pool, uint64_t network_checksum, size_t d,
-                         enum vrt_dtype dtype, double flops_per_s);
-
-/* Takes the time of a shard that device `d` returned into account there; `tile_flops` of one run
- * of the network. */
-void vrt_pool_note_speed(struct vrt_pool *pool, size_t d, const struct vrt_worker_task *task,
-                         int64_t tile_flops);
-
-/* How long a job waits until one of its devices works again; and before it asks them a second
- * time for memory. */
-double vrt_pool_patience_s(const struct vrt_pool *pool);
-double vrt_pool_retry_s(const struct vrt_pool *pool);
+/* What it was made with, the defaults filled in; without what the caller need not keep. */
+const struct vrt_pool_params *vrt_pool_params(const struct vrt_pool *pool);
 
 /* For the pipelines' own threads. */
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool);

@@ -3,22 +3,25 @@
 /*
  * The pool from its making to its end, and what is told of it. What is told about a device (its
  * accounts, its speed) came with the tasks it returned: to be asked costs it nothing.
+ *
+ *     pool -> dispatch -> device -> measurements -> the store         calls go down this way,
+ *                  \-> sched         \-> the device's worker          callbacks come up
  */
 
 #include "daemon/devices/pool.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <uv.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/thread.h"
-#include "daemon/devices/pool-impl.h"
-#include "daemon/sched/sched.h"
-
-#define VRT_LOG_TOPIC "pool"
+#include "daemon/devices/dispatch.h"
+#include "daemon/devices/measurements.h"
+#include "daemon/devices/pool-device.h"
+#include "daemon/devices/pool-job.h"
+#include "daemon/devices/probe-cache.h"
+#include "engine/replica.h"
 
 #define TICK_MS 500
 #define KEEP_ALIVE_DEFAULT_S 600.0
@@ -27,132 +30,59 @@
 #define RETRY_DEFAULT_S 5.0
 #define PATIENCE_DEFAULT_S 120.0
 
-/* A job's answer may be to remove itself, or others. */
-void vrt_pool_tell_jobs(struct vrt_pool *pool, bool stop)
-{
-    uint64_t telling = ++pool->n_tellings;
-    struct vrt_pool_job *job, *next;
-
-    do {
-        next = NULL;
-        VRT_LIST_FOREACH(job, &pool->jobs, link)
-            if (!next && job->n_told < telling)
-                next = job;
-        if (next) {
-            next->n_told = telling;
-            (stop ? next->ops->stop : next->ops->tick)(next);
-        }
-    } while (next);
-}
-
-void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why)
-{
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_pool_device_quarantine(&pool->devices[d], why);
-}
+struct vrt_pool {
+    struct vrt_pool_shared shared;
+    size_t n_devices;
+    struct vrt_pool_device *devices;
+    struct vrt_dispatch *dispatch;
+    struct vrt_probe_cache *probes;
+    uv_timer_t timer;
+    bool has_abandoned;                 /* a device's thread, which may be in a driver for ever */
+    int n_handles;                      /* of ours on the loop */
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+};
 
 static void on_tick(uv_timer_t *timer)
 {
     struct vrt_pool *pool = vrt_container_of(timer, struct vrt_pool, timer);
-    const int64_t now_ns = vrt_clock_now_ns();
 
-    if (now_ns - pool->ticked_ns > VRT_POOL_STILL_NS)
-        pool->awake_ns = now_ns;
-    pool->ticked_ns = now_ns;
+    vrt_pool_shared_tick(&pool->shared);
     for (size_t d = 0; d < pool->n_devices; d++)
         vrt_pool_device_tick(&pool->devices[d]);
-    vrt_pool_tell_jobs(pool, false);
-    vrt_pool_wake(pool);
+    vrt_dispatch_tick(pool->dispatch);
+    vrt_dispatch_wake(pool->dispatch);
 }
 
-static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
+static void on_opened(void *ctx)
 {
-    struct vrt_registry *registry;
-    int r = vrt_registry_new(&pool->params.registry, &registry, error);
+    struct vrt_pool *pool = ctx;
 
-    if (r)
-        return vrt_fold(r);
-    /* The caller's strings. */
-    pool->params.registry.fault = pool->params.registry.cache_dir = NULL;
-    r = vrt_shared_registry_new(registry, &pool->registry);
-    if (r) {
-        vrt_registry_free(registry);
-        return vrt_refuse_errno(error, r, "the devices");
+    vrt_dispatch_tick(pool->dispatch);
+}
+
+static void on_returned(void *ctx)
+{
+    struct vrt_pool *pool = ctx;
+
+    vrt_dispatch_wake(pool->dispatch);
+}
+
+/*
+ * Has those try themselves out that are one piece of hardware with a device which is lost: what it
+ * is lost by is theirs as well, and it can't be reset before all of them have closed it.
+ */
+static void on_lost(void *ctx, size_t d)
+{
+    struct vrt_pool *pool = ctx;
+    const struct vrt_device_info *lost = pool->devices[d].info;
+
+    for (size_t e = 0; e < pool->n_devices; e++) {
+        struct vrt_pool_device *other = &pool->devices[e];
+        if (e != d && vrt_device_info_is_same_card(other->info, lost) &&
+            vrt_pool_device_takes_shards(other))
+            vrt_pool_device_ask(other);
     }
-    return 0;
-}
-
-static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
-{
-    int speed_classes[VRT_DEVICES_MAX];
-    const struct vrt_device_info *const *infos =
-        vrt_registry_devices(vrt_shared_registry_get(pool->registry), &pool->n_devices);
-
-    if (pool->n_devices == 0)
-        return vrt_refuse(error, -ENODEV, "device.unknown", "there is no device to compute with");
-    pool->n_devices = VRT_MIN(pool->n_devices, VRT_DEVICES_MAX);
-    pool->devices = calloc(pool->n_devices, sizeof(*pool->devices));
-    if (!pool->devices)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
-    for (size_t d = 0; d < pool->n_devices; d++) {
-        struct vrt_pool_device *device = &pool->devices[d];
-        device->pool = pool;
-        device->info = infos[d];
-        device->state = VRT_DEVICE_STARTING;
-        device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
-        device->usage = (struct vrt_device_executor_usage){ .total_bytes = -1, .free_bytes = -1 };
-        device->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
-        while (strcmp(infos[device->speed_class]->class_id, infos[d]->class_id) != 0)
-            device->speed_class++;
-        speed_classes[d] = device->speed_class;
-    }
-    if (vrt_sched_new(pool->n_devices, speed_classes, &pool->sched) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
-    return 0;
-}
-
-/* A default for what is 0. */
-static double or_default(double value, double standard)
-{
-    return value > 0 ? value : standard;
-}
-
-int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
-                 struct vrt_error *error)
-{
-    VRT_CLEANUP(vrt_pool_freep) struct vrt_pool *pool = calloc(1, sizeof(*pool));
-    int r;
-
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    if (!pool)
-        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
-    vrt_list_init(&pool->jobs);
-    pool->params = *params;
-    pool->params.keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
-    pool->params.stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
-    pool->params.silence_s = or_default(params->silence_s, SILENCE_DEFAULT_S);
-    pool->params.retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
-    pool->params.patience_s = or_default(params->patience_s, PATIENCE_DEFAULT_S);
-    r = open_registry(pool, error);
-    if (!r && vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &pool->replicas))
-        r = vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
-    if (!r)
-        r = list_devices(pool, error);
-    if (!r)
-        r = vrt_pool_recall(pool, error);
-    if (r)
-        return vrt_fold(r);
-    r = vrt_outbox_new(params->loop, &pool->outbox);
-    if (r)
-        return vrt_refuse_errno(error, r, "the event loop");
-    uv_timer_init(params->loop, &pool->timer);
-    pool->ticked_ns = pool->awake_ns = vrt_clock_now_ns();
-    uv_timer_start(&pool->timer, on_tick, TICK_MS, TICK_MS);
-    pool->n_handles = 2;
-    for (size_t d = 0; d < pool->n_devices; d++)
-        vrt_pool_device_ask(&pool->devices[d]);
-    *ret_pool = VRT_STEAL(pool);
-    return 0;
 }
 
 /* One of our handles has left the loop. */
@@ -172,16 +102,122 @@ static void on_outbox_closed(void *ctx)
     handle_gone(ctx);
 }
 
-void vrt_pool_thread_ended(struct vrt_pool *pool)
+/* Once no device has a thread any more: takes the pool off the loop. */
+static void leave_loop(struct vrt_pool *pool)
 {
-    if (!pool->is_stopping)
-        return;
     for (size_t d = 0; d < pool->n_devices; d++)
         if (pool->devices[d].mailbox)
             return;
     uv_close((uv_handle_t *)&pool->timer, on_timer_closed);
-    vrt_outbox_close(pool->outbox, on_outbox_closed, pool);
-    pool->outbox = NULL;
+    vrt_outbox_close(pool->shared.outbox, on_outbox_closed, pool);
+    pool->shared.outbox = NULL;
+}
+
+/* A device's thread has ended. */
+static void on_ended(void *ctx, bool abandoned)
+{
+    struct vrt_pool *pool = ctx;
+
+    pool->has_abandoned |= abandoned;
+    if (pool->shared.is_stopping)
+        leave_loop(pool);
+}
+
+static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
+{
+    struct vrt_registry *registry;
+    int r = vrt_registry_new(&pool->shared.params.registry, &registry, error);
+
+    if (r)
+        return vrt_fold(r);
+    /* The caller's strings. */
+    pool->shared.params.registry.fault = pool->shared.params.registry.cache_dir = NULL;
+    r = vrt_shared_registry_new(registry, &pool->shared.registry);
+    if (r) {
+        vrt_registry_free(registry);
+        return vrt_refuse_errno(error, r, "the devices");
+    }
+    return 0;
+}
+
+static int list_devices(struct vrt_pool *pool, struct vrt_error *error)
+{
+    struct vrt_pool_shared *shared = &pool->shared;
+    int r;
+
+    shared->infos = vrt_registry_devices(vrt_shared_registry_get(shared->registry),
+                                         &shared->n_infos);
+    if (shared->n_infos == 0)
+        return vrt_refuse(error, -ENODEV, "device.unknown", "there is no device to compute with");
+    shared->n_infos = VRT_MIN(shared->n_infos, VRT_DEVICES_MAX);
+    r = vrt_measurements_new(shared->infos, shared->n_infos, shared->params.store,
+                             &shared->measurements, error);
+    if (r < 0)
+        return vrt_fold(r);
+    pool->n_devices = shared->n_infos;
+    pool->devices = calloc(pool->n_devices, sizeof(*pool->devices));
+    if (!pool->devices)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    for (size_t d = 0; d < pool->n_devices; d++)
+        vrt_pool_device_init(&pool->devices[d], shared, d);
+    r = vrt_dispatch_new(pool->devices, pool->n_devices, shared->measurements, &pool->dispatch);
+    return r < 0 ? vrt_refuse_errno(error, r, "the devices") : 0;
+}
+
+/* A default for what is 0. */
+static double or_default(double value, double standard)
+{
+    return value > 0 ? value : standard;
+}
+
+static void set_defaults(struct vrt_pool_params *params)
+{
+    params->keep_alive_s = or_default(params->keep_alive_s, KEEP_ALIVE_DEFAULT_S);
+    params->stall_s = or_default(params->stall_s, STALL_DEFAULT_S);
+    params->silence_s = or_default(params->silence_s, SILENCE_DEFAULT_S);
+    params->retry_s = or_default(params->retry_s, RETRY_DEFAULT_S);
+    params->patience_s = or_default(params->patience_s, PATIENCE_DEFAULT_S);
+}
+
+int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_pool,
+                 struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_pool_freep) struct vrt_pool *pool = calloc(1, sizeof(*pool));
+    int r;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!pool)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    pool->shared = (struct vrt_pool_shared){
+        .params = *params,
+        .opened = on_opened,
+        .lost = on_lost,
+        .returned = on_returned,
+        .ended = on_ended,
+        .ctx = pool,
+    };
+    set_defaults(&pool->shared.params);
+    r = open_registry(pool, error);
+    if (r < 0)
+        return vrt_fold(r);
+    pool->probes = vrt_probe_cache_new();
+    if (!pool->probes ||
+        vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &pool->shared.replicas) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    r = list_devices(pool, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_outbox_new(params->loop, &pool->shared.outbox);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "the event loop");
+    uv_timer_init(params->loop, &pool->timer);
+    uv_timer_start(&pool->timer, on_tick, TICK_MS, TICK_MS);
+    vrt_pool_shared_tick(&pool->shared);
+    pool->n_handles = 2;
+    for (size_t d = 0; d < pool->n_devices; d++)
+        vrt_pool_device_ask(&pool->devices[d]);
+    *ret_pool = VRT_STEAL(pool);
+    return 0;
 }
 
 /* Once no job is left: lets the threads end. */
@@ -189,7 +225,7 @@ static void stop_threads(struct vrt_pool *pool)
 {
     bool any = false;
 
-    if (!pool->outbox)
+    if (!pool->shared.outbox || !vrt_list_is_empty(vrt_dispatch_jobs(pool->dispatch)))
         return;
     for (size_t d = 0; d < pool->n_devices; d++) {
         if (pool->devices[d].mailbox)
@@ -197,13 +233,13 @@ static void stop_threads(struct vrt_pool *pool)
         any |= pool->devices[d].mailbox != NULL;
     }
     if (!any)
-        vrt_pool_thread_ended(pool);
+        leave_loop(pool);
 }
 
 void vrt_pool_expect_end(struct vrt_pool *pool)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    pool->is_ending = true;
+    pool->shared.is_ending = true;
 }
 
 void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
@@ -211,41 +247,78 @@ void vrt_pool_stop(struct vrt_pool *pool, void (*stopped)(void *ctx), void *ctx)
     vrt_assert_thread(VRT_THREAD_LOOP);
     pool->stopped = stopped;
     pool->stopped_ctx = ctx;
-    pool->is_stopping = true;
-    vrt_pool_tell_jobs(pool, true);
-    if (vrt_list_is_empty(&pool->jobs))
-        stop_threads(pool);
+    pool->shared.is_stopping = true;
+    vrt_dispatch_stop(pool->dispatch);
+    stop_threads(pool);
 }
 
 struct vrt_pool *vrt_pool_free(struct vrt_pool *pool)
 {
     if (!pool)
         return NULL;
-    vrt_replica_store_unref(pool->replicas);
-    vrt_shared_registry_unref(pool->registry);
-    vrt_sched_free(pool->sched);
+    vrt_dispatch_free(pool->dispatch);
     free(pool->devices);
+    vrt_probe_cache_free(pool->probes);
+    vrt_measurements_free(pool->shared.measurements);
+    vrt_replica_store_unref(pool->shared.replicas);
+    vrt_shared_registry_unref(pool->shared.registry);
     free(pool);
     return NULL;
 }
 
 void vrt_pool_job_add(struct vrt_pool *pool, struct vrt_pool_job *job)
 {
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    job->n_told = pool->n_tellings;
-    vrt_list_append(&pool->jobs, &job->link);
+    vrt_dispatch_add(pool->dispatch, job);
 }
 
 void vrt_pool_job_remove(struct vrt_pool *pool, struct vrt_pool_job *job)
 {
-    vrt_assert_thread(VRT_THREAD_LOOP);
-    vrt_list_remove(&job->link);
-    if (job->sched.kind) {
-        vrt_sched_job_remove(pool->sched, &job->sched);
-        job->sched.kind = vrt_sched_kind_free(job->sched.kind);
-    }
-    if (pool->is_stopping && vrt_list_is_empty(&pool->jobs))
+    vrt_dispatch_remove(pool->dispatch, job);
+    if (pool->shared.is_stopping)
         stop_threads(pool);
+}
+
+void vrt_pool_wake(struct vrt_pool *pool)
+{
+    vrt_dispatch_wake(pool->dispatch);
+}
+
+int vrt_pool_submit(struct vrt_pool *pool, size_t d, struct vrt_worker_task *task,
+                    void (*returned)(void *ctx, size_t d, struct vrt_worker_task *task),
+                    void *ctx)
+{
+    return vrt_fold(vrt_pool_device_submit(&pool->devices[d], task, returned, ctx));
+}
+
+/* A probe came back that nobody waited for. */
+static void came_late(void *ctx, size_t d, struct vrt_worker_task *task)
+{
+    struct vrt_pool *pool = ctx;
+
+    if (task->task.outcome != VRT_TASK_DONE || task->request != VRT_WORKER_PROBE)
+        return;
+    const struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
+    vrt_measurements_note_probe(pool->shared.measurements,
+                                vrt_network_checksum(probe->spec->network), d, probe);
+    vrt_probe_cache_put(pool->probes, d, probe, vrt_clock_now_ns());
+}
+
+void vrt_pool_forsake(struct vrt_pool *pool, struct vrt_worker_task *task, bool cancel)
+{
+    struct vrt_pool_ticket *ticket = task->ctx;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_assert(!ticket->is_shard);
+    ticket->returned = came_late;
+    ticket->ctx = pool;
+    if (cancel)
+        atomic_store(&task->task.cancel, true);
+}
+
+void vrt_pool_blame(struct vrt_pool *pool, size_t d, const char *why)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_pool_device_quarantine(&pool->devices[d], why);
 }
 
 bool vrt_pool_has_abandoned(const struct vrt_pool *pool)
@@ -260,85 +333,44 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
 {
-    const struct vrt_pool_device *device = &pool->devices[i];
-    bool is_busy = vrt_pool_device_takes_shards(device) &&
-                   vrt_sched_n_in_flight(pool->sched, i) > 0;
-    double retry_s = (double)(device->retry_ns - vrt_clock_now_ns()) / VRT_NS_PER_S;
-
     vrt_assert_thread(VRT_THREAD_LOOP);
-    *ret_device = (struct vrt_device_snapshot){
-        .info = device->info,
-        .state = is_busy ? VRT_DEVICE_BUSY : device->state,
-        .in_flight = vrt_sched_n_in_flight(pool->sched, i),
-        .shards_done = device->shards_done,
-        .shards_failed = device->shards_failed,
-        .frames_done = device->frames_done,
-        .shard_s = device->shard_s > 0 ? device->shard_s : -1,
-        .retry_in_s = device->retry_ns ? VRT_MAX(retry_s, 0) : -1,
-        .memory_total_bytes = device->usage.total_bytes >= 0 ? device->usage.total_bytes :
-            device->info->memory_total_bytes,
-        .memory_free_bytes = device->usage.free_bytes,
-        .used_bytes = device->usage.used_bytes,
-        .replica_bytes = device->usage.replica_bytes,
-        .workspace_bytes = device->usage.workspace_bytes,
-        .peak_bytes = device->usage.peak_bytes,
-        .n_replicas = device->usage.n_replicas,
-        .sensors = device->sensors,
-    };
-    snprintf(ret_device->last_error, sizeof(ret_device->last_error), "%s", device->last_error);
+    vrt_pool_device_snapshot(&pool->devices[i], ret_device);
 }
 
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
                       size_t *ret_n_entries)
 {
     vrt_assert_thread(VRT_THREAD_LOOP);
-    return vrt_fold(vrt_replica_store_list(pool->replicas, ret_entries, ret_n_entries));
+    return vrt_fold(vrt_replica_store_list(pool->shared.replicas, ret_entries, ret_n_entries));
 }
 
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
                                                     size_t *ret_n_infos)
 {
-    const struct vrt_device_info *const *infos =
-        vrt_registry_devices(vrt_shared_registry_get(pool->registry), ret_n_infos);
-
     *ret_n_infos = pool->n_devices;
-    return infos;
+    return pool->shared.infos;
 }
 
 const struct vrt_findings *vrt_pool_findings(const struct vrt_pool *pool)
 {
-    return vrt_registry_findings(vrt_shared_registry_get(pool->registry));
+    return vrt_registry_findings(vrt_shared_registry_get(pool->shared.registry));
 }
 
-uint64_t vrt_pool_ready_devices(const struct vrt_pool *pool)
+struct vrt_pool_devices vrt_pool_devices(const struct vrt_pool *pool)
 {
-    uint64_t ready = 0;
+    struct vrt_pool_devices devices = { 0 };
 
-    for (size_t d = 0; d < pool->n_devices; d++)
+    for (size_t d = 0; d < pool->n_devices; d++) {
+        const enum vrt_device_state state = pool->devices[d].state;
+        const uint64_t bit = UINT64_C(1) << d;
         if (vrt_pool_device_takes_shards(&pool->devices[d]))
-            ready |= UINT64_C(1) << d;
-    return ready;
-}
-
-uint64_t vrt_pool_starting_devices(const struct vrt_pool *pool)
-{
-    uint64_t starting = 0;
-
-    for (size_t d = 0; d < pool->n_devices; d++)
-        if (pool->devices[d].state == VRT_DEVICE_STARTING)
-            starting |= UINT64_C(1) << d;
-    return starting;
-}
-
-uint64_t vrt_pool_hopeful_devices(const struct vrt_pool *pool)
-{
-    uint64_t hopeful = 0;
-
-    for (size_t d = 0; d < pool->n_devices; d++)
-        if (pool->devices[d].state == VRT_DEVICE_STARTING ||
-            pool->devices[d].state == VRT_DEVICE_QUARANTINED)
-            hopeful |= UINT64_C(1) << d;
-    return hopeful;
+            devices.ready |= bit;
+        if (state == VRT_DEVICE_STARTING)
+            devices.starting |= bit;
+        if (state == VRT_DEVICE_STARTING || state == VRT_DEVICE_QUARANTINED)
+            devices.hopeful |= bit;
+    }
+    return devices;
 }
 
 uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries)
@@ -356,14 +388,14 @@ uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool)
     uint64_t silent = 0;
 
     for (size_t d = 0; d < pool->n_devices; d++)
-        if (vrt_pool_device_silent_s(&pool->devices[d]) > pool->params.silence_s)
+        if (vrt_pool_device_silent_s(&pool->devices[d]) > pool->shared.params.silence_s)
             silent |= UINT64_C(1) << d;
     return silent;
 }
 
 int vrt_pool_device_class(const struct vrt_pool *pool, size_t d)
 {
-    return pool->devices[d].speed_class;
+    return vrt_measurements_class(pool->shared.measurements, d);
 }
 
 const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d)
@@ -376,7 +408,7 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
 {
     struct vrt_pool_job *job;
 
-    VRT_LIST_FOREACH(job, &pool->jobs, link) {
+    VRT_LIST_FOREACH(job, vrt_dispatch_jobs(pool->dispatch), link) {
         if (job->network && job->network != network &&
             vrt_network_checksum(job->network) == vrt_network_checksum(network)) {
             vrt_network_unref(network);
@@ -386,22 +418,27 @@ struct vrt_network *vrt_pool_share_network(const struct vrt_pool *pool,
     return network;
 }
 
-double vrt_pool_patience_s(const struct vrt_pool *pool)
+struct vrt_measurements *vrt_pool_measurements(const struct vrt_pool *pool)
 {
-    return pool->params.patience_s;
+    return pool->shared.measurements;
 }
 
-double vrt_pool_retry_s(const struct vrt_pool *pool)
+struct vrt_probe_cache *vrt_pool_probe_cache(const struct vrt_pool *pool)
 {
-    return pool->params.retry_s;
+    return pool->probes;
+}
+
+const struct vrt_pool_params *vrt_pool_params(const struct vrt_pool *pool)
+{
+    return &pool->shared.params;
 }
 
 struct vrt_outbox *vrt_pool_outbox(struct vrt_pool *pool)
 {
-    return pool->outbox;
+    return pool->shared.outbox;
 }
 
 bool vrt_pool_is_stopping(const struct vrt_pool *pool)
 {
-    return pool->is_stopping;
+    return pool->shared.is_stopping;
 }

@@ -111,11 +111,10 @@ static void fail_errno(struct vrt_profile *profile, int r, const char *what)
 /* The device forgets the work. */
 static void release(struct vrt_profile *profile)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
+    struct vrt_worker_task *task = vrt_worker_release_new(profile->spec);
 
     if (!task)
         return;
-    task->spec = vrt_job_spec_ref(profile->spec);
     if (vrt_pool_submit(profile->pool, profile->d, task, NULL, NULL))
         vrt_log_debug("device %zu has forgotten its profile already", profile->d);
 }
@@ -142,13 +141,13 @@ static bool is_timed(const struct vrt_worker_task *task)
            (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT);
 }
 
-static void take_probe(struct vrt_profile *profile, const struct vrt_worker_task *task)
+static void take_probe(struct vrt_profile *profile, const struct vrt_probe *probe)
 {
-    profile->found.probe = task->probe;
-    vrt_pool_note_fidelity(profile->pool, vrt_network_checksum(profile->spec->network), profile->d,
-                           task->probe.fidelity_db);
-    profile->spec->grid = task->probe.size.grid;
-    vrt_recipe_shorten(&profile->found.recipe, task->probe.size.frames);
+    profile->found.probe = *probe;
+    vrt_measurements_note_probe(vrt_pool_measurements(profile->pool),
+                                vrt_network_checksum(profile->spec->network), profile->d, probe);
+    profile->spec->grid = probe->size.grid;
+    vrt_recipe_shorten(&profile->found.recipe, probe->size.frames);
     if (profile->spec->rule.temporal)
         profile->spec->rule = vrt_recipe_rule(&profile->found.recipe,
                                               vrt_network_info(profile->spec->network));
@@ -177,24 +176,24 @@ static bool has_enough_frames(const struct vrt_profile *profile)
            found->total_ns >= 4 * MEASURE_NS;
 }
 
-static void take_run(struct vrt_profile *profile, const struct vrt_worker_task *task)
+static void take_run(struct vrt_profile *profile, const struct vrt_worker_run *run)
 {
     struct vrt_profile_found *found = &profile->found;
     int r = 0;
 
-    if (task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
-        found->doubt = task->error;
+    if (run->base.result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
+        found->doubt = run->base.error;
     look_around(profile);
     if (profile->phase == WARM_UP) {
         profile->phase = FRAMES;
     } else if (profile->phase == FRAMES) {
-        vrt_pool_note_speed(profile->pool, profile->d, task, found->probe.tile_flops);
-        found->job_bytes = task->job_bytes;
-        r = vrt_profile_found_add(found, &task->times, task->frames.n_new);
+        vrt_measurements_note_run(vrt_pool_measurements(profile->pool), profile->d, run);
+        found->job_bytes = run->job_bytes;
+        r = vrt_profile_found_add(found, &run->times, run->frames.n_new);
         if (has_enough_frames(profile))
             profile->phase = BY_OPS;
     } else {
-        found->op_times = task->op_times;
+        found->op_times = run->op_times;
         profile->phase = OVER;
     }
     if (r)
@@ -219,10 +218,10 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     if (profile->phase == OVER) {
         /* Cancelled: what it brought is not wanted. */
     } else if (task->request == VRT_WORKER_PROBE && task->task.outcome == VRT_TASK_DONE) {
-        take_probe(profile, task);
+        take_probe(profile, &vrt_worker_probe_of(task)->probe);
     } else if (task->request == VRT_WORKER_RUN && is_timed(task)) {
         profile->n_failures = 0;
-        take_run(profile, task);
+        take_run(profile, vrt_worker_run_of(task));
     } else if (may_try_again(profile, task)) {
         profile->n_failures++;
     } else {
@@ -237,49 +236,58 @@ static void returned(void *ctx, size_t d, struct vrt_worker_task *task)
     step(profile);
 }
 
-/* Posts what the phase asks for. */
-static void submit(struct vrt_profile *profile, enum vrt_worker_request request)
+/* Posts a task; takes it over. */
+static void submit(struct vrt_profile *profile, struct vrt_worker_task *task)
 {
-    const uint64_t checksum = vrt_network_checksum(profile->spec->network);
-    struct vrt_worker_task *task = vrt_worker_task_new(request, NULL, NULL);
-    int r = task ? 0 : vrt_raise(-ENOMEM);
-
-    if (!r) {
-        task->spec = vrt_job_spec_ref(profile->spec);
-        task->dtype = profile->found.probe.dtype;
-        task->tile_flops = profile->found.probe.tile_flops;
-        task->by_ops = profile->phase == BY_OPS;
-    }
-    if (!r && request == VRT_WORKER_PROBE) {
-        const double *db = vrt_pool_fidelity(profile->pool, checksum, profile->d);
-        task->probe = profile->found.probe;
-        task->probe.spec = profile->spec;
-        task->probe.exact_grid = profile->exact_grid;
-        for (int i = 0; i < VRT_DTYPE_COUNT; i++)
-            task->probe.fidelity_db[i] = db[i];
-    } else if (!r) {
-        r = vrt_speed_shard_init(profile->spec, vrt_job_spec_size(profile->spec).frames,
-                                 &task->frames);
-        /* As one in the middle of a video: what clips share is computed more than once. */
-        if (!r)
-            task->frames.n_new = task->frames.n - profile->spec->rule.overlap.shared;
-        if (r)
-            task = vrt_worker_task_free(task);
-    }
     profile->task = task;
-    if (!r)
-        r = vrt_pool_submit(profile->pool, profile->d, task, returned, profile);
+    int r = vrt_pool_submit(profile->pool, profile->d, task, returned, profile);
     if (r) {
         profile->task = NULL;
         fail_errno(profile, r, "the device");
     }
 }
 
+static void submit_probe(struct vrt_profile *profile)
+{
+    const double *db = vrt_measurements_fidelity(vrt_pool_measurements(profile->pool),
+                                         vrt_network_checksum(profile->spec->network), profile->d);
+    struct vrt_worker_probe *task = vrt_worker_probe_new(profile->spec);
+
+    if (!task) {
+        fail_errno(profile, vrt_raise(-ENOMEM), "the device");
+        return;
+    }
+    task->probe.exact_grid = profile->exact_grid;
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+        task->probe.fidelity_db[i] = db[i];
+    submit(profile, &task->base);
+}
+
+static void submit_run(struct vrt_profile *profile)
+{
+    const struct vrt_probe *probe = &profile->found.probe;
+    struct vrt_worker_run *run = vrt_worker_run_new(profile->spec, probe->dtype);
+    int r = run ? vrt_speed_shard_init(profile->spec, vrt_job_spec_size(profile->spec).frames,
+                                       &run->frames) : vrt_raise(-ENOMEM);
+
+    if (r) {
+        if (run)
+            vrt_worker_task_free(&run->base);
+        fail_errno(profile, r, "the device");
+        return;
+    }
+    run->tile_flops = probe->tile_flops;
+    run->by_ops = profile->phase == BY_OPS;
+    /* As one in the middle of a video: what clips share is computed more than once. */
+    run->frames.n_new = run->frames.n - profile->spec->rule.overlap.shared;
+    submit(profile, &run->base);
+}
+
 /* Takes the first of the devices that is ready. */
 static void find_device(struct vrt_profile *profile)
 {
-    uint64_t ready = vrt_pool_ready_devices(profile->pool) & profile->devices;
-    uint64_t hopeful = vrt_pool_hopeful_devices(profile->pool) & profile->devices;
+    uint64_t ready = vrt_pool_devices(profile->pool).ready & profile->devices;
+    uint64_t hopeful = vrt_pool_devices(profile->pool).hopeful & profile->devices;
     struct vrt_error error = { .id = NULL };
     size_t n_infos, d = 0;
 
@@ -305,9 +313,9 @@ static void step(struct vrt_profile *profile)
     if (profile->phase == WAIT)
         find_device(profile);
     if (profile->phase == PROBE)
-        submit(profile, VRT_WORKER_PROBE);
+        submit_probe(profile);
     else if (profile->phase != WAIT && profile->phase != OVER)
-        submit(profile, VRT_WORKER_RUN);
+        submit_run(profile);
     if (profile->phase == OVER && !profile->task)
         end(profile);
 }
@@ -422,7 +430,7 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
      * at the next tick: `done` must not be called from here. */
     find_device(profile);
     if (profile->phase == PROBE)
-        submit(profile, VRT_WORKER_PROBE);
+        submit_probe(profile);
     return 0;
 }
 

@@ -441,6 +441,7 @@ int vrt_conn_new(int fd, const struct vrt_conn_params *params, struct vrt_conn *
     VRT_CLEANUP(vrt_closep) int socket_fd = fd;
     VRT_CLEANUP(vrt_freep) struct vrt_conn *conn = calloc(1, sizeof(*conn));
 
+    vrt_assert_thread(VRT_THREAD_LOOP);
     if (!conn)
         return vrt_raise(-ENOMEM);
     conn->params = *params;

@@ -558,6 +558,7 @@ void vrt_admission_stop(struct vrt_admission *admission)
 {
     struct vrt_job_admission *begun;
 
+    vrt_assert_thread(VRT_THREAD_LOOP);
     VRT_LIST_FOREACH(begun, &admission->jobs, link)
         give_up(begun, true);
 }

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "daemon/access/descriptors.h"
 #include "daemon/jobs/admission.h"
 #include "daemon/jobs/queue-context.h"
@@ -271,6 +272,7 @@ void vrt_job_remote_stop(struct vrt_job_remote *remote)
 {
     struct vrt_job_fetch *fetch;
 
+    vrt_assert_thread(VRT_THREAD_LOOP);
     VRT_LIST_FOREACH(fetch, &remote->fetches, link)
         vrt_fetch_cancel(fetch->fetch);
 }

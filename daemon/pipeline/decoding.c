@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/thread.h"
+
 /* Shards that the thread is given at a time: one in hand, one to go on with. */
 #define DECODING_MAX 2
 
@@ -34,15 +36,14 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
 
 static void admitted(struct vrt_task *base)
 {
-    struct vrt_decode_thread_task *task = vrt_container_of(base, struct vrt_decode_thread_task,
-                                                           task);
+    struct vrt_media_task *task = vrt_container_of(base, struct vrt_media_task, task);
     struct vrt_decoding *decoding = task->ctx;
     const struct vrt_error error = task->error;
     int r = base->outcome == VRT_TASK_DONE ? 0 : -ECANCELED;
 
     if (task->result)
         r = task->result;
-    vrt_decode_thread_task_free(task);
+    vrt_media_task_free(task);
     decoding->params.admitted(decoding->params.ctx, r, &error);
     /* To decode there is a thread of its own. This one's last word takes the next step. */
     if (decoding->thread)
@@ -52,16 +53,15 @@ static void admitted(struct vrt_task *base)
 int vrt_decoding_admit(struct vrt_decoding *decoding)
 {
     struct vrt_decode_thread_params params = thread_params(decoding);
-    struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_ADMIT,
-                                                                     admitted, decoding);
+    struct vrt_media_task *task = vrt_decode_admit_new(decoding->params.admission, admitted,
+                                                       decoding);
 
     params.is_waited_for = true;
     int r = task ? vrt_decode_thread_new(&params, &decoding->thread) : vrt_raise(-ENOMEM);
     if (r < 0) {
-        vrt_decode_thread_task_free(task);
+        vrt_media_task_free(task);
         return vrt_fold(r);
     }
-    task->admission = decoding->params.admission;
     r = vrt_mailbox_post(decoding->thread, &task->task);
     vrt_assert(!r);
     return 0;
@@ -87,25 +87,25 @@ void vrt_decoding_skip(struct vrt_decoding *decoding)
 }
 
 /* Notes what came of a task that went well. Return: as params.decoded. */
-static int take(struct vrt_decoding *decoding, struct vrt_decode_thread_task *task)
+static int take(struct vrt_decoding *decoding, struct vrt_decode_clip *clip)
 {
     struct vrt_progress *progress = decoding->params.progress;
 
-    progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, task->n_concealed);
-    progress->frames_decoded += task->n_skipped;
-    if (task->at_end && !decoding->at_end) {
+    progress->told.frames_concealed = VRT_MAX(progress->told.frames_concealed, clip->n_concealed);
+    progress->frames_decoded += clip->n_skipped;
+    if (clip->at_end && !decoding->at_end) {
         decoding->at_end = true;
-        decoding->span_ns = task->span_ns;
-        progress->told.frames_total = progress->frames_decoded + task->frames.n_new;
-        vrt_progress_warn_all(progress, &task->info->warnings);
+        decoding->span_ns = clip->span_ns;
+        progress->told.frames_total = progress->frames_decoded + clip->frames.n_new;
+        vrt_progress_warn_all(progress, &clip->info->warnings);
     }
-    return task->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &task->frames) : 0;
+    return clip->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &clip->frames) : 0;
 }
 
 static void decoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_decode_thread_task_freep) struct vrt_decode_thread_task *task =
-        vrt_container_of(base, struct vrt_decode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
     struct vrt_decoding *decoding = task->ctx;
     int r = 0;
 
@@ -114,7 +114,7 @@ static void decoded(struct vrt_task *base)
     if (base->outcome == VRT_TASK_FAILED)
         r = task->result;
     else if (base->outcome == VRT_TASK_DONE && !decoding->is_stopped)
-        r = take(decoding, task);
+        r = take(decoding, vrt_container_of(task, struct vrt_decode_clip, base));
     if (r < 0)
         decoding->params.failed(decoding->params.ctx, r, &task->error);
     decoding->params.changed(decoding->params.ctx);
@@ -124,11 +124,10 @@ void vrt_decoding_feed(struct vrt_decoding *decoding, int n)
 {
     while (decoding->thread && !decoding->at_end && !decoding->is_stopped &&
            decoding->n_tasks < VRT_MIN(n, DECODING_MAX)) {
-        struct vrt_decode_thread_task *task = vrt_decode_thread_task_new(VRT_DECODE_THREAD_DECODE,
-                                                                         decoded, decoding);
+        struct vrt_media_task *task = vrt_decode_clip_new(decoded, decoding);
         int r = task ? vrt_mailbox_post(decoding->thread, &task->task) : vrt_raise(-ENOMEM);
         if (r < 0) {
-            vrt_decode_thread_task_free(task);
+            vrt_media_task_free(task);
             decoding->params.failed(decoding->params.ctx, r, &(struct vrt_error){ .id = NULL });
             return;
         }
@@ -138,6 +137,7 @@ void vrt_decoding_feed(struct vrt_decoding *decoding, int n)
 
 void vrt_decoding_stop(struct vrt_decoding *decoding)
 {
+    vrt_assert_thread(VRT_THREAD_LOOP);
     decoding->is_stopped = true;
     if (decoding->thread)
         vrt_mailbox_stop(decoding->thread);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
+
 /* Shards that the thread is given at a time: one in hand, one to go on with. */
 #define ENCODING_MAX 2
 
@@ -37,7 +39,7 @@ static void thread_ended(void *ctx, bool abandoned)
 }
 
 /* Gives the thread a task; takes it over whatever happens. */
-static void post(struct vrt_encoding *encoding, struct vrt_encode_thread_task *task)
+static void post(struct vrt_encoding *encoding, struct vrt_media_task *task)
 {
     int r = task ? vrt_mailbox_post(encoding->thread, &task->task) : vrt_raise(-ENOMEM);
 
@@ -45,7 +47,7 @@ static void post(struct vrt_encoding *encoding, struct vrt_encode_thread_task *t
         encoding->n_tasks++;
         return;
     }
-    vrt_encode_thread_task_free(task);
+    vrt_media_task_free(task);
     encoding->params.failed(encoding->params.ctx, r, &(struct vrt_error){ .id = NULL });
 }
 
@@ -66,15 +68,17 @@ static void note_resumed(struct vrt_encoding *encoding, int64_t n_good)
 
 static void resumed(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
-        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_resume *resume =
+        vrt_container_of(task, const struct vrt_encode_resume, base);
     struct vrt_encoding *encoding = task->ctx;
 
     encoding->n_tasks--;
     if (base->outcome == VRT_TASK_DONE && !encoding->is_stopped) {
         encoding->is_resuming = false;
-        note_resumed(encoding, task->n_segments);
-        encoding->params.resumed(encoding->params.ctx, task->n_segments, task->is_joined);
+        note_resumed(encoding, resume->n_segments);
+        encoding->params.resumed(encoding->params.ctx, resume->n_segments, resume->is_joined);
     } else if (base->outcome == VRT_TASK_FAILED) {
         encoding->params.failed(encoding->params.ctx, task->result, &task->error);
     }
@@ -104,42 +108,70 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
     if (r < 0)
         return vrt_fold(r);
     encoding->is_resuming = true;
-    post(encoding, vrt_encode_thread_task_new(VRT_ENCODE_THREAD_RESUME, resumed, encoding));
+    post(encoding, vrt_encode_resume_new(resumed, encoding));
     return 0;
 }
 
-/* Tells what the thread has made of its task. */
-static void note_encoded(struct vrt_encoding *encoding, const struct vrt_encode_thread_task *task)
+/* Takes what every task brings. Return: whether it was done. */
+static bool note_encoding(struct vrt_encoding *encoding, const struct vrt_media_task *task)
 {
-    struct vrt_progress *progress = encoding->params.progress;
+    encoding->n_tasks--;
+    encoding->params.progress->encode_ns += task->busy_ns;
+    if (task->task.outcome == VRT_TASK_FAILED)
+        encoding->params.failed(encoding->params.ctx, task->result, &task->error);
+    return task->task.outcome == VRT_TASK_DONE;
+}
 
-    if (task->request == VRT_ENCODE_THREAD_ENCODE) {
-        encoding->n_open = task->n_open;
-        vrt_progress_note_frames(progress, task->n_encoded);
-    }
-    if (task->has_segment) {
-        progress->told.n_segments_done++;
-        encoding->params.segment_done(encoding->params.ctx, &task->segment);
-    }
-    if (task->request == VRT_ENCODE_THREAD_FINISH) {
-        if (task->warnings)
-            vrt_progress_warn_all(progress, task->warnings);
-        encoding->params.finished(encoding->params.ctx);
-    }
+/* Tells of the segment that became complete, if one did. */
+static void note_segment(struct vrt_encoding *encoding, const struct vrt_segment_record *segment)
+{
+    if (!segment->n_frames)
+        return;
+    encoding->params.progress->told.n_segments_done++;
+    encoding->params.segment_done(encoding->params.ctx, segment);
 }
 
 static void encoded(struct vrt_task *base)
 {
-    VRT_CLEANUP(vrt_encode_thread_task_freep) struct vrt_encode_thread_task *task =
-        vrt_container_of(base, struct vrt_encode_thread_task, task);
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_shard *shard =
+        vrt_container_of(task, const struct vrt_encode_shard, base);
     struct vrt_encoding *encoding = task->ctx;
 
-    encoding->n_tasks--;
-    encoding->params.progress->encode_ns += task->busy_ns;
-    if (base->outcome == VRT_TASK_FAILED)
-        encoding->params.failed(encoding->params.ctx, task->result, &task->error);
-    else if (base->outcome == VRT_TASK_DONE)
-        note_encoded(encoding, task);
+    if (note_encoding(encoding, task)) {
+        encoding->n_open = shard->n_open;
+        vrt_progress_note_frames(encoding->params.progress, shard->n_encoded);
+        note_segment(encoding, &shard->segment);
+    }
+    encoding->params.changed(encoding->params.ctx);
+}
+
+static void encoded_last(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    struct vrt_encoding *encoding = task->ctx;
+
+    if (note_encoding(encoding, task))
+        note_segment(encoding,
+                     &vrt_container_of(task, const struct vrt_encode_end, base)->segment);
+    encoding->params.changed(encoding->params.ctx);
+}
+
+static void finished(struct vrt_task *base)
+{
+    VRT_CLEANUP(vrt_media_task_freep) struct vrt_media_task *task =
+        vrt_container_of(base, struct vrt_media_task, task);
+    const struct vrt_encode_finish *finish =
+        vrt_container_of(task, const struct vrt_encode_finish, base);
+    struct vrt_encoding *encoding = task->ctx;
+
+    if (note_encoding(encoding, task)) {
+        if (finish->warnings)
+            vrt_progress_warn_all(encoding->params.progress, finish->warnings);
+        encoding->params.finished(encoding->params.ctx);
+    }
     encoding->params.changed(encoding->params.ctx);
 }
 
@@ -151,31 +183,25 @@ bool vrt_encoding_has_room(const struct vrt_encoding *encoding)
 void vrt_encoding_add(struct vrt_encoding *encoding, int64_t shard,
                       struct vrt_shard_frames *frames)
 {
-    struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_ENCODE,
-                                                                     encoded, encoding);
+    struct vrt_encode_shard *task = vrt_encode_shard_new(encoded, encoding);
 
-    if (task) {
-        task->shard = shard;
-        task->frames = *frames;
-    } else {
+    if (!task) {
         vrt_shard_frames_done(frames);
+        post(encoding, NULL);
+        return;
     }
-    post(encoding, task);
+    task->shard = shard;
+    task->frames = *frames;
+    post(encoding, &task->base);
 }
 
 void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns)
 {
     encoding->is_finishing = true;
-    post(encoding, vrt_encode_thread_task_new(VRT_ENCODE_THREAD_END, encoded, encoding));
+    post(encoding, vrt_encode_end_new(encoded_last, encoding));
     if (encoding->is_stopped)
         return;
-    struct vrt_encode_thread_task *task = vrt_encode_thread_task_new(VRT_ENCODE_THREAD_FINISH,
-                                                                     encoded, encoding);
-    if (task) {
-        task->n_frames = n_frames;
-        task->span_ns = span_ns;
-    }
-    post(encoding, task);
+    post(encoding, vrt_encode_finish_new(n_frames, span_ns, finished, encoding));
 }
 
 void vrt_encoding_committed(struct vrt_encoding *encoding, int64_t number)
@@ -186,6 +212,7 @@ void vrt_encoding_committed(struct vrt_encoding *encoding, int64_t number)
 
 void vrt_encoding_stop(struct vrt_encoding *encoding)
 {
+    vrt_assert_thread(VRT_THREAD_LOOP);
     encoding->is_stopped = true;
     if (encoding->thread)
         vrt_mailbox_stop(encoding->thread);

@@ -113,9 +113,7 @@ static void accept(struct vrt_feasibility *f, size_t d, const struct vrt_probe *
 {
     const uint64_t checksum = vrt_network_checksum(f->spec->network);
 
-    vrt_pool_note_fidelity(f->params.pool, checksum, d, probe->fidelity_db);
-    vrt_pool_note_measurement(f->params.pool, checksum, d, probe->dtype,
-                              probe->flops_per_s[probe->dtype]);
+    vrt_measurements_note_probe(vrt_pool_measurements(f->params.pool), checksum, d, probe);
     f->of[d].is_probed = true;
     f->of[d].dtype = probe->dtype;
     f->of[d].size = probe->size;
@@ -165,8 +163,9 @@ static void probed(void *ctx, size_t d, struct vrt_worker_task *task)
 
     f->of[d].probe = NULL;
     if (task->task.outcome == VRT_TASK_DONE) {
-        accept(f, d, &task->probe);
-        vrt_pool_note_probe(f->params.pool, d, &task->probe);
+        const struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
+        accept(f, d, probe);
+        vrt_probe_cache_put(vrt_pool_probe_cache(f->params.pool), d, probe, vrt_clock_now_ns());
     } else {
         note_refusal(f, d, task);
     }
@@ -177,42 +176,42 @@ static void probed(void *ctx, size_t d, struct vrt_worker_task *task)
 static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe *probe)
 {
     const uint64_t checksum = vrt_network_checksum(f->spec->network);
+    struct vrt_measurements *measurements = vrt_pool_measurements(f->params.pool);
     const struct vrt_job_spec_size size = vrt_job_spec_size(f->spec);
     const bool is_fixed = f->params.has_recipe && !f->params.wants_smaller;
 
-    probe->spec = f->spec;
     probe->exact_grid = f->params.settings->tile != VRT_UNKNOWN || is_fixed;
     probe->exact_clip = f->params.settings->clip != VRT_UNKNOWN || is_fixed;
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
     probe->is_due = f->params.has_recipe;
     probe->wants_speed = f->params.wants_speed;
-    memcpy(probe->fidelity_db, vrt_pool_fidelity(f->params.pool, checksum, d),
+    memcpy(probe->fidelity_db, vrt_measurements_fidelity(measurements, checksum, d),
            sizeof(probe->fidelity_db));
-    memcpy(probe->flops_per_s, vrt_pool_speed(f->params.pool, checksum, d),
+    memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
            sizeof(probe->flops_per_s));
 }
 
 static void ask_device(struct vrt_feasibility *f, size_t d)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_PROBE, NULL, NULL);
+    struct vrt_worker_probe *task = vrt_worker_probe_new(f->spec);
     int r = -ENOMEM;
 
     f->asked &= ~(UINT64_C(1) << d);
     if (task) {
-        task->spec = vrt_job_spec_ref(f->spec);
         fill_question(f, d, &task->probe);
         /* A job that is about to run is measured by what there is now, not a minute ago. */
         if (!f->params.has_recipe && !f->params.wants_speed &&
-            vrt_pool_recall_probe(f->params.pool, d, &task->probe)) {
+            vrt_probe_cache_get(vrt_pool_probe_cache(f->params.pool), d, &task->probe,
+                                vrt_clock_now_ns())) {
             accept(f, d, &task->probe);
-            vrt_worker_task_free(task);
+            vrt_worker_task_free(&task->base);
             return;
         }
-        r = vrt_pool_submit(f->params.pool, d, task, probed, f);
+        r = vrt_pool_submit(f->params.pool, d, &task->base, probed, f);
     }
     if (!r) {
-        f->of[d].probe = task;
+        f->of[d].probe = &task->base;
         return;
     }
     /* It isn't asked again: the other devices decide, and without any this is the job's error. */
@@ -259,7 +258,7 @@ static void ask_again(struct vrt_feasibility *f)
 
 static void ask_ready(struct vrt_feasibility *f)
 {
-    const uint64_t ready = vrt_pool_ready_devices(f->params.pool);
+    const uint64_t ready = vrt_pool_devices(f->params.pool).ready;
     const uint64_t silent = vrt_pool_silent_devices(f->params.pool);
 
     for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool); d++)
@@ -286,7 +285,7 @@ static void warn_of_size(struct vrt_feasibility *f)
 static bool waits_for_memory(struct vrt_feasibility *f)
 {
     const int64_t now_ns = vrt_clock_now_ns();
-    double wait_s = vrt_pool_retry_s(f->params.pool);
+    double wait_s = vrt_pool_params(f->params.pool)->retry_s;
 
     if (f->devices || !f->short_of_memory || !f->params.has_recipe || f->params.wants_smaller ||
         vrt_patience_is_over(&f->patience, false))
@@ -330,7 +329,7 @@ static bool replace_unfit(struct vrt_feasibility *f)
 /* Those asked for that are quarantined or lost stay out, unless there are no others. */
 static void give_up_absent(struct vrt_feasibility *f)
 {
-    uint64_t hopeful = vrt_pool_hopeful_devices(f->params.pool) & f->asked;
+    uint64_t hopeful = vrt_pool_devices(f->params.pool).hopeful & f->asked;
 
     if (!f->asked)
         return;
@@ -352,7 +351,7 @@ static void give_up_absent(struct vrt_feasibility *f)
 static void forsake_probe(struct vrt_feasibility *f, size_t d, bool cancel)
 {
     if (f->of[d].probe)
-        vrt_pool_forsake(f->of[d].probe, cancel);
+        vrt_pool_forsake(f->params.pool, f->of[d].probe, cancel);
     f->of[d].probe = NULL;
 }
 
@@ -382,7 +381,7 @@ static int leave_out_silent(struct vrt_feasibility *f)
 {
     const struct vrt_pool *pool = f->params.pool;
     const uint64_t waited_for = probing(f) |
-        (f->asked & (vrt_pool_ready_devices(pool) | vrt_pool_starting_devices(pool)));
+        (f->asked & (vrt_pool_devices(pool).ready | vrt_pool_devices(pool).starting));
     struct vrt_job_spec *spec;
 
     if (!f->devices || !waited_for || (waited_for & ~vrt_pool_silent_devices(pool)))
@@ -402,8 +401,8 @@ static int leave_out_silent(struct vrt_feasibility *f)
 int vrt_feasibility_step(struct vrt_feasibility *feasibility, struct vrt_error *error)
 {
     struct vrt_feasibility *f = feasibility;
-    const uint64_t ready = vrt_pool_ready_devices(f->params.pool);
-    const uint64_t starting = vrt_pool_starting_devices(f->params.pool);
+    const uint64_t ready = vrt_pool_devices(f->params.pool).ready;
+    const uint64_t starting = vrt_pool_devices(f->params.pool).starting;
 
     if (!f->spec)
         return VRT_FEASIBILITY_ASKING;

@@ -12,7 +12,7 @@
 bool vrt_patience_is_over(struct vrt_patience *patience, bool any)
 {
     int64_t now_ns = vrt_clock_now_ns();
-    double patience_s = vrt_pool_patience_s(patience->pool);
+    double patience_s = vrt_pool_params(patience->pool)->patience_s;
 
     if (patience->is_submission)
         patience_s = VRT_MIN(patience_s, SUBMIT_PATIENCE_S);

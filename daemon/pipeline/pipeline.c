@@ -238,7 +238,7 @@ static void park(struct vrt_pipeline *pipeline)
     bool is_between = encoding->n_open == 0 && encoding->n_tasks == 0;
     /* Nobody knows when a device will be there that could complete the segment. */
     bool is_stuck = !shards->n_running &&
-                    !(shards->devices & vrt_pool_ready_devices(pipeline->pool));
+                    !(shards->devices & vrt_pool_devices(pipeline->pool).ready);
 
     if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
         (is_between || is_stuck || shards->is_held || encoding->is_resuming))

@@ -173,7 +173,8 @@ static enum vrt_stage find_bottleneck(const double *busy)
 /* The pool may be asked, because that changes nothing in it but a memory of measurements. */
 static double speed_of(const struct vrt_progress *progress, size_t d)
 {
-    return vrt_pool_speed(progress->pool, progress->network_checksum, d)
+    return vrt_measurements_speed(vrt_pool_measurements(progress->pool),
+                                  progress->network_checksum, d)
         [progress->devices[d].dtype];
 }
 

@@ -45,7 +45,7 @@
 
 /* A shard's stay with a device. */
 struct try {
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
     size_t device;
 };
 
@@ -162,7 +162,7 @@ static uint64_t devices_for(const struct vrt_shards *shards, const struct shard 
     uint64_t devices = shards->devices & ~shard->excluded;
     uint64_t again = shard->last_failed < 0 ? 0 : UINT64_C(1) << shard->last_failed;
 
-    again &= devices & vrt_pool_ready_devices(shards->params.pool);
+    again &= devices & vrt_pool_devices(shards->params.pool).ready;
     return again ? again : devices;
 }
 
@@ -190,8 +190,8 @@ void vrt_shards_describe(struct vrt_shards *shards)
 /* Says of each device that is lost or in quarantine that the job does without it. */
 static void warn_of_absent(struct vrt_shards *shards)
 {
-    const uint64_t absent = shards->devices & ~vrt_pool_ready_devices(shards->params.pool) &
-                            ~vrt_pool_starting_devices(shards->params.pool);
+    const uint64_t absent = shards->devices & ~vrt_pool_devices(shards->params.pool).ready &
+                            ~vrt_pool_devices(shards->params.pool).starting;
     const uint64_t missed = absent & ~shards->absent;
 
     shards->absent = absent;
@@ -226,8 +226,8 @@ static int refuse_devices(const struct vrt_shards *shards, const struct shard *s
 int vrt_shards_check_devices(struct vrt_shards *shards, struct vrt_error *error)
 {
     const struct shard *head = VRT_LIST_FIRST(&shards->ready, struct shard, link);
-    uint64_t ready = vrt_pool_ready_devices(shards->params.pool);
-    uint64_t hopeful = vrt_pool_hopeful_devices(shards->params.pool);
+    uint64_t ready = vrt_pool_devices(shards->params.pool).ready;
+    uint64_t hopeful = vrt_pool_devices(shards->params.pool).hopeful;
 
     warn_of_absent(shards);
     if (!head || shards->is_held)
@@ -240,58 +240,57 @@ int vrt_shards_check_devices(struct vrt_shards *shards, struct vrt_error *error)
 }
 
 /* Makes the shard's task for device `d`. Return: NULL: no memory. */
-static struct vrt_worker_task *begin_try(struct vrt_shards *shards, struct shard *shard, size_t d)
+static struct vrt_worker_run *begin_try(struct vrt_shards *shards, struct shard *shard, size_t d)
 {
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, shard);
     struct vrt_progress_device *device = &shards->params.progress->devices[d];
+    struct vrt_worker_run *run = vrt_worker_run_new(shards->work.spec, device->dtype);
 
-    if (!task)
+    if (!run)
         return NULL;
     vrt_log_debug("job %s: shard %" PRId64 " goes to %s", shards->params.job_id, shard->index,
                   device_name(shards, d));
-    task->spec = vrt_job_spec_ref(shards->work.spec);
-    task->dtype = device->dtype;
-    vrt_shard_frames_copy(&shard->frames, &task->frames);
-    shard->tries[shard->n_tries++] = (struct try){ .task = task, .device = d };
+    run->base.ctx = shard;
+    vrt_shard_frames_copy(&shard->frames, &run->frames);
+    shard->tries[shard->n_tries++] = (struct try){ .run = run, .device = d };
     shards->n_running++;
     device->in_flight++;
     /* Whatever becomes of it, the device must be told to forget the job. */
     shards->holding |= UINT64_C(1) << d;
-    return task;
+    return run;
 }
 
 /* Takes the shard's try on device `d` back: it came back, or is not waited for. */
-static struct vrt_worker_task *end_try(struct vrt_shards *shards, struct shard *shard, size_t d)
+static struct vrt_worker_run *end_try(struct vrt_shards *shards, struct shard *shard, size_t d)
 {
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
     int i = 0;
 
     while (shard->tries[i].device != d)
         i++;
-    task = shard->tries[i].task;
+    run = shard->tries[i].run;
     shard->tries[i] = shard->tries[--shard->n_tries];
     shards->n_running--;
     shards->params.progress->devices[d].in_flight--;
-    return task;
+    return run;
 }
 
-static struct vrt_worker_task *take(struct vrt_pool_job *job, size_t d)
+static struct vrt_worker_run *take(struct vrt_pool_job *job, size_t d)
 {
     struct vrt_shards *shards = shards_of(job);
     struct shard *shard = VRT_LIST_FIRST(&shards->ready, struct shard, link);
-    struct vrt_worker_task *task;
+    struct vrt_worker_run *run;
 
     if (!shard || shards->is_closed || shards->is_held || !(devices_for(shards, shard) >> d & 1))
         return NULL;
-    task = begin_try(shards, shard, d);
-    if (!task)
+    run = begin_try(shards, shard, d);
+    if (!run)
         return NULL;
     vrt_list_remove(&shard->link);
     vrt_list_append(&shards->running, &shard->link);
     shards->n_ready--;
     shards->n_handed++;
     vrt_shards_describe(shards);
-    return task;
+    return run;
 }
 
 static uint64_t may_copy(const struct vrt_pool_job *job, const void *ctx)
@@ -307,23 +306,23 @@ static uint64_t may_copy(const struct vrt_pool_job *job, const void *ctx)
     return devices & ~(UINT64_C(1) << shard->tries[0].device);
 }
 
-static struct vrt_worker_task *copy(struct vrt_pool_job *job, void *ctx, size_t d)
+static struct vrt_worker_run *copy(struct vrt_pool_job *job, void *ctx, size_t d)
 {
     struct vrt_shards *shards = shards_of(job);
     struct shard *shard = ctx;
-    struct vrt_worker_task *task = begin_try(shards, shard, d);
+    struct vrt_worker_run *run = begin_try(shards, shard, d);
 
-    if (!task)
+    if (!run)
         return NULL;
     vrt_log_info("job %s: shard %" PRId64 " takes long on %s, %s runs it too",
                  shards->params.job_id, shard->index,
                  device_name(shards, shard->tries[0].device), device_name(shards, d));
-    return task;
+    return run;
 }
 
 /* The shard is restored: its pictures take the place of the decoder's. */
 static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
-                   struct vrt_worker_task *task)
+                   struct vrt_worker_run *run)
 {
     struct vrt_progress_device *device = &shards->params.progress->devices[d];
 
@@ -332,8 +331,8 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     vrt_list_remove(&shard->link);
     for (int i = 0; i < shard->frames.n; i++) {
         shard->frames.in[i] = vrt_frame_unref(shard->frames.in[i]);
-        shard->frames.out[i] = VRT_STEAL(task->frames.out[i]);
-        shard->frames.shared[i] = VRT_STEAL(task->frames.shared[i]);
+        shard->frames.out[i] = VRT_STEAL(run->frames.out[i]);
+        shard->frames.shared[i] = VRT_STEAL(run->frames.shared[i]);
     }
     device->shards_done++;
     device->frames_done += shard->frames.n_new;
@@ -401,22 +400,23 @@ static void requeue(struct vrt_shards *shards, struct shard *shard)
     shards->n_handed--;
 }
 
-static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
+static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run)
 {
     struct vrt_shards *shards = shards_of(job);
+    const struct vrt_worker_task *task = &run->base;
     struct shard *shard = task->ctx;
     struct vrt_progress_device *device = &shards->params.progress->devices[d];
 
     end_try(shards, shard, d);
     if (!task->task.abandoned) {
-        device->times.upload_ns += task->times.upload_ns;
-        device->times.compute_ns += task->times.compute_ns;
-        device->times.download_ns += task->times.download_ns;
-        if (task->job_bytes >= 0)
-            device->job_bytes = task->job_bytes;
+        device->times.upload_ns += run->times.upload_ns;
+        device->times.compute_ns += run->times.compute_ns;
+        device->times.download_ns += run->times.download_ns;
+        if (run->job_bytes >= 0)
+            device->job_bytes = run->job_bytes;
     }
     if (!shards->is_closed && task->task.outcome == VRT_TASK_DONE) {
-        accept(shards, shard, d, task);
+        accept(shards, shard, d, run);
     } else if (!shards->is_closed) {
         note_failure(shards, shard, d, task);
         requeue(shards, shard);
@@ -498,7 +498,7 @@ void vrt_shards_skip(struct vrt_shards *shards, int64_t first)
 
 int vrt_shards_room(const struct vrt_shards *shards, int n_encoding)
 {
-    uint64_t ready = vrt_pool_ready_devices(shards->params.pool) & shards->devices;
+    uint64_t ready = vrt_pool_devices(shards->params.pool).ready & shards->devices;
     int wanted = VRT_SCHED_IN_FLIGHT * __builtin_popcountll(ready) + READY_SPARE;
 
     return VRT_MIN(wanted - shards->n_ready, shards->live_max - shards->n_shards - n_encoding);
@@ -510,11 +510,10 @@ void vrt_shards_prepare_devices(struct vrt_shards *shards)
         struct vrt_worker_task *task;
         if (!((shards->devices & ~shards->holding) >> d & 1))
             continue;
-        task = vrt_worker_task_new(VRT_WORKER_PREPARE, NULL, NULL);
+        task = vrt_worker_prepare_new(shards->work.spec,
+                                      shards->params.progress->devices[d].dtype);
         if (!task)
             continue;
-        task->spec = vrt_job_spec_ref(shards->work.spec);
-        task->dtype = shards->params.progress->devices[d].dtype;
         /* A failure will be met again, and handled, by the first shard. */
         if (vrt_pool_submit(shards->params.pool, d, task, NULL, NULL) == 0)
             shards->holding |= UINT64_C(1) << d;
@@ -529,11 +528,10 @@ void vrt_shards_release_devices(struct vrt_shards *shards)
         struct vrt_worker_task *task;
         if (!(shards->holding >> d & 1))
             continue;
-        task = vrt_worker_task_new(VRT_WORKER_RELEASE, NULL, NULL);
+        task = vrt_worker_release_new(shards->work.spec);
         if (!task)
             continue;
         shards->holding &= ~(UINT64_C(1) << d);
-        task->spec = vrt_job_spec_ref(shards->work.spec);
         if (vrt_pool_submit(shards->params.pool, d, task, NULL, NULL))
             vrt_log_debug("job %s: device %zu has forgotten it already", shards->params.job_id, d);
     }
@@ -555,7 +553,7 @@ void vrt_shards_close(struct vrt_shards *shards, bool cancel)
     if (cancel)
         VRT_LIST_FOREACH(shard, &shards->running, link)
             for (int i = 0; i < shard->n_tries; i++)
-                atomic_store(&shard->tries[i].task->task.cancel, true);
+                atomic_store(&shard->tries[i].run->base.task.cancel, true);
     drop_waiting(shards);
 }
 

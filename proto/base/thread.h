@@ -4,7 +4,7 @@
 /*
  * Which thread runs this function?
  *
- * A thread says once what it is; functions that belong to a kind of thread begin with
+ * A thread says once what it is; what begins or ends a life on the loop checks it, by
  * vrt_assert_thread(VRT_THREAD_LOOP). A thread that never said anything is VRT_THREAD_ANY, and
  * passes every such check: unit tests call what they like.
  */

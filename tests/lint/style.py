@@ -27,6 +27,14 @@ FORBIDDEN = [
     (r'[ \t]+$', (), 'trailing space'),
 ]
 
+# A function of the daemon or its workers that anybody may call, and its body.
+PUBLIC = re.compile(r'^(?!static)[a-z][^;{}#]*?\b(vrt_\w+)\([^;{}]*\)\n\{\n(.*?)^\}',
+                    re.MULTILINE | re.DOTALL)
+
+# It ends what lives on the loop, or begins it: by a handle, or by a thread that answers there.
+LOOP_END = re.compile(r'_stop$')
+LOOP_BEGIN = re.compile(r'\b(?:uv_(?!loop_)\w+_init|vrt_mailbox_new)\(')
+
 
 def check_text(path, lines, problems):
     if len(lines) > MAX_LINES:
@@ -67,6 +75,12 @@ def check_head(root, path, lines, problems):
         problems.append(f'{path}:2: no comment that says what the file is for')
 
 
+def check_threads(path, text, problems):
+    for name, body in PUBLIC.findall(text):
+        if 'vrt_assert_thread(' not in body and (LOOP_END.search(name) or LOOP_BEGIN.search(body)):
+            problems.append(f'{path}: {name}() does not say that it is the loop\'s')
+
+
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
@@ -83,6 +97,8 @@ def main():
                     check_c(path, lines, problems)
                     if top != 'tests':
                         check_head(root, path, lines, problems)
+                if top in ('daemon', 'workers') and name.endswith('.c'):
+                    check_threads(path, '\n'.join(lines), problems)
                 n_files += 1
     print('\n'.join(problems) or f'{n_files} files keep the style')
     return 1 if problems or not n_files else 0

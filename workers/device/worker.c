@@ -31,6 +31,23 @@ struct vrt_shared_registry {
     struct vrt_registry *registry;
 };
 
+/* Requests that nobody but the worker looks into. */
+struct prepare {
+    struct vrt_worker_task base;
+    struct vrt_job_spec *spec;      /* a reference */
+    enum vrt_dtype dtype;
+};
+
+struct release {
+    struct vrt_worker_task base;
+    struct vrt_job_spec *spec;      /* a reference */
+};
+
+struct trim {
+    struct vrt_worker_task base;
+    int64_t idle_ns;
+};
+
 struct worker {
     /* immutable */
     struct vrt_shared_registry *registry;   /* a reference */
@@ -72,38 +89,6 @@ struct vrt_shared_registry *vrt_shared_registry_unref(struct vrt_shared_registry
         free(shared);
     }
     return NULL;
-}
-
-struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
-{
-    if (!task)
-        return NULL;
-    vrt_shard_frames_done(&task->frames);
-    vrt_job_spec_unref(task->spec);
-    vrt_checkup_free(task->checkup);
-    free(task);
-    return NULL;
-}
-
-static void discard(struct vrt_task *task)
-{
-    vrt_worker_task_free(vrt_container_of(task, struct vrt_worker_task, task));
-}
-
-struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
-                                            void (*done)(struct vrt_task *task), void *ctx)
-{
-    struct vrt_worker_task *task = calloc(1, sizeof(*task));
-
-    if (!task)
-        return NULL;
-    vrt_task_init(&task->task, done, discard);
-    task->request = request;
-    task->job_bytes = -1;
-    task->usage.total_bytes = task->usage.free_bytes = -1;
-    task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
-    task->ctx = ctx;
-    return task;
 }
 
 static void close_device(struct worker *worker)
@@ -162,7 +147,7 @@ static void alive(void *ctx)
     vrt_mailbox_beat(worker->own.mailbox);
 }
 
-static int do_open(struct worker *worker, struct vrt_error *error)
+static int do_open(struct worker *worker, struct vrt_worker_task *task)
 {
     int r = 0;
 
@@ -176,7 +161,7 @@ static int do_open(struct worker *worker, struct vrt_error *error)
         }
     }
     if (!r)
-        r = try_out(worker->own.device, error);
+        r = try_out(worker->own.device, &task->error);
     if (r)
         close_device(worker);
     return r;
@@ -209,7 +194,7 @@ static int measure_speed(struct worker *worker, struct vrt_probe *probe)
 
 static int do_probe(struct worker *worker, struct vrt_worker_task *task)
 {
-    struct vrt_probe *probe = &task->probe;
+    struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
     int r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
 
     if (!r && probe->wants_speed && !(probe->flops_per_s[probe->dtype] > 0))
@@ -217,47 +202,207 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
     return r;
 }
 
+static void drop_probe(struct vrt_worker_task *task)
+{
+    vrt_job_spec_unref(vrt_worker_probe_of(task)->probe.spec);
+}
+
+static int do_prepare(struct worker *worker, struct vrt_worker_task *task)
+{
+    const struct prepare *prepare = vrt_container_of(task, struct prepare, base);
+
+    return vrt_device_executor_prepare(worker->own.executor, prepare->spec, prepare->dtype);
+}
+
+static void drop_prepare(struct vrt_worker_task *task)
+{
+    vrt_job_spec_unref(vrt_container_of(task, struct prepare, base)->spec);
+}
+
 static int do_run(struct worker *worker, struct vrt_worker_task *task)
 {
+    struct vrt_worker_run *run = vrt_worker_run_of(task);
     const struct vrt_device_executor_order order = {
-        .spec = task->spec,
-        .dtype = task->dtype,
+        .spec = run->spec,
+        .dtype = run->dtype,
         .watch = { go_on, worker },
-        .op_times = task->by_ops ? &task->op_times : NULL,
+        .op_times = run->by_ops ? &run->op_times : NULL,
     };
 
-    return vrt_device_executor_run(worker->own.executor, &order, &task->frames, &task->times,
+    return vrt_device_executor_run(worker->own.executor, &order, &run->frames, &run->times,
                                    &task->error);
+}
+
+static void drop_run(struct vrt_worker_task *task)
+{
+    struct vrt_worker_run *run = vrt_worker_run_of(task);
+
+    vrt_shard_frames_done(&run->frames);
+    vrt_job_spec_unref(run->spec);
+}
+
+static int do_release(struct worker *worker, struct vrt_worker_task *task)
+{
+    vrt_device_executor_release(worker->own.executor,
+                                vrt_container_of(task, struct release, base)->spec);
+    return 0;
+}
+
+static void drop_release(struct vrt_worker_task *task)
+{
+    vrt_job_spec_unref(vrt_container_of(task, struct release, base)->spec);
+}
+
+static int do_trim(struct worker *worker, struct vrt_worker_task *task)
+{
+    vrt_device_executor_trim(worker->own.executor,
+                             vrt_container_of(task, struct trim, base)->idle_ns);
+    return 0;
+}
+
+static int do_tell(struct worker *worker, struct vrt_worker_task *task)
+{
+    (void)worker;
+    (void)task;
+    return 0;
+}
+
+static int do_checkup(struct worker *worker, struct vrt_worker_task *task)
+{
+    return vrt_device_executor_checkup(worker->own.executor, vrt_container_of(task,
+                                       struct vrt_worker_checkup, base)->checkup);
+}
+
+static void drop_checkup(struct vrt_worker_task *task)
+{
+    vrt_checkup_free(vrt_container_of(task, struct vrt_worker_checkup, base)->checkup);
+}
+
+/* What to do for each request, and how to drop the references that it holds; NULL: it has none. */
+static const struct {
+    int (*perform)(struct worker *worker, struct vrt_worker_task *task);
+    void (*drop)(struct vrt_worker_task *task);
+} requests[VRT_WORKER_REQUEST_COUNT] = {
+    [VRT_WORKER_OPEN] = { do_open, NULL },
+    [VRT_WORKER_PROBE] = { do_probe, drop_probe },
+    [VRT_WORKER_PREPARE] = { do_prepare, drop_prepare },
+    [VRT_WORKER_RUN] = { do_run, drop_run },
+    [VRT_WORKER_RELEASE] = { do_release, drop_release },
+    [VRT_WORKER_TRIM] = { do_trim, NULL },
+    [VRT_WORKER_TELL] = { do_tell, NULL },
+    [VRT_WORKER_CHECKUP] = { do_checkup, drop_checkup },
+};
+
+struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
+{
+    if (task && requests[task->request].drop)
+        requests[task->request].drop(task);
+    free(task);
+    return NULL;
+}
+
+static void discard(struct vrt_task *task)
+{
+    vrt_worker_task_free(vrt_container_of(task, struct vrt_worker_task, task));
+}
+
+/* A request of `size` bytes, zeros but for its first member. */
+static void *task_new(enum vrt_worker_request request, size_t size)
+{
+    struct vrt_worker_task *task = calloc(1, size);
+
+    if (!task)
+        return NULL;
+    vrt_task_init(&task->task, NULL, discard);
+    task->request = request;
+    task->usage.total_bytes = task->usage.free_bytes = -1;
+    task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
+    return task;
+}
+
+struct vrt_worker_task *vrt_worker_open_new(void)
+{
+    return task_new(VRT_WORKER_OPEN, sizeof(struct vrt_worker_task));
+}
+
+struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec)
+{
+    struct vrt_worker_probe *probe = task_new(VRT_WORKER_PROBE, sizeof(*probe));
+
+    if (probe)
+        probe->probe.spec = vrt_job_spec_ref(spec);
+    return probe;
+}
+
+struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
+{
+    struct prepare *prepare = task_new(VRT_WORKER_PREPARE, sizeof(*prepare));
+
+    if (!prepare)
+        return NULL;
+    prepare->spec = vrt_job_spec_ref(spec);
+    prepare->dtype = dtype;
+    return &prepare->base;
+}
+
+struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
+{
+    struct vrt_worker_run *run = task_new(VRT_WORKER_RUN, sizeof(*run));
+
+    if (!run)
+        return NULL;
+    run->spec = vrt_job_spec_ref(spec);
+    run->dtype = dtype;
+    run->job_bytes = -1;
+    return run;
+}
+
+struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec)
+{
+    struct release *release = task_new(VRT_WORKER_RELEASE, sizeof(*release));
+
+    if (!release)
+        return NULL;
+    release->spec = vrt_job_spec_ref(spec);
+    return &release->base;
+}
+
+struct vrt_worker_task *vrt_worker_trim_new(int64_t idle_ns)
+{
+    struct trim *trim = task_new(VRT_WORKER_TRIM, sizeof(*trim));
+
+    if (!trim)
+        return NULL;
+    trim->idle_ns = idle_ns;
+    return &trim->base;
+}
+
+struct vrt_worker_task *vrt_worker_tell_new(void)
+{
+    return task_new(VRT_WORKER_TELL, sizeof(struct vrt_worker_task));
+}
+
+struct vrt_worker_checkup *vrt_worker_checkup_new(struct vrt_checkup *checkup)
+{
+    struct vrt_worker_checkup *task = task_new(VRT_WORKER_CHECKUP, sizeof(*task));
+
+    if (task)
+        task->checkup = checkup;
+    return task;
 }
 
 static int perform(struct worker *worker, struct vrt_worker_task *task)
 {
-    struct vrt_device_executor *executor = worker->own.executor;
-
-    if (task->request == VRT_WORKER_OPEN)
-        return do_open(worker, &task->error);
-    if (!executor)
+    if (atomic_load(&task->task.cancel))
+        return -ECANCELED;
+    if (task->request != VRT_WORKER_OPEN && !worker->own.executor)
         return VRT_BACKEND_E_LOST;
-    switch (task->request) {
-    case VRT_WORKER_PROBE:
-        return do_probe(worker, task);
-    case VRT_WORKER_PREPARE:
-        return vrt_device_executor_prepare(executor, task->spec, task->dtype);
-    case VRT_WORKER_RUN:
-        return do_run(worker, task);
-    case VRT_WORKER_RELEASE:
-        vrt_device_executor_release(executor, task->spec);
-        return 0;
-    case VRT_WORKER_TRIM:
-        vrt_device_executor_trim(executor, task->idle_ns);
-        return 0;
-    case VRT_WORKER_TELL:
-        return 0;
-    case VRT_WORKER_CHECK:
-        return vrt_device_executor_checkup(executor, task->checkup);
-    default:
-        return vrt_raise(-EINVAL);
-    }
+    return requests[task->request].perform(worker, task);
+}
+
+static void note_job_bytes(const struct worker *worker, struct vrt_worker_run *run)
+{
+    run->job_bytes = vrt_device_executor_job_bytes(worker->own.executor, run->spec);
 }
 
 /* Does what the task asks, and fills in what it tells in any case. */
@@ -265,7 +410,7 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
 {
     int64_t start_ns = vrt_clock_now_ns();
 
-    task->result = atomic_load(&task->task.cancel) ? -ECANCELED : perform(worker, task);
+    task->result = perform(worker, task);
     if (task->result) {
         int ignored = vrt_refuse(&task->error, task->result, "device.failed", "%s",
                                  vrt_backend_strerror(task->result));
@@ -278,8 +423,8 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
         vrt_device_executor_usage(worker->own.executor, &task->usage);
         ask_sensors(worker);
         task->sensors = worker->own.sensors;
-        if (task->spec)
-            task->job_bytes = vrt_device_executor_job_bytes(worker->own.executor, task->spec);
+        if (task->request == VRT_WORKER_RUN)
+            note_job_bytes(worker, vrt_worker_run_of(task));
     }
     task->busy_ns = vrt_clock_now_ns() - start_ns;
     if (task->result == -ECANCELED)

@@ -25,41 +25,55 @@
 
 enum vrt_worker_request {
     VRT_WORKER_OPEN,                /* opens the device, if it isn't, and tries it out */
-    VRT_WORKER_PROBE,               /* fills `probe` */
-    VRT_WORKER_PREPARE,             /* makes ready for `spec` */
-    VRT_WORKER_RUN,                 /* restores `frames` */
-    VRT_WORKER_RELEASE,             /* `spec` is over */
-    VRT_WORKER_TRIM,                /* gives up replicas that have been idle for `idle_ns` */
+    VRT_WORKER_PROBE,               /* struct vrt_worker_probe */
+    VRT_WORKER_PREPARE,             /* makes ready for a job */
+    VRT_WORKER_RUN,                 /* struct vrt_worker_run */
+    VRT_WORKER_RELEASE,             /* a job is over */
+    VRT_WORKER_TRIM,                /* gives up replicas that have been idle for long */
     VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
-    VRT_WORKER_CHECK,               /* fills `checkup`; fails only where the device is lost */
+    VRT_WORKER_CHECKUP,             /* struct vrt_worker_checkup */
     VRT_WORKER_REQUEST_COUNT,
 };
 
-/* Made by vrt_worker_task_new(). The loop reads the answer in done(), then frees it. */
+/* First member of every request. The loop reads the answer in done(), then frees it. */
 struct vrt_worker_task {
-    struct vrt_task task;
+    struct vrt_task task;           /* its done: set by whoever posts it */
     enum vrt_worker_request request;
-
-    /* What is asked. */
-    struct vrt_job_spec *spec;      /* a reference: PROBE, PREPARE, RUN, RELEASE */
-    enum vrt_dtype dtype;           /* PREPARE, RUN */
-    struct vrt_shard_frames frames; /* RUN: references */
-    bool by_ops;                    /* RUN: op by op, to fill `op_times` */
-    struct vrt_probe probe;         /* PROBE */
-    struct vrt_checkup *checkup;    /* CHECK: owned */
-    int64_t idle_ns;                /* TRIM */
-    int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     void *ctx;                      /* the loop's */
 
     /* The answer. */
     int result;                     /* what the device executor or backend returned */
     struct vrt_error error;         /* filled where it isn't 0 */
-    struct vrt_session_times times; /* RUN */
-    struct vrt_op_times op_times;   /* RUN `by_ops` */
     int64_t busy_ns;                /* from taking the task to returning it */
-    int64_t job_bytes;              /* what `spec` takes of the device, -1: nothing */
     struct vrt_device_executor_usage usage;
     struct vrt_device_sensors sensors;      /* a second old at most */
+};
+
+/* Asks how the device would do a job. */
+struct vrt_worker_probe {
+    struct vrt_worker_task base;
+    struct vrt_probe probe;         /* question and answer; its spec: a reference */
+};
+
+/* Restores a shard. */
+struct vrt_worker_run {
+    struct vrt_worker_task base;
+    struct vrt_job_spec *spec;      /* a reference */
+    enum vrt_dtype dtype;
+    struct vrt_shard_frames frames; /* references */
+    int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
+    bool by_ops;                    /* op by op, to fill `op_times` */
+
+    /* The answer. */
+    struct vrt_session_times times;
+    struct vrt_op_times op_times;   /* `by_ops` */
+    int64_t job_bytes;              /* what `spec` takes of the device, -1: nothing */
+};
+
+/* Examines the device; fails only where it is lost. */
+struct vrt_worker_checkup {
+    struct vrt_worker_task base;
+    struct vrt_checkup *checkup;    /* to be filled in; owned */
 };
 
 /* A registry that lives as long as any thread may look into it, abandoned ones included. */
@@ -90,11 +104,32 @@ struct vrt_worker_params {
  */
 int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **ret_mailbox);
 
-/* A task with nothing but request and `done`. Return: NULL: no memory. */
-struct vrt_worker_task *vrt_worker_task_new(enum vrt_worker_request request,
-                                            void (*done)(struct vrt_task *task), void *ctx);
+/* The requests. Of `spec` a reference is taken. Return: NULL: no memory. */
+struct vrt_worker_task *vrt_worker_open_new(void);
+struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec);
+struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
+struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
+struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec);
+struct vrt_worker_task *vrt_worker_trim_new(int64_t idle_ns);
+struct vrt_worker_task *vrt_worker_tell_new(void);
 
-/* Frees it with the references it holds. Thread: whoever owns it. Return: NULL. */
+/* Takes `checkup` over where there is memory. */
+struct vrt_worker_checkup *vrt_worker_checkup_new(struct vrt_checkup *checkup);
+
+/* The request around `task`, which is such a one. */
+static inline struct vrt_worker_probe *vrt_worker_probe_of(struct vrt_worker_task *task)
+{
+    vrt_assert(task->request == VRT_WORKER_PROBE);
+    return vrt_container_of(task, struct vrt_worker_probe, base);
+}
+
+static inline struct vrt_worker_run *vrt_worker_run_of(struct vrt_worker_task *task)
+{
+    vrt_assert(task->request == VRT_WORKER_RUN);
+    return vrt_container_of(task, struct vrt_worker_run, base);
+}
+
+/* Frees the request with the references it holds. Thread: whoever owns it. Return: NULL. */
 struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task);
 
 VRT_DEFINE_CLEANUP(struct vrt_worker_task, vrt_worker_task_free)

@@ -21,7 +21,14 @@
  * time slice with each read. */
 #define DECODE_THREAD_NICE 12
 
+struct admit {
+    struct vrt_media_task base;
+    struct vrt_admission *admission;
+};
+
 struct decode_thread {
+    struct vrt_media_thread base;
+
     /* immutable */
     const struct vrt_files *files;
     const struct vrt_reader_info *expected;
@@ -39,29 +46,6 @@ struct decode_thread {
     } own;
 };
 
-struct vrt_decode_thread_task *vrt_decode_thread_task_free(struct vrt_decode_thread_task *task)
-{
-    if (!task)
-        return NULL;
-    vrt_shard_frames_done(&task->frames);
-    free(task->info);
-    free(task);
-    return NULL;
-}
-
-struct vrt_decode_thread_task *vrt_decode_thread_task_new(enum vrt_decode_thread_request request,
-                                            void (*done)(struct vrt_task *task), void *ctx)
-{
-    struct vrt_decode_thread_task *task = calloc(1, sizeof(*task));
-
-    if (!task)
-        return NULL;
-    vrt_task_init(&task->task, done, NULL);
-    task->request = request;
-    task->ctx = ctx;
-    return task;
-}
-
 /* Nanoseconds from the first frame to the last one. */
 static int64_t span_ns(const struct decode_thread *decode_thread)
 {
@@ -73,15 +57,15 @@ static int64_t span_ns(const struct decode_thread *decode_thread)
 }
 
 /* No shards are left: tells all that is known of the video. */
-static int finish(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
 {
-    task->at_end = true;
-    task->info = malloc(sizeof(*task->info));
-    if (!task->info)
-        return vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM),
+    clip->at_end = true;
+    clip->info = malloc(sizeof(*clip->info));
+    if (!clip->info)
+        return vrt_refuse_errno(&clip->base.error, vrt_raise(-ENOMEM),
                                 decode_thread->files->input_name);
-    *task->info = *vrt_reader_info(decode_thread->own.reader);
-    task->span_ns = task->info->n_frames > 0 ? span_ns(decode_thread) : 0;
+    *clip->info = *vrt_reader_info(decode_thread->own.reader);
+    clip->span_ns = clip->info->n_frames > 0 ? span_ns(decode_thread) : 0;
     return 0;
 }
 
@@ -172,7 +156,7 @@ static int next_clip(struct decode_thread *decode_thread, struct vrt_cut *cut, b
 
 /* What was restored before is decoded all the same: where a frame is, and what it looks like, is
  * exact only if everything before it was seen. */
-static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_clip *clip)
 {
     struct vrt_cut cut = { 0 };
     bool is_cut = true;
@@ -181,53 +165,80 @@ static int skip_clips(struct decode_thread *decode_thread, struct vrt_decode_thr
     while (r == 0 && is_cut && decode_thread->own.next_shard < decode_thread->first_shard) {
         if (atomic_load(decode_thread->cancel))
             return vrt_raise(-ECANCELED);
-        r = next_clip(decode_thread, &cut, &is_cut, &task->error);
+        r = next_clip(decode_thread, &cut, &is_cut, &clip->base.error);
         if (r != 0 || !is_cut)
             continue;
-        task->n_skipped += cut.clip.n_new;
+        clip->n_skipped += cut.clip.n_new;
         for (int i = 0; i < cut.clip.n; i++)
             cut.frames[i] = vrt_frame_unref(cut.frames[i]);
     }
     return vrt_fold(r);
 }
 
-static int decode(struct decode_thread *decode_thread, struct vrt_decode_thread_task *task)
+static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
+    struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
+    struct vrt_decode_clip *clip = vrt_container_of(task, struct vrt_decode_clip, base);
     struct vrt_cut cut = { 0 };
     bool is_cut = false;
     int r = open_reader(decode_thread, &task->error);
 
     if (r != 0)
         return vrt_fold(r);
-    r = skip_clips(decode_thread, task);
+    r = skip_clips(decode_thread, clip);
     if (r != 0)
         return vrt_fold(r);
     r = next_clip(decode_thread, &cut, &is_cut, &task->error);
     if (r != 0)
         return vrt_fold(r);
     if (is_cut)
-        take_clip(&cut, &task->frames);
-    task->n_concealed = vrt_reader_info(decode_thread->own.reader)->n_concealed;
-    return vrt_cutter_is_done(decode_thread->own.cutter) ? vrt_fold(finish(decode_thread,
-                                                                           task)) : 0;
+        take_clip(&cut, &clip->frames);
+    clip->n_concealed = vrt_reader_info(decode_thread->own.reader)->n_concealed;
+    if (!vrt_cutter_is_done(decode_thread->own.cutter))
+        return 0;
+    return vrt_fold(finish(decode_thread, clip));
 }
 
-static void run(struct vrt_mailbox *mailbox, void *ctx)
+static int admit(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
-    struct decode_thread *decode_thread = ctx;
-    struct vrt_task *taken;
+    (void)base;
+    return vrt_fold(vrt_admission_run(vrt_container_of(task, struct admit, base)->admission,
+                                      &task->error));
+}
 
-    while ((taken = vrt_mailbox_take(mailbox))) {
-        struct vrt_decode_thread_task *task = vrt_container_of(taken,
-                                                               struct vrt_decode_thread_task, task);
-        int64_t start_ns = vrt_clock_now_ns();
-        if (task->request == VRT_DECODE_THREAD_ADMIT)
-            task->result = vrt_admission_run(task->admission, &task->error);
-        else
-            task->result = decode(decode_thread, task);
-        task->busy_ns = vrt_clock_now_ns() - start_ns;
-        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
-    }
+static void drop_clip(struct vrt_media_task *task)
+{
+    struct vrt_decode_clip *clip = vrt_container_of(task, struct vrt_decode_clip, base);
+
+    vrt_shard_frames_done(&clip->frames);
+    free(clip->info);
+}
+
+struct vrt_media_task *vrt_decode_admit_new(struct vrt_admission *admission,
+                                            void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct admit *task = vrt_media_task_new(sizeof(*task), admit, done, ctx);
+
+    if (!task)
+        return NULL;
+    task->admission = admission;
+    return &task->base;
+}
+
+struct vrt_media_task *vrt_decode_clip_new(void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_decode_clip *clip = vrt_media_task_new(sizeof(*clip), decode_clip, done, ctx);
+
+    if (!clip)
+        return NULL;
+    clip->base.drop = drop_clip;
+    return &clip->base;
+}
+
+static void free_decode_thread(struct vrt_media_thread *base)
+{
+    struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
+
     vrt_cutter_free(decode_thread->own.cutter);
     vrt_reader_close(decode_thread->own.reader);
     free(decode_thread);
@@ -237,30 +248,23 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox)
 {
     struct decode_thread *decode_thread = calloc(1, sizeof(*decode_thread));
-    int r;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!decode_thread)
         return vrt_raise(-ENOMEM);
+    decode_thread->base.free = free_decode_thread;
     decode_thread->files = params->files;
     decode_thread->expected = params->expected;
     decode_thread->strict = params->strict;
     decode_thread->cutter_params = params->cutter;
     decode_thread->first_shard = params->first_shard;
     decode_thread->cancel = params->cancel;
-    const struct vrt_mailbox_params mailbox = {
+    return vrt_fold(vrt_media_thread_start(&decode_thread->base, &(struct vrt_media_thread_params){
+        .outbox = params->outbox,
         .name = "vrt-decode",
         .capacity = VRT_DECODE_THREAD_CAPACITY,
         .nice = params->is_waited_for ? 0 : DECODE_THREAD_NICE,
-        .run = run,
-        .run_ctx = decode_thread,
         .ended = params->ended,
-        .ended_ctx = params->ctx,
-    };
-    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
-    if (r < 0) {
-        free(decode_thread);
-        return vrt_fold(r);
-    }
-    return 0;
+        .ctx = params->ctx,
+    }, ret_mailbox));
 }

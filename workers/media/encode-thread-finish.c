@@ -84,7 +84,7 @@ static void remove_damaged(const struct vrt_encode_thread *encode_thread)
 
 /* Makes the finished file in `fd`, and reads it back. */
 static int join(struct vrt_encode_thread *encode_thread, int fd,
-                struct vrt_encode_thread_task *task)
+                struct vrt_encode_finish *finish)
 {
     const struct vrt_files *files = encode_thread->params.files;
     const struct vrt_joiner_params params = {
@@ -97,51 +97,51 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .cancel = encode_thread->params.cancel,
     };
     const struct vrt_joiner_expected expected = {
-        .n_frames = task->n_frames,
-        .span_ns = task->span_ns,
+        .n_frames = finish->n_frames,
+        .span_ns = finish->span_ns,
     };
     VRT_CLEANUP(vrt_freep) struct vrt_joiner_result *result = calloc(1, sizeof(*result));
-    int r = result ? 0 : vrt_refuse_errno(&task->error, vrt_raise(-ENOMEM), "the output");
+    int r = result ? 0 : vrt_refuse_errno(&finish->base.error, vrt_raise(-ENOMEM), "the output");
 
     if (r == 0)
-        r = vrt_joiner_run(&params, result, &task->error);
+        r = vrt_joiner_run(&params, result, &finish->base.error);
     if (r == -EBADMSG)
         remove_damaged(encode_thread);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &task->error);
+    r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_files_check(files, &task->error);
+    r = vrt_files_check(files, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);
     if (result->warnings.n > 0) {
-        task->warnings = malloc(sizeof(*task->warnings));
-        if (task->warnings)
-            *task->warnings = result->warnings;
+        finish->warnings = malloc(sizeof(*finish->warnings));
+        if (finish->warnings)
+            *finish->warnings = result->warnings;
     }
     return 0;
 }
 
 /* Its name says that it is complete, and is given to it when it is. */
-static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encode_finish *finish)
 {
     VRT_CLEANUP(vrt_closep) int fd = -1;
     char name[NAME_BYTES];
     int folder = encode_thread->params.spool_fd;
-    int r = check_room(encode_thread, &task->error);
+    int r = check_room(encode_thread, &finish->base.error);
 
     if (r != 0)
         return vrt_fold(r);
     fd = openat(folder, JOINING, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
-    r = join(encode_thread, fd, task);
+        return vrt_encode_thread_refuse(vrt_raise(-errno), &finish->base.error);
+    r = join(encode_thread, fd, finish);
     joined_name(encode_thread, name);
     if (r == 0 && renameat(folder, JOINING, folder, name) < 0)
-        r = vrt_encode_thread_refuse(vrt_raise(-errno), &task->error);
+        r = vrt_encode_thread_refuse(vrt_raise(-errno), &finish->base.error);
     if (r == 0)
-        r = vrt_encode_thread_sync(folder, &task->error);
+        r = vrt_encode_thread_sync(folder, &finish->base.error);
     encode_thread->is_joined = r == 0;
     if (r != 0 && unlinkat(folder, JOINING, 0) < 0 && errno != ENOENT)
         vrt_log_warning("job %s: %s stays in the spool folder: %s, ignoring",
@@ -149,9 +149,10 @@ static int make_joined(struct vrt_encode_thread *encode_thread, struct vrt_encod
     return vrt_fold(r);
 }
 
-int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
-                             struct vrt_encode_thread_task *task)
+int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
+    struct vrt_encode_thread *encode_thread =
+        vrt_container_of(base, struct vrt_encode_thread, base);
     const struct vrt_files *files = encode_thread->params.files;
     struct vrt_output_copy copy = {
         .from_fd = -1,
@@ -164,7 +165,7 @@ int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
     if (r != 0)
         return vrt_fold(r);
     if (!encode_thread->is_joined)
-        r = make_joined(encode_thread, task);
+        r = make_joined(encode_thread, vrt_container_of(task, struct vrt_encode_finish, base));
     if (r != 0)
         return vrt_fold(r);
     VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);

@@ -8,6 +8,7 @@
 #include "workers/media/encode-thread.h"
 
 struct vrt_encode_thread {
+    struct vrt_media_thread base;
     struct vrt_encode_thread_params params;
 
     /* Complete segments. */
@@ -22,14 +23,12 @@ struct vrt_encode_thread {
     int64_t next_shard;             /* that is to come */
     struct vrt_blender *blender;    /* NULL: no shards shared a frame yet */
 
-    bool has_failed;                /* a task: none is done after it */
     bool is_joined;                 /* the finished file is there */
 };
 
 /* The file of segment `number` with suffix "seg" or "tail". Return: its descriptor; -errno. */
 int vrt_encode_thread_open(const struct vrt_encode_thread *encode_thread, int64_t number,
-                           const char *suffix,
-                    int flags);
+                           const char *suffix, int flags);
 
 /* Removes such a file, if there is one. */
 void vrt_encode_thread_remove(const struct vrt_encode_thread *encode_thread, int64_t number,
@@ -48,8 +47,6 @@ int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread,
 /* Whether the finished file of the complete segments is there already. */
 bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread);
 
-/* What the tasks ask. Return: 0; -errno with task->error. */
-int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
-                             struct vrt_encode_thread_task *task);
-int vrt_encode_thread_finish(struct vrt_encode_thread *encode_thread,
-                             struct vrt_encode_thread_task *task);
+/* What the tasks ask. Return: 0; -errno with the task's error. */
+int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_task *task);
+int vrt_encode_thread_finish(struct vrt_media_thread *base, struct vrt_media_task *task);

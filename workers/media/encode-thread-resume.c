@@ -105,9 +105,11 @@ static int64_t count_good(struct vrt_encode_thread *encode_thread, int *r)
     return n;
 }
 
-int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
-                             struct vrt_encode_thread_task *task)
+int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
+    struct vrt_encode_thread *encode_thread =
+        vrt_container_of(base, struct vrt_encode_thread, base);
+    struct vrt_encode_resume *resume = vrt_container_of(task, struct vrt_encode_resume, base);
     const struct vrt_segment_record *segments = encode_thread->params.segments;
     int r = 0;
     int64_t n = count_good(encode_thread, &r);
@@ -118,7 +120,7 @@ int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
         vrt_log_warning("job %s: of %zu segments only the first %" PRId64 " are good: the others "
                         "are made again", encode_thread->params.job_id,
                         encode_thread->params.n_segments, n);
-    encode_thread->n_segments = task->n_segments = n;
+    encode_thread->n_segments = resume->n_segments = n;
     for (int64_t i = 0; i < n; i++) {
         encode_thread->n_frames += segments[i].n_frames;
         encode_thread->size_bytes += segments[i].size_bytes;
@@ -127,6 +129,6 @@ int vrt_encode_thread_resume(struct vrt_encode_thread *encode_thread,
         encode_thread->next_shard = segments[n - 1].next_shard;
         encode_thread->n_concealed = segments[n - 1].n_concealed;
     }
-    task->is_joined = encode_thread->is_joined = vrt_encode_thread_has_joined(encode_thread);
+    resume->is_joined = encode_thread->is_joined = vrt_encode_thread_has_joined(encode_thread);
     return 0;
 }

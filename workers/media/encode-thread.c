@@ -31,29 +31,6 @@
 
 #define NAME_BYTES 32
 
-struct vrt_encode_thread_task *vrt_encode_thread_task_free(struct vrt_encode_thread_task *task)
-{
-    if (!task)
-        return NULL;
-    vrt_shard_frames_done(&task->frames);
-    free(task->warnings);
-    free(task);
-    return NULL;
-}
-
-struct vrt_encode_thread_task *vrt_encode_thread_task_new(enum vrt_encode_thread_request request,
-                                        void (*done)(struct vrt_task *task), void *ctx)
-{
-    struct vrt_encode_thread_task *task = calloc(1, sizeof(*task));
-
-    if (!task)
-        return NULL;
-    vrt_task_init(&task->task, done, NULL);
-    task->request = request;
-    task->ctx = ctx;
-    return task;
-}
-
 static void file_name(int64_t number, const char *suffix, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "%05" PRId64 ".%s", number, suffix);
@@ -151,7 +128,8 @@ static void remove_tails(struct vrt_encode_thread *encode_thread)
 }
 
 /* Completes the segment in work, and makes sure that it stays. */
-static int end_segment(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+static int end_segment(struct vrt_encode_thread *encode_thread,
+                       struct vrt_segment_record *ret_record, struct vrt_error *error)
 {
     struct vrt_segment_record record = {
         .number = encode_thread->n_segments,
@@ -159,19 +137,19 @@ static int end_segment(struct vrt_encode_thread *encode_thread, struct vrt_encod
         .next_shard = encode_thread->next_shard,
         .n_concealed = encode_thread->n_concealed,
     };
-    int r = vrt_encoder_finish(encode_thread->encoder, &record.size_bytes, &task->error);
+    int r = vrt_encoder_finish(encode_thread->encoder, &record.size_bytes, error);
 
     encode_thread->encoder = vrt_encoder_free(encode_thread->encoder);
-    if (r < 0)
+    if (r != 0)
         return vrt_fold(r);
-    r = vrt_encode_thread_sync(encode_thread->segment_fd, &task->error);
-    if (r < 0)
+    r = vrt_encode_thread_sync(encode_thread->segment_fd, error);
+    if (r != 0)
         return vrt_fold(r);
-    r = save_tail(encode_thread, &record.tail_bytes, &task->error);
-    if (r < 0)
+    r = save_tail(encode_thread, &record.tail_bytes, error);
+    if (r != 0)
         return vrt_fold(r);
-    r = vrt_encode_thread_sync(encode_thread->params.spool_fd, &task->error);
-    if (r < 0)
+    r = vrt_encode_thread_sync(encode_thread->params.spool_fd, error);
+    if (r != 0)
         return vrt_fold(r);
     vrt_closep(&encode_thread->segment_fd);
     encode_thread->segment_fd = -1;
@@ -179,25 +157,24 @@ static int end_segment(struct vrt_encode_thread *encode_thread, struct vrt_encod
     encode_thread->n_frames += encode_thread->n_open;
     encode_thread->size_bytes += record.size_bytes;
     encode_thread->n_open = 0;
-    task->has_segment = true;
-    task->segment = record;
+    *ret_record = record;
     remove_tails(encode_thread);
     return 0;
 }
 
 /* Takes over the frame and sends it to the encoder. */
 static int encode_frame(struct vrt_encode_thread *encode_thread, struct vrt_frame *frame,
-                        struct vrt_encode_thread_task *task)
+                        struct vrt_encode_shard *shard)
 {
-    int r = encode_thread->encoder ? 0 : begin_segment(encode_thread, &task->error);
+    int r = encode_thread->encoder ? 0 : begin_segment(encode_thread, &shard->base.error);
 
     if (r == 0)
-        r = vrt_encoder_send(encode_thread->encoder, frame, &task->error);
+        r = vrt_encoder_send(encode_thread->encoder, frame, &shard->base.error);
     encode_thread->n_concealed += frame->concealed;
     /* At once: the encoder may hold many, and this thread's share should not add to them. */
     vrt_frame_unref(frame);
     encode_thread->n_open += r == 0;
-    task->n_encoded += r == 0;
+    shard->n_encoded += r == 0;
     return vrt_fold(r);
 }
 
@@ -214,9 +191,12 @@ static int blend(struct vrt_encode_thread *encode_thread, struct vrt_picture *pi
     return vrt_fold(vrt_blender_add(encode_thread->blender, picture, ret_frame, error));
 }
 
-static int encode(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+static int encode_shard(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
-    struct vrt_shard_frames *frames = &task->frames;
+    struct vrt_encode_thread *encode_thread =
+        vrt_container_of(base, struct vrt_encode_thread, base);
+    struct vrt_encode_shard *shard = vrt_container_of(task, struct vrt_encode_shard, base);
+    struct vrt_shard_frames *frames = &shard->frames;
     int r = vrt_files_check(encode_thread->params.files, &task->error);
 
     for (int i = 0; r == 0 && i < frames->n; i++) {
@@ -228,35 +208,76 @@ static int encode(struct vrt_encode_thread *encode_thread, struct vrt_encode_thr
         if (frames->shared[i])
             r = blend(encode_thread, VRT_STEAL(frames->shared[i]), &frame, &task->error);
         if (r == 0 && frame)
-            r = encode_frame(encode_thread, frame, task);
+            r = encode_frame(encode_thread, frame, shard);
     }
-    encode_thread->next_shard = task->shard + 1;
+    encode_thread->next_shard = shard->shard + 1;
     if (r == 0 && encode_thread->n_open >= encode_thread->params.segment_frames)
-        r = end_segment(encode_thread, task);
-    task->n_open = encode_thread->n_open;
+        r = end_segment(encode_thread, &shard->segment, &task->error);
+    shard->n_open = encode_thread->n_open;
     return vrt_fold(r);
 }
 
-static int perform(struct vrt_encode_thread *encode_thread, struct vrt_encode_thread_task *task)
+static int end(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
-    if (encode_thread->has_failed)
-        return vrt_refuse(&task->error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
-    switch (task->request) {
-    case VRT_ENCODE_THREAD_RESUME:
-        return vrt_fold(vrt_encode_thread_resume(encode_thread, task));
-    case VRT_ENCODE_THREAD_ENCODE:
-        return vrt_fold(encode(encode_thread, task));
-    case VRT_ENCODE_THREAD_END:
-        return encode_thread->encoder ? vrt_fold(end_segment(encode_thread, task)) : 0;
-    case VRT_ENCODE_THREAD_FINISH:
-        break;
-    }
-    return vrt_fold(vrt_encode_thread_finish(encode_thread, task));
+    struct vrt_encode_thread *encode_thread =
+        vrt_container_of(base, struct vrt_encode_thread, base);
+    struct vrt_encode_end *end = vrt_container_of(task, struct vrt_encode_end, base);
+
+    if (!encode_thread->encoder)
+        return 0;
+    return vrt_fold(end_segment(encode_thread, &end->segment, &task->error));
+}
+
+static void drop_shard(struct vrt_media_task *task)
+{
+    vrt_shard_frames_done(&vrt_container_of(task, struct vrt_encode_shard, base)->frames);
+}
+
+static void drop_finish(struct vrt_media_task *task)
+{
+    free(vrt_container_of(task, struct vrt_encode_finish, base)->warnings);
+}
+
+struct vrt_media_task *vrt_encode_resume_new(void (*done)(struct vrt_task *task), void *ctx)
+{
+    return vrt_media_task_new(sizeof(struct vrt_encode_resume), vrt_encode_thread_resume, done,
+                              ctx);
+}
+
+struct vrt_encode_shard *vrt_encode_shard_new(void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_encode_shard *shard = vrt_media_task_new(sizeof(*shard), encode_shard, done, ctx);
+
+    if (shard)
+        shard->base.drop = drop_shard;
+    return shard;
+}
+
+struct vrt_media_task *vrt_encode_end_new(void (*done)(struct vrt_task *task), void *ctx)
+{
+    return vrt_media_task_new(sizeof(struct vrt_encode_end), end, done, ctx);
+}
+
+struct vrt_media_task *vrt_encode_finish_new(int64_t n_frames, int64_t span_ns,
+                                             void (*done)(struct vrt_task *task), void *ctx)
+{
+    struct vrt_encode_finish *finish = vrt_media_task_new(sizeof(*finish),
+                                                          vrt_encode_thread_finish, done, ctx);
+
+    if (!finish)
+        return NULL;
+    finish->base.drop = drop_finish;
+    finish->n_frames = n_frames;
+    finish->span_ns = span_ns;
+    return &finish->base;
 }
 
 /* What is half done goes, so that a disk that is full has room again. */
-static void clean_up(struct vrt_encode_thread *encode_thread)
+static void clean_up(struct vrt_media_thread *base)
 {
+    struct vrt_encode_thread *encode_thread =
+        vrt_container_of(base, struct vrt_encode_thread, base);
+
     vrt_encoder_free(encode_thread->encoder);
     vrt_blender_free(encode_thread->blender);
     if (encode_thread->segment_fd >= 0) {
@@ -267,47 +288,24 @@ static void clean_up(struct vrt_encode_thread *encode_thread)
     free(encode_thread);
 }
 
-static void run(struct vrt_mailbox *mailbox, void *ctx)
-{
-    struct vrt_encode_thread *encode_thread = ctx;
-    struct vrt_task *taken;
-
-    while ((taken = vrt_mailbox_take(mailbox))) {
-        struct vrt_encode_thread_task *task = vrt_container_of(taken,
-                                                               struct vrt_encode_thread_task, task);
-        int64_t start_ns = vrt_clock_now_ns();
-        task->result = perform(encode_thread, task);
-        encode_thread->has_failed = task->result;
-        task->busy_ns = vrt_clock_now_ns() - start_ns;
-        vrt_mailbox_return(mailbox, taken, task->result ? VRT_TASK_FAILED : VRT_TASK_DONE);
-    }
-    clean_up(encode_thread);
-}
-
 int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox)
 {
     struct vrt_encode_thread *encode_thread = calloc(1, sizeof(*encode_thread));
-    int r;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     if (!encode_thread)
         return vrt_raise(-ENOMEM);
+    encode_thread->base.free = clean_up;
+    encode_thread->base.ends_by_failure = true;
     encode_thread->params = *params;
     encode_thread->segment_fd = -1;
-    const struct vrt_mailbox_params mailbox = {
+    return vrt_fold(vrt_media_thread_start(&encode_thread->base, &(struct vrt_media_thread_params){
+        .outbox = params->outbox,
         .name = "vrt-encode",
         .capacity = VRT_ENCODE_THREAD_CAPACITY,
         .nice = ENCODE_THREAD_NICE,
-        .run = run,
-        .run_ctx = encode_thread,
         .ended = params->ended,
-        .ended_ctx = params->ctx,
-    };
-    r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
-    if (r < 0) {
-        free(encode_thread);
-        return vrt_fold(r);
-    }
-    return 0;
+        .ctx = params->ctx,
+    }, ret_mailbox));
 }

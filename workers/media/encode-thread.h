@@ -21,40 +21,45 @@
 #include "frames/encode/encoder.h"
 #include "frames/join/joiner.h"
 #include "workers/media/files.h"
-#include "workers/mailbox.h"
-#include "workers/device/device-executor.h"
+#include "workers/device/shard.h"
+#include "workers/media/media-thread.h"
 #include "workers/media/segment-record.h"
 
 /* Tasks that an encode thread may hold. */
 #define VRT_ENCODE_THREAD_CAPACITY 4
 
-enum vrt_encode_thread_request {
-    VRT_ENCODE_THREAD_RESUME,              /* looks at what is there; the first of its tasks */
-    VRT_ENCODE_THREAD_ENCODE,              /* appends what a shard became to the video */
-    VRT_ENCODE_THREAD_END,                 /* there are no more: completes the last segment */
-    VRT_ENCODE_THREAD_FINISH,              /* makes the file of the segments, and verifies it */
-};
-
-/* Made by vrt_encode_thread_task_new(). */
-struct vrt_encode_thread_task {
-    struct vrt_task task;
-    enum vrt_encode_thread_request request;
-    int64_t shard;                  /* ENCODE: its index */
-    struct vrt_shard_frames frames; /* ENCODE: restored, references */
-    int64_t n_frames, span_ns;      /* FINISH: what the result must have; span -1: not known */
-    void *ctx;                      /* the loop's */
+/* Made by vrt_encode_resume_new(): looks at what is there; the first of its tasks. */
+struct vrt_encode_resume {
+    struct vrt_media_task base;
 
     /* The answer. */
-    int result;                     /* 0, -errno with `error` */
-    struct vrt_error error;
-    struct vrt_warnings *warnings;  /* FINISH: streams that were left out; NULL: none */
-    int64_t n_segments;             /* RESUME: of those given, the first so many are good */
-    bool is_joined;                 /* RESUME: and so is the file made of all there are */
-    int n_encoded;                  /* ENCODE: frames; those shared with the next shard wait */
-    int64_t n_open;                 /* ENCODE: frames in the segment that isn't complete */
-    bool has_segment;               /* ENCODE, END: it became complete */
-    struct vrt_segment_record segment;
-    int64_t busy_ns;
+    int64_t n_segments;             /* of those given, the first so many are good */
+    bool is_joined;                 /* and so is the file made of all there are */
+};
+
+/* Made by vrt_encode_shard_new(): appends what a shard became to the video. */
+struct vrt_encode_shard {
+    struct vrt_media_task base;
+    int64_t shard;                  /* its index */
+    struct vrt_shard_frames frames; /* restored, references */
+
+    /* The answer. */
+    int n_encoded;                  /* frames; those shared with the next shard wait */
+    int64_t n_open;                 /* frames in the segment that isn't complete */
+    struct vrt_segment_record segment;      /* that became complete; n_frames 0: none */
+};
+
+/* Made by vrt_encode_end_new(): there are no more shards; completes the last segment. */
+struct vrt_encode_end {
+    struct vrt_media_task base;
+    struct vrt_segment_record segment;      /* the answer: likewise */
+};
+
+/* Made by vrt_encode_finish_new(): makes the file of the segments, and verifies it. */
+struct vrt_encode_finish {
+    struct vrt_media_task base;
+    int64_t n_frames, span_ns;      /* what the result must have; span -1: not known */
+    struct vrt_warnings *warnings;  /* the answer: streams that were left out; NULL: none */
 };
 
 /* What it points to, and the descriptors, must live until `ended`. */
@@ -78,11 +83,10 @@ struct vrt_encode_thread_params {
 int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox);
 
-/* Return: NULL: no memory. */
-struct vrt_encode_thread_task *vrt_encode_thread_task_new(enum vrt_encode_thread_request request,
-                                        void (*done)(struct vrt_task *task), void *ctx);
-
-/* Frees it with the references it holds. Return: NULL. */
-struct vrt_encode_thread_task *vrt_encode_thread_task_free(struct vrt_encode_thread_task *task);
-
-VRT_DEFINE_CLEANUP(struct vrt_encode_thread_task, vrt_encode_thread_task_free)
+/* The tasks; whoever is given a vrt_media_task finds its request around it. Return: NULL: no
+ * memory. */
+struct vrt_media_task *vrt_encode_resume_new(void (*done)(struct vrt_task *task), void *ctx);
+struct vrt_encode_shard *vrt_encode_shard_new(void (*done)(struct vrt_task *task), void *ctx);
+struct vrt_media_task *vrt_encode_end_new(void (*done)(struct vrt_task *task), void *ctx);
+struct vrt_media_task *vrt_encode_finish_new(int64_t n_frames, int64_t span_ns,
+                                             void (*done)(struct vrt_task *task), void *ctx);

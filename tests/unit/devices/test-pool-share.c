@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemon/pool: in which order jobs get a device. The jobs here have shards without frames, requests
- * that a device answers at once; it holds two at a time, and the order is always the same.
+ * daemon/devices: in which order jobs get a device. The shards of the jobs here are cancelled from
+ * the beginning, so that a device returns them at once; it holds two at a time, and the order is
+ * always the same.
  */
 
 #include "tests/unit/test.h"
@@ -27,6 +28,7 @@ struct fake {
 struct share {
     struct flow flow;
     struct fake fakes[N_JOBS_MAX];
+    struct vrt_job_spec spec;   /* of all shards; empty */
     int n_fakes, n_out, n_returned;
     char order[128];            /* names, as they were given the device */
     int n_taken;
@@ -38,23 +40,24 @@ static struct fake *fake_of(struct vrt_pool_job *job)
     return vrt_container_of(job, struct fake, job);
 }
 
-static struct vrt_worker_task *take(struct vrt_pool_job *job, size_t d)
+static struct vrt_worker_run *take(struct vrt_pool_job *job, size_t d)
 {
     struct share *share = fake_of(job)->share;
-    struct vrt_worker_task *task = NULL;
+    struct vrt_worker_run *run = NULL;
 
     expect_int(d, 0);
     if (!fake_of(job)->refuses)
-        task = vrt_worker_task_new(VRT_WORKER_TRIM, NULL, NULL);
-    if (!task)
+        run = vrt_worker_run_new(&share->spec, VRT_DTYPE_F32);
+    if (!run)
         return NULL;
-    task->idle_ns = INT64_MAX;
+    atomic_store(&run->base.task.cancel, true);
+    run->by_ops = true;         /* the speed of the network, which is none, explains nothing */
     job->n_ready--;
     job->n_left--;
     share->n_out++;
     share->order[share->n_taken++] = fake_of(job)->name;
     expect_true(share->n_taken < (int)sizeof(share->order));
-    return task;
+    return run;
 }
 
 static uint64_t may_copy(const struct vrt_pool_job *job, const void *ctx)
@@ -64,7 +67,7 @@ static uint64_t may_copy(const struct vrt_pool_job *job, const void *ctx)
     return 0;
 }
 
-static struct vrt_worker_task *copy(struct vrt_pool_job *job, void *ctx, size_t d)
+static struct vrt_worker_run *copy(struct vrt_pool_job *job, void *ctx, size_t d)
 {
     (void)job;
     (void)ctx;
@@ -73,12 +76,12 @@ static struct vrt_worker_task *copy(struct vrt_pool_job *job, void *ctx, size_t 
     return NULL;
 }
 
-static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_task *task)
+static void returned(struct vrt_pool_job *job, size_t d, struct vrt_worker_run *run)
 {
     struct share *share = fake_of(job)->share;
 
     (void)d;
-    expect_int(task->task.outcome, VRT_TASK_DONE);
+    expect_int(run->base.task.outcome, VRT_TASK_CANCELLED);
     share->n_out--;
     share->n_returned++;
     if (share->returned)
@@ -107,7 +110,7 @@ static const struct vrt_pool_job_ops ops = {
 
 static void set_up(struct share *share)
 {
-    *share = (struct share){ .n_fakes = 0 };
+    *share = (struct share){ .spec = { .n_refs = 1 } };
     flow_init(&share->flow, fixture_path(""), (struct vrt_pool_params){
         .registry = { .values = TEST_CPUS(1, 1) },
     });

@@ -9,14 +9,40 @@
  * is asked anew.
  */
 
+#include "daemon/devices/probe-cache.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "daemon/devices/pool-impl.h"
 
 #define FRESH_NS (INT64_C(60) * VRT_NS_PER_S)   /* memory that was free may be taken */
+
+#define QUESTION_BYTES 400
+
+struct answer {
+    char question[QUESTION_BYTES];
+    struct vrt_probe probe;             /* without its work */
+    int64_t noted_ns;
+};
+
+struct vrt_probe_cache {
+    struct answer answers[VRT_PROBE_CACHE_MAX]; /* a ring */
+    size_t n_answers;                   /* ever begun */
+};
+
+struct vrt_probe_cache *vrt_probe_cache_new(void)
+{
+    return calloc(1, sizeof(struct vrt_probe_cache));
+}
+
+struct vrt_probe_cache *vrt_probe_cache_free(struct vrt_probe_cache *cache)
+{
+    free(cache);
+    return NULL;
+}
 
 static int print_format(char *text, size_t size, const struct vrt_frame_format *f)
 {
@@ -54,47 +80,51 @@ static void print_question(size_t d, const struct vrt_probe *probe, char *text, 
     vrt_assert(n < size);
 }
 
-/* The answer to this question, however old; NULL: there is none. */
-static struct vrt_pool_probe *find(struct vrt_pool *pool, const char *question)
+/* The index of the answer to this question, however old; -1: there is none. */
+static int find(const struct vrt_probe_cache *cache, const char *question)
 {
-    for (size_t i = 0; i < VRT_MIN(pool->n_probes, (size_t)VRT_POOL_PROBES_MAX); i++)
-        if (strcmp(pool->probes[i].question, question) == 0)
-            return &pool->probes[i];
-    return NULL;
+    for (int i = 0; i < (int)VRT_MIN(cache->n_answers, (size_t)VRT_PROBE_CACHE_MAX); i++)
+        if (strcmp(cache->answers[i].question, question) == 0)
+            return i;
+    return -1;
 }
 
-void vrt_pool_note_probe(struct vrt_pool *pool, size_t d, const struct vrt_probe *probe)
+void vrt_probe_cache_put(struct vrt_probe_cache *cache, size_t d, const struct vrt_probe *probe,
+                         int64_t now_ns)
 {
-    char question[VRT_POOL_QUESTION_BYTES];
+    char question[QUESTION_BYTES];
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     /* As where there was no memory to measure: whoever asks next has it tried again. */
     if (probe->is_makeshift)
         return;
     print_question(d, probe, question, sizeof(question));
-    struct vrt_pool_probe *known = find(pool, question);
-    if (!known)
-        known = &pool->probes[pool->n_probes++ % VRT_POOL_PROBES_MAX];
-    snprintf(known->question, sizeof(known->question), "%s", question);
-    known->noted_ns = vrt_clock_now_ns();
-    known->answer = *probe;
-    known->answer.spec = NULL;
+    int i = find(cache, question);
+    if (i < 0)
+        i = (int)(cache->n_answers++ % VRT_PROBE_CACHE_MAX);
+    struct answer *answer = &cache->answers[i];
+    snprintf(answer->question, sizeof(answer->question), "%s", question);
+    answer->noted_ns = now_ns;
+    answer->probe = *probe;
+    answer->probe.spec = NULL;
 }
 
-bool vrt_pool_recall_probe(struct vrt_pool *pool, size_t d, struct vrt_probe *probe)
+bool vrt_probe_cache_get(const struct vrt_probe_cache *cache, size_t d, struct vrt_probe *probe,
+                         int64_t now_ns)
 {
-    char question[VRT_POOL_QUESTION_BYTES];
+    char question[QUESTION_BYTES];
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     print_question(d, probe, question, sizeof(question));
-    const struct vrt_pool_probe *known = find(pool, question);
-    if (!known || vrt_clock_now_ns() - known->noted_ns > FRESH_NS)
+    int i = find(cache, question);
+    if (i < 0 || now_ns - cache->answers[i].noted_ns > FRESH_NS)
         return false;
-    probe->size = known->answer.size;
-    probe->dtype = known->answer.dtype;
-    probe->replica_bytes = known->answer.replica_bytes;
-    probe->planned_bytes = known->answer.planned_bytes;
-    probe->tile_flops = known->answer.tile_flops;
-    probe->allowed_bytes = known->answer.allowed_bytes;
+    const struct vrt_probe *known = &cache->answers[i].probe;
+    probe->size = known->size;
+    probe->dtype = known->dtype;
+    probe->replica_bytes = known->replica_bytes;
+    probe->planned_bytes = known->planned_bytes;
+    probe->tile_flops = known->tile_flops;
+    probe->allowed_bytes = known->allowed_bytes;
     return true;
 }

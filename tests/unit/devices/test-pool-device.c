@@ -7,11 +7,17 @@
 
 #include <stdio.h>
 
-#include "daemon/devices/pool-impl.h"
+#include "daemon/devices/pool-device.h"
+
+static void on_lost(void *ctx, size_t d)
+{
+    (void)ctx;
+    (void)d;
+}
 
 /* A device of a pool that does nothing else. */
 struct bench {
-    struct vrt_pool pool;
+    struct vrt_pool_shared shared;
     struct vrt_device_info info;
     struct vrt_pool_device device;
 };
@@ -19,9 +25,9 @@ struct bench {
 static void bench_init(struct bench *bench)
 {
     *bench = (struct bench){
-        .pool = { .params = { .retry_s = 60 }, .n_devices = 1, .devices = &bench->device },
+        .shared = { .params = { .retry_s = 60 }, .lost = on_lost },
         .info = { .kind = "cpu", .name = "cpu:1" },
-        .device = { .pool = &bench->pool, .info = &bench->info, .state = VRT_DEVICE_READY },
+        .device = { .shared = &bench->shared, .info = &bench->info, .state = VRT_DEVICE_READY },
     };
 }
 

@@ -11,15 +11,15 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "base/thread.h"
-#include "daemon/devices/pool-impl.h"
+#include "daemon/devices/probe-cache.h"
 #include "tests/unit/model/builtin-network.h"
 #include "workers/device/speed.h"
 
 #define D 3                 /* the device that is asked */
 
-/* The pool's memory of probes needs nothing else of it. */
 struct bench {
-    struct vrt_pool *pool;
+    struct vrt_probe_cache *cache;
+    int64_t now_ns;
     struct vrt_job_spec *spec;
 };
 
@@ -28,15 +28,16 @@ static void bench_init(struct bench *bench)
     VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = builtin_network();
 
     vrt_thread_set_role(VRT_THREAD_LOOP, "loop");
-    bench->pool = calloc(1, sizeof(*bench->pool));
-    expect_true(bench->pool);
+    bench->now_ns = 1;
+    bench->cache = vrt_probe_cache_new();
+    expect_true(bench->cache);
     expect_int(vrt_speed_spec_new(network, 64, 48, &bench->spec), 0);
 }
 
 static void bench_done(struct bench *bench)
 {
     vrt_job_spec_unref(bench->spec);
-    free(bench->pool);
+    vrt_probe_cache_free(bench->cache);
 }
 
 static struct vrt_probe question(const struct bench *bench)
@@ -56,7 +57,7 @@ static void answer(struct bench *bench, int64_t planned_bytes)
     probe.planned_bytes = planned_bytes;
     probe.tile_flops = 13;
     probe.allowed_bytes = 14;
-    vrt_pool_note_probe(bench->pool, D, &probe);
+    vrt_probe_cache_put(bench->cache, D, &probe, bench->now_ns);
 }
 
 /* What it is known to plan for the question as it is now; -1: it isn't known. */
@@ -65,7 +66,7 @@ static int64_t recall(const struct bench *bench)
     struct vrt_probe probe = question(bench);
 
     probe.planned_bytes = -1;
-    if (!vrt_pool_recall_probe(bench->pool, D, &probe))
+    if (!vrt_probe_cache_get(bench->cache, D, &probe, bench->now_ns))
         expect_int(probe.planned_bytes, -1);
     return probe.planned_bytes;
 }
@@ -77,11 +78,11 @@ static void test_answer(void)
 
     bench_init(&bench);
     probe = question(&bench);
-    expect_true(!vrt_pool_recall_probe(bench.pool, D, &probe));
+    expect_true(!vrt_probe_cache_get(bench.cache, D, &probe, bench.now_ns));
     answer(&bench, 12);
     probe.wants_speed = true;       /* measured anew or not, the answer is the same */
     probe.flops_per_s[VRT_DTYPE_F32] = 1e9;
-    expect_true(vrt_pool_recall_probe(bench.pool, D, &probe));
+    expect_true(vrt_probe_cache_get(bench.cache, D, &probe, bench.now_ns));
     expect_int(probe.size.frames, 5);
     expect_int(probe.size.grid.x.size, bench.spec->grid.x.size);
     expect_int(probe.dtype, VRT_DTYPE_BF16);
@@ -103,10 +104,10 @@ static void test_makeshift(void)
     bench_init(&bench);
     struct vrt_probe probe = question(&bench);
     probe.is_makeshift = true;
-    vrt_pool_note_probe(bench.pool, D, &probe);
+    vrt_probe_cache_put(bench.cache, D, &probe, bench.now_ns);
     expect_int(recall(&bench), -1);
     answer(&bench, 12);
-    vrt_pool_note_probe(bench.pool, D, &probe);
+    vrt_probe_cache_put(bench.cache, D, &probe, bench.now_ns);
     expect_int(recall(&bench), 12);
     bench_done(&bench);
 }
@@ -143,13 +144,13 @@ static void test_question(void)
         struct vrt_probe probe = question(&bench);
         uint8_t *base = fields[i].of_probe ? (uint8_t *)&probe : (uint8_t *)bench.spec;
         base[fields[i].at] ^= 1;
-        if (vrt_pool_recall_probe(bench.pool, D, &probe))
+        if (vrt_probe_cache_get(bench.cache, D, &probe, bench.now_ns))
             test_fail("another %s is the same question", fields[i].name);
         base[fields[i].at] ^= 1;
         expect_int(recall(&bench), 12);
     }
     struct vrt_probe probe = question(&bench);
-    expect_true(!vrt_pool_recall_probe(bench.pool, D + 1, &probe));
+    expect_true(!vrt_probe_cache_get(bench.cache, D + 1, &probe, bench.now_ns));
     bench_done(&bench);
 }
 
@@ -160,14 +161,12 @@ static void test_age(void)
 
     bench_init(&bench);
     answer(&bench, 12);
-    bench.pool->probes[0].noted_ns -= 50 * VRT_NS_PER_S;
+    bench.now_ns += 50 * VRT_NS_PER_S;
     expect_int(recall(&bench), 12);
-    bench.pool->probes[0].noted_ns -= 11 * VRT_NS_PER_S;
+    bench.now_ns += 11 * VRT_NS_PER_S;
     expect_int(recall(&bench), -1);
     answer(&bench, 15);
     expect_int(recall(&bench), 15);
-    /* It took the old one's place. */
-    expect_int(bench.pool->n_probes, 1);
     bench_done(&bench);
 }
 
@@ -177,13 +176,13 @@ static void test_many(void)
     struct bench bench;
 
     bench_init(&bench);
-    for (int i = 0; i < 2 * VRT_POOL_PROBES_MAX; i++) {
+    for (int i = 0; i < 2 * VRT_PROBE_CACHE_MAX; i++) {
         bench.spec->noise = (float)i;
         answer(&bench, 100 + i);
     }
-    for (int i = 0; i < 2 * VRT_POOL_PROBES_MAX; i++) {
+    for (int i = 0; i < 2 * VRT_PROBE_CACHE_MAX; i++) {
         bench.spec->noise = (float)i;
-        expect_int(recall(&bench), i < VRT_POOL_PROBES_MAX ? -1 : 100 + i);
+        expect_int(recall(&bench), i < VRT_PROBE_CACHE_MAX ? -1 : 100 + i);
     }
     bench_done(&bench);
 }

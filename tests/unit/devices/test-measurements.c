@@ -59,38 +59,55 @@ static uint64_t n_writes(struct bench *bench)
     return counts.n_writes;
 }
 
+static const double *fidelity(const struct vrt_pool *pool, uint64_t checksum, size_t d)
+{
+    return vrt_measurements_fidelity(vrt_pool_measurements(pool), checksum, d);
+}
+
+static const double *speed(const struct vrt_pool *pool, uint64_t checksum, size_t d)
+{
+    return vrt_measurements_speed(vrt_pool_measurements(pool), checksum, d);
+}
+
+/* A probe came back that found the fidelity as it is in `probe`, and this speed. */
+static void note(const struct vrt_pool *pool, size_t d, struct vrt_probe probe,
+                 enum vrt_dtype dtype, double flops_per_s)
+{
+    probe.dtype = dtype;
+    probe.flops_per_s[dtype] = flops_per_s;
+    vrt_measurements_note_probe(vrt_pool_measurements(pool), CHECKSUM, d, &probe);
+}
+
 static void test_kept(void)
 {
-    double db[VRT_DTYPE_COUNT];
+    struct vrt_probe probe = { .spec = NULL };
     struct bench bench;
     struct vrt_pool *pool;
     size_t d;
 
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
-        db[i] = NAN;
-    db[VRT_DTYPE_BF16] = 61.5;
-    db[VRT_DTYPE_F32] = INFINITY;
+        probe.fidelity_db[i] = NAN;
+    probe.fidelity_db[VRT_DTYPE_BF16] = 61.5;
+    probe.fidelity_db[VRT_DTYPE_F32] = INFINITY;
     bench_init(&bench);
     pool = pool_open(&bench, &d);
-    expect_true(isnan(vrt_pool_fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16]));
-    vrt_pool_note_fidelity(pool, CHECKSUM, d, db);
-    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F32, 1e9);
+    expect_true(isnan(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16]));
+    note(pool, d, probe, VRT_DTYPE_F32, 1e9);
     expect_int(n_writes(&bench), 4);
     /* Nothing new. */
-    vrt_pool_note_fidelity(pool, CHECKSUM, d, db);
-    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F32, 5e9);
-    vrt_pool_note_measurement(pool, CHECKSUM, d, VRT_DTYPE_F16, NAN);
+    note(pool, d, probe, VRT_DTYPE_F32, 5e9);
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
     expect_int(n_writes(&bench), 5);
     pool_close(&bench, pool);
 
     pool = pool_open(&bench, &d);
-    expect_near(vrt_pool_fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16], 61.5, 0);
-    expect_true(isinf(vrt_pool_fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F32]));
-    expect_true(isnan(vrt_pool_fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
-    expect_near(vrt_pool_speed(pool, CHECKSUM, d)[VRT_DTYPE_F32], 1e9, 0);
-    expect_true(isnan(vrt_pool_speed(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
-    expect_true(isnan(vrt_pool_speed(pool, CHECKSUM + 1, d)[VRT_DTYPE_F32]));
-    vrt_pool_note_fidelity(pool, CHECKSUM, d, db);
+    expect_near(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16], 61.5, 0);
+    expect_true(isinf(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F32]));
+    expect_true(isnan(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
+    expect_near(speed(pool, CHECKSUM, d)[VRT_DTYPE_F32], 1e9, 0);
+    expect_true(isnan(speed(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
+    expect_true(isnan(speed(pool, CHECKSUM + 1, d)[VRT_DTYPE_F32]));
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
     expect_int(n_writes(&bench), 1);
     pool_close(&bench, pool);
     bench_remove(&bench);
@@ -125,9 +142,9 @@ static void test_strange(void)
         pool = pool_open(&bench, &d);
         for (int i = 0; i < VRT_DTYPE_COUNT; i++)
             if (round == 1 && i == VRT_DTYPE_F32)
-                expect_near(vrt_pool_speed(pool, CHECKSUM, d)[i], 8, 0);
+                expect_near(speed(pool, CHECKSUM, d)[i], 8, 0);
             else
-                expect_true(isnan(vrt_pool_speed(pool, CHECKSUM, d)[i]));
+                expect_true(isnan(speed(pool, CHECKSUM, d)[i]));
         pool_close(&bench, pool);
     }
     bench_remove(&bench);
@@ -141,32 +158,35 @@ static void test_speed(void)
         uint64_t n_writes;
     } shards[] = { { 100, 2 }, { 100, 3 }, { 101, 4 }, { 10, 6 }, { 1000, 8 } };
     VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = builtin_network();
-    struct vrt_worker_task *task = vrt_worker_task_new(VRT_WORKER_RUN, NULL, NULL);
+    struct vrt_worker_run *run;
+    struct vrt_job_spec *spec;
     struct bench bench;
     struct vrt_pool *pool;
     double last;
     size_t d;
 
-    expect_true(task);
-    expect_int(vrt_speed_spec_new(network, 64, 64, &task->spec), 0);
-    expect_int(vrt_speed_shard_init(task->spec, 2, &task->frames), 0);
-    task->dtype = VRT_DTYPE_F32;
-    task->task.outcome = VRT_TASK_DONE;
+    expect_int(vrt_speed_spec_new(network, 64, 64, &spec), 0);
+    run = vrt_worker_run_new(spec, VRT_DTYPE_F32);
+    expect_true(run);
+    expect_int(vrt_speed_shard_init(spec, 2, &run->frames), 0);
+    run->tile_flops = 1000000;
+    run->base.task.outcome = VRT_TASK_DONE;
 
     bench_init(&bench);
     pool = pool_open(&bench, &d);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(shards); i++) {
-        task->times.compute_ns = (int64_t)(shards[i].ms * 1e6);
-        vrt_pool_note_speed(pool, d, task, 1000000);
+        run->times.compute_ns = (int64_t)(shards[i].ms * 1e6);
+        vrt_measurements_note_run(vrt_pool_measurements(pool), d, run);
         expect_int(n_writes(&bench), shards[i].n_writes);
     }
-    last = vrt_pool_speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32];
+    last = speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32];
     expect_true(last > 0);
     pool_close(&bench, pool);
     pool = pool_open(&bench, &d);
-    expect_near(vrt_pool_speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32], last, 0);
+    expect_near(speed(pool, vrt_network_checksum(network), d)[VRT_DTYPE_F32], last, 0);
     pool_close(&bench, pool);
-    vrt_worker_task_free(task);
+    vrt_worker_task_free(&run->base);
+    vrt_job_spec_unref(spec);
     bench_remove(&bench);
 }
 

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What was measured of networks on the devices, and is kept for the next start
+ *
+ * A figure is known by the network's checksum, the class of devices and the precision. For the
+ * store the class is spelled out with all that a figure depends on: devices, drivers and libraries
+ * are in the backend's name for it; threads and our own version are added here. Figures of devices
+ * that aren't there now are left to the store.
+ *
+ * Speed changes a little with each shard: the store is told when it has moved by a tenth.
+ */
+
+#include "daemon/devices/measurements.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "daemon/sched/sched.h"
+#include "daemon/store/store.h"
+#include "workers/device/speed.h"
+
+#define WORTH_TELLING 0.1
+
+/* What the store calls them: these, and ".f16", say. */
+#define FIDELITY "fidelity_db"
+#define SPEED "flops_per_s"
+
+#define CLASS_BYTES 256
+
+/* Networks, each on a class of devices, that are remembered. */
+#define ENTRIES_MAX 64
+
+/* What was measured of a network on a class of devices, in each precision; NAN: nothing yet. */
+struct entry {
+    uint64_t network_checksum;
+    int speed_class;
+    double fidelity_db[VRT_DTYPE_COUNT];
+    double flops_per_s[VRT_DTYPE_COUNT];
+    double kept_flops_per_s[VRT_DTYPE_COUNT];       /* as the store has it */
+};
+
+struct vrt_measurements {
+    const struct vrt_device_info *const *infos;
+    size_t n_infos;
+    struct vrt_store *store;            /* NULL: none */
+    struct entry entries[ENTRIES_MAX];  /* a ring */
+    size_t n_entries;                   /* ever begun */
+};
+
+static void print_class(const struct vrt_device_info *info, char text[CLASS_BYTES])
+{
+    snprintf(text, CLASS_BYTES, "vrtd %s; %s; %d threads", VRT_VERSION, info->class_id,
+             info->n_threads);
+}
+
+int vrt_measurements_class(const struct vrt_measurements *measurements, size_t d)
+{
+    int first = 0;
+
+    while (strcmp(measurements->infos[first]->class_id, measurements->infos[d]->class_id) != 0)
+        first++;
+    return first;
+}
+
+static struct entry *find(struct vrt_measurements *measurements, uint64_t network_checksum,
+                          size_t d)
+{
+    size_t n = VRT_MIN(measurements->n_entries, ENTRIES_MAX);
+    int speed_class = vrt_measurements_class(measurements, d);
+    struct entry *entry;
+
+    for (size_t i = 0; i < n; i++)
+        if (measurements->entries[i].network_checksum == network_checksum &&
+            measurements->entries[i].speed_class == speed_class)
+            return &measurements->entries[i];
+    entry = &measurements->entries[measurements->n_entries++ % ENTRIES_MAX];
+    entry->network_checksum = network_checksum;
+    entry->speed_class = speed_class;
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++)
+        entry->fidelity_db[i] = entry->flops_per_s[i] = entry->kept_flops_per_s[i] = NAN;
+    return entry;
+}
+
+const double *vrt_measurements_fidelity(struct vrt_measurements *measurements,
+                                        uint64_t network_checksum, size_t d)
+{
+    return find(measurements, network_checksum, d)->fidelity_db;
+}
+
+const double *vrt_measurements_speed(struct vrt_measurements *measurements,
+                                     uint64_t network_checksum, size_t d)
+{
+    return find(measurements, network_checksum, d)->flops_per_s;
+}
+
+/* Gives a figure to the store. */
+static void keep(const struct vrt_measurements *measurements, uint64_t network_checksum, size_t d,
+                 const char *what, double value)
+{
+    char network[17], class[CLASS_BYTES];
+
+    if (!measurements->store)
+        return;
+    snprintf(network, sizeof(network), "%016" PRIx64, network_checksum);
+    print_class(measurements->infos[d], class);
+    vrt_store_put_measure(measurements->store, &(struct vrt_store_measure){
+        .network = network,
+        .device_class = class,
+        .what = what,
+        .value = value,
+    });
+}
+
+static void note_fidelity(struct vrt_measurements *measurements, uint64_t network_checksum,
+                          size_t d, const double fidelity_db[VRT_DTYPE_COUNT])
+{
+    double *known = find(measurements, network_checksum, d)->fidelity_db;
+    char what[32];
+
+    for (int i = 0; i < VRT_DTYPE_COUNT; i++) {
+        if (isnan(fidelity_db[i]) || fidelity_db[i] == known[i])
+            continue;
+        known[i] = fidelity_db[i];
+        snprintf(what, sizeof(what), FIDELITY ".%s", vrt_dtype_name((enum vrt_dtype)i));
+        keep(measurements, network_checksum, d, what, known[i]);
+    }
+}
+
+/* Takes over what a network's speed is now. */
+static void set_speed(struct vrt_measurements *measurements, uint64_t network_checksum, size_t d,
+                      enum vrt_dtype dtype, double flops_per_s)
+{
+    struct entry *entry = find(measurements, network_checksum, d);
+    double kept = entry->kept_flops_per_s[dtype];
+    char what[32];
+
+    entry->flops_per_s[dtype] = flops_per_s;
+    /* False where none is kept, which is a NAN. */
+    if (fabs(flops_per_s - kept) <= WORTH_TELLING * kept)
+        return;
+    entry->kept_flops_per_s[dtype] = flops_per_s;
+    snprintf(what, sizeof(what), SPEED ".%s", vrt_dtype_name(dtype));
+    keep(measurements, network_checksum, d, what, flops_per_s);
+}
+
+void vrt_measurements_note_probe(struct vrt_measurements *measurements, uint64_t network_checksum,
+                                 size_t d, const struct vrt_probe *probe)
+{
+    const enum vrt_dtype dtype = probe->dtype;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    note_fidelity(measurements, network_checksum, d, probe->fidelity_db);
+    if (probe->flops_per_s[dtype] > 0 &&
+        isnan(vrt_measurements_speed(measurements, network_checksum, d)[dtype]))
+        set_speed(measurements, network_checksum, d, dtype, probe->flops_per_s[dtype]);
+}
+
+void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
+                               const struct vrt_worker_run *run)
+{
+    const struct vrt_session_times *times = &run->times;
+    int64_t ns = times->upload_ns + times->compute_ns + times->download_ns;
+    uint64_t checksum;
+    double flops, known;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    /* Op by op it is slower, and what was cut short says nothing. */
+    if (run->base.task.outcome != VRT_TASK_DONE || run->by_ops || ns <= 0 || run->tile_flops <= 0)
+        return;
+    checksum = vrt_network_checksum(run->spec->network);
+    flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
+    known = vrt_measurements_speed(measurements, checksum, d)[run->dtype];
+    set_speed(measurements, checksum, d, run->dtype,
+              vrt_sched_measure(known > 0 ? known : 0, flops * VRT_NS_PER_S / (double)ns));
+}
+
+/* The precision that `what` is of, if it begins with `quantity`; or VRT_DTYPE_COUNT. */
+static int find_dtype(const char *what, const char *quantity)
+{
+    size_t n = strlen(quantity);
+    int i = 0;
+
+    if (strncmp(what, quantity, n) != 0 || what[n] != '.')
+        return VRT_DTYPE_COUNT;
+    while (i < VRT_DTYPE_COUNT && strcmp(vrt_dtype_name((enum vrt_dtype)i), what + n + 1) != 0)
+        i++;
+    return i;
+}
+
+/* A figure that an earlier start left; what nobody asks for any more is passed over. */
+static void learn(void *ctx, const struct vrt_store_measure *measure)
+{
+    struct vrt_measurements *measurements = ctx;
+    int of_fidelity = find_dtype(measure->what, FIDELITY);
+    int of_speed = find_dtype(measure->what, SPEED);
+    char *end, class[CLASS_BYTES] = "";
+    uint64_t checksum = strtoull(measure->network, &end, 16);
+    struct entry *entry;
+    size_t d = 0;
+
+    for (; d < measurements->n_infos; d++) {
+        print_class(measurements->infos[d], class);
+        if (strcmp(class, measure->device_class) == 0)
+            break;
+    }
+    if (d == measurements->n_infos || *end)
+        return;
+    entry = find(measurements, checksum, d);
+    if (of_fidelity < VRT_DTYPE_COUNT && !isnan(measure->value))
+        entry->fidelity_db[of_fidelity] = measure->value;
+    else if (of_speed < VRT_DTYPE_COUNT && measure->value > 0 && isfinite(measure->value))
+        entry->flops_per_s[of_speed] = entry->kept_flops_per_s[of_speed] = measure->value;
+}
+
+int vrt_measurements_new(const struct vrt_device_info *const *infos, size_t n_infos,
+                         struct vrt_store *store, struct vrt_measurements **ret_measurements,
+                         struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_measurements_freep) struct vrt_measurements *measurements =
+        calloc(1, sizeof(*measurements));
+    int r = 0;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!measurements)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the devices");
+    measurements->infos = infos;
+    measurements->n_infos = n_infos;
+    measurements->store = store;
+    if (store)
+        r = vrt_store_load_measures(store, learn, measurements, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_measurements = VRT_STEAL(measurements);
+    return 0;
+}
+
+struct vrt_measurements *vrt_measurements_free(struct vrt_measurements *measurements)
+{
+    free(measurements);
+    return NULL;
+}
