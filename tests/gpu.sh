@@ -253,7 +253,7 @@ else
 fi
 # The simulated device's tests say which folder the plugin is in by the same variable.
 export VRTD_PLUGIN_DIR=${VRTD_PLUGIN_DIR-$build/workers/backend/cuda}
-unit=$build/tests/unit bench=$build/tests/bench
+unit=$build/tests/unit/model bench=$build/tests/bench
 
 has_device()
 {

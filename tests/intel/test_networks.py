@@ -21,7 +21,7 @@ def main(family, precision, *cases):
         env = intel.environment(family, VRT_TEST_CACHE=cache)
         for program, names in programs.items():
             for name in names:
-                path = os.path.join(intel.BUILD, 'tests/unit', program)
+                path = os.path.join(intel.BUILD, 'tests/unit/model', program)
                 done, said, record = intel.run([path, 'xpu:0', precision, name], env)
                 wrong = []
                 if done.returncode or record is None:

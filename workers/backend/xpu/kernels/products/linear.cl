@@ -8,7 +8,7 @@
  */
 
 #define PRODUCT_WIDE VRT_XPU_LINEAR_WIDE
-#include "backend/xpu/kernels/products/product-end.clh"
+#include "backend/xpu/kernels/products/product.clh"
 
 struct source {
     struct vrt_xpu_view x;
@@ -130,17 +130,24 @@ void NAME(struct vrt_xpu_linear e, __global char *out, const __global char *x,
 
         place_of_row(&e.out, first + product_row() + 8 * i + product_lane(), &p);
         for (int o = column + product_column(), j = 0; j < 4 && p.exists; j++, o += 8) {
+            /* Not by product-end.clh: of that Intel's compiler makes two registers more than there
+             * are, where matrix units are used. */
             const int n = min(e.out.c - o, 8);
+            float8 value = vload8(j, got);
             if (n <= 0)
                 break;
-            float8 value = sums_of_run(got, j, e.has_bias, bias, o, n);
+            if (e.has_bias)
+                value += load_some(bias, VRT_DTYPE_F32, o, n, n == 8);
             if (e.activation == VRT_ACTIVATION_GELU)
                 value = gelu(value);
             if (e.gate.c)
-                value *= load_run(&e.gate, gate, &p, o, n, wide);
+                value *= load_some(gate, e.gate.dtype, view_at(&e.gate, p.d, p.h, p.w) + o, n,
+                                   wide && n == 8);
             if (e.residual.c)
-                value += load_run(&e.residual, residual, &p, o, n, wide);
-            store_run(&e.out, out, &p, o, n, wide, value);
+                value += load_some(residual, e.residual.dtype,
+                                   view_at(&e.residual, p.d, p.h, p.w) + o, n, wide && n == 8);
+            store_some(out, e.out.dtype, view_at(&e.out, p.d, p.h, p.w) + o, value, n,
+                       wide && n == 8);
         }
     }
 }
