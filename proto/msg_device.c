@@ -228,8 +228,9 @@ int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_requ
         return vrt_fold(r);
     r = vrt_fields_decode(vrt_model_request_fields, json, VRT_FIELDS_STRICT, &request, error);
     json_decref(json);
-    if (r == 0)
-        r = check_model_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_model_request(&request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

@@ -95,7 +95,9 @@ static int read_event(const char *text, size_t size, struct vrt_buf *data, int *
             kind = kind_of(value, n);
         value = line_value(text + at, length, "data", &n);
         int r = value && data->size_bytes ? vrt_buf_append(data, "\n", 1) : 0;
-        if (r == 0 && value)
+        if (r < 0)
+            return vrt_fold(r);
+        if (value)
             r = vrt_buf_append(data, value, n);
         if (r < 0)
             return vrt_fold(r);

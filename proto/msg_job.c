@@ -327,14 +327,17 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
     };
 
     int r = check_places(q, error);
-    if (r == 0)
-        r = check_files(files, VRT_ARRAY_SIZE(files), error);
-    if (r == 0 && !q->device[0]) {
+    if (r < 0)
+        return r;
+    r = check_files(files, VRT_ARRAY_SIZE(files), error);
+    if (r < 0)
+        return r;
+    if (!q->device[0]) {
         vrt_error_set_field(error, "device");
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                           "device: a device is needed, such as \"auto\", \"cpu\" or \"cpu:0\"");
     }
-    return r;
+    return 0;
 }
 
 /* A body, strictly by its table, into what its caller filled with what is absent. */
@@ -358,8 +361,9 @@ int vrt_job_request_parse(const void *text, size_t size, struct vrt_job_request 
 
     vrt_job_request_init(&request);
     int r = parse_body(text, size, vrt_job_request_fields, &request, error);
-    if (r == 0)
-        r = check_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_request(&request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;
@@ -403,8 +407,9 @@ int vrt_job_files_request_parse(const void *text, size_t size,
     vrt_job_files_request_init(&request);
     if (size > 0)
         r = parse_body(text, size, vrt_job_files_request_fields, &request, error);
-    if (r == 0)
-        r = check_files_request(&request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_files_request(&request, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_request = request;

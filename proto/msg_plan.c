@@ -130,7 +130,9 @@ int vrt_profile_request_parse(const void *text, size_t size,
     vrt_profile_request_init(&request);
     r = vrt_fields_decode(vrt_profile_request_fields, json, VRT_FIELDS_STRICT, &request, error);
     json_decref(json);
-    if (r == 0 && request.model.fd >= 0 && !request.model.name[0]) {
+    if (r < 0)
+        return vrt_fold(r);
+    if (request.model.fd >= 0 && !request.model.name[0]) {
         vrt_error_set_field(error, "model");
         r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                        "model.name: a name is needed, it is empty");

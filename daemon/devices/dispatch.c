@@ -110,9 +110,9 @@ static bool list(struct vrt_dispatch *dispatch, struct vrt_pool_job *job)
 
     job->sched.priority = job->priority;
     job->sched.uid = job->uid;
-    if (!r)
+    if (r == 0)
         r = vrt_sched_job_add(dispatch->sched, &job->sched);
-    if (r)
+    if (r < 0)
         job->sched.kind = vrt_sched_kind_free(job->sched.kind);
     return r == 0;
 }

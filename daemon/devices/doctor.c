@@ -158,17 +158,17 @@ static void ask(struct vrt_doctor *doctor, size_t d)
     struct vrt_worker_checkup *task = NULL;
     int r = vrt_checkup_new(doctor->network, &checkup);
 
-    if (!r)
+    if (r == 0)
         task = vrt_worker_checkup_new(checkup);
-    if (!r && !task)
+    if (r == 0 && !task)
         r = vrt_raise(-ENOMEM);
-    if (!r) {
+    if (r == 0) {
         checkup = NULL;
         examined->task = &task->base;
         examined->found.outcome = VRT_DOCTOR_WAITS;
         r = vrt_pool_submit(doctor->pool, d, &task->base, returned, doctor);
     }
-    if (r) {
+    if (r < 0) {
         examined->task = NULL;
         examined->found.outcome = VRT_DOCTOR_UNANSWERED;
         vrt_refuse_errno(&examined->found.error, r, "asking it");
@@ -234,7 +234,7 @@ int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params
     doctor->began_ns = vrt_clock_now_ns();
     doctor->n_devices = n;
     int r = look(doctor, error);
-    if (r) {
+    if (r < 0) {
         doctor_free(doctor);
         return r;
     }

@@ -190,9 +190,9 @@ int vrt_pool_device_post(struct vrt_pool_device *device, struct vrt_worker_task 
     ticket->device = device;
     task->ctx = ticket;
     task->task.done = on_done;
-    if (!r && is_last[task->request])
+    if (r == 0 && is_last[task->request])
         r = vrt_mailbox_post(device->mailbox, &task->task);
-    else if (!r)
+    else if (r == 0)
         r = vrt_mailbox_post_first(device->mailbox, &task->task);
     if (task->request != VRT_WORKER_TELL)
         device->used_at_ns = vrt_clock_now_ns();
@@ -304,13 +304,13 @@ void vrt_pool_device_ask(struct vrt_pool_device *device)
     int r = device->mailbox ? 0 : start_thread(device);
 
     device->retry_ns = 0;
-    if (!r)
+    if (r == 0)
         task = vrt_worker_open_new();
-    if (!r && !task)
+    if (r == 0 && !task)
         r = vrt_raise(-ENOMEM);
-    if (!r)
+    if (r == 0)
         r = vrt_pool_device_submit(device, task, opened, device);
-    if (r)
+    if (r < 0)
         vrt_pool_device_quarantine(device, vrt_backend_strerror(r));
 }
 

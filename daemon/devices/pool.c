@@ -128,12 +128,12 @@ static int open_registry(struct vrt_pool *pool, struct vrt_error *error)
     struct vrt_registry *registry;
     int r = vrt_registry_new(&pool->shared.params.registry, &registry, error);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     /* The caller's strings. */
     pool->shared.params.registry.fault = pool->shared.params.registry.cache_dir = NULL;
     r = vrt_shared_registry_new(registry, &pool->shared.registry);
-    if (r) {
+    if (r < 0) {
         vrt_registry_free(registry);
         return vrt_refuse_errno(error, r, "the devices");
     }

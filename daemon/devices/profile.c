@@ -196,7 +196,7 @@ static void take_run(struct vrt_profile *profile, const struct vrt_worker_run *r
         found->op_times = run->op_times;
         profile->phase = OVER;
     }
-    if (r)
+    if (r < 0)
         fail_errno(profile, r, "the profile");
 }
 
@@ -241,7 +241,7 @@ static void submit(struct vrt_profile *profile, struct vrt_worker_task *task)
 {
     profile->task = task;
     int r = vrt_pool_submit(profile->pool, profile->d, task, returned, profile);
-    if (r) {
+    if (r < 0) {
         profile->task = NULL;
         fail_errno(profile, r, "the device");
     }
@@ -270,7 +270,7 @@ static void submit_run(struct vrt_profile *profile)
     int r = run ? vrt_speed_shard_init(profile->spec, vrt_job_spec_size(profile->spec).frames,
                                        &run->frames) : vrt_raise(-ENOMEM);
 
-    if (r) {
+    if (r < 0) {
         if (run)
             vrt_worker_task_free(&run->base);
         fail_errno(profile, r, "the device");
@@ -363,10 +363,10 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
     /* How strong the noise is makes no difference to the time. */
     settings.sigma = network->takes_noise ? PROFILE_SIGMA : NAN;
     int r = vrt_recipe_choose(&settings, &wanted, recipe, error);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     r = vrt_speed_spec_new(params->network, params->width, params->height, &profile->spec);
-    if (r)
+    if (r < 0)
         return vrt_refuse(error, vrt_fold(r), "request.field",
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
@@ -384,7 +384,7 @@ static int find_devices(struct vrt_profile *profile, const struct vrt_profile_pa
     request.infos = vrt_pool_infos(profile->pool, &request.n_infos);
     request.unfit = vrt_pool_unfit_devices(profile->pool, 1);
     int r = vrt_device_request_resolve(&request, &choice, error);
-    if (r) {
+    if (r < 0) {
         vrt_error_set_field(error, "device");
         return vrt_fold(r);
     }
@@ -417,9 +417,9 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
     snprintf(profile->found.model_name, sizeof(profile->found.model_name), "%s",
              params->model_name);
     r = find_devices(profile, params, error);
-    if (!r)
+    if (r == 0)
         r = make_work(profile, params, error);
-    if (r) {
+    if (r < 0) {
         profile_free(profile);
         return vrt_fold(r);
     }

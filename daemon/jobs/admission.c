@@ -462,9 +462,13 @@ static int check_remote(const struct vrt_remote *remote, const struct vrt_job_re
 
     if (request->input.url[0])
         r = vrt_remote_check_input(remote, request->input.url, error);
-    if (r == 0 && request->webhook[0])
+    if (r < 0)
+        return vrt_fold(r);
+    if (request->webhook[0])
         r = vrt_remote_check_webhook(remote, request->webhook, error);
-    if (r == 0 && request->input.url[0] && request->dry_run) {
+    if (r < 0)
+        return vrt_fold(r);
+    if (request->input.url[0] && request->dry_run) {
         vrt_error_set_field(error, "input.url");
         r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
                        "input.url: what isn't here yet can't be planned: fetch it first");
@@ -522,8 +526,9 @@ int vrt_admission_submit(struct vrt_admission *admission, const struct vrt_submi
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     int r = check_remote(context->params.remote, submission->request, error);
-    if (r == 0)
-        r = vrt_admission_charge(admission, submission->peer->uid, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_admission_charge(admission, submission->peer->uid, error);
     if (r < 0)
         return vrt_fold(r);
     r = make_job(context, submission, &job, error);

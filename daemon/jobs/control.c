@@ -174,9 +174,10 @@ int vrt_control_resume(struct vrt_control *control, struct vrt_job *job,
     /* What a thread or a pipeline works with stays: it knows the old ones. */
     int r = job->parts->run || job->parts->admission ? 0 :
             take_handover(control, job, handover, error);
-    if (r == 0)
-        requeue(control, job, VRT_JOB_REQUEUE);
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    requeue(control, job, VRT_JOB_REQUEUE);
+    return 0;
 }
 
 int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,

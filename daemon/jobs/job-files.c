@@ -282,8 +282,9 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     struct vrt_models *models = context->params.models;
 
     int r = open_paths(context, job, request, error);
-    if (r == 0)
-        r = check_output(job, request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_output(job, request, error);
     if (r < 0)
         return vrt_fold(r);
     int model_fd = job->parts->files.fds[VRT_JOB_MODEL];

@@ -262,10 +262,12 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
     if (!job->request || !job->decision)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "reading the jobs");
     int r = read_info(row, job, error);
-    if (r == 0)
-        r = read_work(row->work, job, error);
-    if (r == 0)
-        r = vrt_job_record_request(job, &request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = read_work(row->work, job, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_job_record_request(job, &request, error);
     if (r < 0)
         return vrt_fold(r);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
@@ -287,9 +289,10 @@ int vrt_job_record_request(const struct vrt_job *job, struct vrt_job_request *re
     vrt_job_request_init(&request);
     r = vrt_fields_decode(vrt_job_request_fields, json, VRT_FIELDS_LENIENT, &request, error);
     json_decref(json);
-    if (r == 0)
-        *ret_request = request;
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_request = request;
+    return 0;
 }
 
 /* Only a descriptor is a file; what is told of it comes along. */

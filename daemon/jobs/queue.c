@@ -521,9 +521,10 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
     queue->context.is_loaded = r == 0;
     /* By now there may be writes under way: the queue's end waits for them. */
     *ret_queue = queue;
-    if (r == 0)
-        uv_timer_start(&queue->housekeeping, on_housekeeping, 0, 0);
-    return vrt_fold(r);
+    if (r < 0)
+        return vrt_fold(r);
+    uv_timer_start(&queue->housekeeping, on_housekeeping, 0, 0);
+    return 0;
 }
 
 void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params *params)

@@ -63,7 +63,7 @@ int vrt_decoding_admit(struct vrt_decoding *decoding)
         return vrt_fold(r);
     }
     r = vrt_mailbox_post(decoding->thread, &task->task);
-    vrt_assert(!r);
+    vrt_assert(r == 0);
     return 0;
 }
 

@@ -210,7 +210,7 @@ static void ask_device(struct vrt_feasibility *f, size_t d)
         }
         r = vrt_pool_submit(f->params.pool, d, &task->base, probed, f);
     }
-    if (!r) {
+    if (r == 0) {
         f->of[d].probe = &task->base;
         return;
     }

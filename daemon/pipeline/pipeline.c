@@ -378,9 +378,9 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
                                &pipeline->model_fd };
     int r = 0;
 
-    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(texts); i++)
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(texts); i++)
         r = copy_text(texts[i], text_copies[i]);
-    for (size_t i = 0; !r && i < VRT_ARRAY_SIZE(fds); i++)
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(fds); i++)
         r = copy_fd(fds[i], fd_copies[i]);
     pipeline->settings = *params->settings;
     pipeline->admitted = params->admitted;

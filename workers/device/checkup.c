@@ -99,13 +99,13 @@ static int make_graph(struct vrt_graph **ret_graph)
     };
     int r = vrt_graph_new(&graph);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32, (struct vrt_shape){ 1, H, W, I });
     struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32, (struct vrt_shape){ 1, H, W, O });
     vrt_layer_conv(graph, &x, &conv, NULL, &y);
     r = vrt_graph_status(graph);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     *ret_graph = VRT_STEAL(graph);
     return 0;
@@ -118,13 +118,15 @@ static int submit(struct vrt_device *device, struct vrt_graph_executor *executor
     const struct vrt_binding bindings[2] = { { buffers[0], 0 }, { buffers[1], 0 } };
     int r = vrt_buffer_write(device, buffers[0], 0, sums->x, sizeof(sums->x));
 
-    if (!r)
-        r = vrt_graph_executor_submit(executor, bindings);
-    if (!r)
-        r = vrt_device_finish(device);
-    if (!r)
-        r = vrt_buffer_read(device, buffers[1], 0, sums->got, sizeof(sums->got));
-    return r;
+    if (r != 0)
+        return r;
+    r = vrt_graph_executor_submit(executor, bindings);
+    if (r != 0)
+        return r;
+    r = vrt_device_finish(device);
+    if (r != 0)
+        return r;
+    return vrt_buffer_read(device, buffers[1], 0, sums->got, sizeof(sums->got));
 }
 
 static int compute(struct vrt_device *device, struct vrt_replica *replica, struct sums *sums)
@@ -135,13 +137,13 @@ static int compute(struct vrt_device *device, struct vrt_replica *replica, struc
     struct vrt_arena arena = { 0 };
     int r = make_graph(&graph);
 
-    if (!r)
+    if (r == 0)
         r = vrt_graph_executor_new_all(device, replica, &graph, 1, &arena, &executor);
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_new(device, sizeof(sums->x), &buffers[0]);
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_new(device, sizeof(sums->got), &buffers[1]);
-    if (!r)
+    if (r == 0)
         r = submit(device, executor, buffers, sums);
     vrt_graph_executor_free(executor);
     vrt_arena_done(device, &arena);
@@ -165,10 +167,10 @@ int vrt_checkup_run_kernel(struct vrt_device *device, double *ret_max_error)
           .use = VRT_PARAM_TABLE },
     };
     int r = vrt_replica_new(device, params, VRT_ARRAY_SIZE(params), VRT_DTYPE_F32, &replica);
-    if (!r)
+    if (r == 0)
         r = compute(device, replica, sums);
     vrt_replica_free(device, replica);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     double error = vrt_test_picture_max_error(sums->got, sums->wanted, VRT_ARRAY_SIZE(sums->got));
     if (error > 0) {
@@ -187,13 +189,14 @@ int vrt_checkup_refer(const struct vrt_network *network, float *out)
     int r = vrt_registry_new(&(struct vrt_registry_params){ .only_reference = true }, &registry,
                              NULL);
 
-    if (!r)
-        r = vrt_device_open(registry, vrt_registry_find(registry, REFERENCE), &device);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_device_open(registry, vrt_registry_find(registry, REFERENCE), &device);
+    if (r != 0)
         return vrt_fold(r);
     const struct vrt_param *params = vrt_network_params(network, &n_params);
     r = vrt_replica_new(device, params, n_params, VRT_DTYPE_F32, &replica);
-    if (!r)
+    if (r == 0)
         r = vrt_test_picture_run(device, network, replica, VRT_DTYPE_F32, out);
     vrt_replica_free(device, replica);
     vrt_device_close(device);

@@ -63,7 +63,7 @@ int vrt_colour_graph_to_rgb(struct vrt_graph *graph, const struct vrt_frame_form
     struct vrt_op op = { .kind = VRT_OP_YUV_TO_RGB };
     int r = colour_of(format, &op.colour);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     op.n_in = vrt_frame_format_n_planes(format);
     for (int p = 0; p < op.n_in; p++)
@@ -80,7 +80,7 @@ int vrt_colour_graph_to_planes(struct vrt_graph *graph, const struct vrt_frame_f
                          .out_more = { VRT_TENSOR_NONE, VRT_TENSOR_NONE } };
     int r = colour_of(format, &op.colour);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     op.in[0] = *rgb;
     for (int p = 0; p < vrt_frame_format_n_planes(format); p++) {

@@ -35,7 +35,7 @@ static int check_weights(struct vrt_device_executor *executor, struct vrt_checku
         if (!goes_on(executor))
             return -ECANCELED;
         int r = vrt_replica_hold_check(held->hold, &is_right);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
         checkup->n_weights++;
         checkup->weights_bytes += (int64_t)vrt_replica_bytes(executor->device, held->replica);
@@ -55,7 +55,7 @@ static int bring_weights(struct vrt_device_executor *executor, struct vrt_checku
     struct vrt_held_replica *held;
     int r = vrt_device_executor_get_replica(executor, checkup->network, VRT_DTYPE_F32, &held);
 
-    for (size_t i = 0; !r && i < checkup->n_runs; i++)
+    for (size_t i = 0; r == 0 && i < checkup->n_runs; i++)
         r = vrt_device_executor_get_replica(executor, checkup->network, checkup->runs[i].dtype,
                                             &held);
     return r;
@@ -70,9 +70,10 @@ static int run_network(struct vrt_device_executor *executor, const struct vrt_ne
     if (!out)
         return vrt_raise(-ENOMEM);
     int r = vrt_device_executor_get_replica(executor, network, run->dtype, &held);
-    if (!r)
-        r = vrt_test_picture_run(executor->device, network, held->replica, run->dtype, out);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_test_picture_run(executor->device, network, held->replica, run->dtype, out);
+    if (r != 0)
         return vrt_fold(r);
     run->out = VRT_STEAL(out);
     return 0;
@@ -99,7 +100,7 @@ int vrt_device_executor_checkup(struct vrt_device_executor *executor, struct vrt
                                                         &checkup->kernel_max_error);
     if (may_try(executor, r)) {
         r = bring_weights(executor, checkup);
-        if (!r)
+        if (r == 0)
             r = check_weights(executor, checkup);
         checkup->weights_result = r;
     }

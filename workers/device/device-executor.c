@@ -47,7 +47,7 @@ static int take_seat(struct vrt_device_executor *executor)
 
     if (!store) {
         int r = vrt_replica_store_new(&(struct vrt_replica_store_params){ 0 }, &own);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
         store = own;
     }
@@ -65,7 +65,7 @@ int vrt_device_executor_new(struct vrt_device *device,
     executor->device = device;
     executor->params = *params;
     int r = take_seat(executor);
-    if (r) {
+    if (r < 0) {
         free(executor);
         return vrt_fold(r);
     }
@@ -193,7 +193,7 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
     };
     want.pack.params = vrt_network_params(network, &want.pack.n_params);
     int r = vrt_replica_seat_take(executor->seat, &want, &held->hold);
-    if (r) {
+    if (r != 0) {
         free(held);
         return vrt_fold(r);
     }
@@ -213,13 +213,13 @@ static int make_session(struct vrt_device_executor *executor, struct vrt_job_spe
     struct vrt_held_session *held;
     int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     held = calloc(1, sizeof(*held));
     if (!held)
         return vrt_raise(-ENOMEM);
     r = vrt_session_new(executor->device, spec, replica->replica, dtype, &held->session);
-    if (r) {
+    if (r != 0) {
         free(held);
         return vrt_fold(r);
     }
@@ -254,7 +254,7 @@ static int ask_memory(const struct vrt_device_executor *executor, int n_sharing,
     struct vrt_memory_info memory = { -1, -1 };
     int r = vrt_device_memory(executor->device, &memory);
 
-    if (r)
+    if (r != 0)
         return r;
     if (memory.free_bytes >= 0)
         memory.free_bytes /= n_sharing;
@@ -317,9 +317,10 @@ static int make_room(struct vrt_device_executor *executor, const struct vrt_job_
     if (vrt_list_is_empty(&executor->sessions))
         return 0;
     int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
-    if (!r)
-        r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
+    if (r != 0)
         return vrt_fold(r);
     const int64_t needed_bytes = (int64_t)plan.bytes +
                                  (int64_t)vrt_replica_bytes(executor->device, replica->replica);
@@ -345,11 +346,11 @@ static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec
             free_session(held);
         do {
             r = make_room(executor, spec, dtype);
-            if (!r)
+            if (r == 0)
                 r = make_session(executor, spec, dtype, &held);
         } while (r == VRT_BACKEND_E_NOMEM && give_up_something(executor, spec, dtype));
     }
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     held->used_ns = vrt_clock_now_ns();
     *ret_held = held;
@@ -373,7 +374,7 @@ static int run_test_picture(void *ctx, enum vrt_dtype dtype, float *out)
 
     do {
         r = vrt_device_executor_get_replica(tried->executor, network, dtype, &held);
-        if (!r)
+        if (r == 0)
             r = vrt_test_picture_run(tried->executor->device, network, held->replica, dtype, out);
     } while (r == VRT_BACKEND_E_NOMEM && give_up_something(tried->executor, tried->spec, dtype));
     return r < 0 ? vrt_fold(r) : r;
@@ -395,7 +396,7 @@ static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *
             .ctx = &tried,
         }, db);
         /* No reason to refuse a job that left the choice to us. The next one measures again. */
-        if (r) {
+        if (r != 0) {
             probe->is_makeshift = true;
             vrt_log_info("%s: how close %s comes to f32 can't be measured, so f32 is used: %s",
                          vrt_device_info(executor->device)->name, vrt_dtype_name(dtype),
@@ -463,12 +464,12 @@ static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
         return vrt_refuse(error, r, "device.unsupported",
                           "%s can't compute this network in %s: ask for another "
                           "precision, or for auto", device, vrt_dtype_name(probe->dtype));
-    if (r && r != -ENOSPC)
+    if (r != 0 && r != -ENOSPC)
         return vrt_refuse_errno(error, r, device);
     probe->size = found.size;
     probe->planned_bytes = probe->replica_bytes + (int64_t)found.plan.bytes;
     probe->tile_flops = found.plan.tile_flops;
-    if (!r)
+    if (r == 0)
         return 0;
     return refuse_memory(device, probe, error);
 }
@@ -489,7 +490,7 @@ int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_p
         return vrt_refuse(error, r, "device.unsupported", "%s can't hold this network in %s: "
                           "ask for another precision, or for auto", device,
                           vrt_dtype_name(probe->dtype));
-    if (r)
+    if (r != 0)
         return vrt_refuse(error, r, r == VRT_BACKEND_E_NOMEM ? "device.memory" : "device.failed",
                           "%s: %s", device, vrt_backend_strerror(r));
     probe->replica_bytes = (int64_t)vrt_replica_bytes(executor->device, replica->replica);
@@ -517,9 +518,9 @@ int vrt_device_executor_run(struct vrt_device_executor *executor,
     int r = get_session(executor, order->spec, order->dtype, &held);
 
     watch.op_times = order->op_times;
-    if (!r)
+    if (r == 0)
         r = vrt_restore_shard(held->session, order->spec, &watch, frames, times, error);
-    if (r)
+    if (r != 0)
         return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
     return 0;
 }
@@ -563,8 +564,8 @@ void vrt_device_executor_usage(struct vrt_device_executor *executor,
     struct vrt_held_session *session;
 
     int r = ask_memory(executor, 1, &memory);
-    usage.total_bytes = r ? -1 : memory.total_bytes;
-    usage.free_bytes = r ? -1 : memory.free_bytes;
+    usage.total_bytes = r != 0 ? -1 : memory.total_bytes;
+    usage.free_bytes = r != 0 ? -1 : memory.free_bytes;
     usage.used_bytes = vrt_device_used_bytes(executor->device);
     VRT_LIST_FOREACH(replica, &executor->replicas, link) {
         usage.replica_bytes += (int64_t)vrt_replica_bytes(executor->device, replica->replica);

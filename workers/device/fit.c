@@ -81,13 +81,13 @@ static int find_grid(struct search *search, int frames, struct vrt_fit *ret_fit)
     int low = 0, high = search->n_grids - 1;
     int r = plan(search, high, frames, ret_fit);
 
-    if (r || !fits(search, ret_fit))
-        return r ? vrt_fold(r) : -ENOSPC;
+    if (r != 0 || !fits(search, ret_fit))
+        return r != 0 ? vrt_fold(r) : -ENOSPC;
     /* Mostly the first one does; it is tried before those between. */
     for (int at = 0; low < high; at = (low + high) / 2) {
         struct vrt_fit fit;
         r = plan(search, at, frames, &fit);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
         if (fits(search, &fit)) {
             high = at;
@@ -135,7 +135,7 @@ static int find_smaller(struct vrt_device *device, const struct vrt_fit_params *
     struct vrt_fit wanted = { .size = vrt_job_spec_size(params->spec) };
     int r = vrt_session_plan(device, params->spec, &wanted.size, params->dtype, &wanted.plan);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     const int64_t bytes = (int64_t)wanted.plan.bytes, less_bytes = bytes - bytes / 4;
     if (params->allowed_bytes < 0 || params->allowed_bytes > less_bytes)

@@ -45,7 +45,7 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
         return 0;
     if (spec->rule.temporal && share->n > 1) {
         r = vrt_picture_new(spec->out.width, spec->out.height, &picture);
-        if (r)
+        if (r < 0)
             return vrt_fold(r);
         picture->share = *share;
         picture->pts = in->pts;
@@ -56,7 +56,7 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
         return 0;
     }
     r = vrt_frame_pool_get(spec->results, &out);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     out->pts = in->pts;
     out->duration = in->duration;
@@ -82,11 +82,12 @@ static int restore_clip(struct vrt_session *session, const struct vrt_job_spec *
     };
     int r = 0;
 
-    for (int i = 0; !r && i < clip.n; i++)
+    for (int i = 0; r == 0 && i < clip.n; i++)
         r = make_result(spec, frames, first + i);
-    if (!r)
-        r = vrt_session_run(session, &clip, watch, times, evidence);
-    for (int i = 0; !r && i < clip.n; i++)
+    if (r != 0)
+        return r;
+    r = vrt_session_run(session, &clip, watch, times, evidence);
+    for (int i = 0; r == 0 && i < clip.n; i++)
         r = check(&evidence[i], error);
     return r;
 }
@@ -97,11 +98,11 @@ int vrt_restore_shard(struct vrt_session *session, const struct vrt_job_spec *sp
 {
     int step = spec->rule.temporal ? frames->n : 1, r = 0;
 
-    for (int i = 0; !r && i < frames->n; i += step)
+    for (int i = 0; r == 0 && i < frames->n; i += step)
         r = restore_clip(session, spec, watch, frames, times, i, error);
     /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
      * failing device made a moment earlier is no better founded. */
-    if (r)
+    if (r != 0)
         vrt_shard_frames_drop_out(frames);
     return r;
 }

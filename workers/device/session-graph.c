@@ -101,7 +101,7 @@ static int build_to_planes(struct vrt_graph *graph, const struct vrt_frame_forma
     struct vrt_tensor rgb = vrt_graph_input(graph, VRT_DTYPE_F32, rgb_shape(format));
     int r = vrt_colour_graph_to_planes(graph, format, &rgb);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     append_range(graph, &rgb);
     return vrt_graph_status(graph);
@@ -253,9 +253,10 @@ int vrt_session_graphs_new(const struct vrt_job_spec *spec, const struct vrt_job
         if (!is_needed(spec, size, g))
             continue;
         int r = vrt_graph_new(&ret_graphs[g]);
-        if (!r)
-            r = build(ret_graphs[g], spec, size, dtype, g);
-        if (r)
+        if (r != 0)
+            return vrt_fold(r);
+        r = build(ret_graphs[g], spec, size, dtype, g);
+        if (r != 0)
             return vrt_fold(r);
     }
     return 0;
@@ -268,9 +269,10 @@ int vrt_session_network_graph_new(const struct vrt_job_spec *spec, int depth, en
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
     int r = vrt_graph_new(&graph);
 
-    if (!r)
-        r = build_network(graph, spec, &size, dtype);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = build_network(graph, spec, &size, dtype);
+    if (r != 0)
         return vrt_fold(r);
     *ret_graph = VRT_STEAL(graph);
     return 0;

@@ -47,7 +47,7 @@ static int upload(struct vrt_session *session, const struct vrt_frame *frame)
         int r = vrt_buffer_write(session->device, session->planes[VRT_SESSION_IN],
                                  session->layout.plane_offset[VRT_SESSION_IN][p], from,
                                  bytes * (size_t)plane->height);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
     }
     return 0;
@@ -134,7 +134,7 @@ static int submit_blend(struct vrt_session *session, int i, int j, int n)
                              spec->out.width);
     int r = 0;
 
-    for (int d = 0; !r && d < n; d++) {
+    for (int d = 0; r == 0 && d < n; d++) {
         struct vrt_binding place = frame_of(session, VRT_SESSION_OUT, d);
         place.offset_bytes += at;
         const struct vrt_binding bindings[] = {
@@ -161,7 +161,7 @@ static int submit_tile(struct vrt_session *session, struct vrt_graph_executor *n
     int r = 0;
 
     /* A gray network restores red, green and blue one after the other. */
-    for (int c = 0; !r && c < 3; c += vrt_network_info(spec->network)->in_channels) {
+    for (int c = 0; r == 0 && c < 3; c += vrt_network_info(spec->network)->in_channels) {
         struct vrt_binding bindings[2] = { in, out };
         bindings[0].offset_bytes += (size_t)c * sizeof(float);
         bindings[1].offset_bytes += (size_t)c * sizeof(float);
@@ -186,10 +186,10 @@ static int upload_all(struct vrt_session *session, const struct vrt_session_clip
     int64_t start_ns = vrt_clock_now_ns();
     int r = 0;
 
-    for (int d = 0; !r && d < clip->depth; d++) {
+    for (int d = 0; r == 0 && d < clip->depth; d++) {
         r = upload(session, clip->in[vrt_clip_source(clip->n, d)]);
         count(&start_ns, &times->upload_ns);
-        if (!r)
+        if (r == 0)
             r = submit_to_rgb(session, d);
         count(&start_ns, &times->compute_ns);
     }
@@ -200,7 +200,7 @@ static int clear(struct vrt_session *session, int n)
 {
     int r = 0;
 
-    for (int d = 0; !r && d < n && session->executors[VRT_SESSION_CLEAR]; d++) {
+    for (int d = 0; r == 0 && d < n && session->executors[VRT_SESSION_CLEAR]; d++) {
         struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
         r = submit(session, session->executors[VRT_SESSION_CLEAR], &frame);
     }
@@ -212,7 +212,7 @@ static int divide(struct vrt_session *session, int n)
 {
     int r = 0;
 
-    for (int d = 0; !r && d < n && session->executors[VRT_SESSION_DIVIDE]; d++) {
+    for (int d = 0; r == 0 && d < n && session->executors[VRT_SESSION_DIVIDE]; d++) {
         struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
         const struct vrt_binding bindings[] = {
             frame,
@@ -232,22 +232,23 @@ static int compute(struct vrt_session *session, const struct vrt_session_clip *c
     struct vrt_graph_executor *network = NULL;
     int r = vrt_session_network(session, clip->depth, &network);
 
-    if (!r)
-        r = clear(session, clip->n);
+    if (r != 0)
+        return r;
+    r = clear(session, clip->n);
     /* Row by row, left to right: a tile relies on its later neighbours to overwrite its end, and
      * sums depend on their order. */
-    for (int j = 0; !r && j < grid->y.n; j++) {
-        for (int i = 0; !r && i < grid->x.n; i++) {
+    for (int j = 0; r == 0 && j < grid->y.n; j++) {
+        for (int i = 0; r == 0 && i < grid->x.n; i++) {
             if (!watch->go_on(watch->ctx))
                 return vrt_raise(-ECANCELED);
             r = submit_tile(session, network, i, j);
-            if (!r && session->weights)
+            if (r == 0 && session->weights)
                 r = submit_blend(session, i, j, clip->n);
-            else if (!r && session->tile)
+            else if (r == 0 && session->tile)
                 r = submit_copy(session, i, j);
         }
     }
-    return r ? r : divide(session, clip->n);
+    return r != 0 ? r : divide(session, clip->n);
 }
 
 /* Whether samples of the first plane differ by more than `share` of full scale. Most pictures show
@@ -282,7 +283,7 @@ static int download_planes(struct vrt_session *session, struct vrt_frame *frame)
         int r = vrt_buffer_read(session->device, session->planes[VRT_SESSION_OUT],
                                 session->layout.plane_offset[VRT_SESSION_OUT][p], to,
                                 bytes * (size_t)plane->height);
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
         for (int y = 0; to == session->host && y < plane->height; y++)
             memcpy(plane->data + (size_t)y * plane->stride_bytes, to + (size_t)y * bytes, bytes);
@@ -312,16 +313,16 @@ static int download(struct vrt_session *session, const struct vrt_session_clip *
     float range[VRT_SESSION_N_RANGE];
     int r = vrt_buffer_read(session->device, session->range, 0, range, sizeof(range));
 
-    if (!r && clip->out[d]) {
+    if (r == 0 && clip->out[d]) {
         r = download_planes(session, clip->out[d]);
-        evidence->out_is_blank = !r && !has_contrast(clip->out[d], BLANK_OUT);
-    } else if (!r) {
+        evidence->out_is_blank = r == 0 && !has_contrast(clip->out[d], BLANK_OUT);
+    } else if (r == 0) {
         struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
         r = vrt_buffer_read(session->device, frame.buffer, frame.offset_bytes, clip->shared[d]->rgb,
                             session->layout.frame_bytes[VRT_SESSION_OUT]);
-        evidence->out_is_blank = !r && !picture_has_contrast(clip->shared[d], BLANK_OUT);
+        evidence->out_is_blank = r == 0 && !picture_has_contrast(clip->shared[d], BLANK_OUT);
     }
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     evidence->min = range[0];
     evidence->max = range[1];
@@ -335,15 +336,15 @@ static int download_all(struct vrt_session *session, const struct vrt_session_cl
     int64_t start_ns = vrt_clock_now_ns();
     int r = 0;
 
-    for (int d = 0; !r && d < clip->n; d++) {
+    for (int d = 0; r == 0 && d < clip->n; d++) {
         evidence[d] = (struct vrt_session_evidence){ 0 };
         if (!clip->out[d] && !clip->shared[d])
             continue;
         r = submit_to_planes(session, d);
-        if (!r)
+        if (r == 0)
             r = vrt_device_finish(session->device);
         count(&start_ns, &times->compute_ns);
-        if (!r)
+        if (r == 0)
             r = download(session, clip, d, &evidence[d]);
         evidence[d].in_is_blank = !has_contrast(clip->in[d], BLANK_IN);
         count(&start_ns, &times->download_ns);
@@ -361,12 +362,12 @@ int vrt_session_run(struct vrt_session *session, const struct vrt_session_clip *
     session->watch = *watch;
     r = upload_all(session, clip, times);
     start_ns = vrt_clock_now_ns();
-    if (!r)
+    if (r == 0)
         r = compute(session, clip, watch);
     count(&start_ns, &times->compute_ns);
-    if (!r)
+    if (r == 0)
         r = download_all(session, clip, times, evidence);
-    if (r) {
+    if (r != 0) {
         /* What was submitted before must be done with the buffers before they are used again. */
         int ignored = vrt_device_finish(session->device);
         (void)ignored;

@@ -41,17 +41,17 @@ int vrt_session_plan(struct vrt_device *device, const struct vrt_job_spec *spec,
     size_t arena_bytes = 0;
     int r = vrt_session_graphs_new(spec, size, dtype, graphs);
 
-    for (int g = 0; !r && g < VRT_SESSION_GRAPH_COUNT; g++) {
+    for (int g = 0; r == 0 && g < VRT_SESSION_GRAPH_COUNT; g++) {
         VRT_CLEANUP(vrt_plan_freep) struct vrt_plan *plan = NULL;
         if (!graphs[g])
             continue;
         r = vrt_plan_new(graphs[g], device, &plan);
-        if (!r)
+        if (r == 0)
             arena_bytes = VRT_MAX(arena_bytes, vrt_plan_arena_bytes(plan));
     }
-    tile_flops = r ? 0 : vrt_graph_flops(graphs[VRT_SESSION_NETWORK]);
+    tile_flops = r != 0 ? 0 : vrt_graph_flops(graphs[VRT_SESSION_NETWORK]);
     free_graphs(graphs);
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     vrt_session_layout(spec, size, &layout);
     *ret_plan = (struct vrt_session_plan){ arena_bytes + buffers_bytes(&layout), tile_flops };
@@ -77,7 +77,7 @@ static int buffers_new(struct vrt_session *session)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wanted); i++) {
         int r = wanted[i].bytes ?
             vrt_buffer_new(session->device, wanted[i].bytes, wanted[i].buffer) : 0;
-        if (r)
+        if (r != 0)
             return vrt_fold(r);
     }
     session->host = malloc(VRT_MAX(layout->planes_bytes[VRT_SESSION_IN],
@@ -130,13 +130,13 @@ static int executors_new(struct vrt_session *session)
     size_t n = 0;
     int r = vrt_session_graphs_new(session->spec, &size, session->dtype, graphs);
 
-    for (int g = 0; !r && g < VRT_SESSION_GRAPH_COUNT; g++)
+    for (int g = 0; r == 0 && g < VRT_SESSION_GRAPH_COUNT; g++)
         if (graphs[g])
             packed[n++] = graphs[g];
-    if (!r)
+    if (r == 0)
         r = vrt_graph_executor_new_all(session->device, session->replica, packed, n,
                                        &session->arena, executors);
-    if (!r) {
+    if (r == 0) {
         n = 0;
         for (int g = 0; g < VRT_SESSION_GRAPH_COUNT; g++)
             if (graphs[g])
@@ -162,11 +162,11 @@ int vrt_session_new(struct vrt_device *device, const struct vrt_job_spec *spec,
     session->dtype = dtype;
     vrt_session_layout(spec, &size, &session->layout);
     r = buffers_new(session);
-    if (!r)
+    if (r == 0)
         r = write_weights(session);
-    if (!r)
+    if (r == 0)
         r = executors_new(session);
-    if (r) {
+    if (r != 0) {
         vrt_session_free(session);
         return vrt_fold(r);
     }
@@ -218,10 +218,11 @@ int vrt_session_network(struct vrt_session *session, int depth,
         return 0;
     }
     r = vrt_session_network_graph_new(session->spec, depth, session->dtype, &graph);
-    if (!r)
-        r = vrt_graph_executor_new_in(session->device, session->replica, graph, &session->arena,
-                                      &executor);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_graph_executor_new_in(session->device, session->replica, graph, &session->arena,
+                                  &executor);
+    if (r != 0)
         return vrt_fold(r);
     /* The oldest makes room. Nothing of it is under way: a clip ends with the device at rest. */
     i = session->n_shorter++ % VRT_SESSION_N_SHORTER;

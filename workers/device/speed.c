@@ -47,7 +47,7 @@ int vrt_speed_spec_new(struct vrt_network *network, int width, int height,
     if (!vrt_frame_format_is_valid(&in))
         return vrt_raise(-EINVAL);
     int r = vrt_job_spec_new(network, &in, &out, ret_spec);
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     if (info->window_frames > 1) {
         (*ret_spec)->rule.temporal = true;
@@ -72,7 +72,7 @@ int vrt_speed_shard_init(const struct vrt_job_spec *spec, int n,
     uint32_t noise = 1;
     int r = vrt_frame_new(&spec->in, &frame);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     for (int p = 0; p < vrt_frame_format_n_planes(&spec->in); p++) {
         const struct vrt_plane *plane = &frame->planes[p];
@@ -136,7 +136,7 @@ static int run_once(struct vrt_device_executor *executor,
     struct vrt_session_times times = { 0 };
     int r = vrt_speed_shard_init(spec, vrt_job_spec_size(spec).frames, &frames);
 
-    if (r)
+    if (r != 0)
         return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
     r = vrt_device_executor_run(executor, &order, &frames, &times, error);
     vrt_speed_shard_done(&frames);
@@ -153,15 +153,16 @@ static int measure_size(struct vrt_device_executor *executor,
     int64_t first_ns, second_ns;
     int r = run_once(executor, measurement, spec, &first_ns, error);
 
-    if (r)
+    if (r != 0)
         return r;
     *ret_ns = first_ns;
     if (first_ns >= LONG_NS)
         return 0;
     r = run_once(executor, measurement, spec, &second_ns, error);
-    if (!r)
-        *ret_ns = VRT_MIN(first_ns, second_ns);
-    return r;
+    if (r != 0)
+        return r;
+    *ret_ns = VRT_MIN(first_ns, second_ns);
+    return 0;
 }
 
 int vrt_speed_measure(struct vrt_device_executor *executor,
@@ -177,20 +178,20 @@ int vrt_speed_measure(struct vrt_device_executor *executor,
         struct vrt_session_plan plan;
         int width = VRT_MIN(side, measurement->width), height = VRT_MIN(side, measurement->height);
         int r = vrt_speed_spec_new(measurement->network, width, height, &spec);
-        if (r)
+        if (r != 0)
             return vrt_refuse_errno(error, vrt_fold(r), "measuring the speed");
         r = measure_size(executor, measurement, spec, &ns, error);
         size = vrt_job_spec_size(spec);
-        if (!r)
+        if (r == 0)
             r = vrt_session_plan(vrt_device_executor_device(executor), spec, &size,
                                  measurement->dtype,
                                  &plan);
-        if (!r && ns > 0)
+        if (r == 0 && ns > 0)
             *ret_flops_per_s = (double)vrt_speed_frame_flops(spec, plan.tile_flops) * size.frames *
                                VRT_NS_PER_S / (double)ns;
         vrt_device_executor_release(executor, spec);
         vrt_job_spec_unref(spec);
-        if (r)
+        if (r != 0)
             return r < 0 ? vrt_fold(r) : r;
         is_last = ns >= ENOUGH_NS || side >= SIDE_MAX ||
                   (width == measurement->width && height == measurement->height);

@@ -117,14 +117,14 @@ static int try_out(struct vrt_device *device, struct vrt_error *error)
     struct vrt_buffer *buffer = NULL;
     int r = vrt_buffer_new(device, sizeof(wanted), &buffer);
 
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_write(device, buffer, 0, wanted, sizeof(wanted));
-    if (!r)
+    if (r == 0)
         r = vrt_device_finish(device);
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_read(device, buffer, 0, got, sizeof(got));
     vrt_buffer_free(device, buffer);
-    if (r || memcmp(got, wanted, sizeof(wanted)) == 0)
+    if (r != 0 || memcmp(got, wanted, sizeof(wanted)) == 0)
         return r;
     return vrt_refuse(error, VRT_BACKEND_E_FAILED, "device.failed",
                       "bytes that it was given came back as others");
@@ -155,14 +155,14 @@ static int do_open(struct worker *worker, struct vrt_worker_task *task)
         r = vrt_device_open(worker->registry->registry, worker->info, &worker->own.device);
         struct vrt_device_executor_params params = worker->executor_params;
         params.watch = (struct vrt_replica_watch){ go_on, worker };
-        if (!r) {
+        if (r == 0) {
             vrt_device_watch(worker->own.device, alive, worker);
             r = vrt_device_executor_new(worker->own.device, &params, &worker->own.executor);
         }
     }
-    if (!r)
+    if (r == 0)
         r = try_out(worker->own.device, &task->error);
-    if (r)
+    if (r != 0)
         close_device(worker);
     return r;
 }
@@ -182,7 +182,7 @@ static int measure_speed(struct worker *worker, struct vrt_probe *probe)
     double *flops_per_s = &probe->flops_per_s[probe->dtype];
     int r = vrt_speed_measure(worker->own.executor, &measurement, flops_per_s, &error);
 
-    if (!r)
+    if (r == 0)
         vrt_log_info("%s in %s on %s: %.1f GFLOP/s",
                      vrt_network_info(probe->spec->network)->description,
                      vrt_dtype_name(probe->dtype), worker->info->name, *flops_per_s / 1e9);
@@ -197,7 +197,9 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
     struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
     int r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
 
-    if (!r && probe->wants_speed && !(probe->flops_per_s[probe->dtype] > 0))
+    if (r != 0)
+        return r;
+    if (probe->wants_speed && !(probe->flops_per_s[probe->dtype] > 0))
         r = measure_speed(worker, probe);
     return r;
 }
@@ -479,7 +481,7 @@ int vrt_worker_new(const struct vrt_worker_params *params, struct vrt_mailbox **
         .ended_ctx = params->ctx,
     };
     r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
-    if (r) {
+    if (r < 0) {
         done(worker);
         return vrt_fold(r);
     }

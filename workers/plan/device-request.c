@@ -266,9 +266,11 @@ static int walk(const char *request, struct scope *scope, struct vrt_error *erro
     while ((word = strsep(&rest, ","))) {
         struct item item = { 0 };
         int r = parse_item(word, &item, error);
-        if (!r && scope)
+        if (r < 0)
+            return r;
+        if (scope)
             r = apply_item(scope, &item, error);
-        if (r)
+        if (r < 0)
             return r;
         n_items++;
         n_alone += item.force || item.is_auto || item.is_all;
@@ -292,9 +294,10 @@ int vrt_device_request_resolve(const struct vrt_device_request *request,
     };
     int r = walk(request->text, NULL, error);
 
-    if (!r)
-        r = walk(request->text, &scope, error);
-    if (r)
+    if (r < 0)
+        return vrt_fold(r);
+    r = walk(request->text, &scope, error);
+    if (r < 0)
         return vrt_fold(r);
     *ret_choice = scope.choice;
     return 0;

@@ -17,9 +17,10 @@ int vrt_fidelity_measure(const struct vrt_fidelity_params *params, double *ret_d
     if (!a || !b)
         return vrt_raise(-ENOMEM);
     r = params->run(params->ctx, VRT_DTYPE_F32, a);
-    if (!r)
-        r = params->run(params->ctx, params->dtype, b);
-    if (r)
+    if (r != 0)
+        return vrt_fold(r);
+    r = params->run(params->ctx, params->dtype, b);
+    if (r != 0)
         return vrt_fold(r);
     *ret_db = vrt_test_picture_psnr(a, b, n_out);
     return 0;

@@ -15,7 +15,7 @@ int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format 
     if (!spec)
         return vrt_raise(-ENOMEM);
     int r = vrt_frame_pool_new(out, &spec->results);
-    if (r) {
+    if (r < 0) {
         free(spec);
         return vrt_fold(r);
     }
@@ -59,7 +59,7 @@ int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret
     struct vrt_job_spec *copy;
     int r = vrt_job_spec_new(spec->network, &spec->in, &spec->out, &copy);
 
-    if (r)
+    if (r < 0)
         return vrt_fold(r);
     copy->recipe = spec->recipe;
     copy->rule = spec->rule;

@@ -240,11 +240,13 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
     int r = vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe) :
                                                       check_still(&choice);
 
-    if (!r)
-        r = choose_noise(&choice, &recipe);
-    if (!r)
-        r = choose_tiles(&choice, &recipe);
-    if (r)
+    if (r < 0)
+        return vrt_fold(r);
+    r = choose_noise(&choice, &recipe);
+    if (r < 0)
+        return vrt_fold(r);
+    r = choose_tiles(&choice, &recipe);
+    if (r < 0)
         return vrt_fold(r);
     *ret_recipe = recipe;
     return 0;

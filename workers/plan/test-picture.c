@@ -69,12 +69,15 @@ static int run_executor(const struct trial *trial, struct vrt_graph_executor *ex
     int r = vrt_buffer_write(trial->device, buffers[0], 0, trial->picture,
                              trial->n_in * sizeof(float));
 
-    if (!r)
-        r = vrt_graph_executor_submit(executor, bindings);
-    if (!r)
-        r = vrt_device_finish(trial->device);
-    if (!r)
-        r = vrt_buffer_read(trial->device, buffers[1], 0, out, trial->n_out * sizeof(float));
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_graph_executor_submit(executor, bindings);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_device_finish(trial->device);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_buffer_read(trial->device, buffers[1], 0, out, trial->n_out * sizeof(float));
     return vrt_fold(r);
 }
 
@@ -86,11 +89,11 @@ static int run_graph(const struct trial *trial, struct vrt_graph *graph,
     struct vrt_arena arena = { 0 };
     int r = vrt_graph_executor_new_all(trial->device, replica, &graph, 1, &arena, &executor);
 
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_new(trial->device, trial->n_in * sizeof(float), &buffers[0]);
-    if (!r)
+    if (r == 0)
         r = vrt_buffer_new(trial->device, trial->n_out * sizeof(float), &buffers[1]);
-    if (!r)
+    if (r == 0)
         r = run_executor(trial, executor, buffers, out);
     vrt_graph_executor_free(executor);
     vrt_arena_done(trial->device, &arena);
@@ -107,13 +110,13 @@ static int run_network(const struct trial *trial, struct vrt_replica *replica,
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
     int r = vrt_graph_new(&graph);
 
-    if (r)
+    if (r != 0)
         return vrt_fold(r);
     struct vrt_tensor x = vrt_graph_input(graph, VRT_DTYPE_F32, shape);
     struct vrt_tensor y = vrt_graph_output(graph, VRT_DTYPE_F32,
                                            vrt_network_out_shape(trial->network, shape));
     r = vrt_network_build(trial->network, graph, &x, &y, &use);
-    return r ? vrt_fold(r) : run_graph(trial, graph, replica, out);
+    return r != 0 ? vrt_fold(r) : run_graph(trial, graph, replica, out);
 }
 
 size_t vrt_test_picture_n_out(const struct vrt_network *network)
