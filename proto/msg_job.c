@@ -33,6 +33,12 @@ const char *const vrt_job_state_names[] = {
     [VRT_JOB_STATE_COUNT] = NULL,
 };
 
+const char *const vrt_job_file_names[] = {
+    [VRT_JOB_INPUT] = "input",
+    [VRT_JOB_OUTPUT] = "output",
+    [VRT_JOB_MODEL] = "model",
+};
+
 const char *const vrt_job_state_phrases[] = {
     [VRT_JOB_QUEUED] = "is queued",
     [VRT_JOB_FETCHING] = "is fetching its input",
@@ -260,16 +266,6 @@ void vrt_job_request_init(struct vrt_job_request *request)
     vrt_fields_reset(vrt_job_request_fields, request);
 }
 
-/* A path without its beginning has none here: the daemon stands in another folder. */
-static int check_path(const char *field, const struct vrt_file_ref *file, struct vrt_error *error)
-{
-    if (!file->path[0] || file->path[0] == '/')
-        return 0;
-    vrt_error_set_field(error, field);
-    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                      "%s.path: a path must begin with /", field);
-}
-
 /* Whether it is said where the input and the output are. */
 static int check_places(const struct vrt_job_request *q, struct vrt_error *error)
 {
@@ -288,50 +284,43 @@ static int check_places(const struct vrt_job_request *q, struct vrt_error *error
     return 0;
 }
 
-struct named_file {
-    const char *field;
-    const struct vrt_file_ref *file;
-    bool name_needed;
-};
-
-/* What no single field tells. Two files on one descriptor would overwrite each other. */
-static int check_files(const struct named_file *files, size_t n, struct vrt_error *error)
+/* What no single field tells of file `i`. Two files on one descriptor overwrite each other. */
+static int check_file(const struct vrt_file_ref *files, int i, bool name_needed,
+                      struct vrt_error *error)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (files[i].name_needed && !files[i].file->name[0]) {
-            vrt_error_set_field(error, files[i].field);
-            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                              "%s.name: a name is needed, it is empty", files[i].field);
-        }
-        int r = check_path(files[i].field, files[i].file, error);
-        if (r < 0)
-            return r;
-        for (size_t k = 0; k < i; k++) {
-            if (files[i].file->fd < 0 || files[i].file->fd != files[k].file->fd)
-                continue;
-            vrt_error_set_field(error, files[i].field);
-            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_DESCRIPTORS),
-                              "%s.fd: descriptor %d is %s already; each file has its own",
-                              files[i].field, (int)files[i].file->fd, files[k].field);
-        }
-    }
-    return 0;
+    const struct vrt_file_ref *file = &files[i];
+    const char *name = vrt_job_file_names[i];
+    int r = 0;
+
+    if (name_needed && !file->name[0])
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                       "%s.name: a name is needed, it is empty", name);
+    /* A path without its beginning has none here: the daemon stands in another folder. */
+    else if (file->path[0] && file->path[0] != '/')
+        r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                       "%s.path: a path must begin with /", name);
+    for (int k = 0; r == 0 && k < i; k++)
+        if (file->fd >= 0 && file->fd == files[k].fd)
+            r = vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_DESCRIPTORS),
+                           "%s.fd: descriptor %d is %s already; each file has its own", name,
+                           (int)file->fd, vrt_job_file_names[k]);
+    if (r < 0)
+        vrt_error_set_field(error, name);
+    return r;
 }
 
 static int check_request(const struct vrt_job_request *q, struct vrt_error *error)
 {
-    const struct named_file files[] = {
-        { "input", &q->input, true },
-        { "output", &q->output, true },
-        { "model", &q->model, q->model.fd >= 0 || q->model.path[0] },
-    };
-
     int r = check_places(q, error);
+
     if (r < 0)
         return r;
-    r = check_files(files, VRT_ARRAY_SIZE(files), error);
-    if (r < 0)
-        return r;
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        const bool is_known = i == VRT_JOB_MODEL && q->model.fd < 0 && !q->model.path[0];
+        r = check_file(q->files, i, !is_known, error);
+        if (r < 0)
+            return r;
+    }
     if (!q->device[0]) {
         vrt_error_set_field(error, "device");
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
@@ -378,23 +367,20 @@ void vrt_job_files_request_init(struct vrt_job_files_request *request)
 
 static int check_files_request(const struct vrt_job_files_request *q, struct vrt_error *error)
 {
-    struct named_file files[] = {
-        { "input", &q->input, false },
-        { "output", &q->output, false },
-        { "model", &q->model, false },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(files); i++) {
-        const struct vrt_file_ref *file = files[i].file;
-        files[i].name_needed = file->fd != VRT_UNKNOWN || file->path[0];
-        if (files[i].name_needed || !file->name[0])
-            continue;
-        vrt_error_set_field(error, files[i].field);
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                          "%s.fd: a file that is given again is a descriptor or a path",
-                          files[i].field);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
+        const struct vrt_file_ref *file = &q->files[i];
+        const bool is_given = file->fd != VRT_UNKNOWN || file->path[0];
+        if (!is_given && file->name[0]) {
+            vrt_error_set_field(error, vrt_job_file_names[i]);
+            return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                              "%s.fd: a file that is given again is a descriptor or a path",
+                              vrt_job_file_names[i]);
+        }
+        int r = check_file(q->files, i, is_given, error);
+        if (r < 0)
+            return r;
     }
-    return check_files(files, VRT_ARRAY_SIZE(files), error);
+    return 0;
 }
 
 int vrt_job_files_request_parse(const void *text, size_t size,

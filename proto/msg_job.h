@@ -27,6 +27,17 @@ enum vrt_job_state {
     VRT_JOB_STATE_COUNT,
 };
 
+/* A job's files. */
+enum vrt_job_file {
+    VRT_JOB_INPUT,
+    VRT_JOB_OUTPUT,
+    VRT_JOB_MODEL,
+    VRT_JOB_FILE_COUNT,
+};
+
+/* "input", "output", "model". */
+extern const char *const vrt_job_file_names[];
+
 /*
  * A file of the submitter's: a descriptor that came with the request, and what to call it. Its path
  * is then only told to whoever gives the file again. Without a descriptor the daemon opens the path
@@ -41,8 +52,13 @@ struct vrt_file_ref {
 
 /* POST /v1/jobs. Only input and output must be given. */
 struct vrt_job_request {
-    struct vrt_file_ref input, output;
-    struct vrt_file_ref model;              /* without fd: one the daemon knows; name "": default */
+    union {
+        struct {
+            struct vrt_file_ref input, output;
+            struct vrt_file_ref model;      /* without fd: one the daemon knows; name "": default */
+        };
+        struct vrt_file_ref files[VRT_JOB_FILE_COUNT];
+    };
     char device[VRT_API_REQUEST_DEVICE_BYTES];  /* "auto"; see DEVICES in vrtctl(1) */
     struct vrt_job_settings settings;       /* its members' names are keys of the request's own */
     int64_t priority;                       /* higher goes first */
@@ -56,7 +72,12 @@ struct vrt_job_request {
  * have no name; a URL is never given again.
  */
 struct vrt_job_files_request {
-    struct vrt_file_ref input, output, model;
+    union {
+        struct {
+            struct vrt_file_ref input, output, model;
+        };
+        struct vrt_file_ref files[VRT_JOB_FILE_COUNT];
+    };
     bool overwrite;                         /* an output that isn't empty is replaced at the end */
 };
 

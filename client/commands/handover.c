@@ -10,44 +10,36 @@
 #include "client/conn.h"
 #include "client/files.h"
 
-/* The three files of a job, in the order in which they are sent. */
-enum part {
-    PART_INPUT,
-    PART_OUTPUT,
-    PART_MODEL,
-    PART_COUNT,
-};
-
 /* What names another; of an output the reason says it already. */
-static const char *const cures[PART_COUNT] = {
-    [PART_INPUT] = "INPUT",
-    [PART_MODEL] = "--model FILE",
+static const char *const cures[VRT_JOB_FILE_COUNT] = {
+    [VRT_JOB_INPUT] = "INPUT",
+    [VRT_JOB_MODEL] = "--model FILE",
 };
 
 /* The daemon's word is a path of days ago: where it leads nowhere, the user knows where to. */
-static int refuse_part(const struct vrt_handover *h, enum part part, int r,
+static int refuse_file(const struct vrt_handover *h, enum vrt_job_file file, int r,
                        const struct vrt_error *reason, struct vrt_error *error)
 {
-    if (h->named || !cures[part])
+    if (h->named || !cures[file])
         return vrt_refuse(error, r, reason->id, "%s", reason->message);
     return vrt_refuse(error, r, reason->id, "%s; say where it is: vrtctl %s %lld %s",
-                      reason->message, h->verb, h->id, cures[part]);
+                      reason->message, h->verb, h->id, cures[file]);
 }
 
-static int open_part(const struct vrt_handover *h, enum part part, struct vrt_file *files,
+static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struct vrt_file *files,
                      struct vrt_error *error)
 {
     struct vrt_error reason = { 0 };
     int r = 0;
 
-    if (part == PART_INPUT && h->input && !vrt_file_is_url(h->input))
-        r = vrt_file_open_input(h->input, &files[part], &reason);
-    else if (part == PART_OUTPUT && h->output)
-        r = vrt_file_open_output_again(h->output, h->overwrite, &files[PART_INPUT], &files[part],
+    if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
+        r = vrt_file_open_input(h->input, &files[file], &reason);
+    else if (file == VRT_JOB_OUTPUT && h->output)
+        r = vrt_file_open_output_again(h->output, h->overwrite, &files[VRT_JOB_INPUT], &files[file],
                                        &reason);
-    else if (part == PART_MODEL && h->model)
-        r = vrt_file_open_input(h->model, &files[part], &reason);
-    return r < 0 ? refuse_part(h, part, r, &reason, error) : 0;
+    else if (file == VRT_JOB_MODEL && h->model)
+        r = vrt_file_open_input(h->model, &files[file], &reason);
+    return r < 0 ? refuse_file(h, file, r, &reason, error) : 0;
 }
 
 /* Sends what is open. */
@@ -55,20 +47,19 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
                 struct json_t **ret_json, struct vrt_error *error)
 {
     struct vrt_job_files_request q;
-    struct vrt_file_ref *const refs[PART_COUNT] = { &q.input, &q.output, &q.model };
-    const char *const paths[PART_COUNT] = { h->input, h->output, h->model };
+    const char *const paths[VRT_JOB_FILE_COUNT] = { h->input, h->output, h->model };
     struct vrt_buf body = { 0 };
-    int fds[PART_COUNT], n_fds = 0;
+    int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
     char path[64];
 
     vrt_job_files_request_init(&q);
     q.overwrite = h->overwrite;
-    for (int i = 0; i < PART_COUNT; i++) {
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         if (files[i].fd < 0)
             continue;
-        refs[i]->fd = n_fds;
-        vrt_file_name(paths[i], refs[i]->name, sizeof(refs[i]->name));
-        vrt_file_absolute(paths[i], refs[i]->path, sizeof(refs[i]->path));
+        q.files[i].fd = n_fds;
+        vrt_file_name(paths[i], q.files[i].name, sizeof(q.files[i].name));
+        vrt_file_absolute(paths[i], q.files[i].path, sizeof(q.files[i].path));
         fds[n_fds++] = files[i].fd;
     }
     int r = vrt_fields_print(vrt_job_files_request_fields, &q, &body);
@@ -90,16 +81,16 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
 int vrt_handover_send(struct vrt_cli *cli, const struct vrt_handover *handover,
                       struct json_t **ret_json, struct vrt_error *error)
 {
-    struct vrt_file files[PART_COUNT] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
+    struct vrt_file files[VRT_JOB_FILE_COUNT] = { VRT_FILE_NONE, VRT_FILE_NONE, VRT_FILE_NONE };
     int r = 0;
 
-    for (int i = 0; i < PART_COUNT && r == 0; i++)
-        r = open_part(handover, i, files, error);
+    for (int i = 0; i < VRT_JOB_FILE_COUNT && r == 0; i++)
+        r = open_file(handover, i, files, error);
     if (r == 0)
         r = post(cli, handover, files, ret_json, error);
-    for (int i = 0; i < PART_COUNT; i++)
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
         vrt_file_close(&files[i]);
     if (r != 0 && handover->output)
-        vrt_file_remove_created(handover->output, &files[PART_OUTPUT]);
+        vrt_file_remove_created(handover->output, &files[VRT_JOB_OUTPUT]);
     return vrt_fold(r);
 }

@@ -55,7 +55,6 @@ struct vrt_profile {
     struct vrt_pool *pool;
     struct vrt_pool_job job;        /* has nothing to be handed out; listed until the end */
     struct vrt_job_spec *spec;
-    bool exact_grid;
     uint64_t devices;               /* one of which is to be profiled */
     int frames_wanted;              /* 0: by time */
     int64_t began_ns;
@@ -257,7 +256,6 @@ static void submit_probe(struct vrt_profile *profile)
         fail_errno(profile, vrt_raise(-ENOMEM), "the device");
         return;
     }
-    task->probe.exact_grid = profile->exact_grid;
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         task->probe.fidelity_db[i] = db[i];
     submit(profile, &task->base);
@@ -371,7 +369,6 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
                           "frames of %d x %d pixels, enlarged %d times, are too large",
                           params->width, params->height, network->scale);
     vrt_job_spec_set_recipe(profile->spec, recipe);
-    profile->exact_grid = settings.tile != VRT_UNKNOWN;
     return 0;
 }
 

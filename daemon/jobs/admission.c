@@ -407,8 +407,11 @@ static int note_groups(struct vrt_job_decision *decision,
     const struct vrt_job_request *request = submission->request;
     const struct vrt_peer *peer = submission->peer;
 
-    if (!vrt_job_files_is_by_path(&request->input) && !vrt_job_files_is_by_path(&request->output) &&
-        !vrt_job_files_is_by_path(&request->model))
+    bool is_by_path = false;
+
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        is_by_path |= vrt_job_files_is_by_path(&request->files[i]);
+    if (!is_by_path)
         return 0;
     if (peer->n_gids > VRT_JOB_GROUPS_MAX)
         return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(PATH_FORBIDDEN),
@@ -439,11 +442,7 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     if (r == 0)
         r = note_groups(job->decision, submission, error);
     if (r == 0)
-        r = vrt_job_files_take(job, (const struct vrt_file_ref *const[]){
-            [VRT_JOB_INPUT] = &submission->request->input,
-            [VRT_JOB_OUTPUT] = &submission->request->output,
-            [VRT_JOB_MODEL] = &submission->request->model,
-        }, submission->files, error);
+        r = vrt_job_files_take(job, submission->request->files, submission->files, error);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     settle(&context->params, submission->request, job);

@@ -71,31 +71,19 @@ int vrt_control_pause(struct vrt_control *control, struct vrt_job *job, struct v
 static int check_files(const struct vrt_job *job, const struct vrt_handover *handover,
                        struct vrt_error *error)
 {
-    static const char *const names[VRT_JOB_FILE_COUNT] = { "input", "output", "model" };
     struct vrt_job_request request;
     int r = vrt_job_record_request(job, &request, error);
 
     if (r < 0)
         return vrt_fold(r);
-    const struct vrt_file_ref *given[VRT_JOB_FILE_COUNT] = { NULL };
-    if (handover) {
-        given[VRT_JOB_INPUT] = &handover->request->input;
-        given[VRT_JOB_OUTPUT] = &handover->request->output;
-        given[VRT_JOB_MODEL] = &handover->request->model;
-    }
-    /* What is named by its path is opened by the next start. */
-    const bool is_elsewhere[VRT_JOB_FILE_COUNT] = {
-        [VRT_JOB_INPUT] = job->is_remote || vrt_job_files_is_by_path(&request.input),
-        [VRT_JOB_OUTPUT] = vrt_job_files_is_by_path(&request.output),
-        [VRT_JOB_MODEL] = request.model.fd == VRT_UNKNOWN,
-    };
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
-        if (job->parts->files.fds[i] >= 0 || (given[i] && given[i]->fd != VRT_UNKNOWN) ||
-            is_elsewhere[i])
+        /* What came by no descriptor is opened, or fetched, by the next start. */
+        if (job->parts->files.fds[i] >= 0 || request.files[i].fd == VRT_UNKNOWN ||
+            (handover && handover->request->files[i].fd != VRT_UNKNOWN))
             continue;
         return vrt_refuse(error, -ENOENT, VRT_E(JOB_NEEDS_INPUT),
                           "vrtd has the %s of job %" PRId64 " no more: give its files again",
-                          names[i], job->info.id);
+                          vrt_job_file_names[i], job->info.id);
     }
     return 0;
 }
@@ -132,11 +120,7 @@ static int take_handover(struct vrt_control *control, struct vrt_job *job,
     if (r == 0 && handover)
         r = check_output(control, job, handover, error);
     if (r == 0 && handover)
-        r = vrt_job_files_take(job, (const struct vrt_file_ref *const[]){
-            [VRT_JOB_INPUT] = &handover->request->input,
-            [VRT_JOB_OUTPUT] = &handover->request->output,
-            [VRT_JOB_MODEL] = &handover->request->model,
-        }, handover->files, error);
+        r = vrt_job_files_take(job, handover->request->files, handover->files, error);
     if (r == 0 && handover)
         r = vrt_job_record_give(job, handover->request, error);
     if (r < 0 || !handover)

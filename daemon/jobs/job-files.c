@@ -66,14 +66,14 @@ static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *fi
     return 0;
 }
 
-int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
                        struct vrt_peer_files *files, struct vrt_error *error)
 {
     int r = vrt_descriptors_check(files->fds, files->n, error);
 
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
-        r = take_file(files, refs[i], file_fields[i], &job->parts->files.fds[i], error);
-    if (refs[VRT_JOB_OUTPUT]->fd != VRT_UNKNOWN)
+        r = take_file(files, &refs[i], file_fields[i], &job->parts->files.fds[i], error);
+    if (refs[VRT_JOB_OUTPUT].fd != VRT_UNKNOWN)
         job->parts->files.made_output = false;
     return r;
 }
@@ -87,11 +87,6 @@ bool vrt_job_files_is_by_path(const struct vrt_file_ref *ref)
 static int open_paths(const struct vrt_queue_context *context, struct vrt_job *job,
                       const struct vrt_job_request *request, struct vrt_error *error)
 {
-    const struct vrt_file_ref *const refs[VRT_JOB_FILE_COUNT] = {
-        [VRT_JOB_INPUT] = &request->input,
-        [VRT_JOB_OUTPUT] = &request->output,
-        [VRT_JOB_MODEL] = &request->model,
-    };
     static const char *const fields[VRT_JOB_FILE_COUNT] = {
         [VRT_JOB_INPUT] = "input.path",
         [VRT_JOB_OUTPUT] = "output.path",
@@ -106,12 +101,12 @@ static int open_paths(const struct vrt_queue_context *context, struct vrt_job *j
 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         bool is_output = i == VRT_JOB_OUTPUT, is_new = false;
-        if (files->fds[i] >= 0 || !vrt_job_files_is_by_path(refs[i]) ||
+        if (files->fds[i] >= 0 || !vrt_job_files_is_by_path(&request->files[i]) ||
             (is_output && request->dry_run))
             continue;
         int r = vrt_media_open(context->params.media, &(struct vrt_media_request){
             .peer = &peer,
-            .path = refs[i]->path,
+            .path = request->files[i].path,
             .mode = is_output ? VRT_MEDIA_WRITE : VRT_MEDIA_READ,
         }, &files->fds[i], &is_new, error);
         if (r < 0) {
@@ -198,18 +193,14 @@ bool vrt_job_files_find(const struct vrt_queue_context *context, struct vrt_job 
 {
     struct vrt_job_request request;
     struct vrt_error error = { .id = NULL };
-    bool needs[VRT_JOB_FILE_COUNT] = { true, true, true }, has_all = true;
+    const bool is_known = vrt_job_record_request(job, &request, &error) == 0;
+    bool has_all = true;
     int *fds = job->parts->files.fds;
 
-    /* What is named by its path is opened again when the job starts, a URL's file then fetched. */
-    if (vrt_job_record_request(job, &request, &error) == 0) {
-        needs[VRT_JOB_INPUT] = !vrt_job_files_is_by_path(&request.input) && !job->is_remote;
-        needs[VRT_JOB_OUTPUT] = !vrt_job_files_is_by_path(&request.output);
-        needs[VRT_JOB_MODEL] = request.model.fd != VRT_UNKNOWN;
-    }
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++) {
         fds[i] = vrt_fd_store_take(context->params.fd_store, job->info.id, keep_roles[i]);
-        has_all &= fds[i] >= 0 || !needs[i];
+        /* What came by no descriptor is opened, or fetched, when the job starts. */
+        has_all &= fds[i] >= 0 || (is_known && request.files[i].fd == VRT_UNKNOWN);
     }
     if (job->is_remote && fds[VRT_JOB_INPUT] < 0)
         fds[VRT_JOB_INPUT] = vrt_spool_open_input(context->params.spool_fd, job->info.id);

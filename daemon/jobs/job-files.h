@@ -29,9 +29,9 @@ struct vrt_job_files {
 /* None so far. */
 void vrt_job_files_init(struct vrt_job_files *files);
 
-/* Takes the descriptors that a request names, by enum vrt_job_file, out of `files` into the job.
- * Return: 0; -EBADF, -EMFILE with `error`. */
-int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref *const *refs,
+/* Takes the descriptors that the files of a request name out of `files` into the job. Return: 0;
+ * -EBADF, -EMFILE with `error`. */
+int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
                        struct vrt_peer_files *files, struct vrt_error *error);
 
 /* Whether the daemon itself opens the file. */

@@ -24,6 +24,7 @@ struct recipe_text {
     int64_t clip_frames, clip_overlap, tiling, segment_frames, tile_w, tile_h, overlap;
     double scene_threshold, sigma;
     int64_t precision, encoder_threads;
+    bool exact_clip, exact_tile;
 };
 
 struct group_text {
@@ -58,6 +59,8 @@ static const struct vrt_field recipe_fields[] = {
     NUMBER(T, sigma),
     ANY(T, precision),
     ANY(T, encoder_threads),
+    VRT_FIELD_BOOL(T, exact_clip, 0),
+    VRT_FIELD_BOOL(T, exact_tile, 0),
     VRT_FIELDS_END,
 };
 #undef T
@@ -109,6 +112,8 @@ static void fill_recipe(const struct vrt_recipe *recipe, struct recipe_text *tex
         .sigma = recipe->sigma,
         .precision = recipe->precision,
         .encoder_threads = recipe->encoder_threads,
+        .exact_clip = recipe->exact_clip,
+        .exact_tile = recipe->exact_tile,
     };
 }
 
@@ -137,6 +142,8 @@ static bool read_recipe(const struct recipe_text *text, struct vrt_recipe *recip
         .overlap = (int)text->overlap,
         .precision = (enum vrt_precision)text->precision,
         .encoder_threads = (int)text->encoder_threads,
+        .exact_clip = text->exact_clip,
+        .exact_tile = text->exact_tile,
     };
     return true;
 }
@@ -295,13 +302,6 @@ int vrt_job_record_request(const struct vrt_job *job, struct vrt_job_request *re
     return 0;
 }
 
-/* Only a descriptor is a file; what is told of it comes along. */
-static void give_file(const struct vrt_file_ref *given, struct vrt_file_ref *file)
-{
-    if (given->fd != VRT_UNKNOWN)
-        *file = *given;
-}
-
 int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request *files,
                         struct vrt_error *error)
 {
@@ -312,9 +312,10 @@ int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request 
     int r = vrt_job_record_request(job, &request, error);
     if (r < 0)
         return vrt_fold(r);
-    give_file(&files->input, &request.input);
-    give_file(&files->output, &request.output);
-    give_file(&files->model, &request.model);
+    /* Only a descriptor is a file; what is told of it comes along. */
+    for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
+        if (files->files[i].fd != VRT_UNKNOWN)
+            request.files[i] = files->files[i];
     request.overwrite |= files->overwrite;
     r = vrt_fields_print(vrt_job_request_fields, &request, &text);
     if (r < 0)

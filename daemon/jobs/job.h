@@ -62,14 +62,6 @@ enum vrt_job_view {
     VRT_JOB_VIEW_COUNT,
 };
 
-/* A job's files. */
-enum vrt_job_file {
-    VRT_JOB_INPUT,
-    VRT_JOB_OUTPUT,
-    VRT_JOB_MODEL,
-    VRT_JOB_FILE_COUNT,
-};
-
 /* What a user's jobs have in common. */
 struct vrt_job_user {
     uid_t uid;

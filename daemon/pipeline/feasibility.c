@@ -178,10 +178,8 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     const uint64_t checksum = vrt_network_checksum(f->spec->network);
     struct vrt_measurements *measurements = vrt_pool_measurements(f->params.pool);
     const struct vrt_job_spec_size size = vrt_job_spec_size(f->spec);
-    const bool is_fixed = f->params.has_recipe && !f->params.wants_smaller;
 
-    probe->exact_grid = f->params.settings->tile != VRT_UNKNOWN || is_fixed;
-    probe->exact_clip = f->params.settings->clip != VRT_UNKNOWN || is_fixed;
+    probe->is_fixed = f->params.has_recipe && !f->params.wants_smaller;
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
     probe->is_due = f->params.has_recipe;

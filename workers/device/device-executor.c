@@ -426,11 +426,12 @@ static int refuse_memory(const char *device, const struct vrt_probe *probe,
                          struct vrt_error *error)
 {
     const char *cure = ": ask for another device, or see memory_limit in vrtd.conf(5)";
+    const struct vrt_recipe *recipe = &probe->spec->recipe;
     const int64_t mib = INT64_C(1) << 20;
 
-    if (probe->exact_grid)
+    if (recipe->exact_tile || probe->is_fixed)
         cure = ": ask for a smaller tile, or for none";
-    else if (probe->exact_clip)
+    else if (recipe->exact_clip)
         cure = ": ask for shorter clips, or for none";
     else if (probe->smaller)
         cure = ": stop other programs that use its memory, or ask for another device";
@@ -453,8 +454,7 @@ static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
         .dtype = probe->dtype,
         .allowed_bytes = probe->allowed_bytes < 0 ? -1 :
                          VRT_MAX(probe->allowed_bytes - probe->replica_bytes, 0),
-        .exact_grid = probe->exact_grid,
-        .exact_clip = probe->exact_clip,
+        .is_fixed = probe->is_fixed,
         .smaller = probe->smaller,
     };
     struct vrt_fit found;

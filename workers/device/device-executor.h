@@ -38,7 +38,7 @@ struct vrt_device_executor_order {
 struct vrt_probe {
     struct vrt_job_spec *spec;      /* its grid and clips: the largest that are wanted; its
                                      * precision: as asked for */
-    bool exact_grid, exact_clip;    /* asked for: refuse rather than make smaller */
+    bool is_fixed;                  /* in that size, or not at all */
     bool smaller;                   /* the work's own size proved to be too large */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */

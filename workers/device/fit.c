@@ -49,14 +49,15 @@ static int cut_side(const struct vrt_tile_grid *grid)
 /* Lists the grids from the wanted one on whose tiles are not smaller than `least`. */
 static void list_grids(struct search *search, int least)
 {
-    struct vrt_tile_grid grid = search->params->spec->grid;
+    const struct vrt_fit_params *params = search->params;
+    struct vrt_tile_grid grid = params->spec->grid;
+    const bool is_exact = params->is_fixed || params->spec->recipe.exact_tile;
 
     search->n_grids = 0;
     do {
         search->grids[search->n_grids++] = grid;
-    } while (!search->params->exact_grid && search->n_grids < GRIDS_MAX &&
-             vrt_tile_refine(&grid, search->params->spec->needs) &&
-             cut_side(&grid) >= least);
+    } while (!is_exact && search->n_grids < GRIDS_MAX &&
+             vrt_tile_refine(&grid, params->spec->needs) && cut_side(&grid) >= least);
 }
 
 static int plan(struct search *search, int i, int frames, struct vrt_fit *ret_fit)
@@ -106,7 +107,8 @@ static int shorter(const struct vrt_fit_params *params, int frames)
     int least = VRT_MAX(network->window_frames, network->min_frames);
     int half = frames / 2 / network->window_frames * network->window_frames;
 
-    if (params->exact_clip || !params->spec->rule.temporal || frames <= least)
+    if (params->is_fixed || params->spec->recipe.exact_clip || !params->spec->rule.temporal ||
+        frames <= least)
         return 0;
     return VRT_MAX(half, least);
 }

@@ -20,7 +20,7 @@ struct vrt_fit_params {
     const struct vrt_job_spec *spec; /* its grid and clips: the largest that are wanted */
     enum vrt_dtype dtype;
     int64_t allowed_bytes;          /* for the session; -1: nobody knows */
-    bool exact_grid, exact_clip;    /* asked for: not to be made smaller */
+    bool is_fixed;                  /* in that size, or not at all */
     bool smaller;                   /* the work's own size proved to be too large */
 };
 

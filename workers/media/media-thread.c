@@ -68,9 +68,9 @@ int vrt_media_thread_start(struct vrt_media_thread *thread,
         .ended = params->ended,
         .ended_ctx = params->ctx,
     };
-    int r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    int r = vrt_mailbox_new(params->outbox, &mailbox, ret_mailbox);
     if (r < 0)
         thread->free(thread);
     return vrt_fold(r);

@@ -230,6 +230,8 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
     const struct choice choice = { .asked = settings, .params = params, .error = error };
     struct vrt_recipe recipe = {
         .clip_frames = vrt_clip_frames(params->width, params->height),
+        .exact_clip = settings->clip != VRT_UNKNOWN,
+        .exact_tile = settings->tile != VRT_UNKNOWN,
         .tiling = (enum vrt_tiling)settings->tiling,
         .scene_threshold = scene_threshold(&choice),
         .segment_frames = settings->segment_frames == VRT_UNKNOWN ? SEGMENT_FRAMES :

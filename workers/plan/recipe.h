@@ -19,6 +19,7 @@
 struct vrt_recipe {
     int clip_frames;                /* frames of a shard; of one that the network doesn't see as a
                                      * clip, by the frame's size alone */
+    bool exact_clip, exact_tile;    /* asked for: refused rather than made smaller */
     int clip_overlap;               /* frames that clips share */
     enum vrt_tiling tiling;
     double scene_threshold;         /* 0: no cuts */

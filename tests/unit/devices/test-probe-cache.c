@@ -123,8 +123,8 @@ static void test_question(void)
         bool of_probe;              /* else of its work */
         size_t at;
     } fields[] = {
-        OF_PROBE(exact_grid), OF_PROBE(exact_clip), OF_PROBE(smaller), OF_PROBE(is_due),
-        OF_WORK(recipe.precision),
+        OF_PROBE(is_fixed), OF_PROBE(smaller), OF_PROBE(is_due),
+        OF_WORK(recipe.exact_tile), OF_WORK(recipe.exact_clip), OF_WORK(recipe.precision),
         OF_WORK(in.width), OF_WORK(in.height), OF_WORK(in.depth), OF_WORK(in.layout),
         OF_WORK(in.chroma_shift_x), OF_WORK(in.chroma_shift_y), OF_WORK(in.matrix),
         OF_WORK(in.full_range), OF_WORK(in.chroma_location), OF_WORK(out.width),

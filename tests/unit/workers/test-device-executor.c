@@ -343,7 +343,7 @@ static void test_limited(void)
  * and comes back with the other job's next shard. */
 static void test_room_for_what_is_due(void)
 {
-    struct vrt_probe probe = { .exact_grid = true };
+    struct vrt_probe probe = { .is_fixed = true };
     struct vrt_device_executor_params params = { .memory_fraction = 0.9 };
     struct vrt_error error = { 0 };
     struct vrt_job_spec *other;

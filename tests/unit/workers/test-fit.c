@@ -204,24 +204,28 @@ static void test_descend(void)
 /* What was asked for stays: where that is too much, nothing fits. */
 static void test_exact(void)
 {
-    struct vrt_fit_params params = { .dtype = VRT_DTYPE_F32, .exact_clip = true };
+    struct vrt_fit_params params = { .dtype = VRT_DTYPE_F32 };
     struct vrt_fit fits[N_FITS_MAX];
     struct bench bench;
 
     bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
+    bench.spec->recipe.exact_clip = true;
     int n = descend(&bench, &params, fits);
     expect_true(n > 1);
     for (int k = 0; k < n; k++)
         expect_int(fits[k].size.frames, CLIP);
 
-    params.exact_clip = false;
-    params.exact_grid = true;
+    bench.spec->recipe.exact_clip = false;
+    bench.spec->recipe.exact_tile = true;
     n = descend(&bench, &params, fits);
     expect_true(n > 1);
     for (int k = 0; k < n; k++)
         expect_int(fits[k].size.grid.x.n * fits[k].size.grid.y.n, 1);
 
-    params.exact_clip = true;
+    bench.spec->recipe.exact_clip = true;
+    expect_int(descend(&bench, &params, fits), 1);
+    bench.spec->recipe.exact_clip = bench.spec->recipe.exact_tile = false;
+    params.is_fixed = true;
     expect_int(descend(&bench, &params, fits), 1);
     bench_done(&bench);
 }
@@ -231,7 +235,7 @@ static void test_exact(void)
 static void test_smaller(void)
 {
     static const struct {
-        bool exact_grid, exact_clip;
+        bool exact_tile, exact_clip;
         int n_max;
     } cases[] = {
         { false, false, 12 }, { true, false, 2 }, { false, true, 12 }, { true, true, 0 },
@@ -240,7 +244,6 @@ static void test_smaller(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct vrt_fit_params params = {
             .dtype = VRT_DTYPE_F32, .allowed_bytes = -1, .smaller = true,
-            .exact_grid = cases[i].exact_grid, .exact_clip = cases[i].exact_clip,
         };
         struct bench bench;
         struct vrt_fit fit;
@@ -248,6 +251,8 @@ static void test_smaller(void)
         int n = 0, r;
 
         bench_init(&bench, VRT_TILES_FEATHERED, CLIP, false);
+        bench.spec->recipe.exact_tile = cases[i].exact_tile;
+        bench.spec->recipe.exact_clip = cases[i].exact_clip;
         params.spec = bench.spec;
         while ((r = vrt_fit_find(bench.device, &params, &fit)) == 0) {
             const struct vrt_job_spec_size old = vrt_job_spec_size(bench.spec);
