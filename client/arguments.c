@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define USAGE_ID "usage"
-#define TIMEOUT_DEFAULT_S 60
+#define TIMEOUT_DEFAULT_S 60        /* as the manual page says */
 
 #define A struct vrt_args
 const struct vrt_option vrt_common_options[] = {

@@ -29,7 +29,7 @@
 #include "api.h"
 #include "msg_job.h"
 
-#define CONNECT_TIMEOUT_S 10L
+#define CONNECT_TIMEOUT_S 10L      /* a daemon that lives accepts at once */
 
 /* One request under way: what curl's callbacks need. */
 struct exchange {

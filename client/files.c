@@ -21,7 +21,7 @@
 #include "base/macro.h"
 #include "msg_job.h"
 
-#define NAME_BYTES 200
+#define NAME_BYTES 200             /* that a sentence shows of a path */
 #define OUTPUT_MODE 0666        /* less the umask */
 #define UNFINISHED_BYTES 4096   /* that the daemon writes last */
 

@@ -171,10 +171,10 @@ enum vrt_api_error_index {
 #define VRT_API_PRIORITY_MIN (-100)
 #define VRT_API_PRIORITY_MAX 100
 #define VRT_API_TILE_MIN 32             /* pixels of the input */
-#define VRT_API_TILE_MAX 16384
-#define VRT_API_OVERLAP_MAX 512
+#define VRT_API_TILE_MAX 16384      /* pixels of the input */
+#define VRT_API_OVERLAP_MAX 512     /* pixels of the input */
 #define VRT_API_CLIP_MAX 128            /* frames */
-#define VRT_API_SIGMA_MAX 50
+#define VRT_API_SIGMA_MAX 50        /* of 255: what VRT is trained to */
 #define VRT_API_SCENE_CUTS 0.08         /* the threshold of who only says "on" */
 
 /* Profiles: frames of the size of a small video, unless another is asked for. */

@@ -39,8 +39,8 @@ static const struct vrt_option options[] = {
 /* The longest that vrtd takes, and some more: its thread of files may wait for a disk. */
 #define PATIENCE_S (VRT_API_DOCTOR_PATIENCE_S + 30)
 
-#define LABEL_MIN 14
-#define LABEL_MAX 19
+#define LABEL_MIN 14               /* columns: the words of every report */
+#define LABEL_MAX 19                /* as far as they move for a longer one */
 #define MARK_COLUMNS 9              /* "warning" and two blanks */
 
 /* The columns that a result has at least; else it isn't wrapped. */

@@ -19,7 +19,7 @@
 #include "client/commands/listing.h"
 #include "msg_device.h"
 
-#define LOOK_AGAIN_NS (300 * 1000 * 1000)
+#define LOOK_AGAIN_NS (300 * 1000 * 1000)  /* a bar that moves; nothing tells of progress */
 
 static const struct vrt_column model_columns[] = {
     { "MODEL", VRT_ALIGN_LEFT },

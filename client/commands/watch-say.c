@@ -14,8 +14,8 @@
 #include "client/terminal/progress.h"
 #include "client/commands/watch-impl.h"
 
-#define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)
-#define LINE_PERIOD_NS (5 * VRT_NS_PER_S)
+#define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)  /* faster than that nobody reads */
+#define LINE_PERIOD_NS (5 * VRT_NS_PER_S)  /* a log is read later */
 #define NAMED_MAX 20            /* jobs in one sentence */
 
 static bool is_waiting(const struct vrt_job_info *job)

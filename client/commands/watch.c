@@ -22,7 +22,7 @@
 #include "client/conn.h"
 #include "client/commands/watch-impl.h"
 
-#define POLL_MS 200
+#define POLL_MS 200                /* Ctrl-C is answered within it */
 #define BARREN_STREAMS_MAX 3    /* that end in a row without an event, until we give up */
 #define RETURN_POLL_MS 500      /* between looks whether a daemon is back */
 

@@ -16,9 +16,9 @@
 #include "client/terminal/format.h"
 #include "msg_job.h"
 
-#define BAR_MIN 8
-#define BAR_MAX 30
-#define NAME_MIN 10
+#define BAR_MIN 8                  /* columns, here and below: less tells nothing */
+#define BAR_MAX 30                  /* more tells no more */
+#define NAME_MIN 10                 /* so that files can be told apart */
 #define NAME_LEAST 4            /* where otherwise a cure would be cut */
 #define NAME_MAX 30
 #define PART_BYTES 160

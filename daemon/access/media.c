@@ -24,7 +24,7 @@
 #include "daemon/access/media-step.h"
 #include "daemon/access/rights.h"
 
-#define ROOTS_MAX 16
+#define ROOTS_MAX 16               /* folders that an administrator lists by hand */
 #define RACES_MAX 3             /* how often a file may come or go between two looks at it */
 
 struct root {

@@ -42,7 +42,7 @@
 #define VRT_LOG_TOPIC "events"
 
 #define JOBS_PER_PIECE 500          /* of which few may be worth telling */
-#define PIECE_BYTES (32 * 1024)
+#define PIECE_BYTES (32 * 1024)     /* written at a time, for each listener */
 #define TICK_MS 500     /* how often devices are looked at, and who needs a heartbeat */
 
 struct vrt_events {

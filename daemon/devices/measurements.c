@@ -26,7 +26,7 @@
 #include "daemon/store/store.h"
 #include "workers/device/speed.h"
 
-#define WORTH_TELLING 0.1
+#define WORTH_TELLING 0.1          /* relative: less is noise, and the store is a disk */
 
 /* What the store calls them: these, and ".f16", say. */
 #define FIDELITY "fidelity_db"

@@ -23,7 +23,7 @@
 #include "daemon/devices/probe-cache.h"
 #include "engine/replica.h"
 
-#define TICK_MS 500
+#define TICK_MS 500                /* how late a device that hangs is noticed */
 #define KEEP_ALIVE_DEFAULT_S 600.0
 #define STALL_DEFAULT_S 300.0
 #define SILENCE_DEFAULT_S 30.0

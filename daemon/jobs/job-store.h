@@ -25,7 +25,7 @@
 
 struct vrt_queue_context;
 
-#define VRT_JOB_GROUPS_MAX 64
+#define VRT_JOB_GROUPS_MAX 64      /* of one user; NFS knows 16 */
 
 /* What admission decided and found; fixed from then on, but for the recipe's size and the last
  * two. */

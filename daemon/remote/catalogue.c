@@ -12,7 +12,7 @@
 #include "daemon/remote/url.h"
 #include "fields.h"
 
-#define FILE_MAX_BYTES (1024 * 1024)
+#define FILE_MAX_BYTES (1024 * 1024)  /* 500 models of a page each */
 #define SCALE_MAX 64
 
 #define T struct vrt_catalogue_entry

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-#define VRT_CATALOGUE_MODELS_MAX 500
+#define VRT_CATALOGUE_MODELS_MAX 500  /* that people look through */
 
 struct vrt_catalogue_entry {
     char name[VRT_API_NAME_BYTES];              /* as jobs will name it */

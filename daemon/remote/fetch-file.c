@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/thread.h"
 
-#define BUFFER_BYTES (256 * 1024)
+#define BUFFER_BYTES (256 * 1024)  /* hashed and written at a time */
 #define WRITE_BYTES (64 * 1024)         /* not worth a step where fewer are there, but at the end */
 
 struct buffer {

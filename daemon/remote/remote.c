@@ -22,9 +22,9 @@
 
 #define VRT_LOG_TOPIC "remote"
 
-#define MODEL_MAX_BYTES (8LL * 1024 * 1024 * 1024)
-#define SECRET_MIN_BYTES 16
-#define SECRET_MAX_BYTES 4096
+#define MODEL_MAX_BYTES (8LL * 1024 * 1024 * 1024)  /* far more than any known */
+#define SECRET_MIN_BYTES 16         /* 128 bits */
+#define SECRET_MAX_BYTES 4096       /* a larger file is another one */
 #define CERTIFICATES_BYTES (16 * 1024)      /* that are looked at */
 
 struct vrt_remote {

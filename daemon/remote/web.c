@@ -27,10 +27,10 @@
 #include "base/thread.h"
 #include "daemon/remote/address.h"
 
-#define REDIRECTS_MAX 5
-#define STALL_BYTES_PER_S 100
-#define RETRY_MAX_MS (60 * 1000)
-#define ASKED_MAX_S 600
+#define REDIRECTS_MAX 5            /* a mirror, its cache, its signature */
+#define STALL_BYTES_PER_S 100       /* slower is as good as gone */
+#define RETRY_MAX_MS (60 * 1000)    /* between two tries of our own accord */
+#define ASKED_MAX_S 600             /* that a server may ask us to wait */
 #define BUFFER_BYTES (64 * 1024)
 
 struct vrt_web {

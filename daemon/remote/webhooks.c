@@ -27,7 +27,7 @@
 
 #define VRT_LOG_TOPIC "webhooks"
 
-#define TRY_MAX_S 30
+#define TRY_MAX_S 30               /* a receiver that lives answers sooner */
 #define ANSWER_MAX_BYTES (64 * 1024)    /* of which nothing is kept */
 
 struct vrt_webhooks {

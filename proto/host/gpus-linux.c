@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 
-#define GPUS_MAX 256
+#define GPUS_MAX 256               /* of one machine */
 #define PATH_BYTES 512
 
 /* PCI's classes, the upper byte. */

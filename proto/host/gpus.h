@@ -13,7 +13,7 @@
 
 #include "host/vendors.h"
 
-#define VRT_GPU_NODES_MAX 4
+#define VRT_GPU_NODES_MAX 4        /* a GPU has card* and renderD* */
 
 /* A file that a program has to open to use a GPU. */
 struct vrt_gpu_node {

@@ -26,8 +26,8 @@
 
 #define CHUNK_BYTES ((size_t)8 << 20)
 #define GROUP_MIN_BYTES ((size_t)32 << 20)
-#define GATHER_NS (50 * VRT_NS_PER_MS)
-#define PATIENCE_NS (20 * VRT_NS_PER_S)
+#define GATHER_NS (50 * VRT_NS_PER_MS)  /* that devices of one start may come after another */
+#define PATIENCE_NS (20 * VRT_NS_PER_S)  /* for one that doesn't come; then each loads for itself */
 
 /* How often those who wait look up. */
 #define MOMENT_NS (50 * VRT_NS_PER_MS)

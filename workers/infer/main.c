@@ -13,7 +13,7 @@
 #define EXIT_USAGE 2
 #define N_RUNS_MAX 1000000
 #define N_THREADS_MAX 1024
-#define SIGMA_MAX 50
+#define SIGMA_MAX 50                /* as of VRT_API_SIGMA_MAX */
 
 static const char usage[] =
     "usage: vrt-infer --model MODEL --input X.npy --output Y.npy [OPTION]...\n";

@@ -23,7 +23,7 @@
 #define MAGIC "\x93NUMPY"
 #define MAGIC_BYTES 6
 #define HEADER_BYTES_MAX 4096
-#define HEADER_ALIGNMENT 64
+#define HEADER_ALIGNMENT 64         /* of the data, as NumPy's format says */
 #define E_INVALID "npy.invalid"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are read as they stand");

@@ -19,7 +19,7 @@
 #define VRT_LOG_TOPIC "model"
 
 #define SCALE_MAX 8
-#define LEAKY_SLOPE 0.1f
+#define LEAKY_SLOPE 0.1f            /* as of srvgg_arch.py where it is leaky */
 
 static bool recognise(const struct vrt_checkpoint *checkpoint)
 {

@@ -23,10 +23,10 @@
 
 #define N_DENSE 5           /* convolutions of a dense block */
 #define N_DENSE_BLOCKS 3    /* of a residual block */
-#define N_BLOCKS_MAX 256
-#define N_UP_MAX 4
-#define SLOPE 0.2f
-#define RESIDUAL_SCALE 0.2f
+#define N_BLOCKS_MAX 256            /* ten times the largest known */
+#define N_UP_MAX 4                  /* 16 times as wide */
+#define SLOPE 0.2f                  /* of LeakyReLU, as in rrdbnet_arch.py */
+#define RESIDUAL_SCALE 0.2f         /* as in rrdbnet_arch.py */
 
 /* Names of one generation of files; each is a format for the numbers that its comment says. */
 struct naming {

@@ -14,7 +14,7 @@
 #include "model/vrt.h"
 
 #define MAX_RESIDUE 10.0f           /* how far offsets may differ from the flow, at full size */
-#define LEAKY_SLOPE 0.1f
+#define LEAKY_SLOPE 0.1f            /* as in network_vrt.py */
 #define N_OFFSET_CONVS 4
 
 /* Pairs [first, first + n) of one direction of stage i. */

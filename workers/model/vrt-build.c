@@ -14,8 +14,8 @@
 
 #define RGB_CHANNELS 3
 #define WARPED_CHANNELS (4 * RGB_CHANNELS)
-#define FUSE_SLOPE 0.2f
-#define FUSE_BORDER 3
+#define FUSE_SLOPE 0.2f             /* as in network_vrt.py */
+#define FUSE_BORDER 3               /* of a convolution of 7 x 7 */
 
 void vrt_vrt_tap(const struct vrt_vrt_builder *b, const struct vrt_tensor *tensor,
                  const char *format, ...)

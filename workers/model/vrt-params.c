@@ -22,7 +22,7 @@
 #define BUFFER_TOLERANCE 4e-3f
 
 #define PLACES (VRT_VRT_WINDOW * VRT_VRT_WINDOW)
-#define FLOW_KERNEL 7
+#define FLOW_KERNEL 7               /* of SpyNet's convolutions */
 
 struct taker {
     struct vrt_params *params;

@@ -19,10 +19,10 @@
 #include "model/architecture.h"
 #include "model/vrt.h"
 
-#define HEADS_MAX 64
+#define HEADS_MAX 64               /* well above the published, as below */
 #define OFFSET_GROUPS_MAX 64
 #define WINDOW_FRAMES_MAX 16
-#define UP_MAX 3
+#define UP_MAX 3                    /* 8 times as wide */
 
 /* Rows of a table of relative positions that a window of one frame has. */
 #define TABLE_ROWS ((2 * VRT_VRT_WINDOW - 1) * (2 * VRT_VRT_WINDOW - 1))

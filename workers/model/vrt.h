@@ -20,7 +20,7 @@
 #define VRT_VRT_TAIL_MAX 16
 #define VRT_VRT_WINDOW 8            /* rows and columns of every window */
 #define VRT_VRT_DISTANCES 3         /* the furthest neighbour that frames are aligned with */
-#define VRT_VRT_FLOW_LEVELS 6
+#define VRT_VRT_FLOW_LEVELS 6       /* of SpyNet's pyramid */
 #define VRT_VRT_FLOW_CONVS 5        /* of each level */
 #define VRT_VRT_WARPED_TIMES 9      /* a picture, and four samples of it from each neighbour */
 #define VRT_VRT_END_FEATURES 64     /* channels where pixels are made */

@@ -36,7 +36,7 @@
 /* NCCL's own, of its stable interface. */
 enum { SUCCESS = 0, IN_PROGRESS = 7 };
 enum { UINT8 = 1 };
-#define CONFIG_MAGIC 0xcafebeef
+#define CONFIG_MAGIC 0xcafebeef     /* NCCL_CONFIG_INITIALIZER in nccl.h */
 #define CONFIG_VERSION 21800        /* 2.18: of struct config */
 #define UNDEFINED INT_MIN
 

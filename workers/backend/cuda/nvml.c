@@ -18,7 +18,7 @@
 #include "base/macro.h"
 
 #define SENSOR_GPU 0                /* of nvmlDeviceGetTemperature() */
-#define CELSIUS_MAX 1000
+#define CELSIUS_MAX 1000            /* more is an error's number */
 
 struct nvml_device;
 

@@ -7,10 +7,10 @@
 
 #include "base/macro.h"
 
-#define ALIGNMENT 64
-#define ROUND 16
+#define ALIGNMENT 64               /* bytes: of a cache line, and AVX-512 */
+#define ROUND 16                    /* bytes: any type of C is aligned */
 #define CHUNK_BYTES (64 * 1024)
-#define LARGE_BYTES 4096
+#define LARGE_BYTES 4096            /* has memory of its own */
 
 struct vrt_cp_arena_chunk {
     struct vrt_cp_arena_chunk *next;

@@ -15,7 +15,7 @@
 #include "engine/checkpoint/format.h"
 #include "engine/checkpoint/json.h"
 
-#define LENGTH_BYTES 8
+#define LENGTH_BYTES 8             /* of the header's, at the beginning */
 #define HEADER_BYTES_MAX 100000000      /* the format's own limit */
 #define METADATA_MAX 4096
 #define METADATA_KEY_BYTES_MAX 256

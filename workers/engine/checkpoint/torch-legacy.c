@@ -11,7 +11,7 @@
 
 #include "engine/checkpoint/torch.h"
 
-#define PROTOCOL_VERSION 1001
+#define PROTOCOL_VERSION 1001      /* PROTOCOL_VERSION in torch/serialization.py */
 #define COUNT_BYTES 8
 
 static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";

@@ -23,8 +23,8 @@
 #define VRT_SCENE_AHEAD 2
 #define VRT_SCENE_BEHIND 3
 
-#define VRT_SCENE_COLUMNS 64
-#define VRT_SCENE_ROWS 36
+#define VRT_SCENE_COLUMNS 64       /* a frame is compared as a picture of so */
+#define VRT_SCENE_ROWS 36           /* many means, of 16 : 9 */
 
 /* A picture in small: the mean brightness of each part, 0 to 255. */
 struct vrt_scene_sketch {

@@ -22,9 +22,9 @@
 #include "frames/av.h"
 #include "frames/decode/extent.h"
 
-#define IO_BUFFER_BYTES (128 * 1024)
+#define IO_BUFFER_BYTES (128 * 1024)  /* read at a time */
 #define PROBE_BYTES (32LL * 1024 * 1024)    /* a late stream in a transport stream is found */
-#define PROBE_US (10LL * 1000 * 1000)
+#define PROBE_US (10LL * 1000 * 1000)  /* of video, as bytes may be few in them */
 #define MIN_PROBE_SCORE 10                  /* below, any noise is "perhaps an MP3" */
 #define POLL_MS 100                         /* how late a cancel may come on a pipe */
 #define MAX_ERRORS 16                       /* packets in a row; then the rest is lost */

@@ -17,8 +17,8 @@
 #include "frames/encode/sink.h"
 #include "frames/view.h"
 
-#define MAX_THREADS 64
-#define MAX_QUALITY 51
+#define MAX_THREADS 64             /* more gain nothing */
+#define MAX_QUALITY 51              /* the largest CRF of x264 and x265 */
 
 /* Frames on their way through the encoder; no look-ahead is longer. */
 #define WINDOW 1024

@@ -16,7 +16,7 @@
 
 #include "frames/av.h"
 
-#define BUFFER_BYTES (256 * 1024)
+#define BUFFER_BYTES (256 * 1024)  /* written at a time */
 
 static const char what[] = "working file";
 

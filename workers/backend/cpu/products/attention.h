@@ -40,7 +40,7 @@ struct vrt_attention_head {
     float *scores;                  /* scratch: [keys, rounded up to even][VRT_BLOCK_TOKENS] */
 };
 
-#define VRT_ATTENTION_LOG2E 1.44269504f
+#define VRT_ATTENTION_LOG2E 1.44269504f  /* exp(x) is exp2(x log2 e) */
 
 /* The score of tokens with different labels is lowered by so much. */
 #define VRT_ATTENTION_MASK 100.0f

@@ -25,7 +25,7 @@ extern "C" {
 }
 #endif
 
-#define VRT_CUDA_COVER_LOG2_THREADS 8
+#define VRT_CUDA_COVER_LOG2_THREADS 8  /* eight warps */
 #define VRT_CUDA_COVER_THREADS (1 << VRT_CUDA_COVER_LOG2_THREADS)
 
 /* Of rows, and of items in one: far more than memory holds, and sums with it fit an int. */

@@ -26,7 +26,7 @@
 
 #define VRT_LOG_TOPIC "cuda"
 
-#define TURN_NS (10 * VRT_NS_PER_S)
+#define TURN_NS (10 * VRT_NS_PER_S)  /* a compiler takes seconds; then nobody waits on */
 
 /* Who compiles: the process's, as the folder is. */
 static struct {

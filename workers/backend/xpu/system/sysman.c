@@ -3,7 +3,7 @@
 #include "backend/xpu/system/sysman.h"
 
 #define MAX_PARTS 256               /* sensors, engines, ... of one kind */
-#define CELSIUS_MAX 1000
+#define CELSIUS_MAX 1000            /* more is an error's number */
 
 static void find_temperature(struct vrt_xpu_sysman *sysman)
 {

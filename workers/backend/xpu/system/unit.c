@@ -6,7 +6,7 @@
 
 #include "backend/xpu/system/system.h"
 
-#define INTEL 0x8086
+#define INTEL 0x8086               /* its PCI vendor id */
 #define MAX_QUEUE_GROUPS 64
 
 /*

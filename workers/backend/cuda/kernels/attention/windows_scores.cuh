@@ -14,7 +14,7 @@
 #include "backend/cuda/kernels/attention/windows.cuh"
 
 #define ATTEND_KEYS 64
-#define ATTEND_LOG2E 1.44269504f
+#define ATTEND_LOG2E 1.44269504f    /* exp(x) is exp2(x log2 e) */
 
 namespace vrt {
 

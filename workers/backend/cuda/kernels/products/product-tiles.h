@@ -61,8 +61,8 @@
 #define VRT_CUDA_DEFORM_F32_TILES(X) \
     X(64, 64, 4, 1, 3, 50)
 
-#define VRT_CUDA_CHUNK_BYTES 16
-#define VRT_CUDA_SLAB_CHUNKS 4
+#define VRT_CUDA_CHUNK_BYTES 16    /* of one cp.async */
+#define VRT_CUDA_SLAB_CHUNKS 4      /* 64 bytes of a row: two MMA steps of halves */
 
 /* Between rows of a slab in shared memory: 64 bytes, and one chunk more, so that eight rows beside
  * each other have their chunks in eight different sets of banks, wherever the first one is. */
