@@ -97,11 +97,10 @@ if [ $quick = no ]; then
     # nvcc compiles the same kernels everywhere: once is enough. Simulated, with the sanitizers'
     # checks, they take minutes to compile, and minutes to run.
     [ $long = no ] && simulated=disabled || simulated=enabled
-    CC=clang one clang "unit conformance" -Dbuildtype=debugoptimized -Dcuda=disabled \
-        -Dsimulated_cuda=disabled -Dxpu=enabled -Dsimulated_xpu=disabled
-    one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
-        -Db_sanitize=address,undefined -Dcuda=disabled -Dsimulated_cuda=$simulated -Dxpu=enabled \
-        -Dsimulated_xpu=enabled
+    # Another compiler than gcc's: what either warns of is looked at, and both are tested.
+    CC=clang one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
+        -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled \
+        -Dsimulated_cuda=$simulated -Dxpu=enabled -Dsimulated_xpu=enabled
     one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
         -Dxpu=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
