@@ -4,25 +4,26 @@
 /*
  * The life of a job, and the list of all jobs
  *
- *     event      queued       running     finishing   waiting     over
- *     FETCH      fetching     -           -           -           -
- *     START      running      -           -           -           -
- *     FINISH     -            finishing   -           -           -
- *     SUCCEED    -            done        done        -           -
- *     FAIL       failed       failed      failed      failed      -
- *     CANCEL     cancelled    cancelled   cancelled   cancelled   -
- *     PAUSE      paused       paused      -           paused *    -
- *     LOSE       needs_input  needs_input -           needs_input -
- *     FILL       disk_full    disk_full   disk_full   -           -
- *     REQUEUE    -            queued      queued      queued      -
- *     RETRY      -            -           -           -           queued **
+ *     event    queued       running      finishing  waiting        over      is told by
+ *     FETCH    fetching     -            -          -              -         queue.c
+ *     START    running      -            -          -              -         queue.c
+ *     FINISH   -            finishing    -          -              -         run.c
+ *     SUCCEED  -            done         done       -              -         queue.c
+ *     FAIL     failed       failed       failed     failed         -         queue.c
+ *     CANCEL   cancelled    cancelled    cancelled  cancelled      -         queue.c
+ *     PAUSE    paused       paused       -          paused 1       -         control.c
+ *     LOSE     needs_input  needs_input  -          needs_input 2  -         run.c, queue.c (start)
+ *     FILL     disk_full    disk_full    disk_full  disk_full 3    -         disk-space.c
+ *     REQUEUE  -            queued       queued     queued         -         whoever held it up
+ *     RETRY    -            -            -          -              queued 4  control.c
  *
  * waiting: fetching, paused, needs_input, disk_full; over: done, failed, cancelled.
- *  * not from paused, nor from needs_input, which a pause would hide;  ** not from done
+ * 1: from fetching and disk_full; 2: not from needs_input; 3: from fetching; 4: not from done.
  *
- * A job is in the list, and known to users, from the moment it was admitted: before that nobody
- * but its submitter waits for it, and a refusal leaves no trace. Pure: queue.h says who does what
- * with jobs, and what those keep of each is in structs of their own.
+ * A job is in the list, and known to users, from the moment it was admitted, or the fetching of its
+ * input begins: before that nobody but its submitter waits for it, and a refusal leaves no trace.
+ * Pure: queue.h says who does what with jobs, and what those keep of each is in structs of their
+ * own.
  *
  * Thread: the loop's.
  */

@@ -21,13 +21,13 @@ static void thread_ended(void *ctx, bool abandoned)
 /* What both uses of the thread share. */
 static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decoding)
 {
-    const struct vrt_admission *admission = decoding->params.admission;
+    const struct vrt_job_check *check = decoding->params.check;
 
     return (struct vrt_decode_thread_params){
         .outbox = decoding->params.outbox,
-        .files = &admission->files,
-        .expected = &admission->input,
-        .strict = admission->settings->strict,
+        .files = &check->files,
+        .expected = &check->input,
+        .strict = check->settings->strict,
         .cancel = decoding->params.cancel,
         .ended = thread_ended,
         .ctx = decoding,
@@ -53,7 +53,7 @@ static void admitted(struct vrt_task *base)
 int vrt_decoding_admit(struct vrt_decoding *decoding)
 {
     struct vrt_decode_thread_params params = thread_params(decoding);
-    struct vrt_media_task *task = vrt_decode_admit_new(decoding->params.admission, admitted,
+    struct vrt_media_task *task = vrt_decode_check_new(decoding->params.check, admitted,
                                                        decoding);
 
     params.is_waited_for = true;

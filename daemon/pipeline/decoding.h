@@ -15,9 +15,9 @@
 struct vrt_decoding_params {
     struct vrt_outbox *outbox;
     struct vrt_progress *progress;      /* is told what is read, and warned */
-    struct vrt_admission *admission;    /* the files; and the input, to decode */
+    struct vrt_job_check *check;    /* the files; and the input, to decode */
     const atomic_bool *cancel;
-    /* The admission was run; `r` and `error` as of vrt_admission_run(). */
+    /* The admission was run; `r` and `error` as of vrt_job_check_run(). */
     void (*admitted)(void *ctx, int r, const struct vrt_error *error);
     /* The next shard, whose frames may be taken over. Return: 0, -ENOMEM. */
     int (*decoded)(void *ctx, struct vrt_shard_frames *frames);

@@ -87,14 +87,14 @@ static void resumed(struct vrt_task *base)
 
 int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segment_frames)
 {
-    const struct vrt_admission *admission = encoding->params.admission;
+    const struct vrt_job_check *check = encoding->params.check;
     const struct vrt_encode_thread_params params = {
         .outbox = encoding->params.outbox,
         .job_id = encoding->params.job_id,
         .spool_fd = spool_fd,
-        .files = &admission->files,
-        .encoder = &admission->encoder,
-        .container = admission->container,
+        .files = &check->files,
+        .encoder = &check->encoder,
+        .container = check->container,
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

@@ -9,7 +9,7 @@
  */
 
 #include "daemon/pipeline/progress.h"
-#include "workers/media/admission.h"
+#include "workers/media/job-check.h"
 #include "workers/media/encode-thread.h"
 
 /* What it points to must outlive the object, but for `segments`. */
@@ -17,7 +17,7 @@ struct vrt_encoding_params {
     struct vrt_outbox *outbox;
     struct vrt_progress *progress;      /* is told what is encoded, and warned */
     const char *job_id;
-    const struct vrt_admission *admission;      /* the files and the encoder */
+    const struct vrt_job_check *check;      /* the files and the encoder */
     const atomic_bool *cancel;
     const struct vrt_segment_record *segments;  /* that were committed: copied */
     size_t n_segments;

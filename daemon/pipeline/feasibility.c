@@ -86,7 +86,7 @@ static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *c
 }
 
 int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
-                          const struct vrt_admission *admission, struct vrt_error *error)
+                          const struct vrt_job_check *check, struct vrt_error *error)
 {
     struct vrt_feasibility *f = feasibility;
     struct vrt_device_choice choice;
@@ -96,12 +96,12 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
         vrt_error_set_field(error, "device");
         return vrt_refuse_errno(error, vrt_fold(r), "the job");
     }
-    r = vrt_job_spec_new(admission->network, &admission->input.format, &admission->encoder.format,
+    r = vrt_job_spec_new(check->network, &check->input.format, &check->encoder.format,
                          &f->spec);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the job");
     ask_for(f, &choice);
-    vrt_job_spec_set_recipe(f->spec, &admission->recipe);
+    vrt_job_spec_set_recipe(f->spec, &check->recipe);
     f->size = f->wanted_size = vrt_job_spec_size(f->spec);
     return 0;
 }
@@ -438,11 +438,11 @@ static bool is_reproducible(const struct vrt_feasibility *f, size_t first)
 }
 
 void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
-                          const struct vrt_admission *admission,
+                          const struct vrt_job_check *check,
                           struct vrt_pipeline_info *ret_info)
 {
     struct vrt_feasibility *f = feasibility;
-    const struct vrt_reader_info *input = &admission->input;
+    const struct vrt_reader_info *input = &check->input;
     const size_t first = (size_t)__builtin_ctzll(f->devices);
 
     if (f->devices != f->wanted && f->error.message[0])
@@ -453,7 +453,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .network = vrt_network_info(f->spec->network),
         .network_checksum = vrt_network_checksum(f->spec->network),
         .recipe = f->spec->recipe,
-        .fingerprint = admission->fingerprint,
+        .fingerprint = check->fingerprint,
         .width = f->spec->in.width,
         .height = f->spec->in.height,
         .out_width = f->spec->out.width,
@@ -464,7 +464,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .n_shards = input->n_frames_estimate < 0 ? -1 :
                     vrt_clip_count(&f->spec->rule, input->n_frames_estimate),
         .n_tiles = (int64_t)f->size.grid.x.n * f->size.grid.y.n,
-        .output_bytes_estimate = admission->output_bytes,
+        .output_bytes_estimate = check->output_bytes,
         .frame_flops = vrt_speed_frame_flops(f->spec, f->tile_flops),
         .devices = f->devices,
         .uses_cpu_instead = f->uses_cpu_instead,

@@ -13,7 +13,7 @@
 
 #include "daemon/pipeline/patience.h"
 #include "daemon/pipeline/progress.h"
-#include "workers/media/admission.h"
+#include "workers/media/job-check.h"
 
 enum vrt_feasibility_outcome {
     VRT_FEASIBILITY_ASKING = 1,         /* an answer, or a time, is waited for */
@@ -72,7 +72,7 @@ void vrt_feasibility_init(struct vrt_feasibility *feasibility,
 /* Resolves the request for devices, and makes what they will be asked about of an admission that
  * went well. Return: 0; -errno with `error`. */
 int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
-                          const struct vrt_admission *admission, struct vrt_error *error);
+                          const struct vrt_job_check *check, struct vrt_error *error);
 
 /*
  * Asks the devices that can be asked. Return: VRT_FEASIBILITY_ASKING, also before it has begun; 0:
@@ -82,7 +82,7 @@ int vrt_feasibility_step(struct vrt_feasibility *feasibility, struct vrt_error *
 
 /* What was found, where it went well; warns of what the submitter would wonder at. */
 void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
-                          const struct vrt_admission *admission,
+                          const struct vrt_job_check *check,
                           struct vrt_pipeline_info *ret_info);
 
 /* Waits for no answer any more. */

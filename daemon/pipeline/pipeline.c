@@ -57,7 +57,7 @@ struct vrt_pipeline {
     void (*segments_cut)(void *ctx, int64_t first_number);
     void *ctx;
 
-    struct vrt_admission admission;     /* of the files: run by the decode thread */
+    struct vrt_job_check check;     /* of the files: run by the decode thread */
     struct vrt_pipeline_info info;
     struct vrt_feasibility feasibility;
     struct vrt_decoding decoding;
@@ -129,21 +129,21 @@ static void end(struct vrt_pipeline *pipeline)
 static void on_admitted(void *ctx, int r, const struct vrt_error *why)
 {
     struct vrt_pipeline *pipeline = ctx;
-    struct vrt_admission *admission = &pipeline->admission;
+    struct vrt_job_check *check = &pipeline->check;
     struct vrt_error error = *why;
 
     if (r == 0 && pipeline->is_closing)
         return;
     if (r == 0) {
         /* A queue of jobs with one model holds it once. */
-        admission->network = vrt_pool_share_network(pipeline->pool, admission->network);
-        pipeline->shards.job.network = admission->network;
-        r = vrt_feasibility_begin(&pipeline->feasibility, admission, &error);
+        check->network = vrt_pool_share_network(pipeline->pool, check->network);
+        pipeline->shards.job.network = check->network;
+        r = vrt_feasibility_begin(&pipeline->feasibility, check, &error);
     }
     if (r < 0)
         on_failed(pipeline, r, &error);
     else
-        vrt_progress_warn_all(&pipeline->progress, &admission->warnings);
+        vrt_progress_warn_all(&pipeline->progress, &check->warnings);
 }
 
 /* Asks the devices, and ends the admission when all have answered. `admitted` may free the
@@ -160,7 +160,7 @@ static void admit_step(struct vrt_pipeline *pipeline)
         end(pipeline);
         return;
     }
-    vrt_feasibility_tell(&pipeline->feasibility, &pipeline->admission, &pipeline->info);
+    vrt_feasibility_tell(&pipeline->feasibility, &pipeline->check, &pipeline->info);
     pipeline->progress.told.frames_total = pipeline->info.frames_total;
     pipeline->progress.clip_frames = pipeline->info.recipe.clip_frames;
     pipeline->progress.admitted = pipeline->info.devices;
@@ -393,7 +393,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
 
 static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipeline_params *params)
 {
-    pipeline->admission = (struct vrt_admission){
+    pipeline->check = (struct vrt_job_check){
         .files = {
             .input_fd = pipeline->input_fd,
             .output_fd = pipeline->output_fd,
@@ -411,9 +411,9 @@ static void fill_admission(struct vrt_pipeline *pipeline, const struct vrt_pipel
         .network = params->network ? vrt_network_ref(params->network) : NULL,
     };
     if (params->recipe)
-        pipeline->admission.recipe = *params->recipe;
+        pipeline->check.recipe = *params->recipe;
     if (params->fingerprint)
-        pipeline->admission.fingerprint = *params->fingerprint;
+        pipeline->check.fingerprint = *params->fingerprint;
 }
 
 /* The parts, all of them idle; of those that were not made init is what done expects. */
@@ -432,7 +432,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     });
     pipeline->decoding.params = (struct vrt_decoding_params){
         .outbox = vrt_pool_outbox(pool), .progress = progress,
-        .admission = &pipeline->admission, .cancel = &pipeline->cancel,
+        .check = &pipeline->check, .cancel = &pipeline->cancel,
         .admitted = on_admitted, .decoded = on_decoded, .failed = on_failed, .changed = step,
         .ctx = pipeline,
     };
@@ -443,7 +443,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     });
     return vrt_encoding_init(&pipeline->encoding, &(struct vrt_encoding_params){
         .outbox = vrt_pool_outbox(pool), .progress = progress, .job_id = pipeline->job_id,
-        .admission = &pipeline->admission, .cancel = &pipeline->cancel,
+        .check = &pipeline->check, .cancel = &pipeline->cancel,
         .segments = params->segments, .n_segments = params->n_segments,
         .resumed = on_resumed, .segment_done = on_segment_done, .finished = on_finished,
         .failed = on_failed, .changed = step, .ctx = pipeline,
@@ -559,7 +559,7 @@ struct vrt_pipeline *vrt_pipeline_free(struct vrt_pipeline *pipeline)
     vrt_shards_leave(&pipeline->shards);
     vrt_encoding_done(&pipeline->encoding);
     vrt_feasibility_done(&pipeline->feasibility);
-    vrt_admission_done(&pipeline->admission);
+    vrt_job_check_done(&pipeline->check);
     vrt_progress_done(&pipeline->progress);
 
     int *const fds[] = { &pipeline->input_fd, &pipeline->output_fd, &pipeline->spool_fd,

@@ -4,7 +4,7 @@
 /*
  * One video's way through decoder, devices and encoder
  *
- * Phase 1, admission, on a thread of its own: the input is opened and probed, the network
+ * Phase 1, check, on a thread of its own: the input is opened and probed, the network
  * recognised, the devices resolved, the recipe chosen. Phase 2: a reader thread decodes shards
  * ahead, the pool's devices restore them, a writer thread encodes them in order, then joins and
  * verifies the file. The loop only passes shards on. Every queue is bounded: memory doesn't grow

@@ -23,7 +23,7 @@
 
 struct admit {
     struct vrt_media_task base;
-    struct vrt_admission *admission;
+    struct vrt_job_check *check;
 };
 
 struct decode_thread {
@@ -202,7 +202,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
 static int admit(struct vrt_media_thread *base, struct vrt_media_task *task)
 {
     (void)base;
-    return vrt_fold(vrt_admission_run(vrt_container_of(task, struct admit, base)->admission,
+    return vrt_fold(vrt_job_check_run(vrt_container_of(task, struct admit, base)->check,
                                       &task->error));
 }
 
@@ -214,14 +214,14 @@ static void drop_clip(struct vrt_media_task *task)
     free(clip->info);
 }
 
-struct vrt_media_task *vrt_decode_admit_new(struct vrt_admission *admission,
+struct vrt_media_task *vrt_decode_check_new(struct vrt_job_check *check,
                                             void (*done)(struct vrt_task *task), void *ctx)
 {
     struct admit *task = vrt_media_task_new(sizeof(*task), admit, done, ctx);
 
     if (!task)
         return NULL;
-    task->admission = admission;
+    task->check = check;
     return &task->base;
 }
 

@@ -8,7 +8,7 @@
  */
 
 #include "frames/clips/cutter.h"
-#include "workers/media/admission.h"
+#include "workers/media/job-check.h"
 #include "workers/device/shard.h"
 #include "workers/media/media-thread.h"
 
@@ -46,7 +46,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox);
 
 /* A task that runs `admission`, which is the caller's. Return: NULL: no memory. */
-struct vrt_media_task *vrt_decode_admit_new(struct vrt_admission *admission,
+struct vrt_media_task *vrt_decode_check_new(struct vrt_job_check *check,
                                             void (*done)(struct vrt_task *task), void *ctx);
 
 /* A struct vrt_decode_clip. Return: NULL: no memory. */

@@ -3,8 +3,8 @@
 
 /*
  * A job's recipe: whatever decides its output's bits besides input, network and encoder. Chosen
- * once, at admission, from what was asked for (base/settings.h), stored with the job, changed by
- * nothing afterwards. Pure.
+ * at admission from what was asked for (base/settings.h), and stored with the job; a smaller one
+ * follows only where no device has memory for it any more. Pure.
  */
 
 #include <stdbool.h>

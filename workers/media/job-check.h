@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Admission: whether a job can run at all, found out from its files
+ * Whether a job can run at all, found out from its files: what its admission asks first
  *
  * Thread: one of the job's own; it reads files and takes as long as those do.
  */
@@ -19,8 +19,8 @@
 #include "workers/media/fingerprint.h"
 #include "workers/plan/recipe.h"
 
-struct vrt_admission {
-    /* What is asked. Strings, descriptors and settings outlive the admission. */
+struct vrt_job_check {
+    /* What is asked. Strings, descriptors and settings outlive the check. */
     struct vrt_files files;         /* its descriptors and names; the rest is found out */
     int model_fd;
     int spool_fd;                   /* a folder on the disk of the working files; -1: none */
@@ -28,7 +28,7 @@ struct vrt_admission {
     const struct vrt_job_settings *settings;
     const atomic_bool *cancel;
 
-    /* Of an earlier admission. */
+    /* Of an earlier check. */
     bool has_recipe;                /* `recipe` is given: nothing of it is chosen */
     bool has_fingerprint;           /* `fingerprint` is given: the input must have it */
     uint64_t network_checksum;      /* the network must have it; 0: any will do */
@@ -47,10 +47,10 @@ struct vrt_admission {
 };
 
 /*
- * Fills in what is found. Whatever is returned, vrt_admission_done() frees what it holds.
+ * Fills in what is found. Whatever is returned, vrt_job_check_done() frees what it holds.
  * Return: 0; -errno: the job can't run, `error` says why.
  */
-int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error);
+int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error);
 
 /* Drops the reference to the network. */
-void vrt_admission_done(struct vrt_admission *admission);
+void vrt_job_check_done(struct vrt_job_check *check);

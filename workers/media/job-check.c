@@ -7,7 +7,7 @@
  * (damage further on, a full disk, a device that breaks).
  */
 
-#include "workers/media/admission.h"
+#include "workers/media/job-check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,74 +28,74 @@
 #define SIDE_MAX 16384
 
 /* When the next look at the input must be over, for a reader or a preview. */
-static int64_t look_deadline(const struct vrt_admission *admission)
+static int64_t look_deadline(const struct vrt_job_check *check)
 {
-    return admission->has_recipe ? 0 : vrt_clock_now_ns() + LOOK_NS;
+    return check->has_recipe ? 0 : vrt_clock_now_ns() + LOOK_NS;
 }
 
-static int probe_input(struct vrt_admission *admission, struct vrt_error *error)
+static int probe_input(struct vrt_job_check *check, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     const struct vrt_reader_params params = {
         .n_threads = PROBE_THREADS,
-        .strict = admission->settings->strict,
-        .name = admission->files.input_name,
-        .cancel = admission->cancel,
-        .open_deadline_ns = look_deadline(admission),
+        .strict = check->settings->strict,
+        .name = check->files.input_name,
+        .cancel = check->cancel,
+        .open_deadline_ns = look_deadline(check),
     };
-    int r = vrt_reader_open(admission->files.input_fd, &params, &reader, error);
+    int r = vrt_reader_open(check->files.input_fd, &params, &reader, error);
 
     if (r != 0)
         return vrt_fold(r);
-    admission->input = *vrt_reader_info(reader);
+    check->input = *vrt_reader_info(reader);
     return 0;
 }
 
 /* The input must be the one that it was when the job was admitted for the first time. */
-static int check_input(struct vrt_admission *admission, struct vrt_error *error)
+static int check_input(struct vrt_job_check *check, struct vrt_error *error)
 {
-    const struct vrt_files *files = &admission->files;
+    const struct vrt_files *files = &check->files;
     struct vrt_fingerprint found;
     char shown[160];
     int r = vrt_fingerprint_take(files->input_fd, &found);
 
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), files->input_name);
-    if (admission->has_fingerprint && !vrt_fingerprint_is_same(&found, &admission->fingerprint))
+    if (check->has_fingerprint && !vrt_fingerprint_is_same(&found, &check->fingerprint))
         return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
                           "%s is not the file that this job was submitted for: it has other "
                           "bytes; hand that one over, or submit a new job",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
-    admission->fingerprint = found;
+    check->fingerprint = found;
     return 0;
 }
 
-static int load_network(struct vrt_admission *admission, struct vrt_error *error)
+static int load_network(struct vrt_job_check *check, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
     int r;
 
-    if (admission->network)
+    if (check->network)
         return 0;
-    r = vrt_checkpoint_open(admission->model_fd, admission->model_name, &checkpoint, error);
+    r = vrt_checkpoint_open(check->model_fd, check->model_name, &checkpoint, error);
     if (r != 0)
         return vrt_fold(r);
-    return vrt_fold(vrt_network_new(checkpoint, admission->model_name, &admission->network, error));
+    return vrt_fold(vrt_network_new(checkpoint, check->model_name, &check->network, error));
 }
 
-static int check_network(const struct vrt_admission *admission, struct vrt_error *error)
+static int check_network(const struct vrt_job_check *check, struct vrt_error *error)
 {
-    const struct vrt_network_info *info = vrt_network_info(admission->network);
-    const struct vrt_frame_format *format = &admission->input.format;
-    uint64_t checksum = vrt_network_checksum(admission->network);
+    const struct vrt_network_info *info = vrt_network_info(check->network);
+    const struct vrt_frame_format *format = &check->input.format;
+    uint64_t checksum = vrt_network_checksum(check->network);
     int channels = info->in_channels;
 
-    if (admission->network_checksum && checksum != admission->network_checksum)
+    if (check->network_checksum && checksum != check->network_checksum)
         return vrt_refuse(error, vrt_raise(-ESTALE), "model.other",
                           "%s is not the model that this job was begun with: its checksum is "
                           "%016" PRIx64 " where it was %016" PRIx64 "; bring that one back, or "
-                          "submit a new job", admission->model_name, checksum,
-                          admission->network_checksum);
+                          "submit a new job", check->model_name, checksum,
+                          check->network_checksum);
     if (channels != info->out_channels || (channels != 1 && channels != 3))
         return vrt_refuse(error, -EINVAL, "model.unknown_architecture",
                           "%s maps %d channels to %d: only networks for colour or gray pictures "
@@ -113,116 +113,116 @@ static int check_network(const struct vrt_admission *admission, struct vrt_error
 }
 
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
-static int choose_encoder(struct vrt_admission *admission, struct vrt_error *error)
+static int choose_encoder(struct vrt_job_check *check, struct vrt_error *error)
 {
-    const struct vrt_network_info *info = vrt_network_info(admission->network);
-    const struct vrt_job_settings *settings = admission->settings;
-    struct vrt_encoder_params *encoder = &admission->encoder;
+    const struct vrt_network_info *info = vrt_network_info(check->network);
+    const struct vrt_job_settings *settings = check->settings;
+    struct vrt_encoder_params *encoder = &check->encoder;
     const struct vrt_encoder_pick pick = {
         .codec = settings->codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)settings->codec,
-        .input = &admission->input.format,
-        .width = admission->input.format.width * info->scale,
-        .height = admission->input.format.height * info->scale,
+        .input = &check->input.format,
+        .width = check->input.format.width * info->scale,
+        .height = check->input.format.height * info->scale,
     };
-    int r = vrt_container_from_name(admission->files.output_name, &admission->container, error);
+    int r = vrt_container_from_name(check->files.output_name, &check->container, error);
 
     if (r < 0)
         return vrt_fold(r);
     encoder->codec = pick.codec;
-    r = vrt_container_check_codec(admission->container, encoder->codec, error);
+    r = vrt_container_check_codec(check->container, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_codec_check(encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_encoder_pick_format(&pick, &encoder->format, &admission->warnings, error);
+    r = vrt_encoder_pick_format(&pick, &encoder->format, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
-    const struct vrt_container_content content = { admission->container, encoder->codec,
+    const struct vrt_container_content content = { check->container, encoder->codec,
                                                    &encoder->format };
-    r = vrt_container_check_colors(&content, &admission->warnings, error);
+    r = vrt_container_check_colors(&content, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_joiner_preview preview = {
-        .input_fd = admission->files.input_fd,
-        .input_name = admission->files.input_name,
-        .container = admission->container,
-        .cancel = admission->cancel,
-        .deadline_ns = look_deadline(admission),
+        .input_fd = check->files.input_fd,
+        .input_name = check->files.input_name,
+        .container = check->container,
+        .cancel = check->cancel,
+        .deadline_ns = look_deadline(check),
     };
-    r = vrt_joiner_preview(&preview, &admission->warnings, error);
+    r = vrt_joiner_preview(&preview, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
     encoder->quality = (int)settings->quality;
     encoder->preset = settings->preset[0] ? settings->preset : NULL;
-    encoder->n_threads = admission->recipe.encoder_threads;
-    encoder->time_base = admission->input.time_base;
-    encoder->fps = admission->input.fps;
+    encoder->n_threads = check->recipe.encoder_threads;
+    encoder->time_base = check->input.time_base;
+    encoder->fps = check->input.fps;
     return 0;
 }
 
-static int choose_recipe(struct vrt_admission *admission, struct vrt_error *error)
+static int choose_recipe(struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_recipe_params params = {
-        .network = vrt_network_info(admission->network),
-        .width = admission->input.format.width,
-        .height = admission->input.format.height,
-        .n_frames = admission->input.n_frames_estimate,
+        .network = vrt_network_info(check->network),
+        .width = check->input.format.width,
+        .height = check->input.format.height,
+        .n_frames = check->input.n_frames_estimate,
     };
 
-    if (admission->has_recipe)
+    if (check->has_recipe)
         return 0;
-    return vrt_fold(vrt_recipe_choose(admission->settings, &params,
-                                      &admission->recipe, error));
+    return vrt_fold(vrt_recipe_choose(check->settings, &params,
+                                      &check->recipe, error));
 }
 
 /* How much room the result will take. One that goes on was warned of it before. */
-static void look_ahead(struct vrt_admission *admission)
+static void look_ahead(struct vrt_job_check *check)
 {
     const struct vrt_disk_check disk_check = {
-        .encoder = &admission->encoder,
-        .n_frames = admission->input.n_frames_estimate,
-        .spool_fd = admission->has_recipe ? -1 : admission->spool_fd,
-        .output_fd = admission->has_recipe ? -1 : admission->files.output_fd,
-        .output_name = admission->files.output_name,
+        .encoder = &check->encoder,
+        .n_frames = check->input.n_frames_estimate,
+        .spool_fd = check->has_recipe ? -1 : check->spool_fd,
+        .output_fd = check->has_recipe ? -1 : check->files.output_fd,
+        .output_name = check->files.output_name,
     };
 
-    admission->output_bytes = vrt_disk_check_run(&disk_check, &admission->warnings);
+    check->output_bytes = vrt_disk_check_run(&disk_check, &check->warnings);
 }
 
-int vrt_admission_run(struct vrt_admission *admission, struct vrt_error *error)
+int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
 {
-    int r = vrt_files_note(&admission->files, error);
+    int r = vrt_files_note(&check->files, error);
 
     if (r != 0)
         return vrt_fold(r);
-    r = check_input(admission, error);
+    r = check_input(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = probe_input(admission, error);
+    r = probe_input(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = load_network(admission, error);
+    r = load_network(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = check_network(admission, error);
+    r = check_network(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = choose_recipe(admission, error);
+    r = choose_recipe(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = choose_encoder(admission, error);
+    r = choose_encoder(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_encoder_try(&admission->encoder, error);
+    r = vrt_encoder_try(&check->encoder, error);
     if (r != 0)
         return vrt_fold(r);
-    look_ahead(admission);
-    vrt_warnings_merge(&admission->warnings, &admission->input.warnings);
+    look_ahead(check);
+    vrt_warnings_merge(&check->warnings, &check->input.warnings);
     return 0;
 }
 
-void vrt_admission_done(struct vrt_admission *admission)
+void vrt_job_check_done(struct vrt_job_check *check)
 {
-    admission->network = vrt_network_unref(admission->network);
+    check->network = vrt_network_unref(check->network);
 }
