@@ -248,14 +248,9 @@ static void test_faults(void)
     teardown(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "checksum", test_checksum },     { "chunks-ref", test_chunks_ref },
-        { "bad-params", test_bad_params },
-        { "refused", test_refused },       { "chunks-cpu", test_chunks_cpu },
-        { "shared", test_shared },         { "faults", test_faults },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "checksum", test_checksum },     { "chunks-ref", test_chunks_ref },
+    { "bad-params", test_bad_params },
+    { "refused", test_refused },       { "chunks-cpu", test_chunks_cpu },
+    { "shared", test_shared },         { "faults", test_faults },
+)

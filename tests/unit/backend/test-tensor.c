@@ -198,13 +198,9 @@ static void test_names(void)
     expect_str(vrt_backend_strerror(-EINVAL), strerror(EINVAL));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "f16", test_f16 },           { "f16-rounding", test_f16_rounding },
-        { "bf16", test_bf16 },         { "views", test_views },
-        { "overlap", test_overlap },   { "tensor-check", test_tensor_check },
-        { "names", test_names },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "f16", test_f16 },           { "f16-rounding", test_f16_rounding },
+    { "bf16", test_bf16 },         { "views", test_views },
+    { "overlap", test_overlap },   { "tensor-check", test_tensor_check },
+    { "names", test_names },
+)

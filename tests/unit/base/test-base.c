@@ -265,14 +265,10 @@ static void test_thread(void)
     expect_int(vrt_thread_role(), VRT_THREAD_LOOP);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "buf", test_buf },         { "list", test_list },   { "error", test_error },
-        { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
-        { "clock", test_clock },
-        { "wrong-wall-clock", test_wrong_wall_clock },
-        { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "buf", test_buf },         { "list", test_list },   { "error", test_error },
+    { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+    { "clock", test_clock },
+    { "wrong-wall-clock", test_wrong_wall_clock },
+    { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
+)

@@ -351,18 +351,13 @@ static void test_ambiguous(void)
     vrt_buf_done(&file);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "tensors", test_tensors },
-        { "opcodes", test_opcodes },
-        { "repetition", test_repetition },
-        { "copies", test_copies },
-        { "search", test_search },
-        { "frame", test_frame },
-        { "twice", test_twice },
-        { "ambiguous", test_ambiguous },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "tensors", test_tensors },
+    { "opcodes", test_opcodes },
+    { "repetition", test_repetition },
+    { "copies", test_copies },
+    { "search", test_search },
+    { "frame", test_frame },
+    { "twice", test_twice },
+    { "ambiguous", test_ambiguous },
+)

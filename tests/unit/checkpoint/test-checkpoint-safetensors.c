@@ -234,12 +234,7 @@ static void test_dtypes(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "good", test_good },       { "metadata", test_metadata }, { "bad", test_bad },
-        { "nothing", test_nothing }, { "length", test_length },     { "dtypes", test_dtypes },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "good", test_good },       { "metadata", test_metadata }, { "bad", test_bad },
+    { "nothing", test_nothing }, { "length", test_length },     { "dtypes", test_dtypes },
+)

@@ -559,24 +559,19 @@ static void test_socket_path(void)
     rmdir(folder);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "formats", test_formats },
-        { "widths", test_widths },
-        { "table", test_table },
-        { "narrow-table", test_narrow_table },
-        { "notes", test_notes },
-        { "progress-bar", test_progress_bar },
-        { "progress-states", test_progress_states },
-        { "progress-waiting", test_progress_waiting },
-        { "progress-lines", test_progress_lines },
-        { "arguments", test_arguments },
-        { "argument-refusals", test_argument_refusals },
-        { "default-output", test_default_output },
-        { "files", test_files },
-        { "socket-path", test_socket_path },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "formats", test_formats },
+    { "widths", test_widths },
+    { "table", test_table },
+    { "narrow-table", test_narrow_table },
+    { "notes", test_notes },
+    { "progress-bar", test_progress_bar },
+    { "progress-states", test_progress_states },
+    { "progress-waiting", test_progress_waiting },
+    { "progress-lines", test_progress_lines },
+    { "arguments", test_arguments },
+    { "argument-refusals", test_argument_refusals },
+    { "default-output", test_default_output },
+    { "files", test_files },
+    { "socket-path", test_socket_path },
+)

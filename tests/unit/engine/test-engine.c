@@ -206,13 +206,9 @@ static void test_shared_arena(void)
         vrt_graph_free(graphs[i]);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "bindings", test_bindings },
-        { "executor", test_executor },
-        { "wrong-graphs", test_wrong_graphs },
-        { "shared-arena", test_shared_arena },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "bindings", test_bindings },
+    { "executor", test_executor },
+    { "wrong-graphs", test_wrong_graphs },
+    { "shared-arena", test_shared_arena },
+)

@@ -583,17 +583,12 @@ static void test_churn(void)
     teardown(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "shared", test_shared },         { "faults", test_faults },
-        { "copies", test_copies },         { "late", test_late },
-        { "failures", test_failures },     { "groups", test_groups },
-        { "root-fails", test_root_fails }, { "stuck", test_stuck },
-        { "forgotten", test_forgotten },   { "cancelled", test_cancelled },
-        { "loan", test_loan },             { "kinds", test_kinds },
-        { "churn", test_churn },           { "loan-of-the-last", test_loan_of_the_last },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "shared", test_shared },         { "faults", test_faults },
+    { "copies", test_copies },         { "late", test_late },
+    { "failures", test_failures },     { "groups", test_groups },
+    { "root-fails", test_root_fails }, { "stuck", test_stuck },
+    { "forgotten", test_forgotten },   { "cancelled", test_cancelled },
+    { "loan", test_loan },             { "kinds", test_kinds },
+    { "churn", test_churn },           { "loan-of-the-last", test_loan_of_the_last },
+)

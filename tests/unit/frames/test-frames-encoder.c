@@ -383,20 +383,14 @@ static void test_unwritable(void)
     close(fds[1]);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "pick-format", test_pick_format },
-        { "lossless", test_lossless },
-        { "lossless-tiny", test_lossless_tiny },
-        { "lossy", test_lossy },
-        { "deterministic", test_deterministic },
-        { "overwrites", test_overwrites },
-        { "refused", test_refused },
-        { "wrong-frames", test_wrong_frames },
-        { "unwritable", test_unwritable },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "pick-format", test_pick_format },
+    { "lossless", test_lossless },
+    { "lossless-tiny", test_lossless_tiny },
+    { "lossy", test_lossy },
+    { "deterministic", test_deterministic },
+    { "overwrites", test_overwrites },
+    { "refused", test_refused },
+    { "wrong-frames", test_wrong_frames },
+    { "unwritable", test_unwritable },
+)

@@ -374,17 +374,12 @@ static void test_locked(void)
     bench_remove(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "kill", test_kill },
-        { "full", test_full },
-        { "no-room", test_no_room },
-        { "reserve", test_reserve },
-        { "moved", test_moved },
-        { "locked", test_locked },
-        { "locked-for-long", test_locked_for_long },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "kill", test_kill },
+    { "full", test_full },
+    { "no-room", test_no_room },
+    { "reserve", test_reserve },
+    { "moved", test_moved },
+    { "locked", test_locked },
+    { "locked-for-long", test_locked_for_long },
+)

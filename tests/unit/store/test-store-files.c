@@ -331,19 +331,14 @@ static void test_read_only(void)
     bench_remove(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "migration", test_migration },
-        { "migration-fails", test_migration_fails },
-        { "newer", test_newer },
-        { "foreign", test_foreign },
-        { "unknown-state", test_unknown_state },
-        { "no-database", test_no_database },
-        { "damage", test_damage },
-        { "places", test_places },
-        { "read-only", test_read_only },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "migration", test_migration },
+    { "migration-fails", test_migration_fails },
+    { "newer", test_newer },
+    { "foreign", test_foreign },
+    { "unknown-state", test_unknown_state },
+    { "no-database", test_no_database },
+    { "damage", test_damage },
+    { "places", test_places },
+    { "read-only", test_read_only },
+)

@@ -413,21 +413,16 @@ static void test_many(void)
     bench_remove(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "round-trip", test_round_trip },
-        { "states", test_states },
-        { "group-commit", test_group_commit },
-        { "merge", test_merge },
-        { "segments", test_segments },
-        { "no-such-job", test_no_such_job },
-        { "ids", test_ids },
-        { "stop", test_stop },
-        { "measures", test_measures },
-        { "reader-fails", test_reader_fails },
-        { "many", test_many },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "round-trip", test_round_trip },
+    { "states", test_states },
+    { "group-commit", test_group_commit },
+    { "merge", test_merge },
+    { "segments", test_segments },
+    { "no-such-job", test_no_such_job },
+    { "ids", test_ids },
+    { "stop", test_stop },
+    { "measures", test_measures },
+    { "reader-fails", test_reader_fails },
+    { "many", test_many },
+)

@@ -215,7 +215,9 @@ void test_memory_is_guarded()
     expect_killed([] { launch(set, 1, 1, 0, static_cast<int *>(nullptr), 1); });
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"capacity", test_capacity},
     {"devices", test_devices},
     {"two devices", test_two_devices},
@@ -223,11 +225,4 @@ const test_case cases[] = {
     {"broken devices", test_broken_devices},
     {"architectures", test_architectures},
     {"memory is guarded", test_memory_is_guarded},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

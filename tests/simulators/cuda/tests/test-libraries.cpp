@@ -346,14 +346,9 @@ void test_convolutions()
     test_convolution<__nv_bfloat16>(CUDNN_DATA_BFLOAT16);
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"linears", test_linears},
     {"convolutions", test_convolutions},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

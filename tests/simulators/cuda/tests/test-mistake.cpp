@@ -115,15 +115,10 @@ void test_goes_on()
     }
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"deadlocks", test_deadlocks},
     {"traps", test_traps},
     {"goes on", test_goes_on},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

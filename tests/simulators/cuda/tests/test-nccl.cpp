@@ -150,17 +150,11 @@ void test_failures()
         expect_int(ncclCommDestroy(comm), ncclSuccess);
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN_AFTER(setenv("VRT_CUDA_SIM_DEVICES", "3", 1),
     {"group", test_group},
     {"threads", test_threads},
     {"abort", test_abort},
     {"failures", test_failures},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    setenv("VRT_CUDA_SIM_DEVICES", "3", 1);
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -232,18 +232,13 @@ void test_captures_refuse()
     expect_bad_capture(s, cudaErrorStreamCaptureInvalidated);
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"events", test_events},
     {"host memory", test_host_memory},
     {"copies are checked", test_copies_are_checked},
     {"queries", test_queries},
     {"graphs", test_graphs},
     {"captures refuse", test_captures_refuse},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

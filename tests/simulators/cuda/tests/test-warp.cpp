@@ -134,16 +134,11 @@ void test_atomics()
     expect_int(least.read()[0], -99);
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"shuffles", test_shuffles},
     {"votes", test_votes},
     {"sums", test_sums},
     {"atomics", test_atomics},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -185,14 +185,10 @@ static void test_handles(void)
     bench_run(confuse, NULL, BENCH_MISUSE, "the handle is of a device, not of a context");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "masks", test_masks },
-        { "none", test_none },
-        { "properties", test_properties },
-        { "counts", test_counts },
-        { "handles", test_handles },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "masks", test_masks },
+    { "none", test_none },
+    { "properties", test_properties },
+    { "counts", test_counts },
+    { "handles", test_handles },
+)

@@ -170,13 +170,9 @@ static void test_guards(void)
     bench_run(overrun, NULL, 42, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "limits", test_limits },
-        { "properties", test_properties },
-        { "peers", test_peers },
-        { "guards", test_guards },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "limits", test_limits },
+    { "properties", test_properties },
+    { "peers", test_peers },
+    { "guards", test_guards },
+)

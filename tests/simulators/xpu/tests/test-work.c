@@ -461,15 +461,11 @@ static void test_modules(void)
     bench_run(go_native, NULL, 0, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "add", test_add },
-        { "arguments", test_arguments },
-        { "events", test_events },
-        { "order", test_order },
-        { "together", test_together },
-        { "modules", test_modules },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "add", test_add },
+    { "arguments", test_arguments },
+    { "events", test_events },
+    { "order", test_order },
+    { "together", test_together },
+    { "modules", test_modules },
+)
