@@ -475,7 +475,7 @@ cublasStatus_t cublasLtMatmul(
         p.run();
         return cudaSuccess;
     };
-    return sim::submit(&held, stream, {run, nullptr, nullptr, nullptr})
+    return sim::submit(stream, {run, nullptr, nullptr})
                ? CUBLAS_STATUS_EXECUTION_FAILED
                : CUBLAS_STATUS_SUCCESS;
 }
