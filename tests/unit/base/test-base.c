@@ -154,12 +154,10 @@ static void test_folder(void)
 
 static void test_clock(void)
 {
-    int64_t a = vrt_clock_now_ns(), cpu = vrt_clock_thread_cpu_ns();
+    int64_t a = vrt_clock_now_ns();
 
-    while (vrt_clock_thread_cpu_ns() == cpu)
-        ;
-    expect_true(vrt_clock_now_ns() > a);
-    expect_true(vrt_clock_process_cpu_ns() > 0);
+    test_sleep_ms(1);
+    expect_true(vrt_clock_now_ns() - a >= VRT_NS_PER_MS);
     expect_true(vrt_clock_wall_ns() > 1700000000LL * VRT_NS_PER_S);
 }
 
