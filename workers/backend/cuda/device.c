@@ -202,7 +202,7 @@ static void cuda_sensors(struct vrt_device *device, struct vrt_device_sensors *r
 }
 
 static const struct vrt_backend_ops backend_cuda = {
-    .probe = vrt_cuda_enumerate,
+    .enumerate = vrt_cuda_enumerate,
     .open = cuda_open,
     .close = cuda_close,
     .buffer_new = vrt_cuda_buffer_new,
