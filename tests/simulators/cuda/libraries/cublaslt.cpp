@@ -154,8 +154,9 @@ struct product {
             x *= 1.0f + 0x1p-20f * float(n_sums++ % 3);
         if (beta != 0.0f)
             x += beta * c.get(row, column);
-        return desc.epilogue == CUBLASLT_EPILOGUE_BIAS ? x + sim::get(desc.bias, d.type, int64_t(row))
-                                                       : x;
+        if (desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+            x += sim::get(desc.bias, d.type, int64_t(row));
+        return x;
     }
     void run() const
     {
