@@ -87,7 +87,7 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
         vrt_format_bytes(d.memory.total_bytes, numbers[6], sizeof(numbers[6])),
         description,
     };
-    return vrt_listing_add_cells(table, cells);
+    return vrt_table_add(table, cells);
 }
 
 static int list_all(struct vrt_cli *cli)

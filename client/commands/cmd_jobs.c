@@ -46,12 +46,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
         vrt_progress_name(job, input, sizeof(input)),
     };
 
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cells); i++) {
-        int r = vrt_table_add(table, cells[i]);
-        if (r < 0)
-            return vrt_fold(r);
-    }
-    return 0;
+    return vrt_table_add(table, cells);
 }
 
 /* The line for each job that doesn't go on by itself is printed below the table, where a narrow

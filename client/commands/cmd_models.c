@@ -76,7 +76,7 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
         vrt_printable(m.checksum, checksum, sizeof(checksum)),
         source,
     };
-    int r = vrt_listing_add_cells(table, cells);
+    int r = vrt_table_add(table, cells);
     if (r < 0)
         return vrt_fold(r);
     if (m.state == VRT_MODEL_FAILED)
@@ -110,7 +110,7 @@ static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_e
         vrt_format_bytes(h.bytes, bytes, sizeof(bytes)),
         vrt_held_state_names[h.state],
     };
-    return vrt_fold(vrt_listing_add_cells(table, cells));
+    return vrt_fold(vrt_table_add(table, cells));
 }
 
 /* The request for what the user named. */

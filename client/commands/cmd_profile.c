@@ -198,8 +198,7 @@ static int print_ops(const struct vrt_profile_report *p)
             isnan(op->share) ? "-" : share,
             op->gflop_per_s > 0 ? vrt_format_rate(op->gflop_per_s, rate, sizeof(rate)) : "-",
         };
-        for (size_t c = 0; r == 0 && c < VRT_ARRAY_SIZE(row); c++)
-            r = vrt_table_add(&table, row[c]);
+        r = vrt_table_add(&table, row);
     }
     if (r == 0)
         r = vrt_screen_print_table(&table);

@@ -9,16 +9,6 @@
 #include "client/conn.h"
 #include "client/terminal/screen.h"
 
-int vrt_listing_add_cells(struct vrt_table *table, const char *const *cells)
-{
-    for (int i = 0; i < table->n_columns; i++) {
-        int r = vrt_table_add(table, cells[i]);
-        if (r < 0)
-            return vrt_fold(r);
-    }
-    return 0;
-}
-
 /* Return: 0; VRT_CONN_E_*; -errno. */
 static int take_list(const struct vrt_cli *cli, const struct vrt_listing *listing,
                      const json_t *json, struct vrt_table *table, struct vrt_error *error)

@@ -21,6 +21,3 @@ struct vrt_listing {
 
 /* Asks for a list and prints it. Return: enum vrt_exit; everything was said. */
 int vrt_listing_print(struct vrt_cli *cli, const struct vrt_listing *listing);
-
-/* Adds a row, a cell for each column. Return: 0, -ENOMEM. */
-int vrt_listing_add_cells(struct vrt_table *table, const char *const *cells);

@@ -46,8 +46,7 @@ static int print_devices(const struct vrt_plan_report *plan)
             vrt_format_rate(d->gflop_per_s, cells[4], sizeof(cells[4])),
             vrt_format_rate(d->seconds_per_shard, cells[5], sizeof(cells[5])),
         };
-        for (size_t c = 0; r == 0 && c < VRT_ARRAY_SIZE(row); c++)
-            r = vrt_table_add(&table, row[c]);
+        r = vrt_table_add(&table, row);
     }
     if (r == 0)
         r = vrt_screen_print_table(&table);

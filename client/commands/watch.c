@@ -22,8 +22,8 @@
 #include "client/conn.h"
 #include "client/commands/watch-impl.h"
 
-#define POLL_MS 200                /* Ctrl-C is answered within it */
-#define BARREN_STREAMS_MAX 3    /* that end in a row without an event, until we give up */
+#define POLL_MS 200             /* Ctrl-C is answered within it */
+#define QUIET_STREAMS_MAX 3     /* that end in a row without an event, until we give up */
 #define RETURN_POLL_MS 500      /* between looks whether a daemon is back */
 
 /* A signal has no other way to its reader. */
@@ -308,13 +308,13 @@ static int wait_for_return(struct vrt_watch *w, int r)
 /* Until all is over, or the user has enough. Return: 0; VRT_CONN_E_*; -errno. */
 static int follow(struct vrt_watch *w)
 {
-    int n_barren = 0, r = 0;
+    int n_quiet = 0, r = 0;
 
     while (r == 0 && !all_over(w) && !interrupted) {
         int n_events = 0;
         r = follow_stream(w, &n_events);
-        n_barren = n_events || r != 0 ? 0 : n_barren + 1;
-        if (r == 0 && n_barren >= BARREN_STREAMS_MAX && !all_over(w) && !interrupted)
+        n_quiet = n_events || r != 0 ? 0 : n_quiet + 1;
+        if (r == 0 && n_quiet >= QUIET_STREAMS_MAX && !all_over(w) && !interrupted)
             r = give_up(w);
         else
             r = wait_for_return(w, r);

@@ -36,7 +36,7 @@ void vrt_table_done(struct vrt_table *table)
     table->n_cells = table->capacity = 0;
 }
 
-int vrt_table_add(struct vrt_table *table, const char *text)
+static int add_cell(struct vrt_table *table, const char *text)
 {
     if (table->n_cells == table->capacity) {
         size_t capacity = table->capacity ? table->capacity * 2 : 64;
@@ -51,6 +51,15 @@ int vrt_table_add(struct vrt_table *table, const char *text)
         return vrt_raise(-ENOMEM);
     table->cells[table->n_cells++] = copy;
     return 0;
+}
+
+int vrt_table_add(struct vrt_table *table, const char *const *cells)
+{
+    int r = 0;
+
+    for (int i = 0; r == 0 && i < table->n_columns; i++)
+        r = add_cell(table, cells[i]);
+    return vrt_fold(r);
 }
 
 int vrt_table_note(struct vrt_table *table, const char *format, ...)

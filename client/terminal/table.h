@@ -35,8 +35,8 @@ void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns);
 /* Frees what it holds. */
 void vrt_table_done(struct vrt_table *table);
 
-/* Adds the next cell, printable text; rows fill up from left to right. Return: 0, -ENOMEM. */
-int vrt_table_add(struct vrt_table *table, const char *text) VRT_MUST_CHECK;
+/* Adds a row: printable text, one for each column. Return: 0, -ENOMEM. */
+int vrt_table_add(struct vrt_table *table, const char *const *cells) VRT_MUST_CHECK;
 
 /* Adds a sentence, printable text, that is printed below the rows. Return: 0, -ENOMEM. */
 int vrt_table_note(struct vrt_table *table, const char *format, ...) VRT_PRINTF(2, 3)

@@ -71,13 +71,3 @@ void vrt_clock_set_wall_error(const struct vrt_wall_error *wrong)
     wall_error = *wrong;
     wall_error_since_ns = vrt_clock_now_ns();
 }
-
-int64_t vrt_clock_thread_cpu_ns(void)
-{
-    return read_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-int64_t vrt_clock_process_cpu_ns(void)
-{
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}

@@ -25,9 +25,3 @@ int vrt_clock_parse_wall_error(const char *text, struct vrt_wall_error *ret_wron
 
 /* From now on the wall clock is that wrong. Thread: any, while there is no other. */
 void vrt_clock_set_wall_error(const struct vrt_wall_error *wrong);
-
-/* CPU time of the calling thread. */
-int64_t vrt_clock_thread_cpu_ns(void);
-
-/* CPU time of the whole process, user and system. */
-int64_t vrt_clock_process_cpu_ns(void);

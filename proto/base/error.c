@@ -60,6 +60,18 @@ void vrt_error_set_field(struct vrt_error *error, const char *field)
         snprintf(error->field, sizeof(error->field), "%s", field);
 }
 
+/* Whether the sequence at `s` is longer than it need be, a surrogate, or above U+10FFFF. */
+static bool is_excluded(const unsigned char *s)
+{
+    switch (s[0]) {
+    case 0xe0: return s[1] < 0xa0;
+    case 0xed: return s[1] > 0x9f;
+    case 0xf0: return s[1] < 0x90;
+    case 0xf4: return s[1] > 0x8f;
+    default: return s[0] == 0xc0 || s[0] == 0xc1 || s[0] > 0xf4;
+    }
+}
+
 /* Length in bytes of the well-formed UTF-8 sequence at `s`, 0 if there is none (RFC 3629). */
 static int utf8_length(const unsigned char *s)
 {
@@ -76,11 +88,7 @@ static int utf8_length(const unsigned char *s)
         for (int k = 1; k < forms[i].length; k++)
             if ((s[k] & 0xc0) != 0x80)
                 return 0;
-        bool overlong = s[0] == 0xc0 || s[0] == 0xc1 || (s[0] == 0xe0 && s[1] < 0xa0) ||
-                        (s[0] == 0xf0 && s[1] < 0x90);
-        bool invalid = (s[0] == 0xed && s[1] > 0x9f) || s[0] > 0xf4 ||
-                       (s[0] == 0xf4 && s[1] > 0x8f);
-        return overlong || invalid ? 0 : forms[i].length;
+        return is_excluded(s) ? 0 : forms[i].length;
     }
     return 0;
 }

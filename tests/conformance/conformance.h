@@ -4,10 +4,7 @@
 /*
  * Conformance: every op on every device that is present
  *
- *     int main(int argc, char **argv)
- *     {
- *         return conf_main(argc, argv, "conv2d", run_conv2d, n_cases);
- *     }
+ *     CONF_MAIN(warp, n_cases)
  *
  * A case makes its inputs, its op and what independent loops of its own say the outputs are, and
  * calls conf_expect(). That runs the op on the reference device, which is held against the
@@ -28,6 +25,7 @@
 #include <stddef.h>
 
 #include "backend/backend.h"
+#include "tests/unit/test.h"
 
 struct conf;
 
@@ -63,6 +61,24 @@ extern const enum vrt_dtype conf_in_out[CONF_N_IN_OUT][2];
 
 /* Runs the cases 0 .. n_cases - 1 that the arguments ask for. Return: the exit status. */
 int conf_main(int argc, char **argv, const char *op_name, conf_run_fn run, int n_cases);
+
+/* The program of run_OP(). */
+#define CONF_MAIN(op, n)                                    \
+    int main(int argc, char **argv)                         \
+    {                                                       \
+        return conf_main(argc, argv, #op, run_##op, n);     \
+    }
+
+/* Cases that are made one by one: cases[n_cases], filled by add(). */
+#define CONF_CASES(type, max)                               \
+    static type cases[max];                                 \
+    static int n_cases;                                     \
+                                                            \
+    static void add(type one)                               \
+    {                                                       \
+        expect_true(n_cases < max);                         \
+        cases[n_cases++] = one;                             \
+    }
 
 /*
  * An input of random values: floats uniform in [-1,1], integers in [0, max], each exact in its

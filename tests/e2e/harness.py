@@ -134,6 +134,17 @@ class Daemon:
         return self.process.returncode
 
 
+class FolderCase(unittest.TestCase):
+    """Tests that have a folder each, and start there what they need."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
 class Case(unittest.TestCase):
     """Tests that share one daemon, whose configuration is `config`."""
 

@@ -3,13 +3,10 @@
 """Jobs that are paused, resumed, tried again, and that outlast a daemon and their files."""
 import json
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
-import unittest
 
 import harness
 from harness import clip, digest
@@ -23,15 +20,11 @@ FRAMES = 150 if harness.SANITIZED else 300
 references = {}
 
 
-class Control(unittest.TestCase):
+class Control(harness.FolderCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.daemon = None
         self.start()
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def start(self):
         self.daemon = harness.Daemon(self.folder, CONFIG)

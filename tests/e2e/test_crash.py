@@ -79,10 +79,9 @@ class Store:
         return self.segments[job][-1][2] if job in self.segments else 0
 
 
-class Crashes(unittest.TestCase):
+class Crashes(harness.FolderCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.random = random.Random(SEED + self.id())
         self.manager = Manager(self.folder)
         self.addCleanup(self.manager.close)
@@ -90,9 +89,6 @@ class Crashes(unittest.TestCase):
         self.n_log = 0              # bytes of the log of lives that were looked at
         self.store = None           # as the last daemon left it
         self.computed = {}          # of each job: how many shards, in all its lives
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def source(self):
         return clip(self.path('s.mp4'), frames=FRAMES, size=SIZE, audio=True)

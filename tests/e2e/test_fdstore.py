@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 import time
-import unittest
 
 import harness
 from harness import clip
@@ -19,7 +18,7 @@ CONFIG = {'cpu': {'threads': 1}, 'jobs': {'segment_frames': 8, 'max_running': 1}
 FRAMES = 120 if harness.SANITIZED else 240
 
 
-class Keep(unittest.TestCase):
+class Keep(harness.FolderCase):
     @classmethod
     def setUpClass(cls):
         cls.sources = tempfile.mkdtemp(prefix='vrtd-e2e-')
@@ -35,13 +34,9 @@ class Keep(unittest.TestCase):
         cls.wanted = harness.digest(wanted)
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.manager = Manager(self.folder)
         self.addCleanup(self.manager.close)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def start(self, config=None):
         daemon = self.manager.start(self.folder, config or CONFIG)

@@ -3,25 +3,15 @@
 """A daemon's life: starting, a second one, signals, cancelling, being killed."""
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 
 import harness
 from harness import clip
 
 
-class Life(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Life(harness.FolderCase):
     def start(self, config=None):
         daemon = harness.Daemon(self.folder, config)
         self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())

@@ -4,26 +4,16 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
-import unittest
 
 import harness
 from harness import clip
 from manager import Manager
 
 
-class Server(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix='vrtd-e2e-')
-        self.addCleanup(shutil.rmtree, self.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Server(harness.FolderCase):
     def manager(self):
         manager = Manager(self.folder)
         self.addCleanup(manager.close)

@@ -8,6 +8,8 @@ import os
 import re
 import sys
 
+import tree
+
 TOPS = ('proto', 'daemon', 'workers')
 
 # An id stands in vrt_refuse(), or is named by a macro for it.
@@ -27,27 +29,18 @@ def main():
         ids = dict(re.findall(r'X\((\w+),\s+"([a-z_.]+)",\s+\d{3}, ', f.read()))
     listed, used = list(ids.values()), set()
     problems = [f'proto/api.h: {i} twice' for i in listed if listed.count(i) > 1]
-    for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            for name in sorted(names):
-                if not name.endswith(('.c', '.h')):
-                    continue
-                path = os.path.join(folder, name)
-                if os.path.relpath(path, root).startswith(APART):
-                    continue
-                with open(path, encoding='utf-8') as f:
-                    text = f.read()
-                used |= {i for n, i in ids.items() if f'"{i}"' in text
-                         or re.search(rf'\b(VRT_E\(|VRT_API_E_){n}\b', text)}
-                for pattern in USED:
-                    for match in pattern.finditer(text):
-                        if match.group(1) not in listed and match.group(1) not in INTERNAL:
-                            line = text.count('\n', 0, match.start(1)) + 1
-                            where = os.path.relpath(path, root)
-                            problems.append(f'{where}:{line}: {match.group(1)} is not in api.h')
+    for path, text in tree.sources(root, TOPS, ('.c', '.h')):
+        if path.startswith(APART):
+            continue
+        used |= {i for n, i in ids.items() if f'"{i}"' in text
+                 or re.search(rf'\b(VRT_E\(|VRT_API_E_){n}\b', text)}
+        for pattern in USED:
+            for match in pattern.finditer(text):
+                if match.group(1) not in listed and match.group(1) not in INTERNAL:
+                    line = text.count('\n', 0, match.start(1)) + 1
+                    problems.append(f'{path}:{line}: {match.group(1)} is not in api.h')
     problems += [f'proto/api.h: nobody uses {i}' for i in listed if i not in used]
-    print('\n'.join(problems) or f'{len(listed)} error ids, all of them in use')
-    return 1 if problems or not listed else 0
+    return tree.report(problems, len(listed), f'{len(listed)} error ids, all of them in use')
 
 
 if __name__ == '__main__':

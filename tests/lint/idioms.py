@@ -7,12 +7,12 @@ follows a success isn't made conditional on it where the function could have lef
 
 usage: idioms.py SOURCE_ROOT
 """
-import os
 import re
 import sys
 
-TOPS = ('proto', 'workers', 'daemon', 'client', 'config')
+import tree
 
+TOPS = ('proto', 'workers', 'daemon', 'client', 'config')
 
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.DOTALL)
 TRUTH = re.compile(r'!r\b(?!\s*(?:->|[.\[(]))'
@@ -73,17 +73,10 @@ def check(path, lines, problems):
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
-    for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            for name in sorted(names):
-                path = os.path.relpath(os.path.join(folder, name), root)
-                if not name.endswith(('.c', '.cu', '.h')):
-                    continue
-                with open(os.path.join(root, path), encoding='utf-8') as f:
-                    check(path, without_text(f.read()), problems)
-                n_files += 1
-    print('\n'.join(problems) or f'{n_files} files test their results in one way')
-    return 1 if problems or not n_files else 0
+    for path, text in tree.sources(root, TOPS, ('.c', '.cu', '.h')):
+        check(path, without_text(text), problems)
+        n_files += 1
+    return tree.report(problems, n_files, f'{n_files} files test their results in one way')
 
 
 if __name__ == '__main__':

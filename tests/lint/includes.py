@@ -16,6 +16,8 @@ import os
 import re
 import sys
 
+import tree
+
 ENGINE = {'base', 'backend', 'engine'}
 PLAN = ENGINE | {'models', 'model', 'frames', 'workers'}
 DAEMON = PLAN | {'workers/plan', 'workers/device', 'workers/media', 'proto', 'config'}
@@ -121,35 +123,34 @@ def resolve(root, path, name):
     return None
 
 
-def check(root, path, problems):
+def check(root, path, text, problems):
     """Returns the files that it includes."""
     layer = layer_of(path)
     targets = set()
-    with open(os.path.join(root, path), encoding='utf-8') as f:
-        for number, line in enumerate(f, 1):
-            m = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
-            if not m:
-                continue
-            where = f'{path}:{number}'
-            name = m.group(2)
-            if m.group(1) == '<':
-                for pattern, allowed in VENDOR.items():
-                    if re.fullmatch(pattern, name) and not path.startswith(allowed):
-                        problems.append(f'{where}: <{name}> belongs to {" and ".join(allowed)}')
-                if name == 'uv.h' and path.startswith(PURE):
-                    problems.append(f'{where}: a pure module includes uv.h')
-                continue
-            target = resolve(root, path, name)
-            if not target:
-                continue            # made by the build
-            targets.add(target)
-            other = layer_of(target)
-            if other != layer and other not in LAYERS[layer]:
-                problems.append(f'{where}: {layer} may not include {other} ("{name}")')
-            mine, theirs = BACKENDS.match(path), BACKENDS.match(target)
-            if theirs and (not mine or mine.group(1) != theirs.group(1)):
-                if path != REGISTRY:
-                    problems.append(f'{where}: "{name}" is private to its backend')
+    for number, line in enumerate(text.split('\n'), 1):
+        m = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not m:
+            continue
+        where = f'{path}:{number}'
+        name = m.group(2)
+        if m.group(1) == '<':
+            for pattern, allowed in VENDOR.items():
+                if re.fullmatch(pattern, name) and not path.startswith(allowed):
+                    problems.append(f'{where}: <{name}> belongs to {" and ".join(allowed)}')
+            if name == 'uv.h' and path.startswith(PURE):
+                problems.append(f'{where}: a pure module includes uv.h')
+            continue
+        target = resolve(root, path, name)
+        if not target:
+            continue            # made by the build
+        targets.add(target)
+        other = layer_of(target)
+        if other != layer and other not in LAYERS[layer]:
+            problems.append(f'{where}: {layer} may not include {other} ("{name}")')
+        mine, theirs = BACKENDS.match(path), BACKENDS.match(target)
+        if theirs and (not mine or mine.group(1) != theirs.group(1)):
+            if path != REGISTRY:
+                problems.append(f'{where}: "{name}" is private to its backend')
     return targets
 
 
@@ -197,9 +198,8 @@ def check_circles(included, problems):
     problems += [f'in a circle of folders: {by[hop]}' for hop in zip(circle, circle[1:])]
 
 
-def check_header(root, path, problems):
-    with open(os.path.join(root, path), encoding='utf-8') as f:
-        n = len(PROTOTYPE.findall(COMMENT.sub('', f.read())))
+def check_header(path, text, problems):
+    n = len(PROTOTYPE.findall(COMMENT.sub('', text)))
     known = LARGE_HEADERS.get(path, HEADER_PROTOTYPES)
     if n > known:
         problems.append(f'{path}: {n} prototypes, over {known}')
@@ -220,19 +220,15 @@ def main():
     problems, included = [], {}
     check_layers(problems)
     check_folders(root, problems)
-    for top in PRODUCT:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            for name in sorted(names):
-                path = os.path.relpath(os.path.join(folder, name), root)
-                if name.endswith(SOURCES) and layer_of(path):
-                    included[path] = check(root, path, problems)
-                if name.endswith(HEADERS):
-                    check_header(root, path, problems)
+    for path, text in tree.sources(root, PRODUCT, SOURCES):
+        if layer_of(path):
+            included[path] = check(root, path, text, problems)
+        if path.endswith(HEADERS):
+            check_header(path, text, problems)
     check_circles(included, problems)
     problems += [f'LARGE_HEADERS: there is no {path}' for path in LARGE_HEADERS
                  if path not in included]
-    print('\n'.join(problems) or f'{len(included)} files include along the layers')
-    return 1 if problems or not included else 0
+    return tree.report(problems, len(included), f'{len(included)} files include along the layers')
 
 
 if __name__ == '__main__':

@@ -8,7 +8,10 @@ import os
 import re
 import sys
 
+import tree
+
 TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests')
+C = ('.c', '.h', '.cpp', '.cu', '.cuh')
 MAX_COLUMNS, MAX_LINES = 100, 600
 
 # A .c file that is shorter needs no head, nor one whose header has it.
@@ -84,24 +87,17 @@ def check_threads(path, text, problems):
 def main():
     root = sys.argv[1]
     problems, n_files = [], 0
-    for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            for name in sorted(names):
-                if not name.endswith(('.c', '.h', '.cpp', '.cu', '.cuh', '.py', '.sh')):
-                    continue
-                path = os.path.relpath(os.path.join(folder, name), root)
-                with open(os.path.join(root, path), encoding='utf-8') as f:
-                    lines = f.read().split('\n')
-                check_text(path, lines, problems)
-                if name.endswith(('.c', '.h', '.cpp', '.cu', '.cuh')):
-                    check_c(path, lines, problems)
-                    if top != 'tests':
-                        check_head(root, path, lines, problems)
-                if top in ('daemon', 'workers') and name.endswith('.c'):
-                    check_threads(path, '\n'.join(lines), problems)
-                n_files += 1
-    print('\n'.join(problems) or f'{n_files} files keep the style')
-    return 1 if problems or not n_files else 0
+    for path, text in tree.sources(root, TOPS, (*C, '.py', '.sh')):
+        lines = text.split('\n')
+        check_text(path, lines, problems)
+        if path.endswith(C):
+            check_c(path, lines, problems)
+            if not path.startswith('tests/'):
+                check_head(root, path, lines, problems)
+        if path.startswith(('daemon/', 'workers/')) and path.endswith('.c'):
+            check_threads(path, text, problems)
+        n_files += 1
+    return tree.report(problems, n_files, f'{n_files} files keep the style')
 
 
 if __name__ == '__main__':

@@ -7,9 +7,10 @@ usage: vendors.py SOURCE_ROOT
 Comments may name whom they like. A name in code means that adding or removing a backend changes
 that place as well, which docs/adding-a-backend.md promises it doesn't.
 """
-import os
 import re
 import sys
+
+import tree
 
 TOPS = ('proto', 'workers', 'daemon', 'client', 'config', 'models')
 
@@ -41,12 +42,10 @@ def without_comments(text):
     return TOKEN.sub(lambda m: m[0] if m[0][0] == '"' else re.sub(r'[^\n]', ' ', m[0]), text)
 
 
-def look_at(root, path):
+def look_at(path, text):
     """The lines that have a name which isn't of the file's own backend: (number, name)."""
     own = FOLDER.match(path)
-    with open(os.path.join(root, path), encoding='utf-8') as f:
-        lines = without_comments(f.read()).split('\n')
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(without_comments(text).split('\n'), 1):
         for backend, names in NAMES.items():
             found = names.search(line)
             if found and not (own and own[1] == backend):
@@ -56,22 +55,16 @@ def look_at(root, path):
 def main():
     root = sys.argv[1]
     problems, unused, n_files = [], dict(ALLOWED), 0
-    for top in TOPS:
-        for folder, _, names in os.walk(os.path.join(root, top)):
-            for name in sorted(names):
-                if not name.endswith(('.c', '.h')):
-                    continue
-                path = os.path.relpath(os.path.join(folder, name), root)
-                found = list(look_at(root, path))
-                n_files += 1
-                if path in ALLOWED and found:
-                    unused.pop(path)
-                elif path not in ALLOWED:
-                    problems += [f'{path}:{number}: "{word}" belongs into its backend'
-                                 for number, word in found]
+    for path, text in tree.sources(root, TOPS, ('.c', '.h')):
+        found = list(look_at(path, text))
+        n_files += 1
+        if path in ALLOWED and found:
+            unused.pop(path)
+        elif path not in ALLOWED:
+            problems += [f'{path}:{number}: "{word}" belongs into its backend'
+                         for number, word in found]
     problems += [f'{path} names no vendor any more: take it off the list' for path in unused]
-    print('\n'.join(problems) or f'{n_files} files, {len(ALLOWED)} of which name a vendor')
-    return 1 if problems or not n_files else 0
+    return tree.report(problems, n_files, f'{n_files} files, {len(ALLOWED)} of which name a vendor')
 
 
 if __name__ == '__main__':

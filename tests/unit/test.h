@@ -4,12 +4,12 @@
 /*
  * Assertions for tests: always on, print both sides, end the test on failure.
  *
- *     int main(int argc, char **argv)
- *     {
- *         static const struct test_case cases[] = { { "append", test_append }, ... };
- *         return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
- *     }
+ *     TEST_MAIN(
+ *         { "append", test_append },
+ *         ...
+ *     )
  *
+ * is the program of these cases, TEST_MAIN_AFTER(fixture_init(), ...) one that calls that first.
  * An argument runs only the case of that name. test_skip("why") ends the whole program with 77,
  * which meson counts as skipped.
  */
@@ -97,3 +97,13 @@ static inline int test_main(int argc, char **argv, const struct test_case *cases
         test_fail("no case is named %s", argc > 1 ? argv[1] : "at all");
     return 0;
 }
+
+#define TEST_MAIN_AFTER(begin, ...)                                                     \
+    int main(int argc, char **argv)                                                     \
+    {                                                                                   \
+        static const struct test_case cases_[] = { __VA_ARGS__ };                       \
+        begin;                                                                          \
+        return test_main(argc, argv, cases_, sizeof(cases_) / sizeof(cases_[0]));       \
+    }
+
+#define TEST_MAIN(...) TEST_MAIN_AFTER((void)0, __VA_ARGS__)

@@ -9,10 +9,10 @@
  * written here may take its preconditions for granted. The contracts are those of the functions of
  * the same name there.
  *
- * Threads:  probe() runs once, before any device is opened. All the rest runs on the one thread
+ * Threads:  enumerate() runs once, before any device is opened. All the rest runs on the one thread
  *           that opened the device.
- * Libraries: the vendor's library is dlopen()ed in probe(), into a table of entry points owned by
- *           the backend. A missing library is 0 devices.
+ * Libraries: the vendor's library is dlopen()ed in enumerate(), into a table of entry points owned
+ *           by the backend. A missing library is 0 devices.
  */
 
 #include <stdatomic.h>
@@ -91,8 +91,8 @@ struct vrt_program {
 struct vrt_backend_ops {
     /* Lists the devices present, without opening one, and tells vrt_finding_add() what was looked
      * for, and why something is left out. The caller frees *ret_infos by free(). */
-    int (*probe)(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
-                 size_t *ret_n_infos);
+    int (*enumerate)(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
+                     size_t *ret_n_infos);
 
     int (*open)(const struct vrt_device_info *info, struct vrt_device **ret_device);
     void (*close)(struct vrt_device *device);
@@ -185,7 +185,7 @@ struct vrt_backend {
 #define VRT_BACKEND_OPTIONS_MAX 16
 
 /*
- * Notes what was looked for in probe(), in params->findings: `finding` without its text, which
+ * Notes what was looked for in enumerate(), in params->findings: `finding` without its text, which
  * follows. What isn't as it should be is an info line of the log as well. NULL findings: only that.
  */
 void vrt_finding_add(struct vrt_findings *findings, const struct vrt_finding *finding,

@@ -152,7 +152,7 @@ static int probe_one(const struct vrt_backend *backend, const struct vrt_registr
     if (backend->load)
         r = backend->load(&params, &found->ops, &found->infos, &found->n_infos);
     else if (backend->ops)
-        r = backend->ops->probe(&params, &found->infos, &found->n_infos);
+        r = backend->ops->enumerate(&params, &found->infos, &found->n_infos);
     for (size_t i = 0; i < found->n_infos; i++) {
         found->infos[i].kind = backend->kind.name;
         found->infos[i].options = found->options;

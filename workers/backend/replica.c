@@ -128,11 +128,6 @@ uint64_t vrt_packed_checksum(const struct vrt_packed *packed)
     return packed->checksum;
 }
 
-bool vrt_packed_is_shared(const struct vrt_packed *packed)
-{
-    return packed->is_shared;
-}
-
 struct vrt_packed *vrt_packed_ref(struct vrt_packed *packed)
 {
     atomic_fetch_add(&packed->n_refs, 1);

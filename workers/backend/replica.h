@@ -63,9 +63,6 @@ size_t vrt_packed_bytes(const struct vrt_packed *packed);
 /* By "backend/checksum.h", of what is final. */
 uint64_t vrt_packed_checksum(const struct vrt_packed *packed);
 
-/* Whether replicas keep a reference to it, instead of a copy. */
-bool vrt_packed_is_shared(const struct vrt_packed *packed);
-
 /* Return: packed. */
 struct vrt_packed *vrt_packed_ref(struct vrt_packed *packed);
 

@@ -32,19 +32,6 @@
 /* How often those who wait look up. */
 #define MOMENT_NS (50 * VRT_NS_PER_MS)
 
-static const char *const states[] = {
-    [VRT_REPLICA_PACKING] = "packing", [VRT_REPLICA_COPYING] = "copying",
-    [VRT_REPLICA_READY] = "ready",     [VRT_REPLICA_IN_USE] = "in use",
-    [VRT_REPLICA_IDLE] = "idle",
-};
-
-_Static_assert(VRT_ARRAY_SIZE(states) == VRT_REPLICA_STATE_COUNT, "every state has its name");
-
-const char *vrt_replica_state_name(enum vrt_replica_state state)
-{
-    return state < VRT_REPLICA_STATE_COUNT ? states[state] : "unknown";
-}
-
 int vrt_replica_store_new(const struct vrt_replica_store_params *params,
                           struct vrt_replica_store **ret_store)
 {

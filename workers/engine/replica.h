@@ -104,7 +104,4 @@ void vrt_replica_hold_mark(struct vrt_replica_hold *hold, bool in_use);
 /* Frees the replica; waits while another device copies from it. NULL is fine. Return: NULL. */
 struct vrt_replica_hold *vrt_replica_hold_free(struct vrt_replica_hold *hold);
 
-/* "packing", "in use", ... */
-const char *vrt_replica_state_name(enum vrt_replica_state state);
-
 VRT_DEFINE_CLEANUP(struct vrt_replica_store, vrt_replica_store_unref)

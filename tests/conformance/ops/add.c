@@ -30,7 +30,4 @@ static void run_add(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(op.out.dtype));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "add", run_add, 2 * CONF_SWEEP_CASES);
-}
+CONF_MAIN(add, 2 * CONF_SWEEP_CASES)

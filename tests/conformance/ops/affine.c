@@ -35,7 +35,4 @@ static void run_affine(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(type[1]));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "affine", run_affine, N_SHAPES * CONF_N_IN_OUT * CONF_VIEW_COUNT);
-}
+CONF_MAIN(affine, N_SHAPES * CONF_N_IN_OUT * CONF_VIEW_COUNT)

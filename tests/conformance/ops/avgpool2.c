@@ -39,7 +39,4 @@ static void run_avgpool2(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(type[1]));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "avgpool2", run_avgpool2, N_SHAPES * N_TYPES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(avgpool2, N_SHAPES * N_TYPES * CONF_VIEW_COUNT)

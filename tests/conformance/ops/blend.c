@@ -44,7 +44,4 @@ static void run_blend(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(op.out.dtype));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "blend", run_blend, CONF_SWEEP_CASES);
-}
+CONF_MAIN(blend, CONF_SWEEP_CASES)

@@ -55,7 +55,4 @@ static void run_concat(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "concat", run_concat, N_LISTS * N_TYPES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(concat, N_LISTS * N_TYPES * CONF_VIEW_COUNT)

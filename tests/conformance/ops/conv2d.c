@@ -41,15 +41,7 @@ struct conv {
     enum conf_view in_view, residual_view, out_view;
 };
 
-#define MAX_CASES 1024
-static struct conv cases[MAX_CASES];
-static int n_cases;
-
-static void add(struct conv conv)
-{
-    expect_true(n_cases < MAX_CASES);
-    cases[n_cases++] = conv;
-}
+CONF_CASES(struct conv, 1024)
 
 static const int kernels[] = { 1, 3, 5, 7 };
 

@@ -34,7 +34,4 @@ static void run_copy(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "copy", run_copy, CONF_SWEEP_CASES + INTEGER_CASES);
-}
+CONF_MAIN(copy, CONF_SWEEP_CASES + INTEGER_CASES)

@@ -15,15 +15,7 @@ struct deform {
     enum conf_view in_view, offsets_view, out_view;
 };
 
-#define MAX_CASES 256
-static struct deform cases[MAX_CASES];
-static int n_cases;
-
-static void add(struct deform deform)
-{
-    expect_true(n_cases < MAX_CASES);
-    cases[n_cases++] = deform;
-}
+CONF_CASES(struct deform, 256)
 
 /* Small ones that no vector divides, and what networks have: one, two and three neighbours. */
 static void add_channels(int with)

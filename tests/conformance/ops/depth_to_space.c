@@ -84,8 +84,4 @@ static void run_depth_to_space(struct conf *t, int i)
                 base ? conf_tolerance_of(op.out.dtype) : conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "depth_to_space", run_depth_to_space,
-                     N_SIZES * N_TYPES * N_VIEWS * N_ORDERS);
-}
+CONF_MAIN(depth_to_space, N_SIZES * N_TYPES * N_VIEWS * N_ORDERS)

@@ -33,8 +33,4 @@ static void run_fill(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "fill", run_fill,
-                     N_SHAPES * N_TYPES * N_VALUES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(fill, N_SHAPES * N_TYPES * N_VALUES * CONF_VIEW_COUNT)

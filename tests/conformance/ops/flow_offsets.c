@@ -69,8 +69,4 @@ static void run_flow_offsets(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(VRT_DTYPE_F32));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "flow_offsets", run_flow_offsets,
-                     N_SIZES * N_TYPES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(flow_offsets, N_SIZES * N_TYPES * CONF_VIEW_COUNT)

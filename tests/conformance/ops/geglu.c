@@ -13,15 +13,7 @@ struct geglu {
     enum conf_view in_view, residual_view, out_view;
 };
 
-#define MAX_CASES 512
-static struct geglu cases[MAX_CASES];
-static int n_cases;
-
-static void add(struct geglu geglu)
-{
-    expect_true(n_cases < MAX_CASES);
-    cases[n_cases++] = geglu;
-}
+CONF_CASES(struct geglu, 512)
 
 static void add_widths(int with)
 {

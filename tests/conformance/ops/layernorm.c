@@ -45,8 +45,4 @@ static void run_layernorm(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, tolerance);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "layernorm", run_layernorm,
-                     N_SHAPES * CONF_N_IN_OUT * N_OFFSETS * CONF_VIEW_COUNT);
-}
+CONF_MAIN(layernorm, N_SHAPES * CONF_N_IN_OUT * N_OFFSETS * CONF_VIEW_COUNT)

@@ -13,15 +13,7 @@ struct linear {
     enum conf_view in_view, residual_view, out_view;
 };
 
-#define MAX_CASES 512
-static struct linear cases[MAX_CASES];
-static int n_cases;
-
-static void add(struct linear linear)
-{
-    expect_true(n_cases < MAX_CASES);
-    cases[n_cases++] = linear;
-}
+CONF_CASES(struct linear, 512)
 
 /* What vectors and blocks don't divide, and what networks have. */
 static void add_channels(int with)

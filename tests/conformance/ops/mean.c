@@ -37,7 +37,4 @@ static void run_mean(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_tolerance_of(VRT_DTYPE_F32));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "mean", run_mean, N_SHAPES * N_TYPES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(mean, N_SHAPES * N_TYPES * CONF_VIEW_COUNT)

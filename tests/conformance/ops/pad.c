@@ -85,7 +85,4 @@ static void run_pad(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "pad", run_pad, N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(pad, N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT)

@@ -51,7 +51,4 @@ static void run_range(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "range", run_range, 2 * CASES_OF_KIND);
-}
+CONF_MAIN(range, 2 * CASES_OF_KIND)

@@ -64,8 +64,4 @@ static void run_resize(struct conf *t, int i)
                 mode == VRT_RESIZE_NEAREST ? conf_exact : conf_tolerance_of(op.out.dtype));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "resize", run_resize,
-                     N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT);
-}
+CONF_MAIN(resize, N_SIZES * N_TYPES * N_MODES * CONF_VIEW_COUNT)

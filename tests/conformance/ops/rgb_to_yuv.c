@@ -89,8 +89,4 @@ static void run_rgb_to_yuv(struct conf *t, int i)
                 picture == ROUND_TRIP ? conf_exact : conf_integers);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "rgb_to_yuv", run_rgb_to_yuv,
-                     PICTURE_COUNT * CONF_COLOUR_CASES);
-}
+CONF_MAIN(rgb_to_yuv, PICTURE_COUNT * CONF_COLOUR_CASES)

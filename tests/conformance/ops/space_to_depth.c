@@ -56,8 +56,4 @@ static void run_space_to_depth(struct conf *t, int i)
     conf_expect(t, &op, (const double *const[]){ want }, conf_exact);
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "space_to_depth", run_space_to_depth,
-                     N_SIZES * N_TYPES * CONF_VIEW_COUNT * N_ORDERS);
-}
+CONF_MAIN(space_to_depth, N_SIZES * N_TYPES * CONF_VIEW_COUNT * N_ORDERS)

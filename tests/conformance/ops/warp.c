@@ -82,8 +82,4 @@ static void run_warp(struct conf *t, int i)
                 is_copied ? conf_exact : conf_tolerance_of(type[1]));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "warp", run_warp,
-                     N_SHAPES * CONF_N_IN_OUT * N_MODES * CONF_REACH_COUNT);
-}
+CONF_MAIN(warp, N_SHAPES * CONF_N_IN_OUT * N_MODES * CONF_REACH_COUNT)

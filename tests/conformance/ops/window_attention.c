@@ -15,15 +15,7 @@ struct attention {
     enum conf_view in_view, out_view;
 };
 
-#define MAX_CASES 512
-static struct attention cases[MAX_CASES];
-static int n_cases;
-
-static void add(struct attention attention)
-{
-    expect_true(n_cases < MAX_CASES);
-    cases[n_cases++] = attention;
-}
+CONF_CASES(struct attention, 512)
 
 /* Clips that windows divide, and that they don't; smaller than the window in one dimension or all;
  * one window, and several. */

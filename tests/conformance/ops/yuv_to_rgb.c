@@ -28,7 +28,4 @@ static void run_yuv_to_rgb(struct conf *t, int i)
                 colour.dtype == VRT_DTYPE_F32 ? tolerance_f32 : conf_tolerance_of(colour.dtype));
 }
 
-int main(int argc, char **argv)
-{
-    return conf_main(argc, argv, "yuv_to_rgb", run_yuv_to_rgb, CONF_COLOUR_CASES);
-}
+CONF_MAIN(yuv_to_rgb, CONF_COLOUR_CASES)

@@ -318,15 +318,10 @@ static void test_paths(void)
     run_shell(&disk, "rm -r $(dirname $PWD)");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "accounts", test_accounts },
-        { "peer", test_peer },
-        { "rights", test_rights },
-        { "users", test_users },
-        { "paths", test_paths },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "accounts", test_accounts },
+    { "peer", test_peer },
+    { "rights", test_rights },
+    { "users", test_users },
+    { "paths", test_paths },
+)

@@ -481,18 +481,13 @@ static void test_race(void)
     disk_done(&disk);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "rights", test_rights },
-        { "unmapped", test_unmapped },
-        { "ways", test_ways },
-        { "roots", test_roots },
-        { "output", test_output },
-        { "acl", test_acl },
-        { "race", test_race },
-        { "users", test_users },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "rights", test_rights },
+    { "unmapped", test_unmapped },
+    { "ways", test_ways },
+    { "roots", test_roots },
+    { "output", test_output },
+    { "acl", test_acl },
+    { "race", test_race },
+    { "users", test_users },
+)

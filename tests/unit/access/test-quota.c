@@ -110,14 +110,9 @@ static void test_random(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "limits", test_limits },
-        { "other-limits", test_other_limits },
-        { "amounts", test_amounts },
-        { "random", test_random },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "limits", test_limits },
+    { "other-limits", test_other_limits },
+    { "amounts", test_amounts },
+    { "random", test_random },
+)

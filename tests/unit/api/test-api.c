@@ -385,19 +385,13 @@ static void test_streams_limit(void)
     play_stop(&play);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "long-start", test_long_start },
-        { "streams-limit", test_streams_limit },
-        { "events", test_events },
-        { "profile", test_profile },
-        { "doctor", test_doctor },
-        { "routes", test_routes },
-        { "pages", test_pages },
-        { "models", test_models },
-    };
-
-    signal(SIGPIPE, SIG_IGN);
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+    { "long-start", test_long_start },
+    { "streams-limit", test_streams_limit },
+    { "events", test_events },
+    { "profile", test_profile },
+    { "doctor", test_doctor },
+    { "routes", test_routes },
+    { "pages", test_pages },
+    { "models", test_models },
+)

@@ -551,12 +551,8 @@ static void test_sensors(void)
     expect_true(!sensors.are_known);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
-        { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
-        { "memory", test_memory },     { "uses", test_uses },     { "sensors", test_sensors },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "buffers", test_buffers },   { "limit", test_limit },   { "replicas", test_replicas },
+    { "programs", test_programs }, { "submit", test_submit }, { "lost", test_lost },
+    { "memory", test_memory },     { "uses", test_uses },     { "sensors", test_sensors },
+)

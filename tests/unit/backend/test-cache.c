@@ -413,19 +413,14 @@ static void test_two_at_once(void)
     end();
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "keep", test_keep },
-        { "nowhere", test_nowhere },
-        { "damage", test_damage },
-        { "trust", test_trust },
-        { "no-folder", test_no_folder },
-        { "full-disk", test_full_disk },
-        { "left-behind", test_left_behind },
-        { "bounded", test_bounded },
-        { "two-at-once", test_two_at_once },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "keep", test_keep },
+    { "nowhere", test_nowhere },
+    { "damage", test_damage },
+    { "trust", test_trust },
+    { "no-folder", test_no_folder },
+    { "full-disk", test_full_disk },
+    { "left-behind", test_left_behind },
+    { "bounded", test_bounded },
+    { "two-at-once", test_two_at_once },
+)

@@ -127,15 +127,10 @@ static void test_picks(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "past_end", test_past_end },
-        { "wide", test_wide },
-        { "versions", test_versions },
-        { "others", test_others },
-        { "picks", test_picks },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "past_end", test_past_end },
+    { "wide", test_wide },
+    { "versions", test_versions },
+    { "others", test_others },
+    { "picks", test_picks },
+)

@@ -301,15 +301,10 @@ static void test_refused(void)
     expect_true(!check(&before, &frames));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "chain", test_chain },
-        { "scales", test_scales },
-        { "resized", test_resized },
-        { "slices", test_slices },
-        { "refused", test_refused },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "chain", test_chain },
+    { "scales", test_scales },
+    { "resized", test_resized },
+    { "slices", test_slices },
+    { "refused", test_refused },
+)

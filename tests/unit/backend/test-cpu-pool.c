@@ -223,16 +223,11 @@ static void test_machine(void)
     expect_true(vrt_cpu_machine_free_bytes() <= machine.memory_bytes);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "every_unit_once", test_every_unit_once },
-        { "units_needed", test_units_needed },
-        { "nothing_needed", test_nothing_needed },
-        { "short_runs", test_short_runs },
-        { "no_run", test_no_run },
-        { "machine", test_machine },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "every_unit_once", test_every_unit_once },
+    { "units_needed", test_units_needed },
+    { "nothing_needed", test_nothing_needed },
+    { "short_runs", test_short_runs },
+    { "no_run", test_no_run },
+    { "machine", test_machine },
+)

@@ -189,13 +189,9 @@ static void test_merge_limits(void)
     expect_shape(one.shape, (struct vrt_shape){ 1 << 10, 1, 1, 1 << 30 });
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "divisor", test_divisor },       { "cover", test_cover },
-        { "neighbours", test_neighbours }, { "teams", test_teams },
-        { "sizes", test_sizes },           { "merge", test_merge },
-        { "merge-gaps", test_merge_gaps }, { "merge-limits", test_merge_limits },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "divisor", test_divisor },       { "cover", test_cover },
+    { "neighbours", test_neighbours }, { "teams", test_teams },
+    { "sizes", test_sizes },           { "merge", test_merge },
+    { "merge-gaps", test_merge_gaps }, { "merge-limits", test_merge_limits },
+)

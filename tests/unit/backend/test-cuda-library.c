@@ -210,17 +210,12 @@ static void test_other_ops(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "cards", test_cards },
-        { "sizes", test_sizes },
-        { "linear_types", test_linear_types },
-        { "linear_rows", test_linear_rows },
-        { "conv2d", test_conv2d },
-        { "bound_tensors_are_ours", test_bound_tensors_are_ours },
-        { "other_ops", test_other_ops },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "cards", test_cards },
+    { "sizes", test_sizes },
+    { "linear_types", test_linear_types },
+    { "linear_rows", test_linear_rows },
+    { "conv2d", test_conv2d },
+    { "bound_tensors_are_ours", test_bound_tensors_are_ours },
+    { "other_ops", test_other_ops },
+)

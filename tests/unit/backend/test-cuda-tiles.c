@@ -187,18 +187,13 @@ static void test_f32_products(void)
         expect_int(vrt_cuda_f32_products(fma_on[i]), VRT_CUDA_F32_FMA);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "tiles", test_tiles },
-        { "smallest device", test_smallest_device },
-        { "nothing fits", test_nothing_fits },
-        { "covers", test_covers },
-        { "patches", test_patches },
-        { "choices", test_choices },
-        { "large", test_large },
-        { "f32 products", test_f32_products },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "tiles", test_tiles },
+    { "smallest device", test_smallest_device },
+    { "nothing fits", test_nothing_fits },
+    { "covers", test_covers },
+    { "patches", test_patches },
+    { "choices", test_choices },
+    { "large", test_large },
+    { "f32 products", test_f32_products },
+)

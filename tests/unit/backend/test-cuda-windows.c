@@ -172,13 +172,8 @@ static void test_codes(void)
     each(check_codes);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "places", test_places },
-        { "labels", test_labels },
-        { "codes", test_codes },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "places", test_places },
+    { "labels", test_labels },
+    { "codes", test_codes },
+)

@@ -545,16 +545,12 @@ static void test_open(void)
     vrt_device_close(device);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "good-schedules", test_good_schedules }, { "bad-schedules", test_bad_schedules },
-        { "limits", test_limits },                 { "hostile", test_hostile },
-        { "when", test_when },                     { "above", test_above },
-        { "outcomes", test_outcomes },             { "lost", test_lost },
-        { "delay", test_delay },                   { "hang", test_hang },
-        { "corruption", test_corruption },         { "black", test_black },
-        { "registry", test_registry_refuses },     { "open", test_open },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "good-schedules", test_good_schedules }, { "bad-schedules", test_bad_schedules },
+    { "limits", test_limits },                 { "hostile", test_hostile },
+    { "when", test_when },                     { "above", test_above },
+    { "outcomes", test_outcomes },             { "lost", test_lost },
+    { "delay", test_delay },                   { "hang", test_hang },
+    { "corruption", test_corruption },         { "black", test_black },
+    { "registry", test_registry_refuses },     { "open", test_open },
+)

@@ -425,14 +425,10 @@ static void test_bad_ops(void)
         }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "good-ops", test_good_ops },
-        { "bad-ops", test_bad_ops },
-        { "window", test_window },
-        { "params", test_params },
-        { "weights", test_weights },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "good-ops", test_good_ops },
+    { "bad-ops", test_bad_ops },
+    { "window", test_window },
+    { "params", test_params },
+    { "weights", test_weights },
+)

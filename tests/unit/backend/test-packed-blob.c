@@ -199,15 +199,10 @@ static void test_nothing(void)
     vrt_packed_blob_free(packed);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "outputs_last", test_outputs_last },
-        { "inputs_last", test_inputs_last },
-        { "slabs", test_slabs },
-        { "layout", test_layout },
-        { "nothing", test_nothing },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "outputs_last", test_outputs_last },
+    { "inputs_last", test_inputs_last },
+    { "slabs", test_slabs },
+    { "layout", test_layout },
+    { "nothing", test_nothing },
+)

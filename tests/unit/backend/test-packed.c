@@ -140,7 +140,6 @@ static void test_shared(void)
     setup(&bench, "cpu", 3, NULL);
     expect_int(vrt_packed_new(bench.devices[0], &bench.pack, &packed), 0);
     expect_int(vrt_packed_fill(packed, &bench.pack, SIZE_MAX, &ready), 0);
-    expect_true(vrt_packed_is_shared(packed));
     for (int i = 0; i < 3; i++) {
         expect_int(vrt_replica_begin(bench.devices[i], packed, &replicas[i]), 0);
         expect_true(vrt_replica_packed(replicas[i]) == packed);
@@ -248,14 +247,9 @@ static void test_faults(void)
     teardown(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "checksum", test_checksum },     { "chunks-ref", test_chunks_ref },
-        { "bad-params", test_bad_params },
-        { "refused", test_refused },       { "chunks-cpu", test_chunks_cpu },
-        { "shared", test_shared },         { "faults", test_faults },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "checksum", test_checksum },     { "chunks-ref", test_chunks_ref },
+    { "bad-params", test_bad_params },
+    { "refused", test_refused },       { "chunks-cpu", test_chunks_cpu },
+    { "shared", test_shared },         { "faults", test_faults },
+)

@@ -87,12 +87,7 @@ static void test_registry(void)
     expect_true(!vrt_registry_find(registry, "ref") && !vrt_registry_find(registry, ""));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "kinds", test_kinds },
-        { "registry", test_registry },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "kinds", test_kinds },
+    { "registry", test_registry },
+)

@@ -154,12 +154,10 @@ static void test_folder(void)
 
 static void test_clock(void)
 {
-    int64_t a = vrt_clock_now_ns(), cpu = vrt_clock_thread_cpu_ns();
+    int64_t a = vrt_clock_now_ns();
 
-    while (vrt_clock_thread_cpu_ns() == cpu)
-        ;
-    expect_true(vrt_clock_now_ns() > a);
-    expect_true(vrt_clock_process_cpu_ns() > 0);
+    test_sleep_ms(1);
+    expect_true(vrt_clock_now_ns() - a >= VRT_NS_PER_MS);
     expect_true(vrt_clock_wall_ns() > 1700000000LL * VRT_NS_PER_S);
 }
 
@@ -265,14 +263,10 @@ static void test_thread(void)
     expect_int(vrt_thread_role(), VRT_THREAD_LOOP);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "buf", test_buf },         { "list", test_list },   { "error", test_error },
-        { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
-        { "clock", test_clock },
-        { "wrong-wall-clock", test_wrong_wall_clock },
-        { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "buf", test_buf },         { "list", test_list },   { "error", test_error },
+    { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+    { "clock", test_clock },
+    { "wrong-wall-clock", test_wrong_wall_clock },
+    { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },
+)

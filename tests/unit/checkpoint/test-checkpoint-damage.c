@@ -117,13 +117,8 @@ static void test_crossed(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "cut", test_cut },
-        { "changed", test_changed },
-        { "crossed", test_crossed },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "cut", test_cut },
+    { "changed", test_changed },
+    { "crossed", test_crossed },
+)

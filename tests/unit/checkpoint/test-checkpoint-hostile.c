@@ -88,113 +88,113 @@ static void test_tensors(void)
     "ctorch._utils\n_rebuild_tensor_v3\n((X\7\0\0\0storagectorch\nUntypedStorage\nX\1\0\0\0000"    \
     "X\3\0\0\0cpuK\60tQK\0K\1\x85K\1\x85\x89N"
 
+static const struct {
+    const char *part, *ops;
+    size_t n_ops;
+} opcodes[] = {
+#define CASE(part, ops) { part, ops, sizeof(ops) - 1 }
+    /* every way to call */
+    CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85R"),
+    CASE("a call of os.system,", "X\2\0\0\0osX\6\0\0\0system\x93X\2\0\0\0id\x85R"),
+    CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85\x81"),
+    CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85}\x92"),
+    CASE("a call of os.system,", "(X\2\0\0\0idios\nsystem\n"),
+    CASE("a call of os.system,", "(S'id'\nios\nsystem\n"),
+    CASE("a call of builtins.eval,", "cbuiltins\neval\nX\1\0\0\0001\x85R"),
+    CASE("a call of __builtin__.getattr,", "c__builtin__\ngetattr\n)R"),
+    CASE("a call of torch.FloatStorage,", "ctorch\nFloatStorage\n)R"),
+    CASE("a call of torch.float32,", "ctorch\nfloat32\n)R"),
+    CASE("a call of my?lib.a?b,", "cmy\x1blib\na\xff" "b\n)R"),
+    CASE("a call of .,", "c\n\n)R"),
+    CASE("a call of collections.OrderedDic,", "ccollections\nOrderedDic\n)R"),
+    CASE("a call of posix.system,", "ctorch._tensor\n_rebuild_from_type_v2\n(cposix\nsystem\n"
+                                    "NX\2\0\0\0id\x85}tR"),
+    /* calls of what is known, with the wrong things */
+    CASE(DAMAGED, "K\1)R"),
+    CASE(DAMAGED, "ccollections\nOrderedDict\nK\1R"),
+    CASE(DAMAGED, "ccollections\nOrderedDict\n]K\1a\x85R"),
+    CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n)R"),
+    CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n(NNNNtR"),
+    CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v3\n(NNNNNNNtR"),
+    CASE("of type complex64,", V3 "ctorch\ncomplex64\ntR"),
+    CASE(DAMAGED, V3 "NtR"),
+    CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\n)R"),
+    CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\nN\x85R"),
+    CASE(DAMAGED, "ctorch\nSize\nN\x85R"),
+    CASE(DAMAGED, "ctorch._tensor\n_rebuild_from_type_v2\n(h\0h\0)}tR"),
+    CASE(DAMAGED, "ctorch._tensor\n_rebuild_from_type_v2\n\x94(h\0Nh\0N)\x87}tR"),
+    /* persistent ids */
+    CASE(DAMAGED, "NQ"),
+    CASE(DAMAGED, ")Q"),
+    CASE(DAMAGED, "(NNNNNtQ"),
+    CASE("a whole Python program", "(X\6\0\0\0moduleNNNtQ"),
+    CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuNtQ"),
+    CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nK\0X\3\0\0\0cpuK\1tQ"),
+    CASE(DAMAGED, "(X\7\0\0\0storageX\1\0\0\0FX\1\0\0\0000X\3\0\0\0cpuK\1tQ"),
+    CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000NK\1"
+                  "(X\1\0\0\0vK\2K\1ttQ"),
+    /* the stack, the marks and the memo */
+    CASE(DAMAGED, ""),
+    CASE(DAMAGED, "NN"),
+    CASE(DAMAGED, "("),
+    CASE(DAMAGED, "N("),
+    CASE(DAMAGED, "0"),
+    CASE(DAMAGED, "1"),
+    CASE(DAMAGED, "2"),
+    CASE(DAMAGED, "t"),
+    CASE(DAMAGED, "u"),
+    CASE(DAMAGED, "R"),
+    CASE(DAMAGED, "b"),
+    CASE(DAMAGED, "Q"),
+    CASE(DAMAGED, "\x93"),
+    CASE(DAMAGED, "\x94"),
+    CASE(DAMAGED, "q\0"),
+    CASE(DAMAGED, "\x85"),
+    CASE(DAMAGED, "N\x86"),
+    CASE(DAMAGED, "N(0"),
+    CASE(DAMAGED, "N(\x85"),
+    CASE(DAMAGED, "}(s"),
+    CASE(DAMAGED, "}(Nu"),
+    CASE(DAMAGED, "(Nd"),
+    CASE(DAMAGED, "NNa"),
+    CASE(DAMAGED, "NNNs"),
+    CASE(DAMAGED, "]NNs"),
+    CASE(DAMAGED, "}Na"),
+    CASE(DAMAGED, "(K\1u"),
+    CASE(DAMAGED, "ccollections\nOrderedDict\n}b"),
+    CASE(DAMAGED, "h\0"),
+    CASE(DAMAGED, "j\xff\xff\xff\xff"),
+    CASE(DAMAGED, "Nr\xff\xff\xff\xff"),
+    CASE(DAMAGED, "\xff"),
+    CASE(DAMAGED, "\x97"),
+    /* lengths */
+    CASE(SHORT, "X\xff\xff\xff\xff"),
+    CASE(SHORT, "\x8d\xff\xff\xff\xff\xff\xff\xff\xff"),
+    CASE(SHORT, "\x8e\xff\xff\xff\xff\xff\xff\xff\x7f"),
+    CASE(SHORT, "B\xff\xff\xff\x7f"),
+    CASE(SHORT, "\x8b\xff\xff\xff\xff"),
+    CASE(SHORT, "\x8b\xff\xff\xff\x7f"),
+    CASE(SHORT, "cno line"),
+    /* nothing in it */
+    CASE(EMPTY, "N"),
+    CASE(EMPTY, "}"),
+    CASE(EMPTY, "]"),
+    CASE(EMPTY, "}X\6\0\0\0paramsK\1s"),
+    CASE(EMPTY, "}X\6\0\0\0params}s"),
+    CASE(EMPTY, "}\x94X\6\0\0\0paramsh\0s"),
+    CASE(EMPTY, "]\x94h\0a"),
+#undef CASE
+};
+
 static void test_opcodes(void)
 {
-    static const struct {
-        const char *part, *ops;
-        size_t n_ops;
-    } cases[] = {
-#define CASE(part, ops) { part, ops, sizeof(ops) - 1 }
-        /* every way to call */
-        CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85R"),
-        CASE("a call of os.system,", "X\2\0\0\0osX\6\0\0\0system\x93X\2\0\0\0id\x85R"),
-        CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85\x81"),
-        CASE("a call of os.system,", "cos\nsystem\nX\2\0\0\0id\x85}\x92"),
-        CASE("a call of os.system,", "(X\2\0\0\0idios\nsystem\n"),
-        CASE("a call of os.system,", "(S'id'\nios\nsystem\n"),
-        CASE("a call of builtins.eval,", "cbuiltins\neval\nX\1\0\0\0001\x85R"),
-        CASE("a call of __builtin__.getattr,", "c__builtin__\ngetattr\n)R"),
-        CASE("a call of torch.FloatStorage,", "ctorch\nFloatStorage\n)R"),
-        CASE("a call of torch.float32,", "ctorch\nfloat32\n)R"),
-        CASE("a call of my?lib.a?b,", "cmy\x1blib\na\xff" "b\n)R"),
-        CASE("a call of .,", "c\n\n)R"),
-        CASE("a call of collections.OrderedDic,", "ccollections\nOrderedDic\n)R"),
-        CASE("a call of posix.system,", "ctorch._tensor\n_rebuild_from_type_v2\n(cposix\nsystem\n"
-                                        "NX\2\0\0\0id\x85}tR"),
-        /* calls of what is known, with the wrong things */
-        CASE(DAMAGED, "K\1)R"),
-        CASE(DAMAGED, "ccollections\nOrderedDict\nK\1R"),
-        CASE(DAMAGED, "ccollections\nOrderedDict\n]K\1a\x85R"),
-        CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n)R"),
-        CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v2\n(NNNNtR"),
-        CASE(DAMAGED, "ctorch._utils\n_rebuild_tensor_v3\n(NNNNNNNtR"),
-        CASE("of type complex64,", V3 "ctorch\ncomplex64\ntR"),
-        CASE(DAMAGED, V3 "NtR"),
-        CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\n)R"),
-        CASE(DAMAGED, "ctorch._utils\n_rebuild_parameter\nN\x85R"),
-        CASE(DAMAGED, "ctorch\nSize\nN\x85R"),
-        CASE(DAMAGED, "ctorch._tensor\n_rebuild_from_type_v2\n(h\0h\0)}tR"),
-        CASE(DAMAGED, "ctorch._tensor\n_rebuild_from_type_v2\n\x94(h\0Nh\0N)\x87}tR"),
-        /* persistent ids */
-        CASE(DAMAGED, "NQ"),
-        CASE(DAMAGED, ")Q"),
-        CASE(DAMAGED, "(NNNNNtQ"),
-        CASE("a whole Python program", "(X\6\0\0\0moduleNNNtQ"),
-        CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000X\3\0\0\0cpuNtQ"),
-        CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nK\0X\3\0\0\0cpuK\1tQ"),
-        CASE(DAMAGED, "(X\7\0\0\0storageX\1\0\0\0FX\1\0\0\0000X\3\0\0\0cpuK\1tQ"),
-        CASE(DAMAGED, "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0000NK\1"
-                      "(X\1\0\0\0vK\2K\1ttQ"),
-        /* the stack, the marks and the memo */
-        CASE(DAMAGED, ""),
-        CASE(DAMAGED, "NN"),
-        CASE(DAMAGED, "("),
-        CASE(DAMAGED, "N("),
-        CASE(DAMAGED, "0"),
-        CASE(DAMAGED, "1"),
-        CASE(DAMAGED, "2"),
-        CASE(DAMAGED, "t"),
-        CASE(DAMAGED, "u"),
-        CASE(DAMAGED, "R"),
-        CASE(DAMAGED, "b"),
-        CASE(DAMAGED, "Q"),
-        CASE(DAMAGED, "\x93"),
-        CASE(DAMAGED, "\x94"),
-        CASE(DAMAGED, "q\0"),
-        CASE(DAMAGED, "\x85"),
-        CASE(DAMAGED, "N\x86"),
-        CASE(DAMAGED, "N(0"),
-        CASE(DAMAGED, "N(\x85"),
-        CASE(DAMAGED, "}(s"),
-        CASE(DAMAGED, "}(Nu"),
-        CASE(DAMAGED, "(Nd"),
-        CASE(DAMAGED, "NNa"),
-        CASE(DAMAGED, "NNNs"),
-        CASE(DAMAGED, "]NNs"),
-        CASE(DAMAGED, "}Na"),
-        CASE(DAMAGED, "(K\1u"),
-        CASE(DAMAGED, "ccollections\nOrderedDict\n}b"),
-        CASE(DAMAGED, "h\0"),
-        CASE(DAMAGED, "j\xff\xff\xff\xff"),
-        CASE(DAMAGED, "Nr\xff\xff\xff\xff"),
-        CASE(DAMAGED, "\xff"),
-        CASE(DAMAGED, "\x97"),
-        /* lengths */
-        CASE(SHORT, "X\xff\xff\xff\xff"),
-        CASE(SHORT, "\x8d\xff\xff\xff\xff\xff\xff\xff\xff"),
-        CASE(SHORT, "\x8e\xff\xff\xff\xff\xff\xff\xff\x7f"),
-        CASE(SHORT, "B\xff\xff\xff\x7f"),
-        CASE(SHORT, "\x8b\xff\xff\xff\xff"),
-        CASE(SHORT, "\x8b\xff\xff\xff\x7f"),
-        CASE(SHORT, "cno line"),
-        /* nothing in it */
-        CASE(EMPTY, "N"),
-        CASE(EMPTY, "}"),
-        CASE(EMPTY, "]"),
-        CASE(EMPTY, "}X\6\0\0\0paramsK\1s"),
-        CASE(EMPTY, "}X\6\0\0\0params}s"),
-        CASE(EMPTY, "}\x94X\6\0\0\0paramsh\0s"),
-        CASE(EMPTY, "]\x94h\0a"),
-#undef CASE
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
         struct vrt_buf file;
         char what[32];
 
         snprintf(what, sizeof(what), "pickle %zu", i);
-        make_file(&file, cases[i].ops, cases[i].n_ops);
-        pth_expect_refused(&file, what, cases[i].part);
+        make_file(&file, opcodes[i].ops, opcodes[i].n_ops);
+        pth_expect_refused(&file, what, opcodes[i].part);
         vrt_buf_done(&file);
     }
 }
@@ -351,18 +351,13 @@ static void test_ambiguous(void)
     vrt_buf_done(&file);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "tensors", test_tensors },
-        { "opcodes", test_opcodes },
-        { "repetition", test_repetition },
-        { "copies", test_copies },
-        { "search", test_search },
-        { "frame", test_frame },
-        { "twice", test_twice },
-        { "ambiguous", test_ambiguous },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "tensors", test_tensors },
+    { "opcodes", test_opcodes },
+    { "repetition", test_repetition },
+    { "copies", test_copies },
+    { "search", test_search },
+    { "frame", test_frame },
+    { "twice", test_twice },
+    { "ambiguous", test_ambiguous },
+)

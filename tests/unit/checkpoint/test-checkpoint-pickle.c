@@ -354,20 +354,15 @@ static void test_big_endian(void)
     vrt_buf_done(&buf);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "strides", test_strides },
-        { "containers", test_containers },
-        { "prefix-of-some", test_prefix_of_some },
-        { "nested-container", test_nested_container },
-        { "other-entries", test_other_entries },
-        { "ordered-dict-with-state", test_ordered_dict_with_state },
-        { "python2", test_python2 },
-        { "rebuilders", test_rebuilders },
-        { "several-storages", test_several_storages },
-        { "big-endian", test_big_endian },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "strides", test_strides },
+    { "containers", test_containers },
+    { "prefix-of-some", test_prefix_of_some },
+    { "nested-container", test_nested_container },
+    { "other-entries", test_other_entries },
+    { "ordered-dict-with-state", test_ordered_dict_with_state },
+    { "python2", test_python2 },
+    { "rebuilders", test_rebuilders },
+    { "several-storages", test_several_storages },
+    { "big-endian", test_big_endian },
+)

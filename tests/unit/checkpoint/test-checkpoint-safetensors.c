@@ -76,81 +76,81 @@ static void test_metadata(void)
     vrt_buf_done(&buf);
 }
 
+static const struct {
+    const char *part, *header;
+} bad[] = {
+    { "belong to no tensor", "{}" },
+    { "belong to no tensor", "{\"__metadata__\":{}}" },
+    { GRAMMAR, "{" A },
+    { GRAMMAR, "{" A ",}" },
+    { GRAMMAR, "{" A "}x" },
+    { GRAMMAR, "{" A "}{}" },
+    { GRAMMAR, "{" A ";" A "}" },
+    { GRAMMAR, "{\"a\"}" },
+    { GRAMMAR, "{\"a\":1}" },
+    { GRAMMAR, "{\"a\":{}}" },
+    { GRAMMAR, "{\"a\":[]}" },
+    { GRAMMAR, "{'a':{}}" },
+    { GRAMMAR, "{\"a" },
+    { GRAMMAR, "{\"a\\" },
+    { GRAMMAR, "{\"a\\\"" },
+    { GRAMMAR, "{\"a\\x\":{}}" },
+    { GRAMMAR, "{\"a\\u12\":{}}" },
+    { GRAMMAR, "{\"a\\u0000\":{}}" },
+    { GRAMMAR, "{\"a\\ud800\":{}}" },
+    { GRAMMAR, "{\"a\\ud800\\u0041\":{}}" },
+    { GRAMMAR, "{\"a\\udc00\":{}}" },
+    { GRAMMAR, "{\"a\n\":{}}" },
+    { GRAMMAR, "{\"\xff\":{}}" },
+    { GRAMMAR, "{\"__metadata__\":{\"k\":1}," A "}" },
+    { GRAMMAR, "{\"__metadata__\":[]," A "}" },
+    { GRAMMAR, "{\"__metadata__\":{},\"__metadata__\":{}," A "}" },
+    { "comes twice", "{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}," A "}" },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"shape\":[6],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24],\"x\":1") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":6,\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[-6],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6.0],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6e0],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[06],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6,],\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[9223372036854775808],"
+                   "\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,6],"
+                   "\"data_offsets\":[0,24]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0]") },
+    { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24,24]") },
+    { GRAMMAR, ONE("\"dtype\":7,\"shape\":[6],\"data_offsets\":[0,24]") },
+    { "of type F8_E4M3,", ONE("\"dtype\":\"F8_E4M3\",\"shape\":[24],\"data_offsets\":[0,24]") },
+    { FIT, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[24,0]") },
+    { FIT, ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,24]") },
+    { FIT, ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]") },
+    { FIT, ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,8,0],"
+               "\"data_offsets\":[0,0]") },
+    { "lies beyond its end", ONE("\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[0,28]") },
+    { "lies beyond its end", ONE("\"dtype\":\"U8\",\"shape\":[1],"
+                                 "\"data_offsets\":[9223372036854775806,"
+                                 "9223372036854775807]") },
+    { "leave holes", ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[4,24]") },
+    { "belong to no tensor", ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,20]") },
+    { "overlap", "{" A ",\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}" },
+    { "overlap", "{" A ",\"b\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
+    { "two tensors named \"a\"",
+      "{" A ",\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[24,24]}}" },
+    { "cannot be the name",
+      "{\"\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
+    { "cannot be the name",
+      "{\"a\\n\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
+};
+
 static void test_bad(void)
 {
-    static const struct {
-        const char *part, *header;
-    } cases[] = {
-        { "belong to no tensor", "{}" },
-        { "belong to no tensor", "{\"__metadata__\":{}}" },
-        { GRAMMAR, "{" A },
-        { GRAMMAR, "{" A ",}" },
-        { GRAMMAR, "{" A "}x" },
-        { GRAMMAR, "{" A "}{}" },
-        { GRAMMAR, "{" A ";" A "}" },
-        { GRAMMAR, "{\"a\"}" },
-        { GRAMMAR, "{\"a\":1}" },
-        { GRAMMAR, "{\"a\":{}}" },
-        { GRAMMAR, "{\"a\":[]}" },
-        { GRAMMAR, "{'a':{}}" },
-        { GRAMMAR, "{\"a" },
-        { GRAMMAR, "{\"a\\" },
-        { GRAMMAR, "{\"a\\\"" },
-        { GRAMMAR, "{\"a\\x\":{}}" },
-        { GRAMMAR, "{\"a\\u12\":{}}" },
-        { GRAMMAR, "{\"a\\u0000\":{}}" },
-        { GRAMMAR, "{\"a\\ud800\":{}}" },
-        { GRAMMAR, "{\"a\\ud800\\u0041\":{}}" },
-        { GRAMMAR, "{\"a\\udc00\":{}}" },
-        { GRAMMAR, "{\"a\n\":{}}" },
-        { GRAMMAR, "{\"\xff\":{}}" },
-        { GRAMMAR, "{\"__metadata__\":{\"k\":1}," A "}" },
-        { GRAMMAR, "{\"__metadata__\":[]," A "}" },
-        { GRAMMAR, "{\"__metadata__\":{},\"__metadata__\":{}," A "}" },
-        { "comes twice", "{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}," A "}" },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"shape\":[6],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24],\"x\":1") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":6,\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[-6],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6.0],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6e0],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[06],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6,],\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[9223372036854775808],"
-                       "\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,6],"
-                       "\"data_offsets\":[0,24]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0]") },
-        { GRAMMAR, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24,24]") },
-        { GRAMMAR, ONE("\"dtype\":7,\"shape\":[6],\"data_offsets\":[0,24]") },
-        { "of type F8_E4M3,", ONE("\"dtype\":\"F8_E4M3\",\"shape\":[24],\"data_offsets\":[0,24]") },
-        { FIT, ONE("\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[24,0]") },
-        { FIT, ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,24]") },
-        { FIT, ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]") },
-        { FIT, ONE("\"dtype\":\"F32\",\"shape\":[4611686018427387904,8,0],"
-                   "\"data_offsets\":[0,0]") },
-        { "lies beyond its end", ONE("\"dtype\":\"F32\",\"shape\":[7],\"data_offsets\":[0,28]") },
-        { "lies beyond its end", ONE("\"dtype\":\"U8\",\"shape\":[1],"
-                                     "\"data_offsets\":[9223372036854775806,"
-                                     "9223372036854775807]") },
-        { "leave holes", ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[4,24]") },
-        { "belong to no tensor", ONE("\"dtype\":\"F32\",\"shape\":[5],\"data_offsets\":[0,20]") },
-        { "overlap", "{" A ",\"b\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[16,24]}}" },
-        { "overlap", "{" A ",\"b\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
-        { "two tensors named \"a\"",
-          "{" A ",\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[24,24]}}" },
-        { "cannot be the name",
-          "{\"\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
-        { "cannot be the name",
-          "{\"a\\n\":{\"dtype\":\"F32\",\"shape\":[6],\"data_offsets\":[0,24]}}" },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct vrt_buf buf;
 
-        make_file(&buf, cases[i].header, N_BYTES);
-        pth_expect_refused(&buf, cases[i].header, cases[i].part);
+        make_file(&buf, bad[i].header, N_BYTES);
+        pth_expect_refused(&buf, bad[i].header, bad[i].part);
         vrt_buf_done(&buf);
     }
 }
@@ -234,12 +234,7 @@ static void test_dtypes(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "good", test_good },       { "metadata", test_metadata }, { "bad", test_bad },
-        { "nothing", test_nothing }, { "length", test_length },     { "dtypes", test_dtypes },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "good", test_good },       { "metadata", test_metadata }, { "bad", test_bad },
+    { "nothing", test_nothing }, { "length", test_length },     { "dtypes", test_dtypes },
+)

@@ -228,13 +228,8 @@ static void test_changed_data(void)
     vrt_buf_done(&tree);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "layouts", test_layouts }, { "big-endian", test_big_endian },
-        { "bad", test_bad },         { "bomb", test_bomb },
-        { "twice", test_twice },     { "changed-data", test_changed_data },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "layouts", test_layouts }, { "big-endian", test_big_endian },
+    { "bad", test_bad },         { "bomb", test_bomb },
+    { "twice", test_twice },     { "changed-data", test_changed_data },
+)

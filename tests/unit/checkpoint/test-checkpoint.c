@@ -242,15 +242,10 @@ static void test_builtin_models(void)
     expect_true(!vrt_builtin_model_find("compact"));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "good-fixtures", test_good_fixtures },
-        { "bad-fixtures", test_bad_fixtures },
-        { "descriptors", test_descriptors },
-        { "no-files", test_no_files },
-        { "builtin-models", test_builtin_models },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "good-fixtures", test_good_fixtures },
+    { "bad-fixtures", test_bad_fixtures },
+    { "descriptors", test_descriptors },
+    { "no-files", test_no_files },
+    { "builtin-models", test_builtin_models },
+)

@@ -83,8 +83,8 @@ static void test_table(void)
     struct vrt_buf buf = { 0 };
 
     vrt_table_init(&table, columns);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cells); i++)
-        expect_int(vrt_table_add(&table, cells[i]), 0);
+    for (int i = 0; i < 2; i++)
+        expect_int(vrt_table_add(&table, cells + 3 * i), 0);
     expect_int(vrt_table_print(&table, 0, &buf), 0);
     expect_str(buf.data, "ID  STATE    INPUT\n"
                          " 7  running  caf\u00e9.mp4\n"
@@ -125,8 +125,7 @@ static void test_narrow_table(void)
     struct vrt_table table;
 
     vrt_table_init(&table, columns);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cells); i++)
-        expect_int(vrt_table_add(&table, cells[i]), 0);
+    expect_int(vrt_table_add(&table, cells), 0);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
         struct vrt_buf buf = { 0 };
         expect_int(vrt_table_print(&table, cases[i].width, &buf), 0);
@@ -146,8 +145,7 @@ static void test_notes(void)
     struct vrt_buf buf = { 0 };
 
     vrt_table_init(&table, columns);
-    expect_int(vrt_table_add(&table, "one"), 0);
-    expect_int(vrt_table_add(&table, "failed"), 0);
+    expect_int(vrt_table_add(&table, (const char *const[]){ "one", "failed" }), 0);
     for (int i = 1; i <= VRT_TABLE_NOTES_MAX; i++)
         expect_int(vrt_table_note(&table, "note %d is longer than the table", i), 0);
     expect_int(vrt_table_print(&table, 12, &buf), 0);
@@ -559,24 +557,19 @@ static void test_socket_path(void)
     rmdir(folder);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "formats", test_formats },
-        { "widths", test_widths },
-        { "table", test_table },
-        { "narrow-table", test_narrow_table },
-        { "notes", test_notes },
-        { "progress-bar", test_progress_bar },
-        { "progress-states", test_progress_states },
-        { "progress-waiting", test_progress_waiting },
-        { "progress-lines", test_progress_lines },
-        { "arguments", test_arguments },
-        { "argument-refusals", test_argument_refusals },
-        { "default-output", test_default_output },
-        { "files", test_files },
-        { "socket-path", test_socket_path },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "formats", test_formats },
+    { "widths", test_widths },
+    { "table", test_table },
+    { "narrow-table", test_narrow_table },
+    { "notes", test_notes },
+    { "progress-bar", test_progress_bar },
+    { "progress-states", test_progress_states },
+    { "progress-waiting", test_progress_waiting },
+    { "progress-lines", test_progress_lines },
+    { "arguments", test_arguments },
+    { "argument-refusals", test_argument_refusals },
+    { "default-output", test_default_output },
+    { "files", test_files },
+    { "socket-path", test_socket_path },
+)

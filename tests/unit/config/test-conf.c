@@ -344,20 +344,15 @@ static void test_files(void)
     unlink(path);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "defaults", test_defaults },
-        { "example", test_example },
-        { "backends", test_backends },
-        { "live-in-manual", test_live_in_manual },
-        { "apply", test_apply },
-        { "values", test_values },
-        { "bytes", test_bytes },
-        { "refusals", test_refusals },
-        { "long-line", test_long_line },
-        { "files", test_files },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "defaults", test_defaults },
+    { "example", test_example },
+    { "backends", test_backends },
+    { "live-in-manual", test_live_in_manual },
+    { "apply", test_apply },
+    { "values", test_values },
+    { "bytes", test_bytes },
+    { "refusals", test_refusals },
+    { "long-line", test_long_line },
+    { "files", test_files },
+)

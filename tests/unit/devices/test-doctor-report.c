@@ -231,16 +231,11 @@ static void test_no_reference(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "states", test_states },
-        { "silence", test_silence },
-        { "memory", test_memory },
-        { "trouble", test_trouble },
-        { "tolerances", test_tolerances },
-        { "no-reference", test_no_reference },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "states", test_states },
+    { "silence", test_silence },
+    { "memory", test_memory },
+    { "trouble", test_trouble },
+    { "tolerances", test_tolerances },
+    { "no-reference", test_no_reference },
+)

@@ -190,13 +190,8 @@ static void test_speed(void)
     bench_remove(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "kept", test_kept },
-        { "strange", test_strange },
-        { "speed", test_speed },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "kept", test_kept },
+    { "strange", test_strange },
+    { "speed", test_speed },
+)

@@ -77,12 +77,7 @@ static void test_tasks(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "quarantine", test_quarantine },
-        { "tasks", test_tasks },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "quarantine", test_quarantine },
+    { "tasks", test_tasks },
+)

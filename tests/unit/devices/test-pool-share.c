@@ -221,15 +221,9 @@ static void test_held(void)
     run(&share, "AAABBBBAAABB");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "users", test_users },
-        { "preempted", test_preempted },
-        { "priority-changes", test_priority_changes },
-        { "held", test_held },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "users", test_users },
+    { "preempted", test_preempted },
+    { "priority-changes", test_priority_changes },
+    { "held", test_held },
+)

@@ -187,15 +187,10 @@ static void test_many(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "answer", test_answer },
-        { "makeshift", test_makeshift },
-        { "question", test_question },
-        { "age", test_age },
-        { "many", test_many },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "answer", test_answer },
+    { "makeshift", test_makeshift },
+    { "question", test_question },
+    { "age", test_age },
+    { "many", test_many },
+)

@@ -180,11 +180,7 @@ static void test_device(void)
         expect_int(run_all(schedules[i].schedule), schedules[i].r);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "host", test_host },
-        { "device", test_device },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "host", test_host },
+    { "device", test_device },
+)

@@ -64,8 +64,7 @@ static void test_executor(void)
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     VRT_CLEANUP(vrt_device_closep) struct vrt_device *device = open_ref(&registry);
     VRT_CLEANUP(vrt_graph_freep) struct vrt_graph *graph = NULL;
-    const struct vrt_shape shape = { 1, 2, 3, 4 };
-    const struct vrt_shape frame_shape = { 1, 5, 7, 4 };
+    const struct vrt_shape shape = { 1, 2, 3, 4 }, frame_shape = { 1, 5, 7, 4 };
     const struct vrt_tensor frame = vrt_tensor_dense(VRT_DTYPE_F32, frame_shape);
     const struct vrt_tensor view = vrt_tensor_crop(&frame, 2, 3, 2, 3);
     struct vrt_graph_executor *executor = NULL;
@@ -206,13 +205,9 @@ static void test_shared_arena(void)
         vrt_graph_free(graphs[i]);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "bindings", test_bindings },
-        { "executor", test_executor },
-        { "wrong-graphs", test_wrong_graphs },
-        { "shared-arena", test_shared_arena },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "bindings", test_bindings },
+    { "executor", test_executor },
+    { "wrong-graphs", test_wrong_graphs },
+    { "shared-arena", test_shared_arena },
+)

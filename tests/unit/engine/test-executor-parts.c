@@ -120,10 +120,6 @@ static void test_parts(void)
     vrt_replica_free(device, replica);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "parts", test_parts },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "parts", test_parts },
+)

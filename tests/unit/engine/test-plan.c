@@ -443,12 +443,8 @@ static void test_refusals(void)
     tear_down(&s);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "chain", test_chain },         { "dense-blocks", test_dense_blocks },
-        { "workspace", test_workspace }, { "random", test_random },
-        { "refusals", test_refusals },   { "weights", test_weights },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "chain", test_chain },         { "dense-blocks", test_dense_blocks },
+    { "workspace", test_workspace }, { "random", test_random },
+    { "refusals", test_refusals },   { "weights", test_weights },
+)

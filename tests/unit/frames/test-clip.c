@@ -262,19 +262,14 @@ static void test_frames(void)
     expect_int(vrt_clip_frames(32768, 32768), 1);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "pieces", test_pieces },
-        { "shares", test_shares },
-        { "feathered", test_feathered },
-        { "averaged", test_averaged },
-        { "endless", test_endless },
-        { "scenes", test_scenes },
-        { "runs", test_runs },
-        { "depth", test_depth },
-        { "frames", test_frames },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "pieces", test_pieces },
+    { "shares", test_shares },
+    { "feathered", test_feathered },
+    { "averaged", test_averaged },
+    { "endless", test_endless },
+    { "scenes", test_scenes },
+    { "runs", test_runs },
+    { "depth", test_depth },
+    { "frames", test_frames },
+)

@@ -249,15 +249,10 @@ static void test_scenes(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "sketch", test_sketch },
-        { "cuts", test_cuts },
-        { "no-cuts", test_no_cuts },
-        { "streams", test_streams },
-        { "scenes", test_scenes },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "sketch", test_sketch },
+    { "cuts", test_cuts },
+    { "no-cuts", test_no_cuts },
+    { "streams", test_streams },
+    { "scenes", test_scenes },
+)

@@ -14,73 +14,73 @@
 #define GBR VRT_LAYOUT_GBR
 #define GRAY VRT_LAYOUT_GRAY
 
+static const struct {
+    enum vrt_codec codec;
+    enum vrt_layout layout;
+    int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
+    enum vrt_layout out_layout;
+    int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
+    bool warns;
+} picks[] = {
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 48, YUV, 8, 1, 1, false },
+    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 48, YUV, 8, 1, 0, false },
+    { VRT_CODEC_H264, YUV, 8, 0, 0, 63, 47, YUV, 8, 0, 0, false },
+    { VRT_CODEC_H264, YUV, 10, 1, 1, 64, 48, YUV, 10, 1, 1, false },
+    { VRT_CODEC_H264, YUV, 9, 1, 1, 64, 48, YUV, 10, 1, 1, false },
+    { VRT_CODEC_H264, YUV, 12, 1, 1, 64, 48, YUV, 0, 0, 0, false },
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 63, 48, YUV, 8, 0, 0, true },
+    { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 47, YUV, 8, 0, 0, true },
+    { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 47, YUV, 8, 1, 0, false },
+    { VRT_CODEC_H264, YUV, 8, 2, 0, 64, 48, YUV, 8, 1, 0, false },      /* 4:1:1 */
+    { VRT_CODEC_H264, YUV, 8, 2, 2, 64, 48, YUV, 8, 1, 1, false },      /* 4:1:0 */
+    { VRT_CODEC_H264, YUV, 8, 0, 1, 64, 48, YUV, 8, 0, 0, false },      /* 4:4:0 */
+    { VRT_CODEC_H264, GBR, 8, 0, 0, 64, 48, YUV, 8, 0, 0, false },
+    { VRT_CODEC_H264, GBR, 10, 0, 0, 63, 47, YUV, 10, 0, 0, false },
+    { VRT_CODEC_H264, GRAY, 8, 0, 0, 64, 48, YUV, 8, 1, 1, false },
+    { VRT_CODEC_H264, GRAY, 8, 0, 0, 63, 48, YUV, 8, 0, 0, true },
+    { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, false },
+    { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0, false },
+    { VRT_CODEC_HEVC, GBR, 12, 0, 0, 64, 48, YUV, 12, 0, 0, false },
+    { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0, false },
+    { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, false },
+    { VRT_CODEC_FFV1, YUV, 8, 2, 0, 63, 47, YUV, 8, 2, 0, false },
+    { VRT_CODEC_FFV1, GBR, 8, 0, 0, 63, 47, GBR, 8, 0, 0, false },
+    { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, false },
+    { VRT_CODEC_FFV1, GRAY, 8, 0, 0, 63, 47, GRAY, 8, 0, 0, false },
+    { VRT_CODEC_FFV1, GRAY, 12, 0, 0, 63, 47, GRAY, 12, 0, 0, false },
+};
+
 static void test_pick_format(void)
 {
-    static const struct {
-        enum vrt_codec codec;
-        enum vrt_layout layout;
-        int depth, shift_x, shift_y, width, height;         /* of the input; then of the output */
-        enum vrt_layout out_layout;
-        int out_depth, out_shift_x, out_shift_y;            /* depth 0: refused */
-        bool warns;
-    } cases[] = {
-        { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 48, YUV, 8, 1, 1, false },
-        { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 48, YUV, 8, 1, 0, false },
-        { VRT_CODEC_H264, YUV, 8, 0, 0, 63, 47, YUV, 8, 0, 0, false },
-        { VRT_CODEC_H264, YUV, 10, 1, 1, 64, 48, YUV, 10, 1, 1, false },
-        { VRT_CODEC_H264, YUV, 9, 1, 1, 64, 48, YUV, 10, 1, 1, false },
-        { VRT_CODEC_H264, YUV, 12, 1, 1, 64, 48, YUV, 0, 0, 0, false },
-        { VRT_CODEC_H264, YUV, 8, 1, 1, 63, 48, YUV, 8, 0, 0, true },
-        { VRT_CODEC_H264, YUV, 8, 1, 1, 64, 47, YUV, 8, 0, 0, true },
-        { VRT_CODEC_H264, YUV, 8, 1, 0, 64, 47, YUV, 8, 1, 0, false },
-        { VRT_CODEC_H264, YUV, 8, 2, 0, 64, 48, YUV, 8, 1, 0, false },      /* 4:1:1 */
-        { VRT_CODEC_H264, YUV, 8, 2, 2, 64, 48, YUV, 8, 1, 1, false },      /* 4:1:0 */
-        { VRT_CODEC_H264, YUV, 8, 0, 1, 64, 48, YUV, 8, 0, 0, false },      /* 4:4:0 */
-        { VRT_CODEC_H264, GBR, 8, 0, 0, 64, 48, YUV, 8, 0, 0, false },
-        { VRT_CODEC_H264, GBR, 10, 0, 0, 63, 47, YUV, 10, 0, 0, false },
-        { VRT_CODEC_H264, GRAY, 8, 0, 0, 64, 48, YUV, 8, 1, 1, false },
-        { VRT_CODEC_H264, GRAY, 8, 0, 0, 63, 48, YUV, 8, 0, 0, true },
-        { VRT_CODEC_HEVC, YUV, 12, 1, 0, 64, 48, YUV, 12, 1, 0, false },
-        { VRT_CODEC_HEVC, YUV, 16, 1, 1, 64, 48, YUV, 0, 0, 0, false },
-        { VRT_CODEC_HEVC, GBR, 12, 0, 0, 64, 48, YUV, 12, 0, 0, false },
-        { VRT_CODEC_HEVC, YUV, 8, 1, 1, 8194, 48, YUV, 0, 0, 0, false },
-        { VRT_CODEC_FFV1, YUV, 16, 1, 1, 63, 47, YUV, 16, 1, 1, false },
-        { VRT_CODEC_FFV1, YUV, 8, 2, 0, 63, 47, YUV, 8, 2, 0, false },
-        { VRT_CODEC_FFV1, GBR, 8, 0, 0, 63, 47, GBR, 8, 0, 0, false },
-        { VRT_CODEC_FFV1, GBR, 14, 0, 0, 63, 47, GBR, 14, 0, 0, false },
-        { VRT_CODEC_FFV1, GRAY, 8, 0, 0, 63, 47, GRAY, 8, 0, 0, false },
-        { VRT_CODEC_FFV1, GRAY, 12, 0, 0, 63, 47, GRAY, 12, 0, 0, false },
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(picks); i++) {
         struct vrt_frame_format input = {
-            .width = 32, .height = 24, .depth = cases[i].depth, .layout = cases[i].layout,
-            .chroma_shift_x = cases[i].shift_x, .chroma_shift_y = cases[i].shift_y,
+            .width = 32, .height = 24, .depth = picks[i].depth, .layout = picks[i].layout,
+            .chroma_shift_x = picks[i].shift_x, .chroma_shift_y = picks[i].shift_y,
             .matrix = VRT_FRAME_MATRIX_BT601, .color_space = 6, .full_range = true,
         };
-        struct vrt_encoder_pick pick = { cases[i].codec, &input, cases[i].width, cases[i].height };
+        struct vrt_encoder_pick pick = { picks[i].codec, &input, picks[i].width, picks[i].height };
         struct vrt_frame_format format = { 0 };
         struct vrt_warnings warnings = { 0 };
         struct vrt_error error = { 0 };
         fprintf(stderr, "  case %zu\n", i);
         int r = vrt_encoder_pick_format(&pick, &format, &warnings, &error);
-        if (!cases[i].out_depth) {
+        if (!picks[i].out_depth) {
             expect_int(r, -ENOTSUP);
             expect_str(error.id, "output.format");
             continue;
         }
         expect_int(r, 0);
-        expect_int(format.width, cases[i].width);
-        expect_int(format.height, cases[i].height);
-        expect_int(format.layout, cases[i].out_layout);
-        expect_int(format.depth, cases[i].out_depth);
-        expect_int(format.chroma_shift_x, cases[i].out_shift_x);
-        expect_int(format.chroma_shift_y, cases[i].out_shift_y);
-        expect_int(warnings.n, cases[i].warns);
+        expect_int(format.width, picks[i].width);
+        expect_int(format.height, picks[i].height);
+        expect_int(format.layout, picks[i].out_layout);
+        expect_int(format.depth, picks[i].out_depth);
+        expect_int(format.chroma_shift_x, picks[i].out_shift_x);
+        expect_int(format.chroma_shift_y, picks[i].out_shift_y);
+        expect_int(warnings.n, picks[i].warns);
         /* YUV stays as it is; what was made YUV is limited, RGB by BT.709. */
-        bool made = cases[i].layout != cases[i].out_layout;
+        bool made = picks[i].layout != picks[i].out_layout;
         expect_int(format.full_range, !made);
-        expect_int(format.color_space, made && cases[i].layout == GBR ? 1 : 6);
+        expect_int(format.color_space, made && picks[i].layout == GBR ? 1 : 6);
     }
 }
 
@@ -383,20 +383,14 @@ static void test_unwritable(void)
     close(fds[1]);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "pick-format", test_pick_format },
-        { "lossless", test_lossless },
-        { "lossless-tiny", test_lossless_tiny },
-        { "lossy", test_lossy },
-        { "deterministic", test_deterministic },
-        { "overwrites", test_overwrites },
-        { "refused", test_refused },
-        { "wrong-frames", test_wrong_frames },
-        { "unwritable", test_unwritable },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "pick-format", test_pick_format },
+    { "lossless", test_lossless },
+    { "lossless-tiny", test_lossless_tiny },
+    { "lossy", test_lossy },
+    { "deterministic", test_deterministic },
+    { "overwrites", test_overwrites },
+    { "refused", test_refused },
+    { "wrong-frames", test_wrong_frames },
+    { "unwritable", test_unwritable },
+)

@@ -137,12 +137,6 @@ static void test_formats(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "formats", test_formats },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "formats", test_formats },
+)

@@ -200,16 +200,11 @@ static void test_extent(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "planes", test_planes },
-        { "pool", test_pool },
-        { "invalid", test_invalid },
-        { "guess", test_guess },
-        { "warnings", test_warnings },
-        { "extent", test_extent },
-    };
-
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN(
+    { "planes", test_planes },
+    { "pool", test_pool },
+    { "invalid", test_invalid },
+    { "guess", test_guess },
+    { "warnings", test_warnings },
+    { "extent", test_extent },
+)

@@ -512,25 +512,19 @@ static void test_memory(void)
     expect_true(rss[2] - rss[1] < 4 * 1024 * 1024);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "variable-rate", test_variable_rate },
-        { "decoding-times", test_decoding_times },
-        { "sound", test_sound },
-        { "transport-stream", test_transport_stream },
-        { "carries-to-mkv", test_carries_to_mkv },
-        { "carries-to-mp4", test_carries_to_mp4 },
-        { "unusual-tags", test_unusual_tags },
-        { "rotation-and-colors", test_rotation_and_colors },
-        { "damaged-segment", test_damaged_segment },
-        { "verify", test_verify },
-        { "cancel", test_cancel },
-        { "no-room", test_no_room },
-        { "damaged-sound", test_damaged_sound },
-        { "memory", test_memory },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "variable-rate", test_variable_rate },
+    { "decoding-times", test_decoding_times },
+    { "sound", test_sound },
+    { "transport-stream", test_transport_stream },
+    { "carries-to-mkv", test_carries_to_mkv },
+    { "carries-to-mp4", test_carries_to_mp4 },
+    { "unusual-tags", test_unusual_tags },
+    { "rotation-and-colors", test_rotation_and_colors },
+    { "damaged-segment", test_damaged_segment },
+    { "verify", test_verify },
+    { "cancel", test_cancel },
+    { "no-room", test_no_room },
+    { "damaged-sound", test_damaged_sound },
+    { "memory", test_memory },
+)

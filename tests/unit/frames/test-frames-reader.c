@@ -537,27 +537,21 @@ static void test_memory(void)
     expect_true(many - few < 4 * 1024 * 1024);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "refused", test_refused },
-        { "noise", test_noise },
-        { "cover-art", test_cover_art },
-        { "truncated", test_truncated },
-        { "damaged", test_damaged },
-        { "missing", test_missing },
-        { "variable-rate", test_variable_rate },
-        { "no-times", test_no_times },
-        { "metadata", test_metadata },
-        { "cropped", test_cropped },
-        { "size-change", test_size_change },
-        { "shared-descriptor", test_shared_descriptor },
-        { "frames-outlive", test_frames_outlive },
-        { "pipe", test_pipe },
-        { "cancel", test_cancel },
-        { "memory", test_memory },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "refused", test_refused },
+    { "noise", test_noise },
+    { "cover-art", test_cover_art },
+    { "truncated", test_truncated },
+    { "damaged", test_damaged },
+    { "missing", test_missing },
+    { "variable-rate", test_variable_rate },
+    { "no-times", test_no_times },
+    { "metadata", test_metadata },
+    { "cropped", test_cropped },
+    { "size-change", test_size_change },
+    { "shared-descriptor", test_shared_descriptor },
+    { "frames-outlive", test_frames_outlive },
+    { "pipe", test_pipe },
+    { "cancel", test_cancel },
+    { "memory", test_memory },
+)

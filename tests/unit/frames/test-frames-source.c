@@ -305,14 +305,8 @@ static void test_packed(void)
     expect_int(read_under(fixture_path("subtitled.avi"), "subtitled.avi"), VRT_READER_END);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "deadline", test_deadline },
-        { "nested", test_nested },
-        { "packed", test_packed },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "deadline", test_deadline },
+    { "nested", test_nested },
+    { "packed", test_packed },
+)

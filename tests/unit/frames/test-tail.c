@@ -157,13 +157,8 @@ static void test_hostile_fields(void)
     refuse(fd, WIDTH, HEIGHT);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "round-trip", test_round_trip },
-        { "damage", test_damage },
-        { "hostile-fields", test_hostile_fields },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "round-trip", test_round_trip },
+    { "damage", test_damage },
+    { "hostile-fields", test_hostile_fields },
+)

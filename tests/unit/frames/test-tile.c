@@ -181,16 +181,11 @@ static void test_blended_size(void)
     expect_int(vrt_tile_min_size(vrt_tile_needs_blended(VRT_TILES_FEATHERED, 8, 64, 30)), 96);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "grid-of-size", test_grid_of_size },
-        { "refine", test_refine },
-        { "restore", test_restore },
-        { "overlap", test_overlap },
-        { "blended", test_blended },
-        { "blended-size", test_blended_size },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "grid-of-size", test_grid_of_size },
+    { "refine", test_refine },
+    { "restore", test_restore },
+    { "overlap", test_overlap },
+    { "blended", test_blended },
+    { "blended-size", test_blended_size },
+)

@@ -111,13 +111,8 @@ static void test_files_alone(void)
     http_play_stop(play);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "files", test_files },
-        { "files-refused", test_files_refused },
-        { "files-alone", test_files_alone },
-    };
-
-    return test_main(argc, argv, tests, VRT_ARRAY_SIZE(tests));
-}
+TEST_MAIN(
+    { "files", test_files },
+    { "files-refused", test_files_refused },
+    { "files-alone", test_files_alone },
+)

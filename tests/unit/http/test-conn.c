@@ -553,28 +553,23 @@ static void test_stop(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "requests", test_requests },
-        { "parts", test_parts },
-        { "pipelining", test_pipelining },
-        { "limits", test_limits },
-        { "unread", test_unread },
-        { "turns", test_turns },
-        { "no-descriptors", test_no_descriptors },
-        { "large-body", test_large_body },
-        { "expect-continue", test_expect_continue },
-        { "slow", test_slow },
-        { "idle", test_idle },
-        { "half-close", test_half_close },
-        { "vanish", test_vanish },
-        { "large-answer", test_large_answer },
-        { "stall", test_stall },
-        { "quota", test_quota },
-        { "many", test_many },
-        { "stop", test_stop },
-    };
-
-    return test_main(argc, argv, tests, VRT_ARRAY_SIZE(tests));
-}
+TEST_MAIN(
+    { "requests", test_requests },
+    { "parts", test_parts },
+    { "pipelining", test_pipelining },
+    { "limits", test_limits },
+    { "unread", test_unread },
+    { "turns", test_turns },
+    { "no-descriptors", test_no_descriptors },
+    { "large-body", test_large_body },
+    { "expect-continue", test_expect_continue },
+    { "slow", test_slow },
+    { "idle", test_idle },
+    { "half-close", test_half_close },
+    { "vanish", test_vanish },
+    { "large-answer", test_large_answer },
+    { "stall", test_stall },
+    { "quota", test_quota },
+    { "many", test_many },
+    { "stop", test_stop },
+)

@@ -41,12 +41,7 @@ static void test_many(void)
     expect_str(room.guard, "guard");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "turns", test_turns },
-        { "many", test_many },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "turns", test_turns },
+    { "many", test_many },
+)

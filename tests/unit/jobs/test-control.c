@@ -384,21 +384,15 @@ static void test_crash_loop(void)
     play_stop(&play);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "pause", test_pause },
-        { "pause-holds", test_pause_holds },
-        { "priority", test_priority },
-        { "pause-twice", test_pause_twice },
-        { "pause-full", test_pause_full },
-        { "other-input", test_other_input },
-        { "one-output", test_one_output },
-        { "suspects", test_suspects },
-        { "crash-loop", test_crash_loop },
-        { "files", test_files },
-    };
-
-    signal(SIGPIPE, SIG_IGN);
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+    { "pause", test_pause },
+    { "pause-holds", test_pause_holds },
+    { "priority", test_priority },
+    { "pause-twice", test_pause_twice },
+    { "pause-full", test_pause_full },
+    { "other-input", test_other_input },
+    { "one-output", test_one_output },
+    { "suspects", test_suspects },
+    { "crash-loop", test_crash_loop },
+    { "files", test_files },
+)

@@ -276,18 +276,13 @@ static void test_redaction(void)
     vrt_buf_done(&redacted);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "table", test_table },
-        { "order", test_order },
-        { "may-start", test_may_start },
-        { "counts", test_counts },
-        { "history", test_history },
-        { "history-of-many", test_history_of_many },
-        { "text", test_text },
-        { "redaction", test_redaction },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "table", test_table },
+    { "order", test_order },
+    { "may-start", test_may_start },
+    { "counts", test_counts },
+    { "history", test_history },
+    { "history-of-many", test_history_of_many },
+    { "text", test_text },
+    { "redaction", test_redaction },
+)

@@ -557,28 +557,22 @@ static void test_stop(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
-        { "life", test_life },
-        { "refused", test_refused },
-        { "dry-run", test_dry_run },
-        { "done-stays", test_done_stays },
-        { "overwrite", test_overwrite },
-        { "order", test_order },
-        { "cancel", test_cancel },
-        { "queue-full", test_queue_full },
-        { "many", test_many },
-        { "device-events", test_device_events },
-        { "history", test_history },
-        { "restart", test_restart },
-        { "spool-limit", test_spool_limit },
-        { "spool-shared", test_spool_shared },
-        { "gone", test_gone },
-        { "stop", test_stop },
-    };
-
-    signal(SIGPIPE, SIG_IGN);
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
+    { "hurry", test_hurry },        /* first: ThreadSanitizer forks only before threads */
+    { "life", test_life },
+    { "refused", test_refused },
+    { "dry-run", test_dry_run },
+    { "done-stays", test_done_stays },
+    { "overwrite", test_overwrite },
+    { "order", test_order },
+    { "cancel", test_cancel },
+    { "queue-full", test_queue_full },
+    { "many", test_many },
+    { "device-events", test_device_events },
+    { "history", test_history },
+    { "restart", test_restart },
+    { "spool-limit", test_spool_limit },
+    { "spool-shared", test_spool_shared },
+    { "gone", test_gone },
+    { "stop", test_stop },
+)

@@ -81,14 +81,9 @@ static void test_extremes(void)
         }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "nothing-is-known", test_nothing_is_known },
-        { "estimate", test_estimate },
-        { "stored", test_stored },
-        { "extremes", test_extremes },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "nothing-is-known", test_nothing_is_known },
+    { "estimate", test_estimate },
+    { "stored", test_stored },
+    { "extremes", test_extremes },
+)

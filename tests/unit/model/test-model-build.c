@@ -532,16 +532,11 @@ static void test_wrong_tensors(void)
     vrt_network_unref(network);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "compact-variants", test_compact_variants },
-        { "esrgan-variants", test_esrgan_variants },
-        { "padding", test_padding },
-        { "radius", test_radius },
-        { "frames", test_frames },
-        { "wrong-tensors", test_wrong_tensors },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "compact-variants", test_compact_variants },
+    { "esrgan-variants", test_esrgan_variants },
+    { "padding", test_padding },
+    { "radius", test_radius },
+    { "frames", test_frames },
+    { "wrong-tensors", test_wrong_tensors },
+)

@@ -318,22 +318,17 @@ static void test_checksum(void)
     expect_true(first != checksum_of(&wide, 1, 0));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "compact-files", test_compact_files },
-        { "esrgan-files", test_esrgan_files },
-        { "missing", test_missing },
-        { "extra", test_extra },
-        { "misshapen", test_misshapen },
-        { "values", test_values },
-        { "other-sizes", test_other_sizes },
-        { "too-large", test_too_large },
-        { "unknown", test_unknown },
-        { "long-names", test_long_names },
-        { "activation-named", test_activation_named },
-        { "checksum", test_checksum },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "compact-files", test_compact_files },
+    { "esrgan-files", test_esrgan_files },
+    { "missing", test_missing },
+    { "extra", test_extra },
+    { "misshapen", test_misshapen },
+    { "values", test_values },
+    { "other-sizes", test_other_sizes },
+    { "too-large", test_too_large },
+    { "unknown", test_unknown },
+    { "long-names", test_long_names },
+    { "activation-named", test_activation_named },
+    { "checksum", test_checksum },
+)

@@ -292,16 +292,11 @@ static void test_misfits(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "published", test_published },
-        { "sizes", test_sizes },
-        { "every-tensor", test_every_tensor },
-        { "extra", test_extra },
-        { "buffers", test_buffers },
-        { "misfits", test_misfits },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "published", test_published },
+    { "sizes", test_sizes },
+    { "every-tensor", test_every_tensor },
+    { "extra", test_extra },
+    { "buffers", test_buffers },
+    { "misfits", test_misfits },
+)

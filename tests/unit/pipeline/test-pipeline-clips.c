@@ -289,20 +289,14 @@ static void test_interpolation(void)
     vrt_network_unref(network);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "clips", test_clips },
-        { "vrt", test_vrt },
-        { "tiles", test_tiles },
-        { "official", test_official },
-        { "sizes", test_sizes },
-        { "scenes", test_scenes },
-        { "devices-agree", test_devices_agree },
-        { "refusals", test_refusals },
-        { "interpolation", test_interpolation },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "clips", test_clips },
+    { "vrt", test_vrt },
+    { "tiles", test_tiles },
+    { "official", test_official },
+    { "sizes", test_sizes },
+    { "scenes", test_scenes },
+    { "devices-agree", test_devices_agree },
+    { "refusals", test_refusals },
+    { "interpolation", test_interpolation },
+)

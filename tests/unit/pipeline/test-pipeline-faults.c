@@ -111,19 +111,13 @@ static void test_seeds(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "failing-now-and-then", test_failing_now_and_then },
-        { "lost", test_lost },
-        { "lying", test_lying },
-        { "liar-is-blamed", test_liar_is_blamed },
-        { "no-memory", test_no_memory },
-        { "no-device-left", test_no_device_left },
-        { "none-at-admission", test_none_at_admission },
-        { "seeds", test_seeds },
-    };
-
-    fault_init();
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN_AFTER(fault_init(),
+    { "failing-now-and-then", test_failing_now_and_then },
+    { "lost", test_lost },
+    { "lying", test_lying },
+    { "liar-is-blamed", test_liar_is_blamed },
+    { "no-memory", test_no_memory },
+    { "no-device-left", test_no_device_left },
+    { "none-at-admission", test_none_at_admission },
+    { "seeds", test_seeds },
+)

@@ -134,18 +134,12 @@ static void test_straggler_cancelled(void)
     expect_str(outcome.job.error.id, "job.cancelled");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "hanging", test_hanging },
-        { "hanging-by-measure", test_hanging_by_measure },
-        { "silent", test_silent },
-        { "slow", test_slow },
-        { "straggler", test_straggler },
-        { "straggler-and-faults", test_straggler_and_faults },
-        { "straggler-cancelled", test_straggler_cancelled },
-    };
-
-    fault_init();
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN_AFTER(fault_init(),
+    { "hanging", test_hanging },
+    { "hanging-by-measure", test_hanging_by_measure },
+    { "silent", test_silent },
+    { "slow", test_slow },
+    { "straggler", test_straggler },
+    { "straggler-and-faults", test_straggler_and_faults },
+    { "straggler-cancelled", test_straggler_cancelled },
+)

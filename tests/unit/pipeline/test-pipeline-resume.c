@@ -573,23 +573,17 @@ static void test_full_spool(void)
     expect_int(umount2(fixture_path("job0"), MNT_DETACH), 0);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "stills", test_stills },
-        { "variable-rate", test_variable_rate },
-        { "clips", test_clips },
-        { "scenes", test_scenes },
-        { "cancelled-anywhere", test_cancelled_anywhere },
-        { "damage", test_damage },
-        { "tail-damage", test_tail_damage },
-        { "late-damage", test_late_damage },
-        { "joined", test_joined },
-        { "others", test_others },
-        { "hold", test_hold },
-        { "full-spool", test_full_spool },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "stills", test_stills },
+    { "variable-rate", test_variable_rate },
+    { "clips", test_clips },
+    { "scenes", test_scenes },
+    { "cancelled-anywhere", test_cancelled_anywhere },
+    { "damage", test_damage },
+    { "tail-damage", test_tail_damage },
+    { "late-damage", test_late_damage },
+    { "joined", test_joined },
+    { "others", test_others },
+    { "hold", test_hold },
+    { "full-spool", test_full_spool },
+)

@@ -347,21 +347,15 @@ static void test_memory_returns(void)
     flow_done(&flow);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "restores", test_restores },
-        { "devices-agree", test_devices_agree },
-        { "two-jobs", test_two_jobs },
-        { "refusals", test_refusals },
-        { "same-file", test_same_file },
-        { "fallback-warns", test_fallback_warns },
-        { "cancel", test_cancel },
-        { "cancel-too-late", test_cancel_too_late },
-        { "stop", test_stop },
-        { "memory-returns", test_memory_returns },
-    };
-
-    fixture_init();
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN_AFTER(fixture_init(),
+    { "restores", test_restores },
+    { "devices-agree", test_devices_agree },
+    { "two-jobs", test_two_jobs },
+    { "refusals", test_refusals },
+    { "same-file", test_same_file },
+    { "fallback-warns", test_fallback_warns },
+    { "cancel", test_cancel },
+    { "cancel-too-late", test_cancel_too_late },
+    { "stop", test_stop },
+    { "memory-returns", test_memory_returns },
+)

@@ -344,16 +344,11 @@ static void test_kind_of(void)
     expect_str(vrt_doctor_kind_of(":", kind, sizeof(kind)), "");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "gpus", test_gpus },
-        { "permissions", test_permissions },
-        { "gpu-checks", test_gpu_checks },
-        { "environment", test_environment },
-        { "report", test_report },
-        { "kind-of", test_kind_of },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "gpus", test_gpus },
+    { "permissions", test_permissions },
+    { "gpu-checks", test_gpu_checks },
+    { "environment", test_environment },
+    { "report", test_report },
+    { "kind-of", test_kind_of },
+)

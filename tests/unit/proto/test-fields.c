@@ -335,20 +335,15 @@ static void test_queries(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "all-types", test_all_types },
-        { "nulls", test_nulls },
-        { "refusals", test_refusals },
-        { "json-refusals", test_json_refusals },
-        { "lenient", test_lenient },
-        { "whole-reals", test_whole_reals },
-        { "bad-bytes-are-printed", test_bad_bytes_are_printed },
-        { "print-limit", test_print_limit },
-        { "times", test_times },
-        { "queries", test_queries },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "all-types", test_all_types },
+    { "nulls", test_nulls },
+    { "refusals", test_refusals },
+    { "json-refusals", test_json_refusals },
+    { "lenient", test_lenient },
+    { "whole-reals", test_whole_reals },
+    { "bad-bytes-are-printed", test_bad_bytes_are_printed },
+    { "print-limit", test_print_limit },
+    { "times", test_times },
+    { "queries", test_queries },
+)

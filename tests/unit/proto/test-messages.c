@@ -432,21 +432,16 @@ static void test_event_limits(void)
     vrt_buf_done(&data);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "routes", test_routes },
-        { "files given again", test_files_request },
-        { "change", test_change },
-        { "request", test_request },
-        { "request-refusals", test_request_refusals },
-        { "job-round-trip", test_job_round_trip },
-        { "broken-jobs", test_broken_jobs },
-        { "errors", test_errors },
-        { "reports", test_reports },
-        { "events", test_events },
-        { "event-limits", test_event_limits },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "routes", test_routes },
+    { "files given again", test_files_request },
+    { "change", test_change },
+    { "request", test_request },
+    { "request-refusals", test_request_refusals },
+    { "job-round-trip", test_job_round_trip },
+    { "broken-jobs", test_broken_jobs },
+    { "errors", test_errors },
+    { "reports", test_reports },
+    { "events", test_events },
+    { "event-limits", test_event_limits },
+)

@@ -142,14 +142,9 @@ static void test_names(void)
     expect_str(vrt_url_file_name("https://a.org/0123456789", name, 8), "0123...");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "blocks", test_blocks },
-        { "families", test_families },
-        { "urls", test_urls },
-        { "names", test_names },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "blocks", test_blocks },
+    { "families", test_families },
+    { "urls", test_urls },
+    { "names", test_names },
+)

@@ -130,12 +130,7 @@ static void test_full_and_idle(void)
     tear_down(&p);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "waits", test_waits },
-        { "full-and-idle", test_full_and_idle },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "waits", test_waits },
+    { "full-and-idle", test_full_and_idle },
+)

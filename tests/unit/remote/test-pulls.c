@@ -99,13 +99,8 @@ static void test_addresses(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "no-catalogue", test_no_catalogue },
-        { "unknown-name", test_unknown_name },
-        { "addresses", test_addresses },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "no-catalogue", test_no_catalogue },
+    { "unknown-name", test_unknown_name },
+    { "addresses", test_addresses },
+)

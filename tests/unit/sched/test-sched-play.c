@@ -414,23 +414,18 @@ static void test_arrivals(void)
         expect_int(jobs[j].n_done, jobs[j].n_shards);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "best", test_best },
-        { "best-with-outages", test_best_with_outages },
-        { "eight", test_eight },
-        { "eight-with-losses", test_eight_with_losses },
-        { "measured", test_measured },
-        { "window", test_window },
-        { "suddenly-slow", test_suddenly_slow },
-        { "held-up", test_held_up },
-        { "lost", test_lost },
-        { "last-shards", test_last_shards },
-        { "fair", test_fair },
-        { "preempted", test_preempted },
-        { "arrivals", test_arrivals },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "best", test_best },
+    { "best-with-outages", test_best_with_outages },
+    { "eight", test_eight },
+    { "eight-with-losses", test_eight_with_losses },
+    { "measured", test_measured },
+    { "window", test_window },
+    { "suddenly-slow", test_suddenly_slow },
+    { "held-up", test_held_up },
+    { "lost", test_lost },
+    { "last-shards", test_last_shards },
+    { "fair", test_fair },
+    { "preempted", test_preempted },
+    { "arrivals", test_arrivals },
+)

@@ -571,11 +571,6 @@ static void test_rules(void)
     expect_true(n_shards > 1000 && n_copies > 100);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "rules", test_rules },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "rules", test_rules },
+)

@@ -527,23 +527,18 @@ static void test_set(void)
     expect_int(vrt_sched_set_next(&a, &b, 484), VRT_SCHED_DEVICES_MAX);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "nothing", test_nothing },
-        { "turns", test_turns },
-        { "coming-and-going", test_coming_and_going },
-        { "device-choice", test_device_choice },
-        { "jobs-before", test_jobs_before },
-        { "many-small-jobs", test_many_small_jobs },
-        { "late-device", test_late_device },
-        { "straggler", test_straggler },
-        { "dropped", test_dropped },
-        { "straggler-order", test_straggler_order },
-        { "left", test_left },
-        { "measure", test_measure },
-        { "set", test_set },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "nothing", test_nothing },
+    { "turns", test_turns },
+    { "coming-and-going", test_coming_and_going },
+    { "device-choice", test_device_choice },
+    { "jobs-before", test_jobs_before },
+    { "many-small-jobs", test_many_small_jobs },
+    { "late-device", test_late_device },
+    { "straggler", test_straggler },
+    { "dropped", test_dropped },
+    { "straggler-order", test_straggler_order },
+    { "left", test_left },
+    { "measure", test_measure },
+    { "set", test_set },
+)

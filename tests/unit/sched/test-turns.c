@@ -78,12 +78,7 @@ static void test_random(void)
     expect_true(n_begun > 1000);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "order", test_order },
-        { "random", test_random },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "order", test_order },
+    { "random", test_random },
+)

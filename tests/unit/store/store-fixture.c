@@ -140,6 +140,24 @@ void bench_close(struct bench *bench)
     expect_int(uv_loop_close(&bench->loop), 0);
 }
 
+void bench_begin(struct bench *bench)
+{
+    bench_init(bench);
+    bench_open(bench, NULL);
+}
+
+void bench_reopen(struct bench *bench, struct table *table)
+{
+    bench_close(bench);
+    bench_open(bench, table);
+}
+
+void bench_end(struct bench *bench)
+{
+    bench_close(bench);
+    bench_remove(bench);
+}
+
 static void on_done(void *ctx, int r)
 {
     struct bench *bench = ctx;

@@ -53,6 +53,15 @@ int bench_try(struct bench *bench, struct vrt_error *error);
 /* Reads all that is in the open store. */
 void bench_load(struct bench *bench, struct table *table);
 
+/* bench_init() and bench_open(). */
+void bench_begin(struct bench *bench);
+
+/* Closes it and opens it again: `table` is what was kept. */
+void bench_reopen(struct bench *bench, struct table *table);
+
+/* bench_close() and bench_remove(). */
+void bench_end(struct bench *bench);
+
 /* Runs the loop until no write is pending. */
 void bench_wait(struct bench *bench);
 

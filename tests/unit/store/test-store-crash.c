@@ -217,8 +217,7 @@ static void test_full(void)
     expect_int(table.rows[table.n_rows - 1].work_bytes, sizeof(text) - 1);
     expect_int(table.rows[0].work_bytes, 0);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static void fill_limited(struct bench *bench)
@@ -240,8 +239,7 @@ static void fill_limited(struct bench *bench)
         put_big(bench, id);
     bench_wait(bench);
     expect_int(bench->last_result, 0);
-    bench_close(bench);
-    bench_open(bench, &table);
+    bench_reopen(bench, &table);
     expect_int(table.n_rows, full + 4);
     table_free(&table);
     bench_close(bench);
@@ -293,8 +291,7 @@ static void test_moved(void)
     struct bench bench;
     char away[110];
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     bench_put(&bench, 1);
     bench_wait(&bench);
     expect_int(bench.last_result, 0);
@@ -307,8 +304,7 @@ static void test_moved(void)
     bench_put(&bench, 2);
     bench_wait(&bench);
     expect_int(bench.last_result, 0);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -324,8 +320,7 @@ static void test_locked_for_long(void)
     int64_t start_ns;
     sqlite3 *other;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     expect_int(sqlite3_open(bench.file, &other), SQLITE_OK);
     expect_int(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     start_ns = vrt_clock_now_ns();
@@ -341,8 +336,7 @@ static void test_locked_for_long(void)
     bench_put(&bench, 1);
     bench_wait(&bench);
     expect_int(bench.last_result, 0);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* Somebody looks at the file with a lock on it: writes wait for them. */
@@ -353,8 +347,7 @@ static void test_locked(void)
     bool is_over = false;
     sqlite3 *other;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     expect_int(sqlite3_open(bench.file, &other), SQLITE_OK);
     expect_int(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
     bench_put(&bench, 1);
@@ -370,21 +363,15 @@ static void test_locked(void)
     bench_wait(&bench);
     expect_int(bench.last_result, 0);
     uv_close((uv_handle_t *)&timer, NULL);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "kill", test_kill },
-        { "full", test_full },
-        { "no-room", test_no_room },
-        { "reserve", test_reserve },
-        { "moved", test_moved },
-        { "locked", test_locked },
-        { "locked-for-long", test_locked_for_long },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "kill", test_kill },
+    { "full", test_full },
+    { "no-room", test_no_room },
+    { "reserve", test_reserve },
+    { "moved", test_moved },
+    { "locked", test_locked },
+    { "locked-for-long", test_locked_for_long },
+)

@@ -124,16 +124,14 @@ static void test_migration_fails(void)
     execute(&bench, "CREATE TABLE measured (x); DROP TABLE measured");
     bench.max_bytes = 0;
     bench_open(&bench, NULL);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static void test_newer(void)
 {
     struct bench bench;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     bench_close(&bench);
     execute(&bench, "PRAGMA user_version = 99");
     expect_refused(&bench, -EPROTO, "newer vrtd (version 99");
@@ -165,8 +163,7 @@ static void test_unknown_state(void)
     bench_open(&bench, NULL);
     expect_int(vrt_store_load(bench.store, &reader, &last_id, &error), -EPROTO);
     expect_contains(error.message, "job 5 in ");
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static void test_no_database(void)
@@ -228,8 +225,7 @@ static void test_damage(void)
     int n_refused = 0;
     char *good, *bad;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int i = 1; i <= 300; i++) {
         struct vrt_segment_record segment = bench_segment(i, 0);
         bench_put(&bench, i);
@@ -331,19 +327,14 @@ static void test_read_only(void)
     bench_remove(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "migration", test_migration },
-        { "migration-fails", test_migration_fails },
-        { "newer", test_newer },
-        { "foreign", test_foreign },
-        { "unknown-state", test_unknown_state },
-        { "no-database", test_no_database },
-        { "damage", test_damage },
-        { "places", test_places },
-        { "read-only", test_read_only },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "migration", test_migration },
+    { "migration-fails", test_migration_fails },
+    { "newer", test_newer },
+    { "foreign", test_foreign },
+    { "unknown-state", test_unknown_state },
+    { "no-database", test_no_database },
+    { "damage", test_damage },
+    { "places", test_places },
+    { "read-only", test_read_only },
+)

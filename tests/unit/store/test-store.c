@@ -85,8 +85,7 @@ static void test_round_trip(void)
         expect_true(memcmp(&table.rows[1].segments[i], &wanted, sizeof(wanted)) == 0);
     }
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* All states have names that lead back to them. */
@@ -95,21 +94,18 @@ static void test_states(void)
     struct bench bench;
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int state = 0; state < VRT_JOB_STATE_COUNT; state++) {
         struct vrt_store_job job = *bench_job(state + 1);
         job.state = state;
         vrt_store_put_job(bench.store, &job, bench_done(&bench));
     }
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, VRT_JOB_STATE_COUNT);
     for (int state = 0; state < VRT_JOB_STATE_COUNT; state++)
         expect_int(table.rows[state].job.state, state);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 struct order {
@@ -135,8 +131,7 @@ static void test_group_commit(void)
     struct table table;
     int last = -1;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int i = 0; i < 500; i++) {
         orders[i] = (struct order){ &last, i };
         vrt_store_put_job(bench.store, bench_job(i + 1),
@@ -150,12 +145,10 @@ static void test_group_commit(void)
     expect_int(counts.n_failed, 0);
     /* The first has gone at once, all the others together. */
     expect_int(counts.n_commits, 2);
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 500);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* Of many puts of one job the last counts, but what stands between them keeps its place. */
@@ -165,8 +158,7 @@ static void test_merge(void)
     struct bench bench;
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     bench_put(&bench, 1);
     for (int i = 0; i < 100; i++) {
         struct vrt_store_job job = *bench_job(7);
@@ -179,15 +171,13 @@ static void test_merge(void)
     }
     bench_wait(&bench);
     expect_int(bench.n_done, 103);
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 2);
     expect_int(table.rows[1].job.priority, 99);
     expect_int(table.rows[1].job.starts, 2);
     expect_int(table.rows[1].n_segments, 0);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* A put never touches segments; a cut forgets them from a number on, of that job only. */
@@ -197,8 +187,7 @@ static void test_segments(void)
     struct bench bench;
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int id = 1; id <= 3; id++) {
         bench_put(&bench, id);
         for (int i = 5; i >= 0; i--) {
@@ -215,9 +204,7 @@ static void test_segments(void)
     expect_int(bench.last_result, 0);
     vrt_store_add_segment(bench.store, 99, &other, bench_done(&bench));
     bench_put(&bench, 4);
-    bench_close(&bench);
-
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 4);
     expect_int(table.rows[0].n_segments, 6);
     for (int i = 0; i < 6; i++)
@@ -227,8 +214,7 @@ static void test_segments(void)
     expect_int(table.rows[1].segments[1].n_frames, 5);
     expect_int(table.rows[2].n_segments, 0);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* A segment of no job fails alone: what waits beside it is written. */
@@ -239,8 +225,7 @@ static void test_no_such_job(void)
     struct bench bench;
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     bench_put(&bench, 1);
     bench_put(&bench, 2);
     vrt_store_add_segment(bench.store, 5, &segment, bench_done(&bench));
@@ -249,12 +234,10 @@ static void test_no_such_job(void)
     vrt_store_counts(bench.store, &counts);
     expect_int(counts.n_failed, 1);
     expect_int(counts.n_commits, 2);
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 2);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* The highest id there ever was is known also when its job is gone. */
@@ -263,26 +246,22 @@ static void test_ids(void)
     struct bench bench;
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int i = 1; i <= 9; i++)
         bench_put(&bench, i);
     vrt_store_remove_job(bench.store, 9, bench_done(&bench));
     vrt_store_remove_job(bench.store, 77, bench_done(&bench));
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 8);
     expect_int(table.last_id, 9);
     table_free(&table);
     for (int i = 1; i <= 8; i++)
         vrt_store_remove_job(bench.store, i, bench_done(&bench));
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_rows, 0);
     expect_int(table.last_id, 9);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 struct chain {
@@ -310,8 +289,7 @@ static void test_stop(void)
     struct chain chain = { &bench, 10, false };
     struct table table;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     vrt_store_put_job(bench.store, bench_job(1), (struct vrt_store_done){ on_chain, &chain });
     expect_int(uv_run(&bench.loop, UV_RUN_DEFAULT), 0);
     expect_true(chain.stopped);
@@ -320,8 +298,7 @@ static void test_stop(void)
     bench_open(&bench, &table);
     expect_int(table.n_rows, 11);
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static void test_measures(void)
@@ -342,15 +319,13 @@ static void test_measures(void)
     vrt_store_put_measure(bench.store, &measure);
     measure.value = 2.5e12;
     vrt_store_put_measure(bench.store, &measure);
-    bench_close(&bench);
-    bench_open(&bench, &table);
+    bench_reopen(&bench, &table);
     expect_int(table.n_measures, 1);
     expect_near(table.value, 2.5e12, 0);
     expect_str(table.measure, "0123456789abcdef|cpu, somebody's \"fast\" one, 2 threads|"
                "flops_per_s.bf16");
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 static int refuse_job(void *ctx, const struct vrt_store_job *job)
@@ -368,8 +343,7 @@ static void test_reader_fails(void)
     struct bench bench;
     int64_t last_id = -1;
 
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int i = 1; i <= 3; i++)
         bench_put(&bench, i);
     bench_close(&bench);
@@ -378,8 +352,7 @@ static void test_reader_fails(void)
     expect_int(n_read, 2);
     expect_int(last_id, -1);
     expect_true(error.message[0]);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
 /* As many as a busy machine may have. */
@@ -391,8 +364,7 @@ static void test_many(void)
     int64_t start_ns;
 
     memset(text, 'x', sizeof(text) - 1);
-    bench_init(&bench);
-    bench_open(&bench, NULL);
+    bench_begin(&bench);
     for (int i = 1; i <= 10000; i++) {
         struct vrt_store_job job = *bench_job(i);
         job.work = text;
@@ -409,25 +381,19 @@ static void test_many(void)
         expect_int(table.rows[i].work_bytes, sizeof(text) - 1);
     }
     table_free(&table);
-    bench_close(&bench);
-    bench_remove(&bench);
+    bench_end(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "round-trip", test_round_trip },
-        { "states", test_states },
-        { "group-commit", test_group_commit },
-        { "merge", test_merge },
-        { "segments", test_segments },
-        { "no-such-job", test_no_such_job },
-        { "ids", test_ids },
-        { "stop", test_stop },
-        { "measures", test_measures },
-        { "reader-fails", test_reader_fails },
-        { "many", test_many },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "round-trip", test_round_trip },
+    { "states", test_states },
+    { "group-commit", test_group_commit },
+    { "merge", test_merge },
+    { "segments", test_segments },
+    { "no-such-job", test_no_such_job },
+    { "ids", test_ids },
+    { "stop", test_stop },
+    { "measures", test_measures },
+    { "reader-fails", test_reader_fails },
+    { "many", test_many },
+)

@@ -266,16 +266,11 @@ static void test_nobody_listens(void)
     unsetenv("NOTIFY_SOCKET");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "put-and-drop", test_put_and_drop },
-        { "adopt-take-sweep", test_adopt_take_sweep },
-        { "hostile-names", test_hostile_names },
-        { "full", test_full },
-        { "many", test_many },
-        { "nobody-listens", test_nobody_listens },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "put-and-drop", test_put_and_drop },
+    { "adopt-take-sweep", test_adopt_take_sweep },
+    { "hostile-names", test_hostile_names },
+    { "full", test_full },
+    { "many", test_many },
+    { "nobody-listens", test_nobody_listens },
+)

@@ -193,18 +193,13 @@ static void test_wrong_weights(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "well", test_well },
-        { "reference", test_reference },
-        { "wrong-results", test_wrong_results },
-        { "failures", test_failures },
-        { "lost", test_lost },
-        { "cancelled", test_cancelled },
-        { "changed-weights", test_changed_weights },
-        { "wrong-weights", test_wrong_weights },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "well", test_well },
+    { "reference", test_reference },
+    { "wrong-results", test_wrong_results },
+    { "failures", test_failures },
+    { "lost", test_lost },
+    { "cancelled", test_cancelled },
+    { "changed-weights", test_changed_weights },
+    { "wrong-weights", test_wrong_weights },
+)

@@ -551,23 +551,18 @@ static void test_no_room_to_measure(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "tiles-ref", test_tiles_ref },
-        { "tiles-cpu", test_tiles_cpu },
-        { "tiles-unshuffled", test_tiles_unshuffled },
-        { "tiles-deep", test_tiles_deep },
-        { "gray", test_gray },
-        { "planned", test_planned },
-        { "limited", test_limited },
-        { "room-for-what-is-due", test_room_for_what_is_due },
-        { "room-for-two", test_room_for_two },
-        { "wrong-output", test_wrong_output },
-        { "cancel", test_cancel },
-        { "precision", test_precision },
-        { "no-room-to-measure", test_no_room_to_measure },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "tiles-ref", test_tiles_ref },
+    { "tiles-cpu", test_tiles_cpu },
+    { "tiles-unshuffled", test_tiles_unshuffled },
+    { "tiles-deep", test_tiles_deep },
+    { "gray", test_gray },
+    { "planned", test_planned },
+    { "limited", test_limited },
+    { "room-for-what-is-due", test_room_for_what_is_due },
+    { "room-for-two", test_room_for_two },
+    { "wrong-output", test_wrong_output },
+    { "cancel", test_cancel },
+    { "precision", test_precision },
+    { "no-room-to-measure", test_no_room_to_measure },
+)

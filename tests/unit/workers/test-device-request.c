@@ -238,16 +238,11 @@ static void test_fallback_names(void)
     expect_int(vrt_fallback_from_name("Warn", &fallback), -EINVAL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case tests[] = {
-        { "requests", test_requests },
-        { "too-long", test_too_long },
-        { "nothing-there", test_nothing_there },
-        { "shared-memory", test_shared_memory },
-        { "unfit", test_unfit },
-        { "fallback-names", test_fallback_names },
-    };
-
-    return test_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TEST_MAIN(
+    { "requests", test_requests },
+    { "too-long", test_too_long },
+    { "nothing-there", test_nothing_there },
+    { "shared-memory", test_shared_memory },
+    { "unfit", test_unfit },
+    { "fallback-names", test_fallback_names },
+)

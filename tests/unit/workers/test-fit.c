@@ -299,15 +299,10 @@ static void test_fidelity(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "plan-is-exact", test_plan_is_exact },
-        { "descend", test_descend },
-        { "exact", test_exact },
-        { "smaller", test_smaller },
-        { "fidelity", test_fidelity },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "plan-is-exact", test_plan_is_exact },
+    { "descend", test_descend },
+    { "exact", test_exact },
+    { "smaller", test_smaller },
+    { "fidelity", test_fidelity },
+)

@@ -244,15 +244,10 @@ static void test_abandon_and_return(void)
     loop_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "many", test_many },
-        { "stop", test_stop },
-        { "post-first", test_post_first },
-        { "abandon", test_abandon },
-        { "abandon-and-return", test_abandon_and_return },
-    };
-
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+TEST_MAIN(
+    { "many", test_many },
+    { "stop", test_stop },
+    { "post-first", test_post_first },
+    { "abandon", test_abandon },
+    { "abandon-and-return", test_abandon_and_return },
+)

@@ -267,18 +267,13 @@ static void test_sizes(void)
     bench_done(&bench);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "slow", test_slow },
-        { "small", test_small },
-        { "no-number", test_no_number },
-        { "wrong-results", test_wrong_results },
-        { "flops", test_flops },
-        { "by-ops-ref", test_by_ops_ref },
-        { "by-ops-cpu", test_by_ops_cpu },
-        { "sizes", test_sizes },
-    };
-
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "slow", test_slow },
+    { "small", test_small },
+    { "no-number", test_no_number },
+    { "wrong-results", test_wrong_results },
+    { "flops", test_flops },
+    { "by-ops-ref", test_by_ops_ref },
+    { "by-ops-cpu", test_by_ops_cpu },
+    { "sizes", test_sizes },
+)

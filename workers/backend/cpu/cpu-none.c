@@ -23,5 +23,5 @@ static int none_enumerate(const struct vrt_registry_params *params,
 }
 
 const struct vrt_backend_ops vrt_cpu_ops = {
-    .probe = none_enumerate,
+    .enumerate = none_enumerate,
 };

@@ -246,7 +246,7 @@ static int cpu_memory(struct vrt_device *device, struct vrt_memory_info *ret_inf
 }
 
 const struct vrt_backend_ops vrt_cpu_ops = {
-    .probe = cpu_enumerate,
+    .enumerate = cpu_enumerate,
     .open = cpu_open,
     .close = cpu_close,
     .buffer_new = cpu_buffer_new,

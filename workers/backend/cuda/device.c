@@ -118,7 +118,7 @@ static void open_nccl(struct vrt_cuda_device *cuda)
 
     if (cudaGetDeviceCount(&n) != cudaSuccess || n < 2)
         return;
-    if (vrt_cuda_nccl_open(VRT_CUDA_NCCL_LIBRARY, &cuda->nccl, &error) < 0 &&
+    if (vrt_cuda_nccl_open(VRT_CUDA_NCCL, &cuda->nccl, &error) < 0 &&
         cuda->base.info->index == 0)
         vrt_log_info("weights are copied to each card by itself: %s", error.message);
 }
@@ -202,7 +202,7 @@ static void cuda_sensors(struct vrt_device *device, struct vrt_device_sensors *r
 }
 
 static const struct vrt_backend_ops backend_cuda = {
-    .probe = vrt_cuda_enumerate,
+    .enumerate = vrt_cuda_enumerate,
     .open = cuda_open,
     .close = cuda_close,
     .buffer_new = vrt_cuda_buffer_new,

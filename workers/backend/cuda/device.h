@@ -78,7 +78,7 @@ int vrt_cuda_outcome(struct vrt_cuda_device *cuda, int error, const char *what);
 /* Whether the device multiplies what is of this type: no bf16 before sm_80. */
 bool vrt_cuda_has_type(const struct vrt_cuda_device *cuda, enum vrt_dtype dtype);
 
-/* See struct vrt_backend_ops: probe(). */
+/* See struct vrt_backend_ops: enumerate(). */
 int vrt_cuda_enumerate(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,
                    size_t *ret_n_infos);
 

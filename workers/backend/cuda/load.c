@@ -113,7 +113,7 @@ int vrt_cuda_load(const struct vrt_registry_params *params, const struct vrt_bac
         found = true;
         const size_t n_earlier = params->findings->n;
         const struct vrt_backend_ops *ops = open_plugin(params, path);
-        int r = ops ? ops->probe(params, ret_infos, ret_n_infos) : 0;
+        int r = ops ? ops->enumerate(params, ret_infos, ret_n_infos) : 0;
         if (r < 0)
             return r < 0 ? vrt_fold(r) : r;
         if (ops && *ret_n_infos > 0) {

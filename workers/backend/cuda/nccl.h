@@ -12,9 +12,6 @@
 
 struct vrt_cuda_nccl;
 
-/* The name of its interface that has not changed since there is one. */
-#define VRT_CUDA_NCCL_LIBRARY "libnccl.so.2"
-
 /*
  * Loads `library`. The caller closes *ret_nccl.
  * Return: 0; -ENOENT: it can't be loaded; -ENOSYS: it is older than 2.14, and would wait without

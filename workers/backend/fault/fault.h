@@ -25,7 +25,7 @@ struct vrt_fault_wrap {
     const struct vrt_device_info *info;
 };
 
-/* The operations of a wrapped device; it has no probe() and no open(). */
+/* The operations of a wrapped device; it has no enumerate() and no open(). */
 extern const struct vrt_backend_ops vrt_backend_fault;
 
 /* Opens the real device and wraps it. Return: as vrt_device_open(). */

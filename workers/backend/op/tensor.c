@@ -87,14 +87,6 @@ int64_t vrt_tensor_extent(const struct vrt_tensor *t)
            (t->shape.w - 1) * t->stride_w + t->shape.c;
 }
 
-bool vrt_tensor_is_dense(const struct vrt_tensor *t)
-{
-    const struct vrt_shape s = t->shape;
-
-    return (s.w == 1 || t->stride_w == s.c) && (s.h == 1 || t->stride_h == (int64_t)s.w * s.c) &&
-           (s.d == 1 || t->stride_d == (int64_t)s.h * s.w * s.c);
-}
-
 /* `t` with its start moved by `elements`. */
 static struct vrt_tensor moved(const struct vrt_tensor *t, int64_t elements)
 {

@@ -72,9 +72,6 @@ struct vrt_tensor vrt_tensor_dense(enum vrt_dtype dtype, struct vrt_shape shape)
 /* Elements from the first to one past the last of the view. */
 int64_t vrt_tensor_extent(const struct vrt_tensor *t);
 
-/* Whether no gap is between the view's rows, columns and frames. */
-bool vrt_tensor_is_dense(const struct vrt_tensor *t);
-
 /* The view of channels [first, first + count) of `t`. */
 struct vrt_tensor vrt_tensor_channels(const struct vrt_tensor *t, int first, int count);
 

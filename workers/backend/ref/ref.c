@@ -363,7 +363,7 @@ static int ref_finish(struct vrt_device *device)
 }
 
 static const struct vrt_backend_ops ref_ops = {
-    .probe = ref_enumerate,
+    .enumerate = ref_enumerate,
     .open = ref_open,
     .close = ref_close,
     .buffer_new = ref_buffer_new,

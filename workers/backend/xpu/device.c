@@ -221,7 +221,7 @@ static void xpu_sensors(struct vrt_device *device, struct vrt_device_sensors *re
 }
 
 const struct vrt_backend_ops vrt_xpu_ops = {
-    .probe = vrt_xpu_enumerate,
+    .enumerate = vrt_xpu_enumerate,
     .open = xpu_open,
     .close = xpu_close,
     .buffer_new = vrt_xpu_buffer_new,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lanes do together: shuffles and votes. */
+/* What lanes do together: barriers and shuffles. */
 
 #include "tests/simulators/cuda/include/cuda_runtime.h"
 
@@ -26,20 +26,7 @@ void shuffle(void *const *args, unsigned mask)
     }
 }
 
-void ballot(void *const *args, unsigned mask)
-{
-    unsigned votes = 0;
-
-    for (unsigned l = 0; l < 32; l++)
-        if (mask >> l & 1 && static_cast<vrt_sim_ballot_arg *>(args[l])->predicate)
-            votes |= 1u << l;
-    for (unsigned l = 0; l < 32; l++)
-        if (mask >> l & 1)
-            static_cast<vrt_sim_ballot_arg *>(args[l])->votes = votes;
-}
-
 }
 
 const vrt_sim_collective vrt_sim_syncwarp = {"__syncwarp()", pass};
 const vrt_sim_collective vrt_sim_shuffle = {"a shuffle", shuffle};
-const vrt_sim_collective vrt_sim_ballot = {"a vote", ballot};

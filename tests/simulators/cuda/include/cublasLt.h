@@ -42,14 +42,8 @@ typedef enum cublasOperation {
 
 typedef enum cublasComputeType {
     CUBLAS_COMPUTE_32F = 68,
-    CUBLAS_COMPUTE_32F_PEDANTIC = 69,
     CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 } cublasComputeType_t;
-
-typedef enum cublasLtOrder {
-    CUBLASLT_ORDER_COL = 0,
-    CUBLASLT_ORDER_ROW = 1
-} cublasLtOrder_t;
 
 typedef enum cublasLtReductionScheme {
     CUBLASLT_REDUCTION_SCHEME_NONE = 0,
@@ -58,34 +52,16 @@ typedef enum cublasLtReductionScheme {
 
 typedef enum cublasLtEpilogue {
     CUBLASLT_EPILOGUE_DEFAULT = 1,
-    CUBLASLT_EPILOGUE_RELU = 2,
-    CUBLASLT_EPILOGUE_BIAS = 4,
-    CUBLASLT_EPILOGUE_RELU_BIAS = 6
+    CUBLASLT_EPILOGUE_BIAS = 4
 } cublasLtEpilogue_t;
 
 typedef enum cublasLtMatmulDescAttributes {
-    CUBLASLT_MATMUL_DESC_COMPUTE_TYPE = 0,
-    CUBLASLT_MATMUL_DESC_SCALE_TYPE = 1,
-    CUBLASLT_MATMUL_DESC_POINTER_MODE = 2,
     CUBLASLT_MATMUL_DESC_TRANSA = 3,
-    CUBLASLT_MATMUL_DESC_TRANSB = 4,
     CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
-    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
-    CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8
 } cublasLtMatmulDescAttributes_t;
 
-typedef enum cublasLtMatrixLayoutAttribute {
-    CUBLASLT_MATRIX_LAYOUT_TYPE = 0,
-    CUBLASLT_MATRIX_LAYOUT_ORDER = 1,
-    CUBLASLT_MATRIX_LAYOUT_ROWS = 2,
-    CUBLASLT_MATRIX_LAYOUT_COLS = 3,
-    CUBLASLT_MATRIX_LAYOUT_LD = 4,
-    CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
-    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6
-} cublasLtMatrixLayoutAttribute_t;
-
 typedef enum cublasLtMatmulPreferenceAttributes {
-    CUBLASLT_MATMUL_PREF_SEARCH_MODE = 0,
     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
     CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
@@ -124,9 +100,6 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *ret_layout, cudaDataType_t type,
                                           uint64_t rows, uint64_t columns, int64_t stride);
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout);
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
-                                                cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void *value, size_t n_bytes);
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *ret_preference);
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference);
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,

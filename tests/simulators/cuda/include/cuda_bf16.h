@@ -40,15 +40,5 @@ static inline __nv_bfloat16 __float2bfloat16_rn(float x)
     return __ushort_as_bfloat16((unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
 }
 
-static inline __nv_bfloat16 __float2bfloat16(float x) { return __float2bfloat16_rn(x); }
 inline __nv_bfloat16::__nv_bfloat16(float x) : bits(__float2bfloat16_rn(x).bits) {}
 inline __nv_bfloat16::operator float() const { return __bfloat162float(*this); }
-
-static inline __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y)
-{
-    return {x, y};
-}
-static inline __nv_bfloat162 __floats2bfloat162_rn(float x, float y)
-{
-    return {__float2bfloat16_rn(x), __float2bfloat16_rn(y)};
-}

@@ -25,8 +25,6 @@ static inline __half __ushort_as_half(unsigned short bits)
     return h;
 }
 static inline unsigned short __half_as_ushort(__half h) { return h.bits; }
-static inline __half __short_as_half(short bits) { return __ushort_as_half((unsigned short)bits); }
-static inline short __half_as_short(__half h) { return (short)h.bits; }
 
 static inline float __half2float(__half h)
 {
@@ -61,16 +59,5 @@ static inline __half __float2half_rn(float x)
     return __ushort_as_half((unsigned short)(sign | result));
 }
 
-static inline __half __float2half(float x) { return __float2half_rn(x); }
 inline __half::__half(float x) : bits(__float2half_rn(x).bits) {}
 inline __half::operator float() const { return __half2float(*this); }
-
-static inline __half2 __halves2half2(__half x, __half y) { return {x, y}; }
-static inline __half2 __floats2half2_rn(float x, float y)
-{
-    return {__float2half_rn(x), __float2half_rn(y)};
-}
-static inline __half __low2half(__half2 h) { return h.x; }
-static inline __half __high2half(__half2 h) { return h.y; }
-static inline float __low2float(__half2 h) { return __half2float(h.x); }
-static inline float __high2float(__half2 h) { return __half2float(h.y); }

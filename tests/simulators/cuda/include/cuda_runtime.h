@@ -31,5 +31,3 @@
 #include "sim/math.h"
 
 #include "sim/warp.h"
-
-#include "sim/atomics.h"

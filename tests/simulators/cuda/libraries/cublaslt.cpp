@@ -24,20 +24,15 @@ struct cublasLtContext {
 struct cublasLtMatmulDescOpaque {
     cublasComputeType_t compute;
     cudaDataType_t scale;
-    cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+    cublasOperation_t a = CUBLAS_OP_N;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
     const void *bias = nullptr;
-    int32_t bias_type = -1;             /* that of D */
-    int32_t pointer_mode = 0;
 };
 
 struct cublasLtMatrixLayoutOpaque {
     cudaDataType_t type;
     uint64_t rows, columns;
     int64_t stride;
-    cublasLtOrder_t order = CUBLASLT_ORDER_COL;
-    int32_t n_batches = 1;
-    int64_t batch_stride = 0;           /* elements */
 };
 
 struct cublasLtMatmulPreferenceOpaque {
@@ -59,18 +54,15 @@ bool known_type(cudaDataType_t type, number_type *ret_type)
     return type == CUDA_R_32F || type == CUDA_R_16F || type == CUDA_R_16BF;
 }
 
-/* A matrix as it is read: rows and columns swapped if the product wants its transpose. */
+/* A matrix as it is read, column by column: rows and columns swapped if it is transposed. */
 struct matrix {
     void *data;
     number_type type;
     uint64_t rows, columns;
-    int64_t row_stride, column_stride, batch_stride;
+    int64_t row_stride = 1, column_stride;
 
     matrix(const void *data_, const layout &l, bool transposed)
-        : data(const_cast<void *>(data_)), rows(l.rows), columns(l.columns),
-          row_stride(l.order == CUBLASLT_ORDER_ROW ? l.stride : 1),
-          column_stride(l.order == CUBLASLT_ORDER_ROW ? 1 : l.stride),
-          batch_stride(l.batch_stride)
+        : data(const_cast<void *>(data_)), rows(l.rows), columns(l.columns), column_stride(l.stride)
     {
         known_type(l.type, &type);
         if (transposed) {
@@ -78,24 +70,21 @@ struct matrix {
             std::swap(row_stride, column_stride);
         }
     }
-    int64_t at(uint64_t batch, uint64_t row, uint64_t column) const
+    int64_t at(uint64_t row, uint64_t column) const
     {
-        return int64_t(batch) * batch_stride + int64_t(row) * row_stride +
-               int64_t(column) * column_stride;
+        return int64_t(row) * row_stride + int64_t(column) * column_stride;
     }
-    float get(uint64_t batch, uint64_t row, uint64_t column) const
+    float get(uint64_t row, uint64_t column) const
     {
-        return sim::get(data, type, at(batch, row, column));
+        return sim::get(data, type, at(row, column));
     }
 };
 
 bool is_sound(const layout &l)
 {
-    const uint64_t line = l.order == CUBLASLT_ORDER_ROW ? l.columns : l.rows;
     number_type type;
 
-    return known_type(l.type, &type) && l.rows && l.columns && l.stride >= int64_t(line) &&
-           l.n_batches >= 1;
+    return known_type(l.type, &type) && l.rows && l.columns && l.stride >= int64_t(l.rows);
 }
 
 cublasStatus_t refuse(const char *what)
@@ -129,12 +118,11 @@ uint64_t fingerprint(const description &desc, const layout *const layouts[4])
     uint64_t hash = 0xcbf29ce484222325;
     auto mix = [&hash](uint64_t x) { hash = (hash ^ x) * 0x100000001b3; };
 
-    for (uint64_t x : {uint64_t(desc.compute), uint64_t(desc.a), uint64_t(desc.b),
-                       uint64_t(desc.epilogue)})
+    for (uint64_t x : {uint64_t(desc.compute), uint64_t(desc.a), uint64_t(desc.epilogue)})
         mix(x);
     for (int i = 0; i < 4; i++)
         for (uint64_t x : {uint64_t(layouts[i]->type), layouts[i]->rows, layouts[i]->columns,
-                           uint64_t(layouts[i]->stride), uint64_t(layouts[i]->order)})
+                           uint64_t(layouts[i]->stride)})
             mix(x);
     return hash;
 }
@@ -143,45 +131,38 @@ struct product {
     description desc;
     matrix a, b, c, d;
     float alpha, beta;
-    int32_t n_batches;
     bool is_unordered;
 
-    float sum(uint64_t batch, uint64_t row, uint64_t column) const
+    float sum(uint64_t row, uint64_t column) const
     {
         const bool tf32 = desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
         double total = 0.0;
 
         for (uint64_t k = 0; k < a.columns; k++) {
-            const float x = a.get(batch, row, k), y = b.get(batch, k, column);
+            const float x = a.get(row, k), y = b.get(k, column);
 
             total += tf32 ? double(sim::tf32(x)) * double(sim::tf32(y)) : double(x) * double(y);
         }
         return float(total);
     }
-    float element(uint64_t batch, uint64_t row, uint64_t column) const
+    float element(uint64_t row, uint64_t column) const
     {
         static uint32_t n_sums;
-        float x = alpha * sum(batch, row, column);
-        number_type bias_type = d.type;
+        float x = alpha * sum(row, column);
 
         if (is_unordered)
             x *= 1.0f + 0x1p-20f * float(n_sums++ % 3);
-
         if (beta != 0.0f)
-            x += beta * c.get(batch, row, column);
-        if (desc.bias_type >= 0)
-            known_type(cudaDataType_t(desc.bias_type), &bias_type);
-        if (desc.epilogue & CUBLASLT_EPILOGUE_BIAS)
-            x += sim::get(desc.bias, bias_type, int64_t(row));
-        return desc.epilogue & CUBLASLT_EPILOGUE_RELU && x < 0.0f ? 0.0f : x;
+            x += beta * c.get(row, column);
+        if (desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+            x += sim::get(desc.bias, d.type, int64_t(row));
+        return x;
     }
     void run() const
     {
-        for (uint64_t batch = 0; batch < uint64_t(n_batches); batch++)
-            for (uint64_t row = 0; row < d.rows; row++)
-                for (uint64_t column = 0; column < d.columns; column++)
-                    sim::put(d.data, d.type, d.at(batch, row, column),
-                             element(batch, row, column));
+        for (uint64_t row = 0; row < d.rows; row++)
+            for (uint64_t column = 0; column < d.columns; column++)
+                sim::put(d.data, d.type, d.at(row, column), element(row, column));
     }
 };
 
@@ -189,26 +170,22 @@ struct product {
 cublasStatus_t check(const description &desc, const layout *const layouts[4])
 {
     for (int i = 0; i < 4; i++)
-        if (!layouts[i] || !is_sound(*layouts[i]) ||
-            layouts[i]->n_batches != layouts[3]->n_batches)
+        if (!layouts[i] || !is_sound(*layouts[i]))
             return CUBLAS_STATUS_INVALID_VALUE;
-    const matrix a(nullptr, *layouts[0], desc.a), b(nullptr, *layouts[1], desc.b);
+    const matrix a(nullptr, *layouts[0], desc.a), b(nullptr, *layouts[1], false);
     const matrix c(nullptr, *layouts[2], false), d(nullptr, *layouts[3], false);
 
     if (a.columns != b.rows || a.rows != d.rows || b.columns != d.columns || c.rows != d.rows ||
         c.columns != d.columns)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (desc.scale != CUDA_R_32F || desc.pointer_mode || layouts[0]->type != layouts[1]->type ||
+    if (desc.scale != CUDA_R_32F || layouts[0]->type != layouts[1]->type ||
         layouts[2]->type != layouts[3]->type)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (layouts[3]->type != CUDA_R_32F && layouts[3]->type != layouts[0]->type)
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (desc.epilogue & CUBLASLT_EPILOGUE_BIAS && desc.bias_type >= 0 &&
-        desc.bias_type != int32_t(layouts[3]->type))
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (desc.epilogue & ~CUBLASLT_EPILOGUE_RELU_BIAS & ~CUBLASLT_EPILOGUE_DEFAULT)
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    return CUBLAS_STATUS_SUCCESS;
+    return desc.epilogue == CUBLASLT_EPILOGUE_DEFAULT || desc.epilogue == CUBLASLT_EPILOGUE_BIAS
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 /* Copies an attribute of exactly this size. */
@@ -282,14 +259,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
                                               const void *value, size_t n_bytes)
 {
     switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE: return set(&desc->compute, value, n_bytes);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE: return set(&desc->scale, value, n_bytes);
-    case CUBLASLT_MATMUL_DESC_POINTER_MODE: return set(&desc->pointer_mode, value, n_bytes);
     case CUBLASLT_MATMUL_DESC_TRANSA: return set(&desc->a, value, n_bytes);
-    case CUBLASLT_MATMUL_DESC_TRANSB: return set(&desc->b, value, n_bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE: return set(&desc->epilogue, value, n_bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return set(&desc->bias, value, n_bytes);
-    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return set(&desc->bias_type, value, n_bytes);
     }
     return CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -297,7 +269,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *ret_layout, cudaDataType_t type,
                                           uint64_t rows, uint64_t columns, int64_t stride)
 {
-    *ret_layout = new layout{type, rows, columns, stride, CUBLASLT_ORDER_COL, 1, 0};
+    *ret_layout = new layout{type, rows, columns, stride};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -305,23 +277,6 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t it)
 {
     delete it;
     return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t it,
-                                                cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void *value, size_t n_bytes)
-{
-    switch (attribute) {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE: return set(&it->type, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER: return set(&it->order, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS: return set(&it->rows, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_COLS: return set(&it->columns, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_LD: return set(&it->stride, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return set(&it->n_batches, value, n_bytes);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-        return set(&it->batch_stride, value, n_bytes);
-    }
-    return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *ret_preference)
@@ -340,8 +295,6 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
                                                     cublasLtMatmulPreferenceAttributes_t attribute,
                                                     const void *value, size_t n_bytes)
 {
-    uint32_t ignored;
-
     switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
         return set(&preference->max_workspace_bytes, value, n_bytes);
@@ -353,8 +306,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
     case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
         return set(&preference->aligns[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES],
                    value, n_bytes);
-    default: return set(&ignored, value, n_bytes);
     }
+    return CUBLAS_STATUS_INVALID_VALUE;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
@@ -404,7 +357,7 @@ namespace {
 bool is_there(const void *data, const layout &l)
 {
     const matrix m(data, l, false);
-    const int64_t last = m.at(uint64_t(l.n_batches) - 1, m.rows - 1, m.columns - 1);
+    const int64_t last = m.at(m.rows - 1, m.columns - 1);
 
     return sim::find(data, (size_t(last) + 1) * sim::size_of(m.type)) != nullptr;
 }
@@ -456,18 +409,17 @@ cublasStatus_t cublasLtMatmul(
         if (!fits(w, *desc, layouts, data, workspace, workspace_bytes))
             return refuse("a way that isn't for these matrices, or without its scratch");
     }
-    if (desc->epilogue & CUBLASLT_EPILOGUE_BIAS && !sim::find(desc->bias, d_layout->rows * 2))
+    if (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !sim::find(desc->bias, d_layout->rows * 2))
         return refuse("a bias that isn't in the device's memory");
     if (sim::shall_fail("matmul"))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     const product p = {*desc,
                        matrix(a, *a_layout, desc->a),
-                       matrix(b, *b_layout, desc->b),
+                       matrix(b, *b_layout, false),
                        matrix(c, *c_layout, false),
                        matrix(d, *d_layout, false),
                        *static_cast<const float *>(alpha),
                        *static_cast<const float *>(beta),
-                       d_layout->n_batches,
                        w.is_unordered != 0};
     auto run = [p, w, workspace](std::string *) {
         if (w.workspace_bytes)
@@ -475,7 +427,7 @@ cublasStatus_t cublasLtMatmul(
         p.run();
         return cudaSuccess;
     };
-    return sim::submit(&held, stream, {run, nullptr, nullptr, nullptr})
+    return sim::submit(stream, {run, nullptr, nullptr})
                ? CUBLAS_STATUS_EXECUTION_FAILED
                : CUBLAS_STATUS_SUCCESS;
 }

@@ -390,7 +390,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
         w.run();
         return cudaSuccess;
     };
-    return sim::submit(&c, stream, {run, nullptr, nullptr, nullptr})
+    return sim::submit(stream, {run, nullptr, nullptr})
                ? CUDNN_STATUS_EXECUTION_FAILED
                : CUDNN_STATUS_SUCCESS;
 }

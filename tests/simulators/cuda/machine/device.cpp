@@ -31,34 +31,6 @@ cudaError_t usable()
     return m.devices.empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
-int attribute_of(const device &d, cudaDeviceAttr attribute)
-{
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: return 1024;
-    case cudaDevAttrMaxSharedMemoryPerBlock: return int(default_shared_bytes);
-    case cudaDevAttrWarpSize: return 32;
-    case cudaDevAttrMaxRegistersPerBlock: return 65536;
-    case cudaDevAttrClockRate: return 1500000;
-    case cudaDevAttrMultiProcessorCount: return d.n_multiprocessors;
-    case cudaDevAttrIntegrated: return 0;
-    case cudaDevAttrEccEnabled: return 1;
-    case cudaDevAttrPciBusId: return 1 + d.ordinal;
-    case cudaDevAttrPciDeviceId: return 0;
-    case cudaDevAttrMemoryClockRate: return 2600000;
-    case cudaDevAttrGlobalMemoryBusWidth: return 5120;
-    case cudaDevAttrL2CacheSize: return 50 << 20;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return 2048;
-    case cudaDevAttrAsyncEngineCount: return 3;
-    case cudaDevAttrUnifiedAddressing: return 1;
-    case cudaDevAttrPciDomainId: return 0;
-    case cudaDevAttrComputeCapabilityMajor: return d.capability / 10;
-    case cudaDevAttrComputeCapabilityMinor: return d.capability % 10;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return int(d.shared_optin_bytes + 1024);
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return int(d.shared_optin_bytes);
-    }
-    return -1;
-}
-
 void describe(const device &d, cudaDeviceProp *p)
 {
     *p = cudaDeviceProp();
@@ -134,11 +106,6 @@ cudaError_t cudaGetDevice(int *ret_device)
     return cudaSuccess;
 }
 
-cudaError_t cudaInitDevice(int device, unsigned, unsigned)
-{
-    return cudaSetDevice(device);
-}
-
 cudaError_t cudaSetDeviceFlags(unsigned)
 {
     call c;
@@ -156,9 +123,8 @@ cudaError_t cudaDeviceReset(void)
 
     if (r)
         return call::result(r);
-    sim::drain_device(&c, d);
+    sim::drain_device(d);
     sim::free_all(d);
-    d->peers.clear();
     d->sticky = cudaSuccess;
     return call::result(d->lost ? cudaErrorDevicesUnavailable : cudaSuccess);
 }
@@ -180,7 +146,7 @@ cudaError_t cudaDeviceSynchronize(void)
     }
     if (r)
         return call::result(r);
-    sim::drain_device(&c, d);
+    sim::drain_device(d);
     return call::result(d->sticky);
 }
 
@@ -195,18 +161,6 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *ret_properties, int ordinal)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int *ret_value, cudaDeviceAttr attribute, int ordinal)
-{
-    call c;
-    const device *d = sim::find_device(ordinal);
-    const int value = d ? sim::attribute_of(*d, attribute) : -1;
-
-    if (!d || value < 0)
-        return call::result(d ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
-    *ret_value = value;
-    return cudaSuccess;
-}
-
 cudaError_t cudaDeviceGetPCIBusId(char *ret_text, int size, int ordinal)
 {
     call c;
@@ -216,64 +170,6 @@ cudaError_t cudaDeviceGetPCIBusId(char *ret_text, int size, int ordinal)
         return call::result(d ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
     snprintf(ret_text, size_t(size), "0000:%02X:00.0", unsigned(1 + d->ordinal) & 0xff);
     return cudaSuccess;
-}
-
-cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *text)
-{
-    char mine[16];
-    int n = 0;
-
-    cudaGetDeviceCount(&n);
-    for (int i = 0; i < n; i++) {
-        if (cudaDeviceGetPCIBusId(mine, sizeof(mine), i) == cudaSuccess && !strcmp(mine, text)) {
-            *ret_device = i;
-            return cudaSuccess;
-        }
-    }
-    return call::result(cudaErrorInvalidValue);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *ret_least, int *ret_greatest)
-{
-    *ret_least = 0;
-    *ret_greatest = -5;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceCanAccessPeer(int *ret_can, int ordinal, int peer)
-{
-    call c;
-
-    if (!sim::find_device(ordinal) || !sim::find_device(peer))
-        return call::result(cudaErrorInvalidDevice);
-    *ret_can = ordinal != peer;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
-{
-    call c;
-    cudaError_t r;
-    device *d = current(&r);
-
-    if (!d)
-        return call::result(r);
-    if (!sim::find_device(peer) || peer == sim::current_ordinal)
-        return call::result(cudaErrorInvalidDevice);
-    if (!d->peers.insert(peer).second)
-        return call::result(cudaErrorPeerAccessAlreadyEnabled);
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceDisablePeerAccess(int peer)
-{
-    call c;
-    cudaError_t r;
-    device *d = current(&r);
-
-    if (!d)
-        return call::result(r);
-    return call::result(d->peers.erase(peer) ? cudaSuccess : cudaErrorPeerAccessNotEnabled);
 }
 
 cudaError_t cudaDriverGetVersion(int *ret_version)

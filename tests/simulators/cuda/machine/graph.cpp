@@ -9,8 +9,6 @@ namespace sim {
 
 namespace {
 
-__thread int thread_mode;           /* cudaThreadExchangeStreamCaptureMode()'s */
-
 /* Whether all that `stream` captured is before what comes next in the capture's own stream. */
 bool is_joined(const capture &it, const CUstream_st *stream)
 {
@@ -97,10 +95,9 @@ cudaError_t check_no_capture(void)
     for (auto &it : the_machine().captures) {
         const bool mine = it->thread == std::this_thread::get_id();
 
-        if (it->mode == cudaStreamCaptureModeRelaxed || thread_mode == cudaStreamCaptureModeRelaxed)
+        if (it->mode == cudaStreamCaptureModeRelaxed)
             continue;
-        if (mine || (it->mode == cudaStreamCaptureModeGlobal &&
-                     thread_mode == cudaStreamCaptureModeGlobal)) {
+        if (mine || it->mode == cudaStreamCaptureModeGlobal) {
             it->invalid = true;
             return cudaErrorStreamCaptureUnsupported;
         }
@@ -153,40 +150,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *ret_graph)
     return call::result(sim::end(stream, ret_graph));
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus *ret_status)
-{
-    call c;
-    cudaError_t r;
-    const CUstream_st *stream = sim::resolve(handle, &r);
-
-    if (!stream)
-        return call::result(r);
-    *ret_status = !stream->capturing          ? cudaStreamCaptureStatusNone
-                  : stream->capturing->invalid ? cudaStreamCaptureStatusInvalidated
-                                               : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *mode)
-{
-    const auto before = cudaStreamCaptureMode(sim::thread_mode);
-
-    sim::thread_mode = *mode;
-    *mode = before;
-    return cudaSuccess;
-}
-
-/* Only the number of nodes: they have no handles. */
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *ret_nodes, size_t *n_nodes)
-{
-    call c;
-
-    if (!graph || ret_nodes)
-        return call::result(graph ? cudaErrorNotSupported : cudaErrorInvalidValue);
-    *n_nodes = graph->made->size();
-    return cudaSuccess;
-}
-
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret_exec, cudaGraph_t graph, unsigned long long)
 {
     call c;
@@ -202,11 +165,6 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret_exec, cudaGraph_t graph, u
     return cudaSuccess;
 }
 
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t)
-{
-    return call::result(exec ? cudaSuccess : cudaErrorInvalidValue);
-}
-
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle)
 {
     call c;
@@ -220,7 +178,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle)
     auto run = [made = exec->made](std::string *ret_why) {
         return sim::run_nodes(&sim::the_machine().turns, *made, ret_why);
     };
-    return call::result(sim::submit(&c, stream, {run, nullptr, nullptr, nullptr}));
+    return call::result(sim::submit(stream, {run, nullptr, nullptr}));
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)

@@ -86,7 +86,7 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
             *ret_why = why;
         return broken ? broken : refused ? refused : sim::run_launch(l, ret_why);
     };
-    return call::result(sim::submit(&c, stream, {run, nullptr, nullptr, nullptr}));
+    return call::result(sim::submit(stream, {run, nullptr, nullptr}));
 }
 
 int vrt_sim_busy_blocks()
@@ -127,24 +127,5 @@ cudaError_t vrt_sim_get_function_attributes(cudaFuncAttributes *ret_attributes,
     ret_attributes->numRegs = 64;
     ret_attributes->ptxVersion = ret_attributes->binaryVersion = d->capability;
     ret_attributes->maxDynamicSharedSizeBytes = sim::dynamic_limit(function);
-    return cudaSuccess;
-}
-
-/* By threads and shared memory alone: registers are not known. */
-cudaError_t vrt_sim_occupancy(int *ret_n_blocks, const void *, int n_threads,
-                              size_t dynamic_shared_bytes)
-{
-    call c;
-    cudaError_t r;
-    const sim::device *d = sim::current(&r);
-
-    if (!d)
-        return call::result(r);
-    if (n_threads < 1 || n_threads > 1024)
-        return call::result(cudaErrorInvalidValue);
-    const size_t by_threads = 2048 / size_t(n_threads);
-    const size_t by_shared = (d->shared_optin_bytes + 1024) / (dynamic_shared_bytes + 1024);
-
-    *ret_n_blocks = int(by_threads < by_shared ? by_threads : by_shared);
     return cudaSuccess;
 }

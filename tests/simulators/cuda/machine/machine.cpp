@@ -98,7 +98,7 @@ machine::machine()
         d->n_multiprocessors = is.n_multiprocessors;
         d->shared_optin_bytes = is.shared_optin_bytes;
         d->capacity_bytes = capacity;
-        d->streams.push_back(new CUstream_st{d.get(), true, true, 0, {}, {}, {}});
+        d->streams.push_back(new CUstream_st{d.get(), true, true, {}, {}, {}});
         devices.push_back(std::move(d));
     }
     if (shall_fail("init"))
@@ -170,15 +170,10 @@ using sim::last_error;
 
 cudaError_t cudaGetLastError(void)
 {
-    const cudaError_t r = cudaPeekAtLastError();
+    const cudaError_t r = last_error;
 
     last_error = cudaSuccess;
     return r;
-}
-
-cudaError_t cudaPeekAtLastError(void)
-{
-    return last_error;
 }
 
 #define NAMES(X)                                                                        \
@@ -202,13 +197,7 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorIllegalAddress, "an illegal memory access was encountered")              \
     X(cudaErrorLaunchOutOfResources, "too many resources requested for launch")         \
     X(cudaErrorLaunchTimeout, "the launch timed out and was terminated")                \
-    X(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled")              \
-    X(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled")                \
     X(cudaErrorAssert, "device-side assert triggered")                                  \
-    X(cudaErrorHostMemoryAlreadyRegistered,                                             \
-      "part or all of the requested memory range is already mapped")                    \
-    X(cudaErrorHostMemoryNotRegistered,                                                 \
-      "pointer does not correspond to a registered memory region")                      \
     X(cudaErrorIllegalInstruction, "an illegal instruction was encountered")            \
     X(cudaErrorMisalignedAddress, "misaligned address")                                 \
     X(cudaErrorLaunchFailure, "unspecified launch failure")                             \

@@ -51,14 +51,6 @@ struct capture;
 struct marker {
     CUstream_st *stream;
     bool done = false;
-    uint64_t time_ns = 0;
-};
-
-/* Where streams of several partners wait for each other. */
-struct rendezvous {
-    size_t n_expected = 0;
-    std::vector<std::shared_ptr<marker>> arrived;   /* of the partners that have called */
-    bool cancelled = false;                         /* nobody waits any more */
 };
 
 /* Does its part on the stream's device; a failure is the device's from then on. */
@@ -68,7 +60,6 @@ struct work {
     action run;                         /* may be empty */
     std::shared_ptr<marker> wait;       /* must be done first; may be NULL */
     std::shared_ptr<marker> signal;     /* done then; may be NULL */
-    std::shared_ptr<rendezvous> meeting;    /* all must have come there first; may be NULL */
 };
 
 struct node {
@@ -91,7 +82,6 @@ struct capture {
 struct allocation {
     size_t n_bytes;
     device *owner;                      /* NULL: the host's, pinned */
-    bool registered;                    /* memory of the caller's that he pinned */
 };
 
 struct device {
@@ -100,12 +90,10 @@ struct device {
     cudaError_t sticky = cudaSuccess;
     bool lost = false;
     std::vector<CUstream_st *> streams; /* in order of creation; the default one first */
-    std::set<int> peers;
 };
 
 struct machine {
     std::mutex lock;
-    std::condition_variable changed;    /* work was added: somebody may wait for a partner's */
     order turns;
     bool lazy = true;
     cudaError_t initialisation = cudaSuccess;
@@ -143,11 +131,11 @@ device *current(cudaError_t *ret_error);
 CUstream_st *resolve(cudaStream_t stream, cudaError_t *ret_error);
 
 /* Adds work to a stream, or to the capture that the stream is part of. */
-cudaError_t submit(call *c, CUstream_st *stream, work w);
+cudaError_t submit(CUstream_st *stream, work w);
 
 /* Does the work of `stream` up to `until` (NULL: all of it), and what that needs of others. */
-void drain(call *c, CUstream_st *stream, const marker *until);
-void drain_device(call *c, device *d);
+void drain(CUstream_st *stream, const marker *until);
+void drain_device(device *d);
 
 /* Whether this thread may now make a call that waits or allocates: not while it captures. */
 cudaError_t check_no_capture(void);
@@ -181,7 +169,6 @@ std::string last_failure();
 struct CUstream_st {
     sim::device *owner;
     bool is_default, blocking;
-    int priority;
     std::deque<sim::work> queue;
     std::shared_ptr<sim::capture> capturing;
     std::vector<size_t> tail;               /* nodes that what comes next is after */
@@ -189,7 +176,6 @@ struct CUstream_st {
 
 struct CUevent_st {
     sim::device *owner;
-    bool timed;
     std::shared_ptr<sim::marker> last;      /* NULL: never recorded */
     std::shared_ptr<sim::capture> captured; /* recorded in a capture */
     std::vector<size_t> tail;

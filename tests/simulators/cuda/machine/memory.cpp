@@ -34,7 +34,7 @@ cudaError_t allocate_device(void **ret_data, size_t n_bytes)
     if (the_machine().memory_is_open)
         guarded_open(data, n_bytes, true);
     d->used_bytes += n_bytes;
-    the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, d, false};
+    the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, d};
     *ret_data = data;
     return cudaSuccess;
 }
@@ -50,7 +50,7 @@ cudaError_t allocate_host(void **ret_data, size_t n_bytes)
     if (shall_fail("mallochost") || posix_memalign(&data, 256, std::max(n_bytes, size_t(1))) != 0)
         return cudaErrorMemoryAllocation;
     memset(data, 0xff, n_bytes);
-    the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, nullptr, false};
+    the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, nullptr};
     *ret_data = data;
     return cudaSuccess;
 }
@@ -71,15 +71,12 @@ iterator locate(const void *data)
 }
 
 /* The allocation that begins there and is of a device (or of none), or end(). */
-iterator exactly(const void *data, bool of_device, bool registered)
+iterator exactly(const void *data, bool of_device)
 {
     auto &memory = the_machine().memory;
     iterator i = memory.find(reinterpret_cast<uintptr_t>(data));
 
-    if (i == memory.end() || (i->second.owner != nullptr) != of_device ||
-        i->second.registered != registered)
-        return memory.end();
-    return i;
+    return i == memory.end() || (i->second.owner != nullptr) != of_device ? memory.end() : i;
 }
 
 }
@@ -139,13 +136,13 @@ cudaError_t cudaFree(void *data)
 
     if (r || !data)
         return call::result(r);
-    const auto i = sim::exactly(data, true, false);
+    const auto i = sim::exactly(data, true);
 
     if (i == the_machine().memory.end())
         return call::result(cudaErrorInvalidValue);
     sim::device *d = i->second.owner;
 
-    sim::drain_device(&c, d);
+    sim::drain_device(d);
     d->used_bytes -= i->second.n_bytes;
     sim::guarded_free(data, i->second.n_bytes);
     the_machine().memory.erase(i);
@@ -159,11 +156,6 @@ cudaError_t cudaMallocHost(void **ret_data, size_t n_bytes)
     return call::result(sim::allocate_host(ret_data, n_bytes));
 }
 
-cudaError_t cudaHostAlloc(void **ret_data, size_t n_bytes, unsigned)
-{
-    return cudaMallocHost(ret_data, n_bytes);
-}
-
 /* Copies under way may use it: they are finished first. */
 cudaError_t cudaFreeHost(void *data)
 {
@@ -172,44 +164,14 @@ cudaError_t cudaFreeHost(void *data)
 
     if (r || !data)
         return call::result(r);
-    const auto i = sim::exactly(data, false, false);
+    const auto i = sim::exactly(data, false);
 
     if (i == the_machine().memory.end())
         return call::result(cudaErrorInvalidValue);
     for (auto &d : the_machine().devices)
-        sim::drain_device(&c, d.get());
+        sim::drain_device(d.get());
     the_machine().memory.erase(i);
     free(data);
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostRegister(void *data, size_t n_bytes, unsigned)
-{
-    call c;
-    cudaError_t r;
-
-    if (!sim::current(&r))
-        return call::result(r);
-    if (!data || !n_bytes)
-        return call::result(cudaErrorInvalidValue);
-    if (sim::shall_fail("hostregister"))
-        return call::result(cudaErrorMemoryAllocation);
-    if (sim::find(data, 1))
-        return call::result(cudaErrorHostMemoryAlreadyRegistered);
-    the_machine().memory[reinterpret_cast<uintptr_t>(data)] = {n_bytes, nullptr, true};
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostUnregister(void *data)
-{
-    call c;
-    const auto i = sim::exactly(data, false, true);
-
-    if (i == the_machine().memory.end())
-        return call::result(cudaErrorHostMemoryNotRegistered);
-    for (auto &d : the_machine().devices)
-        sim::drain_device(&c, d.get());
-    the_machine().memory.erase(i);
     return cudaSuccess;
 }
 
@@ -223,25 +185,5 @@ cudaError_t cudaMemGetInfo(size_t *ret_free, size_t *ret_total)
         return call::result(r);
     *ret_free = d->capacity_bytes - d->used_bytes;
     *ret_total = d->capacity_bytes;
-    return cudaSuccess;
-}
-
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *ret_attributes, const void *data)
-{
-    call c;
-    const sim::allocation *a = sim::find(data, 1);
-
-    *ret_attributes = {};
-    ret_attributes->device = -2;
-    if (a && a->owner) {
-        ret_attributes->type = cudaMemoryTypeDevice;
-        for (size_t i = 0; i < the_machine().devices.size(); i++)
-            if (the_machine().devices[i].get() == a->owner)
-                ret_attributes->device = int(i);
-        ret_attributes->devicePointer = const_cast<void *>(data);
-    } else if (a) {
-        ret_attributes->type = cudaMemoryTypeHost;
-        ret_attributes->devicePointer = ret_attributes->hostPointer = const_cast<void *>(data);
-    }
     return cudaSuccess;
 }

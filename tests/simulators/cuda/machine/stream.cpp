@@ -4,21 +4,10 @@
 #include "tests/simulators/cuda/machine/machine.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace sim {
 
 namespace {
-
-uint64_t now_ns()
-{
-    return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
-}
-
-bool is_complete(const rendezvous &meeting)
-{
-    return meeting.cancelled || meeting.arrived.size() == meeting.n_expected;
-}
 
 bool can_step(const CUstream_st *s)
 {
@@ -26,14 +15,7 @@ bool can_step(const CUstream_st *s)
         return false;
     const work &first = s->queue.front();
 
-    if (first.wait && !first.wait->done)
-        return false;
-    if (!first.meeting || first.meeting->cancelled)
-        return true;
-    for (const auto &one : first.meeting->arrived)
-        if (!one->done)
-            return false;
-    return is_complete(*first.meeting);
+    return !first.wait || first.wait->done;
 }
 
 /* Does the first work of the queue. A broken device does none, but leaves nobody waiting. */
@@ -51,10 +33,8 @@ void step(CUstream_st *s)
         if (r)
             fail(d, r, why);
     }
-    if (first.signal) {
+    if (first.signal)
         first.signal->done = true;
-        first.signal->time_ns = now_ns();
-    }
 }
 
 std::vector<CUstream_st *> others(const CUstream_st *stream)
@@ -120,40 +100,33 @@ CUstream_st *resolve(cudaStream_t stream, cudaError_t *ret_error)
 }
 
 /* Does what the first work of the queue waits for. */
-static void prepare(call *c, const CUstream_st *stream)
+static void prepare(const CUstream_st *stream)
 {
     const std::shared_ptr<marker> wait = stream->queue.front().wait;
-    const std::shared_ptr<rendezvous> meeting = stream->queue.front().meeting;
 
-    if (wait && !wait->done)
-        return drain(c, wait->stream, wait.get());
-    if (!is_complete(*meeting))                 /* another thread has still to call */
-        return the_machine().changed.wait(c->held);
-    for (size_t i = 0; i < meeting->arrived.size(); i++)
-        if (!meeting->arrived[i]->done)
-            drain(c, meeting->arrived[i]->stream, meeting->arrived[i].get());
+    drain(wait->stream, wait.get());
 }
 
-void drain(call *c, CUstream_st *stream, const marker *until)
+void drain(CUstream_st *stream, const marker *until)
 {
     run_others(stream);
     while (!stream->queue.empty() && !(until && until->done)) {
         if (can_step(stream))
             step(stream);
         else
-            prepare(c, stream);
+            prepare(stream);
         run_others(stream);
     }
 }
 
-void drain_device(call *c, device *d)
+void drain_device(device *d)
 {
     for (size_t i = 0; i < d->streams.size(); i++)
-        drain(c, d->streams[i], nullptr);
+        drain(d->streams[i], nullptr);
 }
 
 /* The default stream comes after what blocking streams have, and they come after it. */
-cudaError_t submit(call *c, CUstream_st *stream, work w)
+cudaError_t submit(CUstream_st *stream, work w)
 {
     machine &m = the_machine();
 
@@ -178,14 +151,11 @@ cudaError_t submit(call *c, CUstream_st *stream, work w)
         }
         for (size_t i = 1; i < stream->owner->streams.size(); i++)
             if (stream->owner->streams[i]->blocking)
-                drain(c, stream->owner->streams[i], nullptr);
+                drain(stream->owner->streams[i], nullptr);
     }
-    const bool must_wait = w.meeting && !is_complete(*w.meeting);
-
     stream->queue.push_back(std::move(w));
-    m.changed.notify_all();
-    if ((stream->is_default || !m.lazy) && !must_wait)
-        drain(c, stream, nullptr);
+    if (stream->is_default || !m.lazy)
+        drain(stream, nullptr);
     return cudaSuccess;
 }
 
@@ -195,7 +165,7 @@ using sim::call;
 using sim::device;
 using sim::marker;
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flags, int priority)
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret_stream, unsigned flags)
 {
     call c;
     cudaError_t r;
@@ -205,20 +175,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *ret_stream, unsigned flag
         return call::result(r);
     if (sim::shall_fail("stream"))
         return call::result(cudaErrorMemoryAllocation);
-    d->streams.push_back(
-        new CUstream_st{d, false, !(flags & cudaStreamNonBlocking), priority, {}, {}, {}});
+    d->streams.push_back(new CUstream_st{d, false, !(flags & cudaStreamNonBlocking), {}, {}, {}});
     *ret_stream = d->streams.back();
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret_stream, unsigned flags)
-{
-    return cudaStreamCreateWithPriority(ret_stream, flags, 0);
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t *ret_stream)
-{
-    return cudaStreamCreateWithFlags(ret_stream, cudaStreamDefault);
 }
 
 /* What it still has to do is done, as documented. */
@@ -228,7 +187,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
     if (!stream || !sim::exists(stream) || stream->is_default)
         return call::result(cudaErrorInvalidResourceHandle);
-    sim::drain(&c, stream, nullptr);
+    sim::drain(stream, nullptr);
     if (stream->capturing)
         stream->capturing->invalid = true;
     sim::release(stream);
@@ -247,7 +206,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
         return call::result(cudaErrorStreamCaptureUnsupported);
     if (sim::shall_fail("sync"))
         return call::result(cudaErrorUnknown);
-    sim::drain(&c, stream, nullptr);
+    sim::drain(stream, nullptr);
     return call::result(stream->owner->sticky);
 }
 
@@ -266,8 +225,8 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
         return cudaSuccess;
     if (sim::can_step(stream))
         sim::step(stream);
-    else if (!stream->queue.front().meeting || sim::is_complete(*stream->queue.front().meeting))
-        sim::prepare(&c, stream);
+    else
+        sim::prepare(stream);
     return stream->owner->sticky ? call::result(stream->owner->sticky) : cudaErrorNotReady;
 }
 
@@ -297,5 +256,5 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     }
     if (!event->last || event->last->done)
         return cudaSuccess;
-    return call::result(sim::submit(&c, stream, {nullptr, event->last, nullptr, nullptr}));
+    return call::result(sim::submit(stream, {nullptr, event->last, nullptr}));
 }

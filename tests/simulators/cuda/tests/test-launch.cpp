@@ -161,18 +161,13 @@ void test_refused()
     cudaGetLastError();
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"indices", test_indices},
     {"barrier", test_barrier},
     {"many barriers", test_many_barriers},
     {"ended threads", test_ended_threads},
     {"poison", test_poison},
     {"refused", test_refused},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -50,7 +50,7 @@ void half_at_barrier()
     if (threadIdx.x < 64)
         __syncthreads();
     else
-        __ballot_sync(threadIdx.x == 64 ? 3u : 2u, 1);
+        __syncwarp(threadIdx.x == 64 ? 3u : 2u);
 }
 
 void at_different_collectives()
@@ -58,7 +58,7 @@ void at_different_collectives()
     if (threadIdx.x % 2)
         __shfl_sync(~0u, 1, 0);
     else
-        __ballot_sync(~0u, 1);
+        __syncwarp();
 }
 
 void outside_of_mask()
@@ -91,7 +91,7 @@ void test_deadlocks()
     expect_mistake(cudaErrorLaunchFailure, "a lane outside of its own mask", diverge, 128);
     expect_mistake(cudaErrorLaunchFailure, "which 0x00000020 do not come (0x00000020 ended",
                    wait_for_missing_lane, 128);
-    expect_mistake(cudaErrorLaunchFailure, "a vote of lanes 0x00000003, of which",
+    expect_mistake(cudaErrorLaunchFailure, "__syncwarp() of lanes 0x00000003, of which",
                    half_at_barrier, 66);
     expect_mistake(cudaErrorLaunchFailure, "others of which are at another",
                    at_different_collectives, 64);
@@ -115,15 +115,10 @@ void test_goes_on()
     }
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"deadlocks", test_deadlocks},
     {"traps", test_traps},
     {"goes on", test_goes_on},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

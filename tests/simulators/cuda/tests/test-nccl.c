@@ -33,7 +33,7 @@ struct bench {
 /* NULL: there is none. */
 static struct vrt_fake_nccl *find_fake(void)
 {
-    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen("libnccl-sim.so.2", RTLD_NOW | RTLD_LOCAL);
 
     return library ? dlsym(library, "vrt_fake_nccl") : NULL;
 }

@@ -244,18 +244,13 @@ void test_conversions()
     expect_true(std::isnan(__bfloat162float(__float2bfloat16_rn(NAN))));
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"f16", test_halves<__half>},
     {"bf16", test_halves<__nv_bfloat16>},
     {"tf32", test_tf32},
     {"ldmatrix", test_ldmatrix},
     {"async copies", test_async_copies},
     {"conversions", test_conversions},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

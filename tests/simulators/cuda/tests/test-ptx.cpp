@@ -233,7 +233,9 @@ void test_launches()
     expect_refused(cudaErrorNoKernelImageForDevice, "unknown_to_ptx", unknown_to_ptx, 1, twelve{});
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"integers", test_integers},
     {"floats", test_floats},
     {"near", test_near},
@@ -244,11 +246,4 @@ const test_case cases[] = {
     {"addresses", test_addresses},
     {"warps", test_warps},
     {"launches", test_launches},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -193,16 +193,11 @@ void test_extremes()
     expect_true(std::isnan(product_of(2, -NAN)));
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"parts", test_parts},
     {"parts of what isn't finite", test_parts_of_what_is_not_finite},
     {"sums", test_sums},
     {"extremes", test_extremes},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -16,8 +16,8 @@ struct streams {
         expect_int(cudaStreamCreateWithFlags(&upload, cudaStreamNonBlocking), cudaSuccess);
         expect_int(cudaStreamCreateWithFlags(&compute, cudaStreamNonBlocking), cudaSuccess);
         expect_int(cudaStreamCreateWithFlags(&download, cudaStreamNonBlocking), cudaSuccess);
-        expect_int(cudaEventCreate(&uploaded), cudaSuccess);
-        expect_int(cudaEventCreate(&computed), cudaSuccess);
+        expect_int(cudaEventCreateWithFlags(&uploaded, cudaEventDisableTiming), cudaSuccess);
+        expect_int(cudaEventCreateWithFlags(&computed, cudaEventDisableTiming), cudaSuccess);
     }
     streams(const streams &) = delete;
     ~streams()
@@ -116,12 +116,9 @@ void test_copies_are_checked()
     expect_int(cudaMemcpy(host, host, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     expect_int(cudaMemcpy(a.data, a.data, 4, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
     expect_int(cudaMemcpy(a.data, host, 4, cudaMemcpyKind(7)), cudaErrorInvalidMemcpyDirection);
-    expect_int(cudaMemset(a.data, 0, 17), cudaErrorInvalidValue);
-    expect_int(cudaMemset(host, 0, 4), cudaErrorInvalidValue);
+    expect_int(cudaMemsetAsync(a.data, 0, 17), cudaErrorInvalidValue);
+    expect_int(cudaMemsetAsync(host, 0, 4), cudaErrorInvalidValue);
     expect_int(cudaFree(a.data + 1), cudaErrorInvalidValue);
-    expect_int(cudaMemcpy2D(a.data, 8, host, 16, 4, 2, cudaMemcpyHostToDevice), cudaSuccess);
-    expect_int(cudaMemcpy2D(a.data, 8, host, 16, 12, 2, cudaMemcpyHostToDevice),
-               cudaErrorInvalidValue);
     cudaGetLastError();
 }
 
@@ -129,21 +126,13 @@ void test_queries()
 {
     const streams s;
     const device_array<float> a(std::vector<float>(32));
-    float ms = -1.0f;
     int n_asked = 0;
 
     expect_int(cudaStreamQuery(s.compute), cudaSuccess);
-    expect_int(cudaEventQuery(s.computed), cudaSuccess);
-    expect_int(cudaEventRecord(s.uploaded, s.compute), cudaSuccess);
     expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, a.data), cudaSuccess);
-    expect_int(cudaEventRecord(s.computed, s.compute), cudaSuccess);
-    expect_int(cudaEventElapsedTime(&ms, s.uploaded, s.computed), cudaErrorNotReady);
-    while (cudaEventQuery(s.computed) == cudaErrorNotReady && n_asked < 100)
+    while (cudaStreamQuery(s.compute) == cudaErrorNotReady && n_asked < 100)
         n_asked++;
     expect_true(n_asked > 0 && n_asked < 100);
-    expect_int(cudaStreamQuery(s.compute), cudaSuccess);
-    expect_int(cudaEventElapsedTime(&ms, s.uploaded, s.computed), cudaSuccess);
-    expect_true(ms >= 0.0f && ms < 10000.0f);
     expect_near(a.read()[5], 1.0, 0);
 }
 
@@ -154,12 +143,8 @@ void test_graphs()
     const device_array<float> a(std::vector<float>(32)), b(32);
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    cudaStreamCaptureStatus status;
-    size_t n_nodes = 0;
 
     expect_int(cudaStreamBeginCapture(s.compute, cudaStreamCaptureModeThreadLocal), cudaSuccess);
-    expect_int(cudaStreamIsCapturing(s.compute, &status), cudaSuccess);
-    expect_int(status, cudaStreamCaptureStatusActive);
     expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, b.data), cudaSuccess);
     expect_int(cudaEventRecord(s.computed, s.compute), cudaSuccess);
     expect_int(cudaStreamWaitEvent(s.upload, s.computed, 0), cudaSuccess);
@@ -169,8 +154,6 @@ void test_graphs()
     expect_int(cudaStreamWaitEvent(s.compute, s.uploaded, 0), cudaSuccess);
     expect_int(launch_on(s.compute, add_one, 1, 32, 0, a.data, b.data), cudaSuccess);
     expect_int(cudaStreamEndCapture(s.compute, &graph), cudaSuccess);
-    expect_int(cudaGraphGetNodes(graph, nullptr, &n_nodes), cudaSuccess);
-    expect_int(n_nodes, 3);
     expect_int(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
     expect_int(cudaGraphDestroy(graph), cudaSuccess);
     expect_near(a.read()[0], 0.0, 0);
@@ -221,7 +204,7 @@ void test_captures_refuse()
     expect_int(cudaMalloc(&data, 4), cudaSuccess);
     expect_int(cudaFree(data), cudaSuccess);
     expect_int(cudaEventRecord(s.computed, s.compute), cudaSuccess);
-    expect_int(cudaEventQuery(s.computed), cudaErrorCapturedEvent);
+    expect_int(cudaEventSynchronize(s.computed), cudaErrorCapturedEvent);
     expect_int(cudaStreamWaitEvent(s.upload, s.computed, 0), cudaSuccess);
     expect_int(launch_on(s.upload, add_one, 1, 32, 0, a.data, a.data), cudaSuccess);
     expect_bad_capture(s, cudaErrorStreamCaptureUnjoined);
@@ -232,18 +215,13 @@ void test_captures_refuse()
     expect_bad_capture(s, cudaErrorStreamCaptureInvalidated);
 }
 
-const test_case cases[] = {
+}
+
+TEST_MAIN(
     {"events", test_events},
     {"host memory", test_host_memory},
     {"copies are checked", test_copies_are_checked},
     {"queries", test_queries},
     {"graphs", test_graphs},
     {"captures refuse", test_captures_refuse},
-};
-
-}
-
-int main(int argc, char **argv)
-{
-    return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+)

@@ -154,13 +154,3 @@ int64_t drv_devices_age_ns(void)
 {
     return vrt_clock_now_ns() - machine.start_ns;
 }
-
-uint64_t drv_device_ticks(const struct drv_device *device, int64_t now_ns)
-{
-    const uint64_t ns = (uint64_t)(now_ns - machine.start_ns);
-    const uint64_t ticks = ns / VRT_NS_PER_S * DRV_TICKS_PER_S +
-                           ns % VRT_NS_PER_S * DRV_TICKS_PER_S / VRT_NS_PER_S;
-    const uint64_t first = (1ull << DRV_KERNEL_TICK_BITS) - DRV_TICKS_PER_S / 2;
-    /* No two cards show the same time. */
-    return (first + ticks + device->card * 1009u) & ((1ull << DRV_TICK_BITS) - 1);
-}

@@ -81,12 +81,7 @@ bool drv_device_reaches(const struct drv_device *device, const struct drv_device
 /* Locked. For how long there have been devices. */
 int64_t drv_devices_age_ns(void);
 
-/*
- * What the device's clock shows: a count of DRV_TICK_BITS bits, DRV_TICKS_PER_S a second. That of
- * its kernels is the lower DRV_KERNEL_TICK_BITS of them, and wraps half a second after zeInit().
- */
-uint64_t drv_device_ticks(const struct drv_device *device, int64_t now_ns);
-
+/* The device's clock, of which nothing asks the time, and that of its kernels. */
 #define DRV_TICKS_PER_S 19200000u
 #define DRV_TICK_BITS 36
 #define DRV_KERNEL_TICK_BITS 32

@@ -131,19 +131,6 @@ ze_result_t drv_zeDeviceGetSubDevices(ze_device_handle_t handle, uint32_t *count
     return list_devices(device->tiles, device->n_tiles, count, devices);
 }
 
-ze_result_t drv_zeDeviceGetP2PProperties(ze_device_handle_t a, ze_device_handle_t b,
-                                         ze_device_p2p_properties_t *p)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_device *device = drv_device_find(a), *peer = drv_device_find(b);
-    if (!device || !peer)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!p)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    p->flags = drv_device_reaches(device, peer) ? ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS : 0;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t drv_zeDeviceCanAccessPeer(ze_device_handle_t a, ze_device_handle_t b, ze_bool_t *can)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
@@ -161,19 +148,4 @@ ze_result_t drv_zeDeviceGetStatus(ze_device_handle_t handle)
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     struct drv_device *device = drv_device_find(handle);
     return device ? drv_device_use(device) : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-}
-
-ze_result_t drv_zeDeviceGetGlobalTimestamps(ze_device_handle_t handle, uint64_t *host,
-                                            uint64_t *ticks)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_device *device = drv_device_find(handle);
-    if (!device)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!host || !ticks)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    const int64_t now_ns = vrt_clock_now_ns();
-    *host = (uint64_t)now_ns;
-    *ticks = drv_device_ticks(device, now_ns);
-    return ZE_RESULT_SUCCESS;
 }

@@ -176,37 +176,6 @@ ze_result_t drv_zeDeviceGetMemoryProperties(ze_device_handle_t handle, uint32_t 
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t drv_zeDeviceGetMemoryAccessProperties(ze_device_handle_t handle,
-                                                  ze_device_memory_access_properties_t *p)
-{
-    static const ze_memory_access_cap_flags_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW |
-                                                    ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    if (!drv_device_find(handle))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!p)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    p->hostAllocCapabilities = p->deviceAllocCapabilities = all;
-    p->sharedSingleDeviceAllocCapabilities = all;
-    p->sharedCrossDeviceAllocCapabilities = p->sharedSystemAllocCapabilities = 0;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeDeviceGetCacheProperties(ze_device_handle_t handle, uint32_t *count,
-                                           ze_device_cache_properties_t *p)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    if (!drv_device_find(handle))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!count)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    if (drv_list_count(count, 1, p)) {
-        p->flags = 0;
-        p->cacheSize = 16 << 20;
-    }
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t drv_zeDevicePciGetPropertiesExt(ze_device_handle_t handle, ze_pci_ext_properties_t *p)
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);

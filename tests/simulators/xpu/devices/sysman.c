@@ -105,25 +105,6 @@ static ze_result_t list_sensors(zes_device_handle_t handle, const struct range *
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t drv_zesDeviceGetProperties(zes_device_handle_t handle, zes_device_properties_t *p)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    struct drv_device *device;
-    ze_result_t r = find_device(handle, &device);
-    if (r != ZE_RESULT_SUCCESS)
-        return r;
-    if (!p)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    p->numSubdevices = device->n_tiles;
-    snprintf(p->serialNumber, sizeof(p->serialNumber), "unknown");
-    snprintf(p->boardNumber, sizeof(p->boardNumber), "unknown");
-    snprintf(p->brandName, sizeof(p->brandName), "Intel(R) Corporation");
-    snprintf(p->modelName, sizeof(p->modelName), "Intel(R) Arc(TM) A770 Graphics");
-    snprintf(p->vendorName, sizeof(p->vendorName), "Intel(R) Corporation");
-    snprintf(p->driverVersion, sizeof(p->driverVersion), "%u", drv_settings()->version);
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t drv_zesDeviceEnumMemoryModules(zes_device_handle_t handle, uint32_t *count,
                                            zes_mem_handle_t *modules)
 {
@@ -150,23 +131,6 @@ ze_result_t drv_zesDeviceEnumEngineGroups(zes_device_handle_t handle, uint32_t *
 {
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     return list_sensors(handle, &engine_range, count, engines);
-}
-
-ze_result_t drv_zesMemoryGetProperties(zes_mem_handle_t handle, zes_mem_properties_t *p)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_sensor *sensor;
-    ze_result_t r = find_sensor(handle, &memory_range, p, &sensor);
-    if (r != ZE_RESULT_SUCCESS)
-        return r;
-    p->type = ZES_MEM_TYPE_GDDR6;
-    p->onSubdevice = sensor->device->whole != NULL;
-    p->subdeviceId = sensor->device->tile;
-    p->location = ZES_MEM_LOC_DEVICE;
-    p->physicalSize = sensor->device->memory_bytes;
-    p->busWidth = 256;
-    p->numChannels = 8;
-    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t drv_zesMemoryGetState(zes_mem_handle_t handle, zes_mem_state_t *state)

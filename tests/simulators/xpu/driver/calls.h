@@ -36,21 +36,13 @@
     X(ze, Device, GetModuleProperties)              \
     X(ze, Device, GetCommandQueueGroupProperties)   \
     X(ze, Device, GetMemoryProperties)              \
-    X(ze, Device, GetMemoryAccessProperties)        \
-    X(ze, Device, GetCacheProperties)               \
-    X(ze, Device, GetP2PProperties)                 \
     X(ze, Device, CanAccessPeer)                    \
     X(ze, Device, GetStatus)                        \
-    X(ze, Device, GetGlobalTimestamps)              \
     X(ze, Device, PciGetPropertiesExt)
 
 #define DRV_CONTEXT_CALLS(X)                \
     X(ze, Context, Create)                  \
-    X(ze, Context, CreateEx)                \
-    X(ze, Context, Destroy)                 \
-    X(ze, Context, GetStatus)               \
-    X(ze, Context, MakeMemoryResident)      \
-    X(ze, Context, EvictMemory)
+    X(ze, Context, Destroy)
 
 #define DRV_COMMAND_QUEUE_CALLS(X)              \
     X(ze, CommandQueue, Create)                 \
@@ -65,14 +57,11 @@
     X(ze, CommandList, Close)                           \
     X(ze, CommandList, Reset)                           \
     X(ze, CommandList, AppendBarrier)                   \
-    X(ze, CommandList, AppendMemoryRangesBarrier)       \
     X(ze, CommandList, AppendMemoryCopy)                \
     X(ze, CommandList, AppendMemoryFill)                \
     X(ze, CommandList, AppendSignalEvent)               \
     X(ze, CommandList, AppendWaitOnEvents)              \
-    X(ze, CommandList, AppendEventReset)                \
-    X(ze, CommandList, AppendLaunchKernel)              \
-    X(ze, CommandList, AppendWriteGlobalTimestamp)
+    X(ze, CommandList, AppendLaunchKernel)
 
 #define DRV_FENCE_CALLS(X)              \
     X(ze, Fence, Create)                \
@@ -91,14 +80,12 @@
     X(ze, Event, HostSignal)                \
     X(ze, Event, HostSynchronize)           \
     X(ze, Event, QueryStatus)               \
-    X(ze, Event, HostReset)                 \
-    X(ze, Event, QueryKernelTimestamp)
+    X(ze, Event, HostReset)
 
 #define DRV_MODULE_CALLS(X)             \
     X(ze, Module, Create)               \
     X(ze, Module, Destroy)              \
-    X(ze, Module, GetNativeBinary)      \
-    X(ze, Module, GetKernelNames)
+    X(ze, Module, GetNativeBinary)
 
 #define DRV_MODULE_BUILD_LOG_CALLS(X)       \
     X(ze, ModuleBuildLog, Destroy)          \
@@ -108,30 +95,20 @@
     X(ze, Kernel, Create)               \
     X(ze, Kernel, Destroy)              \
     X(ze, Kernel, SetGroupSize)         \
-    X(ze, Kernel, SuggestGroupSize)     \
-    X(ze, Kernel, SetArgumentValue)     \
-    X(ze, Kernel, SetIndirectAccess)    \
-    X(ze, Kernel, GetIndirectAccess)    \
-    X(ze, Kernel, GetProperties)        \
-    X(ze, Kernel, GetName)
+    X(ze, Kernel, SetArgumentValue)
 
 #define DRV_MEM_CALLS(X)                \
-    X(ze, Mem, AllocShared)             \
     X(ze, Mem, AllocDevice)             \
     X(ze, Mem, AllocHost)               \
-    X(ze, Mem, Free)                    \
-    X(ze, Mem, GetAllocProperties)      \
-    X(ze, Mem, GetAddressRange)
+    X(ze, Mem, Free)
 
 #define DRV_SYSMAN_DEVICE_CALLS(X)          \
-    X(zes, Device, GetProperties)           \
     X(zes, Device, EnumMemoryModules)       \
     X(zes, Device, EnumTemperatureSensors)  \
     X(zes, Device, EnumPowerDomains)        \
     X(zes, Device, EnumEngineGroups)
 
 #define DRV_SYSMAN_MEMORY_CALLS(X)  \
-    X(zes, Memory, GetProperties)   \
     X(zes, Memory, GetState)
 
 #define DRV_SYSMAN_TEMPERATURE_CALLS(X) \

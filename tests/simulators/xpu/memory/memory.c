@@ -269,27 +269,6 @@ ze_result_t drv_zeMemAllocDevice(ze_context_handle_t context,
                 : ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 }
 
-ze_result_t drv_zeMemAllocShared(ze_context_handle_t context,
-                                 const ze_device_mem_alloc_desc_t *desc,
-                                 const ze_host_mem_alloc_desc_t *host_desc, size_t n_bytes,
-                                 size_t alignment, ze_device_handle_t device, void **ret_address)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    struct drv_memory wanted = { .type = ZE_MEMORY_TYPE_SHARED, .n_bytes = n_bytes };
-    if (!desc || !host_desc)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    if (!device) {
-        wanted.context = drv_context_find(context);
-        if (!wanted.context)
-            return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    } else {
-        ze_result_t r = drv_context_find_device(context, device, &wanted.context, &wanted.device);
-        if (r != ZE_RESULT_SUCCESS)
-            return r;
-    }
-    return allocate(&wanted, alignment, desc->pNext, ret_address);
-}
-
 ze_result_t drv_zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc,
                                size_t n_bytes, size_t alignment, void **ret_address)
 {
@@ -336,68 +315,4 @@ ze_result_t drv_zeMemFree(ze_context_handle_t handle, void *address)
     empty(memory);
     context->object.n_children--;
     return r;
-}
-
-ze_result_t drv_zeMemGetAllocProperties(ze_context_handle_t handle, const void *address,
-                                        ze_memory_allocation_properties_t *p,
-                                        ze_device_handle_t *device)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_memory *memory = drv_memory_find(address);
-    if (!drv_context_find(handle))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!p)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    const bool is_ours = memory && memory->data;
-    p->type = is_ours ? memory->type : ZE_MEMORY_TYPE_UNKNOWN;
-    p->id = is_ours ? (uintptr_t)memory->address : 0;
-    p->pageSize = PAGE_BYTES;
-    if (device)
-        *device = is_ours && memory->device ? DRV_HANDLE(ze_device_handle_t, memory->device) : NULL;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeMemGetAddressRange(ze_context_handle_t handle, const void *address, void **base,
-                                     size_t *n_bytes)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_memory *memory = drv_memory_find(address);
-    if (!drv_context_find(handle))
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!memory || !memory->data)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    if (base)
-        *base = memory->address;
-    if (n_bytes)
-        *n_bytes = memory->n_bytes;
-    return ZE_RESULT_SUCCESS;
-}
-
-/* What zeContextMakeMemoryResident() and zeContextEvictMemory() check; nothing is ever evicted. */
-static ze_result_t check_residence(ze_context_handle_t context_handle,
-                                   ze_device_handle_t device_handle, const void *address,
-                                   size_t n_bytes)
-{
-    struct drv_context *context;
-    struct drv_device *device;
-    ze_result_t r = drv_context_find_device(context_handle, device_handle, &context, &device);
-    if (r != ZE_RESULT_SUCCESS)
-        return r;
-    return drv_memory_reach(context, device, address, n_bytes, false)
-               ? ZE_RESULT_SUCCESS
-               : ZE_RESULT_ERROR_INVALID_ARGUMENT;
-}
-
-ze_result_t drv_zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
-                                            void *address, size_t n_bytes)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    return check_residence(context, device, address, n_bytes);
-}
-
-ze_result_t drv_zeContextEvictMemory(ze_context_handle_t context, ze_device_handle_t device,
-                                     void *address, size_t n_bytes)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    return check_residence(context, device, address, n_bytes);
 }

@@ -70,30 +70,6 @@ ze_result_t drv_zeKernelSetGroupSize(ze_kernel_handle_t handle, uint32_t x, uint
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t drv_zeKernelSuggestGroupSize(ze_kernel_handle_t handle, uint32_t x, uint32_t y,
-                                         uint32_t z, uint32_t *ret_x, uint32_t *ret_y,
-                                         uint32_t *ret_z)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_kernel *kernel = drv_kernel_find(handle);
-    (void)y, (void)z;
-    if (!kernel)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!ret_x || !ret_y || !ret_z)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    const uint32_t *fixed = kernel->info->group_size;
-    *ret_y = *ret_z = 1;
-    if (fixed[0]) {
-        *ret_x = fixed[0];
-        *ret_y = fixed[1];
-        *ret_z = fixed[2];
-        return ZE_RESULT_SUCCESS;
-    }
-    for (*ret_x = 256; x % *ret_x; *ret_x /= 2)
-        ;
-    return ZE_RESULT_SUCCESS;
-}
-
 /* Memory that the kernel's device can't reach is refused, as Intel's driver does. */
 static ze_result_t set_pointer(struct drv_kernel *kernel, struct drv_argument *argument,
                                const void *value)
@@ -135,62 +111,6 @@ ze_result_t drv_zeKernelSetArgumentValue(ze_kernel_handle_t handle, uint32_t ind
     if (r == ZE_RESULT_SUCCESS)
         kernel->arguments[index] = set;
     return r;
-}
-
-ze_result_t drv_zeKernelSetIndirectAccess(ze_kernel_handle_t handle,
-                                          ze_kernel_indirect_access_flags_t flags)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    struct drv_kernel *kernel = drv_kernel_find(handle);
-    if (!kernel)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    kernel->indirect = flags;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeKernelGetIndirectAccess(ze_kernel_handle_t handle,
-                                          ze_kernel_indirect_access_flags_t *flags)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_kernel *kernel = drv_kernel_find(handle);
-    if (!kernel || !flags)
-        return kernel ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    *flags = kernel->indirect;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeKernelGetProperties(ze_kernel_handle_t handle, ze_kernel_properties_t *p)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_kernel *kernel = drv_kernel_find(handle);
-    if (!kernel || !p)
-        return kernel ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    *p = (ze_kernel_properties_t){
-        .stype = p->stype,
-        .pNext = p->pNext,
-        .numKernelArgs = kernel->info->n_arguments,
-        .requiredGroupSizeX = kernel->info->group_size[0],
-        .requiredGroupSizeY = kernel->info->group_size[1],
-        .requiredGroupSizeZ = kernel->info->group_size[2],
-        .requiredSubgroupSize = kernel->info->subgroup_size,
-        .maxSubgroupSize = 32,
-        .maxNumSubgroups = DRV_MAX_GROUP_SIZE / 8,
-        .localMemSize = kernel->info->local_bytes,
-    };
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t drv_zeKernelGetName(ze_kernel_handle_t handle, size_t *n_bytes, char *name)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_kernel *kernel = drv_kernel_find(handle);
-    if (!kernel || !n_bytes)
-        return kernel ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (name && *n_bytes)
-        snprintf(name, *n_bytes, "%s", kernel->info->name);
-    else
-        *n_bytes = strlen(kernel->info->name) + 1;
-    return ZE_RESULT_SUCCESS;
 }
 
 /* Local memory of a launch: the kernel's own, and what its arguments ask for. */

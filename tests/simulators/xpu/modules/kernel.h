@@ -18,7 +18,6 @@ struct drv_kernel {
     struct drv_module *module;
     const struct drv_kernel_info *info;
     uint32_t group_size[3];             /* 0: not set */
-    ze_kernel_indirect_access_flags_t indirect;
     struct drv_argument arguments[];
 };
 

@@ -169,19 +169,6 @@ ze_result_t drv_zeModuleGetNativeBinary(ze_module_handle_t handle, size_t *n_byt
     return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t drv_zeModuleGetKernelNames(ze_module_handle_t handle, uint32_t *count,
-                                       const char **names)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_module *module = drv_module_find(handle);
-    if (!module || !count)
-        return module ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    const uint32_t n = drv_list_count(count, module->program->module.n_kernels, names);
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = module->program->module.kernels[i].name;
-    return ZE_RESULT_SUCCESS;
-}
-
 ze_result_t drv_zeModuleBuildLogGetString(ze_module_build_log_handle_t handle, size_t *n_bytes,
                                           char *text)
 {

@@ -165,19 +165,6 @@ ze_result_t drv_zeCommandListAppendBarrier(ze_command_list_handle_t list, ze_eve
     return append(list, &(struct drv_command){ .kind = DRV_COMMAND_BARRIER }, &events);
 }
 
-ze_result_t drv_zeCommandListAppendMemoryRangesBarrier(ze_command_list_handle_t list,
-                                                       uint32_t n_ranges, const size_t *sizes,
-                                                       const void **ranges,
-                                                       ze_event_handle_t signal, uint32_t n_waits,
-                                                       ze_event_handle_t *waits)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { signal, n_waits, waits };
-    if (!n_ranges || !sizes || !ranges)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    return append(list, &(struct drv_command){ .kind = DRV_COMMAND_BARRIER }, &events);
-}
-
 ze_result_t drv_zeCommandListAppendSignalEvent(ze_command_list_handle_t list,
                                                ze_event_handle_t event)
 {
@@ -194,26 +181,4 @@ ze_result_t drv_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t list, u
     VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
     const struct events events = { .n_waits = n_waits, .waits = waits };
     return append(list, &(struct drv_command){ .kind = DRV_COMMAND_WAIT }, &events);
-}
-
-ze_result_t drv_zeCommandListAppendEventReset(ze_command_list_handle_t list,
-                                              ze_event_handle_t event)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { .signal = event };
-    if (!event)
-        return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    return append(list, &(struct drv_command){ .kind = DRV_COMMAND_RESET }, &events);
-}
-
-ze_result_t drv_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t list, uint64_t *to,
-                                                        ze_event_handle_t signal, uint32_t n_waits,
-                                                        ze_event_handle_t *waits)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct events events = { signal, n_waits, waits };
-    if (!to)
-        return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    return append(list, &(struct drv_command){ .kind = DRV_COMMAND_TIME, .to = to,
-                                               .n_bytes = sizeof(*to) }, &events);
 }

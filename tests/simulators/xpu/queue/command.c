@@ -128,13 +128,6 @@ static bool do_work(const struct drv_command *command, const struct work *work)
     }
 }
 
-static void reset(ze_event_handle_t handle)
-{
-    struct drv_event *event = drv_event_find(handle);
-    if (event)
-        event->is_signaled = event->has_times = false;
-}
-
 /* What the schedule of faults says of the command. */
 static struct drv_fault count(const struct drv_command *command, const struct drv_place *place)
 {
@@ -191,20 +184,12 @@ static const struct drv_device *owner_of(const void *address)
 }
 
 /* What is left to do when the work is done. */
-static void finish(const struct drv_command *command, const struct drv_place *place,
-                   const struct work *work, int64_t start_ns)
+static void finish(const struct drv_command *command)
 {
-    const int64_t end_ns = vrt_clock_now_ns();
     if (command->kind == DRV_COMMAND_COPY)
         drv_report_copy(owner_of(command->to), owner_of(command->from), command->n_bytes);
-    if (command->kind == DRV_COMMAND_TIME) {
-        const uint64_t ticks = drv_device_ticks(place->device, end_ns);
-        memcpy(work->to, &ticks, sizeof(ticks));
-    }
-    if (command->kind == DRV_COMMAND_RESET)
-        reset(command->signal);
-    else if (command->signal)
-        drv_event_signal(command->signal, start_ns, end_ns);
+    if (command->signal)
+        drv_event_signal(command->signal);
 }
 
 ze_result_t drv_command_run(const struct drv_command *command, const struct drv_place *place)
@@ -219,7 +204,6 @@ ze_result_t drv_command_run(const struct drv_command *command, const struct drv_
     if (drv_device_is_dead(place->device, place->life))
         return ZE_RESULT_ERROR_DEVICE_LOST;
 
-    const int64_t start_ns = vrt_clock_now_ns();
     bool is_done = resolve(command, place, &work);
     if (is_done) {
         is_done = do_slowly(command, place, &work, &fault);
@@ -233,7 +217,7 @@ ze_result_t drv_command_run(const struct drv_command *command, const struct drv_
         drv_device_lose(place->device, INT64_MAX);
     if (drv_device_is_dead(place->device, place->life))
         return ZE_RESULT_ERROR_DEVICE_LOST;
-    finish(command, place, &work, start_ns);
+    finish(command);
     return ZE_RESULT_SUCCESS;
 }
 

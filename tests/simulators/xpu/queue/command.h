@@ -14,8 +14,6 @@ enum drv_command_kind {
     DRV_COMMAND_BARRIER,
     DRV_COMMAND_WAIT,                   /* all that follows waits, too */
     DRV_COMMAND_SIGNAL,
-    DRV_COMMAND_RESET,                  /* of the event it says it signals */
-    DRV_COMMAND_TIME,                   /* writes the device's clock */
 };
 
 struct drv_command {

@@ -19,7 +19,7 @@ void drv_event_expect(struct drv_event *event, struct drv_device *device)
     event->life = device->life;
 }
 
-void drv_event_signal(ze_event_handle_t handle, int64_t start_ns, int64_t end_ns)
+void drv_event_signal(ze_event_handle_t handle)
 {
     struct drv_event *event = drv_event_find(handle);
     if (!event)
@@ -27,9 +27,7 @@ void drv_event_signal(ze_event_handle_t handle, int64_t start_ns, int64_t end_ns
     if (event->is_signaled)
         drv_misuse(ZE_RESULT_SUCCESS, "event %u of its pool is signaled again without a reset",
                    event->index);
-    event->is_signaled = event->has_times = true;
-    event->start_ns = start_ns;
-    event->end_ns = end_ns;
+    event->is_signaled = true;
     drv_changed();
 }
 
@@ -167,7 +165,7 @@ ze_result_t drv_zeEventHostReset(ze_event_handle_t handle)
     ze_result_t r = check_unused(handle, event);
     if (r)
         return r;
-    event->is_signaled = event->has_times = false;
+    event->is_signaled = false;
     event->device = NULL;
     return ZE_RESULT_SUCCESS;
 }
@@ -202,24 +200,4 @@ ze_result_t drv_zeEventQueryStatus(ze_event_handle_t handle)
     return event->device && drv_device_is_dead(event->device, event->life)
                ? ZE_RESULT_ERROR_DEVICE_LOST
                : ZE_RESULT_NOT_READY;
-}
-
-ze_result_t drv_zeEventQueryKernelTimestamp(ze_event_handle_t handle,
-                                            ze_kernel_timestamp_result_t *ret_times)
-{
-    VRT_CLEANUP(drv_leave) struct drv_call call = drv_enter(__func__);
-    const struct drv_event *event = drv_event_find(handle);
-    if (!event || !ret_times)
-        return event ? ZE_RESULT_ERROR_INVALID_NULL_POINTER : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-    if (!(event->pool->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP))
-        return drv_misuse(ZE_RESULT_ERROR_INVALID_ARGUMENT, "the pool's events take no times");
-    if (!event->is_signaled || !event->has_times)
-        return ZE_RESULT_NOT_READY;
-    const uint64_t mask = (1ull << DRV_KERNEL_TICK_BITS) - 1;
-    const ze_kernel_timestamp_data_t times = {
-        .kernelStart = drv_device_ticks(event->device, event->start_ns) & mask,
-        .kernelEnd = drv_device_ticks(event->device, event->end_ns) & mask,
-    };
-    *ret_times = (ze_kernel_timestamp_result_t){ .global = times, .context = times };
-    return ZE_RESULT_SUCCESS;
 }

@@ -18,8 +18,6 @@ struct drv_event {
     struct drv_event_pool *pool;
     uint32_t index;
     bool is_signaled;
-    bool has_times;                     /* a command signaled it, which took from start to end */
-    int64_t start_ns, end_ns;
     struct drv_device *device;          /* that is to signal it, or did; NULL: the host alone */
     unsigned life;                      /* of the device then */
 };
@@ -31,4 +29,4 @@ struct drv_event *drv_event_find(ze_event_handle_t handle);
 void drv_event_expect(struct drv_event *event, struct drv_device *device);
 
 /* Locked. A command on a device signals it; it was none of ours, or wasn't reset: misuse. */
-void drv_event_signal(ze_event_handle_t handle, int64_t start_ns, int64_t end_ns);
+void drv_event_signal(ze_event_handle_t handle);

@@ -49,15 +49,14 @@ static size_t choose(size_t n)
 /* Whether all that follows it waits for it. */
 static bool holds_up(const struct drv_command *command)
 {
-    return command->kind == DRV_COMMAND_BARRIER || command->kind == DRV_COMMAND_WAIT ||
-           command->kind == DRV_COMMAND_RESET;
+    return command->kind == DRV_COMMAND_BARRIER || command->kind == DRV_COMMAND_WAIT;
 }
 
 /* Whether it waits for all before it; a barrier with events of its own waits only for these. */
 static bool needs_all(const struct drv_command *command)
 {
     return (command->kind == DRV_COMMAND_BARRIER && !command->n_waits) ||
-           command->kind == DRV_COMMAND_RESET || command->kind == DRV_COMMAND_SIGNAL;
+           command->kind == DRV_COMMAND_SIGNAL;
 }
 
 static bool is_ready(const struct drv_command *command)

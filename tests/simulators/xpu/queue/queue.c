@@ -202,9 +202,7 @@ ze_result_t drv_queue_wait(struct drv_queue *queue, uint64_t timeout_ns)
 
 static void expect_event(const struct drv_command *command, struct drv_device *device)
 {
-    struct drv_event *event = command->signal && command->kind != DRV_COMMAND_RESET
-                                  ? drv_event_find(command->signal)
-                                  : NULL;
+    struct drv_event *event = command->signal ? drv_event_find(command->signal) : NULL;
     if (event)
         drv_event_expect(event, device);
 }

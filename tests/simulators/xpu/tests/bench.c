@@ -177,7 +177,7 @@ ze_event_pool_handle_t bench_events(const struct bench *bench, unsigned n, ze_ev
 {
     const ze_event_pool_desc_t desc = {
         .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
-        .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP,
+        .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
         .count = n,
     };
     ze_event_pool_handle_t pool;

@@ -322,16 +322,12 @@ static void test_control(void)
     unlink(control);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "grammar", test_grammar },
-        { "refusals", test_refusals },
-        { "loss", test_loss },
-        { "hang", test_hang },
-        { "flip", test_flip },
-        { "slow", test_slow },
-        { "control", test_control },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "grammar", test_grammar },
+    { "refusals", test_refusals },
+    { "loss", test_loss },
+    { "hang", test_hang },
+    { "flip", test_flip },
+    { "slow", test_slow },
+    { "control", test_control },
+)

@@ -148,11 +148,7 @@ static void test_absent(void)
     bench_run(be_refused, NULL, 0, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "emulated", test_emulated },
-        { "absent", test_absent },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "emulated", test_emulated },
+    { "absent", test_absent },
+)

@@ -39,38 +39,6 @@ static void test_limits(void)
     bench_run(fill_up, (const char *[]){ "VRT_XPU_MEMORY_MIB=8192", NULL }, 0, NULL);
 }
 
-static void look_up(void)
-{
-    struct bench bench;
-    bench_init(&bench);
-    char *memory = bench_alloc(&bench, 1, 1000), *host = bench_alloc(&bench, -1, 100);
-    ze_memory_allocation_properties_t p = {
-        .stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES,
-    };
-    ze_device_handle_t owner;
-    void *base;
-    size_t n;
-    expect_ok(zeMemGetAllocProperties(bench.context, memory + 999, &p, &owner));
-    expect_int(p.type, ZE_MEMORY_TYPE_DEVICE);
-    expect_true(owner == bench.devices[1]);
-    expect_ok(zeMemGetAddressRange(bench.context, memory + 500, &base, &n));
-    expect_true(base == memory);
-    expect_int(n, 1000);
-    expect_ok(zeMemGetAllocProperties(bench.context, memory + 1000, &p, NULL));
-    expect_int(p.type, ZE_MEMORY_TYPE_UNKNOWN);
-    expect_ok(zeMemGetAllocProperties(bench.context, host, &p, NULL));
-    expect_int(p.type, ZE_MEMORY_TYPE_HOST);
-    host[99] = 1;
-    expect_ok(zeMemFree(bench.context, memory));
-    expect_ok(zeMemFree(bench.context, host));
-    bench_done(&bench);
-}
-
-static void test_properties(void)
-{
-    bench_run(look_up, (const char *[]){ "VRT_XPU_DEVICES=2", NULL }, 0, NULL);
-}
-
 /* From device to device: at once where they reach each other, else by the host. */
 static void copy_over(void)
 {
@@ -170,13 +138,8 @@ static void test_guards(void)
     bench_run(overrun, NULL, 42, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "limits", test_limits },
-        { "properties", test_properties },
-        { "peers", test_peers },
-        { "guards", test_guards },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "limits", test_limits },
+    { "peers", test_peers },
+    { "guards", test_guards },
+)

@@ -237,8 +237,6 @@ static void test_mistakes(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = { { "mistakes", test_mistakes } };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "mistakes", test_mistakes },
+)

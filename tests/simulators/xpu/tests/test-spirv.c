@@ -128,13 +128,9 @@ static void test_missing(void)
     expect_str(spirv.missing, "subgroups");
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "kernels", test_kernels },
-        { "cut", test_cut },
-        { "garbled", test_garbled },
-        { "missing", test_missing },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "kernels", test_kernels },
+    { "cut", test_cut },
+    { "garbled", test_garbled },
+    { "missing", test_missing },
+)

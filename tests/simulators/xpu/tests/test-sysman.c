@@ -131,11 +131,7 @@ static void test_silence(void)
     bench_run(read_nothing, (const char *[]){ "VRT_XPU_SYSMAN=2", NULL }, 0, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "values", test_values },
-        { "silence", test_silence },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "values", test_values },
+    { "silence", test_silence },
+)

@@ -113,11 +113,8 @@ static void pass_values(void)
     ze_kernel_handle_t values = bench_kernel(kernels.module, "values");
     const float number = 0.25f, v[4] = { 1, 2, 3, 4 };
     const uint16_t n = 200;
-    uint32_t n_names = 0;
     float numbers[256];
 
-    expect_ok(zeModuleGetKernelNames(kernels.module, &n_names, NULL));
-    expect_int(n_names, 5);
     expect_ok(zeKernelSetGroupSize(values, 16, 1, 1));
     bench_argument(values, 0, kernels.memory);
     bench_argument(values, 1, number);
@@ -167,7 +164,6 @@ static void pass_struct(void)
     struct kernels kernels;
     open_kernels(&kernels);
     ze_kernel_handle_t turn = bench_kernel(kernels.module, "turn");
-    ze_kernel_properties_t p = { .stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES };
     const float *out = kernels.memory + 512;
     float numbers[5] = { 0, 1, 2, 3, 4 };
     const struct {
@@ -185,9 +181,6 @@ static void pass_struct(void)
     run_and_copy(&kernels, turn, 1, out, numbers, sizeof(numbers));
     for (int i = 0; i < 5; i++)
         expect_near(numbers[i], (4 - i) * 2 + 7 + 1, 0);
-    expect_ok(zeKernelGetProperties(turn, &p));
-    expect_int(p.localMemSize, 64);
-    expect_int(p.requiredGroupSizeY, 2);
     expect_ok(zeKernelDestroy(turn));
     close_kernels(&kernels);
 }
@@ -290,14 +283,6 @@ static void chain(void)
     expect_ok(zeEventQueryStatus(events[1]));
     for (int i = 0; i < 2; i++)
         expect_ok(zeCommandQueueSynchronize(relay.queues[i], WAIT_NS));
-
-    ze_kernel_timestamp_result_t kernel_times, copy_times;
-    expect_ok(zeEventQueryKernelTimestamp(events[1], &kernel_times));
-    expect_ok(zeEventQueryKernelTimestamp(events[2], &copy_times));
-    /* The counter has 32 bits, and wraps. */
-    expect_true((uint32_t)(kernel_times.global.kernelEnd - kernel_times.global.kernelStart) > 0);
-    expect_true((uint32_t)(copy_times.global.kernelStart - kernel_times.global.kernelEnd) <
-                20 * 19200000u);
     relay_done(&relay);
 }
 
@@ -411,7 +396,6 @@ static void go_native(void)
     ze_module_handle_t module = bench_module(&bench, 0), again;
     static uint8_t binary[1 << 16];
     size_t n = 0;
-    uint32_t n_names = 0;
     expect_ok(zeModuleGetNativeBinary(module, &n, NULL));
     expect_true(n > 0 && n <= sizeof(binary));
     expect_ok(zeModuleGetNativeBinary(module, &n, binary));
@@ -422,8 +406,7 @@ static void go_native(void)
         .pInputModule = binary,
     };
     expect_ok(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL));
-    expect_ok(zeModuleGetKernelNames(again, &n_names, NULL));
-    expect_int(n_names, 5);
+    expect_ok(zeKernelDestroy(bench_kernel(again, "count")));
     expect_ok(zeModuleDestroy(again));
     binary[8]++;                        /* of another version of the driver */
     expect_int(zeModuleCreate(bench.context, bench.devices[0], &desc, &again, NULL),
@@ -461,15 +444,11 @@ static void test_modules(void)
     bench_run(go_native, NULL, 0, NULL);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct test_case cases[] = {
-        { "add", test_add },
-        { "arguments", test_arguments },
-        { "events", test_events },
-        { "order", test_order },
-        { "together", test_together },
-        { "modules", test_modules },
-    };
-    return test_main(argc, argv, cases, VRT_ARRAY_SIZE(cases));
-}
+TEST_MAIN(
+    { "add", test_add },
+    { "arguments", test_arguments },
+    { "events", test_events },
+    { "order", test_order },
+    { "together", test_together },
+    { "modules", test_modules },
+)

@@ -70,8 +70,6 @@ cudaError_t vrt_sim_set_function_attribute(const void *function, cudaFuncAttribu
                                            int value);
 cudaError_t vrt_sim_get_function_attributes(cudaFuncAttributes *ret_attributes,
                                             const void *function);
-cudaError_t vrt_sim_occupancy(int *ret_n_blocks, const void *function, int n_threads,
-                              size_t dynamic_shared_bytes);
 
 /* Arguments become the kernel's parameters at the call, as on a device. */
 template <class... Params, class... Args>
@@ -96,13 +94,4 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *ret_attributes, Function *
 {
     return vrt_sim_get_function_attributes(ret_attributes,
                                            reinterpret_cast<const void *>(kernel));
-}
-
-template <class Function>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_n_blocks, Function *kernel,
-                                                          int n_threads,
-                                                          size_t dynamic_shared_bytes)
-{
-    return vrt_sim_occupancy(ret_n_blocks, reinterpret_cast<const void *>(kernel), n_threads,
-                             dynamic_shared_bytes);
 }

@@ -29,16 +29,10 @@ unsigned vrt_sim_lane(void);
 
 extern const struct vrt_sim_collective vrt_sim_syncwarp;
 extern const struct vrt_sim_collective vrt_sim_shuffle;
-extern const struct vrt_sim_collective vrt_sim_ballot;
 
 struct vrt_sim_shuffle_arg {
     unsigned long long value;       /* in: what this lane shows; out: what it gets */
     unsigned source;                /* the lane that it reads */
-};
-
-struct vrt_sim_ballot_arg {
-    bool predicate;
-    unsigned votes;                 /* out */
 };
 
 static inline void __syncthreads(void) { vrt_sim_syncthreads(); }
@@ -48,8 +42,6 @@ static inline void __syncwarp(unsigned mask = 0xffffffffu)
     vrt_sim_meet(&vrt_sim_syncwarp, mask, nullptr);
 }
 
-static inline void __threadfence(void) {}
-static inline void __threadfence_block(void) {}
 static inline void __trap(void) { vrt_sim_trap(719, "__trap()"); }
 
 template <class T> static inline T vrt_sim_shuffled(unsigned mask, T value, unsigned source)
@@ -79,39 +71,4 @@ static inline T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width
     const unsigned end = (me & ~(unsigned)(width - 1)) + (unsigned)width;
 
     return vrt_sim_shuffled(mask, value, other < end ? other : me);
-}
-
-template <class T>
-static inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32)
-{
-    const unsigned me = vrt_sim_lane();
-    const unsigned end = (me & ~(unsigned)(width - 1)) + (unsigned)width;
-
-    return vrt_sim_shuffled(mask, value, me + delta < end ? me + delta : me);
-}
-
-template <class T>
-static inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32)
-{
-    const unsigned me = vrt_sim_lane(), in_segment = me & (unsigned)(width - 1);
-
-    return vrt_sim_shuffled(mask, value, delta <= in_segment ? me - delta : me);
-}
-
-static inline unsigned __ballot_sync(unsigned mask, int predicate)
-{
-    vrt_sim_ballot_arg arg = {predicate != 0, 0};
-
-    vrt_sim_meet(&vrt_sim_ballot, mask, &arg);
-    return arg.votes;
-}
-
-static inline int __any_sync(unsigned mask, int predicate)
-{
-    return __ballot_sync(mask, predicate) != 0;
-}
-
-static inline int __all_sync(unsigned mask, int predicate)
-{
-    return __ballot_sync(mask, predicate) == mask;
 }
