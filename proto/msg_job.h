@@ -106,6 +106,7 @@ struct vrt_job_stages {
 };
 
 /* Chosen once, when the job is admitted. */
+/* What is told of a job's recipe (workers/plan/recipe.h), and of how its result is encoded. */
 struct vrt_job_recipe {
     int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
     int tiling;                             /* enum vrt_tiling */

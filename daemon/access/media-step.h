@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What of media.c differs between operating systems: media-step-linux.c and media-step-none.c. */
+/*
+ * What of media.c differs between operating systems: media-step-linux.c and media-step-none.c
+ *
+ * Thread: any.
+ */
 
 #include <stdbool.h>
 

@@ -5,6 +5,8 @@
  * Connections of a Unix socket: who is at the other end, and the files that come along
  *
  * What differs between operating systems is in peer-linux.c and peer-bsd.c, the rest in peer.c.
+ *
+ * Thread: that of the connection: the loop's.
  */
 
 #include <stddef.h>

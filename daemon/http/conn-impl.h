@@ -19,6 +19,8 @@
  * One timer is enough, because a connection waits for one thing at a time: see arm_timer().
  * The memory goes when both libuv handles are closed, a while after vrt_conn_close(): whoever is
  * on the stack may still look at the state, and finds CLOSED.
+ *
+ * Thread: the loop's.
  */
 
 #include <uv.h>

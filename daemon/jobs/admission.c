@@ -243,6 +243,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
         end_listed(admission);
 }
 
+/* On a thread of libuv's. */
 static void look(uv_work_t *work)
 {
     struct vrt_job_admission *admission = work->data;
@@ -263,7 +264,7 @@ static int make_pipeline(struct vrt_job_admission *admission, struct vrt_error *
     struct vrt_job *job = admission->job;
     struct vrt_pipeline_params params;
 
-    vrt_job_files_fill_params(context, job, &admission->request, admission->network, &params);
+    vrt_queue_fill_params(context, job, &admission->request, admission->network, &params);
     params.wants_speed = admission->request.dry_run;
     params.admitted = on_admitted;
     return vrt_pipeline_new(context->params.pool, &params, &job->pipeline, error);
@@ -367,7 +368,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
 {
     struct vrt_job_settings settings = request->settings;
 
-    vrt_job_settings_settle(params, &settings);
+    vrt_queue_settle(params, &settings);
     recipe->codec = settings.codec;
     recipe->quality = settings.quality;
     snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);

@@ -13,7 +13,7 @@
 
 #include "base/list.h"
 #include "daemon/jobs/job.h"
-#include "daemon/sched/turns.h"
+#include "daemon/access/turns.h"
 
 struct vrt_job_store;
 struct vrt_peer;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * A job's files: where they come from, whether they may be used, and what a pipeline is told of
- * them. vrt_job_files_look() alone runs on other threads: it reads the job's descriptors, which the
- * loop leaves alone while it may be running, and the models, which have a lock of their own.
+ * A job's files: where they come from, and whether they may be used. vrt_job_files_look() alone
+ * runs on other threads: it reads the job's descriptors, which the loop leaves alone while it may
+ * be running, and the models, which have a lock of their own.
  */
 
 #include "daemon/jobs/job-files.h"
@@ -285,51 +285,4 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
     if (r < 0)
         vrt_error_set_field(error, "model");
     return vrt_fold(r);
-}
-
-void vrt_job_settings_settle(const struct vrt_queue_params *params,
-                             struct vrt_job_settings *settings)
-{
-    if (settings->codec == VRT_UNKNOWN)
-        settings->codec = params->codec;
-    if (settings->quality == VRT_UNKNOWN)
-        settings->quality = params->quality[settings->codec];
-    if (!settings->preset[0])
-        snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
-    if (isnan(settings->scene_cuts) && !params->scene_cuts)
-        settings->scene_cuts = 0;
-    if (settings->segment_frames == VRT_UNKNOWN)
-        settings->segment_frames = params->segment_frames;
-}
-
-void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
-                               struct vrt_job_request *request, struct vrt_network *network,
-                               struct vrt_pipeline_params *ret_params)
-{
-    const struct vrt_queue_params *params = &context->params;
-    const struct vrt_job_recipe *recipe = &job->info.recipe;
-    struct vrt_job_settings *settings = &request->settings;
-
-    /* As it was when the job was submitted. */
-    settings->codec = recipe->codec;
-    settings->quality = recipe->quality;
-    snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
-    vrt_job_settings_settle(params, settings);
-    *ret_params = (struct vrt_pipeline_params){
-        .job_id = job->name,
-        .uid = job->uid,
-        .priority = (int)job->info.priority,
-        .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
-        .input_name = request->input.name,
-        .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
-        .output_name = request->output.name,
-        .spool_fd = params->spool_fd,
-        .network = network,
-        .model_fd = -1,
-        .model_name = job->info.model.name,
-        .devices = job->decision->uses_cpu_instead ? "cpu" : request->device,
-        .fallback = (enum vrt_fallback)params->fallback,
-        .settings = settings,
-        .ctx = job,
-    };
 }

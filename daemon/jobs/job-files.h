@@ -53,16 +53,6 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
                        const struct vrt_job_request *request, struct vrt_network **ret_network,
                        struct vrt_error *error);
 
-/* Fills in what the configuration says where nothing was asked for. */
-void vrt_job_settings_settle(const struct vrt_queue_params *params,
-                             struct vrt_job_settings *settings);
-
-/* What a pipeline is asked for by a request, whose settings are settled and pointed to: it lives
- * until vrt_pipeline_new() returns. The rest is filled in by the caller. */
-void vrt_job_files_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
-                               struct vrt_job_request *request, struct vrt_network *network,
-                               struct vrt_pipeline_params *ret_params);
-
 /* Removes, on a thread, an output that this daemon made by its path for a job that came to nothing,
  * if it is empty still. A job that is retried makes it again. */
 void vrt_job_files_remove_output(const struct vrt_queue_context *context, struct vrt_job *job);

@@ -3,9 +3,12 @@
 #include "daemon/jobs/queue-context.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "daemon/pipeline/pipeline.h"
 
 int vrt_queue_make_job(int64_t id, uid_t uid, struct vrt_job **ret_job)
 {
@@ -32,6 +35,52 @@ struct vrt_job *vrt_queue_free_job(struct vrt_job *job)
     free(job->parts);
     job->parts = NULL;
     return vrt_job_free(job);
+}
+
+void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings)
+{
+    if (settings->codec == VRT_UNKNOWN)
+        settings->codec = params->codec;
+    if (settings->quality == VRT_UNKNOWN)
+        settings->quality = params->quality[settings->codec];
+    if (!settings->preset[0])
+        snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
+    if (isnan(settings->scene_cuts) && !params->scene_cuts)
+        settings->scene_cuts = 0;
+    if (settings->segment_frames == VRT_UNKNOWN)
+        settings->segment_frames = params->segment_frames;
+}
+
+void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
+                           struct vrt_job_request *request, struct vrt_network *network,
+                           struct vrt_pipeline_params *ret_params)
+{
+    const struct vrt_queue_params *params = &context->params;
+    const struct vrt_job_recipe *recipe = &job->info.recipe;
+    struct vrt_job_settings *settings = &request->settings;
+
+    /* As it was when the job was submitted. */
+    settings->codec = recipe->codec;
+    settings->quality = recipe->quality;
+    snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
+    vrt_queue_settle(params, settings);
+    *ret_params = (struct vrt_pipeline_params){
+        .job_id = job->name,
+        .uid = job->uid,
+        .priority = (int)job->info.priority,
+        .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
+        .input_name = request->input.name,
+        .output_fd = job->parts->files.fds[VRT_JOB_OUTPUT],
+        .output_name = request->output.name,
+        .spool_fd = params->spool_fd,
+        .network = network,
+        .model_fd = -1,
+        .model_name = job->info.model.name,
+        .devices = job->decision->uses_cpu_instead ? "cpu" : request->device,
+        .fallback = (enum vrt_fallback)params->fallback,
+        .settings = settings,
+        .ctx = job,
+    };
 }
 
 void vrt_queue_tell(struct vrt_queue_context *context, struct vrt_job *job)

@@ -63,6 +63,15 @@ int vrt_queue_make_job(int64_t id, uid_t uid, struct vrt_job **ret_job);
 /* Frees a job with its parts, none of which may be at anything. Return: NULL. */
 struct vrt_job *vrt_queue_free_job(struct vrt_job *job);
 
+/* Fills in what the configuration says where nothing was asked for. */
+void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings);
+
+/* What a pipeline is asked for by a request, whose settings are settled and pointed to: it lives
+ * until vrt_pipeline_new() returns. The rest is filled in by the caller. */
+void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,
+                           struct vrt_job_request *request, struct vrt_network *network,
+                           struct vrt_pipeline_params *ret_params);
+
 /* Tells of the job what changed. */
 void vrt_queue_tell(struct vrt_queue_context *context, struct vrt_job *job);
 

@@ -324,7 +324,7 @@ static int make_pipeline(struct vrt_job_run *run, struct vrt_error *error)
     const struct vrt_job_decision *decision = job->decision;
     struct vrt_pipeline_params params;
 
-    vrt_job_files_fill_params(context, job, &run->request, run->network, &params);
+    vrt_queue_fill_params(context, job, &run->request, run->network, &params);
     params.spool_fd = run->spool_fd;
     params.recipe = &decision->recipe;
     params.fingerprint = &decision->fingerprint;
@@ -339,6 +339,7 @@ static int make_pipeline(struct vrt_job_run *run, struct vrt_error *error)
     return vrt_pipeline_new(context->params.pool, &params, &job->pipeline, error);
 }
 
+/* On a thread of libuv's. */
 static void look(uv_work_t *work)
 {
     struct vrt_job_run *run = work->data;

@@ -4,11 +4,12 @@
 /*
  * One video's way through decoder, devices and encoder
  *
- * Phase 1, check, on a thread of its own: the input is opened and probed, the network
- * recognised, the devices resolved, the recipe chosen. Phase 2: a reader thread decodes shards
- * ahead, the pool's devices restore them, a writer thread encodes them in order, then joins and
- * verifies the file. The loop only passes shards on. Every queue is bounded: memory doesn't grow
- * with the length of the video, and a slow stage stops those before it.
+ * Phase 1, admission: the job's decode thread opens and probes the input, recognises the network
+ * and chooses the recipe (workers/media/job-check.h), and ends; then the loop resolves the devices
+ * and asks each how it would do the job (feasibility.h). Phase 2, at the start: a decode thread
+ * cuts shards ahead, the pool's devices restore them, the encode thread encodes them in order, then
+ * joins and verifies the file. The loop only passes shards on. Every queue is bounded: memory
+ * doesn't grow with the length of the video, and a slow stage stops those before it.
  *
  *     vrt_pipeline_new() -> admitted(ctx, error) -> vrt_pipeline_start() -> done(ctx, error)
  *                                \ with an error, or never started: vrt_pipeline_free()

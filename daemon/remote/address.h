@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Which addresses of the network are anybody's, and which lead into somebody's own network. */
+/* Which addresses of the network are anybody's, and which lead into somebody's own. Pure. */
 
 #include <stdbool.h>
 
@@ -10,7 +10,7 @@ struct sockaddr;
 /*
  * Whether `address` is one of the public internet: not of this machine, its links or a private
  * network, not reserved, nobody's group (multicast). An IPv6 address that stands for an IPv4 one is
- * judged as that; other families than those two are never public. Thread: any.
+ * judged as that; other families than those two are never public.
  */
 bool vrt_address_is_public(const struct sockaddr *address);
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * What a scheduler is made of: private to the folder.
+ * What a scheduler is made of: private to the folder. Pure.
  *
  *     level (a priority) -> users, by turns -> lanes (a kind of shards), by turns -> jobs, by turns
  *

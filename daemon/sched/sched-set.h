@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * A set of small numbers: of devices, or of priorities. Zeros are the empty set.
+ * A set of small numbers: of devices, or of priorities. Zeros are the empty set. Pure.
  *
  * It is wider than the masks of the daemon, which has up to 64 devices (VRT_DEVICES_MAX): there are
  * 201 priorities, and tests/bench plays with hundreds of devices, to show what a choice costs

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What users may hold, as it is configured. */
+/* What users may hold, as it is configured. Pure. */
 
 #include "daemon/access/quota.h"
 

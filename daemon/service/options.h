@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* vrtd's command line. */
+/* vrtd's command line. Thread: the first, before there is a loop. */
 
 #include <stdbool.h>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * What a store is made of: private to daemon/store*.c
+ * What a store is made of: private to the folder
  *
- * struct vrt_store_db is the file. It belongs to the loop until the first write, then to the
- * store's thread, which closes it; nothing else knows SQLite.
+ * Thread: struct vrt_store_db, the file, belongs to the loop until the first write, then to the
+ * store's thread, which closes it; nothing else knows SQLite. All else is the loop's.
  */
 
 #include <sqlite3.h>

@@ -106,7 +106,8 @@ LARGE_HEADERS = {
 REGISTRY = 'workers/backend/registry.c'
 
 # The pure modules: no loop, no I/O.
-PURE = ('daemon/jobs/job.', 'daemon/sched/', 'daemon/access/quota.', 'daemon/remote/address.')
+PURE = ('daemon/jobs/job.', 'daemon/access/turns.', 'daemon/sched/', 'daemon/access/quota.',
+        'daemon/remote/address.')
 
 # The other vendors of the tree; each folder but op/ holds one, and none looks into another's.
 BACKENDS = re.compile(r'^workers/backend/(?!op/)([a-z]+)/')

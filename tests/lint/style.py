@@ -34,6 +34,10 @@ FORBIDDEN = [
 PUBLIC = re.compile(r'^(?!static)[a-z][^;{}#]*?\b(vrt_\w+)\([^;{}]*\)\n\{\n(.*?)^\}',
                     re.MULTILINE | re.DOTALL)
 
+# Rooms whose headers say at their head on which thread they are used, and how they say it.
+THREADED = ('daemon/', 'workers/device/', 'workers/media/', 'workers/plan/')
+THREAD = re.compile(r'\bThread: |\bPure\b')
+
 # It ends what lives on the loop, or begins it: by a handle, or by a thread that answers there.
 LOOP_END = re.compile(r'_stop$')
 LOOP_BEGIN = re.compile(r'\b(?:uv_(?!loop_)\w+_init|vrt_mailbox_new)\(')
@@ -79,6 +83,10 @@ def check_head(root, path, lines, problems):
 
 
 def check_threads(path, text, problems):
+    if path.endswith('.h'):
+        if path.startswith(THREADED) and not THREAD.search(text.partition('#include')[0]):
+            problems.append(f'{path}:4: its head names no thread (Thread: ...), nor is it Pure')
+        return
     for name, body in PUBLIC.findall(text):
         if 'vrt_assert_thread(' not in body and (LOOP_END.search(name) or LOOP_BEGIN.search(body)):
             problems.append(f'{path}: {name}() does not say that it is the loop\'s')
@@ -94,7 +102,7 @@ def main():
             check_c(path, lines, problems)
             if not path.startswith('tests/'):
                 check_head(root, path, lines, problems)
-        if path.startswith(('daemon/', 'workers/')) and path.endswith('.c'):
+        if path.startswith(('daemon/', 'workers/')) and path.endswith(('.c', '.h')):
             check_threads(path, text, problems)
         n_files += 1
     return tree.report(problems, n_files, f'{n_files} files keep the style')

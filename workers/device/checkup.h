@@ -9,7 +9,7 @@
  * the reference device (vrt_checkup_refer()). Each part is tried, whatever became of those before,
  * unless the device is lost.
  *
- * Thread: whoever owns it.
+ * Thread: that of the device until the task is done, then the loop's.
  */
 
 #include <stdbool.h>

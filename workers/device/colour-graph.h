@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The colour ops for frames of a format: between their planes, in order, and RGB in f32. */
+/* The colour ops for frames of a format: between their planes, in order, and RGB in f32. Pure. */
 
 #include "engine/graph.h"
 #include "frames/format.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a device executor is made of: private to workers/device/device-executor*.c. */
+/* What a device executor is made of: private to workers/device/device-executor*.c. Thread: that
+ * of the device. */
 
 #include "base/list.h"
 #include "workers/device/device-executor.h"

@@ -9,9 +9,9 @@
  * allocated.
  *
  * Where a replica's bytes come from is the store's business (engine/replica.h), in which the
- * device executors of all devices meet. A session is found by its work, a replica by the weights'
+ * device executors of all devices meet. A session is found by its spec, a replica by the weights'
  * checksum and the precision: jobs with one model share the replica, each with a session of its
- * own. A session refers to its replica, so that one in use is never given up, and of the work at
+ * own. A session refers to its replica, so that one in use is never given up, and of the job at
  * hand neither is.
  */
 
@@ -305,7 +305,7 @@ static int64_t free_bytes(struct vrt_device_executor *executor, const struct vrt
     return memory.free_bytes + idle_bytes;
 }
 
-/* Gives up what others hold until the work's session may be made: not every driver refuses memory
+/* Gives up what others hold until the job's session may be made: not every driver refuses memory
  * that it should refuse, least of all that of a host. */
 static int make_room(struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
                      enum vrt_dtype dtype)
@@ -332,7 +332,7 @@ static int make_room(struct vrt_device_executor *executor, const struct vrt_job_
     return 0;
 }
 
-/* The session for the work, made if need be, at the cost of whatever is idle. */
+/* The session for the job, made if need be, at the cost of whatever is idle. */
 static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
                        enum vrt_dtype dtype,
                    struct vrt_held_session **ret_held)

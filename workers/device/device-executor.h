@@ -39,7 +39,7 @@ struct vrt_probe {
     struct vrt_job_spec *spec;      /* its grid and clips: the largest that are wanted; its
                                      * precision: as asked for */
     bool is_fixed;                  /* in that size, or not at all */
-    bool smaller;                   /* the work's own size proved to be too large */
+    bool smaller;                   /* the spec's own size proved to be too large */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     bool wants_speed;               /* measure what isn't known of it */
@@ -83,7 +83,7 @@ struct vrt_device *vrt_device_executor_device(const struct vrt_device_executor *
 struct vrt_device_executor *vrt_device_executor_free(struct vrt_device_executor *executor);
 
 /*
- * Finds out how the device would do the work: resolves the precision (measuring what a reduced
+ * Finds out how the device would do the job: resolves the precision (measuring what a reduced
  * one costs in fidelity, where nobody knows) and the size. The replica stays warm.
  * Return: 0; -EINVAL: it can't run the network, or not so: `error` says why; -ENOSPC: not with its
  * memory: likewise; outcome; -errno.
@@ -91,7 +91,7 @@ struct vrt_device_executor *vrt_device_executor_free(struct vrt_device_executor 
 int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_probe *probe,
                       struct vrt_error *error);
 
-/* Makes ready for the work what the first shard would otherwise wait for. Return: as run. */
+/* Makes ready for the job what the first shard would otherwise wait for. Return: as run. */
 int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
                                 enum vrt_dtype dtype);
 

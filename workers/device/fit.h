@@ -21,7 +21,7 @@ struct vrt_fit_params {
     enum vrt_dtype dtype;
     int64_t allowed_bytes;          /* for the session; -1: nobody knows */
     bool is_fixed;                  /* in that size, or not at all */
-    bool smaller;                   /* the work's own size proved to be too large */
+    bool smaller;                   /* the spec's own size proved to be too large */
 };
 
 struct vrt_fit {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The graphs of a session: private to session.c and session-graph.c. Unit of sizes: pixels. */
+/* The graphs of a session: private to session.c and session-graph.c. Unit of sizes: pixels.
+ * Pure. */
 
 #include "engine/graph.h"
 #include "workers/plan/job-spec.h"
@@ -34,7 +35,7 @@ struct vrt_session_layout {
     size_t weights_bytes;           /* 0: not blended */
 };
 
-/* Computes the layout of the work's frames. */
+/* Computes the layout of the job's frames. */
 void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_spec_size *size,
                     struct vrt_session_layout *ret_layout);
 

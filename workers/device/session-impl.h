@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a session is made of: private to session.c and session-run.c. */
+/* What a session is made of: private to session.c and session-run.c. Thread: that of
+ * the device. */
 
 #include "engine/graph-executor.h"
 #include "workers/device/session-graph.h"

@@ -35,8 +35,8 @@ struct vrt_session_evidence {
 /* Frames on their way through a session: all of a clip, or one. */
 struct vrt_session_clip {
     int n, depth;                   /* frames; those that the network sees (frames/clips/clip.h) */
-    struct vrt_frame *const *in;    /* [n], of work->in */
-    struct vrt_frame *const *out;   /* [n], of work->out, writable: samples are filled in; NULL: */
+    struct vrt_frame *const *in;    /* [n], of spec->in */
+    struct vrt_frame *const *out;   /* [n], of spec->out, writable: samples are filled in; NULL: */
     struct vrt_picture *const *shared;  /* [n]: this one's pixels are; both NULL: nothing is */
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /* What a shard holds: the frames of a clip, and what becomes of them. Whoever embeds it owns its
- * references. */
+ * references. Thread: that of its owner; a shard goes from one thread to the next with its task. */
 
 #include "frames/clips/clip.h"
 #include "frames/frame.h"

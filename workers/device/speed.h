@@ -7,6 +7,8 @@
  * What a network computes doesn't depend on what it sees, and so neither does the time it takes:
  * any picture will do. These are of the kind that most videos have, 8 bits in 4:2:0, with shading,
  * edges and noise, so that the check of results has nothing to object to.
+ *
+ * Thread: that of the device; specs and shards may be made on any.
  */
 
 #include "backend/backend.h"
@@ -18,14 +20,14 @@
 int vrt_speed_spec_new(struct vrt_network *network, int width, int height,
                        struct vrt_job_spec **ret_spec);
 
-/* Fills the shard with `n` references to one made-up frame of work->in. Return: 0; -ENOMEM. */
+/* Fills the shard with `n` references to one made-up frame of spec->in. Return: 0; -ENOMEM. */
 int vrt_speed_shard_init(const struct vrt_job_spec *spec, int n,
                          struct vrt_shard_frames *ret_frames);
 
 /* Drops the frames of a shard, restored ones included. */
 void vrt_speed_shard_done(struct vrt_shard_frames *frames);
 
-/* Of a frame that is cut as work->grid says, where one run of the network has `tile_flops`. */
+/* Of a frame that is cut as spec->grid says, where one run of the network has `tile_flops`. */
 int64_t vrt_speed_frame_flops(const struct vrt_job_spec *spec, int64_t tile_flops);
 
 /* Of a shard of such frames; a clip that is shorter than others has as much less. */

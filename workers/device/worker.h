@@ -8,7 +8,8 @@
  * VRT_BACKEND_E_LOST. A device that says it is lost is closed at once, with all it held; an OPEN
  * task opens it again and tries it out.
  *
- * Thread: vrt_worker_new() and the tasks' done: the loop's.
+ * Thread: the loop makes workers and their tasks, and is called back by their done; they are
+ * performed on the worker's thread, which alone touches the device.
  */
 
 #include <stdbool.h>

@@ -7,7 +7,7 @@
  * It computes on the CPU, with a device of its own: which devices restored the clips must not show
  * in the result, and frames that clips share are few.
  *
- * Thread: the one that made it.
+ * Thread: the job's encode thread.
  */
 
 #include "base/cleanup.h"

@@ -4,7 +4,8 @@
 /*
  * The thread of a job that reads: admission, then decoding
  *
- * Thread: vrt_decode_thread_new() and the tasks' done: the loop's.
+ * Thread: the loop makes the thread and its tasks, and is called back by their done; they are
+ * performed on the decode thread.
  */
 
 #include "frames/clips/cutter.h"
@@ -45,7 +46,7 @@ struct vrt_decode_thread_params {
 int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
                           struct vrt_mailbox **ret_mailbox);
 
-/* A task that runs `admission`, which is the caller's. Return: NULL: no memory. */
+/* A task that runs `check`, which is the caller's. Return: NULL: no memory. */
 struct vrt_media_task *vrt_decode_check_new(struct vrt_job_check *check,
                                             void (*done)(struct vrt_task *task), void *ctx);
 

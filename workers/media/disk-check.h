@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Whether the disks will have room for a job's files. Thread: any. */
+/* Whether the disks will have room for a job's files. Thread: the decode thread. */
 
 #include <stdint.h>
 

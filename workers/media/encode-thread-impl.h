@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What an encode thread is made of: private to workers/media/encode-thread*.c. All of it is the
- * encode thread's. */
+/* What an encode thread is made of: private to workers/media/encode-thread*.c. Thread: the encode
+ * thread, all of it. */
 
 #include "workers/media/blender.h"
 #include "workers/media/encode-thread.h"

@@ -12,7 +12,8 @@
  *     joining         the finished file, on its way
  *     joined.mp4      the finished file: complete and verified
  *
- * Thread: vrt_encode_thread_new() and the tasks' done: the loop's.
+ * Thread: the loop makes the thread and its tasks, and is called back by their done; they are
+ * performed on the encode thread.
  */
 
 #include <stdatomic.h>

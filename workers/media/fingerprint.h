@@ -7,6 +7,8 @@
  * Its size, and a checksum of blocks spread over it with both ends: another video, or the same one
  * edited, has another fingerprint. It is no protection against somebody who makes a file to have
  * it: he has only his own job to spoil.
+ *
+ * Thread: any; it waits for the disk.
  */
 
 #include <stdbool.h>
@@ -18,8 +20,7 @@ struct vrt_fingerprint {
 };
 
 /*
- * Reads up to 4 MiB of the regular file `fd`, by position. Return: 0, -errno. Thread: any; it
- * waits for the disk.
+ * Reads up to 4 MiB of the regular file `fd`, by position. Return: 0, -errno.
  */
 int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint);
 

@@ -4,7 +4,7 @@
 /*
  * Whether a job can run at all, found out from its files: what its admission asks first
  *
- * Thread: one of the job's own; it reads files and takes as long as those do.
+ * Thread: the job's decode thread; it reads files and takes as long as those do.
  */
 
 #include <stdatomic.h>

@@ -6,6 +6,8 @@
  *
  * A request is a type of its own that embeds a vrt_media_task; its constructor says which function
  * performs it. Whoever posts it reads the answer in done(), then frees it.
+ *
+ * Thread: the loop makes it, and its requests; these are performed on the thread itself.
  */
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 /*
  * A part of a job's result that is on the disk for good: what a restart goes on from
  *
- * By value. The files themselves, and what they are called: workers/media/encode-thread.h.
+ * Pure. The files themselves, and what they are called: workers/media/encode-thread.h.
  */
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The work of a job, as every device sees it: network, recipe and formats
+ * A job, as every device sees it: network, recipe and formats
  *
  * Thread: immutable once made, shared by counting references: any number at a time.
  */
@@ -39,19 +39,19 @@ struct vrt_job_spec {
 int vrt_job_spec_new(struct vrt_network *network, const struct vrt_frame_format *in,
                  const struct vrt_frame_format *out, struct vrt_job_spec **ret_spec);
 
-/* The recipe's precision, noise, clips and tiles. Before anybody else has the work. */
+/* The recipe's precision, noise, clips and tiles. Before anybody else has it. */
 void vrt_job_spec_set_recipe(struct vrt_job_spec *spec, const struct vrt_recipe *recipe);
 
 /* Makes clips and tiles of this size, as devices have room for. Likewise. */
 void vrt_job_spec_set_size(struct vrt_job_spec *spec, const struct vrt_job_spec_size *size);
 
-/* The same work, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
+/* The same spec, which nobody else has yet: it may be changed. Return: 0; -ENOMEM. */
 int vrt_job_spec_copy(const struct vrt_job_spec *spec, struct vrt_job_spec **ret_spec);
 
-/* The size that the work's grid and rule say. */
+/* The size that its grid and rule say. */
 struct vrt_job_spec_size vrt_job_spec_size(const struct vrt_job_spec *spec);
 
-/* Return: work. */
+/* Return: spec. */
 struct vrt_job_spec *vrt_job_spec_ref(struct vrt_job_spec *spec);
 
 /* Return: NULL. */

@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * Turns: who of many users' pieces of work is begun next, where only so many may go on at a time
+ * Turns: which of many users' admissions is begun next, where only so many may go on at a time
  *
- * Pure. A user has only a part of the places, and of those who wait one of the user with the fewest
+ * A user has only a part of the places, and of those who wait one of the user with the fewest
  * goes first; his, and those of equals, in the order in which they came. So one user's thousand
- * pieces of work hold nobody else's first one up, save for what goes on already.
+ * submissions hold nobody else's first one up, save for what goes on already.
  *
- * Thread: one at a time.
+ * Thread: one at a time. Pure.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 
 #include "base/list.h"
 
-/* Embedded in a piece of work. */
+/* Embedded in what waits. */
 struct vrt_turn {
     struct vrt_list link;           /* in one of the lists below */
     uid_t uid;

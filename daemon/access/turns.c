@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "daemon/sched/turns.h"
+#include "daemon/access/turns.h"
 
 #include "base/macro.h"
 

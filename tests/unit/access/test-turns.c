@@ -4,7 +4,7 @@
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
-#include "daemon/sched/turns.h"
+#include "daemon/access/turns.h"
 
 #define N 200
 
