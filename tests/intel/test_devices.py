@@ -170,6 +170,7 @@ class Devices(unittest.TestCase):
             compared += 1
         self.assertGreater(compared, 10)
 
+    @unittest.skipUnless(os.environ.get('VRTD_LONG'), 'VRTD_LONG is not set')
     @unittest.skipUnless(shutil.which('valgrind'), 'there is no valgrind')
     def test_no_leak(self):
         """By valgrind's word; the sanitizers' can't be had, this driver loads libraries in a way
