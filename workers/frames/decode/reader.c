@@ -202,7 +202,7 @@ static void measure_gap(struct vrt_reader *reader, int64_t pts)
     int64_t gap = pts - reader->last_pts - reader->last_duration;
 
     if (!reader->info.n_frames || reader->info.variable_rate || !is_damaged(reader) ||
-        gap <= reader->last_duration / 2)
+        vrt_source_n_jumps(reader->source) || gap <= reader->last_duration / 2)
         return;
     if (!reader->n_gaps)
         reader->first_gap = reader->last_pts + reader->last_duration;
@@ -301,6 +301,11 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
                          info->n_missing == 1 ? "" : "s",
                          seconds_at(reader, reader->damage.first_missing));
     vrt_reader_info_list_concealed(info);
+    int64_t n_jumps = vrt_source_n_jumps(reader->source);
+    if (n_jumps)
+        vrt_warnings_add(&info->warnings, "the input's clock jumps %lld time%s, as where "
+                         "recordings were joined: what follows each is joined on without a gap",
+                         (long long)n_jumps, n_jumps == 1 ? "" : "s");
     if (reader->n_undated == info->n_frames)
         vrt_warnings_add(&info->warnings, "the input has no time stamps: its frames are taken to "
                          "follow each other at %.3f a second",
@@ -388,8 +393,9 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "input.unsupported",
                           "%s has frames that cannot be processed: %dx%d in the pixel format %s",
                           name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
-    AVRational aspect = frame->sample_aspect_ratio.num ? frame->sample_aspect_ratio
-                                                       : reader->stream->sample_aspect_ratio;
+    /* The container's, where it has one: players believe it, and so does who has corrected it. */
+    AVRational aspect = av_guess_sample_aspect_ratio(reader->source->format,
+                                                     (AVStream *)reader->stream, frame);
     if (aspect.num > 0 && aspect.den > 0)
         av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
     else
@@ -403,14 +409,14 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
 /* Chooses the stream; the others' packets are not even read. */
 static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
 {
-    AVFormatContext *format = reader->source->format;
+    struct vrt_source *source = reader->source;
 
-    int index = vrt_source_pick_video(reader->source, error);
+    int index = vrt_source_pick_video(source, error);
     if (index < 0)
         return vrt_fold(index);
-    for (unsigned int i = 0; i < format->nb_streams; i++)
-        format->streams[i]->discard = (int)i == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
-    reader->stream = format->streams[index];
+    for (unsigned int i = 0; i < source->n_streams; i++)
+        vrt_source_select(source, i, (int)i == index);
+    reader->stream = source->format->streams[index];
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
     return 0;
 }

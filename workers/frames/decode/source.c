@@ -21,6 +21,7 @@
 #include "base/macro.h"
 #include "frames/av.h"
 #include "frames/decode/extent.h"
+#include "frames/decode/packets.h"
 
 #define IO_BUFFER_BYTES (128 * 1024)  /* read at a time */
 #define PROBE_BYTES (32LL * 1024 * 1024)    /* a late stream in a transport stream is found */
@@ -289,11 +290,22 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
     if (r < 0)
         return refuse_av(source, r, error);
     source->format = format;
+    /* Where the clock may jump, libavformat's guess at an overflow would hide where it does. */
+    if (demuxer->flags & AVFMT_TS_DISCONT) {
+        format->correct_ts_overflow = 0;
+        source->packets = calloc(1, sizeof(*source->packets));
+        if (!source->packets)
+            return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
+    }
     r = avformat_find_stream_info(format, NULL);
     if (r < 0 || must_end(source))
         return refuse_av(source, r, error);
     /* Not before: what was logged while guessing is no damage. */
     format->opaque = &source->n_logged;
+    source->n_streams = format->nb_streams;
+    source->is_unwanted = calloc(VRT_MAX(source->n_streams, 1), sizeof(*source->is_unwanted));
+    if (!source->is_unwanted)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
     return 0;
 }
 
@@ -375,14 +387,43 @@ int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *err
                       instead);
 }
 
+void vrt_source_select(struct vrt_source *source, unsigned int index, bool is_wanted)
+{
+    source->is_unwanted[index] = !is_wanted;
+    /* By what clock others' packets are depends on all of them. */
+    if (!source->packets)
+        source->format->streams[index]->discard = is_wanted ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+}
+
+int64_t vrt_source_n_jumps(const struct vrt_source *source)
+{
+    return source->packets ? source->packets->timeline.n_jumps : 0;
+}
+
+/* As av_read_frame(). */
+static int read_packet(struct vrt_source *source, AVPacket *packet)
+{
+    /* A buffered packet needs no read, which would notice. */
+    if (must_end(source))
+        return AVERROR_EXIT;
+    return source->packets ? vrt_packets_next(source->packets, source->format, packet)
+                           : av_read_frame(source->format, packet);
+}
+
+static bool is_wanted(const struct vrt_source *source, const AVPacket *packet)
+{
+    unsigned int index = (unsigned int)packet->stream_index;
+
+    return packet->size > 0 && (index >= source->n_streams || !source->is_unwanted[index]);
+}
+
 int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_error *error)
 {
     for (;;) {
-        /* A buffered packet needs no read, which would notice. */
-        int r = must_end(source) ? AVERROR_EXIT : av_read_frame(source->format, packet);
+        int r = read_packet(source, packet);
         if (r == 0) {
             source->n_errors = 0;
-            if (packet->size > 0)
+            if (is_wanted(source, packet))
                 return 0;
             av_packet_unref(packet);
             continue;
@@ -400,6 +441,10 @@ struct vrt_source *vrt_source_close(struct vrt_source *source)
 {
     if (!source)
         return NULL;
+    if (source->packets)
+        vrt_packets_done(source->packets);
+    free(source->packets);
+    free(source->is_unwanted);
     avformat_close_input(&source->format);
     source->io = vrt_av_io_free(source->io);
     free(source);

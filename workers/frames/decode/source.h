@@ -20,6 +20,7 @@
 struct AVFormatContext;
 struct AVIOContext;
 struct AVPacket;
+struct vrt_packets;
 
 struct vrt_source_params {
     int fd;                     /* the caller's; open for reading */
@@ -31,6 +32,9 @@ struct vrt_source_params {
 struct vrt_source {
     struct AVFormatContext *format;     /* opened, streams probed */
     struct AVIOContext *io;
+    struct vrt_packets *packets;        /* by one clock; NULL: the demuxer's own never jumps */
+    bool *is_unwanted;                  /* [n_streams], of those that there were at first */
+    unsigned int n_streams;
     char name[128];                     /* printable: "clip.mp4", or "the input" */
     int64_t size_bytes;                 /* -1: not a regular file */
     bool truncated;                     /* the container's top level says it should be longer */
@@ -66,9 +70,15 @@ int vrt_source_check_rereadable(const struct vrt_source *source, struct vrt_erro
  */
 int vrt_source_pick_video(const struct vrt_source *source, struct vrt_error *error);
 
+/* Whether packets of stream `index` are read, as at first all are. */
+void vrt_source_select(struct vrt_source *source, unsigned int index, bool is_wanted);
+
+/* How often the input's clock has jumped until now: times are by one that doesn't. */
+int64_t vrt_source_n_jumps(const struct vrt_source *source);
+
 /*
- * Reads the next packet of any stream that is not discarded; the caller unreferences it. It has
- * data: empty packets, which mean "nothing new", are left out.
+ * Reads the next packet of any stream that is wanted; the caller unreferences it. It has data:
+ * empty packets, which mean "nothing new", are left out.
  * Return: 0; VRT_SOURCE_END; VRT_SOURCE_BROKEN; -ECANCELED, -ETIMEDOUT, -EIO, -ENOMEM with a
  *         sentence.
  */

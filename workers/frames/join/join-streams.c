@@ -120,7 +120,7 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
     const AVFormatContext *input = plan->source->format;
 
     vrt_join_streams_done(plan);
-    plan->n = (int)input->nb_streams;
+    plan->n = (int)plan->source->n_streams;
     plan->streams = calloc((size_t)plan->n, sizeof(*plan->streams));
     if (!plan->streams)
         return vrt_raise(-ENOMEM);
@@ -133,7 +133,10 @@ int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care
                        : is_wanted(in, care)      ? decide(in, plan->container)
                                                   : VRT_JOIN_LEFT_OUT;
         bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED;
-        in->discard = read ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+        vrt_source_select(plan->source, (unsigned int)i, read);
+        if (stream->kind == VRT_JOIN_COPIED && in->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
+            vrt_warnings_add(warnings, "video stream %d is kept as it is: only stream %d is "
+                             "restored", i, plan->video);
         if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
             warn_left_out(stream, plan->container, warnings);
         if (stream->kind == VRT_JOIN_CONVERTED && in->codecpar->codec_id == AV_CODEC_ID_ASS)
@@ -219,7 +222,7 @@ static int create_restored(struct vrt_join_stream *stream, const struct vrt_join
     par->color_primaries = (enum AVColorPrimaries)format->primaries;
     par->color_trc = (enum AVColorTransferCharacteristic)format->transfer;
     par->color_space = (enum AVColorSpace)format->color_space;
-    if (format->chroma_shift_y)
+    if (format->chroma_shift_x)
         par->chroma_location = (enum AVChromaLocation)format->chroma_location;
 
     /* A hint for the muxer, which needs no numerator: times are multiplied by it. */

@@ -28,6 +28,9 @@ enum vrt_join_care {
     VRT_JOIN_CARE_COUNT,
 };
 
+/* Frames that a decoder holds back, at most: H.264 and HEVC have up to 16. */
+#define VRT_JOIN_DELAY_MAX 16
+
 struct vrt_join_stream {
     enum vrt_join_kind kind;
     const AVStream *in;
@@ -35,12 +38,16 @@ struct vrt_join_stream {
     struct vrt_subtitle *subtitle;      /* of CONVERTED */
     int64_t last_dts;                   /* of the last packet written, in out's time base */
     int64_t next_sample;                /* where an audio packet should begin */
+    bool lacks_dts;                     /* a video stream of a container that keeps none */
+    int64_t shown[VRT_JOIN_DELAY_MAX + 1];  /* lacks_dts: the latest presentation times, sorted */
+    int64_t n_packets;
+    int64_t n_stacked;                  /* lines of text that begin together with another */
     int64_t n_dropped;                  /* packets that the container did not take */
 };
 
 struct vrt_join_streams {
     enum vrt_container container;
-    const struct vrt_source *source;
+    struct vrt_source *source;
     int video;                          /* index of the stream that was restored */
     int n;
     struct vrt_join_stream *streams;    /* one for each stream of the input, in its order */

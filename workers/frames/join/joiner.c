@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "frames/av.h"
 #include "frames/join/join-streams.h"
+#include "frames/join/join-times.h"
 #include "frames/join/join-video.h"
 #include "frames/encode/sink.h"
 #include "frames/decode/source.h"
@@ -235,67 +236,6 @@ static int choose_offset(struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
-/* The duration of an audio packet in samples; 0: unknown. */
-static int samples_in(const struct vrt_join_stream *stream, const AVPacket *packet)
-{
-    AVCodecParameters *par = stream->in->codecpar;
-
-    if (par->codec_type != AVMEDIA_TYPE_AUDIO || par->sample_rate <= 0)
-        return 0;
-    return VRT_MAX(av_get_audio_frame_duration2(par, packet->size), 0);
-}
-
-/*
- * The place of an audio packet in samples. Times in milliseconds, say, are but roundings of it:
- * where a packet follows on the last one as far as they can tell, it does so exactly.
- */
-static int64_t first_sample(struct vrt_join_stream *stream, int64_t time, int n_samples)
-{
-    AVRational from = stream->in->time_base, rate = { 1, stream->in->codecpar->sample_rate };
-    int64_t tick = av_rescale_q_rnd(1, from, rate, AV_ROUND_UP);
-    int64_t sample = av_rescale_q(time, from, rate);
-
-    if (tick > 1 && stream->next_sample != AV_NOPTS_VALUE &&
-        llabs(sample - stream->next_sample) <= tick)
-        sample = stream->next_sample;
-    stream->next_sample = sample + n_samples;
-    return sample;
-}
-
-/* From the input's times to the output's, which increase strictly. */
-static void retime(struct joiner *joiner, struct vrt_join_stream *stream, AVPacket *packet)
-{
-    AVRational from = stream->in->time_base, to = stream->out->time_base;
-    int n_samples = samples_in(stream, packet);
-
-    if (packet->dts == AV_NOPTS_VALUE)
-        packet->dts = packet->pts;
-    if (packet->pts == AV_NOPTS_VALUE)
-        packet->pts = packet->dts;
-    if (packet->dts == AV_NOPTS_VALUE) {
-        packet->dts = packet->pts = stream->last_dts == AV_NOPTS_VALUE ? 0 : stream->last_dts + 1;
-    } else if (n_samples) {
-        AVRational rate = { 1, stream->in->codecpar->sample_rate };
-        int64_t sample = first_sample(stream, packet->dts - offset_in(joiner, from), n_samples);
-        packet->dts = packet->pts = av_rescale_q(sample, rate, to);
-        /* A time base that counts samples also knows where the last packet is cut off. */
-        packet->duration = packet->duration > 0 && av_cmp_q(from, rate) <= 0
-                               ? av_rescale_q(packet->duration, from, to)
-                               : av_rescale_q(n_samples, rate, to);
-    } else {
-        packet->pts -= offset_in(joiner, from);
-        packet->dts -= offset_in(joiner, from);
-        av_packet_rescale_ts(packet, from, to);
-    }
-    /* Muxers insist; damaged and badly made inputs don't care. */
-    if (stream->last_dts != AV_NOPTS_VALUE && packet->dts <= stream->last_dts)
-        packet->dts = stream->last_dts + 1;
-    packet->pts = VRT_MAX(packet->pts, packet->dts);
-    stream->last_dts = packet->dts;
-    packet->stream_index = stream->out->index;
-    packet->pos = -1;
-}
-
 /* Leaves the input's next packet in `other_packet`, ready to be written. */
 static int fetch_other(struct joiner *joiner, struct vrt_error *error)
 {
@@ -315,7 +255,7 @@ static int fetch_other(struct joiner *joiner, struct vrt_error *error)
         if (stream && (stream->kind == VRT_JOIN_COPIED ||
                        (stream->kind == VRT_JOIN_CONVERTED &&
                         vrt_subtitle_convert(stream->subtitle, packet)))) {
-            retime(joiner, stream, packet);
+            vrt_join_retime(stream, packet, joiner->offset_us, joiner->output->oformat->flags);
             return 0;
         }
         av_packet_unref(packet);
@@ -446,6 +386,25 @@ static int check_rotation(const struct joiner *joiner, struct vrt_error *error)
     return 0;
 }
 
+/* What became of streams' packets that isn't as it was. */
+static void warn_of_streams(const struct joiner *joiner)
+{
+    const char *container = vrt_container_name(joiner->params->container);
+    struct vrt_warnings *warnings = &joiner->result->warnings;
+
+    for (int i = 0; i < joiner->plan.n; i++) {
+        const struct vrt_join_stream *stream = &joiner->plan.streams[i];
+        if (stream->n_dropped)
+            vrt_warnings_add(warnings, "%lld packets of stream %d are damaged or do not fit into "
+                             "an .%s file and are left out", (long long)stream->n_dropped, i,
+                             container);
+        if (stream->n_stacked && joiner->params->container != VRT_CONTAINER_MKV)
+            vrt_warnings_add(warnings, "%lld lines of subtitle stream %d begin together with "
+                             "another, of which an .%s file shows one: name the output .mkv to "
+                             "see all", (long long)stream->n_stacked, i, container);
+    }
+}
+
 /* The index, what is still buffered, then the disk itself: only after that is it a file. */
 static int finish_output(struct joiner *joiner, struct vrt_error *error)
 {
@@ -463,12 +422,7 @@ static int finish_output(struct joiner *joiner, struct vrt_error *error)
         joiner->sink->write_error = -errno;
         return vrt_fold(vrt_sink_check(joiner->sink, 0, error));
     }
-    for (int i = 0; i < joiner->plan.n; i++)
-        if (joiner->plan.streams[i].n_dropped)
-            vrt_warnings_add(&result->warnings, "%lld packets of stream %d are damaged or do not "
-                             "fit into an .%s file and are left out",
-                             (long long)joiner->plan.streams[i].n_dropped, i,
-                             vrt_container_name(joiner->params->container));
+    warn_of_streams(joiner);
     result->n_frames = video->n_frames;
     result->duration_ns = vrt_av_ns(video->end_pts - video->first_pts[0],
                                     vrt_rational_av(video->head.time_base));

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/decode/packets.h"
+
+#include <libavutil/mathematics.h>
+#include <libavutil/mem.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* Streams may appear at any time. Return: 0, AVERROR(ENOMEM). */
+static int have_streams(struct vrt_packets *packets, const AVFormatContext *format)
+{
+    size_t n = format->nb_streams;
+
+    if (n <= packets->n_streams)
+        return 0;
+    struct vrt_timeline_stream *streams = reallocarray(packets->streams, n, sizeof(*streams));
+    if (!streams)
+        return AVERROR(ENOMEM);
+    packets->streams = streams;
+    for (size_t i = packets->n_streams; i < n; i++) {
+        enum AVMediaType type = format->streams[i]->codecpar->codec_type;
+        streams[i] = (struct vrt_timeline_stream){
+            .is_sparse = type != AVMEDIA_TYPE_VIDEO && type != AVMEDIA_TYPE_AUDIO,
+        };
+    }
+    packets->n_streams = n;
+    return 0;
+}
+
+static void move_by(const AVFormatContext *format, AVPacket *packet, int64_t offset_us)
+{
+    AVRational to = format->streams[packet->stream_index]->time_base;
+    int64_t offset = av_rescale_q(offset_us, AV_TIME_BASE_Q, to);
+
+    if (packet->pts != AV_NOPTS_VALUE)
+        packet->pts += offset;
+    if (packet->dts != AV_NOPTS_VALUE)
+        packet->dts += offset;
+}
+
+/* Takes the packet over. Return: 0, AVERROR(ENOMEM). */
+static int hold(struct vrt_packets *packets, AVPacket *packet)
+{
+    AVPacket **slot = &packets->held[(packets->first_held + packets->n_held) %
+                                     VRT_PACKETS_HELD_MAX];
+
+    if (!*slot)
+        *slot = av_packet_alloc();
+    if (!*slot)
+        return AVERROR(ENOMEM);
+    packets->held_bytes += packet->size;
+    packets->n_held++;
+    av_packet_move_ref(*slot, packet);
+    return 0;
+}
+
+/* What is held may go. */
+static void release(struct vrt_packets *packets)
+{
+    packets->released_us = vrt_timeline_settle(&packets->timeline, packets->streams,
+                                               packets->n_streams);
+    packets->n_released = packets->n_held;
+}
+
+static void take_released(struct vrt_packets *packets, const AVFormatContext *format,
+                          AVPacket *packet)
+{
+    av_packet_move_ref(packet, packets->held[packets->first_held]);
+    packets->first_held = (packets->first_held + 1) % VRT_PACKETS_HELD_MAX;
+    packets->n_held--;
+    packets->n_released--;
+    packets->held_bytes -= packet->size;
+    move_by(format, packet, packets->released_us);
+}
+
+/* Shows the packet to the timeline. Return: as vrt_timeline_show(). */
+static int show(struct vrt_packets *packets, const AVFormatContext *format, const AVPacket *packet,
+                int64_t *ret_offset_us)
+{
+    struct vrt_timeline_stream *stream = &packets->streams[packet->stream_index];
+    AVRational from = format->streams[packet->stream_index]->time_base;
+    int64_t time = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
+
+    if (time == AV_NOPTS_VALUE) {
+        *ret_offset_us = stream->offset_us;
+        return stream->has_jumped ? VRT_TIMELINE_HELD : 0;
+    }
+    return vrt_timeline_show(&packets->timeline, stream, av_rescale_q(time, from, AV_TIME_BASE_Q),
+                             av_rescale_q(packet->duration, from, AV_TIME_BASE_Q), ret_offset_us);
+}
+
+/* The demuxer's next packet, or the one that was put aside. */
+static int read_packet(struct vrt_packets *packets, AVFormatContext *format, AVPacket *packet)
+{
+    if (packets->again && packets->again->data) {
+        av_packet_move_ref(packet, packets->again);
+        return 0;
+    }
+    int r = av_read_frame(format, packet);
+    if (r == 0)
+        r = have_streams(packets, format);
+    return r;
+}
+
+int vrt_packets_next(struct vrt_packets *packets, AVFormatContext *format, AVPacket *packet)
+{
+    for (;;) {
+        int64_t offset_us = 0;
+        if (packets->n_released) {
+            take_released(packets, format, packet);
+            return 0;
+        }
+        int r = read_packet(packets, format, packet);
+        if (r == AVERROR_EOF && packets->n_held) {
+            release(packets);
+            continue;
+        }
+        if (r < 0 || packet->size == 0)
+            return r;
+        r = show(packets, format, packet, &offset_us);
+        if (r == 0) {
+            move_by(format, packet, offset_us);
+            return 0;
+        }
+        if (r == VRT_TIMELINE_AGAIN && !packets->again)
+            packets->again = av_packet_alloc();
+        if (r == VRT_TIMELINE_AGAIN && !packets->again)
+            return AVERROR(ENOMEM);
+        if (r == VRT_TIMELINE_AGAIN)
+            av_packet_move_ref(packets->again, packet);
+        else if (hold(packets, packet) < 0)
+            return AVERROR(ENOMEM);
+        if (r == VRT_TIMELINE_AGAIN || packets->n_held == VRT_PACKETS_HELD_MAX ||
+            packets->held_bytes > VRT_PACKETS_HELD_BYTES_MAX ||
+            vrt_timeline_is_complete(&packets->timeline, packets->streams, packets->n_streams))
+            release(packets);
+    }
+}
+
+void vrt_packets_done(struct vrt_packets *packets)
+{
+    for (size_t i = 0; i < VRT_PACKETS_HELD_MAX; i++)
+        av_packet_free(&packets->held[i]);
+    av_packet_free(&packets->again);
+    free(packets->streams);
+    packets->streams = NULL;
+}
