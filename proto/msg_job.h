@@ -165,6 +165,7 @@ struct vrt_job_info {
     /* As submitted; an input's may be a URL. */
     char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];
     char model_path[VRT_API_PATH_BYTES];
+    bool overwrite;
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
 };

@@ -192,6 +192,8 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->overwrite = args->overwrite;
     if (!revival->always_with_files && job->state != VRT_JOB_NEEDS_INPUT)
         return;
+    /* What was said when the job was submitted holds for the output that it was said of. */
+    h->overwrite |= job->overwrite && !h->output;
     h->input = either(h->input, job->input_path);
     h->output = either(h->output, job->output_path);
     h->model = either(h->model, job->model_path);

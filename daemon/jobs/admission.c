@@ -395,6 +395,7 @@ static void settle(const struct vrt_queue_params *params, const struct vrt_job_r
              request->input.url[0] ? request->input.url : request->input.path);
     snprintf(info->output_path, sizeof(info->output_path), "%s", request->output.path);
     snprintf(info->model_path, sizeof(info->model_path), "%s", request->model.path);
+    info->overwrite = request->overwrite;
     snprintf(info->model.name, sizeof(info->model.name), "%s", model);
     snprintf(info->device, sizeof(info->device), "%s", request->device);
     settle_encoding(params, request, &info->recipe);

@@ -266,6 +266,22 @@ static int check_output(const struct vrt_job *job, const struct vrt_job_request 
                       shown);
 }
 
+/* Of a job that goes on: an output that isn't ours is no matter while the input isn't either.
+ * Return: `r` of the output, or what is wrong with the input. */
+static int check_input_first(const struct vrt_job *job, const struct vrt_job_request *request,
+                             int r, struct vrt_error *error)
+{
+    const struct vrt_fingerprint *expected = &job->decision->fingerprint;
+    int fd = job->parts->files.fds[VRT_JOB_INPUT];
+    struct vrt_error of_input = { 0 };
+
+    if (fd < 0 || !expected->size_bytes ||
+        vrt_fingerprint_check(fd, request->input.name, expected, &of_input) != -ESTALE)
+        return r;
+    *error = of_input;
+    return vrt_raise(-ESTALE);
+}
+
 int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *job,
                        const struct vrt_job_request *request, struct vrt_network **ret_network,
                        struct vrt_error *error)
@@ -277,7 +293,7 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
         return vrt_fold(r);
     r = check_output(job, request, error);
     if (r < 0)
-        return vrt_fold(r);
+        return vrt_fold(check_input_first(job, request, r, error));
     int model_fd = job->parts->files.fds[VRT_JOB_MODEL];
     r = model_fd >= 0 ?
         vrt_models_read(models, model_fd, job->info.model.name, ret_network, error) :

@@ -278,6 +278,7 @@ int vrt_job_record_read(const struct vrt_store_job *row, struct vrt_job *job,
     if (r < 0)
         return vrt_fold(r);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];
+    job->info.overwrite = request.overwrite;
     job->is_remote = request.input.url[0];
     job->has_webhook = request.webhook[0];
     job->n_fruitless = (int)VRT_MIN(row->starts, (int64_t)INT32_MAX);
@@ -316,7 +317,10 @@ int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request 
     for (int i = 0; i < VRT_JOB_FILE_COUNT; i++)
         if (files->files[i].fd != VRT_UNKNOWN)
             request.files[i] = files->files[i];
-    request.overwrite |= files->overwrite;
+    /* What was said of one output holds for no other. */
+    bool is_another = files->output.fd != VRT_UNKNOWN &&
+                      strcmp(files->output.path, info->output_path) != 0;
+    request.overwrite = (request.overwrite && !is_another) || files->overwrite;
     r = vrt_fields_print(vrt_job_request_fields, &request, &text);
     if (r < 0)
         return vrt_refuse_errno(error, r, "noting the files");
@@ -327,6 +331,7 @@ int vrt_job_record_give(struct vrt_job *job, const struct vrt_job_files_request 
     snprintf(info->input_path, sizeof(info->input_path), "%s", request.input.path);
     snprintf(info->output_path, sizeof(info->output_path), "%s", request.output.path);
     snprintf(info->model_path, sizeof(info->model_path), "%s", request.model.path);
+    info->overwrite = request.overwrite;
     if (files->model.fd != VRT_UNKNOWN)
         snprintf(info->model.name, sizeof(info->model.name), "%s", request.model.name);
     job->shows_model = request.model.fd == VRT_UNKNOWN && !request.model.path[0];

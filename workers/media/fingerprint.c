@@ -73,3 +73,20 @@ bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_f
 {
     return a->size_bytes == b->size_bytes && a->checksum == b->checksum;
 }
+
+int vrt_fingerprint_check(int fd, const char *name, const struct vrt_fingerprint *expected,
+                          struct vrt_error *error)
+{
+    struct vrt_fingerprint found;
+    char shown[160];
+    int r = vrt_fingerprint_take(fd, &found);
+
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), name);
+    if (!vrt_fingerprint_is_same(&found, expected))
+        return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
+                          "%s is not the file that this job was submitted for: it has other "
+                          "bytes; hand that one over, or submit a new job",
+                          vrt_printable(name, shown, sizeof(shown)));
+    return 0;
+}

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vrt_error;
+
 struct vrt_fingerprint {
     int64_t size_bytes;
     uint64_t checksum;
@@ -23,5 +25,10 @@ struct vrt_fingerprint {
  * Reads up to 4 MiB of the regular file `fd`, by position. Return: 0, -errno.
  */
 int vrt_fingerprint_take(int fd, struct vrt_fingerprint *ret_fingerprint);
+
+/* Refuses a file, `name` in sentences, that hasn't this fingerprint. Return: 0; -ESTALE
+ * (input.other); -errno. Thread and disk as above. */
+int vrt_fingerprint_check(int fd, const char *name, const struct vrt_fingerprint *expected,
+                          struct vrt_error *error);
 
 bool vrt_fingerprint_is_same(const struct vrt_fingerprint *a, const struct vrt_fingerprint *b);

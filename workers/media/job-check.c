@@ -55,19 +55,12 @@ static int probe_input(struct vrt_job_check *check, struct vrt_error *error)
 static int check_input(struct vrt_job_check *check, struct vrt_error *error)
 {
     const struct vrt_files *files = &check->files;
-    struct vrt_fingerprint found;
-    char shown[160];
-    int r = vrt_fingerprint_take(files->input_fd, &found);
 
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), files->input_name);
-    if (check->has_fingerprint && !vrt_fingerprint_is_same(&found, &check->fingerprint))
-        return vrt_refuse(error, vrt_raise(-ESTALE), "input.other",
-                          "%s is not the file that this job was submitted for: it has other "
-                          "bytes; hand that one over, or submit a new job",
-                          vrt_printable(files->input_name, shown, sizeof(shown)));
-    check->fingerprint = found;
-    return 0;
+    if (check->has_fingerprint)
+        return vrt_fold(vrt_fingerprint_check(files->input_fd, files->input_name,
+                                              &check->fingerprint, error));
+    int r = vrt_fingerprint_take(files->input_fd, &check->fingerprint);
+    return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), files->input_name) : 0;
 }
 
 static int load_network(struct vrt_job_check *check, struct vrt_error *error)
@@ -158,6 +151,9 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_error *error)
     encoder->n_threads = check->recipe.encoder_threads;
     encoder->time_base = check->input.time_base;
     encoder->fps = check->input.fps;
+    if (encoder->codec == VRT_CODEC_H264 && encoder->quality == 0 && encoder->format.depth == 8)
+        vrt_warnings_add(&check->warnings, "quality 0 of h264 is lossless, in a profile (High "
+                         "4:4:4 Predictive) that few players have: 1 plays everywhere");
     return 0;
 }
 

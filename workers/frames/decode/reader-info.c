@@ -91,6 +91,18 @@ static void fill_rates(struct vrt_reader_info *info, const AVFormatContext *form
         info->duration_ns = -1;
 }
 
+/* What the container says of the video, and the output's won't. */
+static void fill_dropped(struct vrt_reader_info *info, const AVStream *stream)
+{
+    const AVDictionaryEntry *alpha = av_dict_get(stream->metadata, "alpha_mode", NULL, 0);
+    size_t size;
+
+    if (alpha && strcmp(alpha->value, "0") != 0)
+        vrt_warnings_add(&info->warnings, "the video's transparency (alpha) is dropped");
+    if (vrt_av_stream_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size))
+        vrt_warnings_add(&info->warnings, "the Dolby Vision configuration is dropped");
+}
+
 void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source *source,
                           const AVStream *stream)
 {
@@ -103,6 +115,7 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
     fill_rates(info, format, stream);
     info->n_frames_estimate = estimate_frames(info, stream);
     info->truncated = source->truncated;
+    fill_dropped(info, stream);
 
     const uint8_t *matrix = vrt_av_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     if (matrix && size >= 9 * sizeof(int32_t)) {
@@ -134,6 +147,101 @@ void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
         vrt_warnings_add(&info->warnings, "the colour system %s is not known to the networks: they "
                          "see the colours off, and the result may suffer",
                          av_color_space_name(frame->colorspace));
+}
+
+/* What a frame may carry that isn't kept, unless it stands in the container as well. */
+static const struct {
+    enum AVFrameSideDataType type;
+    enum AVPacketSideDataType of_stream;    /* NB: the container doesn't have it */
+    const char *what;
+} carried[] = {
+    { AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, AV_PKT_DATA_MASTERING_DISPLAY_METADATA,
+      "the mastering display's brightness and colours (HDR10), which the container lacks, are" },
+    { AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_PKT_DATA_CONTENT_LIGHT_LEVEL,
+      "the content's light level (HDR10), which the container lacks, is" },
+    { AV_FRAME_DATA_DYNAMIC_HDR_PLUS, AV_PKT_DATA_NB, "HDR10+ metadata is" },
+    { AV_FRAME_DATA_DOVI_METADATA, AV_PKT_DATA_NB, "Dolby Vision metadata is" },
+    { AV_FRAME_DATA_A53_CC, AV_PKT_DATA_NB, "captions in the pictures' data (CEA-608) are" },
+};
+
+/* Further bits of vrt_reader_watch.said. */
+enum {
+    SAID_ASPECT = VRT_ARRAY_SIZE(carried),
+    SAID_COLOUR,
+    SAID_INTERLACED,
+};
+
+/* Whether it is the first time. */
+static bool begin_saying(struct vrt_reader_watch *watch, unsigned int kind)
+{
+    bool was_said = watch->said & 1u << kind;
+
+    watch->said |= 1u << kind;
+    return !was_said;
+}
+
+static void watch_carried(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                          const AVFrame *frame)
+{
+    size_t size;
+
+    for (unsigned int i = 0; frame->nb_side_data && i < VRT_ARRAY_SIZE(carried); i++)
+        if (av_frame_get_side_data(frame, carried[i].type) &&
+            !(carried[i].of_stream != AV_PKT_DATA_NB &&
+              vrt_av_stream_side_data(watch->stream, carried[i].of_stream, &size)) &&
+            begin_saying(watch, i))
+            vrt_warnings_add(&info->warnings, "%s dropped", carried[i].what);
+}
+
+/* Whether both are known and differ. */
+static bool differs(int now, int first, int unknown)
+{
+    return now != unknown && first != unknown && now != first;
+}
+
+static void watch_aspect(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                         AVFrame *frame, int64_t index)
+{
+    const struct vrt_rational first = info->format.sample_aspect;
+    AVRational now = av_guess_sample_aspect_ratio(watch->source->format, watch->stream, frame);
+
+    if (now.num > 0 && first.num > 0 && av_cmp_q(now, vrt_rational_av(first)) != 0 &&
+        begin_saying(watch, SAID_ASPECT))
+        vrt_warnings_add(&info->warnings, "the aspect ratio changes at frame %lld, from pixels of "
+                         "%d:%d to %d:%d, and the output keeps the first: split the input there "
+                         "to have both", (long long)index, first.num, first.den, now.num, now.den);
+}
+
+static void watch_colours(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                          const AVFrame *frame, int64_t index)
+{
+    if ((differs(frame->colorspace, watch->first_space, AVCOL_SPC_UNSPECIFIED) ||
+         differs(frame->color_range, watch->first_range, AVCOL_RANGE_UNSPECIFIED)) &&
+        begin_saying(watch, SAID_COLOUR))
+        vrt_warnings_add(&info->warnings, "the coding of colours changes at frame %lld, from %s "
+                         "(%s) to %s (%s), and is taken as it was: split the input there to have "
+                         "both", (long long)index, av_color_space_name(watch->first_space),
+                         av_color_range_name(watch->first_range),
+                         av_color_space_name(frame->colorspace),
+                         av_color_range_name(frame->color_range));
+}
+
+void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                           AVFrame *frame, int64_t index)
+{
+    watch_carried(info, watch, frame);
+    if (index == 0) {
+        watch->first_space = frame->colorspace;
+        watch->first_range = frame->color_range;
+        return;
+    }
+    watch_aspect(info, watch, frame, index);
+    watch_colours(info, watch, frame, index);
+    if (!info->interlaced && vrt_av_frame_is_interlaced(frame) &&
+        begin_saying(watch, SAID_INTERLACED))
+        vrt_warnings_add(&info->warnings, "the video is interlaced from frame %lld on and is "
+                         "restored as if it were not: deinterlace it first for clean edges",
+                         (long long)index);
 }
 
 void vrt_reader_info_conceal(struct vrt_reader_info *info, int64_t index)

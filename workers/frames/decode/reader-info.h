@@ -16,6 +16,22 @@ void vrt_reader_info_fill(struct vrt_reader_info *info, const struct vrt_source 
 void vrt_reader_info_look(struct vrt_reader_info *info, const AVFrame *frame,
                           enum AVFieldOrder field_order);
 
+/* What is said once, when it is first seen; all but the first two members zero-initialised. */
+struct vrt_reader_watch {
+    const struct vrt_source *source;
+    AVStream *stream;
+    unsigned int said;              /* bit i: about kind i of reader-info.c */
+    enum AVColorSpace first_space;
+    enum AVColorRange first_range;
+};
+
+/*
+ * Looks at frame `index`, the first one too: warns of what it carries that the output won't have,
+ * and of what changes in the midst of a video and is taken as it was at first.
+ */
+void vrt_reader_info_watch(struct vrt_reader_info *info, struct vrt_reader_watch *watch,
+                           AVFrame *frame, int64_t index);
+
 /* Counts the frame of `index` as concealed. */
 void vrt_reader_info_conceal(struct vrt_reader_info *info, int64_t index);
 

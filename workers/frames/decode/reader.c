@@ -34,6 +34,7 @@ struct vrt_reader {
     struct vrt_converter *converter;
     struct vrt_damage damage;
     struct vrt_reader_info info;
+    struct vrt_reader_watch watch;
     bool strict;
 
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
@@ -146,9 +147,11 @@ static int64_t repaired_pts(struct vrt_reader *reader)
 
     if (!missing && (!index || pts > reader->last_pts))
         return pts;
-    if (!reader->n_repaired++)
-        reader->first_repaired = index;
     reader->n_undated += missing;
+    /* Of MPEG's streams only some frames have a time, which is how they are made. */
+    bool is_usual = missing && index && reader->source->packets;
+    if (!is_usual && !reader->n_repaired++)
+        reader->first_repaired = index;
     if (!index)
         return 0;
     return reader->last_pts + (missing ? reader->last_duration : 1);
@@ -220,6 +223,8 @@ static int give_out(struct vrt_reader *reader, struct vrt_frame **ret_frame,
     int r = check_unchanged(reader, error);
     if (r < 0)
         return vrt_fold(r);
+    if (info->n_frames)
+        vrt_reader_info_watch(info, &reader->watch, reader->decoded, info->n_frames);
     r = vrt_converter_run(reader->converter, decoded, &info->format, &frame);
     if (r == -ENOMEM)
         return refuse_memory(reader, error);
@@ -394,14 +399,15 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
                           "%s has frames that cannot be processed: %dx%d in the pixel format %s",
                           name, frame->width, frame->height, av_get_pix_fmt_name(frame->format));
     /* The container's, where it has one: players believe it, and so does who has corrected it. */
-    AVRational aspect = av_guess_sample_aspect_ratio(reader->source->format,
-                                                     (AVStream *)reader->stream, frame);
+    AVRational aspect = av_guess_sample_aspect_ratio(reader->source->format, reader->watch.stream,
+                                                     frame);
     if (aspect.num > 0 && aspect.den > 0)
         av_reduce(&aspect.num, &aspect.den, aspect.num, aspect.den, INT_MAX);
     else
         aspect = (AVRational){ 0, 1 };
     info->format.sample_aspect = vrt_av_rational(aspect);
     vrt_reader_info_look(info, frame, reader->stream->codecpar->field_order);
+    vrt_reader_info_watch(info, &reader->watch, frame, 0);
     reader->has_first = true;
     return 0;
 }
@@ -417,6 +423,8 @@ static int pick_stream(struct vrt_reader *reader, struct vrt_error *error)
     for (unsigned int i = 0; i < source->n_streams; i++)
         vrt_source_select(source, i, (int)i == index);
     reader->stream = source->format->streams[index];
+    reader->watch.source = source;
+    reader->watch.stream = source->format->streams[index];
     vrt_reader_info_fill(&reader->info, reader->source, reader->stream);
     return 0;
 }

@@ -214,6 +214,16 @@ static bool is_hls(struct vrt_source *source)
            memcmp(head, magic, sizeof(head)) == 0;
 }
 
+/* Whether it is an animation in WebP, of which FFmpeg's decoder skips all but a still picture. */
+static bool is_animated_webp(const struct vrt_source *source)
+{
+    unsigned char head[21];
+
+    return source->size_bytes >= 0 &&
+           pread(source->fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+           memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WEBPVP8X", 8) == 0 && head[20] & 2;
+}
+
 static int refuse_playlist(const struct vrt_source *source, const char *what,
                            struct vrt_error *error)
 {
@@ -233,6 +243,10 @@ static int probe(struct vrt_source *source, const AVInputFormat **ret_demuxer,
     if (score < MIN_PROBE_SCORE)
         return is_hls(source) ? refuse_playlist(source, refused[0].what, error)
                               : refuse_not_media(source, error);
+    if (is_animated_webp(source))
+        return vrt_refuse(error, vrt_raise(-ENOSYS), "input.codec",
+                          "%s is an animation in WebP, which this FFmpeg cannot decode: convert "
+                          "it to a video or a GIF first", source->name);
     if (av_match_name(demuxer->name, music))
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.not_media",
                           "%s is not a video: it is a piece of music for a synthesizer",

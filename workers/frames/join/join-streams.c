@@ -175,8 +175,19 @@ static int copy_side_data(AVStream *out, const AVStream *in, bool reencoded)
     return 0;
 }
 
+/* FFmpeg's MP4 muxer has no place for a track's title but the name of its handler, which players
+ * show. */
+static int name_handler(AVDictionary **tags)
+{
+    const AVDictionaryEntry *title = av_dict_get(*tags, "title", NULL, 0);
+
+    if (title && av_dict_set(tags, "handler_name", title->value, 0) < 0)
+        return vrt_raise(-ENOMEM);
+    return 0;
+}
+
 /* What every stream keeps, whatever becomes of its packets. */
-static int copy_common(const struct vrt_join_stream *stream)
+static int copy_common(const struct vrt_join_stream *stream, enum vrt_container container)
 {
     const AVStream *in = stream->in;
     AVStream *out = stream->out;
@@ -188,6 +199,8 @@ static int copy_common(const struct vrt_join_stream *stream)
     out->r_frame_rate = in->r_frame_rate;
     out->sample_aspect_ratio = in->sample_aspect_ratio;
     int r = vrt_tags_copy(&out->metadata, in->metadata, reencoded);
+    if (r == 0 && container != VRT_CONTAINER_MKV)
+        r = name_handler(&out->metadata);
     return vrt_fold(r < 0 ? r : copy_side_data(out, in, reencoded));
 }
 
@@ -288,7 +301,7 @@ static int create_attached(struct vrt_join_stream *stream)
 static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *stream,
                          const AVOutputFormat *muxer, const struct vrt_join_video *video)
 {
-    int r = copy_common(stream);
+    int r = copy_common(stream, plan->container);
 
     if (r < 0)
         return vrt_fold(r);

@@ -65,9 +65,26 @@ static void mend_order(struct vrt_join_stream *stream, AVPacket *packet, int mux
     if (stream->last_dts != AV_NOPTS_VALUE) {
         stream->n_stacked += type == AVMEDIA_TYPE_SUBTITLE && packet->dts == stream->last_dts;
         packet->dts = VRT_MAX(packet->dts, stream->last_dts + !may_stay);
+        /* One that lasts for nothing is cut off at the end of an MP4 file. */
+        if (type == AVMEDIA_TYPE_AUDIO && packet->duration <= 0)
+            packet->duration = packet->dts - stream->last_dts;
     }
     packet->pts = VRT_MAX(packet->pts, packet->dts);
     stream->last_dts = packet->dts;
+}
+
+/*
+ * What Matroska takes off the times of a track, its codec's delay, which its muxer adds since
+ * FFmpeg 6: before, the sound of each copy is earlier by so much.
+ */
+static int64_t codec_delay(const struct vrt_join_stream *stream, int muxer_flags)
+{
+    const AVCodecParameters *par = stream->out->codecpar;
+
+    if (LIBAVFORMAT_VERSION_MAJOR >= 60 || !(muxer_flags & AVFMT_TS_NONSTRICT) ||
+        par->codec_id != AV_CODEC_ID_OPUS || par->initial_padding <= 0)
+        return 0;
+    return av_rescale_q(par->initial_padding, (AVRational){ 1, 48000 }, stream->out->time_base);
 }
 
 void vrt_join_retime(struct vrt_join_stream *stream, AVPacket *packet, int64_t offset_us,
@@ -100,6 +117,8 @@ void vrt_join_retime(struct vrt_join_stream *stream, AVPacket *packet, int64_t o
         packet->dts -= offset;
         av_packet_rescale_ts(packet, from, to);
     }
+    packet->dts += codec_delay(stream, muxer_flags);
+    packet->pts += codec_delay(stream, muxer_flags);
     mend_order(stream, packet, muxer_flags);
     packet->stream_index = stream->out->index;
     packet->pos = -1;

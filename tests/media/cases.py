@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""The videos of the torture: how each is made, what it becomes, and what vrtd has to say of it.
+
+A case is a dict: name; make: shell commands that end with a file `input`; output: an ending;
+warns: parts of the warnings that must come, and no others may; refused: a part of the sentence
+that refuses it; and what judge.judge() is given.
+"""
+CASES = []
+GROUP = ['']
+
+# Groups of cases that are much alike.
+MANY = ('containers', 'sounds', 'rates', 'formats', 'colours')
+
+FFMPEG = 'ffmpeg -v error -nostdin -y '
+PICTURE = '-f lavfi -i testsrc2=size=64x48:rate=25'
+SOUND = '-f lavfi -i sine=frequency=440:sample_rate=48000'
+X264 = '-c:v libx264 -preset ultrafast -pix_fmt yuv420p'
+FRAMES = '-frames:v 12'
+
+# Of what `cat` joins, the demuxer takes the last packet before for damaged.
+CONCEALED = 'damaged frame'
+
+
+def case(name, source, make, output='.mkv', **more):
+    """`make`: an ffmpeg command line without its program and output, or a list of shell commands
+    that make `source`."""
+    if isinstance(make, str):
+        make = [f'{FFMPEG}{make} {source}']
+    CASES.append({'group': GROUP[0], 'name': name, 'input': source, 'make': make, 'output': output, 'warns': (),
+                  'refused': None, **more})
+
+
+def containers():
+    """From each container to each."""
+    plain = {'mp4': '', 'mov': '', 'mkv': '', 'ts': '', 'm2ts': '', 'flv': '', '3gp': '',
+             'nut': '', 'avi': '-bf 0', 'mxf': '-c:v mpeg2video -pix_fmt yuv420p',
+             'mpg': '-c:v mpeg2video', 'vob': '-c:v mpeg2video', 'asf': '-bf 0',
+             'webm': '-c:v libvpx-vp9 -deadline realtime -cpu-used 8'}
+    sound = {'flv': 'aac', 'avi': 'mp3', 'mxf': 'pcm_s16le', 'mpg': 'mp2', 'vob': 'ac3',
+             'webm': 'libopus', 'ts': 'mp2', 'm2ts': 'ac3'}
+    for ending, options in plain.items():
+        codec = '' if '-c:v' in options else X264
+        for output in ('.mp4', '.mkv'):
+            if (ending, output) in (('mxf', '.mp4'),):
+                continue
+            rate = '-ar 44100' if ending == 'flv' else ''
+            # The last frame of a program stream has no time that ffprobe could tell.
+            given = {'frames': [i / 25 for i in range(12)]} if ending in ('mpg', 'vob') else {}
+            case(f'{ending} to {output[1:]}', f'in.{ending}',
+                 f'{PICTURE} {SOUND} -t 0.48 {codec} {options} -c:a {sound.get(ending, "aac")} {rate}',
+                 output, rewrapped=True, **given)
+
+
+def sounds():
+    """What tracks of sound there are, where they may go."""
+    into_both = ['aac', 'libmp3lame', 'ac3', 'eac3', 'flac', 'alac', 'libopus', 'mp2',
+                 'truehd -strict -2', 'dca -strict -2']
+    into_mkv = ['libvorbis', 'pcm_s16le', 'pcm_s24le', 'pcm_f32le', 'wmav2', 'mlp -strict -2',
+                'adpcm_ms', 'wavpack', 'tta']
+    for codec in into_both + into_mkv:
+        for output in ('.mp4', '.mkv') if codec in into_both else ('.mkv',):
+            case(f'sound {codec.split()[0]} to {output[1:]}', 'in.mkv',
+                 f'{PICTURE} {SOUND} -t 1 {X264} -c:a {codec}', output)
+    case('truehd, ten seconds', 'in.mkv',
+         f'{PICTURE} {SOUND} -t 10 -r 5 {X264} -c:a truehd -strict -2')
+    case('three languages', 'in.mkv',
+         f'{PICTURE} {SOUND} {SOUND} {SOUND} -t 0.5 -map 0 -map 1 -map 2 -map 3 {X264} -c:a flac '
+         '-metadata:s:a:0 language=eng -metadata:s:a:1 language=ger -metadata:s:a:1 '
+         'title=Kommentar -metadata:s:a:2 language=jpn -disposition:a:1 default')
+    case('title of a track to mp4', 'in.mkv',
+         f'{PICTURE} {SOUND} -t 0.5 {X264} -c:a aac -metadata:s:a:0 title=Commentary '
+         '-metadata:s:a:0 language=fre', '.mp4')
+    case('sound begins late', 'in.mkv', f'{PICTURE} -itsoffset 0.3 {SOUND} -t 1 {X264} -c:a flac')
+    case('sound begins early', 'in.mkv', f'-itsoffset 0.3 {PICTURE} {SOUND} -t 1 {X264} -c:a flac')
+    case('sound ends early', 'in.mkv', f'{PICTURE} {SOUND} -t 1 {X264} -af atrim=0:0.4 -c:a flac')
+    case('sound of 5.1', 'in.mkv',
+         f'{PICTURE} -f lavfi -i "aevalsrc=0|0|0|0|0|0:c=5.1:s=48000" -t 0.5 {X264} -c:a flac')
+    case('44.1 kHz in milliseconds', 'in.mkv',
+         f'{PICTURE} -f lavfi -i sine=sample_rate=44100 -t 2 -r 5 {X264} -c:a libmp3lame', '.mp4')
+
+
+def rates():
+    for rate in ('24000/1001', '24', '30000/1001', '30', '50', '60000/1001', '120', '1',
+                 '15000/1001', '12.5'):
+        for output in ('.mp4', '.mkv'):
+            case(f'{rate} a second to {output[1:]}', 'in.mp4',
+                 f'-f lavfi -i testsrc2=size=64x48:rate={rate} {FRAMES} {X264} -bf 2', output)
+    case('variable rate', 'in.mp4',
+         f'{PICTURE} {FRAMES} -vf "settb=1/90000,setpts=\'3600*N+977*mod(N,3)\'" -fps_mode '
+         f'passthrough -enc_time_base 1/90000 -video_track_timescale 90000 {X264}', '.mp4')
+    case('a gap of three seconds', 'in.mkv',
+         f'{PICTURE} {SOUND} -t 1 -vf "setpts=\'PTS+gt(N,8)*3/TB\'" -fps_mode passthrough {X264} '
+         '-c:a flac')
+
+
+def formats():
+    lossless = ['yuv420p', 'yuv422p', 'yuv444p', 'yuv440p', 'yuv410p', 'yuv411p', 'yuv420p10le',
+                'yuv422p10le', 'yuv444p12le', 'gray', 'gray10le', 'gbrp', 'gbrp10le', 'yuv420p16le']
+    for name in lossless:
+        wide = name in ('yuv410p', 'yuv411p')
+        case(f'pixels {name}', 'in.mkv', f'{PICTURE} {FRAMES} -c:v ffv1 -pix_fmt {name}',
+             arguments=['--codec', 'ffv1'], any_warning=wide)
+    # H.264 has no word for where chroma lies but in 4:2:0.
+    case('full range', 'in.mkv', f'{PICTURE} {FRAMES} -c:v mjpeg -pix_fmt yuvj422p',
+         ignore=['chroma_location'])
+    case('transparency', 'in.mkv', f'{PICTURE} {FRAMES} -c:v ffv1 -pix_fmt yuva420p',
+         warns=['transparency'])
+    case('transparency of vp9', 'in.webm',
+         f'{PICTURE} {FRAMES} -vf format=yuva420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8',
+         warns=['transparency'])
+    case('animated gif', 'in.gif', f'{PICTURE} {FRAMES}', '.mp4', any_warning=True)
+    case('animated webp', 'in.webp', f'{PICTURE} {FRAMES} -c:v libwebp_anim',
+         refused='animation in WebP')
+    case('a single picture', 'in.png', f'{PICTURE} -frames:v 1', '.mp4', any_warning=True,
+         ignore=['color_range'])
+    for size in ('16x16', '17x15', '3x64', '64x3', '2x2', '130x2'):
+        case(f'size {size}', 'in.mkv',
+             f'-f lavfi -i color=red:size={size}:rate=25 {FRAMES} -c:v ffv1 -pix_fmt yuv444p',
+             arguments=['--codec', 'ffv1'])
+
+
+def colours():
+    for name, options in {
+            'bt709': '-colorspace bt709 -color_primaries bt709 -color_trc bt709',
+            'bt601': '-colorspace smpte170m -color_primaries smpte170m -color_trc smpte170m',
+            'pal': '-colorspace bt470bg -color_primaries bt470bg -color_trc gamma28',
+            'full': '-color_range pc -colorspace bt709 -color_primaries bt709 -color_trc bt709',
+            'bt2020': '-pix_fmt yuv420p10le -colorspace bt2020nc -color_primaries bt2020 '
+                      '-color_trc smpte2084'}.items():
+        for output in ('.mp4', '.mkv'):
+            case(f'colours {name} to {output[1:]}', 'in.mkv',
+                 f'{PICTURE} {FRAMES} {X264} {options}', output)
+    for where in ('left', 'topleft', 'center'):
+        case(f'chroma 4:2:0 {where}', 'in.mkv',
+             f'{PICTURE} {FRAMES} {X264} -chroma_sample_location {where}')
+    case('chroma 4:2:2 left', 'in.mkv',
+         f'{PICTURE} {FRAMES} {X264} -pix_fmt yuv422p -chroma_sample_location left')
+
+
+def shapes():
+    case('aspect of both', 'in.mp4', f'{PICTURE} {FRAMES} {X264} -vf setsar=16/11', '.mp4',
+         aspect='16:11')
+    for output in ('.mp4', '.mkv'):
+        case(f'aspect of the container wins, {output[1:]}', 'in.mkv',
+             [f'{FFMPEG}{PICTURE} {FRAMES} {X264} -vf setsar=16/11 plain.mkv',
+              f'{FFMPEG}-i plain.mkv -c copy -aspect 16:9 in.mkv'], output, aspect='4:3')
+    for degrees in (90, 180):
+        case(f'turned by {degrees}', 'in.mp4',
+             [f'{FFMPEG}{PICTURE} {FRAMES} {X264} plain.mp4',
+              f'{FFMPEG}-i plain.mp4 -c copy -metadata:s:v rotate={degrees} in.mp4'], '.mp4')
+
+
+TEXT = r"printf '1\n00:00:00,100 --> 00:00:00,300\nfirst\n\n2\n00:00:00,300 --> 00:00:00,480\n" \
+       r"second\n' > in.srt"
+ASS = 'printf "[Script Info]\\nScriptType: v4.00+\\n\\n[Events]\\nFormat: Layer, Start, End, Style, ' \
+      'Name, MarginL, MarginR, MarginV, Effect, Text\\n" > in.ass'
+
+
+def stacked(n):
+    """`n` lines at once, then one later."""
+    return [ASS, f'for i in $(seq {n}); do echo "Dialogue: $i,0:00:00.10,0:00:00.40,Default,,0,0,0,,'
+                 f'line $i" >> in.ass; done',
+            'echo "Dialogue: 0,0:00:00.12,0:00:00.45,Default,,0,0,0,,after" >> in.ass']
+
+
+def texts():
+    for codec, output in (('srt', '.mkv'), ('ass', '.mkv'), ('mov_text', '.mp4')):
+        source = 'in' + output
+        case(f'text {codec}', source,
+             [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s {codec} '
+                    f'-metadata:s:s:0 language=eng {source}'], output)
+    case('text srt to mp4', 'in.mkv',
+         [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s srt in.mkv'], '.mp4')
+    case('text at one time', 'in.mkv',
+         stacked(200) + [f'{FFMPEG}{PICTURE} -i in.ass {FRAMES} {X264} -c:s ass in.mkv'])
+    case('text at one time to mp4', 'in.mkv',
+         stacked(3) + [f'{FFMPEG}{PICTURE} -i in.ass {FRAMES} {X264} -c:s ass in.mkv'], '.mp4',
+         warns=['loses most of its styles', 'begin together'])
+
+
+def parts():
+    """Chapters, tags, attachments, covers, second videos."""
+    chapters = r"printf ';FFMETADATA1\ntitle=A film\nartist=Somebody\ncomment=Once\n[CHAPTER]\n" \
+               r"TIMEBASE=1/1000\nSTART=0\nEND=200\ntitle=One\n[CHAPTER]\nTIMEBASE=1/1000\n" \
+               r"START=200\nEND=480\ntitle=Two\n' > in.txt"
+    for output in ('.mp4', '.mkv'):
+        case(f'chapters and tags to {output[1:]}', 'in.mkv',
+             [chapters, f'{FFMPEG}{PICTURE} -i in.txt {FRAMES} {X264} -map_metadata 1 in.mkv'],
+             output)
+    case('a font', 'in.mkv',
+         ['head -c 3000 /dev/zero > font.ttf',
+          f'{FFMPEG}{PICTURE} {FRAMES} {X264} -attach font.ttf -metadata:s:t '
+          'mimetype=application/x-truetype-font in.mkv'])
+    case('a cover to mp4', 'in.mp4',
+         [f'{FFMPEG}{PICTURE} -frames:v 1 cover.png',
+          f'{FFMPEG}{PICTURE} -i cover.png {FRAMES} -map 0 -map 1 {X264} -c:v:1 png '
+          '-disposition:v:1 attached_pic in.mp4'], '.mp4')
+    for output in ('.mp4', '.mkv'):
+        case(f'a second video with B-frames to {output[1:]}', 'in.mkv',
+             f'{PICTURE} -f lavfi -i testsrc2=size=32x32:rate=25 -t 1 -map 0 -map 1 {X264} '
+             '-preset medium -bf 2 -disposition:v:0 default -disposition:v:1 0', output,
+             warns=['video stream 1 is kept as it is'])
+
+
+def times():
+    """Times that begin, jump and end as they like."""
+    broadcast = f'{PICTURE} {SOUND} -t 3 {X264} -c:a mp2'
+    part = [f'{FFMPEG}{broadcast} a.ts']
+    joined = {'frames': [i / 25 for i in range(150)], 'loose': 0.05}
+    for output in ('.mp4', '.mkv'):
+        case(f'two recordings joined to {output[1:]}', 'in.ts', part + ['cat a.ts a.ts > in.ts'],
+             output, warns=['clock jumps 1 time', CONCEALED], sound_s=6.0, **joined)
+    for name, offset in {'forwards': 1000, 'back': -900}.items():
+        case(f'a jump {name}', 'in.ts',
+             [f'{FFMPEG}{broadcast} -output_ts_offset 1000 a.ts',
+              f'{FFMPEG}{broadcast} -output_ts_offset {1000 + offset} b.ts',
+              'cat a.ts b.ts > in.ts'], warns=['clock jumps 1 time', CONCEALED], sound_s=6.0,
+             **joined)
+    case('the end of 33 bits', 'in.ts', f'{broadcast} -output_ts_offset 95442',
+         frames=[i / 25 for i in range(75)], loose=0.05, any_warning=True, sound_s=3.0)
+    case('a recording from the middle of a day', 'in.ts', f'{broadcast} -output_ts_offset 40000')
+    case('program stream from an hour on', 'in.mpg',
+         f'{PICTURE} {SOUND} -t 1 -c:v mpeg2video -c:a mp2 -output_ts_offset 3600', any_rest=True)
+    case('times before 0', 'in.mkv',
+         f'{PICTURE} {SOUND} -t 1 {X264} -bf 2 -c:a libopus -avoid_negative_ts disabled')
+    case('an edit list', 'in.mp4',
+         [f'{FFMPEG}{PICTURE} {SOUND} -t 3 {X264} -g 25 -bf 2 -c:a aac a.mp4',
+          f'{FFMPEG}-ss 0.5 -i a.mp4 -c copy in.mp4'], '.mp4', any_warning=True, any_rest=True)
+    case('no times at all', 'in.h264', f'{PICTURE} {FRAMES} {X264} -bf 0', '.mp4',
+         warns=['no time stamps'], any_rest=True)
+
+
+def changes():
+    """What is another way from some frame on."""
+    def halves(first, second, ending='ts'):
+        return [f'{FFMPEG}{PICTURE} {FRAMES} {first} a.{ending}',
+                f'{FFMPEG}{PICTURE} {FRAMES} {second} -output_ts_offset 0.48 b.{ending}',
+                f'cat a.{ending} b.{ending} > in.{ending}']
+    given = {'any_rest': True}
+    mpeg = '-c:v mpeg2video -q:v 2'
+    case('the aspect ratio changes', 'in.ts',
+         halves(f'{mpeg} -aspect 4:3', f'{mpeg} -aspect 16:9'),
+         warns=['aspect ratio changes at frame 1', CONCEALED], **given)
+    case('the colours change', 'in.ts',
+         halves(f'{X264} -colorspace smpte170m', f'{X264} -colorspace bt709'),
+         warns=['coding of colours changes at frame 1', CONCEALED], **given)
+    case('interlacing begins later', 'in.ts',
+         halves(f'{mpeg}', f'{mpeg} -flags +ildct+ilme -top 1'),
+         warns=['interlaced from frame 1', CONCEALED], **given)
+    case('interlaced', 'in.ts', f'{PICTURE} {FRAMES} {mpeg} -flags +ildct+ilme -top 1',
+         warns=['interlaced'])
+    case('the size changes', 'in.ts', halves(mpeg, f'{mpeg} -s 80x48'), refused='split it there')
+    case('the pixel format changes', 'in.ts', halves(X264, f'{X264} -pix_fmt yuv444p'),
+         refused='split it there')
+
+
+def extras():
+    """What stands beside the pictures."""
+    hdr = 'hdr-opt=1:repeat-headers=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:' \
+          'master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)' \
+          'L(10000000,1):max-cll=1000,400:log-level=none'
+    case('HDR10 in the frames alone', 'in.mkv',
+         f'{PICTURE} {FRAMES} -c:v libx265 -preset ultrafast -pix_fmt yuv420p10le -x265-params '
+         f'"{hdr}"', warns=['mastering display', 'light level'])
+    case('lossless h264', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', arguments=['--quality', '0'],
+         warns=['few players'])
+
+
+def damages():
+    """What is broken: a result and a word about it, or a sentence."""
+    whole = f'{FFMPEG}{PICTURE} {SOUND} -t 2 {X264} -c:a aac'
+    for ending in ('mkv', 'ts', 'flv', 'avi'):
+        audio = whole.replace('-c:a aac', '-c:a mp3') if ending == 'avi' else whole
+        rate = ' -ar 44100' if ending == 'flv' else ''
+        case(f'cut off {ending}', f'in.{ending}',
+             [f'{audio}{rate} a.{ending}', f'head -c $(($(stat -c %s a.{ending}) * 6 / 10)) '
+              f'a.{ending} > in.{ending}'], any_warning=True, any_rest=True)
+        case(f'bits flipped in {ending}', f'in.{ending}',
+             [f'{audio}{rate} in.{ending}', f'for i in 7000 9000 11000 13000; do printf '
+              f'"\\377\\000\\123" | dd of=in.{ending} bs=1 seek=$i conv=notrunc status=none; done'],
+             any_warning=True, any_rest=True)
+    case('mp4 without its index', 'in.mp4', [f'{whole} a.mp4', 'head -c 20000 a.mp4 > in.mp4'],
+         refused='moov')
+    case('text by the name of a video', 'in.mp4', ['echo hello > in.mp4'], refused='not a video')
+    case('noise', 'in.mkv', ['head -c 50000 /dev/urandom > in.mkv'], refused='not a video')
+    case('nothing', 'in.mp4', [': > in.mp4'], refused='empty')
+    case('sound alone', 'in.mka', f'{SOUND} -t 1 -c:a flac', refused='no video')
+    case('a playlist', 'in.m3u8', [r"printf '#EXTM3U\n#EXTINF:1,\nin.ts\n' > in.m3u8"],
+         refused='playlist')
+
+
+for group in (containers, sounds, rates, formats, colours, shapes, texts, parts, times, changes,
+              extras, damages):
+    GROUP[0] = group.__name__
+    group()

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""What a result must have of its input: every frame's and packet's time, streams, tags, colours.
+
+Times are compared from the video's first frame on, because an offset that all streams share is no
+change. What the two files' containers count in decides how exactly.
+"""
+import json
+import subprocess
+
+PATIENCE_S = 240
+
+# Of a stream, and what is the same where a container has no word for it.
+COLOURS = {'color_range': 'tv', 'color_space': 'unknown', 'color_primaries': 'unknown',
+           'color_transfer': 'unknown', 'chroma_location': 'unspecified'}
+
+
+def ffprobe(*arguments):
+    done = subprocess.run(['ffprobe', '-v', 'error', '-of', 'json', *arguments],
+                          capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    return json.loads(done.stdout or '{}')
+
+
+def seconds(value):
+    return None if value in (None, 'N/A') else float(value)
+
+
+class Film:
+    """What ffprobe says of a file."""
+
+    def __init__(self, path):
+        said = ffprobe('-show_streams', '-show_chapters', '-show_format', '-show_packets',
+                       '-show_data_hash', 'md5', path)
+        self.path = path
+        self.streams = said.get('streams', [])
+        self.chapters = said.get('chapters', [])
+        self.tags = said.get('format', {}).get('tags', {})
+        self.packets = {}
+        for packet in said.get('packets', []):
+            self.packets.setdefault(packet['stream_index'], []).append(packet)
+        self.video = max((s for s in self.streams if s['codec_type'] == 'video' and
+                          not s['disposition']['attached_pic']),
+                         key=lambda s: (s['disposition']['default'], s['width'] * s['height']),
+                         default=None)
+        # Milliseconds.
+        self.is_coarse = any(c in said.get('format', {}).get('format_name', '')
+                             for c in ('matroska', 'flv', 'asf'))
+
+    def frames(self):
+        """Times of the video's frames as they are decoded, and the first frame."""
+        frames = ffprobe('-select_streams', str(self.video['index']), '-show_frames',
+                         self.path).get('frames', [])
+        return [seconds(f.get('best_effort_timestamp_time', f.get('pts_time')))
+                for f in frames], frames[0] if frames else {}
+
+    def start(self):
+        """The video's first presentation time."""
+        times = [seconds(p.get('pts_time')) for p in self.packets[self.video['index']]]
+        return min([t for t in times if t is not None] or self.frames()[0])
+
+    def times(self, stream):
+        """Presentation times of a stream's packets, from the video's first frame on."""
+        start = self.start()
+        # MP4 ends a text by an empty one.
+        times = [seconds(p.get('pts_time', p.get('dts_time'))) for p in
+                 self.packets.get(stream['index'], [])
+                 if stream['codec_name'] != 'mov_text' or int(p['size']) > 2]
+        return [t - start for t in times if t is not None]
+
+
+def kept_streams(film, left_out):
+    """Streams beside the video that the result should have, in their order."""
+    return [s for s in film.streams if s is not film.video and s['index'] not in left_out and
+            s['codec_type'] in ('video', 'audio', 'subtitle')]
+
+
+def judge_times(name, wanted, found, slack_s):
+    """Complaints about two lists of times."""
+    if len(wanted) != len(found):
+        return [f'{name}: {len(found)} times, not {len(wanted)}']
+    for i, (a, b) in enumerate(zip(wanted, found)):
+        if abs(a - b) > slack_s:
+            return [f'{name}: time {i} is {b:.6f} s, not {a:.6f} s']
+    return []
+
+
+def judge_picture(before, after, given):
+    """Size's shape, colours and field order."""
+    found = []
+    was, now = before.video, after.video
+    shape = given.get('aspect', was.get('sample_aspect_ratio', '1:1'))
+    if (now.get('sample_aspect_ratio', '1:1') or '1:1') != shape and shape not in ('0:1', '1:1'):
+        found.append(f'pixels of {now.get("sample_aspect_ratio")}, not {shape}')
+    for key, plain in COLOURS.items():
+        if key in given.get('ignore', ()):
+            continue
+        if was.get(key, plain) not in (now.get(key, plain), plain):
+            found.append(f'{key}: {now.get(key)}, not {was.get(key)}')
+    if now.get('field_order', 'progressive') not in ('progressive', 'unknown'):
+        found.append(f'fields: {now["field_order"]}')
+    turned = [[d.get('rotation') for d in s.get('side_data_list', []) if 'rotation' in d]
+              for s in (was, now)]
+    if turned[0] != turned[1]:
+        found.append(f'turned by {turned[1]}, not {turned[0]}')
+    return found
+
+
+def judge_stream(was, now, before, after, given):
+    """A stream that was copied, or text that was converted."""
+    name = f'{was["codec_type"]} {was["index"]}'
+    slack_s = 0.00101 if before.is_coarse or after.is_coarse else 0.0006
+    found = []
+    if was['codec_type'] != now['codec_type']:
+        return [f'{name} is {now["codec_type"]} now']
+    # MP4 has one name for both layers.
+    names = [s['codec_name'].replace('mp2', 'mp3') for s in (was, now)]
+    if names[0] != names[1] and was['codec_type'] != 'subtitle':
+        found.append(f'{name} is {now["codec_name"]}, not {was["codec_name"]}')
+    found += judge_times(name, before.times(was), after.times(now), slack_s)
+    for key in ('language', 'title'):
+        value = was.get('tags', {}).get(key)
+        said = [now.get('tags', {}).get(k) for k in (key, 'handler_name')]
+        if value not in (None, 'und', *said):
+            found.append(f'{name}: {key} {said[0]}, not {value}')
+    for key in ('default', 'forced', 'hearing_impaired'):
+        if was['disposition'].get(key) and not now['disposition'].get(key):
+            found.append(f'{name}: {key} no more')
+    if was['codec_type'] == 'audio' and not given.get('rewrapped'):
+        hashes = [[p.get('data_hash') for p in f.packets.get(s['index'], [])]
+                  for f, s in ((before, was), (after, now))]
+        if hashes[0] != hashes[1]:
+            found.append(f'{name}: other bytes')
+    return found
+
+
+def judge_length(film, given):
+    """Sound that goes on as long as it should, beside the video, without a hole."""
+    found = []
+    for stream in film.streams:
+        if stream['codec_type'] != 'audio' or 'sound_s' not in given:
+            continue
+        times = film.times(stream)
+        steps = [b - a for a, b in zip(times, times[1:])]
+        if abs(times[-1] - given['sound_s']) > 0.15 or abs(times[0]) > 0.1:
+            found.append(f'sound from {times[0]:.3f} to {times[-1]:.3f} s')
+        if max(steps) > 0.1 or min(steps) <= 0:
+            found.append(f'sound in steps of {min(steps):.6f} to {max(steps):.6f} s')
+    return found
+
+
+def judge(source, result, given):
+    """Compares the files. `given` says what isn't as usual: `frames`: the times that the result
+    has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
+    `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `loose`: seconds by
+    which frames may be off. Return: complaints."""
+    before, after = Film(source), Film(result)
+    if not after.video:
+        return ['there is no video in the result']
+    if given.get('any_rest'):
+        return []
+    times = [[t - (f[0] or 0) for t in f if t is not None]
+             for f in (film.frames()[0] for film in (before, after))]
+    slack_s = given.get('loose', 0.00101 if before.is_coarse or after.is_coarse else 0.0006)
+    found = judge_times('frames', given.get('frames', times[0]), times[1], slack_s)
+    if 'frames' in given:
+        return found + judge_length(after, given)
+    found += judge_picture(before, after, given)
+    wanted, kept = kept_streams(before, given.get('left_out', ())), kept_streams(after, ())
+    if len(wanted) != len(kept):
+        return found + [f'{len(kept)} other streams, not {len(wanted)}']
+    for was, now in zip(wanted, kept):
+        found += judge_stream(was, now, before, after, given)
+    if len(before.chapters) != len(after.chapters):
+        found.append(f'{len(after.chapters)} chapters, not {len(before.chapters)}')
+    for key in ('title', 'artist', 'comment'):
+        if before.tags.get(key) not in (None, after.tags.get(key)):
+            found.append(f'tag {key}: {after.tags.get(key)}, not {before.tags[key]}')
+    return found
