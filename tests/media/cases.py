@@ -26,7 +26,8 @@ def case(name, source, make, output='.mkv', **more):
     that make `source`."""
     if isinstance(make, str):
         make = [f'{FFMPEG}{make} {source}']
-    CASES.append({'group': GROUP[0], 'name': name, 'input': source, 'make': make, 'output': output, 'warns': (),
+    CASES.append({'group': GROUP[0], 'name': name, 'input': source, 'make': make,
+                  'output': output, 'warns': (),
                   'refused': None, **more})
 
 
@@ -47,8 +48,8 @@ def containers():
             # The last frame of a program stream has no time that ffprobe could tell.
             given = {'frames': [i / 25 for i in range(12)]} if ending in ('mpg', 'vob') else {}
             case(f'{ending} to {output[1:]}', f'in.{ending}',
-                 f'{PICTURE} {SOUND} -t 0.48 {codec} {options} -c:a {sound.get(ending, "aac")} {rate}',
-                 output, rewrapped=True, **given)
+                 f'{PICTURE} {SOUND} -t 0.48 {codec} {options} {rate} '
+                 f'-c:a {sound.get(ending, "aac")}', output, rewrapped=True, **given)
 
 
 def sounds():
@@ -152,14 +153,14 @@ def shapes():
 
 TEXT = r"printf '1\n00:00:00,100 --> 00:00:00,300\nfirst\n\n2\n00:00:00,300 --> 00:00:00,480\n" \
        r"second\n' > in.srt"
-ASS = 'printf "[Script Info]\\nScriptType: v4.00+\\n\\n[Events]\\nFormat: Layer, Start, End, Style, ' \
-      'Name, MarginL, MarginR, MarginV, Effect, Text\\n" > in.ass'
+ASS = 'printf "[Script Info]\\nScriptType: v4.00+\\n\\n[Events]\\nFormat: Layer, Start, End, ' \
+      'Style, Name, MarginL, MarginR, MarginV, Effect, Text\\n" > in.ass'
 
 
 def stacked(n):
     """`n` lines at once, then one later."""
-    return [ASS, f'for i in $(seq {n}); do echo "Dialogue: $i,0:00:00.10,0:00:00.40,Default,,0,0,0,,'
-                 f'line $i" >> in.ass; done',
+    line = 'Dialogue: $i,0:00:00.10,0:00:00.40,Default,,0,0,0,,line $i'
+    return [ASS, f'for i in $(seq {n}); do echo "{line}" >> in.ass; done',
             'echo "Dialogue: 0,0:00:00.12,0:00:00.45,Default,,0,0,0,,after" >> in.ass']
 
 

@@ -100,9 +100,28 @@ static int read_packet(struct vrt_packets *packets, AVFormatContext *format, AVP
         return 0;
     }
     int r = av_read_frame(format, packet);
-    if (r == 0)
-        r = have_streams(packets, format);
-    return r;
+    return r < 0 ? r : have_streams(packets, format);
+}
+
+/* Keeps the packet until the timeline is settled, which it is where nothing is to be waited for.
+ * `r` is of show(). Return: 0, AVERROR(ENOMEM). */
+static int put_aside(struct vrt_packets *packets, int r, AVPacket *packet)
+{
+    bool is_again = r == VRT_TIMELINE_AGAIN;
+
+    if (is_again && !packets->again)
+        packets->again = av_packet_alloc();
+    if (is_again && !packets->again)
+        return AVERROR(ENOMEM);
+    if (is_again)
+        av_packet_move_ref(packets->again, packet);
+    else if (hold(packets, packet) < 0)
+        return AVERROR(ENOMEM);
+    if (is_again || packets->n_held == VRT_PACKETS_HELD_MAX ||
+        packets->held_bytes > VRT_PACKETS_HELD_BYTES_MAX ||
+        vrt_timeline_is_complete(&packets->timeline, packets->streams, packets->n_streams))
+        release(packets);
+    return 0;
 }
 
 int vrt_packets_next(struct vrt_packets *packets, AVFormatContext *format, AVPacket *packet)
@@ -125,18 +144,9 @@ int vrt_packets_next(struct vrt_packets *packets, AVFormatContext *format, AVPac
             move_by(format, packet, offset_us);
             return 0;
         }
-        if (r == VRT_TIMELINE_AGAIN && !packets->again)
-            packets->again = av_packet_alloc();
-        if (r == VRT_TIMELINE_AGAIN && !packets->again)
-            return AVERROR(ENOMEM);
-        if (r == VRT_TIMELINE_AGAIN)
-            av_packet_move_ref(packets->again, packet);
-        else if (hold(packets, packet) < 0)
-            return AVERROR(ENOMEM);
-        if (r == VRT_TIMELINE_AGAIN || packets->n_held == VRT_PACKETS_HELD_MAX ||
-            packets->held_bytes > VRT_PACKETS_HELD_BYTES_MAX ||
-            vrt_timeline_is_complete(&packets->timeline, packets->streams, packets->n_streams))
-            release(packets);
+        r = put_aside(packets, r, packet);
+        if (r < 0)
+            return r;
     }
 }
 
