@@ -145,8 +145,10 @@ struct vrt_job_info {
     double elapsed_s;                       /* that it ran; pauses don't count */
     int64_t fetched_bytes, fetch_bytes;     /* of an input that is fetched: so far, of how many */
     int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
+    double percent;                         /* frames_done of frames_total */
     int64_t segments_done;                  /* of the result: what survives anything */
-    double fps, eta_s;
+    double fps;                             /* of late; of a job that is over, on average */
+    double left_s;                          /* estimated, at that rate */
     char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
     struct vrt_job_device *devices;
     size_t n_devices;

@@ -41,7 +41,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
         vrt_format_percent(job->frames_done, job->frames_total, done, sizeof(done)),
         vrt_format_rate(job->fps, fps, sizeof(fps)),
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
-        running ? vrt_format_duration(job->eta_s, left, sizeof(left)) : "-",
+        running ? vrt_format_duration(job->left_s, left, sizeof(left)) : "-",
         vrt_printable(job->model.name, model, sizeof(model)),
         vrt_progress_name(job, input, sizeof(input)),
     };

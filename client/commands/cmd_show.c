@@ -94,7 +94,7 @@ static void show_progress(const struct vrt_job_info *job)
            vrt_format_rate(job->fps, rate.data, sizeof(rate.data)),
            vrt_format_duration(job->elapsed_s, elapsed.data, sizeof(elapsed.data)));
     if (job->state == VRT_JOB_RUNNING)
-        printf(", %s left", vrt_format_duration(job->eta_s, left.data, sizeof(left.data)));
+        printf(", %s left", vrt_format_duration(job->left_s, left.data, sizeof(left.data)));
     putchar('\n');
     if (job->segments_done > 0 || job->n_starts > 1)
         printf("  Stored     %" PRId64 " %s of the result; begun %" PRId64 " %s\n",

@@ -99,10 +99,10 @@ static void print_work(const struct vrt_plan_report *plan)
     else
         puts("  Tiles      none: whole frames fit");
     if (plan->estimated_s >= 0)
-        printf("  Time       about %s for the devices, if they have nothing else to do\n",
+        printf("  Takes      about %s for the devices, if they have nothing else to do\n",
                vrt_format_duration(ceil(plan->estimated_s), seconds, sizeof(seconds)));
     else
-        puts("  Time       cannot be estimated");
+        puts("  Takes      how long, cannot be estimated");
 }
 
 int vrt_plan_print(const struct vrt_cli *cli, const struct json_t *json, struct vrt_error *error)

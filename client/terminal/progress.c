@@ -31,7 +31,7 @@ enum part {
     PART_PERCENT,
     PART_FRAMES,
     PART_RATE,
-    PART_ETA,
+    PART_LEFT,
     PART_DEVICES,
     PART_COUNT,
 };
@@ -155,8 +155,8 @@ static void fill_parts(const struct vrt_job_info *job, struct line *line)
              job->frames_total > 0 ? 2 * digits + 1 : 0, number);
     snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
              vrt_format_rate(job->fps, number, sizeof(number)));
-    snprintf(line->parts[PART_ETA], PART_BYTES, "ETA %s",
-             vrt_format_duration(job->eta_s, number, sizeof(number)));
+    snprintf(line->parts[PART_LEFT], PART_BYTES, "%s left",
+             vrt_format_duration(job->left_s, number, sizeof(number)));
     print_devices(job, line->parts[PART_DEVICES], PART_BYTES);
 }
 
@@ -206,7 +206,7 @@ static void squeeze(struct line *line, int columns, int longest)
 /* Leaves out parts, shortens the name, chooses the bar's width. Return: that, 0 for no bar. */
 static int fit(struct line *line, const struct vrt_progress_style *style)
 {
-    static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_ETA };
+    static const enum part expendable[] = { PART_DEVICES, PART_FRAMES, PART_RATE, PART_LEFT };
     int columns = VRT_MAX(style->width - 1, 1);
 
     fit_name(line, NAME_MAX, style->name_width);
@@ -284,7 +284,7 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
                           vrt_format_percent(job->frames_done, job->frames_total, percent,
                                              sizeof(percent)),
                           vrt_format_rate(job->fps, rate, sizeof(rate)),
-                          vrt_format_duration(job->eta_s, eta, sizeof(eta)),
+                          vrt_format_duration(job->left_s, eta, sizeof(eta)),
                           devices[0] ? ", " : "", devices);
 }
 

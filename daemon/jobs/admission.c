@@ -133,8 +133,7 @@ static void refuse(struct vrt_job_admission *admission, const struct vrt_error *
         refuse_listed(admission, error);
         return;
     }
-    vrt_log_info("job %" PRId64 " of uid %d was refused: %s", job->info.id, (int)job->uid,
-                 error->message);
+    vrt_log_info("a job of uid %d was refused: %s", (int)job->uid, error->message);
     end_admission(admission, error);
 }
 
@@ -173,6 +172,15 @@ static void on_saved(struct vrt_job *job, int r)
         refuse(admission, &error);
     else
         end_admission(admission, NULL);
+}
+
+/* Stores the job, which has a number from now on: what is refused before takes none. */
+static void store(struct vrt_job_admission *admission)
+{
+    struct vrt_admission *owner = admission->owner;
+
+    vrt_job_set_id(admission->job, ++owner->context->jobs.last_id);
+    vrt_job_store_save(owner->store, admission->job, on_saved);
 }
 
 /* What every run of the job shares. */
@@ -224,7 +232,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
     }
     job->output_bytes = vrt_pipeline_info(job->pipeline)->output_bytes_estimate;
     vrt_job_report_admitted(job);
-    vrt_job_report_progress(job, owner->context->params.pool, &phase);
+    vrt_job_report_progress(job, &phase);
     if (admission->request.dry_run) {
         end_admission(admission, NULL);
         return;
@@ -238,7 +246,7 @@ static void on_admitted(void *ctx, const struct vrt_error *error)
      * docs/architecture.md, under what is decided where. */
     vrt_job_free_pipeline(job);
     if (admission->admitted)
-        vrt_job_store_save(owner->store, job, on_saved);
+        store(admission);
     else
         end_listed(admission);
 }
@@ -278,7 +286,7 @@ static bool list_remote(struct vrt_job_admission *admission)
     if (!job->is_remote || job->parts->files.fds[VRT_JOB_INPUT] >= 0)
         return false;
     job->info.state = VRT_JOB_FETCHING;
-    vrt_job_store_save(admission->owner->store, job, on_saved);
+    store(admission);
     return true;
 }
 
@@ -432,7 +440,7 @@ static int make_job(struct vrt_queue_context *context, const struct vrt_submissi
     VRT_CLEANUP(vrt_queue_free_jobp) struct vrt_job *job = NULL;
     struct vrt_buf text = { .limit_bytes = 0 };
 
-    int r = vrt_queue_make_job(context->jobs.last_id + 1, submission->peer->uid, &job);
+    int r = vrt_queue_make_job(0, submission->peer->uid, &job);
     if (r == 0)
         r = vrt_fields_print(vrt_job_request_fields, submission->request, &text);
     if (r == 0) {
@@ -539,9 +547,6 @@ int vrt_admission_submit(struct vrt_admission *admission, const struct vrt_submi
         vrt_quota_give(context->params.quota, VRT_QUOTA_JOBS, submission->peer->uid);
         return vrt_refuse_errno(error, vrt_fold(r), "making a job");
     }
-    /* Here, not when the job is listed: two that are admitted at a time need two numbers. Those
-     * refused later leave gaps. */
-    context->jobs.last_id++;
     *ret_job = VRT_STEAL(job);
     begin_admissions(admission);
     return 0;

@@ -54,23 +54,8 @@ void vrt_job_report_admitted(struct vrt_job *job)
     vrt_job_touch(job);
 }
 
-/* What the pool knows of a device, by the info that it shares with the pipelines. */
-static bool find_device(const struct vrt_pool *pool, const struct vrt_device_info *info,
-                        struct vrt_device_snapshot *ret_device)
+static void report_devices(struct vrt_job *job, const struct vrt_pipeline_snapshot *now)
 {
-    for (size_t i = 0; i < vrt_pool_n_devices(pool); i++) {
-        vrt_pool_device(pool, i, ret_device);
-        if (ret_device->info == info)
-            return true;
-    }
-    return false;
-}
-
-static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
-                           const struct vrt_pipeline_snapshot *now)
-{
-    struct vrt_device_snapshot device;
-
     if (vrt_job_set_n_devices(job, now->n_devices) < 0) {
         vrt_log_warning("job %" PRId64 ": no memory to tell of its devices, ignoring",
                         job->info.id);
@@ -83,11 +68,10 @@ static void report_devices(struct vrt_job *job, const struct vrt_pool *pool,
         told->shards_done = share->shards_done;
         told->shards_running = share->in_flight;
         told->frames_done = share->frames_done;
-        told->workspace_bytes = share->planned_bytes;
-        if (find_device(pool, share->info, &device)) {
-            told->replica_bytes = device.replica_bytes;
-            told->peak_bytes = device.peak_bytes;
-        }
+        told->replica_bytes = share->replica_bytes;
+        told->workspace_bytes = share->planned_bytes < 0 ? VRT_UNKNOWN :
+                                share->planned_bytes - share->replica_bytes;
+        told->peak_bytes = VRT_MAX(told->peak_bytes, share->planned_bytes);
         if (share->precision != VRT_PRECISION_AUTO)
             job->info.recipe.precision = (int)share->precision;
     }
@@ -99,7 +83,7 @@ static void report_pace(struct vrt_job_info *info, double ran_s,
 {
     info->elapsed_s = known(now->elapsed_s) + ran_s;
     info->fps = known(now->fps);
-    info->eta_s = known(now->eta_s);
+    info->left_s = known(now->left_s);
     info->stages = (struct vrt_job_stages){
         .decode = known(now->busy[VRT_STAGE_DECODE]),
         .upload = known(now->busy[VRT_STAGE_UPLOAD]),
@@ -126,8 +110,7 @@ static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapsho
     return false;
 }
 
-bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
-                             enum vrt_pipeline_phase *ret_phase)
+bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_phase)
 {
     struct vrt_job_info *info = &job->info;
     struct vrt_pipeline_snapshot now;
@@ -140,7 +123,7 @@ bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
     if (now.frames_done > 0)
         info->frames_done = now.frames_done;
     info->frames_total = now.frames_total;
-    report_devices(job, pool, &now);
+    report_devices(job, &now);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
         if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
                                                           job->n_told_warnings)) < 0)
@@ -165,7 +148,7 @@ void vrt_job_report_idle(struct vrt_job *job)
 {
     struct vrt_job_info *info = &job->info;
 
-    info->eta_s = info->fps = NAN;
+    info->left_s = info->fps = NAN;
     info->elapsed_s = job->ran_s;
     for (size_t i = 0; i < info->n_devices; i++)
         info->devices[i].shards_running = 0;
@@ -178,7 +161,8 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 
     info->finished_at = vrt_clock_wall_ns();
     job->ended_ns = vrt_clock_now_ns();
-    info->eta_s = NAN;
+    info->left_s = NAN;
+    info->fps = info->elapsed_s > 0 ? (double)info->frames_done / info->elapsed_s : NAN;
     /* All are in the result, though the store may be about to learn of the last ones. */
     if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;

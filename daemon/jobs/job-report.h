@@ -14,8 +14,7 @@
 void vrt_job_report_admitted(struct vrt_job *job);
 
 /* The progress of its pipeline, whose phase is *ret_phase then. Return: whether any was made. */
-bool vrt_job_report_progress(struct vrt_job *job, const struct vrt_pool *pool,
-                             enum vrt_pipeline_phase *ret_phase);
+bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_phase);
 
 /* What went wrong. */
 void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error);

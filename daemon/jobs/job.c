@@ -3,6 +3,7 @@
 #include "daemon/jobs/job.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,12 +79,20 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     vrt_job_info_init(&job->info);
     job->uid = uid;
     job->output_bytes = -1;
-    job->info.id = id;
-    snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
+    vrt_job_set_id(job, id);
     job->info.state = VRT_JOB_QUEUED;
     job->info.warnings_total = 0;
     *ret_job = job;
     return 0;
+}
+
+void vrt_job_set_id(struct vrt_job *job, int64_t id)
+{
+    job->info.id = id;
+    if (id)
+        snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
+    else
+        snprintf(job->name, sizeof(job->name), "being submitted");
 }
 
 struct vrt_job *vrt_job_free(struct vrt_job *job)
@@ -103,6 +112,12 @@ struct vrt_job *vrt_job_free(struct vrt_job *job)
 
 void vrt_job_touch(struct vrt_job *job)
 {
+    struct vrt_job_info *info = &job->info;
+
+    /* An estimate of the total may be too low. */
+    info->percent = info->frames_total > 0 ?
+                    VRT_MIN(100.0 * (double)info->frames_done / (double)info->frames_total, 100) :
+                    NAN;
     for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
         vrt_buf_done(&job->short_texts[i]);
 }

@@ -116,8 +116,11 @@ struct vrt_jobs {
 /* What `state` becomes by `event`, or VRT_UNKNOWN where it cannot happen. */
 int vrt_job_state_after(int state, enum vrt_job_event event);
 
-/* Owned by nobody yet, known to nobody. Return: 0, -ENOMEM. */
+/* Owned by nobody yet, known to nobody; `id` 0: without a number. Return: 0, -ENOMEM. */
 int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job);
+
+/* Gives it a number that nobody was told of yet. */
+void vrt_job_set_id(struct vrt_job *job, int64_t id);
 
 /* It must be in no list and have neither pipeline nor parts. Return: NULL. */
 struct vrt_job *vrt_job_free(struct vrt_job *job);

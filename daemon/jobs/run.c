@@ -490,7 +490,7 @@ void vrt_run_refresh(struct vrt_runs *runs, struct vrt_job *job)
 
     if (!vrt_run_is_going(job))
         return;
-    if (vrt_job_report_progress(job, runs->context->params.pool, &phase))
+    if (vrt_job_report_progress(job, &phase))
         job->parts->is_untold = true;
     if (phase == VRT_PIPELINE_FINISHING && job->info.state == VRT_JOB_RUNNING)
         vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_FINISH);

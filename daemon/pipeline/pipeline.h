@@ -147,7 +147,7 @@ struct vrt_pipeline_snapshot {
     int64_t n_segments_done;                /* likewise */
     int64_t frames_concealed;
     double fps;                     /* of the last seconds */
-    double eta_s;
+    double left_s;
     double elapsed_s;               /* since vrt_pipeline_start(), without what it was held */
     double busy[VRT_STAGE_COUNT];   /* share of the time in which the stage worked, 0 to 1 */
     enum vrt_stage bottleneck;      /* VRT_STAGE_COUNT: not known yet */

@@ -211,11 +211,11 @@ void vrt_progress_snapshot(const struct vrt_progress *progress, enum vrt_pipelin
     *to = progress->told;
     to->phase = phase;
     to->fps = progress->started_ns ? rate(progress, phase, elapsed_ns) : -1;
-    to->eta_s = -1;
+    to->left_s = -1;
     to->elapsed_s = (double)elapsed_ns / VRT_NS_PER_S;
     to->n_warnings = progress->n_warnings;
     if (to->fps > 0 && to->frames_total >= 0)
-        to->eta_s = (double)VRT_MAX(to->frames_total - to->frames_done, 0) / to->fps;
+        to->left_s = (double)VRT_MAX(to->frames_total - to->frames_done, 0) / to->fps;
     fill_busy(progress, (double)elapsed_ns, to->busy);
     to->bottleneck = find_bottleneck(to->busy);
     fill_devices(progress, to);

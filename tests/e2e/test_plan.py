@@ -76,7 +76,7 @@ class Plan(harness.Case):
         source = clip(self.path('table.mp4'), frames=4)
         lines = self.vrtctl('submit', '--dry-run', source).stdout.splitlines()
         self.assertEqual(lines[0], 'table.mp4 -> table.restored.mp4')
-        self.assertTrue(any(line.startswith('  Time       about 0:0') for line in lines), lines)
+        self.assertTrue(any(line.startswith('  Takes      about 0:0') for line in lines), lines)
         self.assertTrue(lines[-1].startswith('cpu:0'), lines)
 
 

@@ -177,7 +177,7 @@ class Server(harness.FolderCase):
                          harness.digest(self.path('plain.mkv')))
         self.assertNotEqual(told[-1]['created_at'][:3], time.strftime('%Y', time.gmtime())[:3])
         for job in told:
-            for key in ('elapsed_s', 'eta_s'):
+            for key in ('elapsed_s', 'left_s'):
                 self.assertTrue(job[key] is None or 0 <= job[key] < harness.PATIENCE_S, job)
         # Nor does a job of ten years ago grow old in a second.
         short = clip(self.path('short.mkv'), frames=1)

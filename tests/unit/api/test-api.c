@@ -281,8 +281,8 @@ static void test_models(void)
     expect_contains(body, "{\"name\":\"mine\",\"state\":\"ready\",\"architecture\":\"compact\"");
     expect_contains(body, "\"is_default\":true");
     expect_true(!strstr(body, "fifo") && !strstr(body, "\"folder"));
-    expect_int(play_submit(&play, "run-1", ""), 2);
-    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"mine.safetensors\"}"), 3);
+    expect_int(play_submit(&play, "run-1", ""), 1);
+    expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"mine.safetensors\"}"), 2);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"broken\"}"), -422);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"fifo\"}"), -422);
     expect_int(play_submit(&play, "run-1", ",\"model\":{\"name\":\"folder\"}"), -422);

@@ -178,7 +178,7 @@ static struct vrt_job_info example_job(void)
     job.frames_done = 84;
     job.frames_total = 200;
     job.fps = 12.34;
-    job.eta_s = 9.4;
+    job.left_s = 9.4;
     job.elapsed_s = 7;
     job.devices = devices;
     job.n_devices = 2;
@@ -202,13 +202,13 @@ static void test_progress_bar(void)
         int width;
         const char *text;
     } cases[] = {
-        { 100, "video.mp4  [###########.................]   42%   84/200   12.3 fps  ETA 0:09  "
+        { 100, "video.mp4  [###########.................]   42%   84/200   12.3 fps  0:09 left  "
                "cpu:0 cpu:1" },
-        { 80, "video.mp4  [#######..........]   42%   84/200   12.3 fps  ETA 0:09  cpu:0 cpu:1" },
-        { 60, "video.mp4  [####......]   42%   84/200   12.3 fps  ETA 0:09" },
-        { 50, "video.mp4   42%   84/200   12.3 fps  ETA 0:09" },
-        { 40, "video.mp4   42%   12.3 fps  ETA 0:09" },
-        { 30, "video.mp4   42%  ETA 0:09" },
+        { 80, "video.mp4  [######..........]   42%   84/200   12.3 fps  0:09 left  cpu:0 cpu:1" },
+        { 60, "video.mp4  [###......]   42%   84/200   12.3 fps  0:09 left" },
+        { 50, "video.mp4   42%   84/200   12.3 fps  0:09 left" },
+        { 40, "video.mp4   42%   12.3 fps  0:09 left" },
+        { 30, "video.mp4   42%  0:09 left" },
         { 16, "video.mp4   42%" },
     };
     struct vrt_job_info job = example_job();
@@ -243,9 +243,9 @@ static void test_progress_states(void)
     devices[2].shards_running = devices[3].shards_running = 0;
     expect_contains(many, "  4 devices");
     job.frames_total = VRT_UNKNOWN;
-    job.fps = job.eta_s = NAN;
+    job.fps = job.left_s = NAN;
     VRT_CLEANUP(vrt_freep) char *unknown = bar(&job, 120, false);
-    expect_contains(unknown, "..]     -  84      - fps  ETA -");
+    expect_contains(unknown, "..]     -  84      - fps  - left");
     job.state = VRT_JOB_QUEUED;
     VRT_CLEANUP(vrt_freep) char *queued = bar(&job, 120, false);
     expect_contains(queued, "...]  queued");

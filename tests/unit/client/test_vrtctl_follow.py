@@ -360,7 +360,7 @@ class Terminal(FollowCase):
         status, output = self.on_terminal('submit', '--follow', 'video.mp4')
         self.assertEqual(status, 0)
         self.assertIn('\u2588\u2591', output)
-        self.assertIn(' 42%   84/200   12.3 fps  ETA 0:09  cpu:0\x1b[K\r\n', output)
+        self.assertIn(' 42%   84/200   12.3 fps  0:09 left  cpu:0\x1b[K\r\n', output)
         self.assertTrue(output.endswith(
             '\r\x1b[A\x1b[J7 video.mp4 -> video.restored.mp4: 200 frames in 0:07 (28.6 fps) on '
             'cpu:0\r\n'), output[-200:])

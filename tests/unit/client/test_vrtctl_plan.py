@@ -46,7 +46,7 @@ class DryRun(Case):
         self.assertIn('video.mp4 -> video.restored.mp4\n', out)
         self.assertIn('  Frames     240 in 60 shards of 8\n', out)
         self.assertIn('  Tiles      6 of 640x360, overlapping by 16\n', out)
-        self.assertIn('  Time       about 2:00 for the devices', out)
+        self.assertIn('  Takes      about 2:00 for the devices', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
         self.assertEqual(rows[0], ['DEVICE', 'PRECISION', 'MODEL', 'WORKSPACE', 'PEAK', 'ALLOWED',
                                    'GFLOP/S', 'S/SHARD'])

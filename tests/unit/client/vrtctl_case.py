@@ -22,7 +22,7 @@ def job(number=12, state='running', **more):
                   'checksum': '0123456789abcdef'},
         'device': 'auto', 'priority': 0, 'created_at': '2026-01-02T03:04:05.678Z',
         'started_at': '2026-01-02T03:04:06.000Z', 'finished_at': None, 'elapsed_s': 7.0,
-        'frames_total': 200, 'frames_done': 84, 'fps': 12.34, 'eta_s': 9.4,
+        'frames_total': 200, 'frames_done': 84, 'fps': 12.34, 'left_s': 9.4,
         'bottleneck': 'compute',
         'devices': [{'name': 'cpu:0', 'shards_done': 4, 'shards_running': 2, 'frames_done': 84,
                      'replica_bytes': 2500000, 'workspace_bytes': None, 'peak_bytes': 99000000}],

@@ -41,9 +41,12 @@ static void test_life(void)
     expect_int(info.n_warnings, 1);
     expect_str(info.warnings[0], "this is a fake");
     expect_int(info.n_devices, 1);
+    expect_int(info.devices[0].replica_bytes, 400);
+    expect_int(info.devices[0].workspace_bytes, 600);
     expect_int(info.devices[0].peak_bytes, 1000);
+    expect_true(info.percent == 100 && info.fps > 0);
     expect_true(info.created_at <= info.started_at && info.started_at <= info.finished_at);
-    expect_true(!info.has_error && isnan(info.eta_s));
+    expect_true(!info.has_error && isnan(info.left_s));
     vrt_job_info_done(&info);
 
     expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 409);
@@ -102,7 +105,7 @@ static void test_dry_run(void)
         expect_contains(play_answer, "\"gflop\":20.0,");
         /* 3 shards of 4 frames of 2 GFLOP, at 1 GFLOP/s. */
         expect_contains(play_answer, "\"estimated_s\":24.0,");
-        expect_contains(play_answer, "\"peak_bytes\":null");
+        expect_contains(play_answer, "\"peak_bytes\":1000");
         expect_contains(play_answer, "\"seconds_per_shard\":8.0");
         expect_contains(play_answer, "\"warnings\":[\"this is a fake\"]");
     }

@@ -503,10 +503,10 @@ static void test_hold(void)
     expect_true(shards_in(&now) < 30);
     expect_true(!is_on_a_device(&flow, &job));
     /* The pause is no time of the job's: not while it is held, and not afterwards. */
-    expect_true(before.fps > 0 && before.eta_s > 0);
+    expect_true(before.fps > 0 && before.left_s > 0);
     expect_near(now.elapsed_s, before.elapsed_s, 0);
     expect_near(now.fps, before.fps, 0);
-    expect_near(now.eta_s, before.eta_s, 0);
+    expect_near(now.left_s, before.left_s, 0);
     idle_ns += vrt_clock_now_ns();
     job.hold_at = 0;
     vrt_pipeline_hold(job.pipeline, false);

@@ -282,7 +282,7 @@ static void test_job_round_trip(void)
     expect_int(vrt_fields_print(vrt_job_fields, example_job(&job), &first), 0);
     expect_contains(first.data, "{\"id\":12,\"state\":\"running\",");
     expect_contains(first.data, "\"input_name\":\"caf\xc3\xa9.mp4\"");
-    expect_contains(first.data, "\"eta_s\":null");
+    expect_contains(first.data, "\"left_s\":null");
     expect_contains(first.data, "\"replica_bytes\":null");
     expect_contains(first.data, "\"video\":null");
     expect_contains(first.data, "\"codec\":\"hevc\"");
@@ -291,7 +291,7 @@ static void test_job_round_trip(void)
         test_fail("%s", error.message);
     json_decref(json);
     expect_int(again.n_devices, 2);
-    expect_true(isnan(again.eta_s) && again.has_recipe && !again.has_video && !again.has_error);
+    expect_true(isnan(again.left_s) && again.has_recipe && !again.has_video && !again.has_error);
     expect_int(vrt_fields_print(vrt_job_fields, &again, &second), 0);
     expect_str(second.data, first.data);
     vrt_job_info_done(&again);
