@@ -86,15 +86,6 @@ int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job)
     return 0;
 }
 
-void vrt_job_set_id(struct vrt_job *job, int64_t id)
-{
-    job->info.id = id;
-    if (id)
-        snprintf(job->name, sizeof(job->name), "%lld", (long long)id);
-    else
-        snprintf(job->name, sizeof(job->name), "being submitted");
-}
-
 struct vrt_job *vrt_job_free(struct vrt_job *job)
 {
     if (!job)

@@ -28,8 +28,10 @@
  * Thread: the loop's.
  */
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
@@ -120,7 +122,14 @@ int vrt_job_state_after(int state, enum vrt_job_event event);
 int vrt_job_new(int64_t id, uid_t uid, struct vrt_job **ret_job);
 
 /* Gives it a number that nobody was told of yet. */
-void vrt_job_set_id(struct vrt_job *job, int64_t id);
+static inline void vrt_job_set_id(struct vrt_job *job, int64_t id)
+{
+    job->info.id = id;
+    if (id)
+        snprintf(job->name, sizeof(job->name), "%" PRId64, id);
+    else
+        snprintf(job->name, sizeof(job->name), "being submitted");
+}
 
 /* It must be in no list and have neither pipeline nor parts. Return: NULL. */
 struct vrt_job *vrt_job_free(struct vrt_job *job);

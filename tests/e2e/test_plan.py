@@ -52,7 +52,8 @@ class Plan(harness.Case):
         for key in ('recipe', 'video', 'model', 'reproducible', 'frames_total'):
             self.assertEqual(plan[key], job[key], key)
         self.assertGreater(plan['tiles'], 1)
-        self.assertEqual(plan['devices'][0]['peak_bytes'], job['devices'][0]['workspace_bytes'])
+        for key in ('replica_bytes', 'workspace_bytes', 'peak_bytes'):
+            self.assertEqual(plan['devices'][0][key], job['devices'][0][key], key)
         self.assertEqual(plan['devices'][0]['precision'], 'f32')
         # Now there is something better to go by than a trial.
         again = self.plan(source, *options)

@@ -49,7 +49,8 @@ class Vrt(harness.Case):
         plan = json.loads(done.stdout)
         self.assertEqual(plan['recipe'], job['recipe'])
         self.assertEqual((plan['frames_total'], plan['shards']), (5, 2))
-        self.assertEqual(plan['devices'][0]['peak_bytes'], job['devices'][0]['workspace_bytes'])
+        for key in ('replica_bytes', 'workspace_bytes', 'peak_bytes'):
+            self.assertEqual(plan['devices'][0][key], job['devices'][0][key], key)
         self.assertGreater(plan['estimated_s'], 0)
         self.made(5, *options)
         self.assertEqual(digest(self.path('5-64x64.out.mkv')), first)
