@@ -183,7 +183,9 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
     probe->is_due = f->params.has_recipe;
-    probe->wants_speed = f->params.wants_speed;
+    probe->speed_over_flops = f->params.has_recipe    ? INT64_MAX
+                              : f->params.wants_speed ? 0
+                                                      : VRT_RECIPE_FAST_FLOPS;
     memcpy(probe->fidelity_db, vrt_measurements_fidelity(measurements, checksum, d),
            sizeof(probe->fidelity_db));
     memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
@@ -437,6 +439,27 @@ static bool is_reproducible(const struct vrt_feasibility *f, size_t first)
     return true;
 }
 
+/* Shards and segments of a new job follow from what its slowest device needs for a frame. */
+static void pace(struct vrt_feasibility *f)
+{
+    const uint64_t checksum = vrt_network_checksum(f->spec->network);
+    const double flops = (double)vrt_speed_frame_flops(f->spec, f->tile_flops);
+    struct vrt_recipe recipe = f->spec->recipe;
+    double frame_s = 0;
+
+    if (f->params.has_recipe)
+        return;
+    for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool); d++) {
+        double flops_per_s = vrt_measurements_speed(vrt_pool_measurements(f->params.pool),
+                                                    checksum, d)[f->of[d].dtype];
+        if (f->devices >> d & 1 && flops_per_s > 0)
+            frame_s = VRT_MAX(frame_s, flops / flops_per_s);
+    }
+    vrt_recipe_pace(&recipe, vrt_network_info(f->spec->network), frame_s);
+    vrt_job_spec_set_recipe(f->spec, &recipe);
+    vrt_job_spec_set_size(f->spec, &f->size);
+}
+
 void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
                           const struct vrt_job_check *check,
                           struct vrt_pipeline_info *ret_info)
@@ -449,6 +472,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         vrt_progress_warn(f->params.progress, "not every device takes part: %s",
                           f->error.message);
     vrt_job_spec_set_size(f->spec, &f->size);
+    pace(f);
     struct vrt_pipeline_info info = {
         .network = vrt_network_info(f->spec->network),
         .network_checksum = vrt_network_checksum(f->spec->network),

@@ -42,7 +42,8 @@ struct vrt_probe {
     bool smaller;                   /* the spec's own size proved to be too large */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
-    bool wants_speed;               /* measure what isn't known of it */
+    int64_t speed_over_flops;       /* measure what isn't known of it, where a frame takes more
+                                     * operations than so many; INT64_MAX: never */
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
 
     /* The answer. */

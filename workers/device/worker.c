@@ -199,7 +199,8 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
 
     if (r != 0)
         return r;
-    if (probe->wants_speed && !(probe->flops_per_s[probe->dtype] > 0))
+    if (vrt_speed_frame_flops(probe->spec, probe->tile_flops) > probe->speed_over_flops &&
+        !(probe->flops_per_s[probe->dtype] > 0))
         r = measure_speed(worker, probe);
     return r;
 }
@@ -331,8 +332,10 @@ struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec)
 {
     struct vrt_worker_probe *probe = task_new(VRT_WORKER_PROBE, sizeof(*probe));
 
-    if (probe)
-        probe->probe.spec = vrt_job_spec_ref(spec);
+    if (!probe)
+        return NULL;
+    probe->probe.spec = vrt_job_spec_ref(spec);
+    probe->probe.speed_over_flops = INT64_MAX;
     return probe;
 }
 

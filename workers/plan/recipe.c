@@ -25,6 +25,10 @@
  * seconds of video, against the cost of a key frame and of an encoder's start. */
 #define SEGMENT_FRAMES 96
 
+/* What a shard and a segment may take on the slowest device. */
+#define SHARD_S 20
+#define SEGMENT_S 120
+
 /* What VRT's authors test with where a network needs tiles. */
 #define TILE_OFFICIAL 128
 #define TILE_OVERLAP_BLENDED 20
@@ -58,6 +62,18 @@ void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames)
 {
     recipe->clip_frames = clip_frames;
     recipe->clip_overlap = VRT_MIN(recipe->clip_overlap, clip_frames / 2);
+}
+
+void vrt_recipe_pace(struct vrt_recipe *recipe, const struct vrt_network_info *network,
+                     double frame_s)
+{
+    while (!vrt_recipe_is_temporal(network) && recipe->clip_frames > 1 &&
+           recipe->clip_frames * frame_s > SHARD_S)
+        recipe->clip_frames /= 2;
+    /* A segment ends with a shard. */
+    int shard = VRT_MAX(recipe->clip_frames - recipe->clip_overlap, 1);
+    while (recipe->segment_frames > shard && (double)recipe->segment_frames * frame_s > SEGMENT_S)
+        recipe->segment_frames /= 2;
 }
 
 float vrt_recipe_noise(const struct vrt_recipe *recipe)

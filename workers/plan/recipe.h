@@ -65,6 +65,19 @@ float vrt_recipe_noise(const struct vrt_recipe *recipe);
 struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,
                                             const struct vrt_network_info *network);
 
+/* A frame of fewer operations is computed in a moment by whatever computes: so many of them that
+ * 96 take two minutes at 1 GFLOP/s. */
+#define VRT_RECIPE_FAST_FLOPS INT64_C(1250000000)
+
+/*
+ * Makes shards and segments of a slow job shorter, so that something is seen to move, and a crash
+ * costs no more than a few minutes, where a frame takes `frame_s` on its slowest device; 0:
+ * nobody knows. By halves: the same machine chooses the same again, though it measures a little
+ * else. Clips of a network that sees several frames stay: they decide what it sees.
+ */
+void vrt_recipe_pace(struct vrt_recipe *recipe, const struct vrt_network_info *network,
+                     double frame_s);
+
 /* The recipe's tiles on a frame of this size. */
 struct vrt_tile_grid vrt_recipe_grid(const struct vrt_recipe *recipe,
                                      const struct vrt_network_info *network, int width,

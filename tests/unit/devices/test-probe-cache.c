@@ -80,7 +80,7 @@ static void test_answer(void)
     probe = question(&bench);
     expect_true(!vrt_probe_cache_get(bench.cache, D, &probe, bench.now_ns));
     answer(&bench, 12);
-    probe.wants_speed = true;       /* measured anew or not, the answer is the same */
+    probe.speed_over_flops = 7;      /* measured anew or not, the answer is the same */
     probe.flops_per_s[VRT_DTYPE_F32] = 1e9;
     expect_true(vrt_probe_cache_get(bench.cache, D, &probe, bench.now_ns));
     expect_int(probe.size.frames, 5);
@@ -91,7 +91,7 @@ static void test_answer(void)
     expect_int(probe.tile_flops, 13);
     expect_int(probe.allowed_bytes, 14);
     /* The question is left as it is. */
-    expect_true(probe.spec == bench.spec && probe.wants_speed);
+    expect_true(probe.spec == bench.spec && probe.speed_over_flops == 7);
     expect_near(probe.flops_per_s[VRT_DTYPE_F32], 1e9, 0);
     bench_done(&bench);
 }
