@@ -22,6 +22,7 @@
 #include "daemon/pipeline/feasibility.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@
 #include "base/log.h"
 #include "workers/device/fit.h"
 #include "workers/device/speed.h"
+#include "workers/plan/fidelity.h"
 
 #define VRT_LOG_TOPIC "pipeline"
 
@@ -106,6 +108,21 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
     return 0;
 }
 
+/* Says that a device stays with f32 although it is faster in another precision. */
+static void warn_of_precision(struct vrt_feasibility *f, size_t d, const struct vrt_probe *probe)
+{
+    size_t n_infos;
+    enum vrt_dtype faster = vrt_pool_infos(f->params.pool, &n_infos)[d]->preferred_dtype;
+    double db = probe->fidelity_db[faster];
+
+    if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster || isnan(db))
+        return;
+    vrt_progress_warn(f->params.progress, "%s computes this network in %s: its faster %s comes to "
+                      "%.1f dB of that, and auto asks for %.0f; --precision %s takes it all the "
+                      "same", device_name(f, d), vrt_dtype_name(probe->dtype),
+                      vrt_dtype_name(faster), db, VRT_FIDELITY_MIN_DB, vrt_dtype_name(faster));
+}
+
 /* A device takes part as it said. All devices of a job use one size of clips and tiles, the
  * smallest that any of them needs: which of them restored a shard must not show where those
  * meet. */
@@ -117,6 +134,7 @@ static void accept(struct vrt_feasibility *f, size_t d, const struct vrt_probe *
     f->of[d].is_probed = true;
     f->of[d].dtype = probe->dtype;
     f->of[d].size = probe->size;
+    warn_of_precision(f, d, probe);
     vrt_progress_note_probe(f->params.progress, d, probe);
     f->devices |= UINT64_C(1) << d;
     if (!f->tile_flops || vrt_fit_is_smaller(&probe->size, &f->size)) {

@@ -75,6 +75,18 @@ static bool parse_number(const char *text, int min, int max, int *ret_value)
     return true;
 }
 
+/* A number from 0 to max, with decimals or without. */
+static bool parse_decimal(const char *text, double max, double *ret_value)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!strchr("0123456789.", text[0]) || end == text || *end || !(value >= 0 && value <= max))
+        return false;
+    *ret_value = value;
+    return true;
+}
+
 static bool parse_precision(const char *text, enum vrt_precision *ret_precision)
 {
     for (int i = 0; i < VRT_PRECISION_COUNT; i++) {
@@ -108,7 +120,7 @@ static bool parse_option(int option, const char *value, struct command *command)
     case 't':
         return parse_number(value, 0, N_THREADS_MAX, &params->n_threads);
     case 's':
-        return parse_number(value, 0, SIGMA_MAX, &params->sigma);
+        return parse_decimal(value, SIGMA_MAX, &params->sigma);
     case 'r':
         return parse_number(value, 1, N_RUNS_MAX, &params->n_runs);
     case 'P':

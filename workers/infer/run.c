@@ -183,7 +183,7 @@ static int prepare(struct run *run)
     const int *in = report->in_dims;
     const struct vrt_shape shape = { run->n_frames, in[2], in[3], in[1] };
     const struct vrt_network_use use = {
-        .dtype = report->dtype, .noise = (float)run->params->sigma / 255,
+        .dtype = report->dtype, .noise = (float)(run->params->sigma / 255),
     };
     size_t n_params;
     const struct vrt_param *params = vrt_network_params(run->network, &n_params);
@@ -376,7 +376,7 @@ static int run_between(struct run *run, const struct vrt_npy *x, struct vrt_npy_
              info->architecture);
     snprintf(run->report->description, sizeof(run->report->description), "%s", info->description);
     run->report->n_parameters = info->n_parameters;
-    if (run->params->sigma && !info->takes_noise)
+    if (run->params->sigma > 0 && !info->takes_noise)
         return vrt_refuse(run->error, -EINVAL, E_INVALID,
                           "the network isn't told how strong noise is: leave --sigma out");
     r = check_input(run, x);

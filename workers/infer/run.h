@@ -15,7 +15,7 @@ struct vrt_infer_params {
     enum vrt_precision precision;
     int n_threads;                  /* of a CPU device; 0: all cores */
     int n_runs;                     /* at least 1 */
-    int sigma;                      /* standard deviation of the noise, of 255; 0 to 50 */
+    double sigma;                   /* standard deviation of the noise, of 255; 0 to 50 */
     bool wants_profile;             /* one run more, op by op */
     bool fresh_kernels;             /* compiled anew, and not kept */
 };

@@ -231,9 +231,10 @@ class Infer(unittest.TestCase):
         self.assertIn('No space left', done.stderr)
 
     def test_sigma(self):
-        self.refuse("isn't told how strong noise is", '--sigma', '20')
+        for value in ('20', '20.0', '.5'):
+            self.refuse("isn't told how strong noise is", '--sigma', value)
         self.infer('--sigma', '0')
-        for value in ('51', '-1', '2.5'):
+        for value in ('51', '-1', '2.5x', 'nan'):
             self.assertIn(f'"{value}"', self.infer('--sigma', value, status=2).stderr)
 
     def test_device(self):
