@@ -65,9 +65,9 @@ float vrt_recipe_noise(const struct vrt_recipe *recipe);
 struct vrt_tile_needs vrt_recipe_tile_needs(const struct vrt_recipe *recipe,
                                             const struct vrt_network_info *network);
 
-/* A frame of fewer operations is computed in a moment by whatever computes: so many of them that
- * 96 take two minutes at 1 GFLOP/s. */
-#define VRT_RECIPE_FAST_FLOPS INT64_C(1250000000)
+/* A frame of fewer operations is computed in a moment by whatever computes: 96 of them take two
+ * minutes at 8 GFLOP/s, which is a slow processor. */
+#define VRT_RECIPE_FAST_FLOPS INT64_C(10000000000)
 
 /*
  * Makes shards and segments of a slow job shorter, so that something is seen to move, and a crash
