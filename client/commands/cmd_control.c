@@ -42,12 +42,26 @@ static int take_job(const json_t *json, long long id, struct vrt_job_info *ret_j
                       "vrtd's answer isn't about job %lld", id);
 }
 
+static void print_outcome(const struct vrt_job_info *job, const struct outcome *outcome)
+{
+    bool is_reached = outcome->state == VRT_UNKNOWN || job->state == outcome->state;
+    int64_t n = job->state == VRT_JOB_PAUSED ? vrt_progress_n_under_way(job) : 0;
+    char name[VRT_API_NAME_BYTES];
+
+    vrt_progress_name(job, name, sizeof(name));
+    if (n > 0)
+        printf("job %" PRId64 " (%s) %s: %" PRId64 " %s under way\n", job->id, name,
+               outcome->under_way, n, n == 1 ? "shard is" : "shards are");
+    else
+        printf("job %" PRId64 " (%s) %s\n", job->id, name,
+               is_reached ? outcome->reached : outcome->under_way);
+}
+
 /* Takes the answer, NULL where the request failed with `r`. Return: enum vrt_exit. */
 static int take_answer(struct vrt_cli *cli, int r, const json_t *json,
                        const struct outcome *outcome, struct vrt_error *error)
 {
     struct vrt_job_info job;
-    char name[VRT_API_NAME_BYTES];
     int exit = VRT_EXIT_OK;
 
     if (r == 0)
@@ -55,10 +69,7 @@ static int take_answer(struct vrt_cli *cli, int r, const json_t *json,
     if (r == 0 && cli->args.json)
         exit = vrt_cli_print_json(json);
     else if (r == 0)
-        printf("job %" PRId64 " (%s) %s\n", job.id,
-               vrt_progress_name(&job, name, sizeof(name)),
-               outcome->state == VRT_UNKNOWN || job.state == outcome->state ? outcome->reached
-                                                                            : outcome->under_way);
+        print_outcome(&job, outcome);
     if (r == 0)
         vrt_job_info_done(&job);
     return r != 0 ? vrt_cli_fail(NULL, r, error) : exit;

@@ -99,21 +99,40 @@ static void print_fetched(const struct vrt_job_info *job, char *buffer, size_t s
                  vrt_format_bytes(job->fetch_bytes, total, sizeof(total)));
 }
 
+int64_t vrt_progress_n_under_way(const struct vrt_job_info *job)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < job->n_devices; i++)
+        n += VRT_MAX(job->devices[i].shards_running, 0);
+    return n;
+}
+
+static void print_paused(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    bool begun = job->frames_done > 0 && job->frames_total > 0;
+    int64_t n = vrt_progress_n_under_way(job);
+    char percent[20];
+
+    vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent));
+    if (n > 0)
+        snprintf(buffer, size, "pausing%s%s: %" PRId64 " %s under way", begun ? " at " : "",
+                 begun ? percent : "", n, n == 1 ? "shard is" : "shards are");
+    else
+        snprintf(buffer, size, "paused%s%s: vrtctl resume %" PRId64, begun ? " at " : "",
+                 begun ? percent : "", job->id);
+}
+
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
 {
-    char percent[20];
     size_t n = (size_t)size;
-    bool begun;
 
     switch (job->state) {
     case VRT_JOB_FETCHING:
         print_fetched(job, buffer, n);
         return buffer;
     case VRT_JOB_PAUSED:
-        vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent));
-        begun = job->frames_done > 0 && job->frames_total > 0;
-        snprintf(buffer, n, "paused%s%s: vrtctl resume %" PRId64, begun ? " at " : "",
-                 begun ? percent : "", job->id);
+        print_paused(job, buffer, n);
         return buffer;
     case VRT_JOB_NEEDS_INPUT:
         snprintf(buffer, n, "needs files: vrtctl resume %" PRId64, job->id);

@@ -3,6 +3,7 @@
 
 /* A job's progress in one line. Pure: the same job and width give the same text. */
 
+#include <stdint.h>
 #include <stdbool.h>
 
 #include "base/buf.h"
@@ -20,6 +21,9 @@ struct vrt_progress_style {
  * "anna's". Return: buffer.
  */
 const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size);
+
+/* Shards that devices have begun: of a job that was paused they are awaited still. */
+int64_t vrt_progress_n_under_way(const struct vrt_job_info *job);
 
 /*
  * What a job is at, in words, with the cure where it waits for a user: "queued", "fetching, 12 MiB

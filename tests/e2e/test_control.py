@@ -98,7 +98,7 @@ class Control(harness.FolderCase):
     def test_pause(self):
         """Nothing is computed meanwhile, others go on, and the result is the same."""
         job = self.submit_begun('a')
-        self.assertIn('is paused', self.vrtctl('pause', job).stdout)
+        self.assertRegex(self.vrtctl('pause', job).stdout, 'is (being )?paused')
         before = self.put_down(job)
         self.assertEqual(before['state'], 'paused')
         other = self.submit('b', frames=6)

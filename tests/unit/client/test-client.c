@@ -275,6 +275,10 @@ static void test_progress_waiting(void)
     struct vrt_job_info job = example_job();
     char state[VRT_API_TEXT_BYTES];
 
+    job.state = VRT_JOB_PAUSED;
+    expect_contains(vrt_progress_state(&job, state, sizeof(state)), "pausing at 42%: ");
+    expect_contains(state, "under way");
+    job.n_devices = 0;
     job.fetched_bytes = 12 << 20;
     job.fetch_bytes = 2400LL << 20;
     job.has_error = true;

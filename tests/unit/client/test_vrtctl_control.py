@@ -23,11 +23,13 @@ class Simple(Case):
         return [(r.method, r.path, r.body.decode()) for r in self.server.requests]
 
     def test_pause(self):
-        self.answers(answer(job(7, 'paused')), answer(job(8, 'running')))
-        out, _ = self.run_it('pause', 7, 8)
-        self.assertEqual(out, 'job 7 (video.mp4) is paused\njob 8 (video.mp4) is being paused\n')
-        self.assertEqual(self.asked(), [('POST', '/v1/jobs/7/pause', ''),
-                                        ('POST', '/v1/jobs/8/pause', '')])
+        self.answers(answer(job(7, 'paused', devices=[])), answer(job(8, 'running')),
+                     answer(job(9, 'paused')))
+        out, _ = self.run_it('pause', 7, 8, 9)
+        self.assertEqual(out, 'job 7 (video.mp4) is paused\njob 8 (video.mp4) is being paused\n'
+                              'job 9 (video.mp4) is being paused: 2 shards are under way\n')
+        self.assertEqual(self.asked()[:2], [('POST', '/v1/jobs/7/pause', ''),
+                                            ('POST', '/v1/jobs/8/pause', '')])
 
     def test_cancel(self):
         self.answers(answer(job(7, 'cancelled')), answer(job(8, 'running')))
@@ -50,7 +52,7 @@ class Simple(Case):
     def test_refused(self):
         """One that is refused doesn't hold up the others; the last that went wrong decides."""
         said = 'job 7 is done: there is nothing left to pause'
-        self.answers(refusal(409, 'job.state', said), answer(job(8, 'paused')),
+        self.answers(refusal(409, 'job.state', said), answer(job(8, 'paused', devices=[])),
                      refusal(404, 'job.not_found', 'no job has the number 9'))
         out, err = self.run_it('pause', 7, 8, 9, status=4)
         self.assertEqual(out, 'job 8 (video.mp4) is paused\n')

@@ -274,9 +274,10 @@ class Follow(FollowCase):
                 'field': None}
 
         def stream():
-            yield STREAM + event('job', job(7, 'paused')) + event('job', job(7, 'paused'))
+            paused = job(7, 'paused', devices=[])
+            yield STREAM + event('job', paused) + event('job', paused)
             yield event('job', job(7, 'disk_full', error=full)) + event('job', job(7))
-            yield event('job', job(7, 'paused', frames_done=0)) + event('job', self.final)
+            yield event('job', dict(paused, frames_done=0)) + event('job', self.final)
         self.serve(lambda r: stream() if 'events' in r.path else answer(self.final))
         _, err = self.run_it('wait', 7)
         self.assertEqual(err.splitlines(), [
