@@ -348,9 +348,8 @@ static void on_stop_signal(uv_signal_t *handle, int number)
         return;
     }
     const int n_running = vrt_jobs_n_running(vrt_queue_jobs(server->api.queue));
-    vrt_log_info("signal %d: stopping; %d running %s, or %s to the end of a segment first; again "
-                 "to stop at once", number, n_running, n_running == 1 ? "job finishes" : "jobs finish",
-                 n_running == 1 ? "comes" : "come");
+    vrt_log_info("signal %d: stopping; %d running %s, or end a segment first; again to stop at once",
+                 number, n_running, n_running == 1 ? "job may finish" : "jobs may finish");
     server->stopping = true;
     vrt_reload_stop(server->reload);
     vrt_pool_expect_end(server->api.pool);
