@@ -348,7 +348,7 @@ static void on_stop_signal(uv_signal_t *handle, int number)
         return;
     }
     const int n_running = vrt_jobs_n_running(vrt_queue_jobs(server->api.queue));
-    vrt_log_info("signal %d: stopping; %d running %s, or end a segment first; again to stop at once",
+    vrt_log_info("signal %d: stopping; %d running %s, or end a segment; again to stop at once",
                  number, n_running, n_running == 1 ? "job may finish" : "jobs may finish");
     server->stopping = true;
     vrt_reload_stop(server->reload);
