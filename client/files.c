@@ -18,12 +18,14 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/macro.h"
 #include "msg_job.h"
 
 #define NAME_BYTES 200             /* that a sentence shows of a path */
 #define OUTPUT_MODE 0666        /* less the umask */
 #define UNFINISHED_BYTES 4096   /* that the daemon writes last */
+#define PLACEHOLDER_S 2         /* between an output's making and its job's */
 
 void vrt_file_close(struct vrt_file *file)
 {
@@ -98,10 +100,21 @@ static int check_existing(const char *path, bool overwrite, const struct vrt_fil
                       error);
     if (S_ISDIR(st.st_mode))
         return refuse(path, "this is a folder, not a file", error);
-    if (!overwrite)
+    /* An empty one holds nothing that could be lost: a job that was cancelled leaves it. */
+    if (!overwrite && !(S_ISREG(st.st_mode) && st.st_size == 0))
         return refuse(path, "this file exists; replace it with --overwrite, or name another with "
                             "--output", error);
     return 0;
+}
+
+/* Return: the descriptor; -1 with errno. A link that leads nowhere exists all the same. */
+static int open_existing(const char *path, int flags, bool overwrite)
+{
+    int fd = open(path, flags | (overwrite ? O_CREAT : 0), OUTPUT_MODE);
+
+    if (fd < 0 && errno == ENOENT)
+        errno = EEXIST;
+    return fd;
 }
 
 int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
@@ -116,8 +129,8 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
         return r;
     fd = open(path, flags | O_CREAT | O_EXCL, OUTPUT_MODE);
     bool created = fd >= 0;
-    if (fd < 0 && errno == EEXIST && overwrite)
-        fd = open(path, flags | O_CREAT, OUTPUT_MODE);
+    if (fd < 0 && errno == EEXIST)
+        fd = open_existing(path, flags, overwrite);
     if (fd < 0 && errno == ENOENT && path[0])
         return refuse(path, "the folder for it does not exist; make it first", error);
     if (fd < 0 && errno == ENAMETOOLONG)
@@ -130,6 +143,8 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
         return r;
     if (is_same(&st, input))
         return refuse(path, "this is the same file as the input", error);
+    if (!overwrite && st.st_size > 0)
+        return refuse(path, "this file was made just now by another", error);
     *ret_file = (struct vrt_file){ VRT_STEAL_FD(fd), st.st_dev, st.st_ino, created };
     return 0;
 }
@@ -205,6 +220,16 @@ void vrt_file_remove_created(const char *path, const struct vrt_file *file)
 
     if (file->created && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
         st.st_dev == file->device && st.st_ino == file->inode)
+        unlink(path);
+}
+
+void vrt_file_remove_placeholder(const char *path, int64_t since_ns)
+{
+    struct stat st;
+
+    if (path[0] == '/' && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+        st.st_nlink == 1 && st.st_uid == geteuid() &&
+        llabs(st.st_mtim.tv_sec - since_ns / VRT_NS_PER_S) <= PLACEHOLDER_S)
         unlink(path);
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -31,8 +32,8 @@ void vrt_file_close(struct vrt_file *file);
 int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
 
 /*
- * Opens the file for a result, making it where it isn't there. An existing one is refused unless
- * `overwrite`, and then keeps what it holds. It may not be `input`, under any name.
+ * Opens the file for a result, making it where it isn't there. An existing one that holds something is
+ * refused unless `overwrite`, and then keeps it. It may not be `input`, under any name.
  * Return: 0; -errno.
  */
 int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,
@@ -59,6 +60,10 @@ const char *vrt_file_absolute(const char *path, char *buffer, int size);
 
 /* Removes what `path` names if it is still the empty file that we created. */
 void vrt_file_remove_created(const char *path, const struct vrt_file *file);
+
+/* Removes the empty file that a submission made for the output of a job that came to nothing:
+ * nobody has touched it since the job was made, at `since_ns` of the wall clock. */
+void vrt_file_remove_placeholder(const char *path, int64_t since_ns);
 
 /* Whether `text` is no path, but something for the daemon to fetch: http://... or https://... */
 bool vrt_file_is_url(const char *text);

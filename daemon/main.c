@@ -19,6 +19,7 @@
 #include "base/macro.h"
 #include "config/conf.h"
 #include "daemon/service/claim.h"
+#include "daemon/service/paths.h"
 #include "daemon/systemd/fd-store.h"
 #include "daemon/systemd/notify.h"
 #include "daemon/service/server.h"
@@ -39,6 +40,18 @@ struct start {
     struct vrt_claim state_claim, socket_claim;
     struct vrt_fd_store *fd_store;
 };
+
+/* For --check-config. */
+static void print_checked(const char *config)
+{
+    char places[3 * VRT_SETUP_PATH_BYTES];
+
+    if (config[0])
+        printf("vrtd: %s is right\n", config);
+    else
+        printf("vrtd: there is no configuration, so all is as it is by default (looked for: %s)\n",
+               vrt_paths_list_configs(places, sizeof(places)));
+}
 
 /* Reads and checks what the daemon is told; nothing is made or claimed yet. Return: 0, -errno. */
 static int configure(struct start *start, struct vrt_error *error)
@@ -191,7 +204,7 @@ int main(int argc, char **argv)
     signal(SIGHUP, SIG_IGN);
     r = configure(&start, &error);
     if (r == 0 && start.setup.options.check_config) {
-        printf("vrtd: %s is right\n", start.config[0] ? start.config : "no configuration");
+        print_checked(start.config);
         return 0;
     }
     raise_limits();

@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/files.h"
 #include "client/commands/handover.h"
 #include "client/terminal/progress.h"
 
@@ -70,6 +71,8 @@ static int take_answer(struct vrt_cli *cli, int r, const json_t *json,
         exit = vrt_cli_print_json(json);
     else if (r == 0)
         print_outcome(&job, outcome);
+    if (r == 0 && outcome->state == VRT_JOB_CANCELLED)
+        vrt_file_remove_placeholder(job.output_path, job.created_at);
     if (r == 0)
         vrt_job_info_done(&job);
     return r != 0 ? vrt_cli_fail(NULL, r, error) : exit;

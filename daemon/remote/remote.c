@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "api.h"
 #include "base/cleanup.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "daemon/remote/catalogue.h"
@@ -43,11 +45,13 @@ struct vrt_remote {
 static int read_catalogue(struct vrt_remote *remote, const char *path, struct vrt_error *error)
 {
     struct vrt_error why = { .id = NULL };
+    char buffer[PATH_MAX];
 
     if (path[0])
         return vrt_fold(vrt_catalogue_read(path, &remote->catalogue, error));
-    /* Ours may be missing where the daemon runs from where it was built. */
-    if (vrt_catalogue_read(VRT_CATALOGUE_PATH, &remote->catalogue, &why) < 0)
+    const char *ours = vrt_folder_of_part("models/catalogue.json", VRT_CATALOGUE_PATH, buffer,
+                                          sizeof(buffer));
+    if (vrt_catalogue_read(ours, &remote->catalogue, &why) < 0)
         vrt_log_info("there is no catalogue of models: %s", why.message);
     return 0;
 }

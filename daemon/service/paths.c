@@ -11,7 +11,8 @@
 #include "api.h"
 
 #define CONFIG_NAME "vrtd/vrtd.conf"
-#define SYSTEM_CONFIG "/etc/" CONFIG_NAME
+#define SYSTEM_CONFIG "/etc"
+#define N_CONFIG_PLACES 3
 #define SYSTEM_STATE "/var/lib/vrtd"
 
 /* A variable of the environment that holds an absolute path, or NULL. */
@@ -73,28 +74,49 @@ int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error)
                       "$HOME is set: give --state-dir PATH");
 }
 
-int vrt_paths_config(char *buffer, size_t size, struct vrt_error *error)
+/* Where a configuration may be, the first that exists counts: the user's own, where one is
+ * installed, and the system's. "" where place `i` isn't one. Return: 0; -ENAMETOOLONG. */
+static int config_place(int i, char *buffer, size_t size, struct vrt_error *error)
 {
     const char *config = absolute("XDG_CONFIG_HOME"), *home = absolute("HOME");
-    char folder[4096] = "";
-    int r = 0;
 
-    if (config)
-        r = join(config, "", folder, sizeof(folder), error);
-    else if (home)
-        r = join(home, ".config", folder, sizeof(folder), error);
-    if (r < 0)
-        return r;
-    if (folder[0])
-        r = join(folder, CONFIG_NAME, buffer, size, error);
-    if (r < 0)
-        return r;
-    if (folder[0] && access(buffer, F_OK) == 0)
-        return 0;
-    r = join(SYSTEM_CONFIG, "", buffer, size, error);
-    if (r < 0)
-        return r;
-    if (access(buffer, F_OK) != 0)
-        buffer[0] = '\0';
+    buffer[0] = '\0';
+    if (i == 0 && config)
+        return join(config, CONFIG_NAME, buffer, size, error);
+    if (i == 0 && home)
+        return join(home, ".config/" CONFIG_NAME, buffer, size, error);
+    if (i == 1 && strcmp(VRT_SYSCONFDIR, SYSTEM_CONFIG) != 0)
+        return join(VRT_SYSCONFDIR, CONFIG_NAME, buffer, size, error);
+    return i == 2 ? join(SYSTEM_CONFIG, CONFIG_NAME, buffer, size, error) : 0;
+}
+
+int vrt_paths_config(char *buffer, size_t size, struct vrt_error *error)
+{
+    for (int i = 0; i < N_CONFIG_PLACES; i++) {
+        int r = config_place(i, buffer, size, error);
+        if (r < 0)
+            return vrt_fold(r);
+        if (buffer[0] && access(buffer, F_OK) == 0)
+            return 0;
+    }
+    buffer[0] = '\0';
     return 0;
+}
+
+const char *vrt_paths_list_configs(char *buffer, size_t size)
+{
+    struct vrt_error error = { .id = NULL };
+    char path[4096];
+    size_t used = 0;
+
+    buffer[0] = '\0';
+    for (int i = 0; i < N_CONFIG_PLACES; i++) {
+        if (config_place(i, path, sizeof(path), &error) < 0 || !path[0])
+            continue;
+        int n = snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", path);
+        if (n < 0 || used + (size_t)n >= size)
+            break;
+        used += (size_t)n;
+    }
+    return buffer;
 }

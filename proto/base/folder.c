@@ -3,12 +3,16 @@
 #include "base/folder.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SYSTEM_CACHE "/var/cache/vrtd"
+
+/* Meson makes it in each of its build folders, and nobody installs one. */
+#define BUILD_MARK "/meson-info"
 
 /* A variable that names a path; relative ones are ignored, as the XDG specification says. */
 static const char *absolute(const char *name)
@@ -34,4 +38,37 @@ int vrt_folder_of_cache(char *buffer, size_t size)
     else
         return -ENOENT;
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+/* The build folder that the program runs from: it lies one or two folders below. Return: its
+ * length in `buffer`; 0: from none. */
+static size_t find_build_folder(char *buffer, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", buffer, size - 1);
+
+    if (n <= 0 || (size_t)n >= size - sizeof(BUILD_MARK))
+        return 0;
+    buffer[n] = '\0';
+    for (int up = 0; up < 3; up++) {
+        char *slash = strrchr(buffer, '/');
+        if (!slash)
+            return 0;
+        memcpy(slash, BUILD_MARK, sizeof(BUILD_MARK));
+        bool is_it = access(buffer, F_OK) == 0;
+        *slash = '\0';
+        if (is_it)
+            return (size_t)(slash - buffer);
+    }
+    return 0;
+}
+
+const char *vrt_folder_of_part(const char *built, const char *installed, char *buffer, size_t size)
+{
+    size_t n = find_build_folder(buffer, size);
+    int length = n ? snprintf(buffer + n, size - n, "/%s", built) : -1;
+
+    if (length > 0 && (size_t)length < size - n && access(buffer, F_OK) == 0)
+        return buffer;
+    length = snprintf(buffer, size, "%s", installed);
+    return length < 0 || (size_t)length >= size ? installed : buffer;
 }

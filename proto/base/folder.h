@@ -11,3 +11,11 @@
  * Return: 0; -ENOENT: nobody says; -ENAMETOOLONG.
  */
 int vrt_folder_of_cache(char *buffer, size_t size);
+
+/*
+ * Where a part of the program is: in the build folder that it runs from, where it is `built` (below
+ * that folder), else where it is installed. On Linux; elsewhere only that.
+ * Return: buffer; `installed` where that is too small.
+ */
+const char *vrt_folder_of_part(const char *built, const char *installed, char *buffer,
+                               size_t size);

@@ -11,6 +11,7 @@
 
 #include "backend/backend-impl.h"
 #include "backend/cuda/plugin.h"
+#include "base/folder.h"
 #include "base/log.h"
 
 /* In order of preference. The last is the tests' own, on a machine made of software. */
@@ -20,11 +21,12 @@ static const char *const plugins[] = {
     "libvrt-cuda-sim.so",
 };
 
-static const char *plugin_dir(const struct vrt_registry_params *params)
+static const char *plugin_dir(const struct vrt_registry_params *params, char *buffer, size_t size)
 {
     const char *dir = params->plugin_dir ? params->plugin_dir : getenv("VRTD_PLUGIN_DIR");
 
-    return dir && dir[0] ? dir : VRT_PLUGIN_DIR;
+    return dir && dir[0] ? dir :
+           vrt_folder_of_part("workers/backend/cuda", VRT_PLUGIN_DIR, buffer, size);
 }
 
 static enum vrt_log_level log_level(void)
@@ -100,10 +102,10 @@ static void forget(struct vrt_findings *findings, size_t from, size_t to)
 int vrt_cuda_load(const struct vrt_registry_params *params, const struct vrt_backend_ops **ret_ops,
                   struct vrt_device_info **ret_infos, size_t *ret_n_infos)
 {
-    const char *dir = plugin_dir(params);
+    char path[4096], folder[3072];
+    const char *dir = plugin_dir(params, folder, sizeof(folder));
     const size_t n_first = params->findings->n;
     bool found = false;
-    char path[4096];
 
     *ret_ops = NULL;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(plugins); i++) {
