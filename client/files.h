@@ -32,8 +32,8 @@ void vrt_file_close(struct vrt_file *file);
 int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_error *error);
 
 /*
- * Opens the file for a result, making it where it isn't there. An existing one that holds something is
- * refused unless `overwrite`, and then keeps it. It may not be `input`, under any name.
+ * Opens the file for a result, making it where it isn't there. An existing one that holds something
+ * is refused unless `overwrite`, and then keeps it. It may not be `input`, under any name.
  * Return: 0; -errno.
  */
 int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file *input,

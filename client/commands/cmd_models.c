@@ -14,6 +14,7 @@
 
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/commands/models.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/commands/listing.h"
@@ -138,9 +139,8 @@ static int decode(const json_t *json, struct vrt_model_report *ret_model, struct
     return 0;
 }
 
-/* What the daemon's list says of the model now. Return: 0, *ret_json is the caller's. */
-static int look(struct vrt_cli *cli, struct vrt_model_report *model, json_t **ret_json,
-                struct vrt_error *error)
+int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t **ret_json,
+                   struct vrt_error *error)
 {
     char name[VRT_API_NAME_BYTES], shown[VRT_API_NAME_BYTES];
     json_t *json = NULL;
@@ -231,7 +231,7 @@ static int pull(struct vrt_cli *cli)
         nanosleep(&pause, NULL);
         json_decref(json);
         json = NULL;
-        r = look(cli, &model, &json, &error);
+        r = vrt_model_look(cli, &model, &json, &error);
     }
     if (r == 0)
         show_progress(&model);

@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/commands/models.h"
+#include "client/terminal/format.h"
 #include "client/files.h"
 #include "client/commands/handover.h"
 #include "client/commands/plan.h"
@@ -268,6 +270,29 @@ static const char *shown_name(const char *input, char *buffer, int size)
                                     vrt_file_name(input, buffer, size);
 }
 
+/* A model that the daemon knows of, and hasn't fetched yet: the command that does. */
+static void add_pull(struct vrt_cli *cli, struct vrt_error *error)
+{
+    struct vrt_error ignored = { 0 };
+    struct vrt_model_report model;
+    char name[VRT_API_NAME_BYTES], bytes[32];
+    json_t *json = NULL;
+
+    if (!vrt_error_is(error, VRT_E(MODEL_NOT_FOUND)) || !cli->args.model)
+        return;
+    vrt_model_report_init(&model);
+    snprintf(model.name, sizeof(model.name), "%s", cli->args.model);
+    if (vrt_model_look(cli, &model, &json, &ignored) == 0 && model.state == VRT_MODEL_AVAILABLE) {
+        *error = (struct vrt_error){ 0 };
+        vrt_format_bytes(model.size_bytes, bytes, sizeof(bytes));
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "the model isn't here yet%s%s: vrtctl models pull %s",
+                   model.size_bytes > 0 ? ", " : "", model.size_bytes > 0 ? bytes : "",
+                   vrt_printable(model.name, name, sizeof(name)));
+    }
+    json_decref(json);
+}
+
 /* Submits one file. Return: enum vrt_exit; everything was said. */
 static int submit_one(struct submissions *all, const char *input, struct submission *s)
 {
@@ -296,6 +321,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     if (r == 0)
         return VRT_EXIT_OK;
     vrt_file_remove_created(s->output, &s->file);
+    add_pull(cli, &error);
     all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
     return vrt_cli_fail(about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,

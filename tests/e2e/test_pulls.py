@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from harness import Case, main
+from harness import Case, clip, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'remote'))
 from web_server import Server   # noqa: E402
@@ -97,6 +97,10 @@ class PullTest(PullCase):
     def test_from_the_command_line(self):
         self.server.files['/cli.safetensors'] = self.model
         self.assertIn('not here', self.vrtctl('models').stdout)
+        source = clip(os.path.join(self.folder, 'v.mp4'), frames=2)
+        done = self.vrtctl('submit', '-m', 'unknown', source, status=None)
+        self.assertIn("isn't here yet", done.stderr)
+        self.assertIn('vrtctl models pull unknown', done.stderr)
         url = self.server.url('/cli.safetensors')
         done = self.vrtctl('models', 'pull', url)
         self.assertIn('SHA-256 ' + self.digest, done.stdout)
