@@ -167,7 +167,9 @@ class Unwell(xpu.Case):
             if i is None:
                 self.took_part(job)
                 continue
-            _, _, log = daemon.log_text().partition(f'job {job["id"]} starts')
+            # From its admission on, which asks the device too.
+            text = daemon.log_text()
+            log = text.partition(f'job {job["id"] - 1} is done')[2] or text
             _, lost, log = log.partition('xpu:1 is quarantined')
             _, ready, log = log.partition('xpu:1 is ready')
             n_happened += lost != ''
