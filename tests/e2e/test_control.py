@@ -115,7 +115,7 @@ class Control(harness.FolderCase):
         self.vrtctl('pause', job)
         self.vrtctl('cancel', job)
         self.wait_for(job, lambda j: j['state'] == 'cancelled')
-        self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
+        self.assertFalse(os.path.exists(self.path('a.restored.mp4')))
         done = self.vrtctl('pause', job, status=1)
         self.assertIn(f'job {job} was cancelled', done.stderr)
 
