@@ -217,6 +217,10 @@ def times():
               f'{FFMPEG}{broadcast} -output_ts_offset {1000 + offset} b.ts',
               'cat a.ts b.ts > in.ts'], warns=['clock jumps 1 time', CONCEALED], sound_s=6.0,
              **joined)
+    case('another recording joined', 'in.ts',
+         part + [f'{FFMPEG}{broadcast} -mpegts_start_pid 0x300 -mpegts_pmt_start_pid 0x1100 b.ts',
+                 'cat a.ts b.ts > in.ts'], warns=['other streams of pictures or sound'],
+         any_warning=True, any_rest=True)
     case('the end of 33 bits', 'in.ts', f'{broadcast} -output_ts_offset 95442',
          frames=[i / 25 for i in range(75)], loose=0.05, any_warning=True, sound_s=3.0)
     case('a recording from the middle of a day', 'in.ts', f'{broadcast} -output_ts_offset 40000')

@@ -306,6 +306,10 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
                          info->n_missing == 1 ? "" : "s",
                          seconds_at(reader, reader->damage.first_missing));
     vrt_reader_info_list_concealed(info);
+    if (reader->source->has_late)
+        vrt_warnings_add(&info->warnings, "other streams of pictures or sound begin in the midst "
+                         "of the input, as where different recordings were joined, and are left "
+                         "out: split it there");
     int64_t n_jumps = vrt_source_n_jumps(reader->source);
     if (n_jumps)
         vrt_warnings_add(&info->warnings, "the input's clock jumps %lld time%s, as where "

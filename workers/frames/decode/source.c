@@ -424,11 +424,15 @@ static int read_packet(struct vrt_source *source, AVPacket *packet)
                            : av_read_frame(source->format, packet);
 }
 
-static bool is_wanted(const struct vrt_source *source, const AVPacket *packet)
+static bool is_wanted(struct vrt_source *source, const AVPacket *packet)
 {
     unsigned int index = (unsigned int)packet->stream_index;
 
-    return packet->size > 0 && (index >= source->n_streams || !source->is_unwanted[index]);
+    if (index < source->n_streams)
+        return packet->size > 0 && !source->is_unwanted[index];
+    enum AVMediaType type = source->format->streams[index]->codecpar->codec_type;
+    source->has_late |= type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO;
+    return false;
 }
 
 int vrt_source_next(struct vrt_source *source, AVPacket *packet, struct vrt_error *error)
