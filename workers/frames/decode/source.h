@@ -35,7 +35,7 @@ struct vrt_source {
     struct vrt_packets *packets;        /* by one clock; NULL: the demuxer's own never jumps */
     bool *is_unwanted;                  /* [n_streams], of those that there were at first */
     unsigned int n_streams;
-    bool has_late;                      /* a stream of pictures or sound has begun since: left out */
+    bool has_late;                      /* pictures or sound have begun since: left out */
     char name[128];                     /* printable: "clip.mp4", or "the input" */
     int64_t size_bytes;                 /* -1: not a regular file */
     bool truncated;                     /* the container's top level says it should be longer */
