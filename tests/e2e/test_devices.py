@@ -92,6 +92,21 @@ class Devices(harness.Case):
         return [d['state'] for d in answer['devices']]
 
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_tiles_that_are_black(self):
+        """What one device leaves black in a part of a picture, another one does again."""
+        source = clip(self.path('part.mkv'), '-c:v', 'ffv1', frames=24, size='256x144')
+        options = '--tile', '64', '--precision', 'f32'
+        digests = []
+        for name, fault in ('tiles', ''), ('holes', 'cpu:1 submit:every=45 corrupt=zeros'):
+            daemon = self.start(name, fault)
+            target = os.path.join(daemon.folder, 'out.mkv')
+            self.follow(source, target, *options, daemon=daemon)
+            digests.append(harness.digest(target))
+            self.assertEqual('black in a part' in daemon.log_text(), name == 'holes',
+                             daemon.log_text())
+        self.assertEqual(*digests)
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_lost_device_comes_back(self):
         source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
         daemon = self.start('back', 'cpu submit:1- delay=5ms; cpu:1 submit:7 lost revive=2')

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Results are checked frame by frame: a device or driver that has gone wrong often returns black or
- * NaN instead of an error, and a film of 100,000 such frames is worse than none.
+ * Results are checked frame by frame: a device or driver that has gone wrong often returns black,
+ * green or NaN instead of an error, and a film of 100,000 such frames is worse than none.
  */
 
 #include "workers/device/restore.h"
@@ -26,8 +26,8 @@ static int check(const struct vrt_session_evidence *seen, struct vrt_error *erro
         return vrt_refuse(error, r, "device.failed",
                           "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
                           (double)seen->min, (double)seen->max);
-    if (seen->out_is_blank && !seen->in_is_blank)
-        return vrt_refuse(error, r, "device.failed", "the result is blank, the input isn't");
+    if (seen->flaw)
+        return vrt_refuse(error, r, "device.failed", "the result %s", seen->flaw);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "base/error.h"
-#include "workers/device/colour-graph.h"
+#include "workers/plan/colour-graph.h"
 
 /* Planes begin at multiples of this in their buffer. */
 #define PLANE_ALIGN_BYTES 256

@@ -16,12 +16,8 @@
 #include "base/clock.h"
 #include "frames/frame.h"
 #include "frames/clips/picture.h"
+#include "workers/device/evidence.h"
 #include "workers/device/session-impl.h"
-
-/* A frame with less contrast is blank: generous for what comes out, strict for what goes in, so
- * that only a result that lost everything is called so. */
-#define BLANK_IN (1.0f / 16)
-#define BLANK_OUT (1.0f / 256)
 
 static size_t row_bytes(const struct vrt_frame *frame, const struct vrt_plane *plane)
 {
@@ -251,29 +247,6 @@ static int compute(struct vrt_session *session, const struct vrt_session_clip *c
     return r != 0 ? r : divide(session, clip->n);
 }
 
-/* Whether samples of the first plane differ by more than `share` of full scale. Most pictures show
- * that within a few rows, and are looked at no further. */
-static bool has_contrast(const struct vrt_frame *frame, float share)
-{
-    const struct vrt_plane *plane = &frame->planes[0];
-    bool is_wide = vrt_frame_format_sample_bytes(&frame->format) == 2;
-    float wanted = share * (float)((1U << frame->format.depth) - 1);
-    unsigned smallest = UINT_MAX, largest = 0;
-
-    for (int y = 0; y < plane->height; y++) {
-        const uint8_t *row = plane->data + (size_t)y * plane->stride_bytes;
-        const uint16_t *wide_row = (const uint16_t *)(const void *)row;
-        for (int x = 0; x < plane->width; x++) {
-            unsigned sample = is_wide ? wide_row[x] : row[x];
-            smallest = VRT_MIN(smallest, sample);
-            largest = VRT_MAX(largest, sample);
-        }
-        if ((float)(largest - smallest) > wanted)
-            return true;
-    }
-    return false;
-}
-
 static int download_planes(struct vrt_session *session, struct vrt_frame *frame)
 {
     for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++) {
@@ -291,42 +264,33 @@ static int download_planes(struct vrt_session *session, struct vrt_frame *frame)
     return 0;
 }
 
-/* The same of a picture's green. */
-static bool picture_has_contrast(const struct vrt_picture *picture, float share)
-{
-    size_t n = (size_t)picture->width * (size_t)picture->height;
-    float smallest = INFINITY, largest = -INFINITY;
-
-    for (size_t i = 0; i < n; i++) {
-        smallest = fminf(smallest, picture->rgb[3 * i + 1]);
-        largest = fmaxf(largest, picture->rgb[3 * i + 1]);
-        if (largest - smallest > share)
-            return true;
-    }
-    return false;
-}
-
 /* Fetches what frame `d` became, as samples or as pixels. */
 static int download(struct vrt_session *session, const struct vrt_session_clip *clip, int d,
                     struct vrt_session_evidence *evidence)
 {
+    struct vrt_means in, out;
     float range[VRT_SESSION_N_RANGE];
     int r = vrt_buffer_read(session->device, session->range, 0, range, sizeof(range));
 
+    if (r == 0)
+        r = vrt_means_of_input(clip->in[d], &in);
     if (r == 0 && clip->out[d]) {
         r = download_planes(session, clip->out[d]);
-        evidence->out_is_blank = r == 0 && !has_contrast(clip->out[d], BLANK_OUT);
+        if (r == 0)
+            r = vrt_means_of_result(clip->out[d], &in, &out);
     } else if (r == 0) {
         struct vrt_binding frame = frame_of(session, VRT_SESSION_OUT, d);
         r = vrt_buffer_read(session->device, frame.buffer, frame.offset_bytes, clip->shared[d]->rgb,
                             session->layout.frame_bytes[VRT_SESSION_OUT]);
-        evidence->out_is_blank = r == 0 && !picture_has_contrast(clip->shared[d], BLANK_OUT);
+        if (r == 0)
+            vrt_means_of_pixels(clip->shared[d], &in, &out);
     }
     if (r != 0)
         return vrt_fold(r);
     evidence->min = range[0];
     evidence->max = range[1];
     evidence->n_not_finite = range[2];
+    evidence->flaw = vrt_means_judge(&in, &out);
     return 0;
 }
 
@@ -346,7 +310,6 @@ static int download_all(struct vrt_session *session, const struct vrt_session_cl
         count(&start_ns, &times->compute_ns);
         if (r == 0)
             r = download(session, clip, d, &evidence[d]);
-        evidence[d].in_is_blank = !has_contrast(clip->in[d], BLANK_IN);
         count(&start_ns, &times->download_ns);
     }
     return r;

@@ -27,9 +27,7 @@ struct vrt_session_times {
 /* What tells whether a result can be right. */
 struct vrt_session_evidence {
     float min, max, n_not_finite;   /* of the RGB result: the finite values, as the device saw it */
-    /* Whether the first plane has no contrast to speak of, as the host saw it: so that a device
-     * which lies is caught as well. */
-    bool in_is_blank, out_is_blank;
+    const char *flaw;               /* what the host sees to be wrong (evidence.h); or NULL */
 };
 
 /* Frames on their way through a session: all of a clip, or one. */

@@ -14,7 +14,7 @@
 #include "backend/backend.h"
 #include "base/list.h"
 #include "engine/graph-executor.h"
-#include "workers/device/colour-graph.h"
+#include "workers/plan/colour-graph.h"
 
 /* Threads beside the encoder's, for a few frames of each clip. */
 #define N_THREADS 2

@@ -10,7 +10,7 @@
 #include "tests/unit/environment.h"
 #include "frames/decode/reader.h"
 #include "tests/unit/test.h"
-#include "workers/device/colour-graph.h"
+#include "workers/plan/colour-graph.h"
 
 #define MAX_BINDINGS 5
 

@@ -21,7 +21,8 @@
 /* A VRT to which flows alone are 5 GFLOP for each frame, or what stands for one. */
 static struct vrt_network *new_network(int n_up, bool noise, bool is_vrt)
 {
-    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_vrt ? 7 : 0,
+    /* Weights 3 turn no picture green, which would be taken for the device's failure. */
+    struct vrt_fixture vrt = { .sizes = vrt_sizes_small(), .seed = is_vrt ? 3 : 0,
                                .flow_gain = RULE_FLOW_STEADY };
     struct fixture f = { 0 };
 

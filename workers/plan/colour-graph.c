@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "workers/device/colour-graph.h"
+#include "workers/plan/colour-graph.h"
 
 #include <errno.h>
 
 #include "base/error.h"
 
-/* What the samples of `format` mean, in the words of the colour ops. */
-static int colour_of(const struct vrt_frame_format *format, struct vrt_op_colour *ret_colour)
+int vrt_colour_op_of(const struct vrt_frame_format *format, struct vrt_op_colour *ret_op)
 {
     static const enum vrt_plane_layout layouts[VRT_LAYOUT_COUNT] = {
         [VRT_LAYOUT_GRAY] = VRT_PLANES_GRAY,
@@ -28,7 +27,7 @@ static int colour_of(const struct vrt_frame_format *format, struct vrt_op_colour
     if ((unsigned)format->layout >= VRT_LAYOUT_COUNT ||
         (unsigned)format->matrix >= VRT_FRAME_MATRIX_COUNT)
         return vrt_raise(-EINVAL);
-    *ret_colour = (struct vrt_op_colour){
+    *ret_op = (struct vrt_op_colour){
         .layout = layouts[format->layout],
         .matrix = matrices[format->matrix],
         .site = site,
@@ -61,7 +60,7 @@ static enum vrt_dtype sample_dtype(const struct vrt_frame_format *format)
 int vrt_colour_graph_to_rgb(struct vrt_graph *graph, const struct vrt_frame_format *format)
 {
     struct vrt_op op = { .kind = VRT_OP_YUV_TO_RGB };
-    int r = colour_of(format, &op.colour);
+    int r = vrt_colour_op_of(format, &op.colour);
 
     if (r < 0)
         return vrt_fold(r);
@@ -78,7 +77,7 @@ int vrt_colour_graph_to_planes(struct vrt_graph *graph, const struct vrt_frame_f
 {
     struct vrt_op op = { .kind = VRT_OP_RGB_TO_YUV, .n_in = 1,
                          .out_more = { VRT_TENSOR_NONE, VRT_TENSOR_NONE } };
-    int r = colour_of(format, &op.colour);
+    int r = vrt_colour_op_of(format, &op.colour);
 
     if (r < 0)
         return vrt_fold(r);

@@ -6,6 +6,9 @@
 #include "engine/graph.h"
 #include "frames/format.h"
 
+/* What the samples of `format` mean, in the words of the colour ops. Return: 0; -EINVAL. */
+int vrt_colour_op_of(const struct vrt_frame_format *format, struct vrt_op_colour *ret_op);
+
 /* Inputs: the planes; output: RGB [1,H,W,3]. Return: 0; -EINVAL; -ENOMEM. */
 int vrt_colour_graph_to_rgb(struct vrt_graph *graph, const struct vrt_frame_format *format);
 
