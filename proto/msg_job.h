@@ -19,7 +19,7 @@ enum vrt_job_state {
     VRT_JOB_RUNNING,
     VRT_JOB_FINISHING,      /* all frames computed; the file is joined and checked */
     VRT_JOB_PAUSED,         /* by a user */
-    VRT_JOB_NEEDS_INPUT,    /* the daemon lost its files in a restart: they must be given again */
+    VRT_JOB_NEEDS_INPUT,    /* its files must be given again: lost in a restart, or others by now */
     VRT_JOB_DISK_FULL,      /* goes on when there is room; its error says where */
     VRT_JOB_DONE,
     VRT_JOB_FAILED,
@@ -105,8 +105,8 @@ struct vrt_job_stages {
     double decode, upload, compute, download, encode;
 };
 
-/* Chosen once, when the job is admitted. */
-/* What is told of a job's recipe (workers/plan/recipe.h), and of how its result is encoded. */
+/* What is told of a job's recipe (workers/plan/recipe.h), which is chosen once, when the job is
+ * admitted, and of how its result is encoded. */
 struct vrt_job_recipe {
     int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
     int tiling;                             /* enum vrt_tiling */

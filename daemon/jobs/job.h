@@ -4,18 +4,20 @@
 /*
  * The life of a job, and the list of all jobs
  *
- *     event    queued       running      finishing  waiting        over      is told by
- *     FETCH    fetching     -            -          -              -         queue.c
- *     START    running      -            -          -              -         queue.c
- *     FINISH   -            finishing    -          -              -         run.c
- *     SUCCEED  -            done         done       -              -         queue.c
- *     FAIL     failed       failed       failed     failed         -         queue.c
- *     CANCEL   cancelled    cancelled    cancelled  cancelled      -         queue.c
- *     PAUSE    paused       paused       -          paused 1       -         control.c
- *     LOSE     needs_input  needs_input  -          needs_input 2  -         run.c, queue.c (start)
- *     FILL     disk_full    disk_full    disk_full  disk_full 3    -         disk-space.c
- *     REQUEUE  -            queued       queued     queued         -         whoever held it up
- *     RETRY    -            -            -          -              queued 4  control.c
+ *     event    queued       running      finishing  waiting        over
+ *     FETCH    fetching     -            -          -              -
+ *     START    running      -            -          -              -
+ *     FINISH   -            finishing    -          -              -
+ *     SUCCEED  -            done         done       -              -
+ *     FAIL     failed       failed       failed     failed         -
+ *     CANCEL   cancelled    cancelled    cancelled  cancelled      -
+ *     PAUSE    paused       paused       -          paused 1       -
+ *     LOSE     needs_input  needs_input  -          needs_input 2  -
+ *     FILL     disk_full    disk_full    disk_full  disk_full 3    -
+ *     REQUEUE  -            queued       queued     queued         -
+ *     RETRY    -            -            -          -              queued 4
+ *
+ * Which function says each is told in docs/life-of-a-job.md.
  *
  * waiting: fetching, paused, needs_input, disk_full; over: done, failed, cancelled.
  * 1: from fetching and disk_full; 2: not from needs_input; 3: from fetching; 4: not from done.
