@@ -17,6 +17,7 @@
 
 #define USAGE_ID "usage"
 #define TIMEOUT_DEFAULT_S 60        /* as the manual page says */
+#define WORD_MAX 32                 /* letters of a word that is compared */
 
 #define A struct vrt_args
 const struct vrt_option vrt_common_options[] = {
@@ -68,12 +69,54 @@ static const struct vrt_option *find(const struct parsing *p, const char *name, 
     return o || !p->command ? o : find_in(p->command->options, name, n, letter);
 }
 
+/* How many letters must be changed, left out, added, or changed places with their neighbours. */
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(b);
+    int rows[3][WORD_MAX + 1];
+
+    if (strlen(a) > WORD_MAX || n > WORD_MAX)
+        return WORD_MAX;
+    for (size_t j = 0; j <= n; j++)
+        rows[0][j] = (int)j;
+    for (size_t i = 1; i <= strlen(a); i++) {
+        int *row = rows[i % 3], *above = rows[(i + 2) % 3], *higher = rows[(i + 1) % 3];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            row[j] = VRT_MIN(VRT_MIN(above[j], row[j - 1]) + 1,
+                             above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = VRT_MIN(row[j], higher[j - 2] + 1);
+        }
+    }
+    return rows[strlen(a) % 3][n];
+}
+
+const char *vrt_args_closer(const char *typed, const char *best, const char *word)
+{
+    int to_word = distance(typed, word);
+    bool begins = typed[0] && strncmp(word, typed, strlen(typed)) == 0;
+
+    if (best && distance(typed, best) <= to_word)
+        return best;
+    return begins || to_word * 3 <= (int)strlen(word) ? word : best;
+}
+
 static int refuse_unknown(const struct parsing *p, const char *word)
 {
-    char printable[80];
+    const struct vrt_option *tables[] = {
+        vrt_common_options, p->command ? p->command->options : NULL,
+    };
+    char printable[80], name[80];
+    const char *meant = NULL;
 
-    return vrt_refuse(p->error, -EINVAL, USAGE_ID, "unknown option %s; see vrtctl%s%s --help",
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (size_t i = 0; word[1] == '-' && i < VRT_ARRAY_SIZE(tables); i++)
+        for (const struct vrt_option *o = tables[i]; o && o->name; o++)
+            meant = vrt_args_closer(name, meant, o->name);
+    return vrt_refuse(p->error, -EINVAL, USAGE_ID, "unknown option %s%s%s%s; see vrtctl%s%s --help",
                       vrt_printable(word, printable, sizeof(printable)),
+                      meant ? " (did you mean --" : "", meant ? meant : "", meant ? "?)" : "",
                       p->command ? " " : "", p->command ? p->command->name : "");
 }
 
@@ -200,13 +243,17 @@ int vrt_args_parse_common(int argc, char **argv, struct vrt_args *args, struct v
 static int check_operands(const struct parsing *p, int n)
 {
     const struct vrt_command *c = p->command;
+    char printable[80];
+    int min = p->args->all ? 0 : c->min_operands, max = p->args->all ? 0 : c->max_operands;
 
-    if (n >= c->min_operands && n <= c->max_operands)
+    if (n >= min && n <= max)
         return 0;
-    if (n < c->min_operands)
+    if (n > 0 && p->args->all)
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--all names the jobs: leave \"%s\" out",
+                          vrt_printable(p->argv[0], printable, sizeof(printable)));
+    if (n < min)
         return vrt_refuse(p->error, -EINVAL, USAGE_ID, "%s needs %s; see vrtctl %s --help", c->name,
                           c->operands, c->name);
-    char printable[80];
     return vrt_refuse(p->error, -EINVAL, USAGE_ID, "\"%s\" is one too many; see vrtctl %s --help",
                       vrt_printable(p->argv[c->max_operands], printable, sizeof(printable)),
                       c->name);

@@ -23,5 +23,11 @@ int vrt_args_parse_common(int argc, char **argv, struct vrt_args *args, struct v
 int vrt_args_parse(const struct vrt_command *command, int argc, char **argv,
                    struct vrt_args *args, struct vrt_error *error);
 
+/*
+ * For "did you mean": which of two words is more like what was typed. `best` NULL: none so far.
+ * Return: `best` or `word`, NULL where neither is close. Pure.
+ */
+const char *vrt_args_closer(const char *typed, const char *best, const char *word);
+
 /* Prints what --help says of options, aligned. */
 void vrt_args_print_help(const struct vrt_option *options);

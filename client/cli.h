@@ -56,7 +56,9 @@ struct vrt_args {
     struct vrt_job_settings settings;           /* but for the next, and preset */
     const char *scene_cuts;
     int64_t priority;
-    bool overwrite, follow, dry_run, all;
+    bool overwrite, follow, dry_run, all, reverse;
+    const char *state;
+    int sort;                                   /* what list sorts by, by its index */
     const char *size;
     int64_t frames;                             /* VRT_UNKNOWN: not given */
 
@@ -78,17 +80,27 @@ struct vrt_command {
 
 extern const struct vrt_command vrt_command_submit, vrt_command_status, vrt_command_list,
     vrt_command_show, vrt_command_watch, vrt_command_wait, vrt_command_pause, vrt_command_resume,
-    vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_devices,
-    vrt_command_models, vrt_command_profile, vrt_command_doctor, vrt_command_version;
+    vrt_command_retry, vrt_command_priority, vrt_command_cancel, vrt_command_clean,
+    vrt_command_logs, vrt_command_devices, vrt_command_models, vrt_command_profile,
+    vrt_command_doctor, vrt_command_version;
 
-/* Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL. */
-void vrt_cli_complain(const char *what, const struct vrt_error *error);
+/*
+ * Says `error` on standard error, as "vrtctl: what: sentence"; without `what` where it is NULL.
+ * With --json it is the object that the API refuses with.
+ */
+void vrt_cli_complain(const struct vrt_cli *cli, const char *what, const struct vrt_error *error);
 
-/* Says the warnings on standard error, a line for each, of `what` (NULL: of nothing by name). */
-void vrt_cli_warn(const char *what, char (*warnings)[VRT_API_TEXT_BYTES], size_t n_warnings);
+/* Says the warnings on standard error, a line for each, of `what` (NULL: of nothing by name). With
+ * --json each is an object. */
+void vrt_cli_warn(const struct vrt_cli *cli, const char *what,
+                  char (*warnings)[VRT_API_TEXT_BYTES], size_t n_warnings);
 
 /* Complains of what vrt_conn_*() returned. Return: the exit status for it. */
-int vrt_cli_fail(const char *what, int r, const struct vrt_error *error);
+int vrt_cli_fail(const struct vrt_cli *cli, const char *what, int r,
+                 const struct vrt_error *error);
+
+/* Complains of the command line. Return: VRT_EXIT_USAGE. */
+int vrt_cli_misused(const struct vrt_cli *cli, const char *format, ...) VRT_PRINTF(2, 3);
 
 /* Prints `json` on a line by itself. Return: enum vrt_exit. */
 int vrt_cli_print_json(const struct json_t *json);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "base/folder.h"
 #include "msg_job.h"
 
 #define CONNECT_TIMEOUT_S 10L      /* a daemon that lives accepts at once */
@@ -42,7 +43,7 @@ struct exchange {
 int vrt_conn_find_socket(const char *given, char *buffer, size_t size, struct vrt_error *error)
 {
     const char *variable = getenv(VRT_API_SOCKET_VARIABLE), *runtime = getenv("XDG_RUNTIME_DIR");
-    char printable[200];
+    char printable[200], folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
     int n = 0;
 
     if (!given && variable && variable[0])
@@ -50,6 +51,12 @@ int vrt_conn_find_socket(const char *given, char *buffer, size_t size, struct vr
     /* The user's own daemon, if there is one, comes before the system's. */
     if (!given && runtime && runtime[0]) {
         n = snprintf(buffer, size, "%s/%s", runtime, VRT_API_SOCKET_USER);
+        if ((size_t)n < size && access(buffer, F_OK) == 0)
+            return 0;
+    }
+    /* Where it listens without a folder for such things. */
+    if (!given && vrt_folder_of_state(folder, sizeof(folder)) == 0) {
+        n = snprintf(buffer, size, "%s/%s", folder, VRT_API_SOCKET_USER);
         if ((size_t)n < size && access(buffer, F_OK) == 0)
             return 0;
     }

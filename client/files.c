@@ -49,6 +49,18 @@ static int refuse(const char *path, const char *why, struct vrt_error *error)
                       vrt_printable(path, name, sizeof(name)), why);
 }
 
+/* Nothing can be written at this place: there may be another. */
+static int refuse_unwritable(const char *path, int r, struct vrt_error *error)
+{
+    char name[NAME_BYTES];
+
+    if (r != -EACCES && r != -EPERM && r != -EROFS)
+        return refuse_errno(path, r, error);
+    return vrt_refuse(error, vrt_raise(r), "client.file",
+                      "%s can't be written: %s; name another place: -o FILE, or -o FOLDER/",
+                      vrt_printable(path, name, sizeof(name)), strerror(-r));
+}
+
 /* What stat() says, and that it is a regular file. */
 static int examine(const char *path, int fd, struct stat *ret_st, struct vrt_error *error)
 {
@@ -137,7 +149,7 @@ int vrt_file_open_output(const char *path, bool overwrite, const struct vrt_file
         return refuse(path, "this name is too long for the output; name another with --output",
                       error);
     if (fd < 0)
-        return refuse_errno(path, -errno, error);
+        return refuse_unwritable(path, -errno, error);
     r = examine(path, fd, &st, error);
     if (r < 0)
         return r;
@@ -208,10 +220,10 @@ int vrt_file_check_output(const char *path, bool overwrite, const struct vrt_fil
     if (!folder)
         return refuse_errno(path, -ENOMEM, error);
     if (access(path, F_OK) == 0)
-        return access(path, R_OK | W_OK) == 0 ? 0 : refuse_errno(path, -errno, error);
+        return access(path, R_OK | W_OK) == 0 ? 0 : refuse_unwritable(path, -errno, error);
     if (access(folder, F_OK) < 0 && errno == ENOENT)
         return refuse(path, "the folder for it does not exist; make it first", error);
-    return access(folder, W_OK | X_OK) == 0 ? 0 : refuse_errno(path, -errno, error);
+    return access(folder, W_OK | X_OK) == 0 ? 0 : refuse_unwritable(path, -errno, error);
 }
 
 void vrt_file_remove_created(const char *path, const struct vrt_file *file)
@@ -264,11 +276,21 @@ const char *vrt_file_url_name(const char *url, char *buffer, int size)
     return vrt_printable(name, buffer, size);
 }
 
-char *vrt_file_default_output(const char *input, bool lossless)
+bool vrt_file_is_folder(const char *path)
+{
+    size_t n = strlen(path);
+    struct stat st;
+
+    return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+char *vrt_file_default_output(const char *input, const char *folder, bool keeps_ending,
+                              bool lossless)
 {
     static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
     char fetched[VRT_API_NAME_BYTES];
     char *path = NULL;
+    int r;
 
     if (vrt_file_is_url(input))
         input = vrt_file_url_name(input, fetched, sizeof(fetched));
@@ -279,7 +301,11 @@ char *vrt_file_default_output(const char *input, bool lossless)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(kept); i++)
         if (!lossless && strcasecmp(dot, kept[i]) == 0)
             ending = kept[i];
-    int r = asprintf(&path, "%.*s.restored%s", (int)(dot - input), input, ending);
+    const char *begin = folder ? name : input;
+    const char *end = keeps_ending ? name + strlen(name) : dot;
+    size_t n = folder ? strlen(folder) : 0;
+    r = asprintf(&path, "%s%s%.*s.restored%s", folder ? folder : "",
+                 n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, ending);
     return r < 0 ? NULL : path;
 }
 

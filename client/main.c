@@ -6,6 +6,7 @@
  * standard output could be written belongs to success too.
  */
 
+#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <stdio.h>
@@ -16,6 +17,17 @@
 #include "client/arguments.h"
 #include "client/cli.h"
 #include "client/conn.h"
+
+static int run_help(struct vrt_cli *cli);
+
+/* "help" and "help COMMAND" are "--help" and "COMMAND --help". */
+static const struct vrt_command help_command = {
+    .name = "help",
+    .operands = "[COMMAND]",
+    .summary = "explain a command, or list them",
+    .max_operands = 1,
+    .run = run_help,
+};
 
 static const struct vrt_command *const commands[] = {
     &vrt_command_submit,
@@ -29,11 +41,24 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_retry,
     &vrt_command_priority,
     &vrt_command_cancel,
+    &vrt_command_clean,
+    &vrt_command_logs,
     &vrt_command_devices,
     &vrt_command_models,
     &vrt_command_profile,
     &vrt_command_doctor,
     &vrt_command_version,
+    &help_command,
+};
+
+/* What hands type that know other programs. */
+static const struct {
+    const char *name;
+    const struct vrt_command *command;
+} aliases[] = {
+    { "ls", &vrt_command_list },
+    { "ps", &vrt_command_status },
+    { "rm", &vrt_command_cancel },
 };
 
 static const struct vrt_command *find_command(const char *name)
@@ -41,7 +66,23 @@ static const struct vrt_command *find_command(const char *name)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(commands); i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(aliases); i++)
+        if (strcmp(aliases[i].name, name) == 0)
+            return aliases[i].command;
     return NULL;
+}
+
+static int refuse_command(const char *name, struct vrt_error *error)
+{
+    char printable[80];
+    const char *meant = NULL;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(commands); i++)
+        meant = vrt_args_closer(name, meant, commands[i]->name);
+    return vrt_refuse(error, -EINVAL, "usage",
+                      "there is no command \"%s\"%s%s%s; see vrtctl --help",
+                      vrt_printable(name, printable, sizeof(printable)),
+                      meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
 }
 
 static int print_help(const struct vrt_command *command)
@@ -49,7 +90,7 @@ static int print_help(const struct vrt_command *command)
     if (command) {
         printf("usage: vrtctl %s [OPTION]...%s%s\n\n%c%s.\n\n", command->name,
                command->operands[0] ? " " : "", command->operands,
-               command->summary[0] - 'a' + 'A', command->summary + 1);
+               toupper(command->summary[0]), command->summary + 1);
         vrt_args_print_help(command->options);
         vrt_args_print_help(vrt_common_options);
         return VRT_EXIT_OK;
@@ -64,18 +105,10 @@ static int print_help(const struct vrt_command *command)
     return VRT_EXIT_OK;
 }
 
-static int refuse_usage(struct vrt_error *error)
-{
-    vrt_cli_complain(NULL, error);
-    return VRT_EXIT_USAGE;
-}
-
 /* Reads the command line. Return: 0, *ret_command is NULL where only help or version is wanted. */
 static int read_arguments(int argc, char **argv, struct vrt_args *args,
                           const struct vrt_command **ret_command, struct vrt_error *error)
 {
-    char printable[80];
-
     int n = vrt_args_parse_common(argc, argv, args, error);
     if (n < 0)
         return n;
@@ -83,11 +116,25 @@ static int read_arguments(int argc, char **argv, struct vrt_args *args,
     if (*ret_command)
         return vrt_args_parse(*ret_command, argc - n - 1, argv + n + 1, args, error);
     if (n < argc)
-        return vrt_refuse(error, -EINVAL, "usage", "there is no command \"%s\"; see vrtctl --help",
-                          vrt_printable(argv[n], printable, sizeof(printable)));
+        return refuse_command(argv[n], error);
     if (args->help || args->version)
         return 0;
     return vrt_refuse(error, -EINVAL, "usage", "a command is missing; see vrtctl --help");
+}
+
+static int run_help(struct vrt_cli *cli)
+{
+    const struct vrt_command *command = NULL;
+    struct vrt_error error = { 0 };
+
+    if (cli->args.n_operands == 0)
+        return print_help(NULL);
+    command = find_command(cli->args.operands[0]);
+    if (command)
+        return print_help(command);
+    refuse_command(cli->args.operands[0], &error);
+    vrt_cli_complain(cli, NULL, &error);
+    return VRT_EXIT_USAGE;
 }
 
 static int run(const struct vrt_command *command, struct vrt_cli *cli)
@@ -96,12 +143,14 @@ static int run(const struct vrt_command *command, struct vrt_cli *cli)
     struct vrt_error error = { 0 };
 
     int r = vrt_conn_find_socket(cli->args.socket, path, sizeof(path), &error);
-    if (r < 0)
-        return refuse_usage(&error);
+    if (r < 0) {
+        vrt_cli_complain(cli, NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
     r = vrt_conn_new(path, cli->args.timeout_s, &cli->conn);
     if (r < 0) {
         vrt_refuse_errno(&error, r, "starting");
-        return vrt_cli_fail(NULL, r, &error);
+        return vrt_cli_fail(cli, NULL, r, &error);
     }
     int exit = command->run(cli);
     cli->conn = vrt_conn_free(cli->conn);
@@ -117,8 +166,10 @@ int main(int argc, char **argv)
 
     setlocale(LC_CTYPE, "");
     vrt_args_init(&cli.args);
-    if (read_arguments(argc - 1, argv + 1, &cli.args, &command, &error) < 0)
-        return refuse_usage(&error);
+    if (read_arguments(argc - 1, argv + 1, &cli.args, &command, &error) < 0) {
+        vrt_cli_complain(&cli, NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
     if (cli.args.help)
         exit = print_help(command);
     else if (cli.args.version)
@@ -128,7 +179,7 @@ int main(int argc, char **argv)
 
     if (fflush(stdout) != 0 || ferror(stdout)) {
         vrt_refuse_errno(&error, -errno, "standard output");
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(&cli, NULL, &error);
         return exit ? exit : VRT_EXIT_FAILED;
     }
     return exit;

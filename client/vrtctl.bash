@@ -77,6 +77,15 @@ _vrtctl() {
         return
         ;;
     -s | --socket | -o | --output) compopt -o default; return ;;
+    --state)
+        _vrtctl_words 'queued fetching running finishing paused needs_input disk_full done failed
+            cancelled' "$current"
+        return
+        ;;
+    --sort)
+        _vrtctl_words 'id state created finished done left priority input' "$current"
+        return
+        ;;
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
@@ -87,7 +96,7 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            devices models profile doctor version' "$current"
+            clean logs devices models profile doctor version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -103,14 +112,16 @@ _vrtctl() {
         compopt -o default
         ;;
     resume:-* | retry:-*)
-        _vrtctl_words "--output --model --overwrite $common" "$current"
+        _vrtctl_words "--output --model --overwrite --all $common" "$current"
         ;;
     models:-*) _vrtctl_words "--sha256 $common" "$current" ;;
     models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
-    list:-*) _vrtctl_words "--all $common" "$current" ;;
+    list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
+    clean:-*) _vrtctl_words "--all --state $common" "$current" ;;
+    pause:-* | cancel:-* | wait:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
     devices:*) _vrtctl_devices "$current" ;;
-    show:* | retry:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
+    show:* | retry:* | clean:* | logs:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
     watch:* | wait:* | pause:* | resume:* | priority:* | cancel:*)
         _vrtctl_words "$(_vrtctl_ask list)" "$current"
         ;;

@@ -42,6 +42,7 @@ struct vrt_conf {
         char preset[32];
         bool scene_cuts;                        /* where a scene ends, a clip does */
         int64_t segment_frames;                 /* of a piece of the result that is kept */
+        int64_t decoder_threads;                /* of each job; 0: one per core */
         int64_t max_running;                    /* jobs at a time */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every option of the configuration but for those that backends declare: where it is kept, what it
- * may be, what it is by default
+ * may be, what it is by default. What a new one touches: docs/adding-a-key.md
  */
 
 #include "config/conf.h"
@@ -17,14 +17,6 @@ const char *const vrt_conf_fallback_names[] = {
     [VRT_CONF_FALLBACK_WARN] = "warn",
     [VRT_CONF_FALLBACK_FORBID] = "forbid",
     [VRT_CONF_FALLBACK_COUNT] = NULL,
-};
-
-static const char *const log_level_names[] = {
-    [VRT_LOG_ERROR] = "error",
-    [VRT_LOG_WARNING] = "warning",
-    [VRT_LOG_INFO] = "info",
-    [VRT_LOG_DEBUG] = "debug",
-    [VRT_LOG_LEVEL_COUNT] = NULL,
 };
 
 /* A row ends with the default, perhaps followed by flags. */
@@ -47,7 +39,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, state_dir, ""),
     TEXT(daemon, models_dir, ""),
     TEXT(daemon, cache_dir, ""),
-    WORD(daemon, log_level, log_level_names, "info", LIVE),
+    WORD(daemon, log_level, vrt_log_level_names, "info", LIVE),
     INT(daemon, stop_timeout, 0, 3600, "20", LIVE),
     TEXT(daemon, wall_clock, ""),
 
@@ -58,6 +50,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     NEEDED_TEXT(jobs, preset, "medium", LIVE),
     BOOL(jobs, scene_cuts, "on", LIVE),
     INT(jobs, segment_frames, 1, 1000000, "96", LIVE),
+    INT(jobs, decoder_threads, 0, 16, "0", LIVE),
     INT(jobs, max_running, 1, 64, "2", LIVE),
     INT(jobs, max_queued, 1, 100000, "1000", LIVE),
     INT(jobs, history, 0, 100000, "1000", LIVE),

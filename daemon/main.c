@@ -24,6 +24,7 @@
 #include "daemon/systemd/notify.h"
 #include "daemon/service/server.h"
 #include "daemon/service/setup.h"
+#include "msg_log.h"
 
 #define VRT_LOG_TOPIC "main"
 
@@ -163,6 +164,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .fd_store = start->fd_store,
     }, error);
     vrt_log_info("vrtd ends");
+    vrt_log_keep(0);
     return vrt_fold(r);
 }
 
@@ -190,6 +192,7 @@ int main(int argc, char **argv)
     struct vrt_error error = { .id = NULL };
 
     vrt_log_set_level(VRT_LOG_INFO);
+    vrt_log_keep(VRT_API_LOG_LINES);
     int r = vrt_options_parse(argc, argv, &start.setup.options, &error);
     if (r > 0)
         return 0;

@@ -26,6 +26,8 @@
     X(JOB_PAUSE,    "POST",     "/v1/jobs/{id}/pause")  \
     X(JOB_RESUME,   "POST",     "/v1/jobs/{id}/resume") \
     X(JOB_RETRY,    "POST",     "/v1/jobs/{id}/retry")  \
+    X(JOB_FORGET,   "POST",     "/v1/jobs/{id}/forget") \
+    X(JOB_LOG,      "GET",      "/v1/jobs/{id}/log")    \
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
@@ -170,7 +172,6 @@ enum vrt_api_error_index {
 
 #define VRT_API_PRIORITY_MIN (-100)
 #define VRT_API_PRIORITY_MAX 100
-#define VRT_API_TILE_MIN 32             /* pixels of the input */
 #define VRT_API_TILE_MAX 16384      /* pixels of the input */
 #define VRT_API_OVERLAP_MAX 512     /* pixels of the input */
 #define VRT_API_CLIP_MAX 128            /* frames */

@@ -91,6 +91,14 @@ const struct vrt_field vrt_device_fields[] = {
 };
 #undef T
 
+#define T struct vrt_auto_report
+const struct vrt_field vrt_auto_fields[] = {
+    VRT_FIELD_TEXTS(T, devices, n_devices, VRT_API_DEVICES_MAX),
+    VRT_FIELD_TEXT(T, reason, 0),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_model_report
 const struct vrt_field vrt_model_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),

@@ -56,6 +56,13 @@ struct vrt_device_report {
     char last_error[VRT_API_TEXT_BYTES];
 };
 
+/* Beside them, "auto": what a job would run on that leaves the choice to vrtd. */
+struct vrt_auto_report {
+    char (*devices)[VRT_API_DEVICE_BYTES];
+    size_t n_devices;
+    char reason[VRT_API_TEXT_BYTES];
+};
+
 enum vrt_model_state {
     VRT_MODEL_READY,            /* jobs may name it */
     VRT_MODEL_AVAILABLE,        /* the catalogue says where it can be fetched from */
@@ -136,6 +143,7 @@ extern const char *const vrt_held_state_names[];
 extern const char *const vrt_model_state_names[];
 
 extern const struct vrt_field vrt_device_fields[];
+extern const struct vrt_field vrt_auto_fields[];
 extern const struct vrt_field vrt_held_fields[];
 extern const struct vrt_field vrt_model_fields[];
 extern const struct vrt_field vrt_model_request_fields[];

@@ -73,7 +73,8 @@ struct vrt_profile_report {
     int64_t tiles;                          /* of a frame */
 
     int64_t frames;                         /* that were timed */
-    double frame_mean_s, frame_p50_s, frame_p95_s;      /* all of a frame's time on the device */
+    /* All of a frame's time on the device. */
+    double frame_mean_s, frame_p50_s, frame_p95_s, frame_p99_s;
     double upload_s, compute_s, download_s; /* what the mean is made of */
     double fps;
     double gflop_per_frame, gflop_per_s;

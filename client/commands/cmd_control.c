@@ -21,6 +21,7 @@
 #include "client/conn.h"
 #include "client/files.h"
 #include "client/commands/handover.h"
+#include "client/commands/jobs.h"
 #include "client/terminal/progress.h"
 
 /* What is said of a job that was asked for something, and of one that isn't there yet. */
@@ -75,7 +76,7 @@ static int take_answer(struct vrt_cli *cli, int r, const json_t *json,
         vrt_file_remove_placeholder(job.output_path, job.created_at);
     if (r == 0)
         vrt_job_info_done(&job);
-    return r != 0 ? vrt_cli_fail(NULL, r, error) : exit;
+    return r != 0 ? vrt_cli_fail(cli, NULL, r, error) : exit;
 }
 
 /* Sends one request without files. Return: enum vrt_exit; everything was said. */
@@ -113,14 +114,31 @@ static int cancel_one(struct vrt_cli *cli, long long id)
     return ask(cli, &(struct vrt_request){ .method = "DELETE", .path = path }, &outcome);
 }
 
+/* What is done to each of several jobs. */
+struct deed {
+    int (*one)(struct vrt_cli *cli, long long id);
+    unsigned states;            /* those that --all means */
+    const char *nothing;        /* is said where there is none of them */
+};
+
+static const struct deed pausing = {
+    pause_one, 1U << VRT_JOB_QUEUED | 1U << VRT_JOB_FETCHING | 1U << VRT_JOB_RUNNING,
+    "no job of yours waits or runs",
+};
+
+static const struct deed cancelling = {
+    cancel_one, ~VRT_JOBS_OVER, "no job of yours waits or runs",
+};
+
 /* One after the other. Return: enum vrt_exit, of the last that didn't go well. */
-static int each(struct vrt_cli *cli, int n, int (*one)(struct vrt_cli *cli, long long id))
+static int each(struct vrt_cli *cli, const struct deed *deed)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = NULL;
+    int n = 0;
 
-    int exit = vrt_cli_job_ids(cli, n, &ids);
+    int exit = vrt_jobs_named(cli, deed->states, deed->nothing, &ids, &n);
     for (int i = 0; ids && i < n && exit != VRT_EXIT_UNREACHABLE; i++) {
-        int r = one(cli, ids[i]);
+        int r = deed->one(cli, ids[i]);
         exit = r != VRT_EXIT_OK ? r : exit;
     }
     return exit;
@@ -128,31 +146,27 @@ static int each(struct vrt_cli *cli, int n, int (*one)(struct vrt_cli *cli, long
 
 static int run_pause(struct vrt_cli *cli)
 {
-    return each(cli, cli->args.n_operands, pause_one);
+    return each(cli, &pausing);
 }
 
 static int run_cancel(struct vrt_cli *cli)
 {
-    return each(cli, cli->args.n_operands, cancel_one);
+    return each(cli, &cancelling);
 }
 
 static int run_priority(struct vrt_cli *cli)
 {
     const char *text = cli->args.operands[1];
     char path[64], body[40], said[40], printable[80], *end;
-    struct vrt_error error = { 0 };
 
     long long id = vrt_cli_job_id(cli, 0);
     if (!id)
         return VRT_EXIT_USAGE;
     long long priority = strtoll(text, &end, 10);
-    if (end == text || *end || priority < VRT_API_PRIORITY_MIN || priority > VRT_API_PRIORITY_MAX) {
-        vrt_refuse(&error, -EINVAL, "usage", "a priority is an integer from %d to %d, not \"%s\"",
-                   VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX,
-                   vrt_printable(text, printable, sizeof(printable)));
-        vrt_cli_complain(NULL, &error);
-        return VRT_EXIT_USAGE;
-    }
+    if (end == text || *end || priority < VRT_API_PRIORITY_MIN || priority > VRT_API_PRIORITY_MAX)
+        return vrt_cli_misused(cli, "a priority is an integer from %d to %d, not \"%s\"",
+                               VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX,
+                               vrt_printable(text, printable, sizeof(printable)));
     snprintf(path, sizeof(path), "/v1/jobs/%lld", id);
     snprintf(body, sizeof(body), "{\"priority\":%lld}", priority);
     snprintf(said, sizeof(said), "has priority %lld now", priority);
@@ -168,10 +182,8 @@ struct revival {
     unsigned states;            /* in which it may be asked for: 1U << each enum vrt_job_state */
 };
 
-static const struct revival resume = {
-    "resume", "goes on", false,
-    1U << VRT_JOB_PAUSED | 1U << VRT_JOB_NEEDS_INPUT | 1U << VRT_JOB_DISK_FULL,
-};
+#define RESUMABLE (1U << VRT_JOB_PAUSED | 1U << VRT_JOB_NEEDS_INPUT | 1U << VRT_JOB_DISK_FULL)
+static const struct revival resume = { "resume", "goes on", false, RESUMABLE };
 
 static const struct revival retry = {
     "retry", "is tried again", true, 1U << VRT_JOB_FAILED | 1U << VRT_JOB_CANCELLED,
@@ -240,12 +252,12 @@ static int revive_one(struct vrt_cli *cli, const struct revival *revival, long l
         r = take_job(json, id, &job, &error);
     json_decref(json);
     if (r != 0)
-        return vrt_cli_fail(NULL, r, &error);
+        return vrt_cli_fail(cli, NULL, r, &error);
     choose_files(cli, revival, &job, &handover);
     r = vrt_handover_send(cli, &handover, &answer, &error);
     add_cure(&handover, r, &error);
     snprintf(what, sizeof(what), "job %lld", id);
-    int exit = r != 0 ? vrt_cli_fail(what, r, &error)
+    int exit = r != 0 ? vrt_cli_fail(cli, what, r, &error)
                       : take_answer(cli, r, answer, &outcome, &error);
     json_decref(answer);
     vrt_job_info_done(&job);
@@ -262,32 +274,53 @@ static int retry_one(struct vrt_cli *cli, long long id)
     return revive_one(cli, &retry, id);
 }
 
-static int revive(struct vrt_cli *cli, int (*one)(struct vrt_cli *cli, long long id))
+static const struct deed resuming = {
+    resume_one, RESUMABLE, "no job of yours waits to be resumed",
+};
+
+static const struct deed retrying = {
+    retry_one, 1U << VRT_JOB_FAILED, "no job of yours failed",
+};
+
+static int revive(struct vrt_cli *cli, const struct deed *deed)
 {
     const struct vrt_args *args = &cli->args;
-    struct vrt_error error = { 0 };
-    int n = given_input(cli) ? 1 : args->n_operands;
 
-    if (n == 1 || !(args->output || args->model))
-        return each(cli, n, one);
-    vrt_refuse(&error, -EINVAL, "usage", "--%s names the file of one job, and there are %d",
-               args->output ? "output" : "model", n);
-    vrt_cli_complain(NULL, &error);
-    return VRT_EXIT_USAGE;
+    if (args->all && (args->output || args->model))
+        return vrt_cli_misused(cli, "--%s names the file of one job, not of --all",
+                               args->output ? "output" : "model");
+    if (given_input(cli)) {
+        long long id = vrt_cli_job_id(cli, 0);
+        return id ? deed->one(cli, id) : VRT_EXIT_USAGE;
+    }
+    if (args->n_operands > 1 && (args->output || args->model))
+        return vrt_cli_misused(cli, "--%s names the file of one job, and there are %d",
+                               args->output ? "output" : "model", args->n_operands);
+    return each(cli, deed);
 }
 
 static int run_resume(struct vrt_cli *cli)
 {
-    return revive(cli, resume_one);
+    return revive(cli, &resuming);
 }
 
 static int run_retry(struct vrt_cli *cli)
 {
-    return revive(cli, retry_one);
+    return revive(cli, &retrying);
 }
 
 #define A struct vrt_args
+#define ALL(what) \
+    { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all), .help = (what) }
+
+static const struct vrt_option active_options[] = {
+    ALL("all jobs of yours that wait or run"),
+    { .name = NULL },
+};
+
+/* Of resume and of retry. */
 static const struct vrt_option file_options[] = {
+    ALL("all jobs of yours that can be resumed, or that failed"),
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
       .help = "where the result goes now (default: where it went)" },
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "FILE",
@@ -296,12 +329,14 @@ static const struct vrt_option file_options[] = {
       .help = "replace an output that holds something by now" },
     { .name = NULL },
 };
+#undef ALL
 #undef A
 
 const struct vrt_command vrt_command_pause = {
     .name = "pause",
-    .operands = "ID...",
+    .operands = "ID... | --all",
     .summary = "let jobs rest, and their devices do other work",
+    .options = active_options,
     .min_operands = 1,
     .max_operands = 10000,
     .run = run_pause,
@@ -309,7 +344,7 @@ const struct vrt_command vrt_command_pause = {
 
 const struct vrt_command vrt_command_resume = {
     .name = "resume",
-    .operands = "ID... | ID INPUT",
+    .operands = "ID... | ID INPUT | --all",
     .summary = "let jobs go on that are paused, or need their files again",
     .options = file_options,
     .min_operands = 1,
@@ -319,7 +354,7 @@ const struct vrt_command vrt_command_resume = {
 
 const struct vrt_command vrt_command_retry = {
     .name = "retry",
-    .operands = "ID... | ID INPUT",
+    .operands = "ID... | ID INPUT | --all",
     .summary = "try failed or cancelled jobs again, from where they got to",
     .options = file_options,
     .min_operands = 1,
@@ -338,8 +373,9 @@ const struct vrt_command vrt_command_priority = {
 
 const struct vrt_command vrt_command_cancel = {
     .name = "cancel",
-    .operands = "ID...",
+    .operands = "ID... | --all",
     .summary = "cancel jobs",
+    .options = active_options,
     .min_operands = 1,
     .max_operands = 10000,
     .run = run_cancel,

@@ -90,10 +90,38 @@ static int add_device(const json_t *json, struct vrt_table *table, struct vrt_er
     return vrt_table_add(table, cells);
 }
 
+/* What jobs run on that don't say, and why. */
+static int add_auto(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    struct vrt_auto_report report = { 0 };
+    char reason[VRT_API_TEXT_BYTES], name[VRT_API_DEVICE_BYTES];
+    struct vrt_buf names = { 0 };
+    const json_t *automatic = json_object_get(json, "auto");
+
+    if (!automatic)
+        return 0;
+    if (vrt_fields_decode(vrt_auto_fields, automatic, VRT_FIELDS_LENIENT, &report, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    int r = vrt_buf_printf(&names, "%s", "");
+    for (size_t i = 0; r == 0 && i < report.n_devices; i++)
+        r = vrt_buf_printf(&names, "%s%s", i ? ", " : "",
+                           vrt_printable(report.devices[i], name, sizeof(name)));
+    if (r == 0)
+        r = vrt_table_note(table, "auto takes %s: %s", report.n_devices ? names.data : "none",
+                           vrt_printable(report.reason, reason, sizeof(reason)));
+    vrt_buf_done(&names);
+    vrt_fields_done(vrt_auto_fields, &report);
+    return vrt_fold(r);
+}
+
 static int list_all(struct vrt_cli *cli)
 {
     static const struct vrt_listing listing = {
-        "/v1/devices", "devices", device_columns, add_device,
+        .path = "/v1/devices",
+        .key = "devices",
+        .columns = device_columns,
+        .add = add_device,
+        .add_notes = add_auto,
     };
 
     return vrt_listing_print(cli, &listing);
@@ -234,7 +262,7 @@ static int show_meant(const struct vrt_cli *cli, const json_t *list,
     int r = vrt_refuse(&error, -ENODEV, "device.unknown",
                        "there is no device %s; vrtctl devices lists those there are",
                        vrt_printable(name, text, sizeof(text)));
-    return vrt_cli_fail(NULL, r, &error);
+    return vrt_cli_fail(cli, NULL, r, &error);
 }
 
 static int decode_all(const json_t *list, struct vrt_device_report **ret_devices,
@@ -272,7 +300,7 @@ static int run_devices(struct vrt_cli *cli)
     if (r == 0)
         r = decode_all(list, &devices, &error);
     if (r != 0)
-        exit = vrt_cli_fail(NULL, r, &error);
+        exit = vrt_cli_fail(cli, NULL, r, &error);
     for (int i = 0; r == 0 && i < cli->args.n_operands; i++) {
         int one = show_meant(cli, list, devices, cli->args.operands[i]);
         exit = one != VRT_EXIT_OK ? one : exit;

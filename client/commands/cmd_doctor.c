@@ -296,7 +296,7 @@ static int tell(const struct vrt_cli *cli, const struct vrt_doctor_report *repor
     }
     if (r < 0) {
         vrt_refuse_errno(&error, r, "printing what was found");
-        return vrt_cli_fail(NULL, r, &error);
+        return vrt_cli_fail(cli, NULL, r, &error);
     }
     return report->failed > 0 ? VRT_EXIT_FAILED : VRT_EXIT_OK;
 }
@@ -321,7 +321,7 @@ static int run(struct vrt_cli *cli)
                        vrt_conn_path(cli->conn));
     }
     int exit = r == 0 || r == VRT_CONN_E_UNREACHABLE ? tell(cli, &report) :
-               vrt_cli_fail(NULL, r, &error);
+               vrt_cli_fail(cli, NULL, r, &error);
     vrt_doctor_report_done(&daemon);
     vrt_doctor_report_done(&report);
     return exit;

@@ -85,7 +85,7 @@ static int run_status(struct vrt_cli *cli)
 
     int r = get_status(cli, &json, &status, &error);
     if (r != 0)
-        return vrt_cli_fail(NULL, r, &error);
+        return vrt_cli_fail(cli, NULL, r, &error);
     if (cli->args.json)
         exit = vrt_cli_print_json(json);
     else

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* vrtctl list, watch, wait. */
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "client/cli.h"
-#include "client/conn.h"
 #include "client/terminal/format.h"
 #include "client/terminal/progress.h"
 #include "client/terminal/screen.h"
 #include "client/terminal/table.h"
+#include "client/commands/jobs.h"
 #include "client/commands/watch.h"
 
 /* The columns of list, from left to right. */
@@ -24,17 +26,99 @@ static const struct vrt_column columns[] = {
     { "ELAPSED", VRT_ALIGN_RIGHT, .rank = 3 },
     { "LEFT", VRT_ALIGN_RIGHT, .rank = 2 },
     { "MODEL", VRT_ALIGN_LEFT, .rank = 5 },
+    { "DATE", VRT_ALIGN_LEFT, .rank = 6 },
     { "INPUT", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
 
+/* What --sort may name, and the key of the job's JSON that it is. */
+static const char *const sort_names[] = {
+    "id", "state", "created", "finished", "done", "left", "priority", "input", NULL,
+};
+
+static const char *const sort_keys[] = {
+    "id", "state", "created_at", "finished_at", "percent", "left_s", "priority", "input_name",
+};
+
+/* The jobs, until they are sorted. */
+struct list {
+    json_t **jobs;
+    size_t n, capacity;
+};
+
+static int take_job(void *ctx, json_t *json, const struct vrt_job_info *job)
+{
+    struct list *list = ctx;
+
+    (void)job;
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 64;
+        json_t **jobs = reallocarray(list->jobs, capacity, sizeof(json_t *));
+        if (!jobs)
+            return vrt_raise(-ENOMEM);
+        list->jobs = jobs;
+        list->capacity = capacity;
+    }
+    list->jobs[list->n++] = json_incref(json);
+    return 0;
+}
+
+static void list_done(struct list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        json_decref(list->jobs[i]);
+    free(list->jobs);
+}
+
+/* Numbers by value, texts by letters; what has none comes last. */
+static int compare(const json_t *a, const json_t *b)
+{
+    if (json_is_string(a) && json_is_string(b))
+        return strcmp(json_string_value(a), json_string_value(b));
+    if (!json_is_number(a) || !json_is_number(b))
+        return json_is_null(a) - json_is_null(b);
+    double x = json_number_value(a), y = json_number_value(b);
+    return (x > y) - (x < y);
+}
+
+/* In the order wanted; jobs that are alike in that stay in the order of their numbers. */
+static void sort(const struct list *list, const char *key)
+{
+    for (size_t i = 1; i < list->n; i++) {
+        json_t *job = list->jobs[i];
+        size_t low = 0, high = i;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (compare(json_object_get(list->jobs[middle], key), json_object_get(job, key)) <= 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        memmove(&list->jobs[low + 1], &list->jobs[low], (i - low) * sizeof(json_t *));
+        list->jobs[low] = job;
+    }
+}
+
+/* The input, and why nothing came of it. */
+static const char *print_input(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    char input[VRT_API_NAME_BYTES], reason[VRT_API_TEXT_BYTES];
+    bool failed = job->state == VRT_JOB_FAILED && job->has_error;
+
+    snprintf(buffer, size, "%s%s%s", vrt_progress_name(job, input, sizeof(input)),
+             failed ? ": " : "",
+             failed ? vrt_printable(job->error.message, reason, sizeof(reason)) : "");
+    return buffer;
+}
+
 static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
 {
-    char id[32], done[32], fps[32], elapsed[32], left[32];
-    char model[VRT_API_NAME_BYTES], input[VRT_API_NAME_BYTES];
+    char id[32], done[32], fps[32], elapsed[32], left[32], date[32];
+    char model[VRT_API_NAME_BYTES], input[VRT_API_NAME_BYTES + VRT_API_TEXT_BYTES];
     bool running = job->state == VRT_JOB_RUNNING;
 
     snprintf(id, sizeof(id), "%" PRId64, job->id);
+    vrt_format_time(job->finished_at ? job->finished_at : job->created_at, date, sizeof(date));
     const char *const cells[] = {
         id,
         vrt_name_of(vrt_job_state_names, job->state),
@@ -43,7 +127,8 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
         running ? vrt_format_duration(job->left_s, left, sizeof(left)) : "-",
         vrt_printable(job->model.name, model, sizeof(model)),
-        vrt_progress_name(job, input, sizeof(input)),
+        date,
+        print_input(job, input, sizeof(input)),
     };
 
     return vrt_table_add(table, cells);
@@ -64,89 +149,72 @@ static int add_note(const struct vrt_job_info *job, struct vrt_table *table)
                                    vrt_progress_state(job, state, sizeof(state))));
 }
 
-/* Jobs of the answer, as JSON or as rows. Return: 0; VRT_CONN_E_*; -errno. */
-static int take_jobs(const struct vrt_cli *cli, const json_t *json, struct vrt_table *table,
-                     struct vrt_error *error)
+static int print_table(const struct vrt_cli *cli, const struct list *list)
 {
-    const json_t *jobs = json_object_get(json, "jobs");
+    bool is_all = cli->args.all || cli->args.state;
+    struct vrt_table table;
+    int r = 0;
 
-    if (!json_is_array(jobs))
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
-                          "vrtd's answer holds no list of jobs");
-    for (size_t i = 0; i < json_array_size(jobs); i++) {
+    if (list->n == 0) {
+        puts(is_all ? "no such job is remembered" :
+             "no job is waiting or running; vrtctl list --all shows those that are over");
+        return 0;
+    }
+    vrt_table_init(&table, columns);
+    for (size_t i = 0; r == 0 && i < list->n; i++) {
         struct vrt_job_info job;
-        if (cli->args.json) {
-            vrt_cli_print_json(json_array_get(jobs, i));
-            continue;
-        }
-        if (vrt_job_info_decode(json_array_get(jobs, i), &job, error) < 0)
-            return VRT_CONN_E_BROKEN;
-        int r = add_row(table, &job);
-        if (r == 0)
-            r = add_note(&job, table);
-        vrt_job_info_done(&job);
+        size_t at = cli->args.reverse ? list->n - 1 - i : i;
+        r = vrt_job_info_decode(list->jobs[at], &job, NULL);
         if (r < 0)
-            return vrt_refuse_errno(error, r, "listing jobs");
+            break;
+        r = add_row(&table, &job);
+        if (r == 0)
+            r = add_note(&job, &table);
+        vrt_job_info_done(&job);
     }
-    return 0;
+    if (r == 0)
+        r = vrt_screen_print_table(&table);
+    vrt_table_done(&table);
+    return vrt_fold(r);
 }
 
-/* Behind which job the next page begins; 0: this was the last one. */
-static int take_next(const json_t *json, long long *after, struct vrt_error *error)
-{
-    const json_t *next = json_object_get(json, "next");
-    long long id = json_integer_value(next);
-
-    /* One that doesn't lead on would be asked for again and again. */
-    if (next && !json_is_null(next) && id <= *after)
-        return vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
-                          "vrtd's answer doesn't say where its list goes on");
-    *after = id;
-    return 0;
-}
-
-static int print_listing(const struct vrt_cli *cli, const struct vrt_table *table)
-{
-    if (cli->args.json)
-        return 0;
-    if (!cli->args.all && table->n_cells == 0) {
-        puts("no job is waiting or running; vrtctl list --all shows those that are over");
-        return 0;
-    }
-    return vrt_fold(vrt_screen_print_table(table));
-}
-
-/* Page by page: a history may be long. */
 static int run_list(struct vrt_cli *cli)
 {
-    struct vrt_table table;
+    const struct vrt_args *args = &cli->args;
+    unsigned states = vrt_jobs_states(cli, args->state, args->all ? VRT_JOBS_ANY : ~VRT_JOBS_OVER);
+    struct list list = { 0 };
     struct vrt_error error = { 0 };
-    long long after = 0;
-    int r;
 
-    vrt_table_init(&table, columns);
-    do {
-        json_t *json = NULL;
-        r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs?active=%s&after=%lld",
-                         cli->args.all ? "false" : "true", after);
-        if (r == 0)
-            r = take_jobs(cli, json, &table, &error);
-        if (r == 0)
-            r = take_next(json, &after, &error);
-        json_decref(json);
-    } while (r == 0 && after > 0);
-    if (r == 0)
-        r = print_listing(cli, &table);
-    vrt_table_done(&table);
+    if (!states)
+        return VRT_EXIT_USAGE;
+    int r = vrt_jobs_each(cli, states, take_job, &list, &error);
+    if (r == 0 && args->sort)
+        sort(&list, sort_keys[args->sort]);
+    for (size_t i = 0; r == 0 && args->json && i < list.n; i++)
+        vrt_cli_print_json(list.jobs[args->reverse ? list.n - 1 - i : i]);
+    if (r == 0 && !args->json)
+        r = print_table(cli, &list);
+    list_done(&list);
     if (r < 0)
         vrt_refuse_errno(&error, r, "listing jobs");
-    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
 }
 
 #define A struct vrt_args
 static const struct vrt_option list_options[] = {
     { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all),
       .help = "also jobs that are over, as far as they are remembered" },
+    { "state", 0, VRT_OPTION_TEXT, offsetof(A, state), .argument = "STATES",
+      .help = "only jobs in such states, as failed,cancelled" },
+    { "sort", 0, VRT_OPTION_WORD, offsetof(A, sort), .names = sort_names, .argument = "KEY",
+      .help = "id, state, created, finished, done, left, priority or input (default: id)" },
+    { "reverse", 'r', VRT_OPTION_FLAG, offsetof(A, reverse), .help = "the last one first" },
+    { .name = NULL },
+};
+
+static const struct vrt_option wait_options[] = {
+    { "all", 'a', VRT_OPTION_FLAG, offsetof(A, all),
+      .help = "all jobs of yours that wait or run now" },
     { .name = NULL },
 };
 #undef A
@@ -154,15 +222,17 @@ static const struct vrt_option list_options[] = {
 static int watch(struct vrt_cli *cli, bool quiet)
 {
     VRT_CLEANUP(vrt_freep) long long *ids = NULL;
+    int n = 0;
 
-    int exit = vrt_cli_job_ids(cli, cli->args.n_operands, &ids);
+    int exit = vrt_jobs_named(cli, ~VRT_JOBS_OVER, "no job of yours waits or runs", &ids, &n);
     const struct vrt_watch_params params = {
         .ids = ids,
-        .n_ids = (size_t)cli->args.n_operands,
+        .n_ids = (size_t)n,
         .quiet = quiet,
         .say_how_to_cancel = quiet,
     };
-    return exit == VRT_EXIT_OK ? vrt_watch(cli, &params) : exit;
+    /* Without a number all are watched, for ever. */
+    return exit == VRT_EXIT_OK && !(cli->args.all && n == 0) ? vrt_watch(cli, &params) : exit;
 }
 
 static int run_watch(struct vrt_cli *cli)
@@ -178,7 +248,7 @@ static int run_wait(struct vrt_cli *cli)
 const struct vrt_command vrt_command_list = {
     .name = "list",
     .operands = "",
-    .summary = "list the jobs that wait or run",
+    .summary = "list the jobs that wait or run, or that are over",
     .options = list_options,
     .run = run_list,
 };
@@ -193,8 +263,9 @@ const struct vrt_command vrt_command_watch = {
 
 const struct vrt_command vrt_command_wait = {
     .name = "wait",
-    .operands = "ID...",
+    .operands = "ID... | --all",
     .summary = "wait until jobs are over, and say how they ended",
+    .options = wait_options,
     .min_operands = 1,
     .max_operands = 10000,
     .run = run_wait,

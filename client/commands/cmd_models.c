@@ -192,7 +192,7 @@ static int tell_end(const struct vrt_cli *cli, const struct vrt_model_report *mo
         vrt_cli_print_json(json);
     if (model->error[0]) {
         vrt_refuse(&error, -EIO, "client.pull", "%s", model->error);
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_FAILED;
     }
     if (cli->args.json)
@@ -215,7 +215,7 @@ static int pull(struct vrt_cli *cli)
 
     int r = make_request(cli, &body, &error);
     if (r < 0) {
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
     r = vrt_conn_request(cli->conn, &(struct vrt_request){
@@ -235,7 +235,7 @@ static int pull(struct vrt_cli *cli)
     }
     if (r == 0)
         show_progress(&model);
-    int exit = r != 0 ? vrt_cli_fail(NULL, r, &error) : tell_end(cli, &model, json);
+    int exit = r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : tell_end(cli, &model, json);
     json_decref(json);
     return exit;
 }
@@ -243,12 +243,11 @@ static int pull(struct vrt_cli *cli)
 static int run(struct vrt_cli *cli)
 {
     static const struct vrt_listing models = {
-        "/v1/models", "models", model_columns, add_model, false,
+        "/v1/models", "models", model_columns, add_model, NULL, false,
     };
     static const struct vrt_listing replicas = {
-        "/v1/models", "replicas", replica_columns, add_replica, true,
+        "/v1/models", "replicas", replica_columns, add_replica, NULL, true,
     };
-    struct vrt_error error = { 0 };
     int n = cli->args.n_operands;
 
     if (n == 0) {
@@ -257,10 +256,8 @@ static int run(struct vrt_cli *cli)
     }
     if (n == 2 && strcmp(cli->args.operands[0], "pull") == 0)
         return pull(cli);
-    vrt_refuse(&error, -EINVAL, "usage", "expected nothing, or pull NAME, or pull URL; see vrtctl "
-               "models --help");
-    vrt_cli_complain(NULL, &error);
-    return VRT_EXIT_USAGE;
+    return vrt_cli_misused(cli, "expected nothing, or pull NAME, or pull URL; see vrtctl models "
+                           "--help");
 }
 
 #define A struct vrt_args

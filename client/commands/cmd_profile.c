@@ -9,25 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/macro.h"
+#include "base/cleanup.h"
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/screen.h"
 #include "client/terminal/table.h"
+#include "msg_device.h"
 #include "msg_plan.h"
 
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICE",
-      .help = "cpu:0, cuda, ... (default: auto)" },
+      .help = "cpu:0, cuda, ..., or all: compare them (default: auto)" },
     { "size", 0, VRT_OPTION_TEXT, offsetof(A, size), .argument = "WxH",
       .help = "of the frames, in pixels (default: 640x360)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
       .names = vrt_precision_names, .argument = "TYPE",
       .help = "auto, f32, f16 or bf16 (default: auto)" },
-    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), 0, VRT_API_TILE_MAX,
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
     { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
@@ -161,10 +162,11 @@ static void print_speed(const struct vrt_profile_report *p)
 {
     char text[4][32];
 
-    printf("  Time       %s a frame: p50 %s, p95 %s\n",
+    printf("  Time       %s a frame: p50 %s, p95 %s, p99 %s\n",
            format_seconds(p->frame_mean_s, text[0], sizeof(text[0])),
            format_seconds(p->frame_p50_s, text[1], sizeof(text[1])),
-           format_seconds(p->frame_p95_s, text[2], sizeof(text[2])));
+           format_seconds(p->frame_p95_s, text[2], sizeof(text[2])),
+           format_seconds(p->frame_p99_s, text[3], sizeof(text[3])));
     printf("             upload %s, compute %s, download %s\n",
            format_seconds(p->upload_s, text[0], sizeof(text[0])),
            format_seconds(p->compute_s, text[1], sizeof(text[1])),
@@ -221,9 +223,147 @@ static int print_report(const struct vrt_cli *cli, const json_t *json, struct vr
         r = print_ops(&report);
     }
     if (r == 0)
-        vrt_cli_warn(NULL, report.warnings, report.n_warnings);
+        vrt_cli_warn(cli, NULL, report.warnings, report.n_warnings);
     vrt_fields_done(vrt_profile_fields, &report);
     return r < 0 ? vrt_refuse_errno(error, r, "printing the profile") : 0;
+}
+
+/* What a comparison keeps of each device. */
+struct compared {
+    char device[VRT_API_DEVICE_BYTES];
+    int precision;
+    double mean_s, p50_s, p99_s, fps;
+};
+
+/* The names of the devices that can be timed. */
+static int list_devices(struct vrt_cli *cli, struct compared **ret_devices, size_t *ret_n,
+                        struct vrt_error *error)
+{
+    struct vrt_device_report device;
+    json_t *json = NULL;
+    size_t n = 0;
+
+    int r = vrt_conn_get(cli->conn, &json, error, "/v1/devices");
+    const json_t *list = json_object_get(json, "devices");
+    struct compared *devices = calloc(json_array_size(list) + 1, sizeof(*devices));
+    if (r == 0 && !devices)
+        r = vrt_refuse_errno(error, vrt_raise(-ENOMEM), "listing the devices");
+    for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+        vrt_device_report_init(&device);
+        if (vrt_fields_decode(vrt_device_fields, json_array_get(list, i), VRT_FIELDS_LENIENT,
+                              &device, error) < 0)
+            r = VRT_CONN_E_BROKEN;
+        else if (device.state == VRT_DEVICE_READY || device.state == VRT_DEVICE_BUSY)
+            snprintf(devices[n++].device, sizeof(devices->device), "%s", device.name);
+    }
+    json_decref(json);
+    *ret_devices = devices;
+    *ret_n = n;
+    return r;
+}
+
+static int print_comparison(const struct compared *devices, size_t n)
+{
+    static const struct vrt_column compared_columns[] = {
+        { "DEVICE", VRT_ALIGN_LEFT },
+        { "TYPE", VRT_ALIGN_LEFT, .rank = 3 },
+        { "MEAN", VRT_ALIGN_RIGHT },
+        { "P50", VRT_ALIGN_RIGHT, .rank = 1 },
+        { "P99", VRT_ALIGN_RIGHT, .rank = 2 },
+        { "FRAMES/S", VRT_ALIGN_RIGHT },
+        { "TIMES THE CPU", VRT_ALIGN_RIGHT },
+        { NULL, VRT_ALIGN_LEFT },
+    };
+    const struct compared *cpu = NULL;
+    struct vrt_table table;
+    char name[VRT_API_DEVICE_BYTES], text[5][32];
+    int r = 0;
+
+    for (size_t i = 0; i < n && !cpu; i++)
+        cpu = strncmp(devices[i].device, "cpu:", 4) == 0 ? &devices[i] : NULL;
+    vrt_table_init(&table, compared_columns);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const struct compared *d = &devices[i];
+        const char *const row[] = {
+            vrt_printable(d->device, name, sizeof(name)),
+            vrt_name_of(vrt_precision_names, d->precision),
+            format_seconds(d->mean_s, text[0], sizeof(text[0])),
+            format_seconds(d->p50_s, text[1], sizeof(text[1])),
+            format_seconds(d->p99_s, text[2], sizeof(text[2])),
+            vrt_format_rate(d->fps, text[3], sizeof(text[3])),
+            vrt_format_rate(cpu ? d->fps / cpu->fps : NAN, text[4], sizeof(text[4])),
+        };
+        r = vrt_table_add(&table, row);
+    }
+    if (r == 0)
+        r = vrt_screen_print_table(&table);
+    vrt_table_done(&table);
+    return vrt_fold(r);
+}
+
+/* Times one device. Return: 0; VRT_CONN_E_*; -errno. */
+static int compare_one(struct vrt_cli *cli, struct vrt_profile_request *q,
+                       const struct vrt_file *model, struct compared *device,
+                       struct vrt_error *error)
+{
+    struct vrt_profile_report report;
+    json_t *json = NULL;
+
+    snprintf(q->device, sizeof(q->device), "%s", device->device);
+    int r = post(cli, q, model, &json, error);
+    if (r == 0 && vrt_profile_report_decode(json, &report, error) < 0)
+        r = VRT_CONN_E_BROKEN;
+    if (r == 0) {
+        device->precision = report.precision;
+        device->mean_s = report.frame_mean_s;
+        device->p50_s = report.frame_p50_s;
+        device->p99_s = report.frame_p99_s;
+        device->fps = report.fps;
+        if (cli->args.json)
+            vrt_cli_print_json(json);
+        vrt_fields_done(vrt_profile_fields, &report);
+    }
+    json_decref(json);
+    return r;
+}
+
+/* Each device by itself. One that can't do it is complained of, and left out. */
+static int compare(struct vrt_cli *cli, struct vrt_profile_request *q,
+                   const struct vrt_file *model, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct compared *devices = NULL;
+    size_t n = 0, n_timed = 0;
+
+    int r = list_devices(cli, &devices, &n, error);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        struct vrt_error refusal = { 0 };
+        struct compared device = devices[i];
+        int one = compare_one(cli, q, model, &device, &refusal);
+        if (one == 0)
+            devices[n_timed++] = device;
+        else if (one == VRT_CONN_E_REFUSED)
+            vrt_cli_complain(cli, device.device, &refusal);
+        else
+            r = vrt_refuse(error, one, refusal.id, "%s", refusal.message);
+    }
+    if (r == 0 && n_timed == 0)
+        return vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_CONN_REFUSED_ID,
+                          "no device could be timed");
+    if (r == 0 && !cli->args.json)
+        r = print_comparison(devices, n_timed);
+    return r < 0 ? vrt_refuse_errno(error, r, "comparing devices") : r;
+}
+
+static int profile(struct vrt_cli *cli, const struct vrt_profile_request *q,
+                   const struct vrt_file *model, struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = post(cli, q, model, &json, error);
+    if (r == 0)
+        r = print_report(cli, json, error);
+    json_decref(json);
+    return r;
 }
 
 static int run(struct vrt_cli *cli)
@@ -231,22 +371,19 @@ static int run(struct vrt_cli *cli)
     struct vrt_file model = VRT_FILE_NONE;
     struct vrt_profile_request q;
     struct vrt_error error = { 0 };
-    json_t *json = NULL;
 
     int r = make_request(&cli->args, &q, &error);
     if (r < 0) {
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
     if (q.model.fd >= 0)
         r = vrt_file_open_input(cli->args.operands[0], &model, &error);
     if (r == 0)
-        r = post(cli, &q, &model, &json, &error);
-    if (r == 0)
-        r = print_report(cli, json, &error);
-    json_decref(json);
+        r = strcmp(q.device, "all") == 0 ? compare(cli, &q, &model, &error) :
+                                           profile(cli, &q, &model, &error);
     vrt_file_close(&model);
-    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
 }
 
 const struct vrt_command vrt_command_profile = {

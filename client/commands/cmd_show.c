@@ -239,7 +239,7 @@ static int show(struct vrt_cli *cli, long long id)
         r = VRT_CONN_E_BROKEN;
     if (r != 0) {
         json_decref(json);
-        return vrt_cli_fail(NULL, r, &error);
+        return vrt_cli_fail(cli, NULL, r, &error);
     }
     if (cli->args.json)
         exit = vrt_cli_print_json(json);

@@ -30,19 +30,20 @@ static const struct vrt_option options[] = {
     { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
       .help = "a name that vrtctl models lists, or a file (.pth, .safetensors)" },
     { "output", 'o', VRT_OPTION_TEXT, offsetof(A, output), .argument = "FILE",
-      .help = "the result (default: beside the input, NAME.restored.mp4)" },
+      .help = "the result, or a folder/ for it (default: beside the input, NAME.restored.mp4)" },
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICES",
       .help = "auto, all, cuda, xpu, cpu, xpu:0,xpu:1, ... (default: auto)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
       .names = vrt_precision_names, .argument = "TYPE",
       .help = "auto, f32, f16 or bf16 (default: auto)" },
-    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), VRT_API_TILE_MIN, VRT_API_TILE_MAX,
-      .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
+    { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), 0, VRT_API_TILE_MAX,
+      .argument = "PIXELS",
+      .help = "edge of a tile; 0: the whole frame (default: as large as memory allows)" },
     { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,
       .argument = "PIXELS", .help = "overlap of tiles (default: by the network)" },
-    { "clip", 0, VRT_OPTION_INT, offsetof(A, settings.clip), 1, VRT_API_CLIP_MAX,
+    { "clip", 0, VRT_OPTION_INT, offsetof(A, settings.clip), 0, VRT_API_CLIP_MAX,
       .argument = "FRAMES",
-      .help = "length of a clip (default: by the network, as memory allows)" },
+      .help = "length of a clip; 0: the whole video (default: by the network, as memory allows)" },
     { "clip-overlap", 0, VRT_OPTION_INT, offsetof(A, settings.clip_overlap), 0,
       VRT_API_CLIP_MAX / 2, .argument = "FRAMES",
       .help = "frames that clips share (default: by the network)" },
@@ -251,7 +252,7 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
         printf("job %lld: %s -> %s\n", s->id, input, output);
     /* Who follows the job is told at its end. */
     if (r == 0 && !cli->args.follow)
-        vrt_cli_warn(job.input_name, job.warnings, job.n_warnings);
+        vrt_cli_warn(cli, job.input_name, job.warnings, job.n_warnings);
     vrt_job_info_done(&job);
     return r;
 }
@@ -305,7 +306,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
 
     int r = open_files(&cli->args, input, s->output, &o, &error);
     if (r < 0) {
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);
         return VRT_EXIT_FAILED;
     }
@@ -324,7 +325,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     add_pull(cli, &error);
     all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
-    return vrt_cli_fail(about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
+    return vrt_cli_fail(cli, about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
                         &error);
 }
 
@@ -363,7 +364,7 @@ static bool give_again(void *context, const struct vrt_job_info *job)
     }, &json, &error);
     json_decref(json);
     if (r != 0)
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(s->cli, NULL, &error);
     return r == 0;
 }
 
@@ -386,6 +387,24 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
     return params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
 }
 
+/* The path of one result. Two inputs of one name (a.avi, a.webm) must not get the same. */
+static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
+{
+    bool lossless = args->settings.codec == VRT_CODEC_FFV1;
+    const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
+
+    if (args->output && !folder)
+        return strdup(args->output);
+    char *path = vrt_file_default_output(args->operands[i], folder, false, lossless);
+    for (size_t j = 0; path && j < s->n_items; j++) {
+        if (!s->items[j].output || strcmp(s->items[j].output, path) != 0)
+            continue;
+        free(path);
+        return vrt_file_default_output(args->operands[i], folder, true, lossless);
+    }
+    return path;
+}
+
 /* The paths of the outputs, and what the command line gets wrong, before anything is made. */
 static int prepare(const struct vrt_cli *cli, struct submissions *s)
 {
@@ -393,35 +412,29 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
     struct vrt_error error = { 0 };
     double ignored;
 
-    if (args->output && args->n_operands > 1) {
-        vrt_refuse(&error, -EINVAL, "usage", "--output names one file, and there are %d inputs: "
-                   "leave it out, and each result stands beside its input", args->n_operands);
-        vrt_cli_complain(NULL, &error);
-        return VRT_EXIT_USAGE;
-    }
-    if (args->dry_run && args->follow) {
-        vrt_refuse(&error, -EINVAL, "usage", "--dry-run makes no job that --follow could show");
-        vrt_cli_complain(NULL, &error);
-        return VRT_EXIT_USAGE;
-    }
+    if (args->output && args->n_operands > 1 && !vrt_file_is_folder(args->output))
+        return vrt_cli_misused(cli, "--output names one file, and there are %d inputs: name a "
+                               "folder/, or leave it out, and each result stands beside its input",
+                               args->n_operands);
+    if (args->dry_run && args->follow)
+        return vrt_cli_misused(cli, "--dry-run makes no job that --follow could show");
     if (take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
-        vrt_cli_complain(NULL, &error);
+        vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;
     }
     s->items = calloc((size_t)args->n_operands, sizeof(*s->items));
     for (int i = 0; s->items && i < args->n_operands; i++) {
-        bool lossless = args->settings.codec == VRT_CODEC_FFV1;
-        struct submission *item = &s->items[s->n_items++];
+        struct submission *item = &s->items[s->n_items];
         item->file = VRT_FILE_NONE;
-        item->output = args->output ? strdup(args->output)
-                                    : vrt_file_default_output(args->operands[i], lossless);
+        item->output = choose_output(args, s, i);
+        s->n_items++;
         if (!item->output)
             break;
     }
     if (s->n_items && s->items[s->n_items - 1].output)
         return VRT_EXIT_OK;
     vrt_refuse_errno(&error, -ENOMEM, "submitting");
-    vrt_cli_complain(NULL, &error);
+    vrt_cli_complain(cli, NULL, &error);
     return VRT_EXIT_FAILED;
 }
 
@@ -435,7 +448,7 @@ static void say_rest(const struct submissions *s, size_t n_left)
     vrt_refuse(&error, -EAGAIN, "client.rest",
                "%zu %s not submitted, from %s on; submit them when there is room", n_left,
                n_left == 1 ? "file was" : "files were", vrt_file_name(first, name, sizeof(name)));
-    vrt_cli_complain(NULL, &error);
+    vrt_cli_complain(s->cli, NULL, &error);
 }
 
 static int run(struct vrt_cli *cli)

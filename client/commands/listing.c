@@ -27,6 +27,8 @@ static int take_list(const struct vrt_cli *cli, const struct vrt_listing *listin
         else
             r = listing->add(json_array_get(list, i), table, error);
     }
+    if (r == 0 && listing->add_notes && !cli->args.json)
+        r = listing->add_notes(json, table, error);
     return r < 0 ? vrt_refuse_errno(error, r, "listing") : r;
 }
 
@@ -48,5 +50,5 @@ int vrt_listing_print(struct vrt_cli *cli, const struct vrt_listing *listing)
     if (r == 0 && !is_silent)
         r = vrt_screen_print_table(&table);
     vrt_table_done(&table);
-    return r != 0 ? vrt_cli_fail(NULL, r, &error) : VRT_EXIT_OK;
+    return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
 }

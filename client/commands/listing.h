@@ -16,6 +16,8 @@ struct vrt_listing {
     const struct vrt_column *columns;
     /* Adds the row of an element. Return: 0; VRT_CONN_E_*; -errno. */
     int (*add)(const struct json_t *json, struct vrt_table *table, struct vrt_error *error);
+    /* Adds what the answer says besides. Return: likewise. NULL: nothing. */
+    int (*add_notes)(const struct json_t *json, struct vrt_table *table, struct vrt_error *error);
     bool is_optional;                       /* where there is none, or it is empty: say nothing */
 };
 

@@ -121,7 +121,7 @@ int vrt_plan_print(const struct vrt_cli *cli, const struct json_t *json, struct 
         r = print_devices(&plan);
     }
     if (r == 0)
-        vrt_cli_warn(plan.input_name, plan.warnings, plan.n_warnings);
+        vrt_cli_warn(cli, plan.input_name, plan.warnings, plan.n_warnings);
     vrt_fields_done(vrt_plan_fields, &plan);
     return r < 0 ? vrt_refuse_errno(error, r, "printing the plan") : 0;
 }

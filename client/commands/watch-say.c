@@ -29,17 +29,36 @@ static bool is_shown(const struct vrt_watched *f)
     return !f->over && f->job.state != VRT_UNKNOWN;
 }
 
+/* What the lines have in common: the longest name, and bars as wide as all at work can have. */
+static void choose_style(const struct vrt_watch *w, struct vrt_progress_style *style)
+{
+    bool any_at_work = false;
+    int bar = VRT_UNKNOWN;
+
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        const struct vrt_job_info *job = &w->jobs[i].job;
+        if (!is_shown(&w->jobs[i]))
+            continue;
+        style->name_width = VRT_MAX(style->name_width, vrt_progress_name_width(job));
+        any_at_work |= !is_waiting(job);
+    }
+    for (size_t i = 0; i < w->n_jobs; i++) {
+        if (!is_shown(&w->jobs[i]) || (any_at_work && is_waiting(&w->jobs[i].job)))
+            continue;
+        int fits = vrt_progress_bar_width(&w->jobs[i].job, style);
+        bar = bar == VRT_UNKNOWN ? fits : VRT_MIN(bar, fits);
+    }
+    style->bar_width = bar;
+}
+
 /* The block of lines: jobs at work first, then those that wait, as many as fit. */
 static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
 {
-    struct vrt_progress_style style = { .utf8 = w->screen.utf8 };
+    struct vrt_progress_style style = { .utf8 = w->screen.utf8, .bar_width = VRT_UNKNOWN };
     int rows, n = 0, n_more = 0, r = 0;
 
     vrt_screen_size(&style.width, &rows);
-    for (size_t i = 0; i < w->n_jobs; i++)
-        if (!w->jobs[i].over)
-            style.name_width = VRT_MAX(style.name_width,
-                                       vrt_progress_name_width(&w->jobs[i].job));
+    choose_style(w, &style);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < w->n_jobs && r == 0; i++) {
             if (!is_shown(&w->jobs[i]) || is_waiting(&w->jobs[i].job) != (pass == 1))
@@ -97,14 +116,15 @@ static void say_progress(struct vrt_watch *w, struct vrt_watched *f)
     vrt_buf_done(&buf);
 }
 
-static void say_failure(const struct vrt_job_info *job, const char *sentence)
+static void say_failure(const struct vrt_watch *w, const struct vrt_job_info *job,
+                        const char *sentence)
 {
     char name[VRT_API_NAME_BYTES];
     struct vrt_error error = { 0 };
 
     vrt_progress_name(job, name, sizeof(name));
     vrt_refuse(&error, -EINVAL, "job", "%s", sentence);
-    vrt_cli_complain(name, &error);
+    vrt_cli_complain(w->cli, name, &error);
 }
 
 static bool was_said(const struct vrt_watched *f, const char *warning)
@@ -122,7 +142,7 @@ void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
         if (was_said(f, job->warnings[i]))
             continue;
         vrt_screen_clear(&w->screen);
-        vrt_cli_warn(job->input_name, &job->warnings[i], 1);
+        vrt_cli_warn(w->cli, job->input_name, &job->warnings[i], 1);
         w->changed = true;
         /* Where there is no memory to remember it, it is said again. */
         void *said = reallocarray(f->warnings, f->n_warnings + 1, sizeof(*f->warnings));
@@ -146,11 +166,11 @@ void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f)
         fflush(stdout);
         vrt_watch_say_warnings(w, f, job);
     } else if (job->state == VRT_JOB_FAILED) {
-        say_failure(job, job->has_error && job->error.message[0]
-                             ? vrt_printable(job->error.message, text, sizeof(text))
-                             : "the job failed, and the daemon doesn't say why");
+        say_failure(w, job, job->has_error && job->error.message[0]
+                                ? vrt_printable(job->error.message, text, sizeof(text))
+                                : "the job failed, and the daemon doesn't say why");
     } else {
-        say_failure(job, "the job was cancelled");
+        say_failure(w, job, "the job was cancelled");
     }
     vrt_buf_done(&buf);
 }
@@ -161,20 +181,20 @@ static bool needs_somebody(int state)
 }
 
 /* Who only waits for the end must hear that it will not come by itself. */
-static void say_stalled(struct vrt_watched *f)
+static void say_stalled(const struct vrt_watch *w, struct vrt_watched *f)
 {
     char text[VRT_API_TEXT_BYTES];
     int before = f->said_state;
 
     f->said_state = f->job.state;
     if (needs_somebody(f->job.state) && f->job.state != before)
-        say_failure(&f->job, vrt_progress_state(&f->job, text, sizeof(text)));
+        say_failure(w, &f->job, vrt_progress_state(&f->job, text, sizeof(text)));
 }
 
 void vrt_watch_say_job(struct vrt_watch *w, struct vrt_watched *f, const struct json_t *json)
 {
     if (w->params->quiet)
-        say_stalled(f);
+        say_stalled(w, f);
     else if (w->cli->args.json)
         vrt_cli_print_json(json);
     else
@@ -198,7 +218,7 @@ void vrt_watch_say(struct vrt_watch *w, const char *sentence)
 
     vrt_screen_clear(&w->screen);
     vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
-    vrt_cli_complain(NULL, &said);
+    vrt_cli_complain(w->cli, NULL, &said);
     w->changed = true;
 }
 

@@ -344,7 +344,7 @@ int vrt_watch(struct vrt_cli *cli, const struct vrt_watch_params *params)
             vrt_watch_say_detached(&w);
         w.exit = VRT_EXIT_INTERRUPTED;
     } else if (r != 0) {
-        w.exit = vrt_cli_fail(NULL, r, &w.error);
+        w.exit = vrt_cli_fail(cli, NULL, r, &w.error);
     }
     watch_done(&w);
     return w.exit;

@@ -195,7 +195,11 @@ static int line_width(const struct line *line, int bar)
 static void fit_name(struct line *line, int columns, int longest)
 {
     char *part = line->parts[PART_NAME], name[PART_BYTES - NAME_MAX] = "";
+    size_t n_kept = strlen(part);
 
+    /* It may have been padded for more columns before. */
+    while (n_kept > 0 && part[n_kept - 1] == ' ')
+        part[--n_kept] = '\0';
     vrt_text_cut(part, columns, name, sizeof(name));
     int blank = VRT_MIN(longest, VRT_MIN(columns, NAME_MAX)) - vrt_text_width(name);
     size_t n = strlen(name);
@@ -265,6 +269,14 @@ static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, str
     return r == 0 && !utf8 ? vrt_buf_append(buf, "]", 1) : r;
 }
 
+int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_progress_style *style)
+{
+    struct line line = { 0 };
+
+    fill_parts(job, &line);
+    return fit(&line, style);
+}
+
 int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_style *style,
                      struct vrt_buf *buf)
 {
@@ -274,6 +286,8 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
 
     fill_parts(job, &line);
     int bar = fit(&line, style);
+    if (style->bar_width != VRT_UNKNOWN)
+        bar = bar >= style->bar_width ? style->bar_width : 0;
     for (int i = 0; r == 0 && i < PART_COUNT; i++) {
         if (i == PART_BAR ? !bar : !line.parts[i][0])
             continue;

@@ -13,6 +13,8 @@ struct vrt_job_info;
 struct vrt_progress_style {
     int width;                  /* columns of the terminal; the line takes at most one less */
     int name_width;             /* columns of the longest name of the lines that stand together */
+    int bar_width;              /* columns of each bar; where it doesn't fit there is none;
+                                 * VRT_UNKNOWN: of as many as fit */
     bool utf8;                  /* the terminal shows more than ASCII */
 };
 
@@ -33,6 +35,9 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
 
 /* Columns that the job's name takes in its line at most. */
 int vrt_progress_name_width(const struct vrt_job_info *job);
+
+/* Columns that the bar takes in the job's line if it may take what fits; 0: there is none. */
+int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_progress_style *style);
 
 /*
  * Appends the line with a bar, without a line break. Where the width is small, parts give

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "daemon/api/job-routes.h"
 #include "daemon/jobs/job.h"
 #include "daemon/http/listener.h"
 #include "daemon/devices/pool.h"
@@ -35,6 +36,8 @@ static const struct {
     [VRT_API_JOB_PAUSE] = { vrt_api_job_pause },
     [VRT_API_JOB_RESUME] = { vrt_api_job_resume, .reads_body = true },
     [VRT_API_JOB_RETRY] = { vrt_api_job_retry, .reads_body = true },
+    [VRT_API_JOB_FORGET] = { vrt_api_job_forget },
+    [VRT_API_JOB_LOG] = { vrt_api_job_log },
     [VRT_API_STATUS] = { vrt_api_status },
     [VRT_API_DEVICES] = { vrt_api_devices },
     [VRT_API_MODELS] = { vrt_api_models },

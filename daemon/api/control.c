@@ -7,8 +7,10 @@
 
 #include "daemon/api/routes.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,9 +18,11 @@
 #include "api.h"
 #include "base/log.h"
 #include "daemon/access/access.h"
+#include "daemon/api/job-routes.h"
 #include "daemon/jobs/control.h"
 #include "daemon/jobs/job-store.h"
 #include "daemon/jobs/queue.h"
+#include "msg_log.h"
 
 #define VRT_LOG_TOPIC "api"
 
@@ -116,6 +120,85 @@ void vrt_api_job_pause(const struct vrt_call *call)
 
     if (job)
         reply(call, job, vrt_control_pause(control_of(call), job, &error), "paused", &error);
+}
+
+/* Unlike the others it answers at once: what a crash brings back, it takes from nobody. */
+void vrt_api_job_forget(const struct vrt_call *call)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct vrt_job *job = find_job(call);
+    struct vrt_error error = { .id = NULL };
+
+    if (!job)
+        return;
+    int r = vrt_job_print(job, VRT_JOB_VIEW_FULL, &body);
+    int64_t id = job->info.id;
+    if (r == 0)
+        r = vrt_control_forget(control_of(call), job, &error);
+    if (r == 0)
+        vrt_log_info("job %" PRId64 ": removed from the list by uid %d", id,
+                     (int)call->request->peer->uid);
+    if (error.id)
+        vrt_conn_refuse(call->conn, &error);
+    else
+        vrt_api_reply(call->conn, r, &body, "printing the job");
+    vrt_buf_done(&body);
+}
+
+/* What is logged names the jobs that it is about. */
+static bool is_about(const char *text, int64_t job_id)
+{
+    char name[32];
+    const char *found = text;
+
+    int n = snprintf(name, sizeof(name), "job %" PRId64, job_id);
+    while ((found = strstr(found, name))) {
+        if (!isdigit((unsigned char)found[n]))
+            return true;
+        found += n;
+    }
+    return false;
+}
+
+struct log_answer {
+    struct vrt_log_report report;
+    int64_t job_id;
+    int r;
+};
+
+static void take_record(void *ctx, const struct vrt_log_record *record)
+{
+    struct log_answer *answer = ctx;
+    struct vrt_log_report *report = &answer->report;
+    struct vrt_log_entry *entries;
+
+    if (answer->r < 0 || !is_about(record->text, answer->job_id))
+        return;
+    entries = reallocarray(report->lines, report->n_lines + 1, sizeof(*entries));
+    if (!entries) {
+        answer->r = vrt_raise(-ENOMEM);
+        return;
+    }
+    report->lines = entries;
+    struct vrt_log_entry *entry = &entries[report->n_lines++];
+    *entry = (struct vrt_log_entry){ .at = record->wall_ns, .level = (int)record->level };
+    snprintf(entry->topic, sizeof(entry->topic), "%s", record->topic);
+    snprintf(entry->text, sizeof(entry->text), "%s", record->text);
+}
+
+void vrt_api_job_log(const struct vrt_call *call)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct log_answer answer = { .job_id = call->job_id };
+
+    if (!find_job(call))
+        return;
+    vrt_log_recall(take_record, &answer);
+    int r = answer.r;
+    if (r == 0)
+        r = vrt_fields_print(vrt_log_fields, &answer.report, &body);
+    free(answer.report.lines);
+    vrt_api_reply(call->conn, r, &body, "printing the log");
 }
 
 static const char *ending_of(const char *name)

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "daemon/api/routes.h"
+#include "daemon/devices/pool.h"
 
 static void fill_card(const struct vrt_device_info *info, struct vrt_device_card *card)
 {
@@ -68,28 +69,49 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                              device->retry_in_s : NAN;
 }
 
-/* Reports of one kind, for an answer {"KEY":[...]}. */
-struct reports {
-    const char *key;
-    const struct vrt_field *fields;
-    const void *items;
-    size_t item_bytes, n;
-};
-
-static void reply_list(struct vrt_conn *conn, const struct reports *reports)
+/* What a job that asks for `auto` would run on now. */
+static void fill_auto(const struct vrt_api *api, struct vrt_auto_report *report)
 {
-    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    const char *item = reports->items;
+    const struct vrt_pool_wish wish = { "auto", VRT_FALLBACK_WARN, .n_tries = 1 };
+    struct vrt_device_choice choice = { .devices = 0 };
+    struct vrt_error error = { .id = NULL };
+    struct vrt_device_snapshot device;
+    bool any_accelerator = false;
 
-    int r = vrt_buf_printf(&body, "{\"%s\":[", reports->key);
-    for (size_t i = 0; r == 0 && i < reports->n; i++, item += reports->item_bytes) {
-        r = vrt_buf_append(&body, ",", i > 0);
-        if (r == 0)
-            r = vrt_fields_print(reports->fields, item, &body);
+    int r = vrt_pool_choose(api->pool, &wish, &choice, &error);
+    for (size_t d = 0; d < vrt_pool_n_devices(api->pool); d++) {
+        if (!(choice.devices >> d & 1))
+            continue;
+        vrt_pool_device(api->pool, d, &device);
+        const char *kind = device.info->kind;
+        any_accelerator |= vrt_device_kind_find(kind, strlen(kind))->role ==
+                           VRT_DEVICE_ACCELERATOR;
+        snprintf(report->devices[report->n_devices++], sizeof(report->devices[0]), "%s",
+                 device.info->name);
     }
+    snprintf(report->reason, sizeof(report->reason), "%s",
+             r < 0 ? error.message : choice.warning[0] ? choice.warning :
+             any_accelerator ? "accelerators go before the CPU" : "there is no accelerator");
+}
+
+static int print_devices(const struct vrt_api *api, const struct vrt_device_report *reports,
+                         size_t n, struct vrt_buf *body)
+{
+    char names[VRT_DEVICES_MAX][VRT_API_DEVICE_BYTES];
+    struct vrt_auto_report automatic = { .devices = names };
+
+    int r = vrt_buf_printf(body, "{\"devices\":[");
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = vrt_buf_append(body, ",", i > 0);
+        if (r == 0)
+            r = vrt_fields_print(vrt_device_fields, &reports[i], body);
+    }
+    fill_auto(api, &automatic);
     if (r == 0)
-        r = vrt_buf_append(&body, "]}", 2);
-    vrt_api_reply(conn, r, &body, "printing a list");
+        r = vrt_buf_printf(body, "],\"auto\":");
+    if (r == 0)
+        r = vrt_fields_print(vrt_auto_fields, &automatic, body);
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_append(body, "}", 1));
 }
 
 void vrt_api_devices(const struct vrt_call *call)
@@ -97,6 +119,7 @@ void vrt_api_devices(const struct vrt_call *call)
     struct vrt_pool *pool = call->api->pool;
     size_t n = vrt_pool_n_devices(pool);
     VRT_CLEANUP(vrt_freep) struct vrt_device_report *reports = calloc(n + 1, sizeof(*reports));
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
     struct vrt_device_snapshot device;
     struct vrt_error error = { .id = NULL };
 
@@ -109,11 +132,6 @@ void vrt_api_devices(const struct vrt_call *call)
         vrt_pool_device(pool, i, &device);
         vrt_device_report_fill(&device, &reports[i]);
     }
-    reply_list(call->conn, &(struct reports){
-        .key = "devices",
-        .fields = vrt_device_fields,
-        .items = reports,
-        .item_bytes = sizeof(*reports),
-        .n = n,
-    });
+    vrt_api_reply(call->conn, print_devices(call->api, reports, n, &body), &body,
+                  "printing the devices");
 }

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "base/log.h"
 #include "daemon/access/access.h"
+#include "daemon/api/job-routes.h"
 #include "daemon/api/plan-report.h"
 #include "daemon/jobs/admission.h"
 #include "daemon/jobs/control.h"

@@ -67,15 +67,7 @@ struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
 /* Answers with the job in its long form. */
 void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view);
 
-/* The routes: each answers, watches or starts a stream. */
-void vrt_api_job_create(const struct vrt_call *call);
-void vrt_api_job_list(const struct vrt_call *call);
-void vrt_api_job_show(const struct vrt_call *call);
-void vrt_api_job_change(const struct vrt_call *call);
-void vrt_api_job_cancel(const struct vrt_call *call);
-void vrt_api_job_pause(const struct vrt_call *call);
-void vrt_api_job_resume(const struct vrt_call *call);
-void vrt_api_job_retry(const struct vrt_call *call);
+/* The routes: each answers, watches or starts a stream. Those of jobs are in job-routes.h. */
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);

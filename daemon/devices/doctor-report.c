@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "doctor_host.h"
 #include "workers/plan/test-picture.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -80,6 +81,20 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
             continue;
         bool is_missed = !has_device(pool, finding->backend) && (kind || has_gpu(finding->backend));
         tell_finding(finding, is_missed, report);
+    }
+}
+
+void vrt_doctor_explain(const struct vrt_pool *pool, char *buffer, size_t size)
+{
+    const struct vrt_findings *findings = vrt_pool_findings(pool);
+    const struct vrt_doctor_host host = { .root = "" };
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < findings->n && !buffer[0]; i++) {
+        const struct vrt_finding *finding = &findings->list[i];
+        if (finding->kind != VRT_FINDING_THERE && !has_device(pool, finding->backend) &&
+            vrt_doctor_has_gpu(&host, finding->backend))
+            snprintf(buffer, size, "%s: %s", finding->backend, finding->text);
     }
 }
 

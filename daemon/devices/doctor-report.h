@@ -26,6 +26,10 @@ struct vrt_doctor_found {
     struct vrt_error error;
 };
 
+/* Prints what keeps a GPU of this machine from being a device, "" where none is missed. Files are
+ * read. */
+void vrt_doctor_explain(const struct vrt_pool *pool, char *buffer, size_t size);
+
 /* Adds what the backends looked for: of one kind of devices, or of all where it is NULL.
  * has_gpu() says whether there is hardware for a kind. */
 void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,

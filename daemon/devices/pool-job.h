@@ -112,9 +112,6 @@ struct vrt_pool_devices {
 
 struct vrt_pool_devices vrt_pool_devices(const struct vrt_pool *pool);
 
-/* Devices that have been tried so often, and have not worked once since the daemon began. */
-uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries);
-
 /* Devices that have given no sign of life for longer than what they were given explains. */
 uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool);
 

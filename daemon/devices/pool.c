@@ -15,8 +15,10 @@
 #include <uv.h>
 
 #include "base/clock.h"
+#include "api.h"
 #include "base/thread.h"
 #include "daemon/devices/dispatch.h"
+#include "daemon/devices/doctor-report.h"
 #include "daemon/devices/measurements.h"
 #include "daemon/devices/pool-device.h"
 #include "daemon/devices/pool-job.h"
@@ -36,6 +38,7 @@ struct vrt_pool {
     struct vrt_pool_device *devices;
     struct vrt_dispatch *dispatch;
     struct vrt_probe_cache *probes;
+    char missed[VRT_API_TEXT_BYTES];    /* why a GPU here is no device; "": none is missed */
     uv_timer_t timer;
     bool has_abandoned;                 /* a device's thread, which may be in a driver for ever */
     int n_handles;                      /* of ours on the loop */
@@ -207,6 +210,7 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     r = list_devices(pool, error);
     if (r < 0)
         return vrt_fold(r);
+    vrt_doctor_explain(pool, pool->missed, sizeof(pool->missed));
     r = vrt_outbox_new(params->loop, &pool->shared.outbox);
     if (r < 0)
         return vrt_refuse_errno(error, r, "the event loop");
@@ -373,14 +377,31 @@ struct vrt_pool_devices vrt_pool_devices(const struct vrt_pool *pool)
     return devices;
 }
 
-uint64_t vrt_pool_unfit_devices(const struct vrt_pool *pool, int n_tries)
+/* Devices that have been tried so often, and have not worked once since the daemon began. */
+static uint64_t unfit_devices(const struct vrt_pool *pool, int n_tries)
 {
     uint64_t unfit = 0;
 
-    for (size_t d = 0; d < pool->n_devices; d++)
+    for (size_t d = 0; n_tries > 0 && d < pool->n_devices; d++)
         if (!pool->devices[d].has_worked && pool->devices[d].n_opens >= n_tries)
             unfit |= UINT64_C(1) << d;
     return unfit;
+}
+
+int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wish,
+                    struct vrt_device_choice *ret_choice, struct vrt_error *error)
+{
+    struct vrt_device_request request = {
+        .text = wish->request,
+        .fallback = wish->fallback,
+        .unfit = unfit_devices(pool, wish->n_tries),
+    };
+    const char *why = request.unfit ? pool->devices[__builtin_ctzll(request.unfit)].last_error :
+                                      pool->missed;
+
+    request.infos = vrt_pool_infos(pool, &request.n_infos);
+    request.why = why[0] ? why : NULL;
+    return vrt_fold(vrt_device_request_resolve(&request, ret_choice, error));
 }
 
 uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool)

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "base/error.h"
 #include "msg_device.h"
+#include "workers/plan/device-request.h"
 
 struct uv_loop_s;
 struct vrt_pool;
@@ -93,7 +94,19 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
                       size_t *ret_n_entries) VRT_MUST_CHECK;
 
-/* The infos, in order of preference: for vrt_device_request_resolve(). */
+/* Devices that are asked for (workers/plan/device-request.h). */
+struct vrt_pool_wish {
+    const char *request;            /* "auto" */
+    enum vrt_fallback fallback;
+    int n_tries;                    /* for `auto`: devices that were opened so often, and have never
+                                     * worked, don't count; 0: all do */
+};
+
+/* Return: as vrt_device_request_resolve(). */
+int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wish,
+                    struct vrt_device_choice *ret_choice, struct vrt_error *error);
+
+/* The infos, in order of preference. */
 const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
                                                     size_t *ret_n_infos);
 

@@ -68,6 +68,7 @@ static void fill_times(struct vrt_profile_found *found, const struct vrt_job_spe
     report->frame_mean_s = (double)found->total_ns / VRT_NS_PER_S / n;
     report->frame_p50_s = percentile(found->frame_s, found->n_frames, 0.5);
     report->frame_p95_s = percentile(found->frame_s, found->n_frames, 0.95);
+    report->frame_p99_s = percentile(found->frame_s, found->n_frames, 0.99);
     report->upload_s = (double)found->times.upload_ns / VRT_NS_PER_S / n;
     report->compute_s = (double)found->times.compute_ns / VRT_NS_PER_S / n;
     report->download_s = (double)found->times.download_ns / VRT_NS_PER_S / n;

@@ -24,7 +24,7 @@ struct vrt_profile_found {
     int64_t total_ns;
 
     bool had_company;                       /* jobs ran meanwhile */
-    char redirection[256];                  /* where the request was redirected; "": it wasn't */
+    char redirection[384];                  /* where the request was redirected; "": it wasn't */
     struct vrt_error doubt;                 /* why a result can't be right; message "": it can */
 
     /* The report's. */

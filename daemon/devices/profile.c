@@ -375,12 +375,10 @@ static int make_work(struct vrt_profile *profile, const struct vrt_profile_param
 static int find_devices(struct vrt_profile *profile, const struct vrt_profile_params *params,
                         struct vrt_error *error)
 {
-    struct vrt_device_request request = { .text = params->devices, .fallback = params->fallback };
+    const struct vrt_pool_wish wish = { params->devices, params->fallback, .n_tries = 1 };
     struct vrt_device_choice choice;
+    int r = vrt_pool_choose(profile->pool, &wish, &choice, error);
 
-    request.infos = vrt_pool_infos(profile->pool, &request.n_infos);
-    request.unfit = vrt_pool_unfit_devices(profile->pool, 1);
-    int r = vrt_device_request_resolve(&request, &choice, error);
     if (r < 0) {
         vrt_error_set_field(error, "device");
         return vrt_fold(r);

@@ -19,6 +19,7 @@
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/run.h"
 #include "daemon/pipeline/pipeline.h"
+#include "daemon/systemd/fd-store.h"
 
 static int refuse_state(const struct vrt_job *job, const char *cure, struct vrt_error *error)
 {
@@ -189,6 +190,20 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
     job->decision->is_cancelled = false;
     job->info.frames_done = 0;
     requeue(control, job, VRT_JOB_RETRY);
+    return 0;
+}
+
+int vrt_control_forget(struct vrt_control *control, struct vrt_job *job, struct vrt_error *error)
+{
+    struct vrt_queue_context *context = control->context;
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    if (!vrt_job_state_is_final(job->info.state))
+        return refuse_state(job, ": only jobs that are over are removed from the list", error);
+    vrt_jobs_remove(&context->jobs, job);
+    vrt_disk_space_sweep(control->space, job);
+    vrt_fd_store_drop(context->params.fd_store, job->info.id);
+    vrt_job_store_forget(control->store, job);
     return 0;
 }
 

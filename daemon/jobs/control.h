@@ -58,6 +58,10 @@ int vrt_control_resume(struct vrt_control *control, struct vrt_job *job,
 int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
                       const struct vrt_handover *handover, struct vrt_error *error);
 
+/* Removes a job that is over from the list and the store, with what is stored of its result; the
+ * result itself stays. The job is gone afterwards. */
+int vrt_control_forget(struct vrt_control *control, struct vrt_job *job, struct vrt_error *error);
+
 /* A higher one is heard at the next shard. */
 int vrt_control_set_priority(struct vrt_control *control, struct vrt_job *job, int priority,
                              struct vrt_error *error);

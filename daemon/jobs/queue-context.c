@@ -49,6 +49,8 @@ void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_sett
         settings->scene_cuts = 0;
     if (settings->segment_frames == VRT_UNKNOWN)
         settings->segment_frames = params->segment_frames;
+    if (settings->decoder_threads == VRT_UNKNOWN)
+        settings->decoder_threads = params->decoder_threads;
 }
 
 void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_job *job,

@@ -120,15 +120,6 @@ static void check_stopped(struct vrt_queue_context *context)
     close_queue(queue);
 }
 
-/* Forgets the job, which is over, and its files. */
-static void forget(struct vrt_queue *queue, struct vrt_job *job)
-{
-    vrt_jobs_remove(&queue->context.jobs, job);
-    vrt_disk_space_sweep(&queue->space, job);
-    vrt_fd_store_drop(queue->context.params.fd_store, job->info.id);
-    vrt_job_store_forget(&queue->store, job);
-}
-
 /* Jobs that were over longest ago, where there are too many or too old ones. */
 static void forget_expired(struct vrt_queue *queue)
 {
@@ -137,12 +128,12 @@ static void forget_expired(struct vrt_queue *queue)
     struct vrt_job *job;
 
     while ((job = vrt_jobs_expired(jobs, params->history)))
-        forget(queue, job);
+        vrt_control_forget(&queue->control, job, NULL);
     if (params->history_s <= 0)
         return;
     while ((job = vrt_jobs_first_over(jobs)) &&
            vrt_clock_now_ns() - job->ended_ns > params->history_s * VRT_NS_PER_S)
-        forget(queue, job);
+        vrt_control_forget(&queue->control, job, NULL);
 }
 
 /* Whether there is progress to be told of. */
@@ -539,6 +530,7 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
     own->fallback = params->fallback;
     own->scene_cuts = params->scene_cuts;
     own->segment_frames = params->segment_frames;
+    own->decoder_threads = params->decoder_threads;
     own->codec = params->codec;
     memcpy(own->quality, params->quality, sizeof(own->quality));
     own->preset = params->preset;

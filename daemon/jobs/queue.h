@@ -66,7 +66,7 @@ struct vrt_queue_params {
     bool scene_cuts;
     int codec;                          /* enum vrt_codec */
     int64_t quality[VRT_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
-    int64_t segment_frames;
+    int64_t segment_frames, decoder_threads;
     const char *preset;                 /* lives as long as the queue */
 
     void (*changed)(void *ctx, struct vrt_job *job);

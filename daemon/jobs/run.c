@@ -33,6 +33,8 @@
 
 #define VRT_LOG_TOPIC "queue"
 
+#define LOG_PERIOD_S 30         /* between two lines of a job's progress */
+
 /* How far a start has come. */
 enum run_phase {
     RUN_SAVING,                             /* the store learns of it, before anything can crash */
@@ -49,7 +51,7 @@ struct vrt_job_run {
     enum vrt_run_intent intent;
     bool is_held;                           /* its pipeline was told to hold */
     bool again;                             /* once it has ended, begin anew */
-    int64_t began_ns;
+    int64_t began_ns, logged_ns;            /* when its progress was logged last */
     struct vrt_error failure;               /* with a message: why it was stopped */
     uv_work_t work;
     /* by the work's thread, then the loop's */
@@ -484,14 +486,44 @@ int64_t vrt_run_began_ns(const struct vrt_job *job)
     return job->parts->run->began_ns;
 }
 
+/* "cuda:0 40, cuda:1 44": the frames that each device did. */
+static void print_shares(const struct vrt_job_info *info, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < info->n_devices && n < size; i++)
+        n += (size_t)snprintf(buffer + n, size - n, "%s%s %" PRId64, i ? ", " : "",
+                              info->devices[i].name, info->devices[i].frames_done);
+}
+
+/* For those who read logs: now and then, since a film takes hours. */
+static void log_progress(struct vrt_job *job)
+{
+    const struct vrt_job_info *info = &job->info;
+    struct vrt_job_run *run = job->parts->run;
+    int64_t now_ns = vrt_clock_now_ns();
+    char shares[400];
+
+    if (now_ns - VRT_MAX(run->began_ns, run->logged_ns) < LOG_PERIOD_S * VRT_NS_PER_S)
+        return;
+    run->logged_ns = now_ns;
+    print_shares(info, shares, sizeof(shares));
+    vrt_log_info("job %" PRId64 ": %" PRId64 " of %" PRId64 " frames (%.0f%%), %.3g fps, %.0f s "
+                 "left: %s", info->id, info->frames_done, info->frames_total, info->percent,
+                 info->fps, info->left_s, shares);
+}
+
 void vrt_run_refresh(struct vrt_runs *runs, struct vrt_job *job)
 {
     enum vrt_pipeline_phase phase;
 
     if (!vrt_run_is_going(job))
         return;
-    if (vrt_job_report_progress(job, &phase))
+    if (vrt_job_report_progress(job, &phase)) {
         job->parts->is_untold = true;
+        log_progress(job);
+    }
     if (phase == VRT_PIPELINE_FINISHING && job->info.state == VRT_JOB_RUNNING)
         vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_FINISH);
 }

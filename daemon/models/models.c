@@ -187,9 +187,10 @@ static int load(const struct identity *identity, int fd, const char *name,
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
     const struct vrt_builtin_model *builtin = identity->builtin;
 
-    int r = builtin ?
-        vrt_checkpoint_open_memory(builtin->data, builtin->size_bytes, name, &checkpoint, error) :
-        vrt_checkpoint_open(fd, name, &checkpoint, error);
+    if (!builtin)
+        return vrt_fold(vrt_network_read(fd, name, ret_network, error));
+    int r = vrt_checkpoint_open_memory(builtin->data, builtin->size_bytes, name, &checkpoint,
+                                       error);
     if (r != 0)
         return vrt_fold(r);
     return vrt_fold(vrt_network_new(checkpoint, name, ret_network, error));

@@ -28,6 +28,7 @@ static struct vrt_decode_thread_params thread_params(struct vrt_decoding *decodi
         .files = &check->files,
         .expected = &check->input,
         .strict = check->settings->strict,
+        .n_decoder_threads = (int)VRT_MAX(check->settings->decoder_threads, 0),
         .cancel = decoding->params.cancel,
         .ended = thread_ended,
         .ctx = decoding,

@@ -65,18 +65,14 @@ static uint64_t probing(const struct vrt_feasibility *f)
     return devices;
 }
 
-/* The devices that the request names, without those of `unfit`. Return: 0; -errno with `error`. */
-static int resolve(struct vrt_feasibility *f, uint64_t unfit, struct vrt_device_choice *ret_choice,
-                   struct vrt_error *error)
+/* The devices that the request names, without those that were tried `n_tries` times for nothing.
+ * Return: 0; -errno with `error`. */
+static int resolve(const struct vrt_feasibility *f, int n_tries,
+                   struct vrt_device_choice *ret_choice, struct vrt_error *error)
 {
-    struct vrt_device_request request = {
-        .text = f->params.request,
-        .fallback = f->params.fallback,
-        .unfit = unfit,
-    };
+    const struct vrt_pool_wish wish = { f->params.request, f->params.fallback, n_tries };
 
-    request.infos = vrt_pool_infos(f->params.pool, &request.n_infos);
-    return vrt_device_request_resolve(&request, ret_choice, error);
+    return vrt_pool_choose(f->params.pool, &wish, ret_choice, error);
 }
 
 /* From now on these are asked. */
@@ -336,8 +332,7 @@ static bool replace_unfit(struct vrt_feasibility *f)
     if (f->devices || f->params.has_recipe || f->uses_cpu_instead)
         return false;
     const int n_tries = vrt_patience_is_over(&f->patience, false) ? 1 : 2;
-    const uint64_t unfit = vrt_pool_unfit_devices(f->params.pool, n_tries);
-    if (resolve(f, unfit, &choice, NULL) < 0 || choice.devices == f->wanted)
+    if (resolve(f, n_tries, &choice, NULL) < 0 || choice.devices == f->wanted)
         return false;
     ask_for(f, &choice);
     f->uses_cpu_instead = true;

@@ -21,7 +21,8 @@ struct vrt_claim {
 #define VRT_CLAIM_NONE { .fd = -1 }
 
 /*
- * Locks the file at `path`, made if need be. `what` is what messages call the thing.
+ * Locks the file at `path`, made if need be, with the folders that it lies in. `what` is what
+ * messages call the thing.
  * Return: 0; -EBUSY: another process has it; -errno. `error` says why.
  */
 int vrt_claim_take(const char *path, const char *what, struct vrt_claim *claim,

@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "base/folder.h"
 
 #define CONFIG_NAME "vrtd/vrtd.conf"
 #define SYSTEM_CONFIG "/etc"
 #define N_CONFIG_PLACES 3
+#define PATH_BYTES 4096        /* of a path, as the system has it */
 #define SYSTEM_STATE "/var/lib/vrtd"
 
 /* A variable of the environment that holds an absolute path, or NULL. */
@@ -38,6 +40,7 @@ int vrt_paths_socket(char *buffer, size_t size, struct vrt_error *error)
 {
     const char *variable = absolute(VRT_API_SOCKET_VARIABLE);
     const char *runtime = absolute("XDG_RUNTIME_DIR");
+    char state[PATH_BYTES];
 
     if (variable)
         return join(variable, "", buffer, size, error);
@@ -45,15 +48,17 @@ int vrt_paths_socket(char *buffer, size_t size, struct vrt_error *error)
         return join(runtime, VRT_API_SOCKET_USER, buffer, size, error);
     if (geteuid() == 0)
         return join(VRT_API_SOCKET_SYSTEM, "", buffer, size, error);
+    if (vrt_folder_of_state(state, sizeof(state)) == 0)
+        return join(state, VRT_API_SOCKET_USER, buffer, size, error);
     return vrt_refuse(error, vrt_raise(-ENOENT), "usage",
-                      "it is not known where to listen, because $XDG_RUNTIME_DIR is not set: "
-                      "give --socket PATH, and clients $%s", VRT_API_SOCKET_VARIABLE);
+                      "it is not known where to listen, because neither $XDG_RUNTIME_DIR nor $HOME "
+                      "is set: give --socket PATH, and clients $%s", VRT_API_SOCKET_VARIABLE);
 }
 
 int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error)
 {
     const char *given = absolute("STATE_DIRECTORY");
-    const char *state = absolute("XDG_STATE_HOME"), *home = absolute("HOME");
+    char state[PATH_BYTES];
 
     if (given) {
         /* Several, where the unit names several: the first is ours. */
@@ -63,10 +68,8 @@ int vrt_paths_state_dir(char *buffer, size_t size, struct vrt_error *error)
         buffer[strcspn(buffer, ":")] = '\0';
         return 0;
     }
-    if (state)
-        return join(state, "vrtd", buffer, size, error);
-    if (home)
-        return join(home, ".local/state/vrtd", buffer, size, error);
+    if (vrt_folder_of_state(state, sizeof(state)) == 0)
+        return join(state, "", buffer, size, error);
     if (geteuid() == 0)
         return join(SYSTEM_STATE, "", buffer, size, error);
     return vrt_refuse(error, vrt_raise(-ENOENT), "usage",

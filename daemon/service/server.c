@@ -218,6 +218,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .fd_store = server->params->fd_store,
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
+        .decoder_threads = conf->jobs.decoder_threads,
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
         .failed_files_s = conf->jobs.failed_files_days * 86400,

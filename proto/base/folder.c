@@ -40,6 +40,16 @@ int vrt_folder_of_cache(char *buffer, size_t size)
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+int vrt_folder_of_state(char *buffer, size_t size)
+{
+    const char *state = absolute("XDG_STATE_HOME"), *home = absolute("HOME");
+
+    if (!state && !home)
+        return -ENOENT;
+    int n = snprintf(buffer, size, "%s%s/vrtd", state ? state : home, state ? "" : "/.local/state");
+    return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
 /* The build folder that the program runs from: it lies one or two folders below. Return: its
  * length in `buffer`; 0: from none. */
 static size_t find_build_folder(char *buffer, size_t size)

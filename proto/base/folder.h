@@ -13,6 +13,12 @@
 int vrt_folder_of_cache(char *buffer, size_t size);
 
 /*
+ * The user's folder for what must last: $XDG_STATE_HOME/vrtd or ~/.local/state/vrtd. It needn't
+ * exist. Return: 0; -ENOENT: nobody says; -ENAMETOOLONG.
+ */
+int vrt_folder_of_state(char *buffer, size_t size);
+
+/*
  * Where a part of the program is: in the build folder that it runs from, where it is `built` (below
  * that folder), else where it is installed. On Linux; elsewhere only that.
  * Return: buffer; `installed` where that is too small.

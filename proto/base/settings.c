@@ -39,6 +39,7 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .scene_cuts = NAN,
         .sigma = NAN,
         .segment_frames = VRT_UNKNOWN,
+        .decoder_threads = VRT_UNKNOWN,
         .codec = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
     };

@@ -48,6 +48,7 @@ struct vrt_job_settings {
     double scene_cuts;              /* threshold; 0: off; NAN: by the tiling */
     double sigma;                   /* of the noise, where white is 255; NAN: not said */
     int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
+    int64_t decoder_threads;        /* unknown, 0: one per core */
     int codec;                      /* enum vrt_codec; unknown: H.264 */
     int64_t quality;                /* the codec's CRF; unknown: its default */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */

@@ -7,6 +7,7 @@ set, is the schedule of the fault wrapper that every daemon runs under: the same
 that device failures change nothing a user sees. What Case.restore() restores is then compared, to
 the byte, with what an undisturbed daemon makes of it.
 """
+import fractions
 import hashlib
 import http.client
 import json
@@ -240,9 +241,10 @@ def clip(path, *options, frames=6, size='64x48', source='testsrc2', rate=25, aud
     """A small video made by ffmpeg."""
     inputs = ['-f', 'lavfi', '-i', f'{source}=size={size}:rate={rate}']
     if audio:
-        inputs += ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
-    ffmpeg(*inputs, '-frames:v', frames, *(['-shortest'] if audio else []), '-bitexact', *options,
-           path)
+        inputs += ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000:duration='
+                   f'{float(frames / fractions.Fraction(rate))}']
+    # With several threads libx264 makes other bytes now and then, where a processor has AVX-512.
+    ffmpeg(*inputs, '-frames:v', frames, '-threads', 1, '-bitexact', *options, path)
     return path
 
 

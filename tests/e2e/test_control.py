@@ -279,6 +279,74 @@ class Control(harness.FolderCase):
         self.assertIn('a.mp4', self.vrtctl('list', '--all').stdout)
         self.assertEqual(self.show(job)['state'], 'done')
 
+    def test_clean(self):
+        """What is over is listed, sorted, and removed; the results stay."""
+        good = self.submit('good', frames=8)
+        self.vrtctl('wait', good)
+        running = self.submit_begun('long')
+        failed = self.submit('film', '--strict', '--overwrite', '-o', self.path('f.mp4'), frames=8)
+        self.vrtctl('cancel', failed)
+        self.wait_for(failed, lambda j: j['state'] == 'cancelled')
+        rows = self.vrtctl('list', '--all', '--sort', 'created', '--reverse').stdout.splitlines()
+        self.assertEqual([row.split()[0] for row in rows[1:]],
+                         [str(failed), str(running), str(good)])
+        self.assertRegex(rows[3], r' 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d +good\.mp4$')
+        listed = self.vrtctl('list', '--json', '--state', 'done,cancelled').stdout.splitlines()
+        self.assertEqual([json.loads(line)['id'] for line in listed], [good, failed])
+        self.assertIn('"gone" is no state', self.vrtctl('list', '--state', 'gone',
+                                                        status=2).stderr)
+
+        self.assertIn('only jobs that are over', self.vrtctl('clean', running, status=1).stderr)
+        self.assertEqual(self.vrtctl('clean').stdout, '1 job was removed from the list\n')
+        self.assertTrue(os.path.getsize(self.path('good.restored.mp4')))
+        self.vrtctl('show', good, status=4)
+        self.assertEqual(self.show(failed)['state'], 'cancelled')
+        self.vrtctl('clean', '--all')
+        self.restart()
+        for job in good, failed:
+            error = json.loads(self.vrtctl('show', '--json', job, status=4).stderr)['error']
+            self.assertEqual(error['id'], 'job.not_found')
+
+    def test_all(self):
+        """One word for all of a user's jobs."""
+        jobs = [self.submit_begun('a'), self.submit('b'), self.submit('c')]
+        self.assertIn('leave "1" out', self.vrtctl('pause', '--all', '1', status=2).stderr)
+        self.vrtctl('pause', '--all')
+        for job in jobs:
+            self.wait_for(job, lambda j: j['state'] == 'paused')
+        self.vrtctl('resume', '--all')
+        self.wait_for(jobs[0], lambda j: j['state'] == 'running')
+        self.vrtctl('cancel', '--all')
+        for job in jobs:
+            self.wait_for(job, lambda j: j['state'] == 'cancelled')
+        self.assertEqual(self.vrtctl('wait', '--all').stdout, 'no job of yours waits or runs\n')
+
+    def test_logs(self):
+        """What is logged about a job, and nothing about others."""
+        jobs = [self.submit(name, frames=8) for name in ('one', 'two')]
+        self.vrtctl('wait', *jobs)
+        text = self.vrtctl('logs', jobs[0]).stdout
+        self.assertIn(f'job {jobs[0]} starts', text)
+        self.assertNotIn(f'job {jobs[1]}', text)
+        lines = json.loads(self.vrtctl('logs', '--json', jobs[1]).stdout)['lines']
+        self.assertLessEqual({'at', 'level', 'topic', 'text'}, lines[0].keys())
+        self.assertIn('vrtctl list', self.vrtctl('logs', 'x', status=2).stderr)
+
+    def test_outputs(self):
+        """Inputs of one name, a folder for results, one that can't be written to."""
+        os.makedirs(self.path('in'))
+        for name in 'film.mkv', 'film.avi':
+            clip(self.path('in/' + name), frames=8, size='96x64')
+        os.mkdir(self.path('out'))
+        sources = [self.path('in/film.mkv'), self.path('in/film.avi')]
+        self.vrtctl('submit', '-f', *sources)
+        self.vrtctl('submit', '-f', '-o', self.path('out'), *sources)
+        wanted = {'film.restored.mkv', 'film.avi.restored.mkv'}
+        self.assertEqual(set(os.listdir(self.path('out'))), wanted)
+        self.assertLessEqual(wanted, set(os.listdir(self.path('in'))))
+        said = self.vrtctl('submit', '-o', '/proc/film.mkv', sources[0], status=1).stderr
+        self.assertTrue('another place' in said or 'No such file' in said or 'folder' in said, said)
+
 
 if __name__ == '__main__':
     harness.main()

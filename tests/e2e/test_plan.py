@@ -128,6 +128,16 @@ class Profile(harness.Case):
             self.assertLess(time.monotonic(), deadline, daemon.log_text())
             time.sleep(0.01)
 
+    def test_all_devices(self):
+        """Each by itself, and compared."""
+        done = self.vrtctl('profile', '--device', 'all', '--frames', 2, '--size', '64x48',
+                           'compact-x2')
+        rows = [line.split() for line in done.stdout.splitlines()]
+        self.assertEqual(rows[0], ['DEVICE', 'TYPE', 'MEAN', 'P50', 'P99', 'FRAMES/S', 'TIMES',
+                                   'THE', 'CPU'])
+        self.assertEqual([row[0] for row in rows[1:]], ['cpu:0'])
+        self.assertEqual(rows[1][-1], '1.0')
+
     def test_numbers(self):
         jobs = self.daemon.request('GET', '/v1/jobs')
         p = self.profile('--frames', 6, '--size', '160x96', '--precision', 'f32')
@@ -135,6 +145,7 @@ class Profile(harness.Case):
         self.assertEqual((p['output_width'], p['output_height']), (320, 192))
         self.assertLessEqual(0, p['frame_p50_s'])
         self.assertLessEqual(p['frame_p50_s'], p['frame_p95_s'])
+        self.assertLessEqual(p['frame_p95_s'], p['frame_p99_s'])
         self.assertAlmostEqual(p['fps'], 1 / p['frame_mean_s'], delta=1e-3 * p['fps'])
         self.assertAlmostEqual(p['upload_s'] + p['compute_s'] + p['download_s'],
                                p['frame_mean_s'], delta=1e-3 * p['frame_mean_s'])

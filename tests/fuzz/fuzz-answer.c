@@ -26,7 +26,9 @@ static void take_job(const json_t *json)
     r = vrt_fields_print(vrt_job_fields, &job, &buf);
     vrt_assert(!r);
     for (int width = 1; width < 200; width += 13) {
-        const struct vrt_progress_style style = { .width = width, .utf8 = width & 1 };
+        const struct vrt_progress_style style = {
+            .width = width, .bar_width = VRT_UNKNOWN, .utf8 = width & 1,
+        };
         r = vrt_progress_bar(&job, &style, &buf);
         vrt_assert(!r);
     }

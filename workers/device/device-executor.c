@@ -34,6 +34,7 @@
 #define VRT_LOG_TOPIC "executor"
 
 #define MEMORY_FRACTION_DEFAULT 0.8
+#define BYTES_PER_MIB (1 << 20)
 
 /* Of what is free, that a session may take before those of other jobs go: more than planned with,
  * so that two jobs which fit don't push each other out whenever a little less is free. */
@@ -168,6 +169,20 @@ static bool give_up_something(struct vrt_device_executor *executor, const struct
     return oldest_session != NULL;
 }
 
+/* What users of large models look for: how long it took, and what is taken of the device. */
+static void log_loading(const struct vrt_device_executor *executor,
+                        const struct vrt_network *network, const struct vrt_held_replica *held,
+                        int64_t bytes_before, int64_t start_ns)
+{
+    vrt_log_info("%s: %s in %s: %.1f MiB of weights in %.2f s; vrtd holds %.1f MiB of the device, "
+                 "%.1f before", vrt_device_info(executor->device)->name,
+                 vrt_network_info(network)->description, vrt_dtype_name(held->dtype),
+                 (double)vrt_replica_bytes(executor->device, held->replica) / BYTES_PER_MIB,
+                 (double)(vrt_clock_now_ns() - start_ns) / VRT_NS_PER_S,
+                 (double)vrt_device_used_bytes(executor->device) / BYTES_PER_MIB,
+                 (double)bytes_before / BYTES_PER_MIB);
+}
+
 int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
                                     const struct vrt_network *network,
                            enum vrt_dtype dtype, struct vrt_held_replica **ret_held)
@@ -192,6 +207,8 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
         .watch = executor->params.watch,
     };
     want.pack.params = vrt_network_params(network, &want.pack.n_params);
+    const int64_t start_ns = vrt_clock_now_ns();
+    const int64_t bytes_before = vrt_device_used_bytes(executor->device);
     int r = vrt_replica_seat_take(executor->seat, &want, &held->hold);
     if (r != 0) {
         free(held);
@@ -201,6 +218,7 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
     held->used_ns = vrt_clock_now_ns();
     vrt_list_append(&executor->replicas, &held->link);
     note_peak(executor);
+    log_loading(executor, network, held, bytes_before, start_ns);
     *ret_held = held;
     return 0;
 }
@@ -429,7 +447,9 @@ static int refuse_memory(const char *device, const struct vrt_probe *probe,
     const struct vrt_recipe *recipe = &probe->spec->recipe;
     const int64_t mib = INT64_C(1) << 20;
 
-    if (recipe->exact_tile || probe->is_fixed)
+    if (recipe->exact_tile && probe->spec->grid.x.n * probe->spec->grid.y.n == 1)
+        cure = ": leave tile out, or see memory_fraction in vrtd.conf(5)";
+    else if (recipe->exact_tile || probe->is_fixed)
         cure = ": ask for a smaller tile, or for none";
     else if (recipe->exact_clip)
         cure = ": ask for shorter clips, or for none";

@@ -347,7 +347,6 @@ static int bring(struct vrt_replica_hold *hold, const struct vrt_replica_want *w
 int vrt_replica_seat_take(struct vrt_replica_seat *seat, const struct vrt_replica_want *want,
                           struct vrt_replica_hold **ret_hold)
 {
-    const int64_t start_ns = vrt_clock_now_ns();
     struct vrt_replica_hold *hold = NULL;
     int r;
 
@@ -360,10 +359,6 @@ int vrt_replica_seat_take(struct vrt_replica_seat *seat, const struct vrt_replic
     } while (r == VRT_REPLICA_E_STUCK);
     if (r != 0)
         return r < 0 && r != -ECANCELED ? vrt_fold(r) : r;
-    vrt_log_debug("%s: %zu bytes of weights in %s in %lld ms", seat->info->name,
-                  vrt_replica_bytes(seat->device, hold->replica),
-                  vrt_dtype_name(want->pack.dtype),
-                  (long long)((vrt_clock_now_ns() - start_ns) / VRT_NS_PER_MS));
     *ret_hold = hold;
     return 0;
 }

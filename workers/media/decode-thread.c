@@ -33,6 +33,7 @@ struct decode_thread {
     const struct vrt_files *files;
     const struct vrt_reader_info *expected;
     bool strict;
+    int n_decoder_threads;
     struct vrt_cutter_params cutter_params;
     int64_t first_shard;
     const atomic_bool *cancel;
@@ -86,6 +87,7 @@ static int check_expected(const struct decode_thread *decode_thread, struct vrt_
 static int open_reader(struct decode_thread *decode_thread, struct vrt_error *error)
 {
     const struct vrt_reader_params params = {
+        .n_threads = decode_thread->n_decoder_threads,
         .strict = decode_thread->strict,
         .name = decode_thread->files->input_name,
         .cancel = decode_thread->cancel,
@@ -256,6 +258,7 @@ int vrt_decode_thread_new(const struct vrt_decode_thread_params *params,
     decode_thread->files = params->files;
     decode_thread->expected = params->expected;
     decode_thread->strict = params->strict;
+    decode_thread->n_decoder_threads = params->n_decoder_threads;
     decode_thread->cutter_params = params->cutter;
     decode_thread->first_shard = params->first_shard;
     decode_thread->cancel = params->cancel;

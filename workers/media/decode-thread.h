@@ -34,6 +34,7 @@ struct vrt_decode_thread_params {
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
     bool strict;
+    int n_decoder_threads;          /* 0: one per core */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */
     struct vrt_cutter_params cutter;    /* to decode: how the video is cut into clips */
     int64_t first_shard;            /* to decode: those before it are read, and dropped */

@@ -65,15 +65,9 @@ static int check_input(struct vrt_job_check *check, struct vrt_error *error)
 
 static int load_network(struct vrt_job_check *check, struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
-    int r;
-
     if (check->network)
         return 0;
-    r = vrt_checkpoint_open(check->model_fd, check->model_name, &checkpoint, error);
-    if (r != 0)
-        return vrt_fold(r);
-    return vrt_fold(vrt_network_new(checkpoint, check->model_name, &check->network, error));
+    return vrt_fold(vrt_network_read(check->model_fd, check->model_name, &check->network, error));
 }
 
 static int check_network(const struct vrt_job_check *check, struct vrt_error *error)

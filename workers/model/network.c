@@ -7,13 +7,19 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "engine/checkpoint.h"
 #include "model/architecture.h"
 #include "model/layers.h"
 
+#define VRT_LOG_TOPIC "network"
+
 #define N_NAMES_SHOWN 4
+#define BYTES_PER_MIB (1 << 20)
 
 static const struct vrt_architecture *const architectures[] = {
     &vrt_architecture_compact,
@@ -160,6 +166,27 @@ int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
     if (r < 0)
         return vrt_fold(r);
     *ret_network = VRT_STEAL(network);
+    return 0;
+}
+
+int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
+                     struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *checkpoint = NULL;
+    const int64_t start_ns = vrt_clock_now_ns();
+    struct stat st;
+
+    int r = vrt_checkpoint_open(fd, name, &checkpoint, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_network_new(checkpoint, name, ret_network, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_network_info *info = vrt_network_info(*ret_network);
+    vrt_log_info("the model %s was read in %.2f s: %s, %.1f million parameters, %.1f MiB", name,
+                 (double)(vrt_clock_now_ns() - start_ns) / VRT_NS_PER_S, info->description,
+                 (double)info->n_parameters / 1e6,
+                 fstat(fd, &st) == 0 ? (double)st.st_size / BYTES_PER_MIB : 0.0);
     return 0;
 }
 

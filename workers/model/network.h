@@ -34,6 +34,8 @@ struct vrt_network_info {
     int radius;                     /* input pixels around one that can reach its output; where
                                      * that is all of them (window_frames > 1), what its authors
                                      * let tiles reach beyond each of their edges */
+    int tile_size;                  /* input pixels of a tile's edge as its authors cut them; 0:
+                                     * they don't say */
     int tile_overlap;               /* input pixels that neighbouring tiles share as its authors
                                      * cut them; 0: they don't say */
     int window_frames;              /* frames that it looks at together; 1: each by itself */
@@ -69,6 +71,11 @@ struct vrt_network_use {
  */
 int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Reads the file `fd` and makes its network, as vrt_checkpoint_open() and vrt_network_new() do; how
+ * large it is and how long that took is logged. */
+int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
+                     struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Networks are shared by jobs and workers. Return: network; NULL. */
 struct vrt_network *vrt_network_ref(struct vrt_network *network);

@@ -28,6 +28,9 @@
 #define TABLE_ROWS ((2 * VRT_VRT_WINDOW - 1) * (2 * VRT_VRT_WINDOW - 1))
 
 /* How its authors cut videos; tiles overlap by so many input pixels, clips by so many frames. */
+/* As the authors' main_test_vrt.py is called for each of their networks. */
+#define TILE_ENLARGED 128
+#define TILE_SAME_SIZE 256
 #define TILE_OVERLAP 20
 #define CLIP_OVERLAP 2
 
@@ -171,6 +174,7 @@ static void describe(const struct vrt_vrt *vrt, struct vrt_network_info *info)
     info->multiple = 1 << (VRT_VRT_SCALES - 1);
     info->min_size = MIN_SIZE;
     info->radius = TILE_OVERLAP / 2;
+    info->tile_size = vrt->n_up ? TILE_ENLARGED : TILE_SAME_SIZE;
     info->tile_overlap = TILE_OVERLAP;
     info->window_frames = 1;
     for (int i = 0; i < VRT_VRT_STAGES; i++)

@@ -45,6 +45,7 @@ struct scope {
     const struct vrt_device_info *const *infos;
     size_t n_infos;
     uint64_t unfit;
+    const char *why;
     struct vrt_device_choice choice;
 };
 
@@ -222,9 +223,23 @@ static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64
     scope->choice.redirected = true;
     if (scope->fallback == VRT_FALLBACK_WARN)
         snprintf(scope->choice.warning, sizeof(scope->choice.warning), "no accelerator of this "
-                 "machine has worked yet (%s%s): cpu is used instead; vrtctl doctor tells why",
-                 scope->infos[__builtin_ctzll(accelerators)]->name,
+                 "machine has worked yet (%s%s%.160s%s): cpu is used instead; vrtctl doctor tells "
+                 "more", scope->infos[__builtin_ctzll(accelerators)]->name,
+                 scope->why ? ": " : "", scope->why ? scope->why : "",
                  accelerators & (accelerators - 1) ? ", ..." : "");
+    return cpus;
+}
+
+/* For `auto`, where there is no accelerator, but hardware for one. */
+static uint64_t replace_missing(struct scope *scope, uint64_t cpus)
+{
+    if (!scope->why || !cpus)
+        return cpus;
+    scope->choice.redirected = true;
+    if (scope->fallback == VRT_FALLBACK_WARN)
+        snprintf(scope->choice.warning, sizeof(scope->choice.warning),
+                 "no accelerator can be used (%.200s): cpu is used instead; vrtctl doctor tells "
+                 "more", scope->why);
     return cpus;
 }
 
@@ -236,7 +251,8 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
 
     if (item->is_auto || item->is_all) {
         found = item->is_all ? accelerators | cpus :
-                accelerators ? replace_unfit(scope, accelerators, cpus) : cpus;
+                accelerators ? replace_unfit(scope, accelerators, cpus) :
+                               replace_missing(scope, cpus);
         if (!found)
             return refuse_absent(scope, error);
         scope->choice.devices |= found;
@@ -291,6 +307,7 @@ int vrt_device_request_resolve(const struct vrt_device_request *request,
         .infos = request->infos,
         .n_infos = VRT_MIN(request->n_infos, VRT_DEVICES_MAX),
         .unfit = request->unfit,
+        .why = request->why,
     };
     int r = walk(request->text, NULL, error);
 

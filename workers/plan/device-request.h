@@ -39,7 +39,7 @@ int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback);
 struct vrt_device_choice {
     uint64_t devices;               /* bit i: infos[i] takes part; never 0 */
     bool redirected;                /* what was asked for is absent, or unfit: `warning` says so */
-    char warning[256];              /* one sentence; "" where nobody asked for one */
+    char warning[384];              /* one sentence; "" where nobody asked for one */
 };
 
 struct vrt_device_request {
@@ -48,6 +48,8 @@ struct vrt_device_request {
     const struct vrt_device_info *const *infos;     /* the devices there are */
     size_t n_infos;                 /* those from VRT_DEVICES_MAX on don't count */
     uint64_t unfit;                 /* bit i: infos[i] has been tried, and has never worked */
+    const char *why;                /* there is no accelerator, or the first of those that never
+                                     * worked didn't, though the machine has one; NULL: not known */
 };
 
 /*

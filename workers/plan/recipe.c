@@ -9,6 +9,7 @@
 #include "workers/plan/recipe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 
 #include "base/macro.h"
@@ -29,7 +30,10 @@
 #define SHARD_S 20
 #define SEGMENT_S 120
 
-/* What VRT's authors test with where a network needs tiles. */
+/* Smaller ones are all overlap. */
+#define TILE_MIN 32
+
+/* What authors test with who don't say. */
 #define TILE_OFFICIAL 128
 #define TILE_OVERLAP_BLENDED 20
 
@@ -139,24 +143,37 @@ static int check_still(const struct choice *choice)
     return 0;
 }
 
+/* Frames of a clip that is the whole video: in whole windows, as other clips are extended to. */
+static int whole_video(int64_t n_frames, const struct vrt_network_info *network)
+{
+    const int window = network->window_frames;
+    int64_t n = VRT_MIN(VRT_MAX(n_frames, 0), INT_MAX / 2);
+
+    return n ? VRT_MAX((int)(n + window - 1) / window * window, network->min_frames) : 0;
+}
+
 /* The length of clips and what they share, as asked for or as the authors have it. */
 static int choose_clip(const struct choice *choice, struct vrt_recipe *recipe)
 {
     const struct vrt_network_info *network = choice->params->network;
     const struct vrt_job_settings *asked = choice->asked;
-    const bool is_asked = asked->clip != VRT_UNKNOWN;
+    const bool is_asked = asked->clip != VRT_UNKNOWN, whole = asked->clip == 0;
     int64_t n_frames = choice->params->n_frames;
     int most = network->max_frames ? VRT_MIN(network->max_frames, VRT_CLIP_FRAMES_MAX) :
                                      VRT_CLIP_FRAMES_MAX;
     int window = network->window_frames;
 
-    if (is_asked && (asked->clip < network->min_frames || asked->clip > most)) {
+    int wanted = whole ? whole_video(n_frames, network) : (int)asked->clip;
+    if (is_asked && (wanted < network->min_frames || wanted > most)) {
         vrt_error_set_field(choice->error, "clip");
-        return vrt_refuse(choice->error, -EINVAL, "request.field", "clips of %d frame%s don't suit "
-                          "%s: ask for %d to %d", (int)asked->clip, asked->clip == 1 ? "" : "s",
+        return whole && n_frames <= 0 ?
+               vrt_refuse(choice->error, -EINVAL, "request.field", "how many frames the video has "
+                          "isn't known: ask for clips of %d to %d", network->min_frames, most) :
+               vrt_refuse(choice->error, -EINVAL, "request.field", "clips of %d frame%s don't suit "
+                          "%s: ask for %d to %d", wanted, wanted == 1 ? "" : "s",
                           network->description, network->min_frames, most);
     }
-    recipe->clip_frames = is_asked ? (int)asked->clip : VRT_MIN(network->clip_frames, most);
+    recipe->clip_frames = is_asked ? wanted : VRT_MIN(network->clip_frames, most);
     /* A short video isn't planned as if it were a long one. */
     if (!is_asked && n_frames > 0 && n_frames < recipe->clip_frames)
         recipe->clip_frames = VRT_MIN(recipe->clip_frames,
@@ -201,7 +218,7 @@ static int choose_tiles(const struct choice *choice, struct vrt_recipe *recipe)
     struct vrt_tile_needs needs = tile_needs(params->network, recipe->tiling,
                                              (int)choice->asked->overlap);
     struct vrt_tile_grid grid = vrt_tile_whole(params->width, params->height);
-    int least = vrt_tile_min_size(needs);
+    int least = VRT_MAX(vrt_tile_min_size(needs), TILE_MIN);
     int tile = choice->asked->tile == VRT_UNKNOWN ? 0 : (int)choice->asked->tile;
 
     if (tile > 0 && tile < least) {
@@ -218,8 +235,9 @@ static int choose_tiles(const struct choice *choice, struct vrt_recipe *recipe)
                           "the authors' tiles are multiples of %d pixels: ask for %d",
                           needs.multiple, tile - tile % needs.multiple);
     }
-    if (!tile && recipe->tiling == VRT_TILING_OFFICIAL)
-        tile = VRT_MAX(TILE_OFFICIAL, least);
+    if (choice->asked->tile == VRT_UNKNOWN && recipe->tiling == VRT_TILING_OFFICIAL)
+        tile = VRT_MAX(params->network->tile_size ? params->network->tile_size : TILE_OFFICIAL,
+                       least);
     if (tile > 0)
         grid = vrt_tile_grid_of_size(params->width, params->height, tile, needs);
     recipe->tile_w = grid.x.size;

@@ -56,8 +56,9 @@ class Intel(harness.Case):
         source = harness.clip(self.path('source.mkv'))
         job = self.follow(source, self.path('restored.mkv'))
         self.assertEqual(job['state'], 'done')
-        self.assertIn('no accelerator of this machine has worked yet (xpu:0, ...): cpu is used '
-                      'instead; vrtctl doctor tells why', job['warnings'])
+        self.assertRegex('\n'.join(job['warnings']),
+                         r'(?m)^no accelerator of this machine has worked yet \(xpu:0: .+\): cpu '
+                         r'is used instead; vrtctl doctor tells more$')
         self.refused('submit', '--device', 'xpu', '--output', self.path('insists.mkv'), source,
                      says="doesn't work: bytes that it was given came back as others")
 

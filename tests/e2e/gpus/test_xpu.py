@@ -135,8 +135,9 @@ class Jobs(xpu.Case):
         options = ('--precision', 'f32', '--codec', 'ffv1')
         job = self.follow(source, self.path('auto-cpu.mkv'), *options, daemon=daemon)
         self.assertEqual([d['name'] for d in job['devices']], ['cpu:0'])
-        self.assertEqual(job['warnings'], ['no accelerator of this machine has worked yet (xpu:0, '
-                                           '...): cpu is used instead; vrtctl doctor tells why'])
+        self.assertEqual(job['warnings'], ['no accelerator of this machine has worked yet (xpu:0: '
+                                           'the device failed, ...): cpu is used instead; vrtctl '
+                                           'doctor tells more'])
         self.ends_well(daemon)
 
         daemon = self.start('auto', config=config, VRT_XPU_FAULTS='run:every=4 delay=30ms')

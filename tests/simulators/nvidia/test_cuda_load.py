@@ -9,6 +9,7 @@ under the names that are looked for. Without PLUGIN, the real one, its cases are
 """
 import ctypes
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,7 +56,7 @@ class CudaLoad(unittest.TestCase):
         devices = [line.split('\t')[0] for line in done.stdout.splitlines()]
         self.assertIn('ref:0', devices)
         self.assertFalse([d for d in devices if d.startswith('cuda')])
-        lines = [line for line in done.stderr.splitlines() if line.startswith('info cuda: ')]
+        lines = re.findall(r'(?m)^[-0-9]+ [0-9:.]+ (info cuda: .*)$', done.stderr)
         self.assertEqual(len(lines), 1, done.stderr)
         findings = [line.split('\t')[1:] for line in done.stdout.splitlines()
                     if line.startswith('finding\tcuda\t')]

@@ -122,6 +122,16 @@ int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **re
     return 0;
 }
 
+int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wish,
+                    struct vrt_device_choice *ret_choice, struct vrt_error *error)
+{
+    (void)pool;
+    (void)wish;
+    (void)error;
+    *ret_choice = (struct vrt_device_choice){ .devices = 1 };
+    return 0;
+}
+
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device)
 {
     (void)pool;

@@ -187,7 +187,9 @@ static struct vrt_job_info example_job(void)
 
 static char *bar(const struct vrt_job_info *job, int width, bool utf8)
 {
-    const struct vrt_progress_style style = { .width = width, .utf8 = utf8 };
+    const struct vrt_progress_style style = {
+        .width = width, .bar_width = VRT_UNKNOWN, .utf8 = utf8,
+    };
     struct vrt_buf buf = { 0 };
 
     expect_int(vrt_progress_bar(job, &style, &buf), 0);
@@ -217,7 +219,9 @@ static void test_progress_bar(void)
         VRT_CLEANUP(vrt_freep) char *text = bar(&job, cases[i].width, false);
         expect_str(text, cases[i].text);
     }
-    const struct vrt_progress_style wide = { .width = 100, .name_width = 15 };
+    const struct vrt_progress_style wide = {
+        .width = 100, .name_width = 15, .bar_width = VRT_UNKNOWN,
+    };
     struct vrt_buf buf = { 0 };
     expect_int(vrt_progress_bar(&job, &wide, &buf), 0);
     expect_contains(buf.data, "video.mp4        [####");
@@ -389,7 +393,7 @@ static void test_argument_refusals(void)
         { "--follow=yes a", "--follow takes no value" },
         { "a --output", "--output needs a value: FILE" },
         { "a -o", "--output needs a value: FILE" },
-        { "--tile 31 a", "--tile: expected an integer from 32 to 16384, got \"31\"" },
+        { "--tile -1 a", "--tile: expected an integer from 0 to 16384, got \"-1\"" },
         { "--sigma 51 a", "--sigma: expected a number from 0 to 50, got \"51\"" },
         { "--sigma nan a", "got \"nan\"" },
         { "--tiling hard a", "expected blend or official" },
@@ -398,7 +402,9 @@ static void test_argument_refusals(void)
         { "--priority 99999999999999999999 a", "from -100 to 100" },
         { "--codec vp3 a", "--codec: expected h264, hevc or ffv1, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
-        { "--til 64 a", "unknown option --til" },
+        { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
+        { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },
+        { "--wibble a", "unknown option --wibble; see" },
     };
     struct vrt_args a;
     struct vrt_error error;
@@ -412,21 +418,25 @@ static void test_argument_refusals(void)
 static void test_default_output(void)
 {
     static const struct {
-        const char *input, *output;
-        bool lossless;
+        const char *input, *output, *folder;
+        bool keeps_ending, lossless;
     } cases[] = {
-        { "video.mp4", "video.restored.mp4", false },
-        { "a.b/video.MOV", "a.b/video.restored.mov", false },
-        { "a.b/video", "a.b/video.restored.mkv", false },
-        { "/x/video.avi", "/x/video.restored.mkv", false },
-        { "video.mp4", "video.restored.mkv", true },
-        { ".mp4", ".mp4.restored.mkv", false },
-        { "two.parts.mkv", "two.parts.restored.mkv", false },
+        { "video.mp4", "video.restored.mp4" },
+        { "a.b/video.MOV", "a.b/video.restored.mov" },
+        { "a.b/video", "a.b/video.restored.mkv" },
+        { "/x/video.avi", "/x/video.restored.mkv" },
+        { "video.mp4", "video.restored.mkv", .lossless = true },
+        { ".mp4", ".mp4.restored.mkv" },
+        { "two.parts.mkv", "two.parts.restored.mkv" },
+        { "x/video.avi", "x/video.avi.restored.mkv", .keeps_ending = true },
+        { "x/video.mp4", "out/video.restored.mp4", "out" },
+        { "x/video.avi", "out/video.avi.restored.mkv", "out/", true },
+        { "http://host/x/video.mov?y", "out/video.restored.mov", "out" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        VRT_CLEANUP(vrt_freep) char *path = vrt_file_default_output(cases[i].input,
-                                                                    cases[i].lossless);
+        VRT_CLEANUP(vrt_freep) char *path = vrt_file_default_output(
+            cases[i].input, cases[i].folder, cases[i].keeps_ending, cases[i].lossless);
         expect_str(path, cases[i].output);
     }
 }

@@ -54,7 +54,7 @@ class Completion(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix='vrtctl-')
         self.addCleanup(shutil.rmtree, self.folder)
         self.server = server = FakeVrtd(self.folder, lambda r: answer({
-            '/v1/jobs': {'jobs': [{'id': 7, 'state': 'done'}, {'id': 71, 'state': 'done'}]},
+            '/v1/jobs': {'jobs': [{'id': 7, 'state': 'queued'}, {'id': 71, 'state': 'paused'}]},
             '/v1/devices': {'devices': [{'name': 'cpu:0'}, {'name': 'cpu:1'}]},
             '/v1/models': {'models': [{'name': 'compact-x2'}]}}[r.path.partition('?')[0]]))
         self.addCleanup(server.close)
@@ -75,9 +75,10 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('vrtctl submit --tile '), set())
 
     def test_what_the_daemon_has(self):
-        for command in ('show', 'watch', 'wait', 'pause', 'resume', 'retry', 'priority', 'cancel'):
+        for command in ('show', 'watch', 'wait', 'pause', 'resume', 'retry', 'priority', 'cancel',
+                        'logs'):
             self.assertEqual(complete(f'{self.start} {command} '), {'7', '71'})
-            over = command in ('show', 'retry')
+            over = command in ('show', 'retry', 'logs')
             self.assertIn(f'active={str(not over).lower()}', self.server.requests[-1].path)
         self.assertEqual(complete(f'{self.start} show 3 71'), {'71'})
         self.assertEqual(complete(f'{self.start} devices '), {'cpu:0', 'cpu:1'})

@@ -322,7 +322,8 @@ class Submit(Case):
         self.assertEqual(err, 'vrtctl: video.mp4: warning: alpha is dropped\n')
         out, err = self.run_it('submit', '--json', '-o', 'other.mkv', 'video.mp4')
         self.assertEqual(json.loads(out)['id'], 7)
-        self.assertEqual(err, 'vrtctl: video.mp4: warning: alpha is dropped\n')
+        self.assertEqual(json.loads(err), {'warning': {'input': 'video.mp4',
+                                                       'message': 'alpha is dropped'}})
 
     def test_model_file(self):
         self.serve(self.accepts)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api.h"
 #include "base/log.h"
 #include "base/macro.h"
 #include "daemon/service/claim.h"
@@ -120,6 +121,9 @@ static void test_paths(void)
         }
     }
     struct vrt_error error = { .id = NULL };
+    set_environment((const char *[]){ "HOME=/h", NULL });
+    expect_int(vrt_paths_socket(buffer, sizeof(buffer), &error), 0);
+    expect_str(buffer, geteuid() == 0 ? VRT_API_SOCKET_SYSTEM : "/h/.local/state/vrtd/vrtd.sock");
     set_environment((const char *[]){ "XDG_RUNTIME_DIR=/a/path/that/is/longer/than/the/buffer/that"
                                       "/it/must/be/put/into/is", NULL });
     expect_int(vrt_paths_socket(buffer, sizeof(buffer), &error), -ENAMETOOLONG);
@@ -173,9 +177,15 @@ static void test_claim(void)
     expect_int(vrt_claim_take(in_folder("lock"), "the thing", &second, NULL), 0);
     vrt_claim_release(&second);
 
+    expect_int(vrt_claim_take(in_folder("made/here/lock"), "the thing", &first, NULL), 0);
+    vrt_claim_release(&first);
+    write_file(in_folder("file"));
     error = (struct vrt_error){ .id = NULL };
-    expect_int(vrt_claim_take(in_folder("none/lock"), "the thing", &first, &error), -ENOENT);
-    expect_contains(error.message, "none/lock");
+    expect_int(vrt_claim_take(in_folder("file/lock"), "the thing", &first, &error), -ENOTDIR);
+    expect_contains(error.message, "file/lock");
+    expect_int(unlink(in_folder("file")), 0);
+    expect_int(rmdir(in_folder("made/here")), 0);
+    expect_int(rmdir(in_folder("made")), 0);
 }
 
 static void test_listen(void)

@@ -192,6 +192,31 @@ static void test_nothing_there(void)
 }
 
 /* Accelerators that never worked: `auto` goes without, the rest is as it was asked for. */
+/* No accelerator, and what is wrong: only where the choice was vrtd's. */
+static void test_missed(void)
+{
+    struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, plain, 3 };
+    struct vrt_device_choice choice;
+
+    request.why = "cuda: no driver";
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_int(choice.devices, 3);
+    expect_true(choice.redirected);
+    expect_str(choice.warning, "no accelerator can be used (cuda: no driver): cpu is used instead; "
+               "vrtctl doctor tells more");
+    request.text = "cpu";
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_str(choice.warning, "");
+    request.text = "auto";
+    request.fallback = VRT_FALLBACK_ALLOW;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_str(choice.warning, "");
+    request.why = NULL;
+    request.fallback = VRT_FALLBACK_WARN;
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_true(!choice.redirected);
+}
+
 static void test_unfit(void)
 {
     struct vrt_device_request request = { "auto", VRT_FALLBACK_WARN, big, 6 };
@@ -205,8 +230,12 @@ static void test_unfit(void)
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x18);
     expect_str(choice.warning, "no accelerator of this machine has worked yet (cuda:0, ...): cpu "
-               "is used instead; vrtctl doctor tells why");
+               "is used instead; vrtctl doctor tells more");
     expect_true(choice.redirected);
+    request.why = "out of memory";
+    expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
+    expect_contains(choice.warning, "yet (cuda:0: out of memory, ...): cpu");
+    request.why = NULL;
     request.fallback = VRT_FALLBACK_ALLOW;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x18);
@@ -244,5 +273,6 @@ TEST_MAIN(
     { "nothing-there", test_nothing_there },
     { "shared-memory", test_shared_memory },
     { "unfit", test_unfit },
+    { "missed", test_missed },
     { "fallback-names", test_fallback_names },
 )
