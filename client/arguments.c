@@ -150,6 +150,29 @@ static int set_number(const struct parsing *p, const struct vrt_option *o, const
     return 0;
 }
 
+/* Seconds, or hours, minutes and seconds: 90, 1:30, 0:01:30.5. */
+static int set_time(const struct parsing *p, const struct vrt_option *o, const char *value)
+{
+    const char *rest = value;
+    char *end, printable[80];
+    double s = 0;
+    bool is_right;
+
+    do {
+        double x = strtod(rest, &end);
+        /* What follows a colon is below 60; strtod() also knows signs, spaces and "nan". */
+        is_right = end > rest && *rest >= '0' && *rest <= '9' && (rest == value || x < 60);
+        s = s * 60 + x;
+        rest = end + 1;
+    } while (is_right && *end == ':');
+    if (!is_right || *end || !(s >= (double)o->min && s <= (double)o->max))
+        return vrt_refuse(p->error, -EINVAL, USAGE_ID, "--%s: expected seconds, or a time such as "
+                          "1:30 or 1:02:03.5, got \"%s\"", o->name,
+                          vrt_printable(value, printable, sizeof(printable)));
+    *(double *)(void *)((char *)p->args + o->offset) = s;
+    return 0;
+}
+
 static int set_word(const struct parsing *p, const struct vrt_option *o, const char *value)
 {
     char known[120] = "", printable[80];
@@ -187,6 +210,8 @@ static int set(struct parsing *p, const struct vrt_option *o, const char *value)
         return set_int(p, o, value);
     if (o->type == VRT_OPTION_NUMBER)
         return set_number(p, o, value);
+    if (o->type == VRT_OPTION_TIME)
+        return set_time(p, o, value);
     if (o->type == VRT_OPTION_WORD)
         return set_word(p, o, value);
     *(const char **)member = value;

@@ -284,8 +284,8 @@ bool vrt_file_is_folder(const char *path)
     return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-char *vrt_file_default_output(const char *input, const char *folder, bool keeps_ending,
-                              bool lossless)
+char *vrt_file_default_output(const char *input, const char *folder, const char *word,
+                              bool keeps_ending, bool lossless)
 {
     static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
     char fetched[VRT_API_NAME_BYTES];
@@ -304,8 +304,9 @@ char *vrt_file_default_output(const char *input, const char *folder, bool keeps_
     const char *begin = folder ? name : input;
     const char *end = keeps_ending ? name + strlen(name) : dot;
     size_t n = folder ? strlen(folder) : 0;
-    r = asprintf(&path, "%s%s%.*s.restored%s", folder ? folder : "",
-                 n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, ending);
+    r = asprintf(&path, "%s%s%.*s.%s%s", folder ? folder : "",
+                 n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, word,
+                 ending);
     return r < 0 ? NULL : path;
 }
 

@@ -101,6 +101,8 @@ const struct vrt_field vrt_job_request_fields[] = {
     /* The scale of H.264 and HEVC. */
     VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = 51),
     VRT_FIELD_IN(TEXT, T, settings, preset, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
+    VRT_FIELD_IN(DOUBLE, T, settings, start_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),
+    VRT_FIELD_IN(DOUBLE, T, settings, duration_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),
     VRT_FIELD_INT(T, priority, 0, VRT_API_PRIORITY_MIN, VRT_API_PRIORITY_MAX),
     VRT_FIELD_IN(BOOL, T, settings, strict, 0),
     VRT_FIELD_BOOL(T, overwrite, 0),
@@ -191,6 +193,7 @@ const struct vrt_field vrt_job_video_fields[] = {
     COUNT(T, output_width, NULLABLE),
     COUNT(T, output_height, NULLABLE),
     SECONDS(T, fps),
+    SECONDS(T, start_s),
     SECONDS(T, duration_s),
     VRT_FIELD_TEXT(T, codec, NULLABLE),
     VRT_FIELD_TEXT(T, pixel_format, NULLABLE),

@@ -121,7 +121,8 @@ struct vrt_job_recipe {
 
 struct vrt_job_video {
     int64_t width, height, output_width, output_height;
-    double fps, duration_s;
+    double fps;
+    double start_s, duration_s;             /* of the input: what is restored of it */
     char codec[VRT_API_WORD_BYTES], pixel_format[VRT_API_WORD_BYTES];   /* FFmpeg's names */
 };
 

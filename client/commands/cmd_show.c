@@ -40,7 +40,8 @@ static void show_files(const struct vrt_job_info *job)
     if (job->has_video)
         printf("\n             %" PRId64 "x%" PRId64 ", %s fps, %s, %s%s%s", v->width, v->height,
                vrt_format_rate(v->fps, number[0].data, sizeof(number[0].data)),
-               vrt_format_duration(v->duration_s, number[1].data, sizeof(number[1].data)),
+               vrt_format_part(v->start_s, v->duration_s, number[1].data,
+                               sizeof(number[1].data)),
                PRINTABLE(v->codec, codec), v->pixel_format[0] ? " " : "",
                PRINTABLE(v->pixel_format, format));
     printf("\n  Output     %s", path_or_name(job->output_path, job->output_name, &path));

@@ -59,6 +59,10 @@ static const struct vrt_option options[] = {
       .help = "0 (best) to 51 (default: as configured)" },
     { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
       .help = "ultrafast to veryslow (default: as configured)" },
+    { "start", 0, VRT_OPTION_TIME, offsetof(A, settings.start_s), 0, VRT_API_TIME_MAX_S,
+      .argument = "TIME", .help = "restore from here on: seconds, or 1:30 (default: all)" },
+    { "duration", 0, VRT_OPTION_TIME, offsetof(A, settings.duration_s), 0, VRT_API_TIME_MAX_S,
+      .argument = "TIME", .help = "restore so much, to judge a model (default: to the end)" },
     { "priority", 0, VRT_OPTION_INT, offsetof(A, priority), VRT_API_PRIORITY_MIN,
       VRT_API_PRIORITY_MAX, .argument = "N", .help = "-100 to 100, higher first (default: 0)" },
     { "strict", 0, VRT_OPTION_FLAG, offsetof(A, settings.strict),
@@ -392,15 +396,17 @@ static char *choose_output(const struct vrt_args *args, const struct submissions
 {
     bool lossless = args->settings.codec == VRT_CODEC_FFV1;
     const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
+    bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
+    const char *word = is_part ? "part" : "restored";
 
     if (args->output && !folder)
         return strdup(args->output);
-    char *path = vrt_file_default_output(args->operands[i], folder, false, lossless);
+    char *path = vrt_file_default_output(args->operands[i], folder, word, false, lossless);
     for (size_t j = 0; path && j < s->n_items; j++) {
         if (!s->items[j].output || strcmp(s->items[j].output, path) != 0)
             continue;
         free(path);
-        return vrt_file_default_output(args->operands[i], folder, true, lossless);
+        return vrt_file_default_output(args->operands[i], folder, word, true, lossless);
     }
     return path;
 }

@@ -65,7 +65,7 @@ static void print_video(const struct vrt_plan_report *plan)
            vrt_printable(plan->output_name, output, sizeof(output)));
     printf("  Input      %" PRId64 "x%" PRId64 ", %s fps, %s, %s\n", v->width, v->height,
            vrt_format_rate(v->fps, fps, sizeof(fps)),
-           vrt_format_duration(v->duration_s, duration, sizeof(duration)),
+           vrt_format_part(v->start_s, v->duration_s, duration, sizeof(duration)),
            vrt_printable(v->codec, text, sizeof(text)));
     printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
            vrt_name_of(vrt_codec_names, recipe->codec));

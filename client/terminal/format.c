@@ -62,6 +62,17 @@ const char *vrt_format_duration(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
+const char *vrt_format_part(double start_s, double duration_s, char *buffer, size_t size)
+{
+    char duration[32], start[32];
+
+    vrt_format_duration(duration_s, duration, sizeof(duration));
+    vrt_format_duration(start_s, start, sizeof(start));
+    snprintf(buffer, size, "%s%s%s", duration, start_s > 0 ? " from " : "",
+             start_s > 0 ? start : "");
+    return buffer;
+}
+
 const char *vrt_format_rate(double rate, char *buffer, size_t size)
 {
     if (!(rate >= 0) || isinf(rate))

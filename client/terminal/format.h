@@ -19,6 +19,9 @@ const char *vrt_format_count(int64_t n, const char *noun, char *buffer, size_t s
 /* "0:07", "12:30", "3:02:01", "2 d 3:00:00". */
 const char *vrt_format_duration(double seconds, char *buffer, size_t size);
 
+/* Of a part of a video: "0:10", "0:10 from 1:30". */
+const char *vrt_format_part(double start_s, double duration_s, char *buffer, size_t size);
+
 /* "12.3", "0.042", "240". */
 const char *vrt_format_rate(double rate, char *buffer, size_t size);
 

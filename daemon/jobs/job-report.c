@@ -47,6 +47,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->video.output_width = found->out_width;
     info->video.output_height = found->out_height;
     info->video.fps = found->fps > 0 ? found->fps : NAN;
+    info->video.start_s = found->start_s;
     info->video.duration_s = known(found->duration_s);
     snprintf(info->video.codec, sizeof(info->video.codec), "%s", found->codec);
     snprintf(info->video.pixel_format, sizeof(info->video.pixel_format), "%s",

@@ -88,6 +88,7 @@ static void resumed(struct vrt_task *base)
 int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segment_frames)
 {
     const struct vrt_job_check *check = encoding->params.check;
+    const struct vrt_reader_range range = vrt_job_check_range(check->settings);
     const struct vrt_encode_thread_params params = {
         .outbox = encoding->params.outbox,
         .job_id = encoding->params.job_id,
@@ -95,6 +96,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
         .files = &check->files,
         .encoder = &check->encoder,
         .container = check->container,
+        .is_part = range.start_ns > 0 || range.duration_ns > 0,
         .segment_frames = segment_frames,
         .segments = encoding->segments,
         .n_segments = encoding->params.n_segments,

@@ -496,6 +496,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .out_width = f->spec->out.width,
         .out_height = f->spec->out.height,
         .fps = input->fps.num > 0 ? (double)input->fps.num / input->fps.den : 0,
+        .start_s = (double)vrt_job_check_range(check->settings).start_ns / 1e9,
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
         .frames_total = input->n_frames_estimate,
         .n_shards = input->n_frames_estimate < 0 ? -1 :

@@ -118,7 +118,8 @@ struct vrt_pipeline_info {
     int width, height;              /* of the input, as decoded */
     int out_width, out_height;
     double fps;                     /* average; 0: unknown */
-    double duration_s;              /* -1: unknown */
+    double start_s;                 /* of what is restored of it */
+    double duration_s;              /* likewise; -1: unknown */
     int64_t frames_total;           /* by the container; -1: unknown */
     int64_t n_shards;               /* -1: unknown, as frames_total */
     int64_t n_tiles;                /* of a frame */

@@ -37,6 +37,8 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .clip_overlap = VRT_UNKNOWN,
         .tiling = VRT_TILING_BLEND,
         .scene_cuts = NAN,
+        .start_s = NAN,
+        .duration_s = NAN,
         .sigma = NAN,
         .segment_frames = VRT_UNKNOWN,
         .decoder_threads = VRT_UNKNOWN,

@@ -52,6 +52,8 @@ struct vrt_job_settings {
     int codec;                      /* enum vrt_codec; unknown: H.264 */
     int64_t quality;                /* the codec's CRF; unknown: its default */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
+    double start_s, duration_s;     /* what is restored of the input; NAN: all; duration 0: to the
+                                     * end */
     bool strict;                    /* damaged frames fail the job */
 };
 

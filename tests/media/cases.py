@@ -9,7 +9,7 @@ CASES = []
 GROUP = ['']
 
 # Groups of cases that are much alike.
-MANY = ('containers', 'sounds', 'rates', 'formats', 'colours')
+MANY = ('containers', 'sounds', 'rates', 'formats', 'colours', 'excerpts')
 
 FFMPEG = 'ffmpeg -v error -nostdin -y '
 PICTURE = '-f lavfi -i testsrc2=size=64x48:rate=25'
@@ -235,6 +235,42 @@ def times():
          warns=['no time stamps'], any_rest=True)
 
 
+def excerpts():
+    """A part of the input, with what belongs to it."""
+    titled = ['printf "1\\n00:00:00,500 --> 00:00:03,000\\nOne\\n\\n2\\n00:00:03,200 --> '
+              '00:00:04,000\\nTwo\\n\\n3\\n00:00:05,500 --> 00:00:06,000\\nThree\\n\\n" > a.srt',
+              'printf ";FFMETADATA1\\n[CHAPTER]\\nTIMEBASE=1/1\\nSTART=0\\nEND=1\\n[CHAPTER]\\n'
+              'TIMEBASE=1/1\\nSTART=1\\nEND=3\\n[CHAPTER]\\nTIMEBASE=1/1\\nSTART=3\\nEND=6\\n" > a.txt']
+    films = {
+        'mp4': f'{X264} -bf 2 -g 30 -c:a aac', 'mkv': f'{X264} -bf 2 -g 30 -c:a libopus',
+        'ts': f'{X264} -bf 2 -g 30 -c:a mp2', 'mpg': '-c:v mpeg2video -bf 2 -c:a mp2',
+        'webm': '-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 30 -c:a libopus',
+        'avi': f'{X264} -bf 0 -g 30 -c:a mp3', 'mov': '-c:v prores -c:a pcm_s16le'}
+    for ending, options in films.items():
+        for output in ('.mp4', '.mkv'):
+            if (ending, output) == ('mov', '.mp4'):
+                continue
+            case(f'a second of {ending} to {output[1:]}', f'in.{ending}',
+                 f'{PICTURE} {SOUND} -t 6 {options}', output, part=(2.5, 3.5), rewrapped=True,
+                 arguments=['--start', '2.5', '--duration', '1'])
+    case('the end of a film', 'in.mkv', f'{PICTURE} {SOUND} -t 6 {X264} -g 50 -c:a flac',
+         part=(4, 9), arguments=['--start', '0:04'])
+    case('its beginning', 'in.mkv', f'{PICTURE} {SOUND} -t 6 {X264} -g 50 -c:a flac',
+         part=(0, 0.5), arguments=['--duration', '0.5'])
+    case('a part with text and chapters', 'in.mkv',
+         titled + [f'{FFMPEG}{PICTURE} -i a.srt -i a.txt -t 6 -map 0 -map 1 {X264} -c:s srt '
+                   '-map_metadata 2 in.mkv'], part=(2, 5), text=[0, 1.2],
+         arguments=['--start', '2', '--duration', '3'])
+    case('a part of varying rate', 'in.mkv',
+         f'{PICTURE} -t 6 -vf "select=not(mod(n\\,3)*gt(n\\,60))" -fps_mode vfr {X264}', part=(2.01, 4.0), arguments=['--start', '2.01', '--duration', '1.99'])
+    case('a part of joined recordings', 'in.ts',
+         [f'{FFMPEG}{PICTURE} {SOUND} -t 3 {X264} -c:a mp2 a.ts', 'cat a.ts a.ts > in.ts'],
+         frames=[i / 25 for i in range(50)], loose=0.05, sound_s=2.0, any_warning=True,
+         arguments=['--start', '2', '--duration', '2'])
+    case('a part beyond the end', 'in.mkv', f'{PICTURE} -t 1 {X264}',
+         refused='it has nothing from 60 s on', arguments=['--start', '1:00'])
+
+
 def changes():
     """What is another way from some frame on."""
     def halves(first, second, ending='ts'):
@@ -294,7 +330,7 @@ def damages():
          refused='playlist')
 
 
-for group in (containers, sounds, rates, formats, colours, shapes, texts, parts, times, changes,
-              extras, damages):
+for group in (containers, sounds, rates, formats, colours, shapes, texts, parts, times, excerpts,
+              changes, extras, damages):
     GROUP[0] = group.__name__
     group()

@@ -25,12 +25,13 @@ def seconds(value):
 
 
 class Film:
-    """What ffprobe says of a file."""
+    """What ffprobe says of a file, or of a part of it: from when to when, after its first frame."""
 
-    def __init__(self, path):
+    def __init__(self, path, part=None):
         said = ffprobe('-show_streams', '-show_chapters', '-show_format', '-show_packets',
                        '-show_data_hash', 'md5', path)
         self.path = path
+        self.part = None
         self.streams = said.get('streams', [])
         self.chapters = said.get('chapters', [])
         self.tags = said.get('format', {}).get('tags', {})
@@ -44,16 +45,40 @@ class Film:
         # Milliseconds.
         self.is_coarse = any(c in said.get('format', {}).get('format_name', '')
                              for c in ('matroska', 'flv', 'asf'))
+        if part:
+            self.take_part(*part)
+
+    def take_part(self, begin, end):
+        """Only what is shown with the frames from `begin` to before `end`."""
+        times, first = self.frames()
+        times = [t for t in times if t is not None]
+        shown = [t for t in times if begin <= t - times[0] + 1e-6 < end]
+        last = times.index(shown[-1])
+        self.part = (shown[0] - 1e-6, times[last + 1] if last + 1 < len(times)
+                     else shown[-1] + seconds(first.get('duration_time', '0.04')))
+        for index, packets in self.packets.items():
+            self.packets[index] = [p for p in packets if self.is_shown(
+                p.get('pts_time', p.get('dts_time')))]
+        self.chapters = [c for c in self.chapters if seconds(c['end_time']) > self.part[0] and
+                         seconds(c['start_time']) < self.part[1]]
+
+    def is_shown(self, time):
+        time = seconds(time)
+        return time is not None and self.part[0] <= time < self.part[1] - 1e-6
 
     def frames(self):
         """Times of the video's frames as they are decoded, and the first frame."""
         frames = ffprobe('-select_streams', str(self.video['index']), '-show_frames',
                          self.path).get('frames', [])
-        return [seconds(f.get('best_effort_timestamp_time', f.get('pts_time')))
-                for f in frames], frames[0] if frames else {}
+        times = [seconds(f.get('best_effort_timestamp_time', f.get('pts_time'))) for f in frames]
+        if self.part:
+            times = [t for t in times if self.is_shown(t)]
+        return times, frames[0] if frames else {}
 
     def start(self):
         """The video's first presentation time."""
+        if self.part:
+            return self.frames()[0][0]
         times = [seconds(p.get('pts_time')) for p in self.packets[self.video['index']]]
         return min([t for t in times if t is not None] or self.frames()[0])
 
@@ -115,7 +140,8 @@ def judge_stream(was, now, before, after, given):
     names = [s['codec_name'].replace('mp2', 'mp3') for s in (was, now)]
     if names[0] != names[1] and was['codec_type'] != 'subtitle':
         found.append(f'{name} is {now["codec_name"]}, not {was["codec_name"]}')
-    found += judge_times(name, before.times(was), after.times(now), slack_s)
+    wanted = given['text'] if 'text' in given else before.times(was)
+    found += judge_times(name, wanted, after.times(now), slack_s)
     for key in ('language', 'title'):
         value = was.get('tags', {}).get(key)
         said = [now.get('tags', {}).get(k) for k in (key, 'handler_name')]
@@ -150,9 +176,10 @@ def judge_length(film, given):
 def judge(source, result, given):
     """Compares the files. `given` says what isn't as usual: `frames`: the times that the result
     has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
-    `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `loose`: seconds by
-    which frames may be off. Return: complaints."""
-    before, after = Film(source), Film(result)
+    `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its lines; `loose`:
+    seconds by which frames may be off; `part`: of what part of the input the result is. Return:
+    complaints."""
+    before, after = Film(source, given.get('part')), Film(result)
     if not after.video:
         return ['there is no video in the result']
     if given.get('any_rest'):

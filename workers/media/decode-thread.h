@@ -33,6 +33,7 @@ struct vrt_decode_thread_params {
     struct vrt_outbox *outbox;
     const struct vrt_files *files;  /* lives until `ended`, as do its descriptors and names */
     const struct vrt_reader_info *expected;     /* likewise, to decode: what admission found */
+    struct vrt_reader_range range;  /* to decode: what of the input */
     bool strict;
     int n_decoder_threads;          /* 0: one per core */
     bool is_waited_for;             /* somebody is told when it is done: as urgent as the loop */

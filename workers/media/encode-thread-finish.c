@@ -94,6 +94,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .input_name = files->input_name,
         .output_fd = fd,
         .container = encode_thread->params.container,
+        .is_part = encode_thread->params.is_part,
         .cancel = encode_thread->params.cancel,
     };
     const struct vrt_joiner_expected expected = {

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
@@ -33,10 +34,22 @@ static int64_t look_deadline(const struct vrt_job_check *check)
     return check->has_recipe ? 0 : vrt_clock_now_ns() + LOOK_NS;
 }
 
+struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *settings)
+{
+    double start_s = isnan(settings->start_s) ? 0 : settings->start_s;
+    double duration_s = isnan(settings->duration_s) ? 0 : settings->duration_s;
+
+    return (struct vrt_reader_range){
+        .start_ns = llrint(start_s * VRT_NS_PER_S),
+        .duration_ns = llrint(duration_s * VRT_NS_PER_S),
+    };
+}
+
 static int probe_input(struct vrt_job_check *check, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
     const struct vrt_reader_params params = {
+        .range = vrt_job_check_range(check->settings),
         .n_threads = PROBE_THREADS,
         .strict = check->settings->strict,
         .name = check->files.input_name,

@@ -52,5 +52,8 @@ struct vrt_job_check {
  */
 int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error);
 
+/* What a job is to restore of its input. Pure. */
+struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *settings);
+
 /* Drops the reference to the network. */
 void vrt_job_check_done(struct vrt_job_check *check);

@@ -378,6 +378,9 @@ static void test_arguments(void)
     expect_str(a.operands[1], "b");
     expect_str(a.operands[2], "--json");
     expect_str(a.operands[3], "-");
+    expect_int(parse("a --start 1:02:03.5 --duration 90", &a, &error), 0);
+    expect_near(a.settings.start_s, 3723.5, 0);
+    expect_near(a.settings.duration_s, 90, 0);
     expect_int(parse("--help", &a, &error), 0);
     expect_true(a.help);
 }
@@ -396,6 +399,10 @@ static void test_argument_refusals(void)
         { "--tile -1 a", "--tile: expected an integer from 0 to 16384, got \"-1\"" },
         { "--sigma 51 a", "--sigma: expected a number from 0 to 50, got \"51\"" },
         { "--sigma nan a", "got \"nan\"" },
+        { "--start 1:75 a", "--start: expected seconds, or a time such as 1:30 or 1:02:03.5" },
+        { "--start -1 a", "got \"-1\"" },
+        { "--start nan a", "got \"nan\"" },
+        { "--duration 1:: a", "got \"1::\"" },
         { "--tiling hard a", "expected blend or official" },
         { "--tile 64x a", "got \"64x\"" },
         { "--tile= a", "got \"\"" },
@@ -420,6 +427,7 @@ static void test_default_output(void)
     static const struct {
         const char *input, *output, *folder;
         bool keeps_ending, lossless;
+        const char *word;
     } cases[] = {
         { "video.mp4", "video.restored.mp4" },
         { "a.b/video.MOV", "a.b/video.restored.mov" },
@@ -432,11 +440,13 @@ static void test_default_output(void)
         { "x/video.mp4", "out/video.restored.mp4", "out" },
         { "x/video.avi", "out/video.avi.restored.mkv", "out/", true },
         { "http://host/x/video.mov?y", "out/video.restored.mov", "out" },
+        { "x/video.mp4", "x/video.part.mp4", .word = "part" },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         VRT_CLEANUP(vrt_freep) char *path = vrt_file_default_output(
-            cases[i].input, cases[i].folder, cases[i].keeps_ending, cases[i].lossless);
+            cases[i].input, cases[i].folder, cases[i].word ? cases[i].word : "restored",
+            cases[i].keeps_ending, cases[i].lossless);
         expect_str(path, cases[i].output);
     }
 }

@@ -28,7 +28,7 @@ static bool has_failed(const struct vrt_damage_packet *packet)
 /* Counts a packet that leaves without its frame, once. */
 static void count_missing(struct vrt_damage *damage, struct vrt_damage_packet *packet)
 {
-    if (!has_failed(packet) || packet->shown)
+    if (!has_failed(packet) || packet->shown || packet->time < damage->from)
         return;
     if (!damage->n_missing++)
         damage->first_missing = packet->time;
@@ -60,6 +60,8 @@ int64_t vrt_damage_fail(struct vrt_damage *damage, int delay, bool draining)
         if (has_failed(packet_at(damage, i)) && !packet_at(damage, i)->shown)
             k = i;
     atomic_fetch_add(&packet_at(damage, k)->n_errors, 1);
+    if (packet_at(damage, k)->time < damage->from)
+        return -1;
     for (int64_t i = oldest(damage); i < damage->n_sent; i++)
         n_before += !packet_at(damage, i)->shown &&
                     packet_at(damage, i)->time < packet_at(damage, k)->time;

@@ -27,6 +27,7 @@ struct vrt_damage {
     int64_t n_sent;             /* packet k of all is packets[k % VRT_DAMAGE_WINDOW] */
     int64_t n_missing;          /* failed ones that left the window without a frame */
     int64_t first_missing;      /* time of the first of those */
+    int64_t from;               /* packets before this time are of no matter */
 };
 
 /*
@@ -38,7 +39,8 @@ atomic_int *vrt_damage_add(struct vrt_damage *damage, int64_t time);
 /*
  * The decoder returned an error while it took the last packet added, `delay` packets late; or
  * for one of the last `delay` packets, where it is being drained.
- * Return: how many frames come before that packet's, of those that are still to come.
+ * Return: how many frames come before that packet's, of those that are still to come; -1: it is
+ * of no matter.
  */
 int64_t vrt_damage_fail(struct vrt_damage *damage, int delay, bool draining);
 

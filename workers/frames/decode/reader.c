@@ -14,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "frames/av.h"
 #include "frames/convert.h"
 #include "frames/decode/damage.h"
+#include "frames/decode/part.h"
 #include "frames/pixfmt.h"
 #include "frames/decode/reader-info.h"
 #include "frames/decode/source.h"
@@ -33,6 +35,7 @@ struct vrt_reader {
     AVFrame *decoded;               /* the frame that decode_next() left */
     struct vrt_converter *converter;
     struct vrt_damage damage;
+    struct vrt_part part;
     struct vrt_reader_info info;
     struct vrt_reader_watch watch;
     bool strict;
@@ -40,10 +43,12 @@ struct vrt_reader {
     bool has_first;                 /* `decoded` was decoded by vrt_reader_open() */
     bool draining;                  /* all packets are sent */
     bool ended;
+    bool is_part_over;              /* by a frame behind its end */
+    bool has_dated;                 /* the next two are known */
     bool broken;                    /* the demuxer gave up before the end of the file */
     int n_errors;                   /* of the decoder, since the last packet or frame */
     enum AVPixelFormat pixfmt;      /* of the first frame */
-    int64_t last_pts;               /* of the last frame given out */
+    int64_t last_pts;               /* of the last frame given out, or left out */
     int64_t last_duration;          /* likewise; at least 1 */
     int64_t n_repaired;             /* frames whose time stamp was repaired */
     int64_t first_repaired;
@@ -78,19 +83,52 @@ static int note_damage(struct vrt_reader *reader, struct vrt_error *error)
     int delay = by_frames ? decoder->thread_count - 1 : 0;
 
     int64_t n_before = vrt_damage_fail(&reader->damage, delay, reader->draining);
-    return reader->strict ? refuse_damaged(reader, reader->info.n_frames + n_before, error) : 0;
+    return reader->strict && n_before >= 0 ?
+           refuse_damaged(reader, reader->info.n_frames + n_before, error) : 0;
+}
+
+/* The decoder forgets what it has: it goes on with the packets that were kept. */
+static void begin_part(struct vrt_reader *reader)
+{
+    avcodec_flush_buffers(reader->decoder);
+    /* Its threads are at rest: nobody counts into it. */
+    reader->damage = (struct vrt_damage){ .from = reader->part.start };
+}
+
+/* Leaves the video's next packet that is to be decoded in `packet`. Return: as of
+ * vrt_source_next(). */
+static int next_packet(struct vrt_reader *reader, struct vrt_error *error)
+{
+    AVPacket *packet = reader->packet;
+
+    for (;;) {
+        av_packet_unref(packet);
+        if (vrt_part_next(&reader->part, packet))
+            return 0;
+        int r = vrt_source_next(reader->source, packet, error);
+        bool begins = r > 0 && vrt_part_end(&reader->part);
+        if (r == 0 && packet->stream_index == reader->stream->index) {
+            r = vrt_part_take(&reader->part, packet);
+            if (r == 0)
+                return 0;
+            if (r < 0)
+                return refuse_memory(reader, error);
+            begins = r == VRT_PART_BEGIN;
+            r = 0;
+        }
+        if (begins)
+            begin_part(reader);
+        else if (r != 0)
+            return r < 0 ? vrt_fold(r) : r;
+    }
 }
 
 /* Sends the decoder the video's next packet, or the end. Return: 0; -errno with a sentence. */
 static int feed(struct vrt_reader *reader, struct vrt_error *error)
 {
     AVPacket *packet = reader->packet;
-    int r;
+    int r = next_packet(reader, error);
 
-    do {
-        av_packet_unref(packet);
-        r = vrt_source_next(reader->source, packet, error);
-    } while (r == 0 && packet->stream_index != reader->stream->index);
     if (r < 0)
         return vrt_fold(r);
     if (r != 0) {
@@ -142,17 +180,17 @@ static int decode_next(struct vrt_reader *reader, struct vrt_error *error)
 /* A time stamp larger than the last one, the container's own where it is one. */
 static int64_t repaired_pts(struct vrt_reader *reader)
 {
-    int64_t pts = reader->decoded->best_effort_timestamp, index = reader->info.n_frames;
+    int64_t pts = reader->decoded->best_effort_timestamp;
     bool missing = pts == AV_NOPTS_VALUE;
 
-    if (!missing && (!index || pts > reader->last_pts))
+    if (!missing && (!reader->has_dated || pts > reader->last_pts))
         return pts;
     reader->n_undated += missing;
     /* Of MPEG's streams only some frames have a time, which is how they are made. */
-    bool is_usual = missing && index && reader->source->packets;
+    bool is_usual = missing && reader->has_dated && reader->source->packets;
     if (!is_usual && !reader->n_repaired++)
-        reader->first_repaired = index;
-    if (!index)
+        reader->first_repaired = reader->info.n_frames;
+    if (!reader->has_dated)
         return 0;
     return reader->last_pts + (missing ? reader->last_duration : 1);
 }
@@ -212,8 +250,29 @@ static void measure_gap(struct vrt_reader *reader, int64_t pts)
     reader->n_gaps += VRT_MAX(gap / reader->last_duration, 1);
 }
 
-/* `decoded` as a frame of ours, dated and counted. */
-static int give_out(struct vrt_reader *reader, struct vrt_frame **ret_frame,
+/* The same choice as in feed(): a packet and its frame meet by it. */
+static int64_t packet_time(const AVFrame *decoded)
+{
+    return decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
+}
+
+static void note_dated(struct vrt_reader *reader, int64_t pts)
+{
+    reader->last_duration = guessed_duration(reader);
+    reader->last_pts = pts;
+    reader->has_dated = true;
+}
+
+/* `decoded` is shown before the part that is wanted: nothing of it is told. */
+static void leave_out(struct vrt_reader *reader, int64_t pts)
+{
+    vrt_damage_show(&reader->damage, packet_time(reader->decoded));
+    note_dated(reader, pts);
+    reader->n_repaired = reader->n_undated = 0;
+}
+
+/* `decoded`, shown at `pts`, as a frame of ours, counted. */
+static int give_out(struct vrt_reader *reader, int64_t pts, struct vrt_frame **ret_frame,
                     struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
@@ -234,20 +293,17 @@ static int give_out(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                           "yuv444p16 with ffmpeg first", reader->source->name,
                           av_get_pix_fmt_name(decoded->format));
 
-    /* The same choice as in feed(): a packet and its frame meet by it. */
-    int64_t time = decoded->pts != AV_NOPTS_VALUE ? decoded->pts : decoded->pkt_dts;
-    frame->concealed = vrt_damage_show(&reader->damage, time) || decoded->decode_error_flags ||
-                       decoded->flags & AV_FRAME_FLAG_CORRUPT;
+    frame->concealed = vrt_damage_show(&reader->damage, packet_time(decoded)) ||
+                       decoded->decode_error_flags || decoded->flags & AV_FRAME_FLAG_CORRUPT;
     if (frame->concealed && reader->strict)
         return refuse_damaged(reader, info->n_frames, error);
     if (frame->concealed)
         vrt_reader_info_conceal(info, info->n_frames);
-    frame->pts = repaired_pts(reader);
-    frame->duration = guessed_duration(reader);
-    measure_gap(reader, frame->pts);
+    measure_gap(reader, pts);
+    note_dated(reader, pts);
+    frame->pts = pts;
+    frame->duration = reader->last_duration;
     frame->index = info->n_frames++;
-    reader->last_pts = frame->pts;
-    reader->last_duration = frame->duration;
     *ret_frame = VRT_STEAL(frame);
     return 0;
 }
@@ -261,9 +317,10 @@ static void count_missing(struct vrt_reader *reader)
 
     vrt_damage_finish(damage);
     /* Damage between packets may also have hidden all the rest. */
-    if (info->duration_ns > 0 && !info->truncated && !reader->broken) {
+    if (info->duration_ns > 0 && !info->truncated && !reader->broken && !reader->is_part_over) {
         int64_t start = stream->start_time != AV_NOPTS_VALUE ? stream->start_time : 0;
-        measure_gap(reader, start + av_rescale_q(info->duration_ns, (AVRational){ 1, 1000000000 },
+        int64_t end_ns = reader->part.range.start_ns + info->duration_ns;
+        measure_gap(reader, start + av_rescale_q(end_ns, (AVRational){ 1, VRT_NS_PER_S },
                                                  stream->time_base));
     }
     if (reader->n_gaps > damage->n_missing) {
@@ -283,6 +340,8 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
     if (reader->ended)
         return VRT_READER_END;
     reader->ended = true;
+    if (info->n_frames == 0)
+        return vrt_fold(vrt_part_refuse(&reader->part, name, error));
     count_missing(reader);
     if (reader->broken && reader->strict)
         return vrt_refuse(error, vrt_raise(-EBADMSG), "input.damaged",
@@ -296,7 +355,7 @@ static int finish(struct vrt_reader *reader, struct vrt_error *error)
     if (reader->broken)
         vrt_warnings_add(&info->warnings, "the input cannot be read beyond frame %lld (%.2f s): "
                          "the rest is damaged and was left out", (long long)info->n_frames, end_s);
-    if (info->truncated)
+    if (info->truncated && !reader->is_part_over)
         vrt_warnings_add(&info->warnings, "the input ends after %lld frame%s (%.2f s), where it "
                          "is cut off", (long long)info->n_frames, info->n_frames == 1 ? "" : "s",
                          end_s);
@@ -331,13 +390,22 @@ int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error)
 {
     int r = reader->ended ? VRT_READER_END : 0;
+    int64_t pts = 0;
 
-    if (r == 0 && !reader->has_first)
-        r = decode_next(reader, error);
-    reader->has_first = false;
-    if (r == 0)
-        r = give_out(reader, ret_frame, error);
-    else if (r == VRT_READER_END)
+    while (r == 0) {
+        r = reader->has_first ? 0 : decode_next(reader, error);
+        reader->has_first = false;
+        if (r != 0)
+            break;
+        pts = repaired_pts(reader);
+        if (pts >= reader->part.start)
+            break;
+        leave_out(reader, pts);
+    }
+    reader->is_part_over = r == 0 && pts >= reader->part.end;
+    if (r == 0 && !reader->is_part_over)
+        r = give_out(reader, pts, ret_frame, error);
+    else if (r >= 0)
         r = finish(reader, error);
     av_frame_unref(reader->decoded);
     return r < 0 ? vrt_fold(r) : r;
@@ -413,6 +481,11 @@ static int open_first(struct vrt_reader *reader, struct vrt_error *error)
     vrt_reader_info_look(info, frame, reader->stream->codecpar->field_order);
     vrt_reader_info_watch(info, &reader->watch, frame, 0);
     reader->has_first = true;
+    int64_t first_pts = frame->best_effort_timestamp;
+    vrt_part_place(&reader->part, first_pts == AV_NOPTS_VALUE ? 0 : first_pts,
+                   reader->stream->time_base);
+    if (reader->part.range.start_ns > 0)
+        reader->damage.from = reader->part.start;
     return 0;
 }
 
@@ -447,6 +520,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     if (!reader)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
     reader->strict = params->strict;
+    reader->damage.from = INT64_MIN;
+    reader->part.range = params->range;
     int r = vrt_source_open(&source_params, &reader->source, error);
     if (r < 0)
         return vrt_fold(r);
@@ -467,6 +542,9 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
     r = open_first(reader, error);
     if (r < 0)
         return vrt_fold(r);
+    r = vrt_part_limit(&reader->part, reader->source->name, &reader->info, error);
+    if (r < 0)
+        return vrt_fold(r);
     reader->source->deadline_ns = 0;
     *ret_reader = VRT_STEAL(reader);
     return 0;
@@ -482,6 +560,7 @@ struct vrt_reader *vrt_reader_close(struct vrt_reader *reader)
     if (!reader)
         return NULL;
     avcodec_free_context(&reader->decoder);
+    vrt_part_done(&reader->part);
     av_packet_free(&reader->packet);
     av_frame_free(&reader->decoded);
     reader->converter = vrt_converter_free(reader->converter);

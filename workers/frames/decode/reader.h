@@ -9,7 +9,7 @@
  *
  * Ids of what it refuses: input.not_regular, input.empty, input.not_media, input.playlist,
  * input.no_video, input.codec, input.truncated, input.damaged, input.changed, input.unsupported,
- * input.read, input.timeout, cancelled, out_of_memory.
+ * input.part, input.read, input.timeout, cancelled, out_of_memory.
  */
 
 #include <stdatomic.h>
@@ -30,8 +30,14 @@ enum {
     VRT_READER_END = 1,         /* outcome of vrt_reader_next(): there are no more frames */
 };
 
+/* From when on, after the first frame, and for how long; a duration of 0: to the end. */
+struct vrt_reader_range {
+    int64_t start_ns, duration_ns;
+};
+
 struct vrt_reader_params {
     int n_threads;              /* of the decoder; 0: one per core */
+    struct vrt_reader_range range;      /* what is given out: zero for all of it */
     bool strict;                /* refuse at the first damaged frame instead of concealing it */
     const char *name;           /* the file's name for messages, copied; NULL: "the input" */
     const atomic_bool *cancel;  /* true: end with -ECANCELED; outlives the reader; or NULL */
@@ -47,8 +53,8 @@ struct vrt_reader_info {
     bool variable_rate;                 /* as far as the container tells */
     bool interlaced;                    /* restored as if progressive; there is a warning */
     bool truncated;                     /* the file ends before its container says it does */
-    int64_t duration_ns;                /* of the video stream; -1: unknown */
-    int64_t n_frames_estimate;          /* may be a few off; -1: unknown */
+    int64_t duration_ns;                /* of the video stream, or its range; -1: unknown */
+    int64_t n_frames_estimate;          /* in it; may be a few off; -1: unknown */
     bool has_display_matrix;
     int rotation_degrees;               /* clockwise, 0 to 359, to show it upright; not applied */
     int n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
@@ -67,8 +73,8 @@ struct vrt_reader_info {
  *
  * Return: 0; -errno, with the sentence in `error`: -EISDIR a folder, -ENODATA an empty file,
  *         -EBADMSG nothing that can be read as a video (text, truncated or damaged), -EPERM a
- *         playlist, -ENOENT no video stream, -ENOSYS an unknown codec, -ETIMEDOUT, -ECANCELED,
- *         -ENOMEM, ...
+ *         playlist, -ENOENT no video stream, -ENOSYS an unknown codec, -ERANGE nothing is in the
+ *         range, -ETIMEDOUT, -ECANCELED, -ENOMEM, ...
  *         *ret_reader is set only on 0 and is closed with vrt_reader_close().
  */
 int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_reader **ret_reader,
@@ -77,8 +83,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
 /*
  * The next frame. Its pts is larger than the last one's.
  * Return: 0, *ret_frame is the caller's reference; VRT_READER_END; -errno with the sentence in
- *         `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change, -ECANCELED,
- *         -EIO, -ENOMEM. After anything but 0 only vrt_reader_info() and vrt_reader_close().
+ *         `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change, -ERANGE
+ *         there is no frame in the range, -ECANCELED, -EIO, -ENOMEM. After anything but 0 only vrt_reader_info() and vrt_reader_close().
  */
 int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error) VRT_MUST_CHECK;

@@ -187,7 +187,7 @@ static int name_handler(AVDictionary **tags)
 }
 
 /* What every stream keeps, whatever becomes of its packets. */
-static int copy_common(const struct vrt_join_stream *stream, enum vrt_container container)
+static int copy_common(const struct vrt_join_streams *plan, const struct vrt_join_stream *stream)
 {
     const AVStream *in = stream->in;
     AVStream *out = stream->out;
@@ -198,8 +198,8 @@ static int copy_common(const struct vrt_join_stream *stream, enum vrt_container 
     out->avg_frame_rate = in->avg_frame_rate;
     out->r_frame_rate = in->r_frame_rate;
     out->sample_aspect_ratio = in->sample_aspect_ratio;
-    int r = vrt_tags_copy(&out->metadata, in->metadata, reencoded);
-    if (r == 0 && container != VRT_CONTAINER_MKV)
+    int r = vrt_tags_copy(&out->metadata, in->metadata, reencoded || plan->is_part);
+    if (r == 0 && plan->container != VRT_CONTAINER_MKV)
         r = name_handler(&out->metadata);
     return vrt_fold(r < 0 ? r : copy_side_data(out, in, reencoded));
 }
@@ -301,7 +301,7 @@ static int create_attached(struct vrt_join_stream *stream)
 static int create_stream(struct vrt_join_streams *plan, struct vrt_join_stream *stream,
                          const AVOutputFormat *muxer, const struct vrt_join_video *video)
 {
-    int r = copy_common(stream, plan->container);
+    int r = copy_common(plan, stream);
 
     if (r < 0)
         return vrt_fold(r);

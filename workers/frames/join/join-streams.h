@@ -38,6 +38,7 @@ struct vrt_join_stream {
     struct vrt_subtitle *subtitle;      /* of CONVERTED */
     int64_t last_dts;                   /* of the last packet written, in out's time base */
     int64_t next_sample;                /* where an audio packet should begin */
+    bool has_key;                       /* a video stream of a part: it has begun */
     bool lacks_dts;                     /* a video stream of a container that keeps none */
     int64_t shown[VRT_JOIN_DELAY_MAX + 1];  /* lacks_dts: the latest presentation times, sorted */
     int64_t n_packets;
@@ -49,6 +50,7 @@ struct vrt_join_streams {
     enum vrt_container container;
     struct vrt_source *source;
     int video;                          /* index of the stream that was restored */
+    bool is_part;                       /* what counts the input's streams isn't true of it */
     int n;
     struct vrt_join_stream *streams;    /* one for each stream of the input, in its order */
 };

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "frames/av.h"
+#include "frames/join/join-part.h"
 #include "frames/join/join-streams.h"
 #include "frames/join/join-times.h"
 #include "frames/join/join-video.h"
@@ -44,6 +45,7 @@ struct joiner {
     bool video_ended, others_ended;
     bool touched;                           /* the output isn't what it was */
     int64_t offset_us;                      /* taken off every time stamp of the input */
+    struct vrt_join_part part;
 };
 
 static void joiner_done(struct joiner *joiner)
@@ -78,7 +80,9 @@ static int describe_output(struct joiner *joiner, struct vrt_error *error)
     for (unsigned int i = 0; i < input->nb_chapters; i++) {
         const AVChapter *in = input->chapters[i];
         int64_t offset = av_rescale_q(joiner->offset_us, AV_TIME_BASE_Q, in->time_base);
-        if (in->end <= offset && in->start < offset)
+        int64_t end = joiner->part.is_part ? av_rescale_q(joiner->part.end_us, AV_TIME_BASE_Q,
+                                                          in->time_base) : in->end;
+        if ((in->end <= offset && in->start < offset) || (in->start >= end && in->end > end))
             continue;
         AVChapter *out = output->chapters[output->nb_chapters] = av_mallocz(sizeof(*out));
         if (!out || av_dict_copy(&out->metadata, in->metadata, 0) < 0)
@@ -87,7 +91,7 @@ static int describe_output(struct joiner *joiner, struct vrt_error *error)
         out->id = in->id;
         out->time_base = in->time_base;
         out->start = VRT_MAX(in->start - offset, 0);
-        out->end = in->end - offset;
+        out->end = VRT_MIN(in->end, end) - offset;
     }
     return 0;
 }
@@ -211,8 +215,8 @@ static int find_start(const struct joiner *joiner, int64_t *ret_start_us, struct
 }
 
 /*
- * Transport streams and the like begin at any time of the day: their first moment becomes 0. All
- * other containers mean what they say; but Matroska has no times before 0, where the samples lie
+ * Transport streams and the like begin at any time of the day: their first moment becomes 0, as
+ * does a part's. All other containers mean what they say; but Matroska has no times before 0, where the samples lie
  * that prime an audio decoder: there everything moves by as many whole milliseconds.
  */
 static int choose_offset(struct joiner *joiner, struct vrt_error *error)
@@ -220,7 +224,18 @@ static int choose_offset(struct joiner *joiner, struct vrt_error *error)
     const AVFormatContext *input = joiner->source->format;
     const struct vrt_join_video *video = joiner->video;
     int64_t start_us = 0;
+    AVRational from = vrt_rational_av(video->head.time_base);
+    int64_t video_us = av_rescale_q(video->first_pts[0], from, AV_TIME_BASE_Q);
 
+    if (joiner->params->is_part) {
+        joiner->offset_us = video_us;
+        joiner->part = (struct vrt_join_part){
+            .is_part = true,
+            .start_us = video_us,
+            .end_us = av_rescale_q(video->end_pts, from, AV_TIME_BASE_Q),
+        };
+        return 0;
+    }
     if (input->iformat->flags & AVFMT_TS_DISCONT && input->start_time != AV_NOPTS_VALUE)
         joiner->offset_us = input->start_time;
     if (joiner->params->container != VRT_CONTAINER_MKV)
@@ -228,8 +243,6 @@ static int choose_offset(struct joiner *joiner, struct vrt_error *error)
     int r = find_start(joiner, &start_us, error);
     if (r < 0)
         return vrt_fold(r);
-    AVRational from = vrt_rational_av(video->head.time_base);
-    int64_t video_us = av_rescale_q(video->first_pts[0], from, AV_TIME_BASE_Q);
     int64_t before_us = joiner->offset_us - VRT_MIN(start_us, video_us);
     if (before_us > 0)
         joiner->offset_us -= (before_us + 999) / 1000 * 1000;
@@ -252,9 +265,15 @@ static int fetch_other(struct joiner *joiner, struct vrt_error *error)
             return r < 0 ? vrt_fold(r) : 0;
         struct vrt_join_stream *stream = packet->stream_index < joiner->plan.n
                                              ? &joiner->plan.streams[packet->stream_index] : NULL;
-        if (stream && (stream->kind == VRT_JOIN_COPIED ||
-                       (stream->kind == VRT_JOIN_CONVERTED &&
-                        vrt_subtitle_convert(stream->subtitle, packet)))) {
+        if (stream && vrt_join_part_is_over(&joiner->part, stream, packet)) {
+            joiner->others_ended = true;
+            av_packet_unref(packet);
+            return 0;
+        }
+        if (stream && vrt_join_part_keeps(&joiner->part, stream, packet) &&
+            (stream->kind == VRT_JOIN_COPIED ||
+             (stream->kind == VRT_JOIN_CONVERTED &&
+              vrt_subtitle_convert(stream->subtitle, packet)))) {
             vrt_join_retime(stream, packet, joiner->offset_us, joiner->output->oformat->flags);
             return 0;
         }
@@ -450,6 +469,7 @@ static int open_inputs(struct joiner *joiner, struct vrt_error *error)
     if (r < 0)
         return vrt_fold(r);
     joiner->plan.container = params->container;
+    joiner->plan.is_part = params->is_part;
     joiner->plan.source = joiner->source;
     r = joiner->plan.video = vrt_source_pick_video(joiner->source, error);
     if (r < 0)

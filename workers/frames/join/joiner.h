@@ -36,6 +36,7 @@ struct vrt_joiner_params {
     int output_fd;                  /* a working file: seekable, open for reading and writing;
                                      * truncated here */
     enum vrt_container container;
+    bool is_part;                   /* of the input: what isn't shown meanwhile is left out */
     const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
 };
 

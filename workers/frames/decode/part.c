@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/decode/part.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/mathematics.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+
+/* Packets that there is room for at first. */
+#define CAPACITY 64
+
+static const AVRational ns_base = { 1, VRT_NS_PER_S };
+
+void vrt_part_place(struct vrt_part *part, int64_t first_pts, AVRational time_base)
+{
+    const struct vrt_reader_range *range = &part->range;
+
+    part->start = first_pts + av_rescale_q(range->start_ns, ns_base, time_base);
+    part->end = range->duration_ns <= 0 ? INT64_MAX :
+                first_pts + av_rescale_q(range->start_ns + range->duration_ns, ns_base, time_base);
+    part->is_placed = true;
+    part->has_begun = range->start_ns <= 0;
+}
+
+bool vrt_part_next(struct vrt_part *part, AVPacket *packet)
+{
+    AVPacket *held;
+
+    if (!part->has_begun || !part->held || av_fifo_read(part->held, &held, 1) < 0)
+        return false;
+    av_packet_move_ref(packet, held);
+    av_packet_free(&held);
+    return true;
+}
+
+static int hold(struct vrt_part *part, AVPacket *packet)
+{
+    if (!part->held)
+        part->held = av_fifo_alloc2(CAPACITY, sizeof(AVPacket *), AV_FIFO_FLAG_AUTO_GROW);
+    AVPacket *held = av_packet_alloc();
+    if (!part->held || !held || av_fifo_write(part->held, &held, 1) < 0) {
+        av_packet_free(&held);
+        return vrt_raise(-ENOMEM);
+    }
+    av_packet_move_ref(held, packet);
+    part->held_bytes += held->size;
+    part->n_held_last++;
+    return 0;
+}
+
+/* A key frame comes: of what is kept, only what follows the last one may still be needed. */
+static void forget(struct vrt_part *part)
+{
+    size_t n = part->held ? av_fifo_can_read(part->held) - part->n_held_last : 0;
+    AVPacket *held;
+
+    while (n-- > 0 && av_fifo_read(part->held, &held, 1) >= 0) {
+        part->held_bytes -= held->size;
+        av_packet_free(&held);
+    }
+    part->n_held_last = 0;
+}
+
+int vrt_part_take(struct vrt_part *part, AVPacket *packet)
+{
+    int64_t time = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    bool is_key = packet->flags & AV_PKT_FLAG_KEY;
+    bool is_before = time != AV_NOPTS_VALUE && time < part->start;
+
+    if (!part->is_placed || part->has_begun)
+        return 0;
+    /* What precedes the first key frame that was not sent goes on to the decoder. */
+    if (!part->is_holding && !(is_key && is_before)) {
+        part->has_begun = time != AV_NOPTS_VALUE && !is_before;
+        return 0;
+    }
+    part->is_holding = true;
+    if (is_key)
+        forget(part);
+    int r = hold(part, packet);
+    if (r < 0)
+        return vrt_fold(r);
+    part->has_begun = (time != AV_NOPTS_VALUE && !is_before) ||
+                      part->held_bytes > VRT_PART_HELD_BYTES_MAX;
+    return part->has_begun ? VRT_PART_BEGIN : VRT_PART_HELD;
+}
+
+bool vrt_part_end(struct vrt_part *part)
+{
+    bool begins = part->is_holding && !part->has_begun;
+
+    part->has_begun = true;
+    return begins;
+}
+
+int vrt_part_refuse(const struct vrt_part *part, const char *name, struct vrt_error *error)
+{
+    return vrt_refuse(error, vrt_raise(-ERANGE), "input.part",
+                      "%s has no frame at %.10g s or later: name an earlier start", name,
+                      (double)part->range.start_ns / VRT_NS_PER_S);
+}
+
+int vrt_part_limit(const struct vrt_part *part, const char *name, struct vrt_reader_info *info,
+                   struct vrt_error *error)
+{
+    const struct vrt_reader_range *range = &part->range;
+    int64_t whole_ns = info->duration_ns;
+
+    if (whole_ns <= 0 && range->duration_ns > 0)
+        info->duration_ns = range->duration_ns;
+    if (whole_ns <= 0)
+        return 0;
+    if (range->start_ns >= whole_ns)
+        return vrt_refuse(error, vrt_raise(-ERANGE), "input.part",
+                          "%s is %.10g s long: it has nothing from %.10g s on; name an earlier "
+                          "start", name, (double)(whole_ns / 1000000) / 1e3,
+                          (double)range->start_ns / VRT_NS_PER_S);
+    info->duration_ns -= range->start_ns;
+    if (range->duration_ns > 0)
+        info->duration_ns = VRT_MIN(info->duration_ns, range->duration_ns);
+    if (info->n_frames_estimate > 0)
+        info->n_frames_estimate = VRT_MAX(av_rescale_rnd(info->n_frames_estimate,
+                                                         info->duration_ns, whole_ns, AV_ROUND_UP),
+                                          1);
+    return 0;
+}
+
+void vrt_part_done(struct vrt_part *part)
+{
+    AVPacket *held;
+
+    while (part->held && av_fifo_read(part->held, &held, 1) >= 0)
+        av_packet_free(&held);
+    av_fifo_freep2(&part->held);
+}
