@@ -48,6 +48,7 @@ void vrt_args_init(struct vrt_args *args)
     *args = (struct vrt_args){
         .timeout_s = TIMEOUT_DEFAULT_S,
         .frames = VRT_UNKNOWN,
+        .time_s = NAN,
     };
     vrt_job_settings_init(&args->settings);
 }

@@ -89,6 +89,7 @@ _vrtctl() {
     --tiling) _vrtctl_words 'blend official' "$current"; return ;;
     --scene-cuts) _vrtctl_words 'off on' "$current"; return ;;
     --clip | --clip-overlap | --sigma | --webhook | --sha256) return ;;
+    --start | --duration | --at) return ;;
     --tile | --overlap | --quality | --priority | --timeout | --size | -n | --frames) return ;;
     esac
 
@@ -96,11 +97,13 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean logs devices models profile doctor version help' "$current"
+            clean preview logs devices models profile doctor version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
-            --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset --priority --strict --overwrite --webhook --dry-run --follow $common" "$current"
+            --clip-overlap --tiling --scene-cuts --sigma --codec --quality --preset
+            --start --duration --priority --strict --overwrite --webhook --dry-run --follow
+            --preview $common" "$current"
         ;;
     submit:*) compopt -o default ;;
     profile:-*)
@@ -117,11 +120,12 @@ _vrtctl() {
     models:-*) _vrtctl_words "--sha256 $common" "$current" ;;
     models:*) _vrtctl_words "pull $(_vrtctl_ask models)" "$current" ;;
     list:-*) _vrtctl_words "--all --state --sort --reverse $common" "$current" ;;
+    preview:-*) _vrtctl_words "--at --output --overwrite $common" "$current" ;;
     clean:-*) _vrtctl_words "--all --state $common" "$current" ;;
     pause:-* | cancel:-* | wait:-*) _vrtctl_words "--all $common" "$current" ;;
     *:-*) _vrtctl_words "$common" "$current" ;;
     devices:*) _vrtctl_devices "$current" ;;
-    show:* | retry:* | clean:* | logs:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
+    show:* | retry:* | clean:* | preview:* | logs:*) _vrtctl_words "$(_vrtctl_ask list --all)" "$current" ;;
     watch:* | wait:* | pause:* | resume:* | priority:* | cancel:*)
         _vrtctl_words "$(_vrtctl_ask list)" "$current"
         ;;

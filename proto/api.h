@@ -4,8 +4,8 @@
 /*
  * The API on one page: every route, error id and limit
  *
- * HTTP/1.1 with JSON over a Unix socket. What the bodies look like: msg_job.h, msg_device.h and
- * msg_event.h; the same for people and other programs: openapi.yaml, vrtd-api(7).
+ * HTTP/1.1 with JSON over a Unix socket. What the bodies look like: the headers msg_*.h; the same
+ * for people and other programs: openapi.yaml, vrtd-api(7).
  */
 
 #include <stdbool.h>
@@ -33,6 +33,7 @@
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
+    X(PREVIEW,      "POST",     "/v1/preview")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \
     X(EVENTS,       "GET",      "/v1/events")           \
     X(HEALTH,       "GET",      "/healthz")
@@ -88,6 +89,7 @@ enum vrt_api_route_id {
     X(INPUT_DAMAGED,        "input.damaged",        422, "damaged frames, and `strict`")        \
     X(INPUT_CHANGED,        "input.changed",        422, "frames change their size or format")  \
     X(INPUT_OTHER,          "input.other",          422, "not the file that the job began with") \
+    X(INPUT_PART,           "input.part",           422, "nothing of the input is at that time") \
     X(INPUT_READ,           "input.read",           422, "the input cannot be read")            \
     X(INPUT_TIMEOUT,        "input.timeout",        422, "looking at the input took too long")  \
     X(OUTPUT_CONTAINER,     "output.container",     422, "the output's name has no known ending") \

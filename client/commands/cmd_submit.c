@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/commands/jobs.h"
 #include "client/commands/models.h"
 #include "client/terminal/format.h"
 #include "client/files.h"
@@ -74,6 +75,8 @@ static const struct vrt_option options[] = {
       .help = "who is told of the job's end, if vrtd is configured so" },
     { "follow", 'f', VRT_OPTION_FLAG, offsetof(A, follow),
       .help = "show the progress until the end" },
+    { "preview", 0, VRT_OPTION_FLAG, offsetof(A, preview),
+      .help = "then a picture of before and after, beside the result (with --follow)" },
     { .name = NULL },
 };
 #undef A
@@ -388,7 +391,10 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
     for (size_t i = 0; i < s->n_items; i++)
         if (s->items[i].id > 0)
             ids[params.n_ids++] = s->items[i].id;
-    return params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
+    int exit = params.n_ids ? vrt_watch(cli, &params) : VRT_EXIT_OK;
+    for (size_t i = 0; exit == VRT_EXIT_OK && cli->args.preview && i < params.n_ids; i++)
+        exit = vrt_jobs_preview(cli, ids[i], NULL);
+    return exit;
 }
 
 /* The path of one result. Two inputs of one name (a.avi, a.webm) must not get the same. */
@@ -424,6 +430,9 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
                                args->n_operands);
     if (args->dry_run && args->follow)
         return vrt_cli_misused(cli, "--dry-run makes no job that --follow could show");
+    if (args->preview && !args->follow)
+        return vrt_cli_misused(cli, "--preview waits for the result: say --follow too, or make the "
+                               "picture later with vrtctl preview");
     if (take_scene_cuts(args->scene_cuts, &ignored, &error) < 0) {
         vrt_cli_complain(cli, NULL, &error);
         return VRT_EXIT_USAGE;

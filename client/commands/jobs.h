@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The daemon's jobs, all of them: page by page, since a history may be long. */
+/* The daemon's jobs, all of them: page by page, since a history may be long; and one of them. */
 
 #include <stddef.h>
 
@@ -29,6 +29,13 @@ int vrt_jobs_each(struct vrt_cli *cli, unsigned states,
  */
 int vrt_jobs_named(struct vrt_cli *cli, unsigned states, const char *nothing, long long **ret_ids,
                    int *ret_n);
+
+/*
+ * Has a picture made of before and after, of a job that is done and of the moment that --at names,
+ * and says where it is: at `path`, else (NULL) beside the result. Return: enum vrt_exit; all was
+ * said.
+ */
+int vrt_jobs_preview(struct vrt_cli *cli, long long id, const char *path);
 
 /* "failed,done" as a set. NULL: `otherwise`. Return: 0: no state is called so, which was said. */
 unsigned vrt_jobs_states(const struct vrt_cli *cli, const char *text, unsigned otherwise);

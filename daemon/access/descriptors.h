@@ -14,12 +14,23 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
+
+struct vrt_peer_files;
 
 /* Whether files that a client handed over may be kept; -1 is none. Return: 0; -EMFILE with
  * `error`. */
 int vrt_descriptors_check(const int *fds, int n, struct vrt_error *error) VRT_MUST_CHECK;
+
+/*
+ * Moves the file `index` of those that came with a request to *ret_fd, of which the old one is
+ * closed; VRT_UNKNOWN: none is wanted. Return: 0; -EBADF with `error` on `field`: there is none, or
+ * it was taken.
+ */
+int vrt_descriptors_take(struct vrt_peer_files *files, int64_t index, const char *field,
+                         int *ret_fd, struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Says that there are no more descriptors. Return: -EMFILE. */
 int vrt_descriptors_refuse(struct vrt_error *error);

@@ -15,6 +15,7 @@
 #include "api.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "daemon/access/descriptors.h"
 #include "daemon/jobs/job-report.h"
 #include "daemon/models/models.h"
 #include "daemon/devices/profile.h"
@@ -124,25 +125,6 @@ static void on_model_found(uv_work_t *work, int status)
         end(profiling, NULL, &error);
 }
 
-/* Takes the descriptor of a model of the client's own. */
-static int take_model(const struct vrt_call *call, struct vrt_profiling *profiling,
-                      struct vrt_error *error)
-{
-    struct vrt_peer_files *files = call->request->files;
-    int64_t fd = profiling->request.model.fd;
-
-    if (fd == VRT_UNKNOWN)
-        return 0;
-    if (fd >= files->n || files->fds[fd] < 0) {
-        vrt_error_set_field(error, "model.fd");
-        return vrt_refuse(error, vrt_raise(-EBADF), VRT_E(REQUEST_DESCRIPTORS),
-                          "no descriptor %d for model.fd: %d came with the request", (int)fd,
-                          files->n);
-    }
-    profiling->model_fd = VRT_STEAL_FD(files->fds[fd]);
-    return 0;
-}
-
 void vrt_api_profile(const struct vrt_call *call)
 {
     const struct vrt_request *request = call->request;
@@ -168,7 +150,8 @@ void vrt_api_profile(const struct vrt_call *call)
     profiling->watch.gone = on_gone;
     r = vrt_profile_request_parse(request->body, request->body_bytes, &profiling->request, &error);
     if (r == 0)
-        r = take_model(call, profiling, &error);
+        r = vrt_descriptors_take(request->files, profiling->request.model.fd, "model.fd",
+                                 &profiling->model_fd, &error);
     if (r == 0)
         r = uv_queue_work(call->api->loop, &profiling->work, find_model, on_model_found);
     if (r < 0) {

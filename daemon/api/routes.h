@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/list.h"
 #include "daemon/http/conn.h"
 #include "daemon/jobs/job.h"
 #include "workers/plan/device-request.h"
@@ -39,6 +40,7 @@ struct vrt_api {
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
+    struct vrt_list previews;           /* that wait, the first one being made (preview.c) */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;
     int64_t started_ns, n_requests;
@@ -73,6 +75,7 @@ void vrt_api_devices(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);
+void vrt_api_preview(const struct vrt_call *call);
 void vrt_api_doctor(const struct vrt_call *call);
 void vrt_api_events(const struct vrt_call *call);
 void vrt_api_health(const struct vrt_call *call);

@@ -48,31 +48,14 @@ void vrt_job_files_init(struct vrt_job_files *files)
     *files = (struct vrt_job_files){ .fds = { -1, -1, -1 } };
 }
 
-/* Takes the descriptor that a request names. Return: 0; -EBADF: none came, or it is taken. */
-static int take_file(struct vrt_peer_files *files, const struct vrt_file_ref *file,
-                     const char *field, int *ret_fd, struct vrt_error *error)
-{
-    if (file->fd == VRT_UNKNOWN)
-        return 0;
-    if (file->fd >= files->n || files->fds[file->fd] < 0) {
-        vrt_error_set_field(error, field);
-        return vrt_refuse(error, vrt_raise(-EBADF), VRT_E(REQUEST_DESCRIPTORS),
-                          "no descriptor %" PRId64 " for %s: %d came with the request, each for "
-                          "one file", file->fd, field, files->n);
-    }
-    vrt_closep(ret_fd);
-    /* Leaves -1, so that no two files of a request share a descriptor. */
-    *ret_fd = VRT_STEAL_FD(files->fds[file->fd]);
-    return 0;
-}
-
 int vrt_job_files_take(struct vrt_job *job, const struct vrt_file_ref refs[VRT_JOB_FILE_COUNT],
                        struct vrt_peer_files *files, struct vrt_error *error)
 {
     int r = vrt_descriptors_check(files->fds, files->n, error);
 
     for (int i = 0; r == 0 && i < VRT_JOB_FILE_COUNT; i++)
-        r = take_file(files, &refs[i], file_fields[i], &job->parts->files.fds[i], error);
+        r = vrt_descriptors_take(files, refs[i].fd, file_fields[i], &job->parts->files.fds[i],
+                                 error);
     if (refs[VRT_JOB_OUTPUT].fd != VRT_UNKNOWN)
         job->parts->files.made_output = false;
     return r;

@@ -539,6 +539,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     server->api.loop = &server->loop;
     server->api.fallback = fallback_of(server->conf.devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
+    vrt_list_init(&server->api.previews);
     server->api.state_dir = server->params->state_dir;
     server->api.spool_fd = server->params->spool_fd;
     r = start(server, error);

@@ -238,9 +238,11 @@ def times():
 def excerpts():
     """A part of the input, with what belongs to it."""
     titled = ['printf "1\\n00:00:00,500 --> 00:00:03,000\\nOne\\n\\n2\\n00:00:03,200 --> '
-              '00:00:04,000\\nTwo\\n\\n3\\n00:00:05,500 --> 00:00:06,000\\nThree\\n\\n" > a.srt',
+              '00:00:04,000\\nTwo\\n\\n3\\n00:00:05,500 --> 00:00:06,000\\nThree\\n\\n" '
+              '> a.srt',
               'printf ";FFMETADATA1\\n[CHAPTER]\\nTIMEBASE=1/1\\nSTART=0\\nEND=1\\n[CHAPTER]\\n'
-              'TIMEBASE=1/1\\nSTART=1\\nEND=3\\n[CHAPTER]\\nTIMEBASE=1/1\\nSTART=3\\nEND=6\\n" > a.txt']
+              'TIMEBASE=1/1\\nSTART=1\\nEND=3\\n[CHAPTER]\\nTIMEBASE=1/1\\nSTART=3\\nEND=6\\n" '
+              '> a.txt']
     films = {
         'mp4': f'{X264} -bf 2 -g 30 -c:a aac', 'mkv': f'{X264} -bf 2 -g 30 -c:a libopus',
         'ts': f'{X264} -bf 2 -g 30 -c:a mp2', 'mpg': '-c:v mpeg2video -bf 2 -c:a mp2',
@@ -262,7 +264,8 @@ def excerpts():
                    '-map_metadata 2 in.mkv'], part=(2, 5), text=[0, 1.2],
          arguments=['--start', '2', '--duration', '3'])
     case('a part of varying rate', 'in.mkv',
-         f'{PICTURE} -t 6 -vf "select=not(mod(n\\,3)*gt(n\\,60))" -fps_mode vfr {X264}', part=(2.01, 4.0), arguments=['--start', '2.01', '--duration', '1.99'])
+         f'{PICTURE} -t 6 -vf "select=not(mod(n\\,3)*gt(n\\,60))" -fps_mode vfr {X264}',
+         part=(2.01, 4.0), arguments=['--start', '2.01', '--duration', '1.99'])
     case('a part of joined recordings', 'in.ts',
          [f'{FFMPEG}{PICTURE} {SOUND} -t 3 {X264} -c:a mp2 a.ts', 'cat a.ts a.ts > in.ts'],
          frames=[i / 25 for i in range(50)], loose=0.05, sound_s=2.0, any_warning=True,

@@ -176,9 +176,9 @@ def judge_length(film, given):
 def judge(source, result, given):
     """Compares the files. `given` says what isn't as usual: `frames`: the times that the result
     has, and `sound_s`: how long its sound is, and nothing else is compared; `any_rest`: nothing is;
-    `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its lines; `loose`:
-    seconds by which frames may be off; `part`: of what part of the input the result is. Return:
-    complaints."""
+    `left_out`: indices of streams; `aspect`; `rewrapped`; `ignore`: colours; `text`: times of its
+    lines; `loose`: seconds by which frames may be off; `part`: of what part of the input the result
+    is. Return: complaints."""
     before, after = Film(source, given.get('part')), Film(result)
     if not after.video:
         return ['there is no video in the result']

@@ -43,5 +43,9 @@ void vrt_means_of_pixels(const struct vrt_picture *picture, const struct vrt_mea
 /* Compares a result with its input. */
 struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct vrt_means *out);
 
-/* What is wrong with the result, in words, behind "the result"; NULL: nothing. */
-const char *vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out);
+/*
+ * What is wrong with the result, in words, behind "the result"; NULL: nothing. `by_processor`: what
+ * a processor makes is what the network means, as long as it isn't blank.
+ */
+const char *vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out,
+                            bool by_processor);

@@ -67,7 +67,7 @@ class Completion(unittest.TestCase):
         for command in COMMANDS:
             with self.subTest(command=command):
                 self.assertEqual(complete(f'vrtctl {command} -'), options_of(command))
-        self.assertEqual(complete('vrtctl submit --pre'), {'--precision', '--preset'})
+        self.assertEqual(complete('vrtctl submit --pre'), {'--precision', '--preset', '--preview'})
 
     def test_values(self):
         self.assertEqual(complete('vrtctl submit --codec '), {'h264', 'hevc', 'ffv1'})

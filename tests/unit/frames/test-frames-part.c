@@ -152,10 +152,10 @@ static void test_nothing(void)
     expect_int(read_range(path, late, 1, &part), -ERANGE);
     expect_str(part.error.id, "input.part");
     expect_str(part.error.message, "clip is 12 s long: it has nothing from 20 s on; name an "
-                                   "earlier start");
+                                   "earlier time");
     path = fixture_make("short.h264", CLIP "-c:v libx264");
     expect_int(read_range(path, late, 1, &part), -ERANGE);
-    expect_str(part.error.message, "clip has no frame at 20 s or later: name an earlier start");
+    expect_str(part.error.message, "clip has no frame at 20 s or later: name an earlier time");
 }
 
 TEST_MAIN_AFTER(fixture_init(),

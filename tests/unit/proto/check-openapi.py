@@ -87,8 +87,7 @@ def main():
     for error, status in tables['errors']:
         if f'|  {error}\n:  {status}\n' not in manual:
             problems.append(f'the manual lacks {error} with status {status}')
-    for line in (tables['JobRequest'] + tables['ProfileRequest'] + tables['DoctorRequest'] +
-                 tables['ModelRequest']):
+    for line in (line for name in tables if name.endswith('Request') for line in tables[name]):
         if f'*{line["key"]}*' not in manual:
             problems.append(f'the manual lacks the field {line["key"]}')
     print('\n'.join(problems) or f'{len(routes)} routes, {len(ids)} errors and every field agree')

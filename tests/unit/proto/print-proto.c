@@ -9,7 +9,9 @@
 #include "msg_device.h"
 #include "msg_doctor.h"
 #include "msg_job.h"
+#include "msg_log.h"
 #include "msg_plan.h"
+#include "msg_preview.h"
 
 static const char *const type_names[VRT_FIELD_TYPE_COUNT] = {
     [VRT_FIELD_BOOL] = "boolean",
@@ -78,6 +80,9 @@ int main(void)
         { "Model", vrt_model_fields },
         { "Replica", vrt_held_fields },
         { "ModelRequest", vrt_model_request_fields },
+        { "PreviewRequest", vrt_preview_request_fields },
+        { "Preview", vrt_preview_fields },
+        { "Log", vrt_log_fields },
         { "Status", vrt_status_fields },
     };
     for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++)

@@ -66,7 +66,7 @@ static const char *judge(const struct vrt_frame_format *format, const struct cha
     expect_int(vrt_means_of_result(out, &seen, &made), 0);
     vrt_frame_unref(in);
     vrt_frame_unref(out);
-    return vrt_means_judge(&seen, &made);
+    return vrt_means_judge(&seen, &made, false);
 }
 
 static const struct vrt_frame_format formats[] = {
@@ -136,12 +136,13 @@ static void test_pixels(void)
     expect_int(vrt_means_of_input(in, &seen), 0);
     expect_int(vrt_means_of_input(gray, &seen_gray), 0);
     vrt_means_of_pixels(picture, &seen, &made);
-    expect_contains(vrt_means_judge(&seen, &made), "is blank");
-    expect_contains(vrt_means_judge(&seen_gray, &made), "has a cast");
+    expect_contains(vrt_means_judge(&seen, &made, true), "is blank");
+    expect_contains(vrt_means_judge(&seen_gray, &made, false), "has a cast");
+    expect_true(!vrt_means_judge(&seen_gray, &made, true));
     for (int i = 0; i < 3 * width * height; i++)
         picture->rgb[i] = 0.5f + 0.001f * (float)(i % 20);
     vrt_means_of_pixels(picture, &seen, &made);
-    expect_true(!vrt_means_judge(&seen_gray, &made));
+    expect_true(!vrt_means_judge(&seen_gray, &made, false));
     vrt_picture_unref(picture);
     vrt_frame_unref(gray);
     vrt_frame_unref(in);

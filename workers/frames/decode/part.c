@@ -99,7 +99,7 @@ bool vrt_part_end(struct vrt_part *part)
 int vrt_part_refuse(const struct vrt_part *part, const char *name, struct vrt_error *error)
 {
     return vrt_refuse(error, vrt_raise(-ERANGE), "input.part",
-                      "%s has no frame at %.10g s or later: name an earlier start", name,
+                      "%s has no frame at %.10g s or later: name an earlier time", name,
                       (double)part->range.start_ns / VRT_NS_PER_S);
 }
 
@@ -116,7 +116,7 @@ int vrt_part_limit(const struct vrt_part *part, const char *name, struct vrt_rea
     if (range->start_ns >= whole_ns)
         return vrt_refuse(error, vrt_raise(-ERANGE), "input.part",
                           "%s is %.10g s long: it has nothing from %.10g s on; name an earlier "
-                          "start", name, (double)(whole_ns / 1000000) / 1e3,
+                          "time", name, (double)(whole_ns / 1000000) / 1e3,
                           (double)range->start_ns / VRT_NS_PER_S);
     info->duration_ns -= range->start_ns;
     if (range->duration_ns > 0)

@@ -84,7 +84,8 @@ int vrt_reader_open(int fd, const struct vrt_reader_params *params, struct vrt_r
  * The next frame. Its pts is larger than the last one's.
  * Return: 0, *ret_frame is the caller's reference; VRT_READER_END; -errno with the sentence in
  *         `error`: -EBADMSG damage (strict only), -ENOTSUP size or pixel format change, -ERANGE
- *         there is no frame in the range, -ECANCELED, -EIO, -ENOMEM. After anything but 0 only vrt_reader_info() and vrt_reader_close().
+ *         there is no frame in the range, -ECANCELED, -EIO, -ENOMEM. After anything but 0 only
+ *         vrt_reader_info() and vrt_reader_close().
  */
 int vrt_reader_next(struct vrt_reader *reader, struct vrt_frame **ret_frame,
                     struct vrt_error *error) VRT_MUST_CHECK;

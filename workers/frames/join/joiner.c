@@ -216,8 +216,9 @@ static int find_start(const struct joiner *joiner, int64_t *ret_start_us, struct
 
 /*
  * Transport streams and the like begin at any time of the day: their first moment becomes 0, as
- * does a part's. All other containers mean what they say; but Matroska has no times before 0, where the samples lie
- * that prime an audio decoder: there everything moves by as many whole milliseconds.
+ * does that of a part. All other containers mean what they say; but Matroska has no times before
+ * 0, where the samples lie that prime an audio decoder: there everything moves by as many whole
+ * milliseconds.
  */
 static int choose_offset(struct joiner *joiner, struct vrt_error *error)
 {

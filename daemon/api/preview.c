@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * POST /v1/preview: the files come as descriptors, a thread decodes them and writes the picture;
+ * the client waits for the answer, and who goes away stops it. One at a time is made, since threads
+ * that decode are not many; the others wait for theirs.
+ */
+
+#include "daemon/api/routes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "api.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "daemon/access/descriptors.h"
+#include "msg_preview.h"
+#include "workers/frames/preview/preview.h"
+
+/* A client that waits for a picture. */
+struct previewing {
+    struct vrt_list link;                   /* in the API's list: the first one is made */
+    struct vrt_api *api;
+    struct vrt_preview_request request;
+    struct vrt_conn_watch watch;
+    uv_work_t work;
+    atomic_bool is_gone;
+    int before_fd, after_fd, picture_fd;    /* -1: none */
+    /* by the work's thread, then the loop's */
+    struct vrt_preview preview;
+    struct vrt_error error;
+    int r;
+};
+
+static void begin_next(struct vrt_api *api);
+
+static void previewing_free(struct previewing *previewing)
+{
+    vrt_list_remove(&previewing->link);
+    vrt_closep(&previewing->before_fd);
+    vrt_closep(&previewing->after_fd);
+    vrt_closep(&previewing->picture_fd);
+    free(previewing);
+}
+
+/* The client is told, if it is still there; then it is the next one's turn. */
+static void end(struct previewing *previewing)
+{
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+    struct vrt_conn *conn = previewing->watch.conn;
+    struct vrt_api *api = previewing->api;
+    const struct vrt_preview_report report = {
+        .time_s = (double)previewing->preview.shown_ns / VRT_NS_PER_S,
+        .width = previewing->preview.size.width,
+        .height = previewing->preview.size.height,
+    };
+
+    if (conn && previewing->r < 0)
+        vrt_conn_refuse(conn, &previewing->error);
+    else if (conn)
+        vrt_api_reply(conn, vrt_fields_print(vrt_preview_fields, &report, &body), &body,
+                      "telling of the picture");
+    previewing_free(previewing);
+    begin_next(api);
+}
+
+static void make(uv_work_t *work)
+{
+    struct previewing *previewing = work->data;
+    const struct vrt_preview_request *request = &previewing->request;
+
+    previewing->preview = (struct vrt_preview){
+        .before_fd = previewing->before_fd,
+        .after_fd = previewing->after_fd,
+        .picture_fd = previewing->picture_fd,
+        .before_name = request->before.name,
+        .after_name = request->after.name,
+        .start_ns = isnan(request->start_s) ? 0 : llrint(request->start_s * VRT_NS_PER_S),
+        .time_ns = isnan(request->time_s) ? -1 : llrint(request->time_s * VRT_NS_PER_S),
+        .cancel = &previewing->is_gone,
+    };
+    previewing->r = vrt_preview_make(&previewing->preview, &previewing->error);
+}
+
+static void on_made(uv_work_t *work, int status)
+{
+    (void)status;
+    end(work->data);
+}
+
+/* Begins the first one of those that wait; nothing is going on. */
+static void begin_next(struct vrt_api *api)
+{
+    struct previewing *next = VRT_LIST_FIRST(&api->previews, struct previewing, link);
+
+    if (!next)
+        return;
+    int r = uv_queue_work(api->loop, &next->work, make, on_made);
+    vrt_assert(r == 0);
+}
+
+/* One that waits isn't made any more. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    struct previewing *previewing = vrt_container_of(watch, struct previewing, watch);
+
+    atomic_store(&previewing->is_gone, true);
+    if (previewing->api->previews.next != &previewing->link)
+        previewing_free(previewing);
+}
+
+static int take_files(const struct vrt_call *call, struct previewing *previewing)
+{
+    struct vrt_peer_files *files = call->request->files;
+    const struct vrt_preview_request *request = &previewing->request;
+    struct vrt_error *error = &previewing->error;
+
+    const struct {
+        int64_t index;
+        const char *field;
+        int *fd;
+    } wanted[] = {
+        { request->before.fd, "before.fd", &previewing->before_fd },
+        { request->after.fd, "after.fd", &previewing->after_fd },
+        { request->picture.fd, "picture.fd", &previewing->picture_fd },
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(wanted); i++)
+        r = vrt_descriptors_take(files, wanted[i].index, wanted[i].field, wanted[i].fd, error);
+    return vrt_fold(r);
+}
+
+void vrt_api_preview(const struct vrt_call *call)
+{
+    const struct vrt_request *request = call->request;
+    struct previewing *previewing = calloc(1, sizeof(*previewing));
+    struct vrt_error error = { .id = NULL };
+
+    if (!previewing) {
+        vrt_refuse_errno(&error, vrt_raise(-ENOMEM), "making a picture");
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    *previewing = (struct previewing){ .api = call->api, .before_fd = -1, .after_fd = -1,
+                                       .picture_fd = -1 };
+    vrt_list_init(&previewing->link);
+    previewing->work.data = previewing;
+    previewing->watch.gone = on_gone;
+    int r = vrt_preview_request_parse(request->body, request->body_bytes, &previewing->request,
+                                      &previewing->error);
+    if (r == 0)
+        r = take_files(call, previewing);
+    if (r < 0) {
+        vrt_refuse_errno(&previewing->error, r, "making a picture");
+        vrt_conn_refuse(call->conn, &previewing->error);
+        previewing_free(previewing);
+        return;
+    }
+    bool is_first = vrt_list_is_empty(&call->api->previews);
+    vrt_list_append(&call->api->previews, &previewing->link);
+    vrt_conn_watch(call->conn, &previewing->watch);
+    if (is_first)
+        begin_next(call->api);
+}
