@@ -109,7 +109,7 @@ _vrtctl() {
     profile:-*)
         _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
         ;;
-    doctor:-*) _vrtctl_words "--device $common" "$current" ;;
+    doctor:-*) _vrtctl_words "--device --model $common" "$current" ;;
     profile:*)
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default

@@ -191,6 +191,7 @@ enum vrt_api_error_index {
 
 /* Examinations. */
 #define VRT_API_DOCTOR_PATIENCE_S 60    /* for a device; what it hasn't shown by then is left out */
+#define VRT_API_DOCTOR_MODEL_PATIENCE_S 600     /* likewise, with a model of the client's choice */
 #define VRT_API_CHECKS_MAX 2048
 
 struct vrt_api_route {

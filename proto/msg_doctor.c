@@ -29,6 +29,7 @@ const char *const vrt_doctor_by_names[] = {
 #define T struct vrt_doctor_request
 const struct vrt_field vrt_doctor_request_fields[] = {
     VRT_FIELD_TEXT(T, device, NULLABLE),
+    VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
     VRT_FIELDS_END,
 };
 #undef T
@@ -123,12 +124,13 @@ int vrt_doctor_report_decode(const struct json_t *json, struct vrt_doctor_report
 int vrt_doctor_request_parse(const void *text, size_t size, struct vrt_doctor_request *ret_request,
                              struct vrt_error *error)
 {
-    struct vrt_doctor_request request = { .device = "" };
+    struct vrt_doctor_request request = { 0 };
     json_t *json = NULL;
 
     int r = vrt_json_parse(text, size, &json, error);
     if (r < 0)
         return vrt_fold(r);
+    vrt_fields_reset(vrt_doctor_request_fields, &request);
     r = vrt_fields_decode(vrt_doctor_request_fields, json, VRT_FIELDS_STRICT, &request, error);
     json_decref(json);
     if (r < 0)

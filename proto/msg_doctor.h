@@ -11,6 +11,7 @@
 
 #include "api.h"
 #include "fields.h"
+#include "msg_job.h"
 
 enum vrt_doctor_status {
     VRT_DOCTOR_OK,
@@ -31,6 +32,8 @@ enum vrt_doctor_by {
 /* POST /v1/doctor. */
 struct vrt_doctor_request {
     char device[VRT_API_DEVICE_BYTES];      /* one ("cuda:0") or a kind ("cuda"); "": all */
+    struct vrt_file_ref model;              /* as in a job's request: run on each instead of the
+                                             * built-in network; name "": that one */
 };
 
 struct vrt_doctor_check {

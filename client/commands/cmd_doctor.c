@@ -23,6 +23,7 @@
 #include "base/macro.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/screen.h"
 #include "doctor_host.h"
@@ -32,12 +33,15 @@
 static const struct vrt_option options[] = {
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICE",
       .help = "one (cuda:0), or of a kind (cuda); default: all" },
+    { "model", 'm', VRT_OPTION_TEXT, offsetof(A, model), .argument = "MODEL",
+      .help = "run this on each: a name, or a file (default: the built-in network)" },
     { .name = NULL },
 };
 #undef A
 
 /* The longest that vrtd takes, and some more: its thread of files may wait for a disk. */
 #define PATIENCE_S (VRT_API_DOCTOR_PATIENCE_S + 30)
+#define MODEL_PATIENCE_S (2 * VRT_API_DOCTOR_MODEL_PATIENCE_S)
 
 #define LABEL_MIN 14               /* columns: the words of every report */
 #define LABEL_MAX 19                /* as far as they move for a longer one */
@@ -251,16 +255,35 @@ static void merge(struct vrt_doctor_report *daemon, struct vrt_doctor_report *re
     }
 }
 
-/* Has the daemon examine. Return: 0; VRT_CONN_E_*; -errno. */
-static int ask(struct vrt_cli *cli, struct vrt_doctor_report *ret_report, struct vrt_error *error)
+/* What is asked. A model goes along only where one is named: an older vrtd knows of none. */
+static int print_question(const struct vrt_args *args, bool model_is_file, struct vrt_buf *body)
 {
-    const char *device = cli->args.device ? cli->args.device : "";
-    json_t *question = json_pack("{s:s}", "device", device), *json = NULL;
+    json_t *question = json_pack("{s:s}", "device", args->device ? args->device : "");
+    char name[VRT_API_NAME_BYTES];
+    int r = question ? 0 : vrt_raise(-ENOMEM);
+
+    if (r == 0 && args->model) {
+        json_t *model = json_pack("{s:s}", "name", model_is_file ?
+                                  vrt_file_name(args->model, name, sizeof(name)) : args->model);
+        if (model_is_file)
+            json_object_set_new(model, "fd", json_integer(0));
+        r = json_object_set_new(question, "model", model) < 0 ? vrt_raise(-ENOMEM) : 0;
+    }
+    if (r == 0)
+        r = vrt_json_print(question, body);
+    json_decref(question);
+    return vrt_fold(r);
+}
+
+/* Has the daemon examine. Return: 0; VRT_CONN_E_*; -errno. */
+static int ask(struct vrt_cli *cli, const struct vrt_file *model,
+               struct vrt_doctor_report *ret_report, struct vrt_error *error)
+{
     struct vrt_buf body = { 0 };
     const bool is_watched = isatty(STDERR_FILENO) && !cli->args.json;
+    json_t *json = NULL;
 
-    int r = question ? vrt_json_print(question, &body) : -ENOMEM;
-    json_decref(question);
+    int r = print_question(&cli->args, model->fd >= 0, &body);
     if (r < 0)
         return vrt_refuse_errno(error, r, "writing the request");
     if (is_watched)
@@ -269,7 +292,9 @@ static int ask(struct vrt_cli *cli, struct vrt_doctor_report *ret_report, struct
         .method = "POST",
         .path = "/v1/doctor",
         .body = body.data,
-        .patience_s = PATIENCE_S,
+        .fds = &model->fd,
+        .n_fds = model->fd >= 0 ? 1 : 0,
+        .patience_s = cli->args.model ? MODEL_PATIENCE_S : PATIENCE_S,
     }, &json, error);
     if (is_watched)
         fputs("\r\033[K", stderr);
@@ -304,11 +329,19 @@ static int tell(const struct vrt_cli *cli, const struct vrt_doctor_report *repor
 static int run(struct vrt_cli *cli)
 {
     struct vrt_doctor_report daemon, report;
+    struct vrt_file model = VRT_FILE_NONE;
     struct vrt_error error = { 0 };
 
     vrt_doctor_report_init(&daemon);
     vrt_doctor_report_init(&report);
-    int r = ask(cli, &daemon, &error);
+    int r = cli->args.model && vrt_file_is_model_path(cli->args.model) ?
+            vrt_file_open_input(cli->args.model, &model, &error) : 0;
+    if (r < 0) {
+        vrt_cli_complain(cli, NULL, &error);
+        return VRT_EXIT_FAILED;
+    }
+    r = ask(cli, &model, &daemon, &error);
+    vrt_file_close(&model);
     if (r == 0) {
         tell_daemon(cli, &daemon, &report);
         merge(&daemon, &report);

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/access/accounts.h"
+#include "daemon/access/descriptors.h"
 #include "daemon/devices/doctor-report.h"
 #include "daemon/devices/doctor.h"
 #include "daemon/models/models.h"
@@ -46,6 +47,7 @@ struct vrt_doctoring {
     uv_work_t work;
     struct vrt_doctor *doctor;              /* NULL: the thread looks around */
     bool is_gone;
+    int model_fd;                           /* -1: none */
     /* by the work's thread, then the loop's */
     struct vrt_network *network;
     float *reference;                       /* NULL: it could not be computed */
@@ -59,6 +61,7 @@ static void doctoring_free(struct vrt_doctoring *doctoring)
         doctoring->api->doctoring = NULL;
     vrt_network_unref(doctoring->network);
     vrt_doctor_report_done(&doctoring->report);
+    vrt_closep(&doctoring->model_fd);
     free(doctoring->reference);
     free(doctoring);
 }
@@ -165,7 +168,9 @@ static void look_around(struct vrt_doctoring *doctoring)
 static void refer(struct vrt_doctoring *doctoring)
 {
     float *reference = calloc(vrt_test_picture_n_out(doctoring->network), sizeof(float));
-    int r = reference ? vrt_checkup_refer(doctoring->network, reference) : vrt_raise(-ENOMEM);
+    bool by_processor = doctoring->request.model.name[0];
+    int r = reference ? vrt_checkup_refer(doctoring->network, by_processor, reference) :
+            vrt_raise(-ENOMEM);
 
     if (r == 0) {
         doctoring->reference = reference;
@@ -175,13 +180,29 @@ static void refer(struct vrt_doctoring *doctoring)
     vrt_log_warning("the reference device failed (%s), ignoring", vrt_backend_strerror(r));
 }
 
+/* What devices are to compute. Return: 0; -errno. */
+static int find_network(struct vrt_doctoring *doctoring)
+{
+    struct vrt_models *models = doctoring->api->models;
+    const char *name = doctoring->request.model.name;
+
+    if (!name[0])
+        return vrt_fold(vrt_models_find(models, vrt_builtin_model_at(0)->name,
+                                        &doctoring->network, &doctoring->error));
+    int r = doctoring->model_fd >= 0 ?
+        vrt_models_read(models, doctoring->model_fd, name, &doctoring->network,
+                        &doctoring->error) :
+        vrt_models_find(models, name, &doctoring->network, &doctoring->error);
+    if (r < 0)
+        vrt_error_set_field(&doctoring->error, "model");
+    return vrt_fold(r);
+}
+
 static void on_thread(uv_work_t *work)
 {
     struct vrt_doctoring *doctoring = work->data;
 
-    int r = vrt_models_find(doctoring->api->models, vrt_builtin_model_at(0)->name,
-                            &doctoring->network, &doctoring->error);
-    if (r < 0)
+    if (find_network(doctoring) < 0)
         return;
     look_around(doctoring);
     refer(doctoring);
@@ -202,6 +223,9 @@ static void on_looked(uv_work_t *work, int status)
             .device = doctoring->request.device,
             .network = doctoring->network,
             .reference = doctoring->reference,
+            .model = doctoring->request.model.name,
+            .patience_s = doctoring->request.model.name[0] ? VRT_API_DOCTOR_MODEL_PATIENCE_S :
+                          VRT_API_DOCTOR_PATIENCE_S,
             .report = &doctoring->report,
             .done = on_done,
             .ctx = doctoring,
@@ -219,7 +243,7 @@ void vrt_api_doctor(const struct vrt_call *call)
 
     if (call->api->doctoring) {
         vrt_refuse(&error, -EBUSY, VRT_E(DOCTOR_BUSY), "another examination goes on: try again "
-                   "when that is done, within %d s", VRT_API_DOCTOR_PATIENCE_S);
+                   "when that is done");
         vrt_conn_refuse(call->conn, &error);
         return;
     }
@@ -230,10 +254,14 @@ void vrt_api_doctor(const struct vrt_call *call)
         return;
     }
     doctoring->api = call->api;
+    doctoring->model_fd = -1;
     doctoring->work.data = doctoring;
     doctoring->watch.gone = on_gone;
     vrt_doctor_report_init(&doctoring->report);
     r = vrt_doctor_request_parse(request->body, request->body_bytes, &doctoring->request, &error);
+    if (r == 0)
+        r = vrt_descriptors_take(request->files, doctoring->request.model.fd, "model.fd",
+                                 &doctoring->model_fd, &error);
     if (r == 0)
         r = uv_queue_work(call->api->loop, &doctoring->work, on_thread, on_looked);
     if (r < 0) {

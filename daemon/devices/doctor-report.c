@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "doctor_host.h"
+#include "workers/plan/fidelity.h"
 #include "workers/plan/test-picture.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -221,41 +222,88 @@ static void tell_weights(const struct vrt_doctor_found *found, struct vrt_doctor
     }
 }
 
-static void tell_run(const struct vrt_doctor_found *found, const struct vrt_checkup_run *run,
-                     const float *reference, struct vrt_doctor_report *report)
+/* What is right of a result of another network than the built-in one: the deeper it is, the more of
+ * a short type's digits go. A mistake leaves nothing of the picture. */
+static const double model_psnr_db[] = {
+    [VRT_DTYPE_F32] = 60,
+    [VRT_DTYPE_F16] = 30,
+    [VRT_DTYPE_BF16] = 30,
+};
+
+/* The id of a run, in `id` of VRT_API_WORD_BYTES. */
+static void name_run(const struct vrt_doctor_wanted *wanted, enum vrt_dtype dtype, char *id)
+{
+    snprintf(id, VRT_API_WORD_BYTES, "device.%s%s%s", wanted->model[0] ? "model" : "network",
+             dtype == VRT_DTYPE_F32 ? "" : ".", dtype == VRT_DTYPE_F32 ? "" : vrt_dtype_name(dtype));
+}
+
+/* A run of a model, whose distance from the right result is db. */
+static void tell_model(const struct vrt_doctor_found *found, const struct vrt_checkup_run *run,
+                       const char *model, double db, struct vrt_doctor_line *line,
+                       struct vrt_doctor_report *report)
+{
+    const struct vrt_device_info *info = found->device.info;
+    const bool is_short = run->dtype == VRT_DTYPE_F32 && info->short_f32[0];
+    const double allowed_db = model_psnr_db[is_short ? VRT_DTYPE_F16 : run->dtype];
+    const char *then = run->dtype == VRT_DTYPE_F32 ? "" :
+                       db >= VRT_FIDELITY_MIN_DB ? ": auto takes it" : ": auto takes f32";
+
+    if (!(db >= allowed_db)) {
+        line->status = VRT_DOCTOR_FAILED;
+        line->cure = CURE_FAILING;
+    }
+    vrt_doctor_report_add(report, line, "%s%s%s: %.1f dB of the processor's f32 (>=%.0f)%s", model,
+                          is_short ? " in " : "", is_short ? info->short_f32 : "", db, allowed_db,
+                          then);
+}
+
+static void tell_network(const struct vrt_doctor_found *found, const struct vrt_checkup_run *run,
+                         const float *reference, double db, struct vrt_doctor_line *line,
+                         struct vrt_doctor_report *report)
 {
     const struct vrt_device_info *info = found->device.info;
     const size_t n = vrt_test_picture_n_out(found->checkup->network);
     const bool is_short = run->dtype == VRT_DTYPE_F32 && info->short_f32[0];
     const double allowed_db = is_short ? short_f32_psnr_db : tolerances[run->dtype].psnr_db;
     const double allowed_error = is_short ? short_f32_max_error : tolerances[run->dtype].max_error;
-    char id[VRT_API_WORD_BYTES] = "device.network";
-    struct vrt_doctor_line line = { .id = id, .subject = info->name };
-
-    if (run->dtype != VRT_DTYPE_F32)
-        snprintf(id, sizeof(id), "device.network.%s", vrt_dtype_name(run->dtype));
-    if (run->result) {
-        tell_trouble(found, id, run->result, report);
-        return;
-    }
-    if (!reference) {
-        line.status = VRT_DOCTOR_SKIPPED;
-        vrt_doctor_report_add(report, &line, "not compared: the reference device failed");
-        return;
-    }
-    const double db = vrt_test_picture_psnr(run->out, reference, n);
     const double error = vrt_test_picture_max_error(run->out, reference, n);
+
     if (!(db >= allowed_db && error <= allowed_error)) {
-        line.status = VRT_DOCTOR_FAILED;
-        line.cure = CURE_FAILING;
+        line->status = VRT_DOCTOR_FAILED;
+        line->cure = CURE_FAILING;
     }
-    vrt_doctor_report_add(report, &line, "%s%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
+    vrt_doctor_report_add(report, line, "%s%s%.1f dB of ref (>=%.0f), error %.0e (<=%.0e)",
                           is_short ? info->short_f32 : "", is_short ? ": " : "", db, allowed_db,
                           error, allowed_error);
 }
 
+static void tell_run(const struct vrt_doctor_found *found, const struct vrt_checkup_run *run,
+                     const struct vrt_doctor_wanted *wanted, struct vrt_doctor_report *report)
+{
+    const size_t n = vrt_test_picture_n_out(found->checkup->network);
+    char id[VRT_API_WORD_BYTES];
+    struct vrt_doctor_line line = { .id = id, .subject = found->device.info->name };
+
+    name_run(wanted, run->dtype, id);
+    if (run->result) {
+        tell_trouble(found, id, run->result, report);
+        return;
+    }
+    if (!wanted->reference) {
+        line.status = VRT_DOCTOR_SKIPPED;
+        vrt_doctor_report_add(report, &line, "not compared: the reference device failed");
+        return;
+    }
+    const double db = vrt_test_picture_psnr(run->out, wanted->reference, n);
+    if (wanted->model[0])
+        tell_model(found, run, wanted->model, db, &line, report);
+    else
+        tell_network(found, run, wanted->reference, db, &line, report);
+}
+
 /* One that was asked and didn't answer, or not yet. */
-static void tell_silence(const struct vrt_doctor_found *found, struct vrt_doctor_report *report)
+static void tell_silence(const struct vrt_doctor_found *found, int patience_s,
+                         struct vrt_doctor_report *report)
 {
     struct vrt_doctor_line line = {
         .id = "device.kernel",
@@ -270,16 +318,17 @@ static void tell_silence(const struct vrt_doctor_found *found, struct vrt_doctor
         line.status = VRT_DOCTOR_SKIPPED;
         line.cure = "ask again when the job is done; vrtctl list shows it";
         vrt_doctor_report_add(report, &line, "busy: not tried, because a piece of a job's work "
-                              "took it longer than %d s", VRT_API_DOCTOR_PATIENCE_S);
+                              "took it longer than %d s", patience_s);
     } else {
         line.cure = "vrtd gives up a device that is silent for minutes, and opens it anew; where "
                     "that doesn't help, restart vrtd";
         vrt_doctor_report_add(report, &line, "it has not answered for %d s",
-                              VRT_API_DOCTOR_PATIENCE_S);
+                              patience_s);
     }
 }
 
-void vrt_doctor_tell_device(const struct vrt_doctor_found *found, const float *reference,
+void vrt_doctor_tell_device(const struct vrt_doctor_found *found,
+                            const struct vrt_doctor_wanted *wanted,
                             struct vrt_doctor_report *report)
 {
     const struct vrt_checkup *checkup = found->checkup;
@@ -288,12 +337,12 @@ void vrt_doctor_tell_device(const struct vrt_doctor_found *found, const float *r
     if (found->outcome == VRT_DOCTOR_NOT_ASKED)
         return;
     if (found->outcome != VRT_DOCTOR_ANSWERED) {
-        tell_silence(found, report);
+        tell_silence(found, wanted->patience_s, report);
         return;
     }
     tell_memory(found->device.info->name, &found->usage, report);
     tell_kernel(found, report);
     tell_weights(found, report);
     for (size_t i = 0; i < checkup->n_runs; i++)
-        tell_run(found, &checkup->runs[i], reference, report);
+        tell_run(found, &checkup->runs[i], wanted, report);
 }

@@ -36,6 +36,14 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
                               bool (*has_gpu)(const char *kind),
                               struct vrt_doctor_report *report);
 
-/* Adds all about one device. `reference` may be NULL: what it computes can't be compared. */
-void vrt_doctor_tell_device(const struct vrt_doctor_found *found, const float *reference,
+/* What a device was to do. */
+struct vrt_doctor_wanted {
+    const float *reference;                 /* NULL: what it computes can't be compared */
+    const char *model;                      /* "": the network is the built-in one */
+    int patience_s;
+};
+
+/* Adds all about one device. */
+void vrt_doctor_tell_device(const struct vrt_doctor_found *found,
+                            const struct vrt_doctor_wanted *wanted,
                             struct vrt_doctor_report *report);

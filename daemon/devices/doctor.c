@@ -34,6 +34,8 @@ struct vrt_doctor {
     char device[VRT_API_DEVICE_BYTES];
     struct vrt_network *network;    /* a reference */
     const float *reference;
+    char model[VRT_API_NAME_BYTES];
+    int patience_s;
     struct vrt_doctor_report *report;       /* NULL: it was handed over */
     void (*done)(void *ctx);
     void *ctx;
@@ -93,7 +95,11 @@ static void tell(struct vrt_doctor *doctor)
         if (!doctor->devices[d].is_meant)
             continue;
         any = true;
-        vrt_doctor_tell_device(&doctor->devices[d].found, doctor->reference, report);
+        vrt_doctor_tell_device(&doctor->devices[d].found, &(struct vrt_doctor_wanted){
+            .reference = doctor->reference,
+            .model = doctor->model,
+            .patience_s = doctor->patience_s,
+        }, report);
         if (doctor->devices[d].task)
             atomic_store(&doctor->devices[d].task->task.cancel, true);
     }
@@ -113,7 +119,7 @@ static void tell(struct vrt_doctor *doctor)
 static void step(struct vrt_doctor *doctor)
 {
     const bool is_late = vrt_clock_now_ns() - doctor->began_ns >
-                         VRT_API_DOCTOR_PATIENCE_S * VRT_NS_PER_S;
+                         doctor->patience_s * VRT_NS_PER_S;
     const bool waits = is_out(doctor);
 
     if (doctor->report && (!waits || is_late || doctor->is_over))
@@ -228,6 +234,8 @@ int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params
     snprintf(doctor->device, sizeof(doctor->device), "%s", params->device);
     doctor->network = vrt_network_ref(params->network);
     doctor->reference = params->reference;
+    snprintf(doctor->model, sizeof(doctor->model), "%s", params->model);
+    doctor->patience_s = params->patience_s;
     doctor->report = params->report;
     doctor->done = params->done;
     doctor->ctx = params->ctx;

@@ -6,7 +6,7 @@
  *
  * Each device that is ready is given a checkup (workers/device/checkup.h). On one that is at a
  * shard of a job's it comes between that shard and the next; nothing that the job holds is given up
- * for it. A device that hasn't answered within VRT_API_DOCTOR_PATIENCE_S is not waited for.
+ * for it. A device that hasn't answered in time is not waited for.
  *
  * Thread: the loop's.
  */
@@ -22,8 +22,10 @@ struct vrt_pool;
 struct vrt_doctor_params {
     const char *device;             /* as in the request; copied */
     struct vrt_network *network;    /* that devices compute; a reference is taken */
-    const float *reference;         /* what the reference device makes of it (vrt_checkup_refer()):
-                                     * it lives until `done`; NULL: nobody knows */
+    const float *reference;         /* what is right (vrt_checkup_refer()): it lives until `done`;
+                                     * NULL: nobody knows */
+    const char *model;              /* what the network is called, copied; "": the built-in one */
+    int patience_s;                 /* after which a device isn't waited for */
     struct vrt_doctor_report *report;       /* added to; likewise */
 
     /* Called once, on the loop, never from within vrt_doctor_new(). */

@@ -15,6 +15,7 @@ from harness import clip, digest
 
 PARTS = ['device.state', 'device.memory', 'device.kernel', 'device.weights', 'device.network']
 SIM = os.environ.get('VRTD_CUDA_SIM', '')
+MAKE_VRT = os.path.join(harness.BUILD, 'tests', 'bench', 'make-vrt')
 
 
 class Doctor(harness.Case):
@@ -104,6 +105,22 @@ class Doctor(harness.Case):
                                  ['ok', 'ok', 'failed', 'ok', 'failed'], checks)
                 self.assertIn('keep jobs away', checks['device.kernel', 'cpu:1']['cure'])
                 self.ends_well(daemon)
+
+    def test_model(self):
+        """One of the user's own on each device, by its file; one that lies is found out."""
+        model = self.path('small.safetensors')
+        subprocess.run([MAKE_VRT, '0', model], check=True, stdout=subprocess.DEVNULL)
+        daemon = self.start('model', fault='cpu:1 submit:2- corrupt=garbage')
+        checks = self.examine(daemon, '--model', model, status=1)
+        self.assertEqual(checks['device.model', 'cpu:0']['status'], 'ok')
+        self.assertIn("small.safetensors: 200.0 dB of the processor's f32",
+                      checks['device.model', 'cpu:0']['result'])
+        self.assertEqual(checks['device.model', 'cpu:1']['status'], 'failed')
+        self.assertNotIn(('device.network', 'cpu:0'), checks)
+        self.examine(daemon, '-m', 'compact-x2', '-d', 'cpu:0')
+        self.refused('doctor', '-m', 'nothing-x9', says='nothing-x9')
+        self.refused('doctor', '-m', self.path('none.pth'), says='none.pth')
+        self.ends_well(daemon)
 
     def test_failures(self):
         daemon = self.start('nomem', fault='cpu:1 alloc:2- nomem; cpu:0 submit:1 fail')

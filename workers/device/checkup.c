@@ -19,6 +19,7 @@
 #define K 3
 
 #define REFERENCE "ref:0"
+#define PROCESSOR "cpu:0"
 
 /* The convolution's parts, and what it shall be. */
 struct sums {
@@ -180,18 +181,20 @@ int vrt_checkup_run_kernel(struct vrt_device *device, double *ret_max_error)
     return 0;
 }
 
-int vrt_checkup_refer(const struct vrt_network *network, float *out)
+int vrt_checkup_refer(const struct vrt_network *network, bool by_processor, float *out)
 {
     VRT_CLEANUP(vrt_registry_freep) struct vrt_registry *registry = NULL;
     struct vrt_device *device = NULL;
     struct vrt_replica *replica = NULL;
     size_t n_params;
-    int r = vrt_registry_new(&(struct vrt_registry_params){ .only_reference = true }, &registry,
-                             NULL);
+    const struct vrt_registry_params registry_params = { .only_reference = !by_processor };
+    int r = vrt_registry_new(&registry_params, &registry, NULL);
 
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_device_open(registry, vrt_registry_find(registry, REFERENCE), &device);
+    const struct vrt_device_info *info = vrt_registry_find(registry, by_processor ? PROCESSOR :
+                                                                                    REFERENCE);
+    r = info ? vrt_device_open(registry, info, &device) : vrt_raise(-ENODEV);
     if (r != 0)
         return vrt_fold(r);
     const struct vrt_param *params = vrt_network_params(network, &n_params);

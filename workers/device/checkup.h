@@ -62,9 +62,10 @@ int vrt_checkup_run_kernel(struct vrt_device *device, double *ret_max_error);
 
 /*
  * What the reference device makes of the network, in `out` of vrt_test_picture_n_out() numbers: on
- * one of its own, which nobody else uses. Takes about a second. Return: 0; outcome; -errno. Thread:
- * any.
+ * one of its own, which nobody else uses. That takes about a second of the built-in network, and
+ * minutes of large ones: those are computed `by_processor` in f32. Return: 0; outcome; -errno.
+ * Thread: any.
  */
-int vrt_checkup_refer(const struct vrt_network *network, float *out);
+int vrt_checkup_refer(const struct vrt_network *network, bool by_processor, float *out);
 
 VRT_DEFINE_CLEANUP(struct vrt_checkup, vrt_checkup_free)

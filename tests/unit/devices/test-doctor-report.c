@@ -25,6 +25,7 @@ static const struct vrt_device_info tf32_info = {
 struct bench {
     struct vrt_network *network;
     float *reference;
+    const char *model;
     size_t n;
     struct vrt_doctor_found found;
     struct vrt_doctor_report report;
@@ -35,7 +36,7 @@ static void bench_init(struct bench *bench)
 {
     struct vrt_checkup *checkup;
 
-    *bench = (struct bench){ .found = {
+    *bench = (struct bench){ .model = "", .found = {
         .device = { .info = &info, .state = VRT_DEVICE_READY, .retry_in_s = -1 },
         .outcome = VRT_DOCTOR_ANSWERED,
         .usage = { .total_bytes = INT64_C(8) << 30, .free_bytes = INT64_C(6) << 30 },
@@ -66,7 +67,9 @@ static const struct vrt_doctor_check *told(struct bench *bench, const char *id)
 {
     vrt_doctor_report_done(&bench->report);
     vrt_doctor_report_init(&bench->report);
-    vrt_doctor_tell_device(&bench->found, bench->reference, &bench->report);
+    const struct vrt_doctor_wanted wanted = { bench->reference, bench->model, 60 };
+
+    vrt_doctor_tell_device(&bench->found, &wanted, &bench->report);
     for (size_t i = 0; i < bench->report.n_checks; i++) {
         const struct vrt_doctor_check *check = &bench->report.checks[i];
         expect_str(check->subject, "cuda:0");
@@ -218,6 +221,41 @@ static void test_tolerances(void)
     }
 }
 
+/* Of a model, what is lost by a short type is told, and no failure as long as there is a picture. */
+static void test_model(void)
+{
+    static const struct {
+        const struct vrt_device_info *info;
+        enum vrt_dtype dtype;
+        float off;
+        enum vrt_doctor_status status;
+        const char *id, *result;
+    } cases[] = {
+        { &info, VRT_DTYPE_F32, 0, VRT_DOCTOR_OK, "device.model", "x4: 200.0 dB of the" },
+        { &info, VRT_DTYPE_F32, 0.0009f, VRT_DOCTOR_OK, "device.model", "60.9 dB" },
+        { &info, VRT_DTYPE_F32, 0.002f, VRT_DOCTOR_FAILED, "device.model", "(>=60)" },
+        { &tf32_info, VRT_DTYPE_F32, 0.002f, VRT_DOCTOR_OK, "device.model", "x4 in TF32: " },
+        { &info, VRT_DTYPE_BF16, 0.002f, VRT_DOCTOR_OK, "device.model.bf16", "auto takes it" },
+        { &info, VRT_DTYPE_BF16, 0.02f, VRT_DOCTOR_OK, "device.model.bf16", "auto takes f32" },
+        { &info, VRT_DTYPE_F16, 0.2f, VRT_DOCTOR_FAILED, "device.model.f16", "auto takes f32" },
+        { &info, VRT_DTYPE_F16, NAN, VRT_DOCTOR_FAILED, "device.model.f16", "0.0 dB" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct bench bench;
+        bench_init(&bench);
+        bench.model = "x4";
+        bench.found.device.info = cases[i].info;
+        struct vrt_checkup_run *run = &bench.found.checkup->runs[0];
+        run->dtype = cases[i].dtype;
+        for (size_t k = 0; k < bench.n; k++)
+            run->out[k] += cases[i].off;
+        expect_int(told(&bench, cases[i].id)->status, cases[i].status);
+        expect_contains(told(&bench, cases[i].id)->result, cases[i].result);
+        bench_done(&bench);
+    }
+}
+
 static void test_no_reference(void)
 {
     struct bench bench;
@@ -237,5 +275,6 @@ TEST_MAIN(
     { "memory", test_memory },
     { "trouble", test_trouble },
     { "tolerances", test_tolerances },
+    { "model", test_model },
     { "no-reference", test_no_reference },
 )

@@ -65,7 +65,7 @@ static void test_well(void)
     bench_init(&bench, "cpu:0", NULL);
     const size_t n = vrt_test_picture_n_out(bench.network);
     float *reference = calloc(n, sizeof(float));
-    expect_int(vrt_checkup_refer(bench.network, reference), 0);
+    expect_int(vrt_checkup_refer(bench.network, false, reference), 0);
     expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
     expect_int(bench.checkup->kernel_result, 0);
     expect_int(bench.checkup->weights_result, 0);
@@ -93,7 +93,7 @@ static void test_reference(void)
     bench_init(&bench, "ref:0", NULL);
     const size_t n = vrt_test_picture_n_out(bench.network);
     float *reference = calloc(n, sizeof(float));
-    expect_int(vrt_checkup_refer(bench.network, reference), 0);
+    expect_int(vrt_checkup_refer(bench.network, false, reference), 0);
     expect_int(vrt_device_executor_checkup(bench.executor, bench.checkup), 0);
     expect_int(bench.checkup->n_runs, 1);
     expect_near(vrt_test_picture_psnr(bench.checkup->runs[0].out, reference, n),
