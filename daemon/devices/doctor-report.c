@@ -222,8 +222,8 @@ static void tell_weights(const struct vrt_doctor_found *found, struct vrt_doctor
     }
 }
 
-/* What is right of a result of another network than the built-in one: the deeper it is, the more of
- * a short type's digits go. A mistake leaves nothing of the picture. */
+/* What is right of a result of another network than the built-in one: the deeper it is, the more
+ * of a short type's digits go. A mistake leaves nothing of the picture. */
 static const double model_psnr_db[] = {
     [VRT_DTYPE_F32] = 60,
     [VRT_DTYPE_F16] = 30,
@@ -233,8 +233,10 @@ static const double model_psnr_db[] = {
 /* The id of a run, in `id` of VRT_API_WORD_BYTES. */
 static void name_run(const struct vrt_doctor_wanted *wanted, enum vrt_dtype dtype, char *id)
 {
+    const bool is_f32 = dtype == VRT_DTYPE_F32;
+
     snprintf(id, VRT_API_WORD_BYTES, "device.%s%s%s", wanted->model[0] ? "model" : "network",
-             dtype == VRT_DTYPE_F32 ? "" : ".", dtype == VRT_DTYPE_F32 ? "" : vrt_dtype_name(dtype));
+             is_f32 ? "" : ".", is_f32 ? "" : vrt_dtype_name(dtype));
 }
 
 /* A run of a model, whose distance from the right result is db. */

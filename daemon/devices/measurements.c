@@ -29,7 +29,7 @@
 #define WORTH_TELLING 0.1          /* relative: less is noise, and the store is a disk */
 
 /* What the store calls them: these, and ".f16", say. */
-#define FIDELITY "fidelity_db"
+#define FIDELITY "fidelity_of_leaves_db"
 #define SPEED "flops_per_s"
 
 #define CLASS_BYTES 256

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Parts of videos, and pictures of before and after: of the same moment, by FFmpeg's own account."""
+"""Parts of videos, and pictures of before and after: of the same moment, by FFmpeg's account."""
 import concurrent.futures
 import json
 import os

@@ -11,11 +11,22 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 
 #define SIDE 64
+
+/* Radii of leaves in pixels; how far apart the colours of one may be; beyond so many leaves what is
+ * bare stays black. */
+#define LEAF_MIN 1.5
+#define LEAF_MAX 40.0
+#define COLOUR 0.3
+#define LEAVES_MAX 20000
+#define SEED 7
+
+#define CHANNELS_MAX 3              /* of a network: colour, or gray */
 
 /* Pixels from one frame to the next, for networks that look at several. */
 #define MOTION 2
@@ -42,23 +53,70 @@ static struct vrt_shape shape_of(const struct vrt_network *network)
     return (struct vrt_shape){ frames, SIDE, SIDE, info->in_channels };
 }
 
-/* One frame: it moves by a few pixels from one to the next. */
-static void draw(float *picture, int channels, int frame)
-{
-    uint32_t noise = (uint32_t)frame + 1;
+/* A picture that is being covered, [SIDE,width,channels], seen through a window that moves. */
+struct ground {
+    int width, channels;
+    float *pixels;
+    bool *is_covered;                   /* [SIDE,width] */
+    int n_bare;
+    uint32_t noise;
+};
 
-    for (int y = 0; y < SIDE; y++) {
-        for (int x = MOTION * frame; x < SIDE + MOTION * frame; x++) {
-            for (int c = 0; c < channels; c++) {
-                double v = 0.45 + 0.25 * sin(0.11 * x + 0.6 * c) * cos(0.07 * y - 0.4 * c);
-                v += x + y > SIDE ? 0.15 : 0;
-                v += y > SIDE / 2 ? 0.08 * cos(1.7 * x + 0.9 * y) : 0;
-                noise = noise * 1664525 + 1013904223;
-                v += 0.02 * ((double)(noise >> 8) / (1 << 24) - 0.5);
-                *picture++ = (float)v;
-            }
+/* From 0 to below 1. */
+static double draw(struct ground *ground)
+{
+    ground->noise = ground->noise * 1664525 + 1013904223;
+    return (double)(ground->noise >> 8) / (1 << 24);
+}
+
+/* One leaf, under those that lie there already. */
+static void lay_leaf(struct ground *ground)
+{
+    /* Radii with a density of r^-3: as many at each scale as a picture that is looked at from
+     * nearer or farther has. */
+    const double near_2 = 1 / (LEAF_MIN * LEAF_MIN), far_2 = 1 / (LEAF_MAX * LEAF_MAX);
+    const double r = 1 / sqrt(near_2 - draw(ground) * (near_2 - far_2));
+    const double cx = draw(ground) * (ground->width + 2 * LEAF_MAX) - LEAF_MAX;
+    const double cy = draw(ground) * (SIDE + 2 * LEAF_MAX) - LEAF_MAX;
+    const double brightness = draw(ground);
+    float colour[CHANNELS_MAX];
+
+    for (int c = 0; c < ground->channels; c++)
+        colour[c] = (float)fmin(fmax(brightness + COLOUR * (draw(ground) - 0.5), 0), 1);
+    for (int y = VRT_MAX((int)(cy - r), 0); y < VRT_MIN((int)(cy + r) + 1, SIDE); y++) {
+        const int end = VRT_MIN((int)(cx + r) + 1, ground->width);
+        for (int x = VRT_MAX((int)(cx - r), 0); x < end; x++) {
+            size_t i = (size_t)y * (size_t)ground->width + (size_t)x;
+            if (ground->is_covered[i] || (x - cx) * (x - cx) + (y - cy) * (y - cy) >= r * r)
+                continue;
+            ground->is_covered[i] = true;
+            ground->n_bare--;
+            memcpy(ground->pixels + i * (size_t)ground->channels, colour,
+                   (size_t)ground->channels * sizeof(float));
         }
     }
+}
+
+/* The picture's frames: from one to the next the window moves a little. Return: 0; -ENOMEM. */
+static int draw_frames(const struct vrt_shape *shape, float *picture)
+{
+    struct ground ground = { .width = SIDE + MOTION * (shape->d - 1), .channels = shape->c,
+                             .noise = SEED };
+    const size_t row = (size_t)SIDE * (size_t)shape->c;
+
+    ground.n_bare = SIDE * ground.width;
+    ground.pixels = calloc((size_t)(ground.n_bare * shape->c), sizeof(float));
+    ground.is_covered = calloc((size_t)ground.n_bare, sizeof(bool));
+    int r = ground.pixels && ground.is_covered ? 0 : vrt_raise(-ENOMEM);
+    for (int i = 0; r == 0 && i < LEAVES_MAX && ground.n_bare > 0; i++)
+        lay_leaf(&ground);
+    for (int i = 0; r == 0 && i < shape->d * SIDE; i++)
+        memcpy(picture + (size_t)i * row,
+               ground.pixels + (size_t)((i % SIDE * ground.width + MOTION * (i / SIDE)) * shape->c),
+               row * sizeof(float));
+    free(ground.pixels);
+    free(ground.is_covered);
+    return vrt_fold(r);
 }
 
 /* With buffers and executor made: runs once. */
@@ -134,8 +192,9 @@ int vrt_test_picture_run(struct vrt_device *device, const struct vrt_network *ne
 
     if (!picture)
         return vrt_raise(-ENOMEM);
-    for (int i = 0; i < shape.d; i++)
-        draw(picture + n_in / (size_t)shape.d * (size_t)i, shape.c, i);
+    int r = draw_frames(&shape, picture);
+    if (r < 0)
+        return vrt_fold(r);
     return vrt_fold(run_network(&trial, replica, dtype, out));
 }
 

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A network on a small picture that is always the same: smooth shading, an edge, fine lines and a
- * little noise, so that flat areas, contrast and texture all take part
+ * A network on a small picture that is always the same, of dead leaves: discs of all sizes on top
+ * of each other, which has the statistics of natural pictures, edges at each scale with flat areas
+ * between them (Lee, Mumford, Huang: Occlusion Models for Natural Images, 2001)
  *
  * Thread: that of the device.
  */

@@ -221,7 +221,7 @@ static void test_tolerances(void)
     }
 }
 
-/* Of a model, what is lost by a short type is told, and no failure as long as there is a picture. */
+/* Of a model: what a short type loses is told, and no failure while there is a picture. */
 static void test_model(void)
 {
     static const struct {
