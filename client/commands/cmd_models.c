@@ -39,7 +39,8 @@ static void print_place(const struct vrt_model_report *m, char *buffer, size_t s
 
     vrt_format_bytes(m->size_bytes, bytes, sizeof(bytes));
     if (m->state == VRT_MODEL_AVAILABLE)
-        snprintf(buffer, size, "not here, %s: vrtctl models pull", bytes);
+        snprintf(buffer, size, "not here, %s: vrtctl models pull",
+                 m->size_bytes > 0 ? bytes : "size unknown");
     else if (m->state == VRT_MODEL_PULLING)
         snprintf(buffer, size, "pulling, %s of %s",
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
@@ -166,6 +167,18 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
                       vrt_printable(name, shown, sizeof(shown)));
 }
 
+/* What comes, as far as anybody knows: the server has begun to send it. */
+static void say_first(const struct vrt_model_report *model)
+{
+    char name[VRT_API_NAME_BYTES], bytes[32], digest[VRT_API_SHA256_BYTES + 4];
+
+    fprintf(stderr, "pulling %s: %s%s, SHA-256 %s\n",
+            vrt_printable(model->name, name, sizeof(name)), model->size_bytes > 0 ? "" : "size ",
+            model->size_bytes > 0 ? vrt_format_bytes(model->size_bytes, bytes, sizeof(bytes)) :
+                                    "unknown",
+            model->sha256[0] ? vrt_printable(model->sha256, digest, sizeof(digest)) : "unknown");
+}
+
 /* The line that is written over while it changes; only people read that. */
 static void show_progress(const struct vrt_model_report *model)
 {
@@ -211,6 +224,7 @@ static int pull(struct vrt_cli *cli)
     struct vrt_buf body = { .limit_bytes = 0 };
     struct vrt_model_report model;
     struct vrt_error error = { 0 };
+    bool was_said = false;
     json_t *json = NULL;
 
     int r = make_request(cli, &body, &error);
@@ -227,6 +241,9 @@ static int pull(struct vrt_cli *cli)
     if (r == 0)
         r = decode(json, &model, &error);
     while (r == 0 && model.state == VRT_MODEL_PULLING) {
+        if (model.done_bytes > 0 && !was_said && !cli->args.json)
+            say_first(&model);
+        was_said |= model.done_bytes > 0;
         show_progress(&model);
         nanosleep(&pause, NULL);
         json_decref(json);

@@ -41,6 +41,8 @@ class PullCase(Case):
                  'sha256': cls.digest},
                 {**entry, 'name': 'unknown', 'url': cls.server.url('/unknown.safetensors'),
                  'sha256': None},
+                {**entry, 'name': 'nameless', 'url': cls.server.url('/nameless.safetensors'),
+                 'sha256': None, 'size_bytes': None},
                 {**entry, 'name': 'other', 'url': cls.server.url('/other.safetensors'),
                  'sha256': 64 * '0'},
             ]}, f)
@@ -115,6 +117,25 @@ class PullTest(PullCase):
         self.refused('models', 'pull', 'nothing', says='no model called')
         self.refused('models', 'pull', says='expected nothing, or pull', status=2)
         self.refused('models', 'pull', '--sha256', 65 * '0', url, says='too long', status=2)
+
+    def test_size_and_digest_come_first(self):
+        """Of a pull that takes a while; what nobody knows is said, too."""
+        def slowly(handler):
+            handler.send_response(200)
+            handler.send_header('Content-Length', str(len(self.model)))
+            handler.end_headers()
+            for half in (self.model[:len(self.model) // 2], self.model[len(self.model) // 2:]):
+                handler.wfile.write(half)
+                handler.wfile.flush()
+                time.sleep(1.5)
+        self.assertIn('not here, size unknown: vrtctl', self.vrtctl('models').stdout)
+        for name, digest in (('known', self.digest), ('nameless', 'unknown')):
+            for ending in os.listdir(self.models_dir) if os.path.isdir(self.models_dir) else ():
+                os.remove(self.path(ending))
+            self.server.behaviour[f'/{name}.safetensors'] = slowly
+            done = self.vrtctl('models', 'pull', name)
+            self.assertRegex(done.stderr,
+                             rf'^pulling {name}: [0-9.]+ KiB, SHA-256 {digest}\n$')
 
     def test_without_a_known_digest(self):
         self.assertEqual(self.post(name='unknown')[0], 202)
