@@ -41,7 +41,6 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                             struct vrt_device_report *ret_report)
 {
     const struct vrt_device_info *info = device->info;
-    const struct vrt_device_kind *kind = vrt_device_kind_find(info->kind, strlen(info->kind));
 
     vrt_device_report_init(ret_report);
     snprintf(ret_report->name, sizeof(ret_report->name), "%s", info->name);
@@ -50,7 +49,7 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     snprintf(ret_report->last_error, sizeof(ret_report->last_error), "%s", device->last_error);
     ret_report->state = device->state;
     ret_report->threads = info->n_threads > 0 ? info->n_threads : VRT_UNKNOWN;
-    ret_report->has_card = kind && kind->role == VRT_DEVICE_ACCELERATOR;
+    ret_report->has_card = vrt_device_kind_is_accelerator(info->kind);
     if (ret_report->has_card)
         fill_card(info, &ret_report->card);
     ret_report->memory = (struct vrt_device_usage){
@@ -83,9 +82,7 @@ static void fill_auto(const struct vrt_api *api, struct vrt_auto_report *report)
         if (!(choice.devices >> d & 1))
             continue;
         vrt_pool_device(api->pool, d, &device);
-        const char *kind = device.info->kind;
-        any_accelerator |= vrt_device_kind_find(kind, strlen(kind))->role ==
-                           VRT_DEVICE_ACCELERATOR;
+        any_accelerator |= vrt_device_kind_is_accelerator(device.info->kind);
         snprintf(report->devices[report->n_devices++], sizeof(report->devices[0]), "%s",
                  device.info->name);
     }

@@ -122,7 +122,7 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
         } else if (task->request == VRT_WORKER_RUN) {
             set_error(device, task->error.message);
             /* Wrong output may be the network's fault: see vrt_pool_blame(). */
-            if (task->result != VRT_DEVICE_EXECUTOR_E_OUTPUT &&
+            if (!vrt_device_executor_is_wrong(task->result) &&
                 ++device->n_failures >= FAILURES_MAX)
                 vrt_pool_device_quarantine(device, task->error.message);
         }

@@ -137,7 +137,7 @@ static void end(struct vrt_profile *profile)
 static bool is_timed(const struct vrt_worker_task *task)
 {
     return task->task.outcome == VRT_TASK_DONE ||
-           (task->task.outcome == VRT_TASK_FAILED && task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT);
+           (task->task.outcome == VRT_TASK_FAILED && vrt_device_executor_is_wrong(task->result));
 }
 
 static void take_probe(struct vrt_profile *profile, const struct vrt_probe *probe)
@@ -180,7 +180,7 @@ static void take_run(struct vrt_profile *profile, const struct vrt_worker_run *r
     struct vrt_profile_found *found = &profile->found;
     int r = 0;
 
-    if (run->base.result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
+    if (vrt_device_executor_is_wrong(run->base.result))
         found->doubt = run->base.error;
     look_around(profile);
     if (profile->phase == WARM_UP) {

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "backend/kind.h"
 #include "base/log.h"
 #include "frames/clips/clip.h"
 
@@ -59,6 +60,7 @@ struct shard {
     int last_failed;                    /* the device it failed on last; -1: none */
     uint64_t excluded;                  /* devices on which it failed twice */
     uint64_t suspects;                  /* devices whose results for it were wrong */
+    uint64_t odd;                       /* of these: wrong unless the network means it */
     int n_failures, n_rounds;           /* round: it failed twice on every device there is */
     bool failed_otherwise;              /* than by wrong results, in this round */
     char why[640];                      /* of the last failure */
@@ -250,6 +252,7 @@ static struct vrt_worker_run *begin_try(struct vrt_shards *shards, struct shard 
     vrt_log_debug("job %s: shard %" PRId64 " goes to %s", shards->params.job_id, shard->index,
                   device_name(shards, d));
     run->base.ctx = shard;
+    run->accepts_odd = shards->accepts_odd;
     vrt_shard_frames_copy(&shard->frames, &run->frames);
     shard->tries[shard->n_tries++] = (struct try){ .run = run, .device = d };
     shards->n_running++;
@@ -340,7 +343,7 @@ static void accept(struct vrt_shards *shards, struct shard *shard, size_t d,
     insert_sorted(&shards->restored, shard);
     /* This device shows that the shard can be done: those whose results were wrong are at fault. */
     for (size_t e = 0; e < vrt_pool_n_devices(shards->params.pool); e++)
-        if (e != d && shard->suspects >> e & 1)
+        if (e != d && (shard->suspects & ~(shards->accepts_odd ? shard->odd : 0)) >> e & 1)
             vrt_pool_blame(shards->params.pool, e, shard->why);
 }
 
@@ -348,6 +351,30 @@ static void begin_round(struct shard *shard)
 {
     shard->excluded = 0;
     shard->failed_otherwise = false;
+}
+
+/* Whether what all devices made of the shard looked odd, and one of them is a processor, of which
+ * no driver stands in between: then it is the network that blackens or recolours. */
+static bool is_meant(const struct vrt_shards *shards, const struct shard *shard)
+{
+    size_t n_infos;
+    const struct vrt_device_info *const *infos = vrt_pool_infos(shards->params.pool, &n_infos);
+
+    if (shards->devices & ~shard->odd)
+        return false;
+    for (size_t d = 0; d < n_infos; d++)
+        if (shards->devices >> d & 1 && !vrt_device_kind_is_accelerator(infos[d]->kind))
+            return true;
+    return false;
+}
+
+/* From now on the job takes such pictures as they are. */
+static void accept_odd(struct vrt_shards *shards, struct shard *shard)
+{
+    shards->accepts_odd = true;
+    vrt_progress_warn(shards->params.progress, "this network blackens or recolours pictures on "
+                      "every device, a processor too (%s): they are taken as they are", shard->why);
+    begin_round(shard);
 }
 
 /* Notes what the shard went through. */
@@ -374,10 +401,14 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
         }
         return;
     }
-    if (told && task->result == VRT_DEVICE_EXECUTOR_E_OUTPUT)
+    if (told && vrt_device_executor_is_wrong(task->result))
         shard->suspects |= bit;
     else
         shard->failed_otherwise = true;
+    if (told && task->result == VRT_DEVICE_EXECUTOR_E_ODD)
+        shard->odd |= bit;
+    else
+        shard->odd &= ~bit;
     /* Once more on the same device, then elsewhere. */
     if (shard->last_failed == (int)d)
         shard->excluded |= bit;
@@ -385,6 +416,8 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
     bool all = !(shards->devices & ~shard->excluded);
     if (++shard->n_failures >= FAILURES_MAX)
         shard->excluded = shards->devices;
+    else if (all && !shards->accepts_odd && is_meant(shards, shard))
+        accept_odd(shards, shard);
     else if (all && shard->failed_otherwise && shard->n_rounds++ < ROUNDS_MAX)
         begin_round(shard);
 }

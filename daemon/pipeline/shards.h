@@ -56,6 +56,7 @@ struct vrt_shards {
 
     bool at_end;                        /* every frame is decoded */
     int n_elsewhere;                    /* tasks with the decode and the encode thread */
+    bool accepts_odd;                   /* pictures that the network is known to mean */
     bool is_held;                       /* nothing is given to devices */
     bool is_closed;
 };

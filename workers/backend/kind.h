@@ -28,6 +28,9 @@ struct vrt_device_kind {
 /* Kind i, in the order in which a request is redirected; behind the last NULL. */
 const struct vrt_device_kind *vrt_device_kind_at(size_t i);
 
+/* Whether devices of the kind `name`, which there is, are accelerators. */
+bool vrt_device_kind_is_accelerator(const char *name);
+
 /* The kind that the first n bytes of `name` are, or NULL. */
 const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n);
 

@@ -76,6 +76,13 @@ const struct vrt_device_kind *vrt_device_kind_find(const char *name, size_t n)
     return NULL;
 }
 
+bool vrt_device_kind_is_accelerator(const char *name)
+{
+    const struct vrt_device_kind *kind = vrt_device_kind_find(name, strlen(name));
+
+    return kind && kind->role == VRT_DEVICE_ACCELERATOR;
+}
+
 bool vrt_backend_section_at(size_t i, struct vrt_backend_section *ret_section)
 {
     if (i >= VRT_ARRAY_SIZE(backends))

@@ -533,13 +533,11 @@ int vrt_device_executor_run(struct vrt_device_executor *executor,
                    struct vrt_shard_frames *frames, struct vrt_session_times *times,
                    struct vrt_error *error)
 {
-    struct vrt_graph_executor_watch watch = order->watch;
     struct vrt_held_session *held;
     int r = get_session(executor, order->spec, order->dtype, &held);
 
-    watch.op_times = order->op_times;
     if (r == 0)
-        r = vrt_restore_shard(held->session, order->spec, &watch, frames, times, error);
+        r = vrt_restore_shard(held->session, order, frames, times, error);
     if (r != 0)
         return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
     return 0;

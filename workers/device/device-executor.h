@@ -23,8 +23,16 @@ struct vrt_device_executor;
 
 /* Beside 0, -errno and the outcomes of the backend. */
 enum vrt_device_executor_outcome {
-    VRT_DEVICE_EXECUTOR_E_OUTPUT = 64, /* the result can't be right: not finite, wild, or blank */
+    VRT_DEVICE_EXECUTOR_E_OUTPUT = 64,  /* the result can't be right: not finite, wild, or blank */
+    VRT_DEVICE_EXECUTOR_E_ODD,      /* it may be, if the network means it: black in a part, or of
+                                     * another colour */
 };
+
+/* Whether `r` says that a result was there, and was wrong. */
+static inline bool vrt_device_executor_is_wrong(int r)
+{
+    return r == VRT_DEVICE_EXECUTOR_E_OUTPUT || r == VRT_DEVICE_EXECUTOR_E_ODD;
+}
 
 /* How a shard's frames are to be restored. */
 struct vrt_device_executor_order {
@@ -32,6 +40,7 @@ struct vrt_device_executor_order {
     enum vrt_dtype dtype;
     struct vrt_graph_executor_watch watch;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
+    bool accepts_odd;               /* the network is known to mean what looks odd */
 };
 
 /* What a device is asked before a job may use it. */
@@ -99,7 +108,7 @@ int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt
 /*
  * Restores the shard's frames: out[0..n-1] and shared[0..n-1] are new, with the timestamps of
  * in[0..n-1].
- * Return: 0; VRT_DEVICE_EXECUTOR_E_OUTPUT or an outcome: `error` says what happened; -ECANCELED;
+ * Return: 0; VRT_DEVICE_EXECUTOR_E_* or an outcome: `error` says what happened; -ECANCELED;
  * -errno. Where it isn't 0, nothing is restored. *times is added to in any case.
  */
 int vrt_device_executor_run(struct vrt_device_executor *executor,

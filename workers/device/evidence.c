@@ -30,6 +30,13 @@
 #define BLACK 0.02f
 #define NOT_BLACK 0.15f
 
+const char *const vrt_flaw_words[] = {
+    [VRT_FLAW_NONE] = "is a picture",
+    [VRT_FLAW_BLANK] = "is blank, the input isn't",
+    [VRT_FLAW_BLACK] = "is black in a part where the input isn't",
+    [VRT_FLAW_CAST] = "has a cast that the input hasn't",
+};
+
 /* Cells along a side of so many pixels. */
 static int n_cells(int size)
 {
@@ -234,18 +241,13 @@ struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct 
     return d;
 }
 
-const char *vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out,
-                            bool by_processor)
+enum vrt_flaw vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out)
 {
     const struct vrt_deviation d = vrt_means_compare(in, out);
 
     if (out->is_blank && !in->is_blank)
-        return "is blank, the input isn't";
-    if (by_processor)
-        return NULL;
+        return VRT_FLAW_BLANK;
     if (d.n_lost > 0)
-        return "is black in a part where the input isn't";
-    if (d.cast > CAST_MAX)
-        return "has a cast that the input hasn't (--device cpu takes it, if the network means it)";
-    return NULL;
+        return VRT_FLAW_BLACK;
+    return d.cast > CAST_MAX ? VRT_FLAW_CAST : VRT_FLAW_NONE;
 }

@@ -43,9 +43,16 @@ void vrt_means_of_pixels(const struct vrt_picture *picture, const struct vrt_mea
 /* Compares a result with its input. */
 struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct vrt_means *out);
 
-/*
- * What is wrong with the result, in words, behind "the result"; NULL: nothing. `by_processor`: what
- * a processor makes is what the network means, as long as it isn't blank.
- */
-const char *vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out,
-                            bool by_processor);
+/* What is wrong with a result. */
+enum vrt_flaw {
+    VRT_FLAW_NONE,
+    VRT_FLAW_BLANK,
+    VRT_FLAW_BLACK,                 /* in a part; this and the next a network may mean */
+    VRT_FLAW_CAST,
+    VRT_FLAW_COUNT,
+};
+
+/* Each in words, behind "the result". */
+extern const char *const vrt_flaw_words[];
+
+enum vrt_flaw vrt_means_judge(const struct vrt_means *in, const struct vrt_means *out);

@@ -13,8 +13,9 @@
 #define WILD_MIN (-16.0f)
 #define WILD_MAX 17.0f
 
-/* Whether the frame can be right. Return: 0; VRT_DEVICE_EXECUTOR_E_OUTPUT, with what is wrong. */
-static int check(const struct vrt_session_evidence *seen, struct vrt_error *error)
+/* Whether the frame can be right. Return: 0; VRT_DEVICE_EXECUTOR_E_*, with what is wrong. */
+static int check(const struct vrt_session_evidence *seen, bool accepts_odd,
+                 struct vrt_error *error)
 {
     const int r = VRT_DEVICE_EXECUTOR_E_OUTPUT;
 
@@ -26,9 +27,11 @@ static int check(const struct vrt_session_evidence *seen, struct vrt_error *erro
         return vrt_refuse(error, r, "device.failed",
                           "the result reaches from %.3g to %.3g, where 0 to 1 is a picture",
                           (double)seen->min, (double)seen->max);
-    if (seen->flaw)
-        return vrt_refuse(error, r, "device.failed", "the result %s", seen->flaw);
-    return 0;
+    const bool is_odd = seen->flaw == VRT_FLAW_BLACK || seen->flaw == VRT_FLAW_CAST;
+    if (seen->flaw == VRT_FLAW_NONE || (is_odd && accepts_odd))
+        return 0;
+    return vrt_refuse(error, is_odd ? VRT_DEVICE_EXECUTOR_E_ODD : r, "device.failed",
+                      "the result %s", vrt_flaw_words[seen->flaw]);
 }
 
 /* Makes room for the result of frame `i`: as samples where the shard alone makes it up, as pixels
@@ -67,11 +70,12 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
 }
 
 /* Restores n frames of the shard from `first` on, of which the network sees `depth`. */
-static int restore_clip(struct vrt_session *session, const struct vrt_job_spec *spec,
-                        const struct vrt_graph_executor_watch *watch,
-                        struct vrt_shard_frames *frames,
-                        struct vrt_session_times *times, int first, struct vrt_error *error)
+static int restore_clip(struct vrt_session *session, const struct vrt_device_executor_order *order,
+                        struct vrt_shard_frames *frames, int first,
+                        struct vrt_session_times *times, struct vrt_error *error)
 {
+    const struct vrt_job_spec *spec = order->spec;
+    struct vrt_graph_executor_watch watch = order->watch;
     struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
     struct vrt_session_clip clip = {
         .n = spec->rule.temporal ? frames->n : 1,
@@ -86,20 +90,21 @@ static int restore_clip(struct vrt_session *session, const struct vrt_job_spec *
         r = make_result(spec, frames, first + i);
     if (r != 0)
         return r;
-    r = vrt_session_run(session, &clip, watch, times, evidence);
+    watch.op_times = order->op_times;
+    r = vrt_session_run(session, &clip, &watch, times, evidence);
     for (int i = 0; r == 0 && i < clip.n; i++)
-        r = check(&evidence[i], error);
+        r = check(&evidence[i], order->accepts_odd, error);
     return r;
 }
 
-int vrt_restore_shard(struct vrt_session *session, const struct vrt_job_spec *spec,
-                      const struct vrt_graph_executor_watch *watch, struct vrt_shard_frames *frames,
-                      struct vrt_session_times *times, struct vrt_error *error)
+int vrt_restore_shard(struct vrt_session *session, const struct vrt_device_executor_order *order,
+                      struct vrt_shard_frames *frames, struct vrt_session_times *times,
+                      struct vrt_error *error)
 {
-    int step = spec->rule.temporal ? frames->n : 1, r = 0;
+    int step = order->spec->rule.temporal ? frames->n : 1, r = 0;
 
     for (int i = 0; r == 0 && i < frames->n; i += step)
-        r = restore_clip(session, spec, watch, frames, times, i, error);
+        r = restore_clip(session, order, frames, i, times, error);
     /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
      * failing device made a moment earlier is no better founded. */
     if (r != 0)

@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/kind.h"
 #include "base/clock.h"
 #include "frames/frame.h"
 #include "frames/clips/picture.h"
@@ -269,9 +268,6 @@ static int download_planes(struct vrt_session *session, struct vrt_frame *frame)
 static int download(struct vrt_session *session, const struct vrt_session_clip *clip, int d,
                     struct vrt_session_evidence *evidence)
 {
-    const char *name = vrt_device_info(session->device)->kind;
-    const struct vrt_device_kind *kind = vrt_device_kind_find(name, strlen(name));
-    bool by_processor = kind && kind->role != VRT_DEVICE_ACCELERATOR;
     struct vrt_means in, out;
     float range[VRT_SESSION_N_RANGE];
     int r = vrt_buffer_read(session->device, session->range, 0, range, sizeof(range));
@@ -294,7 +290,7 @@ static int download(struct vrt_session *session, const struct vrt_session_clip *
     evidence->min = range[0];
     evidence->max = range[1];
     evidence->n_not_finite = range[2];
-    evidence->flaw = vrt_means_judge(&in, &out, by_processor);
+    evidence->flaw = vrt_means_judge(&in, &out);
     return 0;
 }
 

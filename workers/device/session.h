@@ -13,6 +13,7 @@
 
 #include "backend/backend.h"
 #include "engine/graph-executor.h"
+#include "workers/device/evidence.h"
 #include "workers/plan/job-spec.h"
 
 struct vrt_frame;
@@ -27,7 +28,7 @@ struct vrt_session_times {
 /* What tells whether a result can be right. */
 struct vrt_session_evidence {
     float min, max, n_not_finite;   /* of the RGB result: the finite values, as the device saw it */
-    const char *flaw;               /* what the host sees to be wrong (evidence.h); or NULL */
+    enum vrt_flaw flaw;             /* what the host sees to be wrong */
 };
 
 /* Frames on their way through a session: all of a clip, or one. */

@@ -142,7 +142,7 @@ static int run_once(struct vrt_device_executor *executor,
     vrt_speed_shard_done(&frames);
     *ret_ns = times.upload_ns + times.compute_ns + times.download_ns;
     /* Made-up pictures through an unknown network: what comes out need not look like anything. */
-    return r == VRT_DEVICE_EXECUTOR_E_OUTPUT ? 0 : r;
+    return vrt_device_executor_is_wrong(r) ? 0 : r;
 }
 
 /* Measures frames of one size. Return: as vrt_speed_measure(). */

@@ -230,6 +230,7 @@ static int do_run(struct worker *worker, struct vrt_worker_task *task)
         .dtype = run->dtype,
         .watch = { go_on, worker },
         .op_times = run->by_ops ? &run->op_times : NULL,
+        .accepts_odd = run->accepts_odd,
     };
 
     return vrt_device_executor_run(worker->own.executor, &order, &run->frames, &run->times,

@@ -64,6 +64,7 @@ struct vrt_worker_run {
     struct vrt_shard_frames frames; /* references */
     int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     bool by_ops;                    /* op by op, to fill `op_times` */
+    bool accepts_odd;               /* see struct vrt_device_executor_order */
 
     /* The answer. */
     struct vrt_session_times times;
