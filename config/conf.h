@@ -44,6 +44,7 @@ struct vrt_conf {
         int64_t segment_frames;                 /* of a piece of the result that is kept */
         int64_t decoder_threads;                /* of each job; 0: one per core */
         int64_t max_running;                    /* jobs at a time */
+        int64_t turn_s;                         /* of a job, while another user's waits */
         int64_t max_queued;                     /* jobs that may wait */
         int64_t history;                        /* jobs remembered after their end */
         int64_t failed_files_days;              /* what failed jobs have stored stays so long */
@@ -62,6 +63,7 @@ struct vrt_conf {
     } devices;
     struct {
         char admin_group[VRT_CONF_PATH_BYTES];  /* its members see and control every job */
+        char priority_group[VRT_CONF_PATH_BYTES];   /* its members may ask for more than 0 */
         int64_t max_jobs_per_user;              /* 0: three quarters of all that there may be */
         int64_t spool_per_user;                 /* bytes of working files; 0: no limit */
         char media_roots[VRT_CONF_PATH_BYTES];  /* below which paths are opened; ':' between */

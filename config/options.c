@@ -52,6 +52,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, segment_frames, 1, 1000000, "96", LIVE),
     INT(jobs, decoder_threads, 0, 16, "0", LIVE),
     INT(jobs, max_running, 1, 64, "2", LIVE),
+    INT(jobs, turn_s, 1, 31536000, "600", LIVE),
     INT(jobs, max_queued, 1, 100000, "1000", LIVE),
     INT(jobs, history, 0, 100000, "1000", LIVE),
     INT(jobs, failed_files_days, 0, 36500, "7", LIVE),
@@ -68,6 +69,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(devices, fault, ""),
 
     TEXT(access, admin_group, "vrtd-admin", LIVE),
+    TEXT(access, priority_group, "", LIVE),
     INT(access, max_jobs_per_user, 0, 100000, "0", LIVE),
     BYTES(access, spool_per_user, "0", LIVE),
     TEXT(access, media_roots, ""),

@@ -67,6 +67,7 @@ enum vrt_api_route_id {
     X(PATH_NOT_FOUND,       "path.not_found",       404, "no file is at this path")             \
     X(JOB_NOT_FOUND,        "job.not_found",        404, "no job has this number")              \
     X(JOB_FORBIDDEN,        "job.forbidden",        403, "the job is another user's")            \
+    X(JOB_PRIORITY,         "job.priority",         403, "priorities over 0 are not everybody's")  \
     X(JOB_STATE,            "job.state",            409, "the job's state doesn't allow it")    \
     X(JOB_NEEDS_INPUT,      "job.needs_input",      409, "the job's files must be given again") \
     X(JOB_PARKED,           "job.parked",           503, "the job was put back into the queue") \

@@ -16,8 +16,10 @@
 struct vrt_access {
     struct vrt_accounts *groups;
     uid_t own_uid;
-    bool has_admin_gid;
-    gid_t admin_gid;
+    struct group {
+        bool is_there;
+        gid_t gid;
+    } admins, hurried;
 };
 
 bool vrt_peer_in_group(const struct vrt_peer *peer, gid_t gid)
@@ -64,27 +66,46 @@ struct vrt_access *vrt_access_free(struct vrt_access *access)
     return NULL;
 }
 
-void vrt_access_set_admin_group(struct vrt_access *access, const char *name)
+/* Finds the group; `what` is said where there is none. */
+static void set_group(struct vrt_access *access, const char *name, struct group *group,
+                      const char *what)
 {
     uint32_t gid;
     char shown[80];
 
-    access->has_admin_gid = false;
+    *group = (struct group){ .is_there = false };
     if (!name[0])
         return;
-    if (vrt_accounts_id(access->groups, name, &gid) < 0) {
-        vrt_log_info("there is no group %s: only root and vrtd's own user administer",
-                     vrt_printable(name, shown, sizeof(shown)));
-        return;
-    }
-    access->has_admin_gid = true;
-    access->admin_gid = (gid_t)gid;
+    if (vrt_accounts_id(access->groups, name, &gid) < 0)
+        vrt_log_info("there is no group %s: %s", vrt_printable(name, shown, sizeof(shown)), what);
+    else
+        *group = (struct group){ .is_there = true, .gid = (gid_t)gid };
+}
+
+static bool is_member(const struct vrt_peer *peer, const struct group *group)
+{
+    return group->is_there && vrt_peer_in_group(peer, group->gid);
+}
+
+void vrt_access_set_admin_group(struct vrt_access *access, const char *name)
+{
+    set_group(access, name, &access->admins, "only root and vrtd's own user administer");
+}
+
+void vrt_access_set_priority_group(struct vrt_access *access, const char *name)
+{
+    set_group(access, name, &access->hurried, "only administrators give priorities over 0");
+}
+
+bool vrt_access_may_hurry(const struct vrt_access *access, const struct vrt_peer *peer)
+{
+    return vrt_access_is_admin(access, peer) || is_member(peer, &access->hurried);
 }
 
 bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer *peer)
 {
     return peer->uid == 0 || peer->uid == access->own_uid ||
-           (access->has_admin_gid && vrt_peer_in_group(peer, access->admin_gid));
+           is_member(peer, &access->admins);
 }
 
 bool vrt_access_may_control(const struct vrt_access *access, const struct vrt_peer *peer,

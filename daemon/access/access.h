@@ -56,6 +56,12 @@ struct vrt_access *vrt_access_free(struct vrt_access *access);
  */
 void vrt_access_set_admin_group(struct vrt_access *access, const char *name);
 
+/* Who, besides administrators, may give his jobs priorities over 0: likewise. */
+void vrt_access_set_priority_group(struct vrt_access *access, const char *name);
+
+/* Whether he may. */
+bool vrt_access_may_hurry(const struct vrt_access *access, const struct vrt_peer *peer);
+
 /* Whether everybody's jobs are his to see and to control. */
 bool vrt_access_is_admin(const struct vrt_access *access, const struct vrt_peer *peer);
 

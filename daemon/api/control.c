@@ -108,6 +108,8 @@ void vrt_api_job_change(const struct vrt_call *call)
     if (!job)
         return;
     int r = vrt_job_change_parse(call->request->body, call->request->body_bytes, &change, &error);
+    if (r == 0 && change.priority > job->info.priority)
+        r = vrt_api_check_priority(call, change.priority, &error);
     if (r == 0)
         r = vrt_control_set_priority(control_of(call), job, (int)change.priority, &error);
     reply(call, job, r, "given another priority", &error);

@@ -113,6 +113,8 @@ void vrt_api_job_create(const struct vrt_call *call)
 
     vrt_job_request_init(&wanted);
     int r = vrt_job_request_parse(request->body, request->body_bytes, &wanted, &error);
+    if (r == 0)
+        r = vrt_api_check_priority(call, wanted.priority, &error);
     if (r == 0 && !(creation = calloc(1, sizeof(*creation))))
         r = vrt_raise(-ENOMEM);
     if (r == 0)
@@ -133,6 +135,16 @@ void vrt_api_job_create(const struct vrt_call *call)
     creation->is_dry_run = wanted.dry_run;
     creation->watch.gone = on_gone;
     vrt_conn_watch(call->conn, &creation->watch);
+}
+
+int vrt_api_check_priority(const struct vrt_call *call, int64_t priority, struct vrt_error *error)
+{
+    if (priority <= 0 || vrt_access_may_hurry(call->api->access, call->request->peer))
+        return 0;
+    vrt_error_set_field(error, "priority");
+    return vrt_refuse(error, -EPERM, VRT_E(JOB_PRIORITY), "priorities over 0 are for "
+                      "administrators of vrtd, and for the members of its priority_group "
+                      "(vrtd.conf): 0 and less are everybody's");
 }
 
 /* What the query of a list may ask for. */

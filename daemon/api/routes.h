@@ -66,6 +66,10 @@ void vrt_api_reply(struct vrt_conn *conn, int r, struct vrt_buf *body, const cha
 /* The job that the path names; NULL: there is none, and the client was told. */
 struct vrt_job *vrt_api_find_job(const struct vrt_call *call);
 
+/* Whether the client may give a job this priority. Return: 0; -EPERM with `error`. */
+int vrt_api_check_priority(const struct vrt_call *call, int64_t priority,
+                           struct vrt_error *error);
+
 /* Answers with the job in its long form. */
 void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vrt_job_view view);
 

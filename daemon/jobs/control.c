@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "daemon/access/peer.h"
@@ -205,6 +206,21 @@ int vrt_control_forget(struct vrt_control *control, struct vrt_job *job, struct 
     vrt_fd_store_drop(context->params.fd_store, job->info.id);
     vrt_job_store_forget(control->store, job);
     return 0;
+}
+
+void vrt_control_forget_expired(struct vrt_control *control)
+{
+    const struct vrt_queue_params *params = &control->context->params;
+    struct vrt_jobs *jobs = &control->context->jobs;
+    struct vrt_job *job;
+
+    while ((job = vrt_jobs_expired(jobs, params->history)))
+        vrt_control_forget(control, job, NULL);
+    if (params->history_s <= 0)
+        return;
+    while ((job = vrt_jobs_first_over(jobs)) &&
+           vrt_clock_now_ns() - job->ended_ns > params->history_s * VRT_NS_PER_S)
+        vrt_control_forget(control, job, NULL);
 }
 
 int vrt_control_set_priority(struct vrt_control *control, struct vrt_job *job, int priority,

@@ -62,6 +62,9 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
  * result itself stays. The job is gone afterwards. */
 int vrt_control_forget(struct vrt_control *control, struct vrt_job *job, struct vrt_error *error);
 
+/* Forgets jobs that were over longest ago, where there are too many or too old ones. */
+void vrt_control_forget_expired(struct vrt_control *control);
+
 /* A higher one is heard at the next shard. */
 int vrt_control_set_priority(struct vrt_control *control, struct vrt_job *job, int priority,
                              struct vrt_error *error);

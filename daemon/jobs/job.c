@@ -384,22 +384,41 @@ static int count_running(const struct vrt_jobs *jobs, int64_t priority,
     return n;
 }
 
-bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running, struct vrt_job **ret_lowest)
+/* Who has more jobs running than the user whose job is next, and of his jobs the one that goes. */
+static struct vrt_jobs_room find_crowding(const struct vrt_jobs *jobs)
+{
+    const struct vrt_job *next = vrt_jobs_next(jobs);
+    struct vrt_jobs_room room = { .job = NULL };
+    struct vrt_job *job;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (job->info.state == VRT_JOB_RUNNING && job->info.priority <= next->info.priority &&
+            job->user->n_running > next->user->n_running &&
+            (!room.job || job->user->n_running >= room.job->user->n_running))
+            room.job = job;
+    room.at_once = room.job && room.job->user->n_running > next->user->n_running + 1;
+    return room;
+}
+
+bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running,
+                        struct vrt_jobs_room *ret_room)
 {
     int priority = top_priority(jobs), n = vrt_jobs_n_running(jobs);
     struct vrt_job *lowest;
 
-    *ret_lowest = NULL;
+    *ret_room = (struct vrt_jobs_room){ .job = NULL };
     if (priority < VRT_API_PRIORITY_MIN)
         return false;
     if (n < max_running)
         return true;
-    if (count_running(jobs, priority, &lowest) >= max_running)
+    if (count_running(jobs, priority, &lowest) >= max_running) {
+        *ret_room = find_crowding(jobs);
         return false;
+    }
     if (n < 2 * max_running)
         return true;
     if (lowest && lowest->info.priority < priority)
-        *ret_lowest = lowest;
+        *ret_room = (struct vrt_jobs_room){ .job = lowest, .at_once = true };
     return false;
 }
 

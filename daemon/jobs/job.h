@@ -188,13 +188,21 @@ static inline struct vrt_job *vrt_jobs_behind(const struct vrt_jobs *jobs,
  */
 struct vrt_job *vrt_jobs_next(const struct vrt_jobs *jobs);
 
+/* Which running job makes room for one that waits; NULL: none does. */
+struct vrt_jobs_room {
+    struct vrt_job *job;
+    bool at_once;                       /* else when it has had its turn */
+};
+
 /*
  * Whether that one may start, where max_running jobs run at a time. One of a higher priority than
  * some of those is started beside them, since it takes their devices anyway (sched.h); where that
- * makes twice as many, *ret_lowest is one of the lowest priority that is to be put back first, else
- * NULL.
+ * makes twice as many, one of the lowest priority makes room. One of no higher priority is made
+ * room for by the user who has most jobs running, if he has more of them than its own: by the one
+ * that he submitted last, at once where he has another one besides.
  */
-bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running, struct vrt_job **ret_lowest);
+bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running,
+                        struct vrt_jobs_room *ret_room);
 
 /* Gives it another priority. */
 void vrt_jobs_set_priority(struct vrt_jobs *jobs, struct vrt_job *job, int priority);

@@ -55,6 +55,9 @@
 /* So long the others wait for one that may be slow, or waits for a device that doesn't come. */
 #define SUSPECT_MAX_S (10 * 60)
 
+/* How often it is looked whether a running job's turn is over. */
+#define TURNS_LOOK_NS (5 * VRT_NS_PER_S)
+
 struct vrt_queue {
     struct vrt_queue_context context;
     struct vrt_job_store store;
@@ -68,6 +71,7 @@ struct vrt_queue {
     uv_timer_t patience;                    /* runs while the queue stops */
     int n_handles;                          /* of those three, not closed yet */
     bool has_suspects;                      /* or had when it was last looked */
+    int64_t turns_looked_ns;                /* whether it is another user's turn */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
 };
@@ -118,22 +122,6 @@ static void check_stopped(struct vrt_queue_context *context)
         queue->space.n_removals > 0 || uv_is_closing((uv_handle_t *)&queue->progress))
         return;
     close_queue(queue);
-}
-
-/* Jobs that were over longest ago, where there are too many or too old ones. */
-static void forget_expired(struct vrt_queue *queue)
-{
-    const struct vrt_queue_params *params = &queue->context.params;
-    struct vrt_jobs *jobs = &queue->context.jobs;
-    struct vrt_job *job;
-
-    while ((job = vrt_jobs_expired(jobs, params->history)))
-        vrt_control_forget(&queue->control, job, NULL);
-    if (params->history_s <= 0)
-        return;
-    while ((job = vrt_jobs_first_over(jobs)) &&
-           vrt_clock_now_ns() - job->ended_ns > params->history_s * VRT_NS_PER_S)
-        vrt_control_forget(&queue->control, job, NULL);
 }
 
 /* Whether there is progress to be told of. */
@@ -199,20 +187,32 @@ static bool has_suspects(struct vrt_queue *queue, struct vrt_job **ret_next)
     return true;
 }
 
+/* One that makes room is put back at the end of its segment. Until it is, it stays the same one, and
+ * to park it once more changes nothing. */
+static void make_room(const struct vrt_queue_context *context, const struct vrt_jobs_room *room)
+{
+    const int64_t turn_ns = context->params.turn_s * VRT_NS_PER_S;
+
+    if (room->job && (room->at_once ||
+                      (vrt_run_is_going(room->job) &&
+                       vrt_clock_now_ns() - vrt_run_began_ns(room->job) >= turn_ns)))
+        vrt_run_end(room->job, VRT_RUN_PARK, NULL);
+}
+
 /* The job that starts now; NULL: none may. */
 static struct vrt_job *next_job(struct vrt_queue *queue)
 {
     const struct vrt_queue_context *context = &queue->context;
-    struct vrt_job *job, *lowest;
+    struct vrt_jobs_room room;
+    struct vrt_job *job;
 
     if (context->is_stopping || !context->is_loaded || context->lacks_descriptors)
         return NULL;
     if (has_suspects(queue, &job))
         return job;
-    if (vrt_jobs_may_start(&context->jobs, context->params.max_running, &lowest))
+    if (vrt_jobs_may_start(&context->jobs, context->params.max_running, &room))
         return vrt_jobs_next(&context->jobs);
-    if (lowest)
-        vrt_run_end(lowest, VRT_RUN_PARK, NULL);
+    make_room(context, &room);
     return NULL;
 }
 
@@ -273,6 +273,11 @@ static void on_progress(uv_timer_t *timer)
             vrt_queue_tell(&queue->context, job);
     }
     limit_suspect(queue);
+    if (queue->context.jobs.counts[VRT_JOB_QUEUED] > 0 &&
+        vrt_clock_now_ns() - queue->turns_looked_ns > TURNS_LOOK_NS) {
+        queue->turns_looked_ns = vrt_clock_now_ns();
+        start_jobs(&queue->context);
+    }
 }
 
 /* What happens below. */
@@ -390,7 +395,7 @@ static void on_housekeeping(uv_timer_t *timer)
     bool is_urgent;
 
     if (!context->is_stopping)
-        forget_expired(queue);
+        vrt_control_forget_expired(&queue->control);
     vrt_disk_space_sweep_failed(&queue->space);
     is_urgent = vrt_disk_space_look(&queue->space);
     is_urgent |= vrt_job_store_save_rest(&queue->store);
@@ -531,6 +536,7 @@ void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params 
     own->scene_cuts = params->scene_cuts;
     own->segment_frames = params->segment_frames;
     own->decoder_threads = params->decoder_threads;
+    own->turn_s = params->turn_s;
     own->codec = params->codec;
     memcpy(own->quality, params->quality, sizeof(own->quality));
     own->preset = params->preset;

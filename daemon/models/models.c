@@ -147,12 +147,18 @@ static bool is_same(const struct identity *a, const struct identity *b)
            is_same_time(&a->changed, &b->changed);
 }
 
+/* What is kept of a file is for those alone who could read it themselves: a descriptor that was
+ * opened as a path, or for writing, is no proof of that. */
 static int identify(int fd, const char *name, struct identity *ret_identity,
                     struct vrt_error *error)
 {
-    char shown[VRT_API_NAME_BYTES];
+    char shown[VRT_API_NAME_BYTES], byte;
     struct stat st;
 
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &byte, 1, 0) < 0)
+        return vrt_refuse(error, vrt_raise(-EACCES), VRT_E(MODEL_INVALID),
+                          "the model %s can't be read by the descriptor that came with it: open it "
+                          "for reading", vrt_printable(name, shown, sizeof(shown)));
     if (fstat(fd, &st) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "looking at a model");
     if (!S_ISREG(st.st_mode))

@@ -128,6 +128,7 @@ static int start_access(struct server *server, struct vrt_error *error)
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "starting");
     vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
+    vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
     return 0;
 }
 
@@ -219,6 +220,7 @@ static struct vrt_queue_params queue_params(struct server *server)
         .spool_fd = server->params->spool_fd,
         .segment_frames = conf->jobs.segment_frames,
         .decoder_threads = conf->jobs.decoder_threads,
+        .turn_s = conf->jobs.turn_s,
         .max_running = (int)conf->jobs.max_running,
         .history = (int)conf->jobs.history,
         .failed_files_s = conf->jobs.failed_files_days * 86400,
@@ -284,6 +286,7 @@ static void configure_quota(struct server *server)
 static void configure_access(struct server *server)
 {
     vrt_access_set_admin_group(server->api.access, server->conf.access.admin_group);
+    vrt_access_set_priority_group(server->api.access, server->conf.access.priority_group);
 }
 
 static void configure_models(struct server *server)

@@ -22,6 +22,7 @@
 #define ANNA 61001
 #define BERT 61002
 #define ADMINS 61100
+#define HURRIED 61200
 
 static void write_file(const char *path, const char *text, size_t size)
 {
@@ -202,6 +203,76 @@ static void test_users(void)
     play_stop(&play);
 }
 
+/* Gives job 1 a priority. Return: the HTTP status. */
+static int hurry(struct play *play, int priority, char **ret_body)
+{
+    char more[160];
+
+    snprintf(more, sizeof(more), "Content-Type: application/json\r\nContent-Length: 14\r\n\r\n"
+             "{\"priority\":%d}", priority);
+    return play_ask(play, "PATCH", "/v1/jobs/1", more, ret_body);
+}
+
+static void test_priorities(void)
+{
+    struct play play;
+    char *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(&play, "[access]\nadmin_group = 61100\npriority_group = 61200\n");
+    play_open_to_all(&play);
+    play_become(ANNA, ANNA);
+    expect_int(play_submit(&play, "hang", ",\"priority\":1"), -403);
+    expect_contains(play_answer, "job.priority");
+    expect_contains(play_answer, "\"field\":\"priority\"");
+    expect_int(play_submit(&play, "hang", ",\"priority\":-5"), 1);
+    expect_int(hurry(&play, 0, &body), 200);
+    expect_int(hurry(&play, 7, &body), 403);
+    expect_contains(body, "job.priority");
+    play_become(ANNA, HURRIED);
+    expect_int(hurry(&play, 7, &body), 200);
+    /* What he was given he may lower, and not raise again. */
+    play_become(ANNA, ANNA);
+    expect_int(hurry(&play, 5, &body), 200);
+    expect_int(hurry(&play, 6, &body), 403);
+    play_become(BERT, ADMINS);
+    expect_int(play_submit(&play, "run-1", ",\"priority\":100"), 2);
+    play_become(0, 0);
+    play_stop(&play);
+}
+
+/* One job of each before a second of anybody's; then they take turns. */
+static void test_turns(void)
+{
+    struct play play;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(&play, "[jobs]\nmax_running = 2\nturn_s = 3600\n");
+    play_open_to_all(&play);
+    play_become(ANNA, ANNA);
+    for (long long id = 1; id <= 3; id++)
+        expect_int(play_submit(&play, "hang", ""), id);
+    play_expect_state(&play, 2, VRT_JOB_RUNNING);
+    play_become(BERT, BERT);
+    expect_int(play_submit(&play, "run-4", ""), 4);
+    play_expect_state(&play, 4, VRT_JOB_DONE);
+    play_become(0, 0);
+    play_stop(&play);
+
+    play_start(&play, "[jobs]\nmax_running = 1\nturn_s = 1\n");
+    play_open_to_all(&play);
+    play_become(ANNA, ANNA);
+    expect_int(play_submit(&play, "hang", ""), 1);
+    play_become(BERT, BERT);
+    expect_int(play_submit(&play, "run-4", ""), 2);
+    play_expect_state(&play, 2, VRT_JOB_DONE);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    play_become(0, 0);
+    play_stop(&play);
+}
+
 /* The files that are named by their paths; not in the daemon's own folder. */
 struct disk {
     struct play play;
@@ -323,5 +394,7 @@ TEST_MAIN(
     { "peer", test_peer },
     { "rights", test_rights },
     { "users", test_users },
+    { "priorities", test_priorities },
+    { "turns", test_turns },
     { "paths", test_paths },
 )

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* daemon/job: the whole table of its life, and the list against its counts. */
 
+#include <stdlib.h>
+
 #include "tests/unit/test.h"
 
 #include "base/macro.h"
@@ -101,25 +103,105 @@ static void test_may_start(void)
     static const int64_t priorities[] = { 0, 0, 1, 1, 2 };
     static const int may[] = { true, true, true, true, false };
     struct vrt_jobs jobs;
-    struct vrt_job *job, *lowest;
+    struct vrt_jobs_room room;
+    struct vrt_job *job;
 
     vrt_jobs_init(&jobs);
-    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
     for (size_t i = 0; i < VRT_ARRAY_SIZE(priorities); i++) {
         job = add(&jobs, (int64_t)i + 1, priorities[i]);
-        expect_int(vrt_jobs_may_start(&jobs, 2, &lowest), may[i]);
+        expect_int(vrt_jobs_may_start(&jobs, 2, &room), may[i]);
         if (may[i])
-            expect_true(!lowest && vrt_jobs_move(&jobs, job, VRT_JOB_START));
+            expect_true(!room.job && vrt_jobs_move(&jobs, job, VRT_JOB_START));
     }
     /* Of equals the youngest; one that finishes is about to be done. */
-    expect_int(lowest->info.id, 2);
-    expect_true(vrt_jobs_move(&jobs, lowest, VRT_JOB_FINISH));
-    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
-    expect_int(lowest->info.id, 1);
+    expect_int(room.job->info.id, 2);
+    expect_true(vrt_jobs_move(&jobs, room.job, VRT_JOB_FINISH));
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
+    expect_int(room.job->info.id, 1);
     /* Equals wait. */
     vrt_jobs_set_priority(&jobs, job, 0);
-    expect_true(!vrt_jobs_may_start(&jobs, 2, &lowest));
-    expect_true(!lowest);
+    expect_true(!vrt_jobs_may_start(&jobs, 2, &room));
+    expect_true(!room.job);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    vrt_jobs_done(&jobs);
+}
+
+/* Twenty users with a hundred jobs each, then one with one: he is the next but for those who have
+ * none running, and everybody gets as many as anybody. */
+static void test_turns(void)
+{
+    enum { USERS = 20, JOBS = 100, PLACES = 2 };
+    struct vrt_job *job, *running[PLACES] = { NULL };
+    int n_started[USERS + 2] = { 0 }, n = 0;
+    struct vrt_jobs_room room;
+    struct vrt_jobs jobs;
+
+    vrt_jobs_init(&jobs);
+    for (int id = 1; id <= USERS * JOBS; id++)
+        add_of(&jobs, id, 1 + (unsigned)(id - 1) / JOBS, 0);
+    add_of(&jobs, USERS * JOBS + 1, USERS + 1, 0);
+    for (; (job = vrt_jobs_next(&jobs)); n++) {
+        struct vrt_job **place = &running[n % PLACES];
+        if (*place) {
+            expect_true(!vrt_jobs_may_start(&jobs, PLACES, &room) && !room.at_once);
+            expect_true(vrt_jobs_move(&jobs, *place, VRT_JOB_SUCCEED));
+            job = vrt_jobs_next(&jobs);
+        }
+        expect_true(vrt_jobs_may_start(&jobs, PLACES, &room) && !room.job);
+        expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_START));
+        *place = job;
+        n_started[job->uid]++;
+        if (job->uid == USERS + 1)
+            expect_true(n <= USERS + 1);
+        for (int user = 1; user <= USERS && n_started[USERS + 1]; user++)
+            expect_true(abs(n_started[user] - n_started[1]) <= 1);
+    }
+    expect_int(n, USERS * JOBS + 1);
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    vrt_jobs_done(&jobs);
+}
+
+static void expect_room(const struct vrt_jobs *jobs, int64_t id, bool at_once)
+{
+    struct vrt_jobs_room room;
+
+    expect_true(!vrt_jobs_may_start(jobs, vrt_jobs_n_running(jobs), &room));
+    expect_int(room.job ? room.job->info.id : 0, id);
+    expect_int(room.at_once, at_once);
+}
+
+/* Whose job makes room, and whose doesn't. */
+static void test_crowding(void)
+{
+    struct vrt_jobs jobs;
+    struct vrt_job *job;
+
+    vrt_jobs_init(&jobs);
+    for (int id = 1; id <= 4; id++) {
+        job = add_of(&jobs, id, id <= 3 ? 1 : 2, 0);
+        expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_START));
+    }
+    expect_room(&jobs, 0, false);
+    /* His own jobs don't make room for each other. */
+    job = add_of(&jobs, 5, 1, 0);
+    expect_room(&jobs, 0, false);
+    drop(&jobs, job);
+    /* Of who has most the youngest; one that finishes is about to be done. */
+    job = add_of(&jobs, 6, 3, 0);
+    expect_room(&jobs, 3, true);
+    for (int id = 3; id > 1; id--) {
+        expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, id), VRT_JOB_FINISH));
+        expect_room(&jobs, id - 1, true);
+    }
+    expect_true(vrt_jobs_move(&jobs, vrt_jobs_find(&jobs, 1), VRT_JOB_FINISH));
+    /* Who has one has it for his turn. */
+    expect_room(&jobs, 4, false);
+    /* Not for one of lower priority. */
+    vrt_jobs_set_priority(&jobs, job, -1);
+    expect_room(&jobs, 0, false);
     VRT_LIST_FOREACH(job, &jobs.all, link)
         drop(&jobs, job);
     vrt_jobs_done(&jobs);
@@ -280,6 +362,8 @@ TEST_MAIN(
     { "table", test_table },
     { "order", test_order },
     { "may-start", test_may_start },
+    { "turns", test_turns },
+    { "crowding", test_crowding },
     { "counts", test_counts },
     { "history", test_history },
     { "history-of-many", test_history_of_many },
