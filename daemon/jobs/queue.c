@@ -187,8 +187,8 @@ static bool has_suspects(struct vrt_queue *queue, struct vrt_job **ret_next)
     return true;
 }
 
-/* One that makes room is put back at the end of its segment. Until it is, it stays the same one, and
- * to park it once more changes nothing. */
+/* One that makes room is put back at the end of its segment. Until it is, it stays the same one,
+ * and to park it once more changes nothing. */
 static void make_room(const struct vrt_queue_context *context, const struct vrt_jobs_room *room)
 {
     const int64_t turn_ns = context->params.turn_s * VRT_NS_PER_S;
