@@ -48,6 +48,7 @@ struct vrt_doctoring {
     struct vrt_doctor *doctor;              /* NULL: the thread looks around */
     bool is_gone;
     int model_fd;                           /* -1: none */
+    uid_t uid;
     /* by the work's thread, then the loop's */
     struct vrt_network *network;
     float *reference;                       /* NULL: it could not be computed */
@@ -190,8 +191,9 @@ static int find_network(struct vrt_doctoring *doctoring)
         return vrt_fold(vrt_models_find(models, vrt_builtin_model_at(0)->name,
                                         &doctoring->network, &doctoring->error));
     int r = doctoring->model_fd >= 0 ?
-        vrt_models_read(models, doctoring->model_fd, name, &doctoring->network,
-                        &doctoring->error) :
+        vrt_models_read(models, &(struct vrt_models_file){ doctoring->model_fd, name,
+                                                           doctoring->uid },
+                        &doctoring->network, &doctoring->error) :
         vrt_models_find(models, name, &doctoring->network, &doctoring->error);
     if (r < 0)
         vrt_error_set_field(&doctoring->error, "model");
@@ -255,6 +257,7 @@ void vrt_api_doctor(const struct vrt_call *call)
     }
     doctoring->api = call->api;
     doctoring->model_fd = -1;
+    doctoring->uid = request->peer->uid;
     doctoring->work.data = doctoring;
     doctoring->watch.gone = on_gone;
     vrt_doctor_report_init(&doctoring->report);

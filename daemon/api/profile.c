@@ -32,6 +32,7 @@ struct vrt_profiling {
     struct vrt_profile *profile;            /* NULL: the model is being looked for */
     bool is_gone;
     int model_fd;                           /* -1: none */
+    uid_t uid;
     /* by the work's thread, then the loop's */
     struct vrt_network *network;
     struct vrt_error error;
@@ -90,8 +91,9 @@ static void find_model(uv_work_t *work)
     const char *name = model_name(profiling);
 
     int r = profiling->model_fd >= 0 ?
-        vrt_models_read(models, profiling->model_fd, name, &profiling->network,
-                        &profiling->error) :
+        vrt_models_read(models, &(struct vrt_models_file){ profiling->model_fd, name,
+                                                           profiling->uid },
+                        &profiling->network, &profiling->error) :
         vrt_models_find(models, name, &profiling->network, &profiling->error);
     if (r < 0)
         vrt_error_set_field(&profiling->error, "model");
@@ -146,6 +148,7 @@ void vrt_api_profile(const struct vrt_call *call)
     }
     profiling->api = call->api;
     profiling->model_fd = -1;
+    profiling->uid = request->peer->uid;
     profiling->work.data = profiling;
     profiling->watch.gone = on_gone;
     r = vrt_profile_request_parse(request->body, request->body_bytes, &profiling->request, &error);

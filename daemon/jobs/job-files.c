@@ -279,7 +279,8 @@ int vrt_job_files_look(const struct vrt_queue_context *context, struct vrt_job *
         return vrt_fold(check_input_first(job, request, r, error));
     int model_fd = job->parts->files.fds[VRT_JOB_MODEL];
     r = model_fd >= 0 ?
-        vrt_models_read(models, model_fd, job->info.model.name, ret_network, error) :
+        vrt_models_read(models, &(struct vrt_models_file){ model_fd, job->info.model.name,
+                                                           job->uid }, ret_network, error) :
         vrt_models_find(models, job->info.model.name, ret_network, error);
     if (r < 0)
         vrt_error_set_field(error, "model");

@@ -4,14 +4,14 @@
  * What was read is kept by the file's identity, not by its name: a checkpoint that was replaced or
  * written to is another one, and a file that several names or descriptors lead to is read once.
  *
- * Two things are kept of a file, for unlike times. The network, which is large, is there for
- * VRT_MODELS_KEPT files; jobs have references of their own, so that giving one up here
- * frees nothing that is in use. The report is small and stays longer: a list of
- * models shall not read every file of the folder each time. That a file holds no model is known by
- * a report without a network, and isn't found out again either.
+ * Two things are kept of a file, for unlike times. The network, which is large, is there while
+ * there is room; jobs have references of their own, so that giving one up here frees nothing that
+ * is in use. The report is small and stays longer: a list of models shall not read every file of
+ * the folder each time. That a file holds no model is known by a report without a network, and
+ * isn't found out again either.
  *
- * One lock for everything, held while a file is read. Only threads of libuv's pool wait for it,
- * never the loop.
+ * One lock for everything, never held while a file is read: an entry says that it is being read,
+ * and whoever wants it waits. Only threads of libuv's pool do, never the loop.
  */
 
 #include "daemon/models/models.h"
@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "engine/checkpoint.h"
@@ -53,7 +54,10 @@ struct entry {
     struct identity identity;
     struct vrt_network *network;    /* NULL: no longer kept, or the file holds none */
     struct vrt_model_report report; /* as far as the content goes */
+    uid_t uid;                      /* who had it read */
+    int64_t bytes;                  /* of the network */
     unsigned used;                  /* when it last was, in turns */
+    bool is_being_read;
 };
 
 /* A model's name; those that were the default's before it live on, for whoever still reads one. */
@@ -66,9 +70,11 @@ struct vrt_models {
     char *folder;                   /* immutable */
     pthread_mutex_t name_lock;      /* never held while anything is waited for */
     struct name *default_name;      /* under name_lock */
-    pthread_mutex_t lock;           /* held while a file is read: reading two would help nobody */
+    pthread_mutex_t lock;
+    pthread_cond_t was_read;        /* an entry, or there is room to read another */
     struct entry *entries;          /* under lock, like all that follows */
     size_t n_entries, capacity;
+    int64_t reading_bytes;          /* of files that are being read */
     unsigned turn;
 };
 
@@ -82,6 +88,7 @@ int vrt_models_new(const char *folder, const char *default_name, struct vrt_mode
     if (!models)
         return vrt_raise(-ENOMEM);
     pthread_mutex_init(&models->lock, NULL);
+    pthread_cond_init(&models->was_read, NULL);
     pthread_mutex_init(&models->name_lock, NULL);
     models->folder = strdup(folder);
     int r = models->folder ? vrt_models_set_default(models, default_name) : vrt_raise(-ENOMEM);
@@ -104,6 +111,7 @@ struct vrt_models *vrt_models_free(struct vrt_models *models)
         free(name);
     }
     pthread_mutex_destroy(&models->name_lock);
+    pthread_cond_destroy(&models->was_read);
     pthread_mutex_destroy(&models->lock);
     free(models);
     return NULL;
@@ -202,22 +210,36 @@ static int load(const struct identity *identity, int fd, const char *name,
     return vrt_fold(vrt_network_new(checkpoint, name, ret_network, error));
 }
 
-/* Drops the network that was not used for the longest time, where more than enough are kept. Ages
- * are compared, not turns, so that the count of turns may begin anew. */
+/* Bytes of networks that are kept of what one user had read, or, of VRT_MODELS_NOBODY, all. */
+static int64_t kept_bytes(const struct vrt_models *models, uid_t uid)
+{
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < models->n_entries; i++)
+        if (models->entries[i].network && (uid == VRT_MODELS_NOBODY ||
+                                           models->entries[i].uid == uid))
+            bytes += models->entries[i].bytes;
+    return bytes;
+}
+
+/* Drops networks while there are too many: of the user who has most, the one that was not used for
+ * the longest time, but never the last one used. Ages are compared, not turns, so that the count of
+ * turns may begin anew. */
 static void trim(struct vrt_models *models)
 {
-    for (;;) {
+    while (kept_bytes(models, VRT_MODELS_NOBODY) > VRT_MODELS_KEPT_BYTES) {
         struct entry *oldest = NULL;
-        int n_kept = 0;
+        int64_t most_bytes = 0;
         for (size_t i = 0; i < models->n_entries; i++) {
             struct entry *entry = &models->entries[i];
-            if (!entry->network)
+            int64_t bytes = entry->network ? kept_bytes(models, entry->uid) : 0;
+            if (!entry->network || entry->used == models->turn || bytes < most_bytes)
                 continue;
-            n_kept++;
-            if (!oldest || models->turn - entry->used > models->turn - oldest->used)
+            if (bytes > most_bytes || models->turn - entry->used > models->turn - oldest->used)
                 oldest = entry;
+            most_bytes = bytes;
         }
-        if (n_kept <= VRT_MODELS_KEPT)
+        if (!oldest)
             return;
         oldest->network = vrt_network_unref(oldest->network);
     }
@@ -250,50 +272,115 @@ static int add_entry(struct vrt_models *models, struct entry **ret_entry)
         return 0;
     }
     for (size_t i = 0; i < models->n_entries; i++)
-        if (!oldest || models->turn - models->entries[i].used > models->turn - oldest->used)
+        if (!models->entries[i].is_being_read &&
+            (!oldest || models->turn - models->entries[i].used > models->turn - oldest->used))
             oldest = &models->entries[i];
+    /* Each thread reads one at a time, and threads are few. */
+    vrt_assert(oldest);
     oldest->network = vrt_network_unref(oldest->network);
     *ret_entry = oldest;
     return 0;
 }
 
-/*
- * The network of an identity, from memory or the file. With ret_report instead of ret_network
- * only what is to be told of it, which is known even where the network isn't kept any more.
- */
-static int get(struct vrt_models *models, const struct identity *identity, int fd,
-               const char *name, struct vrt_network **ret_network,
-               struct vrt_model_report *ret_report, struct vrt_error *error)
+/* What is asked for: of a file, or of a built-in model. */
+struct question {
+    struct identity identity;
+    struct vrt_models_file file;        /* fd -1: built in */
+    bool wants_network;                 /* else only what is told of it */
+};
+
+/* Waits while somebody else reads the entry. Return: it, or NULL: there is none. */
+static struct entry *await_entry(struct vrt_models *models, const struct identity *identity)
+{
+    struct entry *entry;
+
+    while ((entry = find_entry(models, identity)) && entry->is_being_read)
+        pthread_cond_wait(&models->was_read, &models->lock);
+    return entry;
+}
+
+/* Waits until there is room for what is being read. */
+static void begin_reading(struct vrt_models *models, int64_t bytes)
+{
+    while (models->reading_bytes > 0 &&
+           models->reading_bytes + bytes > VRT_MODELS_READING_BYTES)
+        pthread_cond_wait(&models->was_read, &models->lock);
+    models->reading_bytes += bytes;
+}
+
+/* An entry that is known to be read by nobody but us from now on. Return: 0, -ENOMEM. */
+static int claim_entry(struct vrt_models *models, const struct question *question)
+{
+    struct entry *entry = find_entry(models, &question->identity);
+
+    if (!entry) {
+        int r = add_entry(models, &entry);
+        if (r < 0)
+            return vrt_fold(r);
+        *entry = (struct entry){ .identity = question->identity, .uid = question->file.uid };
+        vrt_model_report_init(&entry->report);
+    }
+    entry->is_being_read = true;
+    return 0;
+}
+
+/* Reads the file into its entry. The lock is held, but not meanwhile. Return: 0: the entry tells
+ * what the file holds; -errno: there is none any more, where there was none before. */
+static int read_entry(struct vrt_models *models, const struct question *question,
+                      struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
-    struct entry *entry = find_entry(models, identity);
+    const int64_t bytes = question->identity.size;
 
-    models->turn++;
-    if (!entry || (ret_network && !entry->network)) {
-        struct vrt_model_report report;
-        vrt_model_report_init(&report);
-        int r = load(identity, fd, name, &network, error);
+    int r = claim_entry(models, question);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "keeping a model");
+    begin_reading(models, bytes);
+    pthread_mutex_unlock(&models->lock);
+    r = load(&question->identity, question->file.fd, question->file.name, &network, error);
+    vrt_heap_give_back();
+    pthread_mutex_lock(&models->lock);
+    models->reading_bytes -= bytes;
+
+    /* It may have moved, but is there: nobody drops what is being read. */
+    struct entry *entry = find_entry(models, &question->identity);
+    entry->is_being_read = false;
+    pthread_cond_broadcast(&models->was_read);
+    if (network) {
+        describe(network, &entry->report);
+        entry->bytes = vrt_network_info(network)->n_parameters * (int64_t)sizeof(float);
+        entry->network = VRT_STEAL(network);
+    } else if (!entry->report.architecture[0] && r != -EINVAL) {
         /* -EINVAL is about the content, and as lasting as that: worth keeping, for a list. */
-        if (r < 0 && (ret_network || r != -EINVAL))
-            return vrt_fold(r);
-        if (network)
-            describe(network, &report);
-        r = entry ? 0 : add_entry(models, &entry);
-        if (r < 0)
-            return vrt_refuse_errno(error, vrt_fold(r), "keeping a model");
-        *entry = (struct entry){
-            .identity = *identity,
-            .network = VRT_STEAL(network),
-            .report = report,
-        };
+        *entry = models->entries[--models->n_entries];
     }
-    entry->used = models->turn;
-    if (ret_network)
-        *ret_network = vrt_network_ref(entry->network);
-    if (ret_report)
-        *ret_report = entry->report;
+    return vrt_fold(r);
+}
+
+/* The network, from memory or the file, as a reference; or, where that isn't wanted, what is to be
+ * told of it, which is known even where the network isn't kept any more. */
+static int get(struct vrt_models *models, const struct question *question,
+               struct vrt_network **ret_network, struct vrt_model_report *ret_report,
+               struct vrt_error *error)
+{
+    pthread_mutex_lock(&models->lock);
+    struct entry *entry = await_entry(models, &question->identity);
+    int r = 0;
+
+    if (!entry || (question->wants_network && !entry->network))
+        r = read_entry(models, question, error);
+    entry = find_entry(models, &question->identity);
+    if (entry && (r == 0 || (r == -EINVAL && !question->wants_network))) {
+        r = 0;
+        entry->used = ++models->turn;
+        if (ret_network)
+            *ret_network = vrt_network_ref(entry->network);
+        if (ret_report)
+            *ret_report = entry->report;
+    }
     trim(models);
-    return 0;
+    pthread_mutex_unlock(&models->lock);
+    return vrt_fold(r);
 }
 
 /* Opens a file of the folder. `name` holds no slash. Return: fd, -errno. */
@@ -352,18 +439,13 @@ static int open_named(const struct vrt_models *models, const char *name)
     return fd;
 }
 
-int vrt_models_read(struct vrt_models *models, int fd, const char *name,
+int vrt_models_read(struct vrt_models *models, const struct vrt_models_file *file,
                     struct vrt_network **ret_network, struct vrt_error *error)
 {
-    struct identity identity;
+    struct question question = { .file = *file, .wants_network = true };
 
-    int r = identify(fd, name, &identity, error);
-    if (r < 0)
-        return vrt_fold(r);
-    pthread_mutex_lock(&models->lock);
-    r = get(models, &identity, fd, name, ret_network, NULL, error);
-    pthread_mutex_unlock(&models->lock);
-    return vrt_fold(r);
+    int r = identify(file->fd, file->name, &question.identity, error);
+    return r < 0 ? vrt_fold(r) : vrt_fold(get(models, &question, ret_network, NULL, error));
 }
 
 int vrt_models_find(struct vrt_models *models, const char *name,
@@ -374,22 +456,24 @@ int vrt_models_find(struct vrt_models *models, const char *name,
     char shown[VRT_API_NAME_BYTES];
 
     vrt_assert(vrt_thread_role() != VRT_THREAD_LOOP);
-    if (!builtin) {
-        fd = open_named(models, name);
-        if (fd == -ENOENT || fd == -ENOTDIR)
-            return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
-                              "no model is called %s: see vrtctl models, or give a file",
-                              vrt_printable(name, shown, sizeof(shown)));
-        if (fd < 0)
-            return vrt_refuse_errno(error, vrt_raise(fd),
-                                    vrt_printable(name, shown, sizeof(shown)));
-        return vrt_fold(vrt_models_read(models, fd, name, ret_network, error));
-    }
-    const struct identity identity = { .builtin = builtin };
-    pthread_mutex_lock(&models->lock);
-    int r = get(models, &identity, -1, name, ret_network, NULL, error);
-    pthread_mutex_unlock(&models->lock);
-    return vrt_fold(r);
+    if (builtin)
+        return vrt_fold(get(models, &(struct question){
+            .identity.builtin = builtin,
+            .file = { .fd = -1, .name = name, .uid = VRT_MODELS_NOBODY },
+            .wants_network = true,
+        }, ret_network, NULL, error));
+    fd = open_named(models, name);
+    if (fd == -ENOENT || fd == -ENOTDIR)
+        return vrt_refuse(error, vrt_raise(-ENOENT), VRT_E(MODEL_NOT_FOUND),
+                          "no model is called %s: see vrtctl models, or give a file",
+                          vrt_printable(name, shown, sizeof(shown)));
+    if (fd < 0)
+        return vrt_refuse_errno(error, vrt_raise(fd), vrt_printable(name, shown, sizeof(shown)));
+    return vrt_fold(vrt_models_read(models, &(struct vrt_models_file){
+        .fd = fd,
+        .name = name,
+        .uid = VRT_MODELS_NOBODY,
+    }, ret_network, error));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -399,25 +483,23 @@ static int compare_names(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* What is to be told of one file of the folder. The lock is taken for this file alone: a job that
- * needs a model doesn't wait for all of the folder. Return: whether anything. */
+/* What is to be told of one file of the folder. Return: whether anything. */
 static bool report_file(struct vrt_models *models, const char *file,
                         struct vrt_model_report *ret_report)
 {
     VRT_CLEANUP(vrt_closep) int fd = -1;
     struct vrt_error error = { .id = NULL };
-    struct identity identity;
+    struct question question = { .file.uid = VRT_MODELS_NOBODY };
     char name[sizeof(ret_report->name)];
 
     if (!vrt_models_name_of(file, name, sizeof(name)))
         return false;
     fd = open_in_folder(models, file);
-    int r = fd < 0 ? fd : identify(fd, file, &identity, &error);
-    if (r == 0) {
-        pthread_mutex_lock(&models->lock);
-        r = get(models, &identity, fd, file, NULL, ret_report, &error);
-        pthread_mutex_unlock(&models->lock);
-    }
+    question.file.fd = fd;
+    question.file.name = file;
+    int r = fd < 0 ? fd : identify(fd, file, &question.identity, &error);
+    if (r == 0)
+        r = get(models, &question, NULL, ret_report, &error);
     if (error.message[0])
         vrt_log_info("%s", error.message);
     if (r < 0)
@@ -454,10 +536,10 @@ int vrt_models_list(struct vrt_models *models, struct vrt_model_report **ret_rep
     if (!reports)
         return vrt_raise(-ENOMEM);
     for (; n < LISTED_MAX && (builtin = vrt_builtin_model_at(n)); n++) {
-        const struct identity identity = { .builtin = builtin };
-        pthread_mutex_lock(&models->lock);
-        int r = get(models, &identity, -1, builtin->name, NULL, &reports[n], NULL);
-        pthread_mutex_unlock(&models->lock);
+        int r = get(models, &(struct question){
+            .identity.builtin = builtin,
+            .file = { .fd = -1, .name = builtin->name, .uid = VRT_MODELS_NOBODY },
+        }, NULL, &reports[n], NULL);
         if (r < 0)
             return vrt_fold(r);
         snprintf(reports[n].name, sizeof(reports[n].name), "%s", builtin->name);

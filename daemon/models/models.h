@@ -7,14 +7,17 @@
  * Known by name are those inside the binary and the checkpoints (.pth, .safetensors) of one
  * folder, which is looked into whenever somebody asks: a file put there is known at once. A job
  * may also bring a checkpoint of its own as an open file. What was read is kept by the file's
- * identity (device, inode, size, times), the least recently used ones first to go.
+ * identity (device, inode, size, times), up to VRT_MODELS_KEPT_BYTES: of the user who has most of
+ * that, what was used least recently goes first.
  *
  * Thread: making and freeing, any; all the rest, any but the loop's, because it reads files.
- * Several may ask at a time: one reads, the others wait and find what it read.
+ * Several may ask at a time: who wants what another one reads waits, and finds it; of other files
+ * as many are read at a time as VRT_MODELS_READING_BYTES allows.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -24,8 +27,14 @@
 
 struct vrt_models;
 
-/* How many networks stay in memory while no job uses them. */
-#define VRT_MODELS_KEPT 4
+/* Of networks that stay in memory though no job uses them. */
+#define VRT_MODELS_KEPT_BYTES (INT64_C(1) << 30)
+
+/* Of files that are read at a time; a larger one is read alone. */
+#define VRT_MODELS_READING_BYTES (INT64_C(1) << 30)
+
+/* Who asks for what belongs to the daemon itself. */
+#define VRT_MODELS_NOBODY ((uid_t)-1)
 
 /*
  * `folder` need not exist; `default_name` is the model of jobs that name none, "" for the one
@@ -51,8 +60,16 @@ const char *vrt_models_default(struct vrt_models *models);
 int vrt_models_find(struct vrt_models *models, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
 
-/* The network in the checkpoint `fd`, which stays the caller's. Return: as vrt_models_find(). */
-int vrt_models_read(struct vrt_models *models, int fd, const char *name,
+/* A checkpoint of somebody's own. */
+struct vrt_models_file {
+    int fd;                             /* stays the caller's */
+    const char *name;                   /* for messages */
+    uid_t uid;                          /* whose it is: what is kept of it counts as his */
+};
+
+/* The network in the file, which its descriptor must be able to read. Return: as of
+ * vrt_models_find(). */
+int vrt_models_read(struct vrt_models *models, const struct vrt_models_file *file,
                     struct vrt_network **ret_network, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*

@@ -167,7 +167,11 @@ static int place_file(struct pull *pull)
 
     if (fd < 0)
         return vrt_refuse_errno(&pull->error, vrt_raise(-errno), pull->report.name);
-    int r = vrt_models_read(pull->pulls->params.models, fd, pull->file, &network, &pull->error);
+    int r = vrt_models_read(pull->pulls->params.models, &(struct vrt_models_file){
+        .fd = fd,
+        .name = pull->file,
+        .uid = VRT_MODELS_NOBODY,
+    }, &network, &pull->error);
     if (r < 0) {
         /* It is complete and of no use: the next pull would only find it again. */
         unlinkat(pull->folder_fd, pull->part, 0);

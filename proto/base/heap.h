@@ -9,3 +9,7 @@
  * nothing. Thread: main, before others start.
  */
 void vrt_heap_return_large(void);
+
+/* Gives back what is free at the moment: after something large that was made of many small blocks.
+ * Elsewhere: does nothing. Thread: any. */
+void vrt_heap_give_back(void);

@@ -25,11 +25,15 @@ static int fill(struct vrt_checkpoint_source *source, const struct vrt_torch_sel
             continue;
         if (storage->n_bytes > STORAGE_BYTES_MAX)
             return vrt_checkpoint_refuse(source, "is larger than what is tried here");
-        r = vrt_torch_set_data(source, storage, zeros, i % 2);
+        r = vrt_torch_place(source, storage, zeros, i % 2);
         if (r)
             return r;
     }
-    return vrt_torch_add_tensors(source, selection);
+    int r = vrt_torch_add_tensors(source, selection);
+    for (size_t i = 0; r == 0 && i < selection->n_storages; i++)
+        if (selection->storages[i]->is_wanted)
+            vrt_torch_turn(selection->storages[i]);
+    return r;
 }
 
 static void use(const struct vrt_checkpoint *cp)
@@ -63,8 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         r = vrt_torch_select(&pickle, &root, &selection);
     if (!r)
         r = fill(&source, &selection);
-    if (!r)
-        r = vrt_checkpoint_finish(&source);
     vrt_assert(!r == !error.message[0]);
     if (!r)
         use(cp);

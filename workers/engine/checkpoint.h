@@ -59,14 +59,22 @@ struct vrt_checkpoint_tensor {
     const void *data;           /* host byte order, of any alignment; NULL where n_elements is 0 */
 };
 
+/* Who looks at names, types and shapes of all tensors before their data, of which there may be any
+ * amount, are read. Return: 0: go on; -errno, and `error` says why. */
+struct vrt_checkpoint_look {
+    int (*look)(void *ctx, const struct vrt_checkpoint *checkpoint, struct vrt_error *error);
+    void *ctx;
+};
+
 /*
  * Reads the checkpoint in the regular file `fd` from its beginning; the descriptor stays the
  * caller's, its position unchanged, and may be closed afterwards. `name` is what messages call
- * the file.
+ * the file. `look` may be NULL.
  * Return: 0; -EINVAL where the content was refused (error->id is VRT_CHECKPOINT_E_INVALID);
  * another -errno for failures underneath. `error` says why in every case. Thread: any.
  */
-int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_checkpoint,
+int vrt_checkpoint_open(int fd, const char *name, const struct vrt_checkpoint_look *look,
+                        struct vrt_checkpoint **ret_checkpoint,
                         struct vrt_error *error) VRT_MUST_CHECK;
 
 /* The same for `size` bytes at `data`, which must stay as they are until it is freed. */

@@ -4,6 +4,7 @@
 #include "model/network.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,15 +145,20 @@ static int load(struct vrt_network *network, const struct vrt_checkpoint *checkp
     return 0;
 }
 
+/* The first that knows the names: from here on the file is that network, or a broken one. */
+static const struct vrt_architecture *recognise(const struct vrt_checkpoint *checkpoint)
+{
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures); i++)
+        if (architectures[i]->recognise(checkpoint))
+            return architectures[i];
+    return NULL;
+}
+
 int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
                     struct vrt_network **ret_network, struct vrt_error *error)
 {
-    const struct vrt_architecture *architecture = NULL;
+    const struct vrt_architecture *architecture = recognise(checkpoint);
 
-    /* The first that knows the names: from here on the file is that network, or a broken one. */
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(architectures) && !architecture; i++)
-        if (architectures[i]->recognise(checkpoint))
-            architecture = architectures[i];
     if (!architecture)
         return refuse_unknown(checkpoint, name, error);
 
@@ -169,6 +175,26 @@ int vrt_network_new(const struct vrt_checkpoint *checkpoint, const char *name,
     return 0;
 }
 
+struct seen {
+    const char *name;
+};
+
+/* Before anything of the tensors is read: whether they may be a network's. */
+static int look(void *ctx, const struct vrt_checkpoint *checkpoint, struct vrt_error *error)
+{
+    const struct seen *seen = ctx;
+    int64_t n_values = 0;
+
+    if (!recognise(checkpoint))
+        return refuse_unknown(checkpoint, seen->name, error);
+    for (int i = 0; i < vrt_checkpoint_n_tensors(checkpoint); i++)
+        n_values += vrt_checkpoint_tensor(checkpoint, i)->n_elements;
+    if (n_values <= 2 * VRT_PARAMS_VALUES_MAX)
+        return 0;
+    return vrt_refuse(error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "%s holds %" PRId64 " numbers, "
+                      "which is more than a network may have", seen->name, n_values);
+}
+
 int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
                      struct vrt_error *error)
 {
@@ -176,7 +202,9 @@ int vrt_network_read(int fd, const char *name, struct vrt_network **ret_network,
     const int64_t start_ns = vrt_clock_now_ns();
     struct stat st;
 
-    int r = vrt_checkpoint_open(fd, name, &checkpoint, error);
+    struct seen seen = { name };
+    int r = vrt_checkpoint_open(fd, name, &(struct vrt_checkpoint_look){ look, &seen },
+                                &checkpoint, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_network_new(checkpoint, name, ret_network, error);

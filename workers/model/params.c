@@ -14,9 +14,6 @@
 #include "engine/checkpoint.h"
 #include "model/network.h"
 
-/* No known network has a quarter of this; a tensor expanded by a stride of 0 may have any size. */
-#define N_VALUES_MAX (INT64_C(1) << 28)
-
 /* Far above any network's width, and low enough that products of a few extents fit. */
 #define EXTENT_MAX 8192
 
@@ -132,9 +129,9 @@ static int check_type(struct vrt_params *params, const struct vrt_checkpoint_ten
                                  "point", tensor->name, vrt_checkpoint_dtype_name(tensor->dtype));
 
     /* Before anything is allocated: the shape fits, but only the file says how large it is. */
-    if (tensor->n_elements > N_VALUES_MAX - params->n_values)
+    if (tensor->n_elements > VRT_PARAMS_VALUES_MAX - params->n_values)
         return vrt_params_refuse(params, "network of more than %lld parameters, which is too large",
-                                 (long long)N_VALUES_MAX);
+                                 (long long)VRT_PARAMS_VALUES_MAX);
     return 0;
 }
 

@@ -19,6 +19,9 @@ struct vrt_checkpoint_tensor;
 
 #define VRT_PARAMS_DIMS_MAX 5
 
+/* No known network has a quarter of this; a tensor expanded by a stride of 0 may have any size. */
+#define VRT_PARAMS_VALUES_MAX (INT64_C(1) << 28)
+
 struct vrt_params {
     /* While they are taken. */
     const struct vrt_checkpoint *checkpoint;

@@ -10,3 +10,8 @@ void vrt_heap_return_large(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 }
+
+void vrt_heap_give_back(void)
+{
+    malloc_trim(0);
+}

@@ -22,7 +22,7 @@ static int open_named(const char *name, struct vrt_checkpoint **ret_checkpoint,
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         test_fail("%s: %s", path, strerror(errno));
-    r = vrt_checkpoint_open(fd, name, ret_checkpoint, error);
+    r = vrt_checkpoint_open(fd, name, NULL, ret_checkpoint, error);
     close(fd);
     return r;
 }
@@ -144,7 +144,7 @@ static void test_descriptors(void)
         float bias[24];
 
         expect_int(lseek(fd, 100, SEEK_SET), 100);
-        expect_int(vrt_checkpoint_open(fd, "m", &cp, &error), 0);
+        expect_int(vrt_checkpoint_open(fd, "m", NULL, &cp, &error), 0);
         expect_int(lseek(fd, 0, SEEK_CUR), 100);
         close(fd);
         const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_find(cp, "body.0.bias");
@@ -152,6 +152,94 @@ static void test_descriptors(void)
         vrt_checkpoint_read_f32(tensor, bias);
         expect_true(isfinite(bias[23]));
     }
+}
+
+/* A sparse file of 3 GiB, which says that it is one tensor of that size. */
+static int make_huge(void)
+{
+    const int64_t n_bytes = INT64_C(3) << 30;
+    char header[128] = "........";
+    int n = snprintf(header + 8, sizeof(header) - 8, "{\"x\":{\"dtype\":\"F32\",\"shape\":[%lld],"
+                     "\"data_offsets\":[0,%lld]}}", (long long)n_bytes / 4, (long long)n_bytes);
+
+    for (int i = 0; i < 8; i++)
+        header[i] = (char)(i ? 0 : n);
+    int fd = make_file(header, (size_t)n + 8, 0600);
+    expect_int(ftruncate(fd, n + 8 + n_bytes), 0);
+    return fd;
+}
+
+static int64_t rss_bytes(void)
+{
+    VRT_CLEANUP(vrt_closep) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    long long size = 0, resident = 0;
+    char text[80] = "";
+
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+        expect_int(sscanf(text, "%lld %lld", &size, &resident), 2);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+static int refuse(void *ctx, const struct vrt_checkpoint *cp, struct vrt_error *error)
+{
+    int *n_looks = ctx;
+
+    (*n_looks)++;
+    expect_int(vrt_checkpoint_n_tensors(cp), 1);
+    expect_int(vrt_checkpoint_find(cp, "x")->dims[0], INT64_C(3) << 28);
+    return vrt_refuse(error, -EINVAL, VRT_CHECKPOINT_E_INVALID, "not wanted");
+}
+
+/* Names and shapes are known before anything else is read. */
+static void test_look(void)
+{
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = make_huge();
+    struct vrt_error error = { 0 };
+    int n_looks = 0;
+    int64_t before_bytes = rss_bytes();
+
+    expect_int(vrt_checkpoint_open(fd, "m", &(struct vrt_checkpoint_look){ refuse, &n_looks }, &cp,
+                                   &error), -EINVAL);
+    expect_str(error.message, "not wanted");
+    expect_int(n_looks, 1);
+    expect_true(rss_bytes() - before_bytes < 64 << 20);
+}
+
+static int cut(void *ctx, const struct vrt_checkpoint *cp, struct vrt_error *error)
+{
+    (void)cp;
+    (void)error;
+    expect_int(ftruncate(*(int *)ctx, 1 << 12), 0);
+    return 0;
+}
+
+/* A file that becomes shorter meanwhile is refused, and touched no more. */
+static void test_shorter(void)
+{
+    const struct vrt_builtin_model *model = vrt_builtin_model_at(0);
+    VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = NULL;
+    VRT_CLEANUP(vrt_closep) int fd = -1;
+    struct vrt_error error = { 0 };
+    VRT_CLEANUP(vrt_freep) char *large = calloc(1, 8 << 20);
+
+    /* Larger than what is read at a time. */
+    expect_true(large != NULL);
+    int n = snprintf(large + 8, 128, "{\"x\":{\"dtype\":\"U8\",\"shape\":[%d],"
+                     "\"data_offsets\":[0,%d]}}", 4 << 20, 4 << 20);
+    large[0] = (char)n;
+    fd = make_file(large, (size_t)n + 8 + (4 << 20), 0600);
+    expect_int(vrt_checkpoint_open(fd, "m", &(struct vrt_checkpoint_look){ cut, &fd }, &cp, &error),
+               -EINVAL);
+    expect_str(error.message, "m became shorter while it was read");
+    /* One that was read before stays as it was. */
+    VRT_CLEANUP(vrt_closep) int whole = make_file(model->data, model->size_bytes, 0644);
+    expect_int(vrt_checkpoint_open(whole, "m", NULL, &cp, &error), 0);
+    expect_int(ftruncate(whole, 0), 0);
+    const struct vrt_checkpoint_tensor *tensor = vrt_checkpoint_find(cp, "body.0.bias");
+    float bias[24];
+    vrt_checkpoint_read_f32(tensor, bias);
+    expect_true(isfinite(bias[23]));
 }
 
 static int open_empty(void)
@@ -212,7 +300,7 @@ static void test_no_files(void)
         struct vrt_error error = { 0 };
         int fd = cases[i].open();
 
-        expect_true(vrt_checkpoint_open(fd, "a\nb\x1b", &cp, &error) < 0);
+        expect_true(vrt_checkpoint_open(fd, "a\nb\x1b", NULL, &cp, &error) < 0);
         expect_true(!cp);
         expect_contains(error.message, "a?b?");
         expect_contains(error.message, cases[i].part);
@@ -246,6 +334,8 @@ TEST_MAIN(
     { "good-fixtures", test_good_fixtures },
     { "bad-fixtures", test_bad_fixtures },
     { "descriptors", test_descriptors },
+    { "look", test_look },
+    { "shorter", test_shorter },
     { "no-files", test_no_files },
     { "builtin-models", test_builtin_models },
 )

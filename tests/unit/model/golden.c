@@ -20,7 +20,7 @@ struct vrt_checkpoint *golden_open(const char *name)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         test_fail("%s can't be opened", path);
-    if (vrt_checkpoint_open(fd, path, &golden, &error) != 0)
+    if (vrt_checkpoint_open(fd, path, NULL, &golden, &error) != 0)
         test_fail("%s", error.message);
     close(fd);
     return golden;

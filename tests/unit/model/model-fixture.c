@@ -127,7 +127,7 @@ struct vrt_network *fixture_open_network(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     expect_true(fd >= 0);
-    if (vrt_checkpoint_open(fd, path, &checkpoint, &error) != 0 ||
+    if (vrt_checkpoint_open(fd, path, NULL, &checkpoint, &error) != 0 ||
         vrt_network_new(checkpoint, path, &network, &error) != 0)
         test_fail("%s", error.message);
     vrt_checkpoint_free(checkpoint);

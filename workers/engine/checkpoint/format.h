@@ -34,9 +34,11 @@ struct vrt_checkpoint {
 
 /* What is being read. Lives until the reader returns. */
 struct vrt_checkpoint_source {
-    const uint8_t *data;
+    const uint8_t *data;                /* of these, what vrt_checkpoint_need() was asked for */
     size_t size_bytes;
+    struct vrt_image *image;            /* whose they are; NULL: the caller's, and all there */
     const char *name;                   /* for messages; may hold anything */
+    const struct vrt_checkpoint_look *look;     /* NULL: nobody looks */
     struct vrt_checkpoint *checkpoint;  /* to be filled */
     uint64_t elements_left;             /* how many more its tensors may have in sum */
     bool keeps_image;                   /* out: tensors point into `data` */
@@ -73,8 +75,16 @@ int vrt_checkpoint_refuse_memory(const struct vrt_checkpoint_source *source,
 int vrt_checkpoint_add(struct vrt_checkpoint_source *source,
                        const struct vrt_checkpoint_entry *entry) VRT_MUST_CHECK;
 
-/* After the last tensor: strips prefixes, makes the index, refuses names that come twice. */
+/*
+ * After the last tensor, and before their data are read: strips prefixes, makes the index, refuses
+ * names that come twice, and asks who wants to look whether it is to go on.
+ */
 int vrt_checkpoint_finish(struct vrt_checkpoint_source *source) VRT_MUST_CHECK;
+
+/* Has n_bytes of the source's data from `at` on read. Return: 0; -EINVAL, -errno with the sentence
+ * said. */
+int vrt_checkpoint_need(const struct vrt_checkpoint_source *source, const void *at,
+                        size_t n_bytes) VRT_MUST_CHECK;
 
 /* Fills entry->strides for a row-major tensor of its dims, which need not be sensible. */
 void vrt_checkpoint_entry_set_row_major(struct vrt_checkpoint_entry *entry);
@@ -84,5 +94,5 @@ int vrt_safetensors_read(struct vrt_checkpoint_source *source) VRT_MUST_CHECK;
 int vrt_torch_zip_read(struct vrt_checkpoint_source *source) VRT_MUST_CHECK;
 int vrt_torch_legacy_read(struct vrt_checkpoint_source *source) VRT_MUST_CHECK;
 
-/* Whether the bytes look like that format: a cheap look at their beginning. */
+/* Whether the bytes look like that format: a cheap look at their beginning, which is there. */
 bool vrt_safetensors_recognise(const struct vrt_checkpoint_source *source);

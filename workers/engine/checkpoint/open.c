@@ -11,6 +11,9 @@
 #define ELEMENTS_PER_BYTE_MAX 64
 #define ELEMENTS_MIN (1 << 20)
 
+/* What tells a file's kind lies here. */
+#define BEGINNING_BYTES 512
+
 /* Names, metadata and storages; a deflated archive may unfold to this multiple of its size. */
 #define ARENA_PER_BYTE_MAX 48
 #define ARENA_BYTES_MIN (4 << 20)
@@ -45,6 +48,10 @@ static const struct signature signatures[] = {
 
 static int read_any(struct vrt_checkpoint_source *source)
 {
+    int r = vrt_checkpoint_need(source, source->data, VRT_MIN(source->size_bytes, BEGINNING_BYTES));
+
+    if (r < 0)
+        return vrt_fold(r);
     /* A .safetensors file begins with a length, which may look like anything else. */
     if (vrt_safetensors_recognise(source))
         return vrt_safetensors_read(source);
@@ -72,23 +79,28 @@ static uint64_t times_capped(uint64_t size, uint64_t factor, uint64_t least)
 /* Fills `cp` from the bytes, which are its image's or the caller's. */
 static int fill(struct vrt_checkpoint *cp, struct vrt_checkpoint_source *source)
 {
-    int r;
-
     source->checkpoint = cp;
     source->elements_left = times_capped(source->size_bytes, ELEMENTS_PER_BYTE_MAX, ELEMENTS_MIN);
     vrt_cp_arena_init(&cp->arena, times_capped(source->size_bytes, ARENA_PER_BYTE_MAX,
                                             ARENA_BYTES_MIN));
-    r = read_any(source);
-    if (r != 0)
-        return vrt_fold(r);
-    return vrt_fold(vrt_checkpoint_finish(source));
+    return vrt_fold(read_any(source));
 }
 
-int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_checkpoint,
-                        struct vrt_error *error)
+int vrt_checkpoint_need(const struct vrt_checkpoint_source *source, const void *at, size_t n_bytes)
+{
+    if (!source->image)
+        return 0;
+    int r = vrt_image_need(source->image, (size_t)((const uint8_t *)at - source->data), n_bytes);
+    if (r == -ENODATA)
+        return vrt_checkpoint_refuse(source, "became shorter while it was read");
+    return r < 0 ? vrt_refuse_errno(source->error, vrt_fold(r), source->name) : 0;
+}
+
+int vrt_checkpoint_open(int fd, const char *name, const struct vrt_checkpoint_look *look,
+                        struct vrt_checkpoint **ret_checkpoint, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_checkpoint_freep) struct vrt_checkpoint *cp = calloc(1, sizeof(*cp));
-    struct vrt_checkpoint_source source = { .name = name, .error = error };
+    struct vrt_checkpoint_source source = { .name = name, .look = look, .error = error };
     int r;
 
     if (!cp)
@@ -96,6 +108,7 @@ int vrt_checkpoint_open(int fd, const char *name, struct vrt_checkpoint **ret_ch
     r = vrt_image_init(&cp->image, fd, name, error);
     if (r != 0)
         return vrt_fold(r);
+    source.image = &cp->image;
     source.data = cp->image.data;
     source.size_bytes = cp->image.size_bytes;
     r = fill(cp, &source);

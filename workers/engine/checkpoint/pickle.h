@@ -68,7 +68,8 @@ struct vrt_pickle_storage {
     uint64_t view_bytes;                /* where in it the view that is meant begins, <= n_bytes */
 
     struct vrt_pickle_storage *first;   /* of those with this key; the fields below are its alone */
-    const void *data;
+    const void *raw;                    /* where it is as in the file, once it was read */
+    const void *data;                   /* the same in the host's byte order */
     size_t element_bytes;               /* what the byte order applies to */
     bool is_wanted;
 };

@@ -280,12 +280,10 @@ int vrt_safetensors_read(struct vrt_checkpoint_source *source)
 
     if (n_header > source->size_bytes - LENGTH_BYTES)
         return vrt_checkpoint_refuse(source, "is cut short: it ends within its header");
-
-    /* A copy, so that what was checked stays so even if the file changes under a mapping. */
-    char *text = vrt_cp_arena_alloc(&source->checkpoint->arena, n_header, 1);
-    if (!text)
-        return vrt_checkpoint_refuse_memory(source, &source->checkpoint->arena);
-    memcpy(text, source->data + LENGTH_BYTES, n_header);
+    r = vrt_checkpoint_need(source, source->data + LENGTH_BYTES, n_header);
+    if (r != 0)
+        return r;
+    const char *text = (const char *)source->data + LENGTH_BYTES;
 
     struct reader reader = {
         .source = source,
@@ -299,5 +297,8 @@ int vrt_safetensors_read(struct vrt_checkpoint_source *source)
     if (r == 0)
         r = check_spans(&reader);
     free(reader.spans);
-    return r;
+    if (r != 0)
+        return r;
+    r = vrt_checkpoint_finish(source);
+    return r != 0 ? r : vrt_checkpoint_need(source, reader.data, reader.data_bytes);
 }

@@ -203,7 +203,7 @@ int vrt_checkpoint_finish(struct vrt_checkpoint_source *source)
                                          vrt_text_show((struct vrt_text){ name, strlen(name) },
                                                        &shown));
     }
-    return 0;
+    return source->look ? vrt_fold(source->look->look(source->look->ctx, cp, source->error)) : 0;
 }
 
 const struct vrt_checkpoint_tensor *vrt_checkpoint_find(const struct vrt_checkpoint *checkpoint,

@@ -13,6 +13,7 @@
 
 #define PROTOCOL_VERSION 1001      /* PROTOCOL_VERSION in torch/serialization.py */
 #define COUNT_BYTES 8
+#define PICKLE_BYTES_MAX (64 << 20)
 
 static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
@@ -25,10 +26,14 @@ struct reader {
 
 static int read_next(struct reader *reader, struct vrt_pickle_value *ret_value)
 {
-    size_t used_bytes;
-    int r = vrt_pickle_read(&reader->pickle, reader->source->data + reader->at_bytes,
-                            reader->source->size_bytes - reader->at_bytes, ret_value, &used_bytes);
+    const uint8_t *at = reader->source->data + reader->at_bytes;
+    size_t left_bytes = reader->source->size_bytes - reader->at_bytes, used_bytes;
 
+    left_bytes = VRT_MIN(left_bytes, PICKLE_BYTES_MAX);
+    int r = vrt_checkpoint_need(reader->source, at, left_bytes);
+    if (r < 0)
+        return r;
+    r = vrt_pickle_read(&reader->pickle, at, left_bytes, ret_value, &used_bytes);
     if (r < 0)
         return r;
     reader->at_bytes += used_bytes;
@@ -62,7 +67,7 @@ static int read_prologue(struct reader *reader)
     return 0;
 }
 
-/* The number of elements before a storage's data. */
+/* The number of elements before a storage's data, which is there. */
 static uint64_t take_count(struct reader *reader)
 {
     const uint8_t *bytes = reader->source->data + reader->at_bytes;
@@ -74,8 +79,8 @@ static uint64_t take_count(struct reader *reader)
     return n;
 }
 
-/* Takes the data of the storage of this key, which is next in the file. */
-static int read_storage(struct reader *reader, const struct vrt_torch_selection *selection,
+/* Finds the place of the storage of this key, which is next in the file. */
+static int place_storage(struct reader *reader, const struct vrt_torch_selection *selection,
                         const struct vrt_pickle_value *key)
 {
     struct vrt_pickle_storage *storage = NULL;
@@ -87,6 +92,10 @@ static int read_storage(struct reader *reader, const struct vrt_torch_selection 
     if (reader->source->size_bytes - reader->at_bytes < COUNT_BYTES)
         return vrt_checkpoint_refuse(reader->source, "is cut short: data of its tensors is "
                                                      "missing");
+    int r = vrt_checkpoint_need(reader->source, reader->source->data + reader->at_bytes,
+                                COUNT_BYTES);
+    if (r < 0)
+        return r;
     if (take_count(reader) != storage->n_bytes / vrt_checkpoint_dtype_bytes(storage->dtype))
         return vrt_checkpoint_refuse(reader->source, "is damaged: a tensor's data has another "
                                                      "size than the tensor");
@@ -98,7 +107,7 @@ static int read_storage(struct reader *reader, const struct vrt_torch_selection 
     const uint8_t *data = reader->source->data + reader->at_bytes;
     reader->at_bytes += storage->n_bytes;
     if (storage->is_wanted)
-        return vrt_torch_set_data(reader->source, storage, data, reader->is_little_endian);
+        return vrt_torch_place(reader->source, storage, data, reader->is_little_endian);
     storage->data = data;
     return 0;
 }
@@ -123,7 +132,7 @@ static int read_file(struct reader *reader)
     if (keys.type != VRT_PICKLE_LIST)
         return vrt_pickle_refuse_damaged(&reader->pickle);
     for (size_t i = 0; i < keys.items->n; i++) {
-        r = read_storage(reader, &selection, &keys.items->values[i]);
+        r = place_storage(reader, &selection, &keys.items->values[i]);
         if (r < 0)
             return r;
     }
@@ -131,7 +140,16 @@ static int read_file(struct reader *reader)
         if (selection.storages[i]->is_wanted && !selection.storages[i]->data)
             return vrt_checkpoint_refuse(reader->source, "is damaged: it lacks data of its "
                                                          "tensors");
-    return vrt_torch_add_tensors(reader->source, &selection);
+    r = vrt_torch_add_tensors(reader->source, &selection);
+    for (size_t i = 0; r == 0 && i < selection.n_storages; i++) {
+        const struct vrt_pickle_storage *storage = selection.storages[i];
+        if (!storage->is_wanted)
+            continue;
+        r = vrt_checkpoint_need(reader->source, storage->raw, storage->n_bytes);
+        if (r == 0)
+            vrt_torch_turn(storage);
+    }
+    return r;
 }
 
 int vrt_torch_legacy_read(struct vrt_checkpoint_source *source)

@@ -28,8 +28,16 @@ struct member {
     zip_uint64_t index;
 };
 
+/* libzip's view of the file: it reads what it needs, and nothing of that stays in the image. */
+struct bytes {
+    const struct vrt_checkpoint_source *source;
+    zip_int64_t at;
+    zip_error_t error;
+};
+
 struct reader {
     struct vrt_checkpoint_source *source;
+    struct bytes bytes;
     zip_t *zip;
     struct vrt_pickle pickle;
     struct member *members;     /* under NAME/, sorted by name */
@@ -55,20 +63,76 @@ static int refuse_zip(const struct vrt_checkpoint_source *source, const zip_erro
     return r;
 }
 
+static zip_int64_t read_bytes(struct bytes *bytes, void *to, zip_uint64_t n)
+{
+    const struct vrt_checkpoint_source *source = bytes->source;
+    int r = 0;
+
+    n = VRT_MIN(n, source->size_bytes - (zip_uint64_t)bytes->at);
+    if (source->image)
+        r = vrt_image_copy(source->image, (size_t)bytes->at, to, n);
+    else
+        memcpy(to, source->data + bytes->at, n);
+    if (r < 0) {
+        zip_error_set(&bytes->error, ZIP_ER_READ, -r);
+        return -1;
+    }
+    bytes->at += (zip_int64_t)n;
+    return (zip_int64_t)n;
+}
+
+static zip_int64_t on_command(void *ctx, void *data, zip_uint64_t n, zip_source_cmd_t command)
+{
+    struct bytes *bytes = ctx;
+    zip_int64_t at;
+
+    switch (command) {
+    case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_SEEKABLE;
+    case ZIP_SOURCE_OPEN:
+        bytes->at = 0;
+        return 0;
+    case ZIP_SOURCE_READ:
+        return read_bytes(bytes, data, n);
+    case ZIP_SOURCE_SEEK:
+        at = zip_source_seek_compute_offset((zip_uint64_t)bytes->at, bytes->source->size_bytes,
+                                            data, n, &bytes->error);
+        if (at >= 0)
+            bytes->at = at;
+        return at < 0 ? -1 : 0;
+    case ZIP_SOURCE_TELL:
+        return bytes->at;
+    case ZIP_SOURCE_STAT:
+        zip_stat_init(data);
+        ((zip_stat_t *)data)->size = bytes->source->size_bytes;
+        ((zip_stat_t *)data)->valid = ZIP_STAT_SIZE;
+        return sizeof(zip_stat_t);
+    case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&bytes->error, data, n);
+    case ZIP_SOURCE_CLOSE:
+    case ZIP_SOURCE_FREE:
+        return 0;
+    default:
+        zip_error_set(&bytes->error, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+}
+
 static int open_archive(struct reader *reader)
 {
-    const struct vrt_checkpoint_source *source = reader->source;
-    zip_source_t *bytes;
+    zip_source_t *source;
     zip_error_t error;
     int r = 0;
 
+    reader->bytes = (struct bytes){ .source = reader->source };
+    zip_error_init(&reader->bytes.error);
     zip_error_init(&error);
-    bytes = zip_source_buffer_create(source->data, source->size_bytes, 0, &error);
-    if (bytes)
-        reader->zip = zip_open_from_source(bytes, ZIP_RDONLY, &error);
+    source = zip_source_function_create(on_command, &reader->bytes, &error);
+    if (source)
+        reader->zip = zip_open_from_source(source, ZIP_RDONLY, &error);
     if (!reader->zip) {
-        r = refuse_zip(source, &error);
-        zip_source_free(bytes);
+        r = refuse_zip(reader->source, &error);
+        zip_source_free(source);
     }
     zip_error_fini(&error);
     return r;
@@ -173,14 +237,11 @@ static int unpack(struct reader *reader, zip_file_t *file, uint8_t *to, uint64_t
     return 0;
 }
 
-/* Unpacks a member of at most `max_bytes` into memory from `arena`. */
-static int read_member(struct reader *reader, const struct member *member, uint64_t max_bytes,
-                       struct vrt_cp_arena *arena, struct vrt_text *ret_bytes)
+/* Makes room for a member of at most `max_bytes` from `arena`; nothing is read. */
+static int place_member(struct reader *reader, const struct member *member, uint64_t max_bytes,
+                        struct vrt_cp_arena *arena, struct vrt_text *ret_bytes)
 {
     zip_stat_t st;
-    zip_file_t *file;
-    uint8_t *bytes;
-    int r;
 
     zip_stat_init(&st);
     if (zip_stat_index(reader->zip, member->index, 0, &st) < 0)
@@ -192,19 +253,33 @@ static int read_member(struct reader *reader, const struct member *member, uint6
     if (st.size > max_bytes || st.size > reader->unpacked_left_bytes)
         return vrt_checkpoint_refuse(reader->source, "unpacks to more than a model of its size "
                                                      "can need: it is damaged or a trap");
-    bytes = vrt_cp_arena_alloc(arena, st.size, 1);
+    const char *bytes = vrt_cp_arena_alloc(arena, st.size, 1);
     if (!bytes)
         return vrt_checkpoint_refuse_memory(reader->source, arena);
-    file = zip_fopen_index(reader->zip, member->index, 0);
+    reader->unpacked_left_bytes -= st.size;
+    *ret_bytes = (struct vrt_text){ bytes, st.size };
+    return 0;
+}
+
+/* Unpacks a member to where place_member() made room for it. */
+static int fill_member(struct reader *reader, const struct member *member, const void *bytes,
+                       uint64_t size)
+{
+    zip_file_t *file = zip_fopen_index(reader->zip, member->index, 0);
+
     if (!file)
         return refuse_zip(reader->source, zip_get_error(reader->zip));
-    r = unpack(reader, file, bytes, st.size);
+    int r = unpack(reader, file, (uint8_t *)(uintptr_t)bytes, size);
     zip_fclose(file);
-    if (r < 0)
-        return r;
-    reader->unpacked_left_bytes -= st.size;
-    *ret_bytes = (struct vrt_text){ (const char *)bytes, st.size };
-    return 0;
+    return r;
+}
+
+static int read_member(struct reader *reader, const struct member *member, uint64_t max_bytes,
+                       struct vrt_cp_arena *arena, struct vrt_text *ret_bytes)
+{
+    int r = place_member(reader, member, max_bytes, arena, ret_bytes);
+
+    return r < 0 ? r : fill_member(reader, member, ret_bytes->data, ret_bytes->size_bytes);
 }
 
 static int read_byte_order(struct reader *reader, bool *ret_is_little_endian)
@@ -222,30 +297,47 @@ static int read_byte_order(struct reader *reader, bool *ret_is_little_endian)
     return 0;
 }
 
-static int read_storage(struct reader *reader, struct vrt_pickle_storage *storage,
-                        bool is_little_endian)
+/* The member that a storage is, or NULL. */
+static const struct member *find_storage(const struct reader *reader,
+                                         const struct vrt_pickle_storage *storage)
 {
     static const char folder[] = "data/";
     char name[128];
     size_t n_name = sizeof(folder) - 1 + storage->key.size_bytes;   /* keys are of 64 at most */
-    const struct member *member;
-    struct vrt_text bytes;
-    int r;
 
     if (n_name > sizeof(name))
-        return vrt_pickle_refuse_damaged(&reader->pickle);
+        return NULL;
     memcpy(name, folder, sizeof(folder) - 1);
     memcpy(name + sizeof(folder) - 1, storage->key.data, storage->key.size_bytes);
-    member = find_member(reader, (struct vrt_text){ name, n_name });
+    return find_member(reader, (struct vrt_text){ name, n_name });
+}
+
+static int place_storage(struct reader *reader, struct vrt_pickle_storage *storage,
+                         bool is_little_endian)
+{
+    const struct member *member = find_storage(reader, storage);
+    struct vrt_text bytes;
+
     if (!member)
         return vrt_checkpoint_refuse(reader->source, "is damaged: it lacks data of its tensors");
-    r = read_member(reader, member, storage->n_bytes, &reader->source->checkpoint->arena, &bytes);
+    int r = place_member(reader, member, storage->n_bytes, &reader->source->checkpoint->arena,
+                         &bytes);
     if (r < 0)
         return r;
     if (bytes.size_bytes != storage->n_bytes)
         return vrt_checkpoint_refuse(reader->source, "is damaged: a tensor's data has another "
                                                      "size than the tensor");
-    return vrt_torch_set_data(reader->source, storage, bytes.data, is_little_endian);
+    return vrt_torch_place(reader->source, storage, bytes.data, is_little_endian);
+}
+
+static int fill_storage(struct reader *reader, const struct vrt_pickle_storage *storage)
+{
+    int r = fill_member(reader, find_storage(reader, storage), storage->raw, storage->n_bytes);
+
+    if (r < 0)
+        return r;
+    vrt_torch_turn(storage);
+    return 0;
 }
 
 /* A model saved as a program has its code beside the tensors. */
@@ -286,8 +378,14 @@ static int read_archive(struct reader *reader)
     /* An optimiser's storages, often twice as large as the weights, stay packed. */
     for (size_t i = 0; r == 0 && i < selection.n_storages; i++)
         if (selection.storages[i]->is_wanted)
-            r = read_storage(reader, selection.storages[i], is_little_endian);
-    return r < 0 ? r : vrt_torch_add_tensors(reader->source, &selection);
+            r = place_storage(reader, selection.storages[i], is_little_endian);
+    if (r < 0)
+        return r;
+    r = vrt_torch_add_tensors(reader->source, &selection);
+    for (size_t i = 0; r == 0 && i < selection.n_storages; i++)
+        if (selection.storages[i]->is_wanted)
+            r = fill_storage(reader, selection.storages[i]);
+    return r;
 }
 
 int vrt_torch_zip_read(struct vrt_checkpoint_source *source)

@@ -180,28 +180,32 @@ struct vrt_pickle_storage *vrt_torch_find_storage(const struct vrt_torch_selecti
     return found ? *found : NULL;
 }
 
-int vrt_torch_set_data(struct vrt_checkpoint_source *source, struct vrt_pickle_storage *storage,
-                       const void *data, bool is_little_endian)
+int vrt_torch_place(struct vrt_checkpoint_source *source, struct vrt_pickle_storage *storage,
+                    const void *raw, bool is_little_endian)
 {
     static const uint16_t one = 1;
     bool is_host_little = *(const uint8_t *)&one == 1;
     struct vrt_cp_arena *arena = &source->checkpoint->arena;
-    size_t width = storage->element_bytes;
-    const uint8_t *from = data;
-    uint8_t *turned;
 
-    storage->data = data;
-    if (is_little_endian == is_host_little || width == 1 || !storage->n_bytes)
+    storage->raw = storage->data = raw;
+    if (is_little_endian == is_host_little || storage->element_bytes == 1 || !storage->n_bytes)
         return 0;
-    turned = vrt_cp_arena_alloc(arena, storage->n_bytes, 1);
-    if (!turned)
-        return vrt_checkpoint_refuse_memory(source, arena);
-    memset(turned, 0, storage->n_bytes);
-    for (size_t i = 0; i < storage->n_bytes / width; i++)
+    storage->data = vrt_cp_arena_alloc(arena, storage->n_bytes, 1);
+    return storage->data ? 0 : vrt_checkpoint_refuse_memory(source, arena);
+}
+
+void vrt_torch_turn(const struct vrt_pickle_storage *storage)
+{
+    size_t width = storage->element_bytes, n = storage->n_bytes / width;
+    const uint8_t *from = storage->raw;
+    uint8_t *to = (uint8_t *)(uintptr_t)storage->data;
+
+    if (from == to)
+        return;
+    for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < width; k++)
-            turned[i * width + k] = from[i * width + width - 1 - k];
-    storage->data = turned;
-    return 0;
+            to[i * width + k] = from[i * width + width - 1 - k];
+    memset(to + n * width, 0, storage->n_bytes - n * width);
 }
 
 int vrt_torch_add_tensors(struct vrt_checkpoint_source *source,
@@ -229,5 +233,5 @@ int vrt_torch_add_tensors(struct vrt_checkpoint_source *source,
         if (r < 0)
             return r;
     }
-    return 0;
+    return vrt_checkpoint_finish(source);
 }

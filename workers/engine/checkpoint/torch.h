@@ -7,8 +7,9 @@
  * 1. the format's reader runs the pickle;
  * 2. vrt_torch_select() decides which dictionary of the tree is the model's, finds the storages
  *    that its tensors need, and sorts all of them by key;
- * 3. the reader sets the data of those that are wanted, vrt_torch_set_data();
- * 4. vrt_torch_add_tensors().
+ * 3. the reader says where the data of those that are wanted will be, vrt_torch_place();
+ * 4. vrt_torch_add_tensors(), after which somebody may look, and refuse the file;
+ * 5. the reader reads the data, and has each turned, vrt_torch_turn().
  */
 
 #include "engine/checkpoint/pickle.h"
@@ -31,13 +32,16 @@ struct vrt_pickle_storage *vrt_torch_find_storage(const struct vrt_torch_selecti
                                                   struct vrt_text key);
 
 /*
- * Step 3: the storage's n_bytes are those at `data`, which stay as long as the checkpoint; where
+ * Step 3: the storage's n_bytes will be those at `raw`, which stay as long as the checkpoint; where
  * the byte order isn't the host's, a turned copy of them.
  * Return: 0; -EINVAL, -ENOMEM with the sentence said.
  */
-int vrt_torch_set_data(struct vrt_checkpoint_source *source, struct vrt_pickle_storage *storage,
-                       const void *data, bool is_little_endian) VRT_MUST_CHECK;
+int vrt_torch_place(struct vrt_checkpoint_source *source, struct vrt_pickle_storage *storage,
+                    const void *raw, bool is_little_endian) VRT_MUST_CHECK;
 
-/* Step 4. Return: 0; -EINVAL, -ENOMEM with the sentence said. */
+/* Step 5: they are there. */
+void vrt_torch_turn(const struct vrt_pickle_storage *storage);
+
+/* Step 4, with vrt_checkpoint_finish(). Return: 0; -EINVAL, -ENOMEM with the sentence said. */
 int vrt_torch_add_tensors(struct vrt_checkpoint_source *source,
                           const struct vrt_torch_selection *selection) VRT_MUST_CHECK;
