@@ -83,6 +83,10 @@ int vrt_files_note(struct vrt_files *files, struct vrt_error *error)
         return vrt_refuse(error, -ESPIPE, "input.not_regular",
                           "%s cannot be read a second time for its sound: store it in a file",
                           vrt_printable(files->input_name, shown, sizeof(shown)));
+    if (!S_ISREG(in.st_mode))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "input.not_regular", "%s is no file at all: "
+                          "give a video file",
+                          vrt_printable(files->input_name, shown, sizeof(shown)));
     r = has_output ? check_output(files, &in, &out, error) : 0;
     if (r < 0)
         return r;

@@ -34,13 +34,34 @@ static int refuse(const struct vrt_output_copy *copy, int r, struct vrt_error *e
     if (r == -ENOSPC || r == -EDQUOT)
         return vrt_refuse(error, r, "output.full",
                           "the disk of %s is full: free some space and try again", shown);
+    if (r == -ESTALE)
+        return vrt_refuse(error, r, "output.write", "%s doesn't hold what was written to it: "
+                          "another program writes to it, or has its descriptor append", shown);
     return vrt_refuse(error, r, "output.write", "%s cannot be written: %s", shown, strerror(-r));
+}
+
+/* Reads back what was written: whoever shares the descriptor may have it append at any time, and
+ * then it is elsewhere. Return: 0; -ESTALE: it isn't there; -errno. */
+static int check_written(const struct vrt_output_copy *copy, int64_t offset, const uint8_t *wanted,
+                         size_t size, uint8_t *buffer)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pread(copy->to_fd, buffer, size - done, offset + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return vrt_raise(-errno);
+        if (n == 0 || memcmp(buffer, wanted + done, (size_t)n) != 0)
+            return vrt_raise(-ESTALE);
+        done += (size_t)n;
+    }
+    return 0;
 }
 
 /* Copies `size` bytes at `offset` by reading and writing. */
 static int copy_plainly(const struct vrt_output_copy *copy, int64_t offset, size_t size)
 {
-    VRT_CLEANUP(vrt_freep) uint8_t *buffer = malloc(CHUNK_BYTES);
+    VRT_CLEANUP(vrt_freep) uint8_t *buffer = malloc(2 * CHUNK_BYTES);
 
     if (!buffer)
         return vrt_raise(-ENOMEM);
@@ -56,6 +77,9 @@ static int copy_plainly(const struct vrt_output_copy *copy, int64_t offset, size
                 return vrt_raise(-errno);
             m = VRT_MAX(m, 0);
         }
+        int r = check_written(copy, offset, buffer, (size_t)n, buffer + CHUNK_BYTES);
+        if (r < 0)
+            return vrt_fold(r);
         offset += n;
         size -= (size_t)n;
     }

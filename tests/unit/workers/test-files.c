@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -184,6 +186,12 @@ static void test_refusals(void)
     expect_str(refusal_of(pipes[0], out), "input.not_regular");
     expect_str(refusal_of(null, out), "input.not_regular");
     expect_str(refusal_of(folder_fd, out), "input.not_regular");
+    /* What has no kind at all, and blocks whoever reads it. */
+    int counter = eventfd(0, EFD_CLOEXEC), poll = epoll_create1(EPOLL_CLOEXEC);
+    expect_str(refusal_of(counter, out), "input.not_regular");
+    expect_str(refusal_of(poll, out), "input.not_regular");
+    close(counter);
+    close(poll);
     expect_str(refusal_of(write_only, out), "request.descriptors");
     expect_str(refusal_of(in, null), "job.output");
     expect_str(refusal_of(in, pipes[1]), "job.output");

@@ -109,6 +109,22 @@ static void test_cancel(void)
     close(to);
 }
 
+/* Whoever shares the descriptor has it append: what is written lands elsewhere, at the same length
+ * in the end. */
+static void test_append(void)
+{
+    int from = make_file("from", 100000, 1), to = make_file("to", 5000, 2);
+    struct vrt_error error;
+
+    expect_int(fcntl(to, F_SETFL, fcntl(to, F_GETFL) | O_APPEND), 0);
+    expect_int(copy(from, to, &goes_on, &error), -ESTALE);
+    expect_str(error.id, "output.write");
+    expect_contains(error.message, "film.mp4 doesn't hold what was written to it");
+    expect_int(size_of(to), 0);
+    close(from);
+    close(to);
+}
+
 /* What is only partly there doesn't stay. */
 static void test_limit(void)
 {
@@ -212,6 +228,7 @@ int main(int argc, char **argv)
     static const struct test_case cases[] = {
         { "sizes", test_sizes },
         { "cancel", test_cancel },
+    { "append", test_append },
         { "limit", test_limit },
         { "full", test_full },
         { "fingerprint", test_fingerprint },
