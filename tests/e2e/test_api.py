@@ -4,10 +4,19 @@
 import array
 import json
 import os
+import shutil
 import socket
 
 import harness
 from harness import clip, video_stream
+
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+
+
+def resident_bytes(pid):
+    with open(f'/proc/{pid}/statm', encoding='ascii') as f:
+        return int(f.read().split()[1]) * os.sysconf('SC_PAGESIZE')
 
 
 class Api(harness.Case):
@@ -123,6 +132,46 @@ class Api(harness.Case):
         job = json.loads(text)
         self.vrtctl('wait', job['id'])
         self.assertEqual(int(video_stream(target)['nb_read_frames']), 3)
+
+    def request_for(self, **files):
+        body = json.dumps(files).encode()
+        return (b'POST /v1/jobs HTTP/1.1\r\nHost: v\r\nContent-Type: application/json\r\n'
+                b'Content-Length: %d\r\n\r\n' % len(body)) + body
+
+    def test_models_that_one_may_not_read(self):
+        """That vrtd knows the file from somebody else is no permission."""
+        model, source = self.path('known.safetensors'), clip(self.path('m.mp4'), frames=1)
+        shutil.copy(os.path.join(ROOT, 'models', 'compact-x2.safetensors'), model)
+        self.follow(source, self.path('m.out.mp4'), '-m', model)
+        request = self.request_for(input={'fd': 0, 'name': 'm.mp4'},
+                                   output={'fd': 1, 'name': 'm2.mp4'},
+                                   model={'fd': 2, 'name': 'known.safetensors'})
+        for flags in (os.O_PATH, os.O_WRONLY, os.O_RDONLY):
+            fd = os.open(model, flags)
+            with open(source, 'rb') as i, open(self.path('m2.mp4'), 'w+b') as o:
+                got = self.raw(request, [i.fileno(), o.fileno(), fd])
+            os.close(fd)
+            if flags == os.O_RDONLY:
+                self.assertTrue(got.startswith(b'HTTP/1.1 201'), got)
+            else:
+                self.assertTrue(got.startswith(b'HTTP/1.1 422'), got)
+                self.assertIn(b"can't be read by the descriptor", got)
+
+    def test_large_files_that_are_no_models(self):
+        """Sparse ones of 4 GiB: refused at once, from what they say first; others don't wait."""
+        header = json.dumps({'x': {'dtype': 'F32', 'shape': [1 << 30],
+                                   'data_offsets': [0, 1 << 32]}}).encode()
+        source = clip(self.path('l.mp4'), frames=1)
+        before = resident_bytes(self.daemon.process.pid)
+        for name, beginning in (('zeros.pth', b''), ('zip.pth', b'PK\3\4'),
+                                ('pickle.pth', b'\x80\2'),
+                                ('x.safetensors', len(header).to_bytes(8, 'little') + header)):
+            with open(self.path(name), 'wb') as f:
+                f.write(beginning)
+                f.truncate(len(beginning) + (1 << 32))
+            self.refused('submit', '--dry-run', '-m', self.path(name), source, says=name)
+            after = resident_bytes(self.daemon.process.pid)
+            self.assertLess(after - before, 200 << 20, name)
 
     def test_outputs_of_other_kinds(self):
         body = json.dumps({'input': {'fd': 0, 'name': 'k.mp4'},
