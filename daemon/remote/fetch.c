@@ -125,8 +125,10 @@ static void try_again(struct vrt_fetch *fetch, const char *why)
 
     fetch->n_failures = has_progress ? 1 : fetch->n_failures + 1;
     if (fetch->n_failures > FAILURES_MAX || fetch->n_tries >= TRIES_MAX) {
-        vrt_refuse(&fetch->error, -EIO, VRT_E(REMOTE_FAILED), "%s (after %d tries)", why,
-                   fetch->n_tries);
+        const char *cure = vrt_web_has_network() ? "" : "; vrtd has no network here, which under "
+                           "systemd is PrivateNetwork=no in a drop-in: systemctl edit vrtd";
+        vrt_refuse(&fetch->error, -EIO, VRT_E(REMOTE_FAILED), "%s (after %d tries)%s", why,
+                   fetch->n_tries, cure);
         end(fetch);
         return;
     }

@@ -218,6 +218,9 @@ int vrt_remote_new(const struct vrt_remote_params *params, struct vrt_remote **r
         vrt_remote_stop(remote, ignore, NULL);
         return vrt_fold(r);
     }
+    if ((params->inputs || params->webhooks) && !vrt_web_has_network())
+        vrt_log_warning("[remote] is on, and vrtd has no network, only a loopback: under systemd, "
+                        "PrivateNetwork=no in a drop-in (systemctl edit vrtd) gives it one");
     *ret_remote = remote;
     return 0;
 }

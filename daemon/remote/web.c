@@ -16,6 +16,8 @@
 #include "daemon/remote/web-impl.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +197,19 @@ static struct vrt_web *web_free(struct vrt_web *web)
     free(web->ca_file);
     free(web);
     return NULL;
+}
+
+bool vrt_web_has_network(void)
+{
+    struct ifaddrs *all = NULL;
+    bool has_network = false;
+
+    if (getifaddrs(&all) < 0)
+        return true;
+    for (const struct ifaddrs *one = all; one && !has_network; one = one->ifa_next)
+        has_network = (one->ifa_flags & IFF_UP) && !(one->ifa_flags & IFF_LOOPBACK);
+    freeifaddrs(all);
+    return has_network;
 }
 
 int vrt_web_new(const struct vrt_web_params *params, struct vrt_web **ret_web,

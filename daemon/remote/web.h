@@ -31,6 +31,9 @@ struct vrt_web_params {
 /* What is usual; the loop, and what is the administrator's choice, are the caller's to fill in. */
 void vrt_web_params_init(struct vrt_web_params *params);
 
+/* Whether the process has a network, or only a loopback: services may be left no more. */
+bool vrt_web_has_network(void);
+
 /*
  * The texts of params are copied. Return: 0, it is freed by vrt_web_stop(); -ENOTSUP: this
  * machine's libcurl would stop the loop while it resolves a name; -ENOMEM, -errno; see error.
