@@ -88,12 +88,15 @@ static int fill(struct vrt_checkpoint *cp, struct vrt_checkpoint_source *source)
 
 int vrt_checkpoint_need(const struct vrt_checkpoint_source *source, const void *at, size_t n_bytes)
 {
+    char shown[160];
+
     if (!source->image)
         return 0;
     int r = vrt_image_need(source->image, (size_t)((const uint8_t *)at - source->data), n_bytes);
     if (r == -ENODATA)
         return vrt_checkpoint_refuse(source, "became shorter while it was read");
-    return r < 0 ? vrt_refuse_errno(source->error, vrt_fold(r), source->name) : 0;
+    return r < 0 ? vrt_refuse_errno(source->error, vrt_fold(r),
+                                    vrt_printable(source->name, shown, sizeof(shown))) : 0;
 }
 
 int vrt_checkpoint_open(int fd, const char *name, const struct vrt_checkpoint_look *look,
