@@ -106,6 +106,24 @@ class Devices(harness.Case):
                              daemon.log_text())
         self.assertEqual(*digests)
 
+    def test_films_that_are_dark(self):
+        """Fades, credits, nights, white and one colour are what films are made of."""
+        looks = {
+            'in': 'fade=in:0:16', 'out': 'fade=out:4:12', 'white': 'fade=in:0:16:color=white',
+            'night': 'eq=brightness=-0.35:contrast=0.6', 'dark': 'eq=brightness=-0.6:gamma=0.5',
+            'credits': 'drawbox=c=black:t=fill,drawbox=40:30:80:12:c=white:t=fill,scroll=v=0.1',
+            'red': 'colorchannelmixer=rr=1:gg=0.05:bb=0.05', 'gray': 'hue=s=0',
+        }
+        for source in 'testsrc2', 'mandelbrot':
+            for name, look in looks.items():
+                with self.subTest(source=source, look=name):
+                    path = clip(self.path(f'{source}-{name}.mkv'), '-c:v', 'ffv1', '-vf',
+                                look + ',format=yuv420p', frames=20, size='160x96', source=source)
+                    job = self.follow(path, self.path(f'{source}-{name}.out.mkv'), '--overwrite')
+                    self.assertEqual(self.own_warnings(job), [])
+        if not harness.FAULT:
+            self.assertNotIn('the result ', self.daemon.log_text())
+
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_lost_device_comes_back(self):
         source = clip(self.path('back.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')

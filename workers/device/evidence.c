@@ -29,6 +29,7 @@
 #define CAST_MAX 0.45f              /* of a whole picture: models that colour films stay below */
 #define BLACK 0.02f
 #define NOT_BLACK 0.15f
+#define NO_COLOUR (-0.25f)          /* a red, green or blue that no screen shows, by far */
 
 const char *const vrt_flaw_words[] = {
     [VRT_FLAW_NONE] = "is a picture",
@@ -222,6 +223,11 @@ static float brightest(const float *rgb)
     return fmaxf(fmaxf(rgb[0], rgb[1]), rgb[2]);
 }
 
+static float darkest(const float *rgb)
+{
+    return fminf(fminf(rgb[0], rgb[1]), rgb[2]);
+}
+
 struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct vrt_means *out)
 {
     struct vrt_deviation d = { 0 };
@@ -236,6 +242,8 @@ struct vrt_deviation vrt_means_compare(const struct vrt_means *in, const struct 
             total[c] += change[c] / (float)n;
         }
         d.n_lost += brightest(is) < BLACK && brightest(was) > NOT_BLACK;
+        /* Samples of 0 in all planes of Y'CbCr: a green that isn't. */
+        d.n_lost += darkest(is) < VRT_MIN(darkest(was), 0) + NO_COLOUR;
     }
     d.cast = spread(total);
     return d;
@@ -247,7 +255,7 @@ enum vrt_flaw vrt_means_judge(const struct vrt_means *in, const struct vrt_means
 
     if (out->is_blank && !in->is_blank)
         return VRT_FLAW_BLANK;
-    if (d.n_lost > 0)
-        return VRT_FLAW_BLACK;
-    return d.cast > CAST_MAX ? VRT_FLAW_CAST : VRT_FLAW_NONE;
+    if (d.cast > CAST_MAX)
+        return VRT_FLAW_CAST;
+    return d.n_lost > 0 ? VRT_FLAW_BLACK : VRT_FLAW_NONE;
 }

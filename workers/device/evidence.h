@@ -27,7 +27,7 @@ struct vrt_means {
 struct vrt_deviation {
     float cast;                     /* of the whole picture's colour; 1: from one corner of the
                                      * colour cube to another, whatever its brightness */
-    int n_lost;                     /* cells that are black, and were not */
+    int n_lost;                     /* cells that are black, or no colour at all, and were not */
 };
 
 /* Means of an input, whose blankness is strict, or of its result, which is called blank only where

@@ -14,6 +14,7 @@ struct change {
     int luma, chroma;               /* are added */
     float gain;                     /* luma is multiplied by */
     bool has_hole;                  /* a quarter is black */
+    bool has_zeros;                 /* its samples are 0 in all planes */
     bool is_flat;                   /* all is gray */
 };
 
@@ -45,12 +46,14 @@ static struct vrt_frame *paint(struct vrt_frame_format format, int scale,
         for (int y = 0; y < plane->height; y++)
             for (int x = 0; x < plane->width; x++) {
                 int u = x * 200 / plane->width, v = y * 200 / plane->height;
-                bool is_black = change->has_hole && u < 100 && v < 100;
+                bool is_hole = u < 100 && v < 100;
+                bool is_black = change->has_hole && is_hole;
                 int luma = change->is_flat ? 128 : 32 + (u + v) / 2 + 10 * ((u / 20 + v / 20) % 2);
                 int value = p == 0 ? (int)((float)luma * change->gain) + change->luma :
                                      (change->is_flat ? 128 : 108 + 40 * p * u / 200) +
                                      change->chroma;
-                fill(frame, p, x, y, is_black ? p == 0 ? black : 128 : value);
+                bool is_zero = change->has_zeros && is_hole;
+                fill(frame, p, x, y, is_zero ? 0 : is_black ? p == 0 ? black : 128 : value);
             }
     }
     return frame;
@@ -106,6 +109,7 @@ static void test_refused(void)
     } cases[] = {
         { { .is_flat = true, .gain = 1 }, "is blank" },
         { { .gain = 1, .has_hole = true }, "is black in a part" },
+        { { .gain = 1, .has_zeros = true }, "is black in a part" },
         { { .gain = 1, .chroma = -128 }, "has a cast" },        /* green */
         { { .gain = 1, .chroma = 100 }, "has a cast" },         /* purple */
     };
