@@ -285,10 +285,10 @@ bool vrt_file_is_folder(const char *path)
 }
 
 char *vrt_file_default_output(const char *input, const char *folder, const char *word,
-                              bool keeps_ending, bool lossless)
+                              int nth, bool lossless)
 {
     static const char *const kept[] = { ".mp4", ".mov", ".mkv" };
-    char fetched[VRT_API_NAME_BYTES];
+    char fetched[VRT_API_NAME_BYTES], number[16] = "";
     char *path = NULL;
     int r;
 
@@ -302,11 +302,13 @@ char *vrt_file_default_output(const char *input, const char *folder, const char 
         if (!lossless && strcasecmp(dot, kept[i]) == 0)
             ending = kept[i];
     const char *begin = folder ? name : input;
-    const char *end = keeps_ending ? name + strlen(name) : dot;
+    const char *end = nth > 0 ? name + strlen(name) : dot;
+    if (nth > 1)
+        snprintf(number, sizeof(number), ".%d", nth);
     size_t n = folder ? strlen(folder) : 0;
-    r = asprintf(&path, "%s%s%.*s.%s%s", folder ? folder : "",
-                 n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, word,
-                 ending);
+    r = asprintf(&path, "%s%s%.*s%s.%s%s", folder ? folder : "",
+                 n > 0 && folder[n - 1] != '/' ? "/" : "", (int)(end - begin), begin, number,
+                 word, ending);
     return r < 0 ? NULL : path;
 }
 

@@ -23,6 +23,7 @@
 #include "base/macro.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/commands/models.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/screen.h"
@@ -353,6 +354,7 @@ static int run(struct vrt_cli *cli)
                        "install it and vrtctl from one package, and restart it",
                        vrt_conn_path(cli->conn));
     }
+    vrt_model_say_pull(cli, cli->args.model, &error);
     int exit = r == 0 || r == VRT_CONN_E_UNREACHABLE ? tell(cli, &report) :
                vrt_cli_fail(cli, NULL, r, &error);
     vrt_doctor_report_done(&daemon);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,11 +104,14 @@ static void sort(const struct list *list, const char *key)
 static const char *print_input(const struct vrt_job_info *job, char *buffer, size_t size)
 {
     char input[VRT_API_NAME_BYTES], reason[VRT_API_TEXT_BYTES];
-    bool failed = job->state == VRT_JOB_FAILED && job->has_error;
 
-    snprintf(buffer, size, "%s%s%s", vrt_progress_name(job, input, sizeof(input)),
-             failed ? ": " : "",
-             failed ? vrt_printable(job->error.message, reason, sizeof(reason)) : "");
+    vrt_progress_name(job, input, sizeof(input));
+    if (job->state != VRT_JOB_FAILED || !job->has_error)
+        return vrt_printable(input, buffer, (int)size);
+    vrt_printable(job->error.message, reason, sizeof(reason));
+    /* Many a reason names it. */
+    const bool is_named = input[0] && strncmp(reason, input, strlen(input)) == 0;
+    snprintf(buffer, size, "%s%s%s", is_named ? "" : input, is_named ? "" : ": ", reason);
     return buffer;
 }
 
@@ -123,7 +127,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
         id,
         vrt_name_of(vrt_job_state_names, job->state),
         vrt_format_percent(job->frames_done, job->frames_total, done, sizeof(done)),
-        vrt_format_rate(job->fps, fps, sizeof(fps)),
+        vrt_format_rate(job->fps > 0 ? job->fps : NAN, fps, sizeof(fps)),
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
         running ? vrt_format_duration(job->left_s, left, sizeof(left)) : "-",
         vrt_printable(job->model.name, model, sizeof(model)),

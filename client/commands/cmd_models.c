@@ -28,19 +28,28 @@ static const struct vrt_column model_columns[] = {
     { "SCALE", VRT_ALIGN_RIGHT, .rank = 2 },
     { "PARAMETERS", VRT_ALIGN_RIGHT, .rank = 4 },
     { "CHECKSUM", VRT_ALIGN_LEFT, .rank = 3 },
-    { "SOURCE", VRT_ALIGN_LEFT },
+    { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
     { NULL, VRT_ALIGN_LEFT },
 };
+
+/* "64 MiB"; "size unknown" where no catalogue and no server says one. */
+static const char *print_size(const struct vrt_model_report *m, char *buffer, size_t size)
+{
+    if (m->size_bytes <= 0) {
+        snprintf(buffer, size, "size unknown");
+        return buffer;
+    }
+    return vrt_format_bytes(m->size_bytes, buffer, size);
+}
 
 /* Where a model is, or what becomes of it. */
 static void print_place(const struct vrt_model_report *m, char *buffer, size_t size)
 {
     char bytes[32], percent[16];
 
-    vrt_format_bytes(m->size_bytes, bytes, sizeof(bytes));
+    print_size(m, bytes, sizeof(bytes));
     if (m->state == VRT_MODEL_AVAILABLE)
-        snprintf(buffer, size, "not here, %s: vrtctl models pull",
-                 m->size_bytes > 0 ? bytes : "size unknown");
+        snprintf(buffer, size, "not here, %s", bytes);
     else if (m->state == VRT_MODEL_PULLING)
         snprintf(buffer, size, "pulling, %s of %s",
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
@@ -87,11 +96,26 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
     return vrt_fold(r);
 }
 
+/* The command, where there is something to fetch. */
+static int add_command(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    const json_t *list = json_object_get(json, "models");
+    bool is_wanted = false;
+
+    (void)error;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *state = json_string_value(json_object_get(json_array_get(list, i), "state"));
+        is_wanted |= state && strcmp(state, vrt_model_state_names[VRT_MODEL_AVAILABLE]) == 0;
+    }
+    return is_wanted ? vrt_fold(vrt_table_note(table, "to fetch what isn't here: vrtctl models "
+                                               "pull MODEL")) : 0;
+}
+
 static const struct vrt_column replica_columns[] = {
     { "DEVICE", VRT_ALIGN_LEFT },
     { "REPLICA OF", VRT_ALIGN_LEFT },
-    { "PRECISION", VRT_ALIGN_LEFT },
-    { "SIZE", VRT_ALIGN_RIGHT },
+    { "PRECISION", VRT_ALIGN_LEFT, .rank = 1 },
+    { "SIZE", VRT_ALIGN_RIGHT, .rank = 2 },
     { "STATE", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
@@ -167,15 +191,35 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
                       vrt_printable(name, shown, sizeof(shown)));
 }
 
+void vrt_model_say_pull(struct vrt_cli *cli, const char *name, struct vrt_error *error)
+{
+    struct vrt_error ignored = { 0 };
+    struct vrt_model_report model;
+    char shown[VRT_API_NAME_BYTES], bytes[32];
+    json_t *json = NULL;
+
+    if (!vrt_error_is(error, VRT_E(MODEL_NOT_FOUND)) || !name)
+        return;
+    vrt_model_report_init(&model);
+    snprintf(model.name, sizeof(model.name), "%s", name);
+    if (vrt_model_look(cli, &model, &json, &ignored) == 0 && model.state == VRT_MODEL_AVAILABLE) {
+        *error = (struct vrt_error){ 0 };
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "the model isn't here yet, %s: vrtctl models pull %s",
+                   print_size(&model, bytes, sizeof(bytes)),
+                   vrt_printable(model.name, shown, sizeof(shown)));
+    }
+    json_decref(json);
+}
+
 /* What comes, as far as anybody knows: the server has begun to send it. */
 static void say_first(const struct vrt_model_report *model)
 {
     char name[VRT_API_NAME_BYTES], bytes[32], digest[VRT_API_SHA256_BYTES + 4];
 
-    fprintf(stderr, "pulling %s: %s%s, SHA-256 %s\n",
-            vrt_printable(model->name, name, sizeof(name)), model->size_bytes > 0 ? "" : "size ",
-            model->size_bytes > 0 ? vrt_format_bytes(model->size_bytes, bytes, sizeof(bytes)) :
-                                    "unknown",
+    fprintf(stderr, "pulling %s: %s, SHA-256 %s\n",
+            vrt_printable(model->name, name, sizeof(name)),
+            print_size(model, bytes, sizeof(bytes)),
             model->sha256[0] ? vrt_printable(model->sha256, digest, sizeof(digest)) : "unknown");
 }
 
@@ -260,7 +304,7 @@ static int pull(struct vrt_cli *cli)
 static int run(struct vrt_cli *cli)
 {
     static const struct vrt_listing models = {
-        "/v1/models", "models", model_columns, add_model, NULL, false,
+        "/v1/models", "models", model_columns, add_model, add_command, false,
     };
     static const struct vrt_listing replicas = {
         "/v1/models", "replicas", replica_columns, add_replica, NULL, true,

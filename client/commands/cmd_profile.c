@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "client/cli.h"
 #include "client/conn.h"
+#include "client/commands/models.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/screen.h"
@@ -339,9 +340,11 @@ static int compare(struct vrt_cli *cli, struct vrt_profile_request *q,
         struct vrt_error refusal = { 0 };
         struct compared device = devices[i];
         int one = compare_one(cli, q, model, &device, &refusal);
+        /* Where there is no such model, there is none for the others either. */
+        bool has_no_model = vrt_error_is(&refusal, VRT_E(MODEL_NOT_FOUND));
         if (one == 0)
             devices[n_timed++] = device;
-        else if (one == VRT_CONN_E_REFUSED)
+        else if (one == VRT_CONN_E_REFUSED && !has_no_model)
             vrt_cli_complain(cli, device.device, &refusal);
         else
             r = vrt_refuse(error, one, refusal.id, "%s", refusal.message);
@@ -383,6 +386,7 @@ static int run(struct vrt_cli *cli)
         r = strcmp(q.device, "all") == 0 ? compare(cli, &q, &model, &error) :
                                            profile(cli, &q, &model, &error);
     vrt_file_close(&model);
+    vrt_model_say_pull(cli, q.model.name, &error);
     return r != 0 ? vrt_cli_fail(cli, NULL, r, &error) : VRT_EXIT_OK;
 }
 

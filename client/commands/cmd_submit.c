@@ -278,29 +278,6 @@ static const char *shown_name(const char *input, char *buffer, int size)
                                     vrt_file_name(input, buffer, size);
 }
 
-/* A model that the daemon knows of, and hasn't fetched yet: the command that does. */
-static void add_pull(struct vrt_cli *cli, struct vrt_error *error)
-{
-    struct vrt_error ignored = { 0 };
-    struct vrt_model_report model;
-    char name[VRT_API_NAME_BYTES], bytes[32];
-    json_t *json = NULL;
-
-    if (!vrt_error_is(error, VRT_E(MODEL_NOT_FOUND)) || !cli->args.model)
-        return;
-    vrt_model_report_init(&model);
-    snprintf(model.name, sizeof(model.name), "%s", cli->args.model);
-    if (vrt_model_look(cli, &model, &json, &ignored) == 0 && model.state == VRT_MODEL_AVAILABLE) {
-        *error = (struct vrt_error){ 0 };
-        vrt_format_bytes(model.size_bytes, bytes, sizeof(bytes));
-        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
-                   "the model isn't here yet%s%s: vrtctl models pull %s",
-                   model.size_bytes > 0 ? ", " : "", model.size_bytes > 0 ? bytes : "",
-                   vrt_printable(model.name, name, sizeof(name)));
-    }
-    json_decref(json);
-}
-
 /* Submits one file. Return: enum vrt_exit; everything was said. */
 static int submit_one(struct submissions *all, const char *input, struct submission *s)
 {
@@ -329,7 +306,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     if (r == 0)
         return VRT_EXIT_OK;
     vrt_file_remove_created(s->output, &s->file);
-    add_pull(cli, &error);
+    vrt_model_say_pull(cli, cli->args.model, &error);
     all->full = r == VRT_CONN_E_REFUSED && is_full(&error);
     bool about_the_file = r == VRT_CONN_E_REFUSED || r == VRT_CONN_E_NOT_FOUND;
     return vrt_cli_fail(cli, about_the_file ? shown_name(input, name, sizeof(name)) : NULL, r,
@@ -397,7 +374,16 @@ static int follow(struct vrt_cli *cli, struct submissions *s)
     return exit;
 }
 
-/* The path of one result. Two inputs of one name (a.avi, a.webm) must not get the same. */
+/* Whether an input before has a result of this path. */
+static bool is_taken(const struct submissions *s, const char *path)
+{
+    for (size_t i = 0; i < s->n_items; i++)
+        if (s->items[i].output && strcmp(s->items[i].output, path) == 0)
+            return true;
+    return false;
+}
+
+/* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
 static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
 {
     bool lossless = args->settings.codec == VRT_CODEC_FFV1;
@@ -407,12 +393,10 @@ static char *choose_output(const struct vrt_args *args, const struct submissions
 
     if (args->output && !folder)
         return strdup(args->output);
-    char *path = vrt_file_default_output(args->operands[i], folder, word, false, lossless);
-    for (size_t j = 0; path && j < s->n_items; j++) {
-        if (!s->items[j].output || strcmp(s->items[j].output, path) != 0)
-            continue;
+    char *path = vrt_file_default_output(args->operands[i], folder, word, 0, lossless);
+    for (int nth = 1; path && is_taken(s, path); nth++) {
         free(path);
-        return vrt_file_default_output(args->operands[i], folder, word, true, lossless);
+        path = vrt_file_default_output(args->operands[i], folder, word, nth, lossless);
     }
     return path;
 }
@@ -428,6 +412,9 @@ static int prepare(const struct vrt_cli *cli, struct submissions *s)
         return vrt_cli_misused(cli, "--output names one file, and there are %d inputs: name a "
                                "folder/, or leave it out, and each result stands beside its input",
                                args->n_operands);
+    if (args->settings.duration_s <= 0)
+        return vrt_cli_misused(cli, "--duration: nothing lasts so long; leave it out for all that "
+                               "follows --start");
     if (args->dry_run && args->follow)
         return vrt_cli_misused(cli, "--dry-run makes no job that --follow could show");
     if (args->preview && !args->follow)

@@ -16,6 +16,7 @@
 
 #define GAP 2
 #define LAST_MIN 12             /* columns that the last one keeps, whatever the width */
+#define FIRST_MIN 12            /* and the first */
 #define NOTE_BYTES 1024         /* a name and a sentence */
 
 void vrt_table_init(struct vrt_table *table, const struct vrt_column *columns)
@@ -129,11 +130,12 @@ static int taken_by(const struct vrt_table *table, const int *widths)
     return taken;
 }
 
-/* Leaves out columns, by a width of 0, and cuts the last, until `width` is enough or all are 0. */
+/* Leaves out columns, by a width of 0, and cuts the last, then the first, until `width` is enough
+ * or no more can go. */
 static void fit(const struct vrt_table *table, int width, int *widths)
 {
-    int last = table->n_columns - 1;
-    int wanted = VRT_MIN(widths[last], LAST_MIN);
+    int last = table->n_columns - 1, least_last = table->columns[last].least;
+    int wanted = VRT_MIN(widths[last], VRT_MAX(least_last, LAST_MIN));
 
     while (taken_by(table, widths) + wanted > width) {
         int least = 0;
@@ -144,7 +146,11 @@ static void fit(const struct vrt_table *table, int width, int *widths)
             break;
         widths[least] = 0;
     }
+    wanted = VRT_MIN(widths[last], LAST_MIN);
     widths[last] = VRT_MIN(widths[last], VRT_MAX(width - taken_by(table, widths), wanted));
+    int missing = taken_by(table, widths) + widths[last] - width;
+    if (last > 0 && missing > 0 && widths[0] > FIRST_MIN)
+        widths[0] = VRT_MAX(widths[0] - missing, FIRST_MIN);
 }
 
 int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf)

@@ -18,6 +18,7 @@ struct vrt_column {
     const char *title;          /* NULL ends a list of columns */
     enum { VRT_ALIGN_LEFT, VRT_ALIGN_RIGHT } align;
     int rank;                   /* where there is no room the highest goes first; 0: it stays */
+    int least;                  /* of the last: others go before it has less; 0: as usual */
 };
 
 struct vrt_table {

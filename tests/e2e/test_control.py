@@ -3,6 +3,7 @@
 """Jobs that are paused, resumed, tried again, and that outlast a daemon and their files."""
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -343,9 +344,66 @@ class Control(harness.FolderCase):
         self.vrtctl('submit', '-f', '-o', self.path('out'), *sources)
         wanted = {'film.restored.mkv', 'film.avi.restored.mkv'}
         self.assertEqual(set(os.listdir(self.path('out'))), wanted)
+        for folder in 'b', 'c':
+            os.mkdir(self.path(folder))
+            shutil.copy(sources[1], self.path(folder))
+        done = self.vrtctl('submit', '-o', self.path('new') + '/', *sources, status=1)
+        self.assertEqual(done.stderr.count('make it first'), 2)
+        os.mkdir(self.path('new'))
+        self.vrtctl('submit', '-f', '-o', self.path('new') + '/', *sources,
+                    self.path('b/film.avi'), self.path('c/film.avi'))
+        self.assertEqual(set(os.listdir(self.path('new'))), wanted | {
+            'film.avi.2.restored.mkv', 'film.avi.3.restored.mkv'})
         self.assertLessEqual(wanted, set(os.listdir(self.path('in'))))
-        said = self.vrtctl('submit', '-o', '/proc/film.mkv', sources[0], status=1).stderr
-        self.assertTrue('another place' in said or 'No such file' in said or 'folder' in said, said)
+        if os.geteuid() == 0:
+            return              # writes wherever it likes
+        os.chmod(self.path('b'), 0o500)
+        said = self.vrtctl('submit', self.path('b/film.avi'), status=1).stderr
+        self.assertIn("can't be written: Permission denied; name another place: -o FILE", said)
+
+    def test_other_words(self):
+        """Those of other programs, and what was meant."""
+        job = self.submit_begun('a')
+        self.assertIn('a.mp4', self.vrtctl('ls').stdout)
+        self.assertIn('1 running', self.vrtctl('ps').stdout)
+        self.assertIn('cancelled', self.vrtctl('rm', job).stdout)
+        self.wait_for(job, lambda j: j['state'] == 'cancelled')
+        self.assertEqual(self.vrtctl('help', 'ls').stdout, self.vrtctl('list', '--help').stdout)
+        self.assertEqual(self.vrtctl('help').stdout, self.vrtctl('--help').stdout)
+        for words, meant in ((['sumbit'], 'submit'), (['help', 'lits'], 'list'),
+                             (['submit', '--modle', 'x', 'a.mp4'], '--model')):
+            self.assertIn(f'(did you mean {meant}?)', self.vrtctl(*words, status=2).stderr)
+        self.assertIn('--duration: nothing lasts so long',
+                      self.vrtctl('submit', '--duration', 0, 'a.mp4', status=2).stderr)
+        self.assertRegex(self.vrtctl('devices').stdout, r'\nauto takes \w+:\d')
+
+    def test_complaints_as_json(self):
+        """Errors of vrtctl's own and of the daemon, and warnings."""
+        for words, status, wanted in ((['frob'], 2, 'usage'), (['show', 7], 4, 'job.not_found'),
+                                      (['submit', 'nothing.mp4'], 1, 'client.file'),
+                                      (['submit', '-m', 'nothing', clip(self.path('v.mp4'))], 1,
+                                       'model.not_found')):
+            error = json.loads(self.vrtctl('--json', *words, status=status).stderr)['error']
+            self.assertEqual(error['id'], wanted)
+            self.assertTrue(error['message'])
+        source = clip(self.path('alpha.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
+        done = self.vrtctl('submit', '--json', source)
+        self.assertEqual(json.loads(done.stdout)['input_name'], 'alpha.mkv')
+        warning = json.loads(done.stderr)['warning']
+        self.assertEqual(warning['input'], 'alpha.mkv')
+        self.assertIn('alpha', warning['message'])
+
+    def test_why_it_failed(self):
+        """In the row, and nothing twice; what never ran has no speed."""
+        source = clip(self.path('bad.ts'), frames=60, size='96x64')
+        with open(source, 'r+b') as f:
+            f.seek(188 * 40)
+            f.write(bytes(188 * 40))
+        self.vrtctl('submit', '-f', '--strict', source, status=1)
+        row = self.vrtctl('list', '--all').stdout.splitlines()[1]
+        self.assertRegex(row, r'^ 1  failed +\d+% .* \d\d:\d\d:\d\d  bad\.ts is damaged at frame')
+        self.assertNotIn('0.000', row)
+        self.assertEqual(row.count('bad.ts'), 1)
 
 
 if __name__ == '__main__':

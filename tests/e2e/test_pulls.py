@@ -103,6 +103,9 @@ class PullTest(PullCase):
         done = self.vrtctl('submit', '-m', 'unknown', source, status=None)
         self.assertIn("isn't here yet", done.stderr)
         self.assertIn('vrtctl models pull unknown', done.stderr)
+        for words in ('profile', 'other'), ('profile', '-d', 'all', 'other'), \
+                ('doctor', '-m', 'other'):
+            self.refused(*words, says="isn't here yet, 179 KiB: vrtctl models pull other")
         url = self.server.url('/cli.safetensors')
         done = self.vrtctl('models', 'pull', url)
         self.assertIn('SHA-256 ' + self.digest, done.stdout)
@@ -130,7 +133,9 @@ class PullTest(PullCase):
             handler.wfile.flush()
             time.sleep(2)
             handler.wfile.write(rest)
-        self.assertIn('not here, size unknown: vrtctl', self.vrtctl('models').stdout)
+        listed = self.vrtctl('models').stdout
+        self.assertRegex(listed, r'nameless .* not here, size unknown\n')
+        self.assertIn("to fetch what isn't here: vrtctl models pull MODEL\n", listed)
         for name, digest in (('other', 64 * '0'), ('nameless', 'unknown')):
             self.server.behaviour[f'/{name}.safetensors'] = slowly
             done = self.vrtctl('models', 'pull', name, status=1)

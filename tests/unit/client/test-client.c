@@ -13,7 +13,6 @@
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/progress.h"
-#include "client/terminal/table.h"
 
 static void test_formats(void)
 {
@@ -69,96 +68,6 @@ static void test_widths(void)
     expect_str(vrt_text_cut("video.mp4", 0, b, sizeof(b)), "");
     expect_str(vrt_text_cut("\u6620\u753b\u6620\u753b", 6, b, sizeof(b)), "\u6620...");
     expect_str(vrt_text_cut("\u6620\u753b\u6620\u753b", 8, b, 8), "\u6620...");
-}
-
-static void test_table(void)
-{
-    static const struct vrt_column columns[] = {
-        { "ID", VRT_ALIGN_RIGHT }, { "STATE", VRT_ALIGN_LEFT }, { "INPUT", VRT_ALIGN_LEFT },
-        { NULL, VRT_ALIGN_LEFT },
-    };
-    static const char *const cells[] = { "7", "running", "caf\u00e9.mp4", "12", "done",
-                                         "a-rather-long-name.mp4" };
-    struct vrt_table table;
-    struct vrt_buf buf = { 0 };
-
-    vrt_table_init(&table, columns);
-    for (int i = 0; i < 2; i++)
-        expect_int(vrt_table_add(&table, cells + 3 * i), 0);
-    expect_int(vrt_table_print(&table, 0, &buf), 0);
-    expect_str(buf.data, "ID  STATE    INPUT\n"
-                         " 7  running  caf\u00e9.mp4\n"
-                         "12  done     a-rather-long-name.mp4\n");
-    vrt_buf_done(&buf);
-    expect_int(vrt_table_print(&table, 25, &buf), 0);
-    expect_str(buf.data, "ID  STATE    INPUT\n"
-                         " 7  running  caf\u00e9.mp4\n"
-                         "12  done     a-rather-...\n");
-    vrt_buf_done(&buf);
-    expect_int(vrt_table_print(&table, 5, &buf), 0);
-    expect_contains(buf.data, "12  done     a-rather-...\n");
-    vrt_buf_done(&buf);
-    vrt_table_done(&table);
-}
-
-/* What matters less is left out where there is no room, and the rest keeps its order. */
-static void test_narrow_table(void)
-{
-    static const struct vrt_column columns[] = {
-        { "ID", VRT_ALIGN_RIGHT }, { "A", VRT_ALIGN_LEFT, .rank = 1 },
-        { "BB", VRT_ALIGN_LEFT, .rank = 3 }, { "CCC", VRT_ALIGN_RIGHT, .rank = 2 },
-        { "INPUT", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
-    };
-    static const char *const cells[] = { "7", "a", "bb", "ccc", "a-rather-long-name.mp4" };
-    static const struct {
-        int width;
-        const char *text;
-    } cases[] = {
-        { 0, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-long-name.mp4\n" },
-        { 30, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-lo...\n" },
-        { 28, "ID  A  BB  CCC  INPUT\n 7  a  bb  ccc  a-rather-...\n" },
-        { 27, "ID  A  CCC  INPUT\n 7  a  ccc  a-rather-lon...\n" },
-        { 23, "ID  A  INPUT\n 7  a  a-rather-long...\n" },
-        { 18, "ID  INPUT\n 7  a-rather-lo...\n" },
-        { 3, "ID  INPUT\n 7  a-rather-...\n" },
-    };
-    struct vrt_table table;
-
-    vrt_table_init(&table, columns);
-    expect_int(vrt_table_add(&table, cells), 0);
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
-        struct vrt_buf buf = { 0 };
-        expect_int(vrt_table_print(&table, cases[i].width, &buf), 0);
-        expect_str(buf.data, cases[i].text);
-        vrt_buf_done(&buf);
-    }
-    vrt_table_done(&table);
-}
-
-/* What no row has room for: whole, in the order that it came, and never without end. */
-static void test_notes(void)
-{
-    static const struct vrt_column columns[] = {
-        { "NAME", VRT_ALIGN_LEFT }, { "STATE", VRT_ALIGN_LEFT }, { NULL, VRT_ALIGN_LEFT },
-    };
-    struct vrt_table table;
-    struct vrt_buf buf = { 0 };
-
-    vrt_table_init(&table, columns);
-    expect_int(vrt_table_add(&table, (const char *const[]){ "one", "failed" }), 0);
-    for (int i = 1; i <= VRT_TABLE_NOTES_MAX; i++)
-        expect_int(vrt_table_note(&table, "note %d is longer than the table", i), 0);
-    expect_int(vrt_table_print(&table, 12, &buf), 0);
-    expect_contains(buf.data, "NAME  STATE\none   failed\nnote 1 is longer than the table\n"
-                              "note 2 is");
-    expect_true(!strstr(buf.data, "more like these"));
-    vrt_buf_done(&buf);
-    expect_int(vrt_table_note(&table, "one more"), 0);
-    expect_int(vrt_table_note(&table, "and another"), 0);
-    expect_int(vrt_table_print(&table, 12, &buf), 0);
-    expect_contains(buf.data, "note 10 is longer than the table\nand 2 more like these\n");
-    vrt_buf_done(&buf);
-    vrt_table_done(&table);
 }
 
 static struct vrt_job_device devices[] = {
@@ -426,7 +335,8 @@ static void test_default_output(void)
 {
     static const struct {
         const char *input, *output, *folder;
-        bool keeps_ending, lossless;
+        int nth;
+        bool lossless;
         const char *word;
     } cases[] = {
         { "video.mp4", "video.restored.mp4" },
@@ -436,9 +346,10 @@ static void test_default_output(void)
         { "video.mp4", "video.restored.mkv", .lossless = true },
         { ".mp4", ".mp4.restored.mkv" },
         { "two.parts.mkv", "two.parts.restored.mkv" },
-        { "x/video.avi", "x/video.avi.restored.mkv", .keeps_ending = true },
+        { "x/video.avi", "x/video.avi.restored.mkv", .nth = 1 },
+        { "x/video.avi", "x/video.avi.2.restored.mkv", .nth = 2 },
         { "x/video.mp4", "out/video.restored.mp4", "out" },
-        { "x/video.avi", "out/video.avi.restored.mkv", "out/", true },
+        { "x/video.avi", "out/video.avi.restored.mkv", "out/", 1 },
         { "http://host/x/video.mov?y", "out/video.restored.mov", "out" },
         { "x/video.mp4", "x/video.part.mp4", .word = "part" },
     };
@@ -446,7 +357,7 @@ static void test_default_output(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         VRT_CLEANUP(vrt_freep) char *path = vrt_file_default_output(
             cases[i].input, cases[i].folder, cases[i].word ? cases[i].word : "restored",
-            cases[i].keeps_ending, cases[i].lossless);
+            cases[i].nth, cases[i].lossless);
         expect_str(path, cases[i].output);
     }
 }
@@ -556,14 +467,24 @@ static void test_files(void)
 
 static void test_socket_path(void)
 {
-    char folder[] = "/tmp/vrt-client-XXXXXX", path[256], wanted[64], longer[150];
+    char folder[] = "/tmp/vrt-client-XXXXXX", path[256], state[48], wanted[64], longer[150];
     struct vrt_error error = { 0 };
 
     expect_true(mkdtemp(folder));
     unsetenv("VRTD_SOCKET");
     setenv("XDG_RUNTIME_DIR", folder, 1);
+    setenv("XDG_STATE_HOME", folder, 1);
     expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
     expect_str(path, "/run/vrtd/vrtd.sock");
+    /* Where a daemon listens that has no XDG_RUNTIME_DIR either. */
+    snprintf(state, sizeof(state), "%s/vrtd", folder);
+    snprintf(wanted, sizeof(wanted), "%s/vrtd.sock", state);
+    expect_int(mkdir(state, 0700), 0);
+    write_file(wanted, "");
+    expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
+    expect_str(path, wanted);
+    unlink(wanted);
+    rmdir(state);
     snprintf(wanted, sizeof(wanted), "%s/vrtd.sock", folder);
     write_file(wanted, "");
     expect_int(vrt_conn_find_socket(NULL, path, sizeof(path), &error), 0);
@@ -584,9 +505,6 @@ static void test_socket_path(void)
 TEST_MAIN(
     { "formats", test_formats },
     { "widths", test_widths },
-    { "table", test_table },
-    { "narrow-table", test_narrow_table },
-    { "notes", test_notes },
     { "progress-bar", test_progress_bar },
     { "progress-states", test_progress_states },
     { "progress-waiting", test_progress_waiting },
