@@ -3,12 +3,16 @@
 """A daemon's life: starting, a second one, signals, cancelling, being killed."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
 
 import harness
 from harness import clip
+
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 
 
 class Life(harness.FolderCase):
@@ -24,6 +28,12 @@ class Life(harness.FolderCase):
     def vrtctl(self, daemon, *arguments):
         return subprocess.run([harness.VRTCTL, '--socket', daemon.socket, *map(str, arguments)],
                               capture_output=True, text=True, timeout=harness.PATIENCE_S)
+
+    def wait_until(self, happens):
+        deadline = time.monotonic() + harness.PATIENCE_S
+        while not happens():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
 
     def show(self, daemon, job):
         return json.loads(self.vrtctl(daemon, 'show', '--json', job).stdout)
@@ -55,6 +65,80 @@ class Life(harness.FolderCase):
         done = self.vrtd('--check-config', '--config', self.path('none.conf'))
         self.assertEqual(done.returncode, 1)
         self.assertIn('none.conf', done.stderr)
+
+    def installed(self, source):
+        """Where the build would install one of its files."""
+        with open(os.path.join(harness.BUILD, 'meson-info', 'intro-installed.json'),
+                  encoding='utf-8') as f:
+            return next(to for name, to in json.load(f).items() if name.endswith(source))
+
+    def test_what_is_installed_is_read(self):
+        """After the user's own, which --check-config names."""
+        places = {'XDG_CONFIG_HOME': self.path('etc'), 'HOME': self.folder}
+        asked = '--check-config', '--state-dir', self.path('state')
+        installed, system = self.installed('config/vrtd.conf.in'), '/etc/vrtd/vrtd.conf'
+        found = next(filter(os.path.exists, (installed, system)), None)
+        done = self.vrtd(*asked, **places)
+        if found:
+            self.assertEqual(done.stdout, f'vrtd: {found} is right\n')
+        else:
+            self.assertIn(f'(looked for: {self.path("etc/vrtd/vrtd.conf")}, {installed}',
+                          done.stdout)
+        os.makedirs(self.path('etc/vrtd'))
+        shutil.copy(os.path.join(SOURCES, 'config', 'vrtd.conf.in'),
+                    self.path('etc/vrtd/vrtd.conf'))
+        done = self.vrtd(*asked, **places)
+        self.assertEqual(done.stdout, f'vrtd: {self.path("etc/vrtd/vrtd.conf")} is right\n',
+                         done.stderr)
+
+    def test_parts_of_the_build(self):
+        """What runs from where it was built looks there for its catalogue and its plugin."""
+        daemon = self.start()
+        self.assertIn('RealESRGAN_x4plus', self.vrtctl(daemon, 'models').stdout)
+        log = daemon.log_text()
+        if 'there is no plugin libvrt-cuda' in log:
+            self.assertIn(f'in {os.path.realpath(harness.BUILD)}/workers/backend/cuda\n', log)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_log(self):
+        """Times; what loading took, of the file and of each device; how far a job is."""
+        model = os.path.join(SOURCES, 'models', 'compact-x2.safetensors')
+        daemon = self.start({'cpu': {'devices': 2, 'threads': 1}})
+        source = clip(self.path('long.mp4'), frames=600, size='320x240')
+        self.vrtctl(daemon, 'submit', '-m', model, source)
+        self.wait_until(lambda: self.show(daemon, 1)['frames_done'] > 0)
+        daemon.process.send_signal(signal.SIGSTOP)
+        time.sleep(31)          # it says so every half minute
+        daemon.process.send_signal(signal.SIGCONT)
+        self.wait_until(lambda: ' left: ' in daemon.log_text())
+        log = daemon.log_text()
+        for line in log.splitlines():
+            self.assertRegex(line, r'^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (info|warning) \w')
+        self.assertRegex(log, r'the model compact-x2.safetensors was read in \d+\.\d\d s: .*, '
+                         r'\d+\.\d million parameters, \d+\.\d MiB\n')
+        for device in 'cpu:0', 'cpu:1':
+            self.assertRegex(log, rf'{device}: SRVGG.* in (f32|bf16): \d+\.\d MiB of weights in '
+                             r'\d+\.\d\d s; vrtd holds \d+\.\d MiB of the device, \d+\.\d before\n')
+        self.assertRegex(log, r'job 1: \d+ of 600 frames \(\d+%\), [\d.]+ fps, \d+ s left: '
+                         r'cpu:0 \d+, cpu:1 \d+\n')
+        self.vrtctl(daemon, 'cancel', 1)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_decoder_threads(self):
+        """As many as are configured."""
+        source = clip(self.path('long.mp4'), frames=300, size='320x240')
+        daemon = self.start({'jobs': {'decoder_threads': 3}})
+        self.vrtctl(daemon, 'submit', source)
+        self.wait_until(lambda: self.show(daemon, 1)['frames_done'] > 0)
+        names = []
+        for thread in os.listdir(f'/proc/{daemon.process.pid}/task'):
+            with open(f'/proc/{daemon.process.pid}/task/{thread}/comm', encoding='utf-8') as f:
+                names.append(f.read().strip())
+        # Beside ours; FFmpeg's have its name, if it gave them one.
+        decoding = [n for n in names if n == 'vrt-decode' or n.startswith('av:h264:df')]
+        self.assertEqual(len(decoding), 1 + 3, names)
+        self.vrtctl(daemon, 'cancel', 1)
+        self.assertEqual(daemon.stop(), 0)
 
     def test_own_daemon_without_arguments(self):
         runtime = self.path('run')

@@ -97,6 +97,7 @@ class SmallDevice(harness.Case):
         for device in plan['devices']:
             self.assertLessEqual(device['allowed_bytes'], 24 * MIB)
             self.assertLessEqual(device['peak_bytes'], device['allowed_bytes'])
+        self.refused('submit', '--dry-run', '--tile', 0, source, says='MiB to give')
         job = self.follow(source, self.path('t.out.mp4'), '-d', 'all')
         self.assertEqual(job['state'], 'done')
         self.assertEqual(job['recipe'], plan['recipe'])

@@ -67,6 +67,24 @@ class Vrt(harness.Case):
         # Weights at random recolour what they see, and no processor is blamed for it.
         self.assertTrue(any('recolours' in w for w in job['warnings']), job['warnings'])
 
+    def test_whole(self):
+        """--clip 0 is all of the video, as far as a clip goes; --tile 0 all of a frame."""
+        job = self.made(9, '--clip', 0, '--tile', 0, '--precision', 'f32')
+        self.assertGreaterEqual(job['recipe']['clip_frames'], 9)
+        self.assertEqual(job['devices'][0]['shards_done'], 1)
+        source = clip(self.path('whole.mkv'), frames=140)
+        self.refused('submit', '-m', self.model, '--clip', 0, source, says='clips of')
+
+    def test_official_sizes(self):
+        """Those of the authors' tester (test-vrt-load.c has them by task), and what is asked."""
+        source = clip(self.path('tester.mkv'), frames=14, size='400x300')
+        for options, wanted in ((), (128, 20, 2)), (('--tile', 64, '--overlap', 16), (64, 16, 2)):
+            plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', '-m', self.model,
+                                          '--tiling', 'official', *options, source).stdout)
+            recipe = plan['recipe']
+            self.assertEqual((recipe['tile_width'], recipe['overlap'], recipe['clip_overlap']),
+                             wanted)
+
     def test_damaged_checkpoints(self):
         source = clip(self.path('r.mkv'), frames=3)
         last = 'conv_last.weight'

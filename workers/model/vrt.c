@@ -27,8 +27,8 @@
 /* Rows of a table of relative positions that a window of one frame has. */
 #define TABLE_ROWS ((2 * VRT_VRT_WINDOW - 1) * (2 * VRT_VRT_WINDOW - 1))
 
-/* How its authors cut videos; tiles overlap by so many input pixels, clips by so many frames. */
-/* As the authors' main_test_vrt.py is called for each of their networks. */
+/* How its authors' main_test_vrt.py is called for each of their networks: edges and overlaps of
+ * tiles in input pixels, those of clips in frames. */
 #define TILE_ENLARGED 128
 #define TILE_SAME_SIZE 256
 #define TILE_OVERLAP 20

@@ -62,6 +62,7 @@ static void test_published(void)
         expect_int(info->out_channels, 3);
         expect_int(info->multiple, 8);
         expect_int(info->min_size, 64);
+        expect_int(info->tile_size, wanted[i].scale > 1 ? 128 : 256);
         expect_int(info->tile_overlap, 20);
         expect_int(info->radius, 10);
         if (wanted[i].n_parameters)
