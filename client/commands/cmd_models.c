@@ -217,7 +217,7 @@ static void say_first(const struct vrt_model_report *model)
 {
     char name[VRT_API_NAME_BYTES], bytes[32], digest[VRT_API_SHA256_BYTES + 4];
 
-    fprintf(stderr, "pulling %s: %s, SHA-256 %s\n",
+    fprintf(stderr, "%spulling %s: %s, SHA-256 %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "",
             vrt_printable(model->name, name, sizeof(name)),
             print_size(model, bytes, sizeof(bytes)),
             model->sha256[0] ? vrt_printable(model->sha256, digest, sizeof(digest)) : "unknown");

@@ -5,11 +5,12 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 
-from harness import Case, clip, main
+from harness import PATIENCE_S, VRTCTL, Case, clip, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'unit', 'remote'))
 from web_server import Server   # noqa: E402
@@ -141,6 +142,16 @@ class PullTest(PullCase):
             done = self.vrtctl('models', 'pull', name, status=1)
             self.assertRegex(done.stderr,
                              rf'^pulling {name}: 8.0 MiB, SHA-256 {digest}\nvrtctl: ')
+        # On a terminal a line that changes, which what is said takes the place of.
+        primary, terminal = os.openpty()
+        with subprocess.Popen([VRTCTL, '--socket', self.daemon.socket, 'models', 'pull',
+                               'other'], stderr=terminal, stdin=subprocess.DEVNULL) as process:
+            os.close(terminal)
+            self.assertEqual(process.wait(PATIENCE_S), 1)
+            said = os.read(primary, 65536).decode()
+        os.close(primary)
+        self.assertRegex(said, rf'(^|\r\x1b\[K)pulling other: 8.0 MiB, SHA-256 {64 * "0"}\r\n')
+        self.assertRegex(said, r'\r\x1b\[Kother: pulling, \d+% of 8.0 MiB\r\x1b\[K')
 
     def test_without_a_known_digest(self):
         self.assertEqual(self.post(name='unknown')[0], 202)
