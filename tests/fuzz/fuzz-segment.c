@@ -17,6 +17,7 @@
 #include "base/macro.h"
 #include "frames/av.h"
 #include "frames/join/join-video.h"
+#include "frames/encode/crc.h"
 #include "frames/encode/segment-layout.h"
 #include "frames/encode/tail.h"
 
@@ -41,19 +42,19 @@ static void mend_segment(uint8_t *data, size_t size)
 
     if (size < VRT_SEGMENT_END_BYTES + VRT_SEGMENT_MAGIC_BYTES + 8)
         return;
-    put_u32(data + size - 4, vrt_segment_crc(0, data + end, VRT_SEGMENT_END_BYTES - 4));
+    put_u32(data + size - 4, vrt_crc(0, data + end, VRT_SEGMENT_END_BYTES - 4));
     size_t n = get_u32(data + at);
     if (n > end - at - 8)
         return;
-    put_u32(data + at + 4 + n, vrt_segment_crc(0, data + at, 4 + n));
+    put_u32(data + at + 4 + n, vrt_crc(0, data + at, 4 + n));
     at += 8 + n;
     while (end - at >= VRT_SEGMENT_PART_BYTES + 4) {
         n = get_u32(data + at + 4);
         if (n > end - at - VRT_SEGMENT_PART_BYTES - 4)
             return;
-        uint32_t crc = vrt_segment_crc(0, data + at, VRT_SEGMENT_PART_BYTES);
+        uint32_t crc = vrt_crc(0, data + at, VRT_SEGMENT_PART_BYTES);
         put_u32(data + at + VRT_SEGMENT_PART_BYTES,
-                vrt_segment_crc(crc, data + at + VRT_SEGMENT_PART_BYTES + 4, n));
+                vrt_crc(crc, data + at + VRT_SEGMENT_PART_BYTES + 4, n));
         at += VRT_SEGMENT_PART_BYTES + 4 + n;
     }
 }
@@ -136,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     memcpy(mended, data + 1, size);
     if (mend && size > 4) {
-        put_u32(mended + size - 4, vrt_segment_crc(0, mended, size - 4));
+        put_u32(mended + size - 4, vrt_crc(0, mended, size - 4));
         fill(fileno(file), mended, size);
     }
     try_tail(fileno(file));

@@ -21,9 +21,6 @@
 /* Rows of vrt_frame_new() start at multiples of this. */
 #define VRT_FRAME_ALIGN_BYTES 64
 
-struct AVBufferRef;
-struct AVFrame;
-
 struct vrt_plane {
     uint8_t *data;              /* the top left sample; uint16_t samples above depth 8 */
     size_t stride_bytes;        /* from one row to the next */
@@ -39,13 +36,18 @@ struct vrt_frame {
     int64_t index;              /* 0, 1, 2, ... in presentation order */
     bool concealed;             /* the decoder made some of it up */
     bool writable;              /* from vrt_frame_new() or a pool */
-    struct AVFrame *decoded;    /* what it is a view of; NULL: memory of its own */
-    struct AVBufferRef *memory; /* NULL: a view */
+    void (*release)(struct vrt_frame *frame);   /* gives the samples back; NULL: nobody's */
+    void *owner;                /* of the samples, for release() */
+    struct {
+        int fd;                 /* the pool's file, where it is one of a pool; -1: no file */
+        int64_t offset_bytes;   /* of the first sample in it */
+    } share;                    /* where another process finds the samples */
 };
 
 /*
  * Memory for frames of one format, that new frames take over from those that are gone: to get it
- * from the system anew for each stops all threads for a moment.
+ * from the system anew for each stops all threads for a moment. It is a file without a name that
+ * only ever grows, so that another process can map it: where a frame is, `share` says.
  */
 struct vrt_frame_pool;
 
@@ -65,6 +67,19 @@ struct vrt_frame_pool *vrt_frame_pool_free(struct vrt_frame_pool *pool);
 
 /* As vrt_frame_new(). Return: 0; -ENOMEM. Thread: any. */
 int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame) VRT_MUST_CHECK;
+
+/* A frame without samples, the sizes of its planes set, one reference: for who brings samples, and
+ * sets `release`. NULL: no memory. Thread: any. */
+struct vrt_frame *vrt_frame_alloc(const struct vrt_frame_format *format);
+
+/* Sets the strides of the planes, one behind the other, and, unless `data` is NULL, where they are.
+ * Return: the bytes that takes: sides are at most VRT_FRAME_MAX_SIDE, nothing overflows. Thread:
+ * any. */
+size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
+
+/* An empty file without a name, in memory, that can be mapped and sent, and never shrinks. Return:
+ * its descriptor; -errno. Thread: any. */
+int vrt_shared_file(const char *name);
 
 /* One more reference. Return: frame. Thread: any. */
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);

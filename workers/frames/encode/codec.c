@@ -17,11 +17,6 @@
 #include "frames/av.h"
 #include "frames/pixfmt.h"
 
-static const char *const presets[] = {
-    "ultrafast", "superfast", "veryfast", "faster", "fast",
-    "medium", "slow", "slower", "veryslow", "placebo",
-};
-
 /* Constant quality, not rate: what a network sharpened must not be smoothed away again. */
 static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
@@ -94,26 +89,16 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
 }
 
 static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
-    [VRT_CODEC_H264] = { "H.264", AV_CODEC_ID_H264, "libx264", 17, 16384, true, true,
-                         "HEVC or FFV1", set_x264 },
-    [VRT_CODEC_HEVC] = { "HEVC", AV_CODEC_ID_HEVC, "libx265", 19, 8192, true, true,
-                         "FFV1", set_x265 },
-    [VRT_CODEC_FFV1] = { "FFV1", AV_CODEC_ID_FFV1, "ffv1", 0, VRT_FRAME_MAX_SIDE, false,
-                         false, "a shallower input", set_ffv1 },
+    [VRT_CODEC_H264] = { AV_CODEC_ID_H264, "libx264", 16384, true, true, "HEVC or FFV1", set_x264 },
+    [VRT_CODEC_HEVC] = { AV_CODEC_ID_HEVC, "libx265", 8192, true, true, "FFV1", set_x265 },
+    [VRT_CODEC_FFV1] = { AV_CODEC_ID_FFV1, "ffv1", VRT_FRAME_MAX_SIDE, false, false, "a shallower input",
+                         set_ffv1 },
 };
 
 const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec)
 {
     vrt_assert((unsigned int)codec < VRT_CODEC_COUNT);
     return &traits[codec];
-}
-
-bool vrt_encoder_has_preset(const char *preset)
-{
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(presets); i++)
-        if (strcmp(presets[i], preset) == 0)
-            return true;
-    return false;
 }
 
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
@@ -124,7 +109,7 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error)
         return 0;
     return vrt_refuse(error, vrt_raise(-ENOSYS), "output.codec",
                       "this FFmpeg cannot write %s (it was built without %s): install one that "
-                      "can, or choose another codec", t->title, t->encoder);
+                      "can, or choose another codec", vrt_codec_title(codec), t->encoder);
 }
 
 /* What libx265 takes depends on how it was built: FFmpeg's list has that. */
@@ -222,21 +207,22 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
     if (pick->width > t->max_side || pick->height > t->max_side)
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
                           "%s holds at most %d pixels a side, and the result has %dx%d: use a "
-                          "smaller scale%s", t->title, t->max_side, pick->width, pick->height,
+                          "smaller scale%s", vrt_codec_title(pick->codec), t->max_side,
+                          pick->width, pick->height,
                           pick->codec == VRT_CODEC_FFV1 ? "" : ", or FFV1");
     if (t->yuv_only && format.layout != VRT_LAYOUT_YUV)
         make_yuv(&format);
     struct vrt_frame_format wanted = format;
     if (!vrt_frame_format_is_valid(&format) || !pick_chroma(pick->codec, &format))
         return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                          "%s cannot hold the %d bits per sample of the input: use %s", t->title,
-                          wanted.depth, t->deeper);
+                          "%s cannot hold the %d bits per sample of the input: use %s",
+                          vrt_codec_title(pick->codec), wanted.depth, t->deeper);
     if (format.chroma_shift_x + format.chroma_shift_y <
             wanted.chroma_shift_x + wanted.chroma_shift_y &&
         (pick->width | pick->height) & 1)
         vrt_warnings_add(warnings, "the result is %dx%d, an odd size, for which %s must store "
                          "full colour (4:4:4): not every player shows that", pick->width,
-                         pick->height, t->title);
+                         pick->height, vrt_codec_title(pick->codec));
     *ret_format = format;
     return 0;
 }

@@ -9,10 +9,8 @@
 #include "frames/encode/encoder.h"
 
 struct vrt_codec_traits {
-    const char *title;              /* for people */
     enum AVCodecID id;
     const char *encoder;            /* FFmpeg's */
-    int default_quality;            /* 0: there is no quality to choose */
     int max_side;                   /* in pixels, that the encoder takes */
     bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
     bool even_only;                 /* sides must be multiples of the chroma's step */

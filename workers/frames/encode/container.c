@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "base/macro.h"
-#include "frames/encode/codec.h"
+#include "frames/encode/encoder.h"
 
 #define COLOR_UNSPECIFIED 2     /* H.273's number for primaries and transfer */
 
@@ -51,7 +51,7 @@ int vrt_container_check_codec(enum vrt_container container, enum vrt_codec codec
         return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                       "an .mp4 file cannot hold %s: name the output .mkv",
-                      vrt_codec_traits(codec)->title);
+                      vrt_codec_title(codec));
 }
 
 /*

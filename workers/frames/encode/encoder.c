@@ -25,6 +25,7 @@
 
 struct vrt_encoder {
     const struct vrt_codec_traits *traits;
+    const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
     AVPacket *packet;
@@ -42,7 +43,7 @@ static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct
     if (averror == AVERROR(ENOMEM))
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     return vrt_refuse(error, vrt_raise(vrt_av_errno(averror)), "encode.failed",
-                      "the %s encoder failed: FFmpeg says \"%s\"", encoder->traits->title,
+                      "the %s encoder failed: FFmpeg says \"%s\"", encoder->title,
                       av_err2str(averror));
 }
 
@@ -103,8 +104,8 @@ static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_para
     const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
     AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
     AVDictionary *options = NULL;
-    int quality = params->quality == VRT_UNKNOWN ? traits->default_quality
-                                                                 : params->quality;
+    int quality = params->quality == VRT_UNKNOWN ? vrt_codec_quality(params->codec)
+                                                 : params->quality;
     char text[80];
 
     if (!codec)
@@ -119,7 +120,7 @@ static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_para
     if (r < 0)
         return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "output.format",
                           "the %s encoder cannot write %s: use another codec or size",
-                          traits->title,
+                          encoder->title,
                           vrt_frame_format_describe(&params->format, text, sizeof(text)));
     return 0;
 }
@@ -155,6 +156,7 @@ static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder *
     if (!encoder)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     encoder->traits = vrt_codec_traits(params->codec);
+    encoder->title = vrt_codec_title(params->codec);
     encoder->format = params->format;
     encoder->packet = av_packet_alloc();
     if (!encoder->packet)
@@ -294,7 +296,7 @@ int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
     if (encoder->end.n_packets != encoder->n_sent)
         return vrt_refuse(error, vrt_raise(-EIO), "encode.failed",
                           "the %s encoder lost frames: %lld went in, %lld came out",
-                          encoder->traits->title, (long long)encoder->n_sent,
+                          encoder->title, (long long)encoder->n_sent,
                           (long long)encoder->end.n_packets);
     r = vrt_segment_write_end(encoder->sink, &encoder->end, error);
     if (r < 0)

@@ -40,6 +40,12 @@ struct vrt_encoder_pick {
     int width, height;                      /* of the restored frames */
 };
 
+/* "H.264", for people. Thread: any. */
+const char *vrt_codec_title(enum vrt_codec codec);
+
+/* The quality where nobody chooses one; 0: it is lossless. Thread: any. */
+int vrt_codec_quality(enum vrt_codec codec);
+
 /* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
 

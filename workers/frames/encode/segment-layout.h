@@ -18,6 +18,3 @@
 /* The head's fields in their order: offsets of ints in struct vrt_segment_head. */
 extern const size_t vrt_segment_fields[];
 extern const int vrt_segment_n_fields;
-
-/* CRC-32 of `size` bytes, continuing from `crc` (0 at first). */
-uint32_t vrt_segment_crc(uint32_t crc, const uint8_t *data, size_t size);

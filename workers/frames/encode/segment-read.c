@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "frames/av.h"
+#include "frames/encode/crc.h"
 #include "frames/encode/segment-layout.h"
 
 /* No encoder writes more; a damaged size ends here rather than in an allocation. */
@@ -76,8 +77,8 @@ static int read_head(struct vrt_segment_reader *reader, struct vrt_error *error)
     r = read_at(reader, sizeof(start), bytes, size + 4, error);
     if (r < 0)
         return vrt_fold(r);
-    uint32_t crc = vrt_segment_crc(0, start + VRT_SEGMENT_MAGIC_BYTES, 4);
-    if (vrt_segment_crc(crc, bytes, size) != AV_RL32(bytes + size))
+    uint32_t crc = vrt_crc(0, start + VRT_SEGMENT_MAGIC_BYTES, 4);
+    if (vrt_crc(crc, bytes, size) != AV_RL32(bytes + size))
         return refuse_damaged(reader, error);
     for (int i = 0; i < vrt_segment_n_fields; i++) {
         int value = (int)AV_RL32(bytes + 4 * i);
@@ -122,7 +123,7 @@ static int read_end(struct vrt_segment_reader *reader, struct vrt_error *error)
         return vrt_fold(r);
     if (bytes[0] != 'E' || AV_RL32(bytes + 4) != VRT_SEGMENT_END_BYTES ||
         AV_RL32(bytes + VRT_SEGMENT_END_BYTES - 4) !=
-            vrt_segment_crc(0, bytes, VRT_SEGMENT_END_BYTES - 4))
+            vrt_crc(0, bytes, VRT_SEGMENT_END_BYTES - 4))
         return refuse_damaged(reader, error);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(fields); i++)
         fields[i] = (int64_t)AV_RL64(bytes + 8 + 8 * i);
@@ -184,8 +185,8 @@ int vrt_segment_reader_next(struct vrt_segment_reader *reader, struct vrt_segmen
     r = read_at(reader, reader->offset_bytes + (int64_t)sizeof(head), data->data, size, error);
     if (r < 0)
         return vrt_fold(r);
-    uint32_t crc = vrt_segment_crc(0, head, VRT_SEGMENT_PART_BYTES);
-    if (vrt_segment_crc(crc, data->data, size) != AV_RL32(head + VRT_SEGMENT_PART_BYTES))
+    uint32_t crc = vrt_crc(0, head, VRT_SEGMENT_PART_BYTES);
+    if (vrt_crc(crc, data->data, size) != AV_RL32(head + VRT_SEGMENT_PART_BYTES))
         return refuse_damaged(reader, error);
 
     packet->key = head[1];

@@ -5,10 +5,10 @@
 #include "frames/encode/segment.h"
 
 #include <errno.h>
-#include <libavutil/crc.h>
 #include <libavutil/intreadwrite.h>
 #include <string.h>
 
+#include "frames/encode/crc.h"
 #include "frames/encode/segment-layout.h"
 
 #define HEAD_FIELD(field) offsetof(struct vrt_segment_head, field)
@@ -38,17 +38,11 @@ const size_t vrt_segment_fields[] = {
 
 const int vrt_segment_n_fields = VRT_ARRAY_SIZE(vrt_segment_fields);
 
-uint32_t vrt_segment_crc(uint32_t crc, const uint8_t *data, size_t size)
-{
-    /* av_crc() looks at the data even where there is none, which may be NULL. */
-    return size ? av_crc(av_crc_get_table(AV_CRC_32_IEEE_LE), crc, data, size) : crc;
-}
-
 /* Writes `size` bytes and adds them to *crc. */
 static void put(struct vrt_sink *sink, const uint8_t *data, size_t size, uint32_t *crc)
 {
     avio_write(sink->io, data, (int)size);
-    *crc = vrt_segment_crc(*crc, data, size);
+    *crc = vrt_crc(*crc, data, size);
 }
 
 int vrt_segment_write_head(struct vrt_sink *sink, const struct vrt_segment_head *head,
@@ -85,7 +79,7 @@ int vrt_segment_write_packet(struct vrt_sink *sink, const struct vrt_segment_pac
     AV_WL64(head + 16, (uint64_t)packet->pts);
     AV_WL64(head + 24, (uint64_t)packet->duration);
     put(sink, head, sizeof(head), &crc);
-    avio_wl32(sink->io, vrt_segment_crc(crc, data, (size_t)size));
+    avio_wl32(sink->io, vrt_crc(crc, data, (size_t)size));
     avio_write(sink->io, data, size);
     return vrt_fold(vrt_sink_check(sink, 0, error));
 }
@@ -102,7 +96,7 @@ int vrt_segment_write_end(struct vrt_sink *sink, const struct vrt_segment_end *e
     for (size_t i = 0; i < VRT_ARRAY_SIZE(end->first_pts); i++)
         AV_WL64(bytes + 8 + 8 * (VRT_ARRAY_SIZE(fields) + i), (uint64_t)end->first_pts[i]);
     AV_WL32(bytes + VRT_SEGMENT_END_BYTES - 4,
-            vrt_segment_crc(0, bytes, VRT_SEGMENT_END_BYTES - 4));
+            vrt_crc(0, bytes, VRT_SEGMENT_END_BYTES - 4));
     avio_write(sink->io, bytes, sizeof(bytes));
     return vrt_fold(vrt_sink_flush(sink, error));
 }

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frames/encode/segment-layout.h"
-#include "frames/encode/segment.h"
-#include "frames/encode/sink.h"
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "frames/encode/crc.h"
 
 static const char magic[8] = { 'V', 'R', 'T', 'T', 'A', 'I', 'L', '1' };
 
@@ -32,13 +32,14 @@ struct part {
 /* More than any clip's neighbours. */
 #define SHARERS_MAX 64
 
-/* FFmpeg counts what is written, and summed up, in ints. */
+/* Summed up while it is in the cache still. */
 #define CHUNK_BYTES ((size_t)1 << 20)
 
-struct reading {
+/* How far a file is written or read. */
+struct place {
     int fd;
     int64_t offset_bytes;
-    uint32_t crc;
+    uint32_t crc;                   /* of all before */
 };
 
 void vrt_tail_done(struct vrt_tail *tail)
@@ -48,50 +49,75 @@ void vrt_tail_done(struct vrt_tail *tail)
     tail->n = 0;
 }
 
-static void put(struct vrt_sink *sink, const void *data, size_t size, uint32_t *crc)
+static int refuse_write(int r, struct vrt_error *error)
+{
+    if (r == -ENOSPC || r == -EDQUOT)
+        return vrt_refuse(error, vrt_raise(r), "spool.full", "the working file's disk is full: "
+                          "free some space and try again");
+    return vrt_refuse(error, vrt_raise(r), "output.write", "the working file cannot be written: "
+                      "%s", strerror(-r));
+}
+
+static int put(struct place *to, const void *data, size_t size, struct vrt_error *error)
 {
     const uint8_t *bytes = data;
+    size_t done = 0;
 
-    for (size_t done = 0; done < size && !sink->write_error; done += CHUNK_BYTES) {
-        size_t n = VRT_MIN(size - done, CHUNK_BYTES);
-        avio_write(sink->io, bytes + done, (int)n);
-        *crc = vrt_segment_crc(*crc, bytes + done, n);
+    while (done < size) {
+        ssize_t n = pwrite(to->fd, bytes + done, VRT_MIN(size - done, CHUNK_BYTES),
+                           to->offset_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return refuse_write(n < 0 ? -errno : -EIO, error);
+        to->crc = vrt_crc(to->crc, bytes + done, (size_t)n);
+        to->offset_bytes += n;
+        done += (size_t)n;
     }
+    return 0;
+}
+
+static int put_picture(struct place *to, const struct vrt_picture *picture,
+                       struct vrt_error *error)
+{
+    const struct part part = {
+        .pts = picture->pts,
+        .duration = picture->duration,
+        .index = picture->index,
+        .n = picture->share.n,
+        .concealed = picture->concealed,
+        .weight = picture->share.weight,
+        .total = picture->share.total,
+    };
+    int r = put(to, &part, sizeof(part), error);
+
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_fold(put(to, picture->rgb, vrt_picture_bytes(picture->width, picture->height),
+                        error));
 }
 
 int vrt_tail_write(int fd, const struct vrt_tail *tail, int64_t *ret_size_bytes,
                    struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_sink_closep) struct vrt_sink *sink = NULL;
+    struct place to = { .fd = fd };
     struct head head = { .n = (uint32_t)tail->n };
-    uint32_t crc = 0;
-    int r = vrt_sink_open(fd, &sink, error);
 
-    if (r < 0)
-        return vrt_fold(r);
+    if (ftruncate(fd, 0) < 0)
+        return refuse_write(-errno, error);
     memcpy(head.magic, magic, sizeof(magic));
     head.width = (uint32_t)tail->pictures[0]->width;
     head.height = (uint32_t)tail->pictures[0]->height;
-    put(sink, &head, sizeof(head), &crc);
-    for (int i = 0; i < tail->n; i++) {
-        const struct vrt_picture *picture = tail->pictures[i];
-        const struct part part = {
-            .pts = picture->pts,
-            .duration = picture->duration,
-            .index = picture->index,
-            .n = picture->share.n,
-            .concealed = picture->concealed,
-            .weight = picture->share.weight,
-            .total = picture->share.total,
-        };
-        put(sink, &part, sizeof(part), &crc);
-        put(sink, picture->rgb, vrt_picture_bytes(picture->width, picture->height), &crc);
-    }
-    avio_write(sink->io, (const uint8_t *)&crc, sizeof(crc));
-    r = vrt_sink_flush(sink, error);
+    int r = put(&to, &head, sizeof(head), error);
+    for (int i = 0; r == 0 && i < tail->n; i++)
+        r = put_picture(&to, tail->pictures[i], error);
     if (r < 0)
         return vrt_fold(r);
-    *ret_size_bytes = sink->size_bytes;
+    const uint32_t crc = to.crc;
+    r = put(&to, &crc, sizeof(crc), error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_size_bytes = to.offset_bytes;
     return 0;
 }
 
@@ -102,7 +128,7 @@ static int refuse_damaged(struct vrt_error *error)
                       "retry the job");
 }
 
-static int get(struct reading *from, void *data, size_t size, struct vrt_error *error)
+static int get(struct place *from, void *data, size_t size, struct vrt_error *error)
 {
     uint8_t *bytes = data;
     size_t done = 0;
@@ -116,7 +142,7 @@ static int get(struct reading *from, void *data, size_t size, struct vrt_error *
             return vrt_refuse_errno(error, vrt_raise(-errno), "a working file");
         if (n == 0)
             return refuse_damaged(error);
-        from->crc = vrt_segment_crc(from->crc, bytes + done, (size_t)n);
+        from->crc = vrt_crc(from->crc, bytes + done, (size_t)n);
         from->offset_bytes += n;
         done += (size_t)n;
     }
@@ -130,7 +156,7 @@ static bool is_sane(const struct part *part)
            isfinite(part->total) && part->total > 0;
 }
 
-static int get_picture(struct reading *from, const struct head *head, struct vrt_tail *tail,
+static int get_picture(struct place *from, const struct head *head, struct vrt_tail *tail,
                        struct vrt_error *error)
 {
     struct vrt_picture *picture;
@@ -155,7 +181,7 @@ static int get_picture(struct reading *from, const struct head *head, struct vrt
 }
 
 /* The head, if it is that of a file of its size. */
-static int get_head(struct reading *from, int width, int height, struct head *ret_head,
+static int get_head(struct place *from, int width, int height, struct head *ret_head,
                     struct vrt_error *error)
 {
     const int64_t part_bytes = (int64_t)(sizeof(struct part) + vrt_picture_bytes(width, height));
@@ -177,7 +203,7 @@ static int get_head(struct reading *from, int width, int height, struct head *re
 int vrt_tail_read(int fd, int width, int height, struct vrt_tail *ret_tail,
                   struct vrt_error *error)
 {
-    struct reading from = { .fd = fd };
+    struct place from = { .fd = fd };
     uint32_t crc, stored = 0;
     struct head head;
     int r = get_head(&from, width, height, &head, error);
