@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "daemon/access/descriptors.h"
 #include "msg_preview.h"
-#include "workers/frames/preview/preview.h"
+#include "frames/process/child.h"
 
 /* A client that waits for a picture. */
 struct previewing {
@@ -80,9 +80,11 @@ static void make(uv_work_t *work)
         .after_name = request->after.name,
         .start_ns = isnan(request->start_s) ? 0 : llrint(request->start_s * VRT_NS_PER_S),
         .time_ns = isnan(request->time_s) ? -1 : llrint(request->time_s * VRT_NS_PER_S),
-        .cancel = &previewing->is_gone,
     };
-    previewing->r = vrt_preview_make(&previewing->preview, &previewing->error);
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    previewing->r = vrt_child_new(&previewing->is_gone, &child, &previewing->error);
+    if (previewing->r == 0)
+        previewing->r = vrt_child_preview(child, &previewing->preview, &previewing->error);
 }
 
 static void on_made(uv_work_t *work, int status)

@@ -50,7 +50,7 @@ int vrt_folder_of_state(char *buffer, size_t size)
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-/* The build folder that the program runs from: it lies one or two folders below. Return: its
+/* The build folder that the program runs from: it lies one to four folders below. Return: its
  * length in `buffer`; 0: from none. */
 static size_t find_build_folder(char *buffer, size_t size)
 {
@@ -59,7 +59,7 @@ static size_t find_build_folder(char *buffer, size_t size)
     if (n <= 0 || (size_t)n >= size - sizeof(BUILD_MARK))
         return 0;
     buffer[n] = '\0';
-    for (int up = 0; up < 3; up++) {
+    for (int up = 0; up < 5; up++) {
         char *slash = strrchr(buffer, '/');
         if (!slash)
             return 0;

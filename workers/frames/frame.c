@@ -229,6 +229,16 @@ int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame
     return 0;
 }
 
+void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to)
+{
+    for (int i = 0; i < vrt_frame_format_n_planes(&to->format); i++) {
+        const struct vrt_plane *source = &from->planes[i], *target = &to->planes[i];
+        for (int y = 0; y < target->height; y++)
+            memcpy(target->data + (size_t)y * target->stride_bytes,
+                   source->data + (size_t)y * source->stride_bytes, row_bytes(to, i));
+    }
+}
+
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame)
 {
     atomic_fetch_add_explicit(&frame->n_refs, 1, memory_order_relaxed);

@@ -77,6 +77,9 @@ struct vrt_frame *vrt_frame_alloc(const struct vrt_frame_format *format);
  * any. */
 size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
 
+/* Copies the samples of a frame to one of the same planes. Thread: any. */
+void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);
+
 /* An empty file without a name, in memory, that can be mapped and sent, and never shrinks. Return:
  * its descriptor; -errno. Thread: any. */
 int vrt_shared_file(const char *name);

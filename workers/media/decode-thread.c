@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "frames/process/child.h"
 
 /* Far below the loop: five codec threads on a processor have five shares of it, and a niceness of
  * 12 makes them a third of one that answers. A little above devices that compute there: one that
@@ -40,7 +41,8 @@ struct decode_thread {
     const atomic_bool *cancel;
 
     struct {                            /* the decode thread */
-        struct vrt_reader *reader;      /* NULL: not open */
+        struct vrt_child *child;        /* NULL: not started */
+        struct vrt_child_reader *reader;    /* NULL: not open */
         struct vrt_cutter *cutter;      /* NULL: nothing was decoded yet */
         bool at_end;                    /* of what the reader has */
         int64_t first_pts, last_pts;
@@ -51,7 +53,7 @@ struct decode_thread {
 /* Nanoseconds from the first frame to the last one. */
 static int64_t span_ns(const struct decode_thread *decode_thread)
 {
-    const struct vrt_reader_info *info = vrt_reader_info(decode_thread->own.reader);
+    const struct vrt_reader_info *info = vrt_child_reader_info(decode_thread->own.reader);
     double tick_s = (double)info->time_base.num / info->time_base.den;
 
     return (int64_t)((double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
@@ -66,7 +68,7 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
     if (!clip->info)
         return vrt_refuse_errno(&clip->base.error, vrt_raise(-ENOMEM),
                                 decode_thread->files->input_name);
-    *clip->info = *vrt_reader_info(decode_thread->own.reader);
+    *clip->info = *vrt_child_reader_info(decode_thread->own.reader);
     clip->span_ns = clip->info->n_frames > 0 ? span_ns(decode_thread) : 0;
     return 0;
 }
@@ -74,7 +76,7 @@ static int finish(struct decode_thread *decode_thread, struct vrt_decode_clip *c
 /* Devices and encoder were set up for what admission saw, and trust that it comes. */
 static int check_expected(const struct decode_thread *decode_thread, struct vrt_error *error)
 {
-    const struct vrt_reader_info *is = vrt_reader_info(decode_thread->own.reader);
+    const struct vrt_reader_info *is = vrt_child_reader_info(decode_thread->own.reader);
     const struct vrt_reader_info *was = decode_thread->expected;
 
     if (vrt_frame_format_same_planes(&is->format, &was->format) &&
@@ -92,7 +94,6 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
         .n_threads = decode_thread->n_decoder_threads,
         .strict = decode_thread->strict,
         .name = decode_thread->files->input_name,
-        .cancel = decode_thread->cancel,
     };
     int r = 0;
 
@@ -105,7 +106,12 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
     r = vrt_files_check(decode_thread->files, error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_reader_open(decode_thread->files->input_fd, &params, &decode_thread->own.reader, error);
+    if (!decode_thread->own.child)
+        r = vrt_child_new(decode_thread->cancel, &decode_thread->own.child, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_child_reader_open(decode_thread->own.child, decode_thread->files->input_fd, &params,
+                              &decode_thread->own.reader, error);
     if (r != 0)
         return vrt_fold(r);
     return vrt_fold(check_expected(decode_thread, error));
@@ -115,7 +121,7 @@ static int open_reader(struct decode_thread *decode_thread, struct vrt_error *er
 static int read_frame(struct decode_thread *decode_thread, struct vrt_error *error)
 {
     struct vrt_frame *frame;
-    int r = vrt_reader_next(decode_thread->own.reader, &frame, error);
+    int r = vrt_child_reader_next(decode_thread->own.reader, &frame, error);
 
     if (r == VRT_READER_END) {
         decode_thread->own.at_end = true;
@@ -197,7 +203,7 @@ static int decode_clip(struct vrt_media_thread *base, struct vrt_media_task *tas
         return vrt_fold(r);
     if (is_cut)
         take_clip(&cut, &clip->frames);
-    clip->n_concealed = vrt_reader_info(decode_thread->own.reader)->n_concealed;
+    clip->n_concealed = vrt_child_reader_info(decode_thread->own.reader)->n_concealed;
     if (!vrt_cutter_is_done(decode_thread->own.cutter))
         return 0;
     return vrt_fold(finish(decode_thread, clip));
@@ -244,7 +250,8 @@ static void free_decode_thread(struct vrt_media_thread *base)
     struct decode_thread *decode_thread = vrt_container_of(base, struct decode_thread, base);
 
     vrt_cutter_free(decode_thread->own.cutter);
-    vrt_reader_close(decode_thread->own.reader);
+    vrt_child_reader_close(decode_thread->own.reader);
+    vrt_child_free(decode_thread->own.child);
     free(decode_thread);
 }
 

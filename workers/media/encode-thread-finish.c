@@ -39,7 +39,7 @@ static int open_joined(const struct vrt_encode_thread *encode_thread)
     return fd < 0 ? -errno : fd;
 }
 
-bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread)
+bool vrt_encode_thread_has_joined(struct vrt_encode_thread *encode_thread)
 {
     VRT_CLEANUP(vrt_closep) int fd = open_joined(encode_thread);
     const struct vrt_joiner_expected expected = { .n_frames = encode_thread->n_frames,
@@ -47,7 +47,8 @@ bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread)
     struct vrt_error why = { .id = NULL };
 
     return fd >= 0 && encode_thread->n_frames > 0 &&
-           vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &why) == 0;
+           vrt_encode_thread_need_child(encode_thread, &why) == 0 &&
+           vrt_child_joiner_verify(encode_thread->child, fd, &expected, &why) == 0;
 }
 
 static int open_segment(void *ctx, int number)
@@ -76,8 +77,9 @@ static void remove_damaged(const struct vrt_encode_thread *encode_thread)
         VRT_CLEANUP(vrt_closep) int fd = vrt_encode_thread_open(encode_thread, i, "seg", O_RDONLY);
         struct vrt_error why = { .id = NULL };
         int64_t n_frames;
-        if (fd >= 0 && vrt_joiner_check_segment(fd, (int)i, VRT_JOINER_CHECK_ALL, &n_frames,
-                                                &why) == -EBADMSG)
+        if (fd >= 0 && vrt_child_joiner_check_segment(encode_thread->child, fd, (int)i,
+                                                      VRT_JOINER_CHECK_ALL, &n_frames,
+                                                      &why) == -EBADMSG)
             vrt_encode_thread_remove(encode_thread, i, "seg");
     }
 }
@@ -95,7 +97,6 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .output_fd = fd,
         .container = encode_thread->params.container,
         .is_part = encode_thread->params.is_part,
-        .cancel = encode_thread->params.cancel,
     };
     const struct vrt_joiner_expected expected = {
         .n_frames = finish->n_frames,
@@ -105,12 +106,14 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
     int r = result ? 0 : vrt_refuse_errno(&finish->base.error, vrt_raise(-ENOMEM), "the output");
 
     if (r == 0)
-        r = vrt_joiner_run(&params, result, &finish->base.error);
+        r = vrt_encode_thread_need_child(encode_thread, &finish->base.error);
+    if (r == 0)
+        r = vrt_child_joiner_run(encode_thread->child, &params, result, &finish->base.error);
     if (r == -EBADMSG)
         remove_damaged(encode_thread);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_joiner_verify(fd, &expected, encode_thread->params.cancel, &finish->base.error);
+    r = vrt_child_joiner_verify(encode_thread->child, fd, &expected, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);
     r = vrt_files_check(files, &finish->base.error);

@@ -4,6 +4,7 @@
 /* What an encode thread is made of: private to workers/media/encode-thread*.c. Thread: the encode
  * thread, all of it. */
 
+#include "frames/process/child.h"
 #include "workers/media/blender.h"
 #include "workers/media/encode-thread.h"
 
@@ -17,7 +18,8 @@ struct vrt_encode_thread {
     int64_t n_tails_gone;           /* segments, the first, whose tails were removed */
 
     /* The segment in work: number n_segments. */
-    struct vrt_encoder *encoder;    /* NULL: none is */
+    struct vrt_child *child;        /* that encodes and joins; NULL: none was needed yet */
+    struct vrt_child_encoder *encoder;      /* NULL: none is */
     int segment_fd;
     int64_t n_open;                 /* frames in it */
     int64_t next_shard;             /* that is to come */
@@ -44,8 +46,11 @@ int vrt_encode_thread_refuse(int r, struct vrt_error *error);
 int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread,
                                    struct vrt_error *error);
 
+/* Starts the process that encodes and joins, if there is none. Return: 0; -errno with a sentence. */
+int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct vrt_error *error);
+
 /* Whether the finished file of the complete segments is there already. */
-bool vrt_encode_thread_has_joined(const struct vrt_encode_thread *encode_thread);
+bool vrt_encode_thread_has_joined(struct vrt_encode_thread *encode_thread);
 
 /* What the tasks ask. Return: 0; -errno with the task's error. */
 int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_task *task);

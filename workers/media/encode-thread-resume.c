@@ -47,7 +47,8 @@ static bool is_good(const struct vrt_encode_thread *encode_thread, int64_t i, in
     int64_t n_frames;
 
     return record->number == i && fd >= 0 && has_size(fd, record->size_bytes) &&
-           vrt_joiner_check_segment(fd, (int)i, VRT_JOINER_CHECK_ENDS, &n_frames, &why) == 0 &&
+           vrt_child_joiner_check_segment(encode_thread->child, fd, (int)i, VRT_JOINER_CHECK_ENDS,
+                                          &n_frames, &why) == 0 &&
            n_frames == record->n_frames;
 }
 
@@ -87,7 +88,9 @@ static bool encoder_fits(const struct vrt_encode_thread *encode_thread, int64_t 
     VRT_CLEANUP(vrt_closep) int fd = open_old(encode_thread, i, "seg", r);
     struct vrt_error why = { .id = NULL };
 
-    return fd >= 0 && vrt_encoder_check_segment(encode_thread->params.encoder, fd, &why) == 0;
+    return fd >= 0 && vrt_child_encoder_check_segment(encode_thread->child,
+                                                      encode_thread->params.encoder, fd,
+                                                      &why) == 0;
 }
 
 /* How many of the segments can be gone on from; the blender is as it was after them. Where *r
@@ -111,8 +114,9 @@ int vrt_encode_thread_resume(struct vrt_media_thread *base, struct vrt_media_tas
         vrt_container_of(base, struct vrt_encode_thread, base);
     struct vrt_encode_resume *resume = vrt_container_of(task, struct vrt_encode_resume, base);
     const struct vrt_segment_record *segments = encode_thread->params.segments;
-    int r = 0;
-    int64_t n = count_good(encode_thread, &r);
+    int r = encode_thread->params.n_segments ?
+            vrt_encode_thread_need_child(encode_thread, &task->error) : 0;
+    int64_t n = r == 0 ? count_good(encode_thread, &r) : 0;
 
     if (r != 0)
         return vrt_refuse_errno(&task->error, vrt_raise(r), "the job's working files");

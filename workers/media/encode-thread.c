@@ -82,18 +82,28 @@ int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread, stru
                                     &encode_thread->blender, error));
 }
 
+int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
+{
+    if (encode_thread->child)
+        return 0;
+    return vrt_fold(vrt_child_new(encode_thread->params.cancel, &encode_thread->child, error));
+}
+
 /* Opens the next segment's file and an encoder that writes to it. */
 static int begin_segment(struct vrt_encode_thread *encode_thread, struct vrt_error *error)
 {
+    int r = vrt_encode_thread_need_child(encode_thread, error);
+
+    if (r < 0)
+        return vrt_fold(r);
     int fd = vrt_encode_thread_open(encode_thread, encode_thread->n_segments, "seg",
                                     O_RDWR | O_CREAT | O_TRUNC);
-
     if (fd < 0)
         return vrt_encode_thread_refuse(vrt_raise(fd), error);
     encode_thread->segment_fd = fd;
     encode_thread->n_open = 0;
-    return vrt_fold(vrt_encoder_new(encode_thread->params.encoder, fd, &encode_thread->encoder,
-                                    error));
+    return vrt_fold(vrt_child_encoder_new(encode_thread->child, encode_thread->params.encoder, fd,
+                                          &encode_thread->encoder, error));
 }
 
 /* Writes the pictures that wait for the next clip. */
@@ -137,9 +147,9 @@ static int end_segment(struct vrt_encode_thread *encode_thread,
         .next_shard = encode_thread->next_shard,
         .n_concealed = encode_thread->n_concealed,
     };
-    int r = vrt_encoder_finish(encode_thread->encoder, &record.size_bytes, error);
+    int r = vrt_child_encoder_finish(encode_thread->encoder, &record.size_bytes, error);
 
-    encode_thread->encoder = vrt_encoder_free(encode_thread->encoder);
+    encode_thread->encoder = vrt_child_encoder_free(encode_thread->encoder);
     if (r != 0)
         return vrt_fold(r);
     r = vrt_encode_thread_sync(encode_thread->segment_fd, error);
@@ -169,7 +179,7 @@ static int encode_frame(struct vrt_encode_thread *encode_thread, struct vrt_fram
     int r = encode_thread->encoder ? 0 : begin_segment(encode_thread, &shard->base.error);
 
     if (r == 0)
-        r = vrt_encoder_send(encode_thread->encoder, frame, &shard->base.error);
+        r = vrt_child_encoder_send(encode_thread->encoder, frame, &shard->base.error);
     encode_thread->n_concealed += frame->concealed;
     /* At once: the encoder may hold many, and this thread's share should not add to them. */
     vrt_frame_unref(frame);
@@ -278,7 +288,8 @@ static void clean_up(struct vrt_media_thread *base)
     struct vrt_encode_thread *encode_thread =
         vrt_container_of(base, struct vrt_encode_thread, base);
 
-    vrt_encoder_free(encode_thread->encoder);
+    vrt_child_encoder_free(encode_thread->encoder);
+    vrt_child_free(encode_thread->child);
     vrt_blender_free(encode_thread->blender);
     if (encode_thread->segment_fd >= 0) {
         vrt_closep(&encode_thread->segment_fd);

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
-#include "frames/join/joiner.h"
+#include "frames/process/child.h"
 #include "workers/media/disk-check.h"
 
 /* The decoder's threads while it is only asked what it sees. */
@@ -45,22 +45,22 @@ struct vrt_reader_range vrt_job_check_range(const struct vrt_job_settings *setti
     };
 }
 
-static int probe_input(struct vrt_job_check *check, struct vrt_error *error)
+static int probe_input(struct vrt_job_check *check, struct vrt_child *child,
+                       struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_reader_closep) struct vrt_reader *reader = NULL;
+    VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
     const struct vrt_reader_params params = {
         .range = vrt_job_check_range(check->settings),
         .n_threads = PROBE_THREADS,
         .strict = check->settings->strict,
         .name = check->files.input_name,
-        .cancel = check->cancel,
         .open_deadline_ns = look_deadline(check),
     };
-    int r = vrt_reader_open(check->files.input_fd, &params, &reader, error);
+    int r = vrt_child_reader_open(child, check->files.input_fd, &params, &reader, error);
 
     if (r != 0)
         return vrt_fold(r);
-    check->input = *vrt_reader_info(reader);
+    check->input = *vrt_child_reader_info(reader);
     return 0;
 }
 
@@ -113,7 +113,8 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
 }
 
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
-static int choose_encoder(struct vrt_job_check *check, struct vrt_error *error)
+static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
+                          struct vrt_error *error)
 {
     const struct vrt_network_info *info = vrt_network_info(check->network);
     const struct vrt_job_settings *settings = check->settings;
@@ -132,10 +133,10 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_error *error)
     r = vrt_container_check_codec(check->container, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_codec_check(encoder->codec, error);
+    r = vrt_child_codec_check(child, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_encoder_pick_format(&pick, &encoder->format, &check->warnings, error);
+    r = vrt_child_encoder_pick_format(child, &pick, &encoder->format, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
     const struct vrt_container_content content = { check->container, encoder->codec,
@@ -147,10 +148,9 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_error *error)
         .input_fd = check->files.input_fd,
         .input_name = check->files.input_name,
         .container = check->container,
-        .cancel = check->cancel,
         .deadline_ns = look_deadline(check),
     };
-    r = vrt_joiner_preview(&preview, &check->warnings, error);
+    r = vrt_child_joiner_preview(child, &preview, &check->warnings, error);
     if (r < 0)
         return vrt_fold(r);
     encoder->quality = (int)settings->quality;
@@ -195,6 +195,7 @@ static void look_ahead(struct vrt_job_check *check)
 
 int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
 {
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
     int r = vrt_files_note(&check->files, error);
 
     if (r != 0)
@@ -202,7 +203,10 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
     r = check_input(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = probe_input(check, error);
+    r = vrt_child_new(check->cancel, &child, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = probe_input(check, child, error);
     if (r != 0)
         return vrt_fold(r);
     r = load_network(check, error);
@@ -214,10 +218,10 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
     r = choose_recipe(check, error);
     if (r != 0)
         return vrt_fold(r);
-    r = choose_encoder(check, error);
+    r = choose_encoder(check, child, error);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_encoder_try(&check->encoder, error);
+    r = vrt_child_encoder_try(child, &check->encoder, error);
     if (r != 0)
         return vrt_fold(r);
     look_ahead(check);

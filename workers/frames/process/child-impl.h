@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files child*.c share. */
+
+#include "frames/process/child.h"
+#include "frames/process/wire.h"
+
+/* A question and how it is asked. */
+struct vrt_child_call {
+    size_t size;                        /* VRT_MESSAGE_BYTES() of the question */
+    struct vrt_message_fds fds;         /* the caller's */
+    int64_t limit_ns;                   /* how long the process may be silent */
+    int outcome_max;                    /* of the function's own outcomes */
+    const char *doing;                  /* "reading film.mkv", for sentences */
+    /* Looked at while the process is silent: what it works on; more than before is a sign of life.
+     * -1: none. */
+    int growing_fd;
+    /* What it may ask back; NULL: nothing. Return: 0, -errno with the sentence in `error`. */
+    int (*asked)(void *ctx, struct vrt_child *child, const struct vrt_message *question,
+                 struct vrt_error *error);
+    void *ctx;
+};
+
+/*
+ * Asks, and waits for the answer, which replaces the question in `message`.
+ * Return: 0, or the outcome; -errno with the sentence in `error`: after -EPIPE, -ETIMEDOUT and
+ * -ECANCELED the process is gone.
+ */
+int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
+                  struct vrt_message *message, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* Answers what was asked back. Return: 0, -errno. */
+int vrt_child_answer(struct vrt_child *child, struct vrt_message *message, size_t size,
+                     const struct vrt_message_fds *fds) VRT_MUST_CHECK;
+
+/* Kills the process because of what it said. Return: -EPIPE with the sentence in `error`. */
+int vrt_child_distrust(struct vrt_child *child, const char *doing, struct vrt_error *error);

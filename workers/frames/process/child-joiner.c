@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "frames/process/child-impl.h"
+
+/* Without a byte more of the file, or a segment asked for, a join hangs. What only reads gets as
+ * long as a slow disk needs for what there is to read. */
+#define SILENCE_NS (120 * VRT_NS_PER_S)
+#define SLOW_BYTES_PER_S (4 << 20)
+
+static int64_t reading_ns(int fd)
+{
+    struct stat st;
+    double seconds = fstat(fd, &st) == 0 ? (double)st.st_size / SLOW_BYTES_PER_S : 0;
+
+    return SILENCE_NS + (int64_t)(VRT_MIN(seconds, 1e6) * VRT_NS_PER_S);
+}
+
+int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_preview *preview,
+                             struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+    char doing[VRT_MESSAGE_NAME_BYTES + 16];
+
+    if (!message)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    message->kind = VRT_MESSAGE_JOIN_PREVIEW;
+    vrt_wire_put_name(preview->input_name, message->body.join.name);
+    snprintf(doing, sizeof(doing), "reading %s", message->body.join.name);
+    message->body.join.container = (int32_t)preview->container;
+    if (preview->deadline_ns)
+        message->body.join.limit_ns = VRT_MAX(preview->deadline_ns - vrt_clock_now_ns(), 1);
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(join),
+        .fds = { 1, { preview->input_fd } },
+        .limit_ns = preview->deadline_ns ? message->body.join.limit_ns + VRT_NS_PER_S : SILENCE_NS,
+        .doing = doing,
+        .growing_fd = -1,
+    };
+    int r = vrt_child_ask(child, &call, message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    return vrt_wire_take_warnings(&message->body.joined.warnings, warnings) < 0 ?
+           vrt_child_distrust(child, doing, error) : 0;
+}
+
+/* The joiner wants a segment: the process may have those that there are, one after the other. */
+static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_message *question,
+                        struct vrt_error *error)
+{
+    const struct vrt_joiner_segments *segments = ctx;
+    struct vrt_message answer = { .kind = VRT_MESSAGE_JOIN_SEGMENT };
+    const int64_t number = question->body.segment.number;
+
+    if (question->kind != VRT_MESSAGE_JOIN_SEGMENT || number < 0 || number >= segments->n)
+        return vrt_child_distrust(child, "joining the segments", error);
+    VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, (int)number);
+    answer.result = VRT_MIN(fd, 0);
+    int r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(segment),
+                             &(struct vrt_message_fds){ fd >= 0, { fd } });
+    /* That it is gone the next wait finds out. */
+    if (r < 0 && r != -EPIPE)
+        return vrt_refuse_errno(error, r, "joining the segments");
+    return 0;
+}
+
+int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params *params,
+                         struct vrt_joiner_result *ret_result, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+    struct vrt_joiner_segments segments = params->segments;
+
+    if (!message)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    message->kind = VRT_MESSAGE_JOIN;
+    vrt_wire_put_name(params->input_name, message->body.join.name);
+    message->body.join.container = (int32_t)params->container;
+    message->body.join.is_part = params->is_part;
+    message->body.join.n_segments = params->segments.n;
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(join),
+        .fds = { 2, { params->input_fd, params->output_fd } },
+        .limit_ns = SILENCE_NS,
+        .doing = "joining the segments with what else is in the input",
+        .growing_fd = params->output_fd,
+        .asked = give_segment,
+        .ctx = &segments,
+    };
+    int r = vrt_child_ask(child, &call, message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_result = (struct vrt_joiner_result){
+        .n_frames = message->body.joined.n_frames,
+        .duration_ns = message->body.joined.duration_ns,
+        .size_bytes = message->body.joined.size_bytes,
+    };
+    return vrt_wire_take_warnings(&message->body.joined.warnings, &ret_result->warnings) < 0 ?
+           vrt_child_distrust(child, call.doing, error) : 0;
+}
+
+int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
+                                   enum vrt_joiner_check check, int64_t *ret_n_frames,
+                                   struct vrt_error *error)
+{
+    struct vrt_message message = { .kind = VRT_MESSAGE_SEGMENT_CHECK };
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(segment),
+        .fds = { 1, { fd } },
+        .limit_ns = reading_ns(fd),
+        .doing = "reading a segment",
+        .growing_fd = -1,
+    };
+
+    message.body.segment.number = number;
+    message.body.segment.check = (int32_t)check;
+    int r = vrt_child_ask(child, &call, &message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (message.body.segment.number < 0)
+        return vrt_child_distrust(child, call.doing, error);
+    *ret_n_frames = message.body.segment.number;
+    return 0;
+}
+
+int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
+                            const struct vrt_joiner_expected *expected, struct vrt_error *error)
+{
+    struct vrt_message message = { .kind = VRT_MESSAGE_JOIN_VERIFY };
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(join),
+        .fds = { 1, { output_fd } },
+        .limit_ns = reading_ns(output_fd),
+        .doing = "reading the finished file again",
+        .growing_fd = -1,
+    };
+
+    message.body.join.n_frames = expected->n_frames;
+    message.body.join.span_ns = expected->span_ns;
+    return vrt_fold(vrt_child_ask(child, &call, &message, error));
+}
+
+int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
+                      struct vrt_error *error)
+{
+    struct vrt_message message = { .kind = VRT_MESSAGE_PREVIEW };
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(preview),
+        .fds = { 3, { preview->before_fd, preview->after_fd, preview->picture_fd } },
+        .limit_ns = reading_ns(preview->before_fd) + reading_ns(preview->after_fd),
+        .doing = "making a picture",
+        .growing_fd = -1,
+    };
+
+    vrt_wire_put_name(preview->before_name, message.body.preview.before);
+    vrt_wire_put_name(preview->after_name, message.body.preview.after);
+    message.body.preview.start_ns = preview->start_ns;
+    message.body.preview.time_ns = preview->time_ns;
+    int r = vrt_child_ask(child, &call, &message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_pair_size size = { message.body.preview.width, message.body.preview.height };
+    if (size.width <= 0 || size.width > 2 * VRT_PAIR_SIDE_MAX + 64 || size.height <= 0 ||
+        size.height > VRT_PAIR_SIDE_MAX ||
+        llabs(message.body.preview.shown_ns) > VRT_WIRE_NUMBER_MAX)
+        return vrt_child_distrust(child, call.doing, error);
+    preview->size = size;
+    preview->shown_ns = message.body.preview.shown_ns;
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Frames are asked for one by one, each with the place in memory where it is to be. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "frames/process/child-impl.h"
+
+/* Without a frame for so long a decoder hangs, on the slowest machine. */
+#define SILENCE_NS (300 * VRT_NS_PER_S)
+
+struct vrt_child_reader {
+    struct vrt_child *child;
+    struct vrt_frame_pool *pool;
+    struct vrt_reader_info info;
+    int64_t last_pts;               /* of frame info.n_frames - 1 */
+    char doing[VRT_MESSAGE_NAME_BYTES + 16];
+};
+
+int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_reader_params *params,
+                          struct vrt_child_reader **ret_reader, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader =
+        calloc(1, sizeof(*reader));
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
+
+    if (!reader || !message)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the input");
+    const int64_t now_ns = vrt_clock_now_ns();
+    const int64_t limit_ns = params->open_deadline_ns ?
+                             VRT_MAX(params->open_deadline_ns - now_ns, 1) : 0;
+    *message = (struct vrt_message){ .kind = VRT_MESSAGE_READER_OPEN };
+    vrt_wire_put_name(params->name, message->body.reader_open.name);
+    message->body.reader_open.start_ns = params->range.start_ns;
+    message->body.reader_open.duration_ns = params->range.duration_ns;
+    message->body.reader_open.limit_ns = limit_ns;
+    message->body.reader_open.n_threads = params->n_threads;
+    message->body.reader_open.strict = params->strict;
+    reader->child = child;
+    snprintf(reader->doing, sizeof(reader->doing), "reading %s", message->body.reader_open.name);
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(reader_open),
+        .fds = { 1, { fd } },
+        /* FFmpeg looks at the limit itself where it can, and says more. */
+        .limit_ns = limit_ns ? limit_ns + VRT_NS_PER_S : SILENCE_NS,
+        .doing = reader->doing,
+        .growing_fd = -1,
+    };
+    int r = vrt_child_ask(child, &call, message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_wire_take_info(&message->body.info, &reader->info) < 0 || reader->info.n_frames)
+        return vrt_child_distrust(child, reader->doing, error);
+    r = vrt_frame_pool_new(&reader->info.format, &reader->pool);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the input");
+    *ret_reader = VRT_STEAL(reader);
+    return 0;
+}
+
+/* What is known at the end; what was known before stays. */
+static bool take_end(struct vrt_child_reader *reader, const struct vrt_message *message)
+{
+    struct vrt_reader_info info;
+
+    if (vrt_wire_take_info(&message->body.info, &info) < 0 ||
+        info.n_frames != reader->info.n_frames ||
+        !vrt_frame_format_same_planes(&info.format, &reader->info.format) ||
+        info.time_base.num != reader->info.time_base.num ||
+        info.time_base.den != reader->info.time_base.den)
+        return false;
+    reader->info = info;
+    return true;
+}
+
+/* What a frame is told to be. Return: whether it can be the next one. */
+static bool take_frame(struct vrt_child_reader *reader, const struct vrt_message *message,
+                       struct vrt_frame *frame)
+{
+    const struct vrt_message_frame *told = &message->body.reader_next.frame;
+    struct vrt_reader_info *info = &reader->info;
+
+    if (told->index != info->n_frames || told->pts < -VRT_WIRE_NUMBER_MAX ||
+        told->pts > VRT_WIRE_NUMBER_MAX || (told->index > 0 && told->pts <= reader->last_pts) ||
+        told->duration < 0 || told->duration > VRT_WIRE_NUMBER_MAX ||
+        told->concealed < 0 || told->concealed > 1 ||
+        message->body.reader_next.n_frames != info->n_frames + 1 ||
+        message->body.reader_next.n_concealed < info->n_concealed ||
+        message->body.reader_next.n_concealed > info->n_frames + 1)
+        return false;
+    frame->pts = reader->last_pts = told->pts;
+    frame->duration = told->duration;
+    frame->index = told->index;
+    frame->concealed = told->concealed;
+    /* The process has it mapped still: nobody here writes to it. */
+    frame->writable = false;
+    info->n_frames++;
+    info->n_concealed = message->body.reader_next.n_concealed;
+    return true;
+}
+
+int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **ret_frame,
+                          struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+    struct vrt_message message = { .kind = VRT_MESSAGE_READER_NEXT };
+    int r = vrt_frame_pool_get(reader->pool, &frame);
+
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the input");
+    message.body.reader_next.frame.offset_bytes = frame->share.offset_bytes;
+    const struct vrt_child_call call = {
+        .size = VRT_MESSAGE_BYTES(reader_next),
+        .fds = { 1, { frame->share.fd } },
+        .limit_ns = SILENCE_NS,
+        .outcome_max = VRT_READER_END,
+        .doing = reader->doing,
+        .growing_fd = -1,
+    };
+    r = vrt_child_ask(reader->child, &call, &message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (r == VRT_READER_END ? !take_end(reader, &message) : !take_frame(reader, &message, frame))
+        return vrt_child_distrust(reader->child, reader->doing, error);
+    if (r == 0)
+        *ret_frame = VRT_STEAL(frame);
+    return r;
+}
+
+const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader)
+{
+    return &reader->info;
+}
+
+struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader)
+{
+    if (!reader)
+        return NULL;
+    vrt_frame_pool_free(reader->pool);
+    free(reader);
+    return NULL;
+}

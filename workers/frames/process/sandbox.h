@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What vrt-media gives up before it sees a byte of anybody's. */
+
+/*
+ * Gives up new privileges, files that aren't open, programs, the network, and what its work doesn't
+ * need of the system's calls; limits memory and descriptors. Threads that begin later have no more.
+ * Return: what can't be given up here, a part of a sentence ("no landlock"); "": nothing. Thread:
+ * the process's first and only.
+ */
+const char *vrt_sandbox_enter(void);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "frames/preview/preview.h"
+#include "frames/process/serve.h"
+
+int vrt_serve_reader_open(struct vrt_server *server, struct vrt_message *message,
+                          struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    const struct vrt_reader_params params = {
+        .n_threads = message->body.reader_open.n_threads,
+        .range = { message->body.reader_open.start_ns, message->body.reader_open.duration_ns },
+        .strict = message->body.reader_open.strict,
+        .name = message->body.reader_open.name,
+        .open_deadline_ns = message->body.reader_open.limit_ns ?
+                            vrt_clock_now_ns() + message->body.reader_open.limit_ns : 0,
+    };
+
+    server->reader = vrt_reader_close(server->reader);
+    vrt_closep(&server->input_fd);
+    server->input_fd = fds->fds[--fds->n];
+    int r = vrt_reader_open(server->input_fd, &params, &server->reader, error);
+    if (r != 0)
+        return vrt_fold(r);
+    vrt_wire_put_info(vrt_reader_info(server->reader), &message->body.info);
+    *size = VRT_MESSAGE_BYTES(info);
+    return 0;
+}
+
+int vrt_serve_reader_next(struct vrt_server *server, struct vrt_message *message,
+                          struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL, *place = NULL;
+    const int64_t offset_bytes = message->body.reader_next.frame.offset_bytes;
+
+    if (!server->reader)
+        return vrt_refuse_errno(error, -EBADMSG, "the input");
+    int r = vrt_reader_next(server->reader, &frame, error);
+    const struct vrt_reader_info *info = vrt_reader_info(server->reader);
+    if (r == VRT_READER_END) {
+        vrt_wire_put_info(info, &message->body.info);
+        *size = VRT_MESSAGE_BYTES(info);
+    }
+    if (r != 0)
+        return r < 0 ? vrt_fold(r) : r;
+    r = vrt_serve_map(fds->fds[0], &info->format, offset_bytes, true, &place);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "the input");
+    vrt_frame_copy_samples(frame, place);
+    message->body.reader_next.frame = (struct vrt_message_frame){
+        .offset_bytes = offset_bytes,
+        .pts = frame->pts,
+        .duration = frame->duration,
+        .index = frame->index,
+        .concealed = frame->concealed,
+    };
+    message->body.reader_next.n_frames = info->n_frames;
+    message->body.reader_next.n_concealed = info->n_concealed;
+    *size = VRT_MESSAGE_BYTES(reader_next);
+    return 0;
+}
+
+int vrt_serve_preview(struct vrt_server *server, struct vrt_message *message,
+                      struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    struct vrt_preview preview = {
+        .before_fd = fds->fds[0],
+        .after_fd = fds->fds[1],
+        .picture_fd = fds->fds[2],
+        .before_name = message->body.preview.before,
+        .after_name = message->body.preview.after,
+        .start_ns = message->body.preview.start_ns,
+        .time_ns = message->body.preview.time_ns,
+    };
+
+    (void)server;
+    int r = vrt_preview_make(&preview, error);
+    if (r < 0)
+        return vrt_fold(r);
+    message->body.preview.shown_ns = preview.shown_ns;
+    message->body.preview.width = preview.size.width;
+    message->body.preview.height = preview.size.height;
+    *size = VRT_MESSAGE_BYTES(preview);
+    return 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The program vrt-media: gives up what it can, then answers until vrtd is gone. */
+
+#include "frames/process/serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "frames/process/sandbox.h"
+
+static int serve_sandbox(struct vrt_server *server, struct vrt_message *message,
+                         struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
+{
+    (void)fds, (void)error;
+    vrt_wire_put_name(server->missing, message->body.missing);
+    *size = VRT_MESSAGE_BYTES(missing);
+    return 0;
+}
+
+static const struct {
+    vrt_serve *serve;
+    int n_fds;
+} questions[VRT_MESSAGE_KIND_COUNT] = {
+    [VRT_MESSAGE_READER_OPEN] = { vrt_serve_reader_open, 1 },
+    [VRT_MESSAGE_READER_NEXT] = { vrt_serve_reader_next, 1 },
+    [VRT_MESSAGE_ENCODER_CHECK] = { vrt_serve_encoder_check, 0 },
+    [VRT_MESSAGE_ENCODER_PICK] = { vrt_serve_encoder_pick, 0 },
+    [VRT_MESSAGE_ENCODER_TRY] = { vrt_serve_encoder_try, 0 },
+    [VRT_MESSAGE_ENCODER_NEW] = { vrt_serve_encoder_new, 1 },
+    [VRT_MESSAGE_ENCODER_SEND] = { vrt_serve_encoder_send, 1 },
+    [VRT_MESSAGE_ENCODER_FINISH] = { vrt_serve_encoder_finish, 0 },
+    [VRT_MESSAGE_ENCODER_FITS] = { vrt_serve_encoder_fits, 1 },
+    [VRT_MESSAGE_SEGMENT_CHECK] = { vrt_serve_segment_check, 1 },
+    [VRT_MESSAGE_JOIN_PREVIEW] = { vrt_serve_join_preview, 1 },
+    [VRT_MESSAGE_JOIN] = { vrt_serve_join, 2 },
+    [VRT_MESSAGE_JOIN_VERIFY] = { vrt_serve_join_verify, 1 },
+    [VRT_MESSAGE_PREVIEW] = { vrt_serve_preview, 3 },
+    [VRT_MESSAGE_SANDBOX] = { serve_sandbox, 0 },
+};
+
+static void release_map(struct vrt_frame *frame)
+{
+    munmap(frame->owner, vrt_frame_lay_out(frame, NULL));
+}
+
+int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
+                  bool is_written, struct vrt_frame **ret_frame)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = vrt_frame_alloc(format);
+
+    if (!frame)
+        return vrt_raise(-ENOMEM);
+    uint8_t *data = mmap(NULL, vrt_frame_lay_out(frame, NULL),
+                         is_written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_POPULATE,
+                         fd, offset_bytes);
+    if (data == MAP_FAILED)
+        return vrt_raise(-errno);
+    frame->owner = data;
+    frame->release = release_map;
+    vrt_frame_lay_out(frame, data);
+    *ret_frame = VRT_STEAL(frame);
+    return 0;
+}
+
+/* A decoder in the midst of a film would go on for minutes after vrtd was ended. */
+static void *watch(void *ctx)
+{
+    struct pollfd peer = { .fd = *(const int *)ctx, .events = POLLRDHUP };
+
+    while (poll(&peer, 1, -1) < 0 || !(peer.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+        continue;
+    _exit(EXIT_SUCCESS);
+}
+
+/* Does what is asked. Return: 0; -errno: the process ends. */
+static int answer(struct vrt_server *server, struct vrt_message *message,
+                  struct vrt_message_fds *fds)
+{
+    struct vrt_error error = { .id = NULL };
+    size_t size = offsetof(struct vrt_message, body);
+    const uint32_t kind = message->kind;
+    int r;
+
+    if (!questions[kind].serve || fds->n != questions[kind].n_fds)
+        r = vrt_refuse_errno(&error, -EBADMSG, "what vrtd asked");
+    else
+        r = questions[kind].serve(server, message, fds, &size, &error);
+    vrt_message_fds_done(fds);
+    message->kind = kind;
+    message->result = r;
+    if (r < 0) {
+        r = vrt_refuse_errno(&error, r, "FFmpeg");
+        vrt_wire_put_error(r, &error, message);
+    }
+    return vrt_message_send(server->socket, message, size, NULL);
+}
+
+int main(void)
+{
+    struct vrt_server server = { .socket = VRT_SERVE_SOCKET, .input_fd = -1, .segment_fd = -1 };
+    struct vrt_message *message = malloc(sizeof(*message));
+    struct vrt_message_fds fds;
+    pthread_t watcher;
+    int r = message ? 0 : -ENOMEM;
+
+    server.missing = vrt_sandbox_enter();
+    if (r == 0 && pthread_create(&watcher, NULL, watch, &server.socket) != 0)
+        r = -EAGAIN;
+    while (r == 0) {
+        r = vrt_message_receive(server.socket, -1, message, &fds);
+        if (r == 0)
+            r = answer(&server, message, &fds);
+        else if (r == -EAGAIN)
+            r = 0;
+    }
+    /* Threads of FFmpeg's may run still: nothing here needs an orderly end. */
+    _exit(r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE);
+}
