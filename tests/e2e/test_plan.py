@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import checkpoints
 import harness
 from harness import clip
 
@@ -72,6 +73,37 @@ class Plan(harness.Case):
             f.write('precious')
         self.refused('submit', '--dry-run', '-o', self.path('there.mp4'), source,
                      says='--overwrite')
+
+    def test_precision_that_costs_too_much(self):
+        """`auto` stays with f32, and says so with the cure: in the plan, at the submission, and of
+        the job; one that loses less is taken without a word."""
+        device, = self.daemon.request('GET', '/v1/devices')[1]['devices']
+        if 'bf16' not in device['description']:
+            self.skipTest('this processor has no instructions for bf16')
+        source = clip(self.path('p.mp4'), frames=2)
+        for gain, precision in (2, 'f32'), (0.5, 'bf16'):
+            model = checkpoints.write_safetensors(
+                self.path(f'gain-{gain}.safetensors'),
+                checkpoints.rrdbnet(6, 16, 8, gain, 0.4 / gain))
+            options = '--model', model, '--output', self.path(f'p-{gain}.mkv'), source
+            warnings = []
+            plan = self.vrtctl('submit', '--dry-run', *options)
+            self.assertRegex(plan.stdout, rf'(?m)^cpu:0 +{precision} ')
+            warnings.append(plan.stderr)
+            warnings.append(self.vrtctl('submit', '--follow', *options).stderr)
+            jobs = self.daemon.request('GET', '/v1/jobs')[1]['jobs']
+            warnings.append(self.vrtctl('show', max(job['id'] for job in jobs)).stdout)
+            for said in warnings:
+                if precision == 'f32':
+                    self.assertRegex(said, r'cpu:0 computes this network in f32: its faster bf16 '
+                                     r'comes to [34]\d\.\d dB of that, and auto asks for 50; '
+                                     '--precision bf16 takes it all the same')
+                else:
+                    self.assertNotIn(' dB ', said)
+        job = self.follow(source, self.path('p-all-the-same.mkv'), '--precision', 'bf16',
+                          '--model', self.path('gain-2.safetensors'))
+        self.assertEqual(job['recipe']['precision'], 'bf16')
+        self.assertNotIn(' dB ', ' '.join(job['warnings']))
 
     def test_table(self):
         source = clip(self.path('table.mp4'), frames=4)
