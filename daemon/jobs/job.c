@@ -46,6 +46,7 @@ static const int next_states[VRT_JOB_STATE_COUNT][VRT_JOB_EVENT_COUNT] = {
         MAY_END,
     },
     [VRT_JOB_PAUSED] = {
+        [VRT_JOB_FINISH] = TO(FINISHING),
         [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
         [VRT_JOB_REQUEUE] = TO(QUEUED),
         MAY_END,

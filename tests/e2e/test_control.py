@@ -145,6 +145,8 @@ class Control(harness.FolderCase):
         """Without systemd the descriptors are gone: who submitted them gives them again."""
         running, waiting = self.submit_begun('a'), self.submit('b', frames=6)
         self.restart()
+        self.assertIn('stopping; 1 running job may finish, or end a segment',
+                      self.daemon.log_text())
         for job in (running, waiting):
             self.assertEqual(self.show(job)['state'], 'needs_input')
         self.assertIn(f'job {running}: needs files: vrtctl resume {running}\n',

@@ -24,7 +24,7 @@ static void test_table(void)
                              "needs_input", "disk_full", "queued", "" } },
         { VRT_JOB_FINISHING, { "", "", "", "done", "failed", "cancelled", "", "", "disk_full",
                                "queued", "" } },
-        { VRT_JOB_PAUSED, { "", "", "", "", "failed", "cancelled", "", "needs_input", "",
+        { VRT_JOB_PAUSED, { "", "", "finishing", "", "failed", "cancelled", "", "needs_input", "",
                             "queued", "" } },
         { VRT_JOB_NEEDS_INPUT, { "", "", "", "", "failed", "cancelled", "", "", "", "queued",
                                  "" } },
