@@ -36,7 +36,7 @@ static int open_input(const struct vrt_handover *h, struct vrt_file *file, struc
     struct stat st;
 
     int r = vrt_file_open_input(h->input, file, error);
-    if (r < 0 || h->input_bytes < 0 || fstat(file->fd, &st) < 0 || st.st_size == h->input_bytes)
+    if (r < 0 || h->input_bytes <= 0 || fstat(file->fd, &st) < 0 || st.st_size == h->input_bytes)
         return vrt_fold(r);
     return vrt_refuse(error, vrt_raise(-ESTALE), VRT_E(INPUT_OTHER),
                       "%s is not the file that this job was submitted for: that had %" PRId64
