@@ -492,6 +492,12 @@ void vrt_doctor_cancel(struct vrt_doctor *doctor)
     doctor->is_cancelled = true;
 }
 
+bool vrt_doctor_machine_has_gpu(const char *kind)
+{
+    (void)kind;
+    return false;
+}
+
 void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
                               bool (*has_gpu)(const char *kind),
                               struct vrt_doctor_report *report)
