@@ -28,8 +28,8 @@ static int refuse_file(const struct vrt_handover *h, enum vrt_job_file file, int
                       reason->message, h->verb, h->id, cures[file]);
 }
 
-/* Another video is seen by its size, mostly, before anything is said of the output; the daemon looks
- * at what is in it. */
+/* Another video is seen by its size, mostly, before anything is said of the output; the daemon
+ * looks at what is in it. */
 static int open_input(const struct vrt_handover *h, struct vrt_file *file, struct vrt_error *error)
 {
     char name[VRT_API_NAME_BYTES];

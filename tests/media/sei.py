@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What encoders here can't write: a message (SEI, type 4: registered by ITU-T T.35) in a raw stream.
+"""What encoders here can't write: a message (SEI of type 4, as of ITU-T T.35) in a raw stream.
 
 usage: sei.py h264|hevc FROM TO HEX
 
