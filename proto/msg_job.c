@@ -253,6 +253,7 @@ const struct vrt_field vrt_job_fields[] = {
     VRT_FIELD_TEXT(T, output_path, NULLABLE),
     VRT_FIELD_TEXT(T, model_path, NULLABLE),
     VRT_FIELD_BOOL(T, overwrite, 0),
+    COUNT(T, input_bytes, NULLABLE),
     VRT_FIELD_TEXTS(T, warnings, n_warnings, VRT_API_WARNINGS_MAX),
     VRT_FIELDS_END,
 };

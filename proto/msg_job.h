@@ -169,6 +169,7 @@ struct vrt_job_info {
     char input_path[VRT_API_PATH_BYTES], output_path[VRT_API_PATH_BYTES];
     char model_path[VRT_API_PATH_BYTES];
     bool overwrite;
+    int64_t input_bytes;                    /* of the input that it began with */
     char (*warnings)[VRT_API_TEXT_BYTES];
     size_t n_warnings;
 };

@@ -214,6 +214,7 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->input = given_input(cli);
     h->output = args->output;
     h->model = args->model;
+    h->input_bytes = job->input_bytes;
     h->named = h->input || h->output || h->model;
     h->overwrite = args->overwrite;
     if (!revival->always_with_files && job->state != VRT_JOB_NEEDS_INPUT)

@@ -125,7 +125,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
     vrt_format_time(job->finished_at ? job->finished_at : job->created_at, date, sizeof(date));
     const char *const cells[] = {
         id,
-        vrt_name_of(vrt_job_state_names, job->state),
+        vrt_progress_word(job),
         vrt_format_percent(job->frames_done, job->frames_total, done, sizeof(done)),
         vrt_format_rate(job->fps > 0 ? job->fps : NAN, fps, sizeof(fps)),
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),

@@ -10,6 +10,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
+#include "client/terminal/progress.h"
 
 /* Printable copies and numbers of one line each. */
 struct text {
@@ -207,7 +208,7 @@ static void show_job(const struct vrt_job_info *job)
 {
     struct text sentence;
 
-    printf("Job %" PRId64 ": %s\n", job->id, vrt_name_of(vrt_job_state_names, job->state));
+    printf("Job %" PRId64 ": %s\n", job->id, vrt_progress_word(job));
     if (job->has_error)
         printf("  Error      %s\n", PRINTABLE(job->error.message, sentence));
     show_next(job);

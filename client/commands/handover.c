@@ -3,8 +3,10 @@
 #include "client/commands/handover.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "client/cli.h"
 #include "client/conn.h"
@@ -26,6 +28,22 @@ static int refuse_file(const struct vrt_handover *h, enum vrt_job_file file, int
                       reason->message, h->verb, h->id, cures[file]);
 }
 
+/* Another video is seen by its size, mostly, before anything is said of the output; the daemon
+ * looks at what is in it. */
+static int open_input(const struct vrt_handover *h, struct vrt_file *file, struct vrt_error *error)
+{
+    char name[VRT_API_NAME_BYTES];
+    struct stat st;
+
+    int r = vrt_file_open_input(h->input, file, error);
+    if (r < 0 || h->input_bytes <= 0 || fstat(file->fd, &st) < 0 || st.st_size == h->input_bytes)
+        return vrt_fold(r);
+    return vrt_refuse(error, vrt_raise(-ESTALE), VRT_E(INPUT_OTHER),
+                      "%s is not the file that this job was submitted for: that had %" PRId64
+                      " bytes, and this has %jd", vrt_printable(h->input, name, sizeof(name)),
+                      h->input_bytes, (intmax_t)st.st_size);
+}
+
 static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struct vrt_file *files,
                      struct vrt_error *error)
 {
@@ -33,7 +51,7 @@ static int open_file(const struct vrt_handover *h, enum vrt_job_file file, struc
     int r = 0;
 
     if (file == VRT_JOB_INPUT && h->input && !vrt_file_is_url(h->input))
-        r = vrt_file_open_input(h->input, &files[file], &reason);
+        r = open_input(h, &files[file], &reason);
     else if (file == VRT_JOB_OUTPUT && h->output)
         r = vrt_file_open_output_again(h->output, h->overwrite, &files[VRT_JOB_INPUT], &files[file],
                                        &reason);

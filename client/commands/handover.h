@@ -7,6 +7,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -17,6 +18,7 @@ struct vrt_handover {
     long long id;                           /* the job */
     const char *verb;                       /* "resume", "retry" */
     const char *input, *output, *model;     /* paths; NULL: not given again */
+    int64_t input_bytes;                    /* of the job's; 0, VRT_UNKNOWN: not known */
     bool overwrite;                         /* an output that holds something by now */
     bool named;                             /* the paths are what the user just said */
 };

@@ -108,6 +108,13 @@ int64_t vrt_progress_n_under_way(const struct vrt_job_info *job)
     return n;
 }
 
+const char *vrt_progress_word(const struct vrt_job_info *job)
+{
+    if (job->state == VRT_JOB_PAUSED && vrt_progress_n_under_way(job) > 0)
+        return "pausing";
+    return vrt_name_of(vrt_job_state_names, job->state);
+}
+
 static void print_paused(const struct vrt_job_info *job, char *buffer, size_t size)
 {
     bool begun = job->frames_done > 0 && job->frames_total > 0;

@@ -126,11 +126,6 @@ static void look_at_folders(const struct vrt_api *api, struct vrt_doctor_report 
     look_at_folder("folder.spool", path, api->spool_fd, report);
 }
 
-static bool has_gpu(const char *kind)
-{
-    return vrt_doctor_has_gpu(&(struct vrt_doctor_host){ .root = "" }, kind);
-}
-
 static void name_user(char *name, size_t size)
 {
     VRT_CLEANUP(vrt_accounts_freep) struct vrt_accounts *accounts = NULL;
@@ -160,7 +155,7 @@ static void look_around(struct vrt_doctoring *doctoring)
     vrt_doctor_look_at_environment(&host, report);
     if (!kind || vrt_vendor_of_kind(kind))
         vrt_doctor_look_at_gpus(&host, report);
-    vrt_doctor_tell_backends(doctoring->api->pool, kind, has_gpu, report);
+    vrt_doctor_tell_backends(doctoring->api->pool, kind, vrt_doctor_machine_has_gpu, report);
     if (!kind && doctoring->api->state_dir)
         look_at_folders(doctoring->api, report);
 }

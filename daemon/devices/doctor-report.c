@@ -85,16 +85,21 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
     }
 }
 
-void vrt_doctor_explain(const struct vrt_pool *pool, char *buffer, size_t size)
+bool vrt_doctor_machine_has_gpu(const char *kind)
+{
+    return vrt_doctor_has_gpu(&(struct vrt_doctor_host){ .root = "" }, kind);
+}
+
+void vrt_doctor_explain(const struct vrt_pool *pool, bool (*has_gpu)(const char *kind),
+                        char *buffer, size_t size)
 {
     const struct vrt_findings *findings = vrt_pool_findings(pool);
-    const struct vrt_doctor_host host = { .root = "" };
 
     buffer[0] = '\0';
     for (size_t i = 0; i < findings->n && !buffer[0]; i++) {
         const struct vrt_finding *finding = &findings->list[i];
         if (finding->kind != VRT_FINDING_THERE && !has_device(pool, finding->backend) &&
-            vrt_doctor_has_gpu(&host, finding->backend))
+            has_gpu(finding->backend))
             snprintf(buffer, size, "%s: %s", finding->backend, finding->text);
     }
 }

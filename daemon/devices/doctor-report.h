@@ -26,12 +26,15 @@ struct vrt_doctor_found {
     struct vrt_error error;
 };
 
-/* Prints what keeps a GPU of this machine from being a device, "" where none is missed. Files are
- * read. */
-void vrt_doctor_explain(const struct vrt_pool *pool, char *buffer, size_t size);
+/* Whether this machine has a GPU for such devices. Files are read. */
+bool vrt_doctor_machine_has_gpu(const char *kind);
 
-/* Adds what the backends looked for: of one kind of devices, or of all where it is NULL.
- * has_gpu() says whether there is hardware for a kind. */
+/* Prints what keeps a GPU from being a device, "" where none is missed. has_gpu() says whether
+ * there is hardware for a kind, here and below. */
+void vrt_doctor_explain(const struct vrt_pool *pool, bool (*has_gpu)(const char *kind),
+                        char *buffer, size_t size);
+
+/* Adds what the backends looked for: of one kind of devices, or of all where it is NULL. */
 void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
                               bool (*has_gpu)(const char *kind),
                               struct vrt_doctor_report *report);

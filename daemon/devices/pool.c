@@ -210,7 +210,8 @@ int vrt_pool_new(const struct vrt_pool_params *params, struct vrt_pool **ret_poo
     r = list_devices(pool, error);
     if (r < 0)
         return vrt_fold(r);
-    vrt_doctor_explain(pool, pool->missed, sizeof(pool->missed));
+    vrt_doctor_explain(pool, params->has_gpu ? params->has_gpu : vrt_doctor_machine_has_gpu,
+                       pool->missed, sizeof(pool->missed));
     r = vrt_outbox_new(params->loop, &pool->shared.outbox);
     if (r < 0)
         return vrt_refuse_errno(error, r, "the event loop");

@@ -29,6 +29,8 @@ struct vrt_store;
 struct vrt_pool_params {
     struct uv_loop_s *loop;
     struct vrt_registry_params registry;
+    bool (*has_gpu)(const char *kind);          /* whether there is one for such devices; NULL: as
+                                                 * the machine says */
     struct vrt_store *store;        /* of what was measured; goes after the pool; NULL: none */
     double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
     int64_t memory_limit_bytes;     /* that are ever held of a device; 0: no such limit */

@@ -41,6 +41,7 @@ void vrt_job_report_admitted(struct vrt_job *job)
     info->recipe.tile_height = found->recipe.tile_h;
     info->recipe.overlap = found->recipe.overlap;
     info->recipe.encoder_threads = found->recipe.encoder_threads;
+    info->input_bytes = found->fingerprint.size_bytes;
     info->has_video = true;
     info->video.width = found->width;
     info->video.height = found->height;

@@ -46,6 +46,7 @@ static const int next_states[VRT_JOB_STATE_COUNT][VRT_JOB_EVENT_COUNT] = {
         MAY_END,
     },
     [VRT_JOB_PAUSED] = {
+        [VRT_JOB_FINISH] = TO(FINISHING),
         [VRT_JOB_LOSE] = TO(NEEDS_INPUT),
         [VRT_JOB_REQUEUE] = TO(QUEUED),
         MAY_END,
@@ -118,6 +119,7 @@ static void redact(const struct vrt_job *job, struct vrt_job_info *info)
 {
     info->input_name[0] = info->output_name[0] = '\0';
     info->input_path[0] = info->output_path[0] = info->model_path[0] = '\0';
+    info->input_bytes = VRT_UNKNOWN;
     if (!job->shows_model)
         info->model.name[0] = '\0';
     if (info->has_error)

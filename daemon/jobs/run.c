@@ -524,7 +524,12 @@ void vrt_run_refresh(struct vrt_runs *runs, struct vrt_job *job)
         job->parts->is_untold = true;
         log_progress(job);
     }
-    if (phase == VRT_PIPELINE_FINISHING && job->info.state == VRT_JOB_RUNNING)
+    if (phase != VRT_PIPELINE_FINISHING)
+        return;
+    /* What devices had of it when it was paused was all that was left. */
+    if (job->info.state == VRT_JOB_PAUSED)
+        vrt_run_hold(job, false);
+    if (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_PAUSED)
         vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_FINISH);
 }
 

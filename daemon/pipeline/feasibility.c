@@ -111,12 +111,18 @@ static void warn_of_precision(struct vrt_feasibility *f, size_t d, const struct 
     enum vrt_dtype faster = vrt_pool_infos(f->params.pool, &n_infos)[d]->preferred_dtype;
     double db = probe->fidelity_db[faster];
 
-    if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster || isnan(db))
+    if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster)
         return;
-    vrt_progress_warn(f->params.progress, "%s computes this network in %s: its faster %s comes to "
-                      "%.1f dB of that, and auto asks for %.0f; --precision %s takes it all the "
-                      "same", device_name(f, d), vrt_dtype_name(probe->dtype),
-                      vrt_dtype_name(faster), db, VRT_FIDELITY_MIN_DB, vrt_dtype_name(faster));
+    if (isnan(db))
+        vrt_progress_warn(f->params.progress, "%s computes this network in %s: how close its "
+                          "faster %s comes to that can't be measured; --precision %s takes it all "
+                          "the same", device_name(f, d), vrt_dtype_name(probe->dtype),
+                          vrt_dtype_name(faster), vrt_dtype_name(faster));
+    else
+        vrt_progress_warn(f->params.progress, "%s computes this network in %s: its faster %s comes "
+                          "to %.1f dB of that, and auto asks for %.0f; --precision %s takes it all "
+                          "the same", device_name(f, d), vrt_dtype_name(probe->dtype),
+                          vrt_dtype_name(faster), db, VRT_FIDELITY_MIN_DB, vrt_dtype_name(faster));
 }
 
 /* A device takes part as it said. All devices of a job use one size of clips and tiles, the

@@ -359,21 +359,21 @@ static bool is_meant(const struct vrt_shards *shards, const struct shard *shard)
 {
     size_t n_infos;
     const struct vrt_device_info *const *infos = vrt_pool_infos(shards->params.pool, &n_infos);
+    bool any_cpu = false;
 
-    if (shards->devices & ~shard->odd)
-        return false;
     for (size_t d = 0; d < n_infos; d++)
-        if (shards->devices >> d & 1 && !vrt_device_kind_is_accelerator(infos[d]->kind))
-            return true;
-    return false;
+        any_cpu |= shards->devices >> d & 1 && !vrt_device_kind_is_accelerator(infos[d]->kind);
+    return any_cpu && !(shards->devices & ~shard->odd);
 }
 
-/* From now on the job takes such pictures as they are. */
+/* From now on the job takes such pictures as they are: also those that were under way meanwhile. */
 static void accept_odd(struct vrt_shards *shards, struct shard *shard)
 {
+    if (!shards->accepts_odd)
+        vrt_progress_warn(shards->params.progress, "this network blackens or recolours pictures on "
+                          "every device, a processor too (%s): they are taken as they are",
+                          shard->why);
     shards->accepts_odd = true;
-    vrt_progress_warn(shards->params.progress, "this network blackens or recolours pictures on "
-                      "every device, a processor too (%s): they are taken as they are", shard->why);
     begin_round(shard);
 }
 
@@ -416,7 +416,7 @@ static void note_failure(struct vrt_shards *shards, struct shard *shard, size_t 
     bool all = !(shards->devices & ~shard->excluded);
     if (++shard->n_failures >= FAILURES_MAX)
         shard->excluded = shards->devices;
-    else if (all && !shards->accepts_odd && is_meant(shards, shard))
+    else if (all && is_meant(shards, shard))
         accept_odd(shards, shard);
     else if (all && shard->failed_otherwise && shard->n_rounds++ < ROUNDS_MAX)
         begin_round(shard);

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Checkpoints read, changed and written again: .safetensors, and .pth as PyTorch writes it."""
+import array
 import collections
 import json
 import math
 import pickle
+import random
 import struct
 import types
 import zipfile
@@ -32,6 +34,33 @@ def write_safetensors(path, tensors):
 
 def zeros(shape):
     return shape, bytes(4 * math.prod(shape))
+
+
+def _convolution(draw, name, out, features, gain):
+    """3x3, of a uniform distribution whose sums keep `gain` times the size of what goes in."""
+    count = out * features * 9
+    limit = gain * math.sqrt(3 / (features * 9))
+    values = array.array('f', (draw.uniform(-limit, limit) for _ in range(count)))
+    return {name + '.weight': ([out, features, 3, 3], values.tobytes()),
+            name + '.bias': zeros([out])}
+
+
+def rrdbnet(blocks=23, features=64, growth=32, gain=0.5, last=0.5):
+    """An RRDBNet x4 of random weights: by default what RealESRGAN_x4plus costs. The more `gain`,
+    the more is lost in bf16; `last`, that of the last layer, makes a picture of it again,
+    around gray."""
+    draw = random.Random(1)
+    tensors = _convolution(draw, 'conv_first', features, 3, gain)
+    for i in range(blocks):
+        for rdb in range(1, 4):
+            for conv in range(1, 6):
+                tensors |= _convolution(draw, f'body.{i}.rdb{rdb}.conv{conv}',
+                                        growth if conv < 5 else features,
+                                        features + (conv - 1) * growth, gain)
+    for name in ('conv_body', 'conv_up1', 'conv_up2', 'conv_hr'):
+        tensors |= _convolution(draw, name, features, features, gain)
+    tensors |= _convolution(draw, 'conv_last', 3, features, last)
+    return tensors | {'conv_last.bias': ([3], struct.pack('<3f', 0.5, 0.5, 0.5))}
 
 
 def relative_position_index(frames):

@@ -146,6 +146,8 @@ class Control(harness.FolderCase):
         """Without systemd the descriptors are gone: who submitted them gives them again."""
         running, waiting = self.submit_begun('a'), self.submit('b', frames=6)
         self.restart()
+        self.assertIn('stopping; 1 running job may finish, or end a segment',
+                      self.daemon.log_text())
         for job in (running, waiting):
             self.assertEqual(self.show(job)['state'], 'needs_input')
         self.assertIn(f'job {running}: needs files: vrtctl resume {running}\n',
@@ -172,8 +174,8 @@ class Control(harness.FolderCase):
         self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'), status=1)
         self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mp4'),
                     '--overwrite')
-        self.restart()          # where they are now is known from now on
-        self.vrtctl('resume', '--overwrite', job)
+        self.restart()          # where they are now is known from now on, and what was allowed
+        self.vrtctl('resume', job)
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('b.mp4')), self.undisturbed('moved'))
 
@@ -183,6 +185,7 @@ class Control(harness.FolderCase):
         self.restart()
         os.rename(self.path('a.mp4'), self.path('right.mp4'))
         clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
+        os.truncate(self.path('a.mp4'), os.path.getsize(self.path('right.mp4')))
         self.vrtctl('resume', job)
         shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
         self.assertIn('not the file', shown['error']['message'])
@@ -192,6 +195,23 @@ class Control(harness.FolderCase):
         self.vrtctl('resume', job)
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
+
+    def test_overwrite_is_remembered(self):
+        """What was allowed once is; and an input that is another one is said before the output."""
+        with open(self.path('a.restored.mp4'), 'w', encoding='utf-8') as f:
+            f.write('of no use any more')
+        job = self.submit_begun('a', '--overwrite')
+        self.restart()
+        os.rename(self.path('a.mp4'), self.path('right.mp4'))
+        clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
+        with open(self.path('other.mp4'), 'w', encoding='utf-8') as f:
+            f.write('precious')
+        done = self.vrtctl('resume', job, self.path('a.mp4'), '-o', self.path('other.mp4'),
+                           status=1)
+        self.assertIn('a.mp4 is not the file that this job was submitted for', done.stderr)
+        os.rename(self.path('right.mp4'), self.path('a.mp4'))
+        self.vrtctl('resume', job)
+        self.expect_done(job, 'a')
 
     def test_a_row_that_makes_no_sense(self):
         """The job is left out, and keeps what it has; mended, it goes on with it."""

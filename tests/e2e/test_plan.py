@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import checkpoints
 import harness
 from harness import clip
 
@@ -73,6 +74,37 @@ class Plan(harness.Case):
         self.refused('submit', '--dry-run', '-o', self.path('there.mp4'), source,
                      says='--overwrite')
 
+    def test_precision_that_costs_too_much(self):
+        """`auto` stays with f32, and says so with the cure: in the plan, at the submission, and of
+        the job; one that loses less is taken without a word."""
+        device, = self.daemon.request('GET', '/v1/devices')[1]['devices']
+        if 'bf16' not in device['description']:
+            self.skipTest('this processor has no instructions for bf16')
+        source = clip(self.path('p.mp4'), frames=2)
+        for gain, precision in (2, 'f32'), (0.5, 'bf16'):
+            model = checkpoints.write_safetensors(
+                self.path(f'gain-{gain}.safetensors'),
+                checkpoints.rrdbnet(6, 16, 8, gain, 0.4 / gain))
+            options = '--model', model, '--output', self.path(f'p-{gain}.mkv'), source
+            warnings = []
+            plan = self.vrtctl('submit', '--dry-run', *options)
+            self.assertRegex(plan.stdout, rf'(?m)^cpu:0 +{precision} ')
+            warnings.append(plan.stderr)
+            warnings.append(self.vrtctl('submit', '--follow', *options).stderr)
+            jobs = self.daemon.request('GET', '/v1/jobs')[1]['jobs']
+            warnings.append(self.vrtctl('show', max(job['id'] for job in jobs)).stdout)
+            for said in warnings:
+                if precision == 'f32':
+                    self.assertRegex(said, r'cpu:0 computes this network in f32: its faster bf16 '
+                                     r'comes to [34]\d\.\d dB of that, and auto asks for 50; '
+                                     '--precision bf16 takes it all the same')
+                else:
+                    self.assertNotIn(' dB ', said)
+        job = self.follow(source, self.path('p-all-the-same.mkv'), '--precision', 'bf16',
+                          '--model', self.path('gain-2.safetensors'))
+        self.assertEqual(job['recipe']['precision'], 'bf16')
+        self.assertNotIn(' dB ', ' '.join(job['warnings']))
+
     def test_table(self):
         source = clip(self.path('table.mp4'), frames=4)
         lines = self.vrtctl('submit', '--dry-run', source).stdout.splitlines()
@@ -109,6 +141,23 @@ class SmallDevice(harness.Case):
         source = clip(self.path('l.mp4'), frames=1, size='1920x1080')
         self.refused('submit', '--dry-run', source, says='MiB to give')
         self.refused('profile', '--size', '1920x1080', 'compact-x2', says='MiB to give')
+
+
+class SlowDevice(harness.Case):
+    """Each step of a frame takes a moment: several seconds in sum."""
+
+    config = {'devices': {'fault': 'cpu:0 submit:1- delay=500ms'},
+              'cpu': {'devices': 1, 'threads': 1}}
+    few_jobs = True
+
+    def test_short_shards(self):
+        """So that something is seen to move, and a crash costs little."""
+        source = clip(self.path('slow.mp4'), frames=30, size='640x360')
+        plan = json.loads(self.vrtctl('submit', '--dry-run', '--json', source).stdout)
+        n, shard_s = plan['recipe']['clip_frames'], plan['devices'][0]['seconds_per_shard']
+        self.assertIn(n, (1, 2))
+        self.assertEqual(plan['shards'], -(-30 // n))
+        self.assertTrue(shard_s <= 20 or n == 1, (n, shard_s))
 
 
 class Profile(harness.Case):

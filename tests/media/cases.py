@@ -5,6 +5,8 @@ A case is a dict: name; make: shell commands that end with a file `input`; outpu
 warns: parts of the warnings that must come, and no others may; refused: a part of the sentence
 that refuses it; and what judge.judge() is given.
 """
+import os
+
 CASES = []
 GROUP = ['']
 
@@ -16,6 +18,8 @@ PICTURE = '-f lavfi -i testsrc2=size=64x48:rate=25'
 SOUND = '-f lavfi -i sine=frequency=440:sample_rate=48000'
 X264 = '-c:v libx264 -preset ultrafast -pix_fmt yuv420p'
 FRAMES = '-frames:v 12'
+
+SEI = f'python3 {os.path.join(os.path.dirname(os.path.abspath(__file__)), "sei.py")} '
 
 # Of what `cat` joins, the demuxer takes the last packet before for damaged.
 CONCEALED = 'damaged frame'
@@ -134,8 +138,11 @@ def colours():
     for where in ('left', 'topleft', 'center'):
         case(f'chroma 4:2:0 {where}', 'in.mkv',
              f'{PICTURE} {FRAMES} {X264} -chroma_sample_location {where}')
-    case('chroma 4:2:2 left', 'in.mkv',
-         f'{PICTURE} {FRAMES} {X264} -pix_fmt yuv422p -chroma_sample_location left')
+    # H.264 and HEVC have one place for it in 4:2:2; elsewhere the container says it.
+    for where in ('left', 'topleft', 'center'):
+        case(f'chroma 4:2:2 {where}', 'in.mkv',
+             f'{PICTURE} {FRAMES} -c:v ffv1 -pix_fmt yuv422p -chroma_sample_location {where}',
+             arguments=['--codec', 'ffv1'])
 
 
 def shapes():
@@ -306,6 +313,21 @@ def extras():
     case('HDR10 in the frames alone', 'in.mkv',
          f'{PICTURE} {FRAMES} -c:v libx265 -preset ultrafast -pix_fmt yuv420p10le -x265-params '
          f'"{hdr}"', warns=['mastering display', 'light level'])
+    # Provider, application, one window, all else 0.
+    case('HDR10+', 'in.hevc',
+         [f'{FFMPEG}{PICTURE} {FRAMES} -c:v libx265 -preset ultrafast -pix_fmt yuv420p10le '
+          '-x265-params log-level=none a.hevc',
+          f'{SEI}hevc a.hevc in.hevc b5003c0001040140{"00" * 20}'],
+         warns=['HDR10+ metadata is dropped', 'no time stamps'], any_rest=True)
+    case('captions', 'in.h264',
+         [f'{FFMPEG}{PICTURE} {FRAMES} {X264} -bf 0 a.h264',
+          f'{SEI}h264 a.h264 in.h264 b50031{"GA94".encode().hex()}0341fffc942cff'],
+         warns=['captions in the pictures', 'no time stamps'], any_rest=True)
+    # A box of as many bytes, which says nothing that is needed, takes its name.
+    case('Dolby Vision of the container', 'in.mp4',
+         [f'{FFMPEG}{PICTURE} {FRAMES} -c:v libx265 -preset ultrafast -x265-params log-level=none '
+          'in.mp4', 'sed -i s/btrt/dvcC/ in.mp4'], '.mp4',
+         warns=['Dolby Vision configuration is dropped'])
     case('lossless h264', 'in.mkv', f'{PICTURE} {FRAMES} {X264}', arguments=['--quality', '0'],
          warns=['few players'])
 

@@ -22,6 +22,7 @@
 struct fake_flow fake_flow;
 
 #define SEGMENT 4       /* frames */
+#define LAST_MS 1500    /* that the end of "last" takes */
 
 struct vrt_pool {
     uv_loop_t *loop;
@@ -210,6 +211,10 @@ static void tick_running(struct vrt_pipeline *pipeline)
         end(pipeline, VRT_E(SPOOL_FULL), "the fake is full");
     } else if (is(pipeline, "run-") && pipeline->frames_done == pipeline->frames_total) {
         pipeline->phase = VRT_PIPELINE_FINISHING;
+    } else if (is(pipeline, "last") && pipeline->held) {
+        pipeline->phase = VRT_PIPELINE_FINISHING;
+        uv_timer_set_repeat(&pipeline->timer, LAST_MS);
+        uv_timer_again(&pipeline->timer);
     } else if (!pipeline->held) {
         pipeline->frames_done++;
         fake_flow.n_frames++;
@@ -485,6 +490,12 @@ int vrt_doctor_new(struct vrt_pool *pool, const struct vrt_doctor_params *params
 void vrt_doctor_cancel(struct vrt_doctor *doctor)
 {
     doctor->is_cancelled = true;
+}
+
+bool vrt_doctor_machine_has_gpu(const char *kind)
+{
+    (void)kind;
+    return false;
 }
 
 void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,

@@ -15,6 +15,7 @@
  *     never      is admitted only when it is cancelled, that is, not at all
  *     slow       goes on like hang, but each start waits to be admitted until a test lets it, or
  *                the daemon ends
+ *     last       goes on like hang; held, it has nothing left but to finish, which takes its time
  *     fill       finds its disk full when it is held
  *     other      is admitted, but each start finds that its input is another
  */

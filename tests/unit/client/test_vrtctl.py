@@ -229,6 +229,20 @@ class Shown(Case):
         jobs = [json.loads(line) for line in self.run_it('list', '--all', '--json')[0].splitlines()]
         self.assertEqual(jobs[1], job(12))
 
+    def test_pausing(self):
+        """As long as devices have something of it, it isn't paused yet."""
+        busy = job(12, 'paused')
+        idle = job(13, 'paused', devices=[dict(busy['devices'][0], shards_running=0)])
+        self.server.close()
+        self.serve(lambda request: answer(busy if request.path.endswith('/12') else idle
+                                          if request.path.endswith('/13')
+                                          else {'jobs': [busy, idle], 'next': None}))
+        self.assertEqual([line.split()[1] for line in self.run_it('list')[0].splitlines()],
+                         ['STATE', 'pausing', 'paused'])
+        out, _ = self.run_it('show', 12, 13)
+        self.assertEqual([line for line in out.splitlines() if line.startswith('Job')],
+                         ['Job 12: pausing', 'Job 13: paused'])
+
     def test_empty_list(self):
         self.server.close()
         self.serve(lambda _: answer({'jobs': [], 'next': None}))

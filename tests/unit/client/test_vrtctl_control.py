@@ -144,6 +144,17 @@ class Revive(Case):
         self.lost(output_path='/nowhere/out.mp4')
         self.complaint('resume', 7, status=1, says='the folder for it does not exist')
 
+    def test_another_input(self):
+        """Its size says so, before anything is said of an output that holds something."""
+        with open(self.path('video.restored.mp4'), 'w', encoding='utf-8') as f:
+            f.write('precious')
+        size = os.path.getsize(self.path('video.mp4'))
+        self.lost(input_bytes=size + 1)
+        self.complaint('resume', 7, status=1, says='video.mp4 is not the file that this job was '
+                       f'submitted for: that had {size + 1} bytes, and this has {size}')
+        self.lost(input_bytes=size)
+        self.complaint('resume', 7, status=1, says='holds something by now')
+
     def test_output_that_is_there(self):
         """Empty, or half written by the daemon: it goes on. Anything else is somebody's."""
         path = self.path('video.restored.mp4')

@@ -120,6 +120,52 @@ static void test_pause_holds(void)
     play_stop(&play);
 }
 
+/* Until something of the job is computed. */
+static void await_frames(struct play *play, long long id)
+{
+    struct vrt_job_info info = { .frames_done = 0 };
+
+    for (int i = 0; info.frames_done == 0 && i < 5000; i++) {
+        test_sleep_ms(2);
+        expect_int(play_show(play, id, &info), 200);
+        vrt_job_info_done(&info);
+    }
+    expect_true(info.frames_done > 0);
+}
+
+/* The state that follows `state`. */
+static int state_after(struct play *play, long long id, int state)
+{
+    struct vrt_job_info info = { .state = state };
+
+    for (int i = 0; info.state == state && i < 5000; i++) {
+        test_sleep_ms(2);
+        expect_int(play_show(play, id, &info), 200);
+        vrt_job_info_done(&info);
+    }
+    return info.state;
+}
+
+/* One that was paused when all the rest of it was under way comes to its end, and isn't paused. */
+static void test_pause_of_the_last(void)
+{
+    static const struct step steps[] = {
+        { "POST /v1/jobs/1/pause", "", 0, 409, "job 1 is finishing: it is about to be done" },
+        { "POST /v1/jobs/1/resume", "", 0, 409, "job 1 is finishing: it goes on by itself" },
+        { "GET /v1/status", "", 0, 200, "\"paused\":0" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "last", ""), 1);
+    await_frames(&play, 1);
+    expect_int(send_body(&play, "POST /v1/jobs/1/pause", "", 0), 200);
+    expect_int(state_after(&play, 1, VRT_JOB_PAUSED), VRT_JOB_FINISHING);
+    play_steps(&play, steps, VRT_ARRAY_SIZE(steps));
+    play_expect_state(&play, 1, VRT_JOB_DONE);
+    play_stop(&play);
+}
+
 static void test_priority(void)
 {
     struct play play;
@@ -387,6 +433,7 @@ static void test_crash_loop(void)
 TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause", test_pause },
     { "pause-holds", test_pause_holds },
+    { "pause-of-the-last", test_pause_of_the_last },
     { "priority", test_priority },
     { "pause-twice", test_pause_twice },
     { "pause-full", test_pause_full },

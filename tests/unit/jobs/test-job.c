@@ -24,7 +24,7 @@ static void test_table(void)
                              "needs_input", "disk_full", "queued", "" } },
         { VRT_JOB_FINISHING, { "", "", "", "done", "failed", "cancelled", "", "", "disk_full",
                                "queued", "" } },
-        { VRT_JOB_PAUSED, { "", "", "", "", "failed", "cancelled", "", "needs_input", "",
+        { VRT_JOB_PAUSED, { "", "", "finishing", "", "failed", "cancelled", "", "needs_input", "",
                             "queued", "" } },
         { VRT_JOB_NEEDS_INPUT, { "", "", "", "", "failed", "cancelled", "", "", "", "queued",
                                  "" } },
@@ -330,6 +330,7 @@ static void test_redaction(void)
     snprintf(info->output_path, sizeof(info->output_path), "/home/a/%s.mkv", word);
     snprintf(info->model_path, sizeof(info->model_path), "/home/a/%s.pth", word);
     snprintf(info->owner, sizeof(info->owner), "anna");
+    info->input_bytes = 4711;
     info->has_error = true;
     snprintf(info->error.id, sizeof(info->error.id), "input.empty");
     snprintf(info->error.message, sizeof(info->error.message), "%s.mp4 is empty", word);
@@ -340,10 +341,12 @@ static void test_redaction(void)
     expect_int(vrt_job_print(job, VRT_JOB_VIEW_FULL, &full), 0);
     expect_contains(full.data, "holiday.mp4 is odd");
     expect_contains(full.data, "/home/a/holiday.pth");
+    expect_contains(full.data, "\"input_bytes\":4711");
     expect_int(vrt_job_print(job, VRT_JOB_VIEW_REDACTED, &redacted), 0);
     expect_true(!strstr(redacted.data, word) && !strstr(redacted.data, "the second"));
     expect_contains(redacted.data, "\"owner\":\"anna\"");
     expect_contains(redacted.data, "\"input_name\":null");
+    expect_contains(redacted.data, "\"input_bytes\":null");
     expect_contains(redacted.data, "\"message\":\"the input is empty\"");
     text = vrt_job_short_text(job, VRT_JOB_VIEW_REDACTED);
     expect_true(!strstr(text->data, word));

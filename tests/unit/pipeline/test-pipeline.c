@@ -226,6 +226,45 @@ static void test_fallback_warns(void)
     flow_done(&flow);
 }
 
+static bool has_xpu(const char *kind)
+{
+    return strcmp(kind, "xpu") == 0;
+}
+
+/* There is a GPU that is no device: who left the choice to vrtd is told why, and nobody else. */
+static void test_missed_gpu_warns(void)
+{
+    const struct vrt_pool_params pool = {
+        .registry = { .values = TEST_CPUS(1, 1) }, .has_gpu = has_xpu,
+    };
+
+    for (int i = 0; i < 2; i++) {
+        struct flow_job job = { .cancel_at = -1 };
+        struct vrt_pipeline_params params = params_for(video());
+        struct flow flow;
+
+        params.devices = i ? "cpu" : "auto";
+        flow_init(&flow, fixture_path(""), pool);
+        const struct vrt_findings *findings = vrt_pool_findings(flow.pool);
+        const char *why = NULL;
+        for (size_t f = 0; f < findings->n; f++)
+            if (!why && findings->list[f].kind != VRT_FINDING_THERE &&
+                strcmp(findings->list[f].backend, "xpu") == 0)
+                why = findings->list[f].text;
+        expect_true(why);
+        run_job(&flow, &job, params, "out.mp4");
+        expect_str(job.error.message, "");
+        if (i == 0) {
+            expect_contains(job.warnings, "no accelerator can be used (xpu: ");
+            expect_contains(job.warnings, why);
+            expect_contains(job.warnings, "cpu is used instead; vrtctl doctor tells more");
+        } else {
+            expect_str(job.warnings, "");
+        }
+        flow_done(&flow);
+    }
+}
+
 /* Cancelled during admission, at the first shard, in the middle, near the end: nothing is left. */
 static void test_cancel(void)
 {
@@ -354,6 +393,7 @@ TEST_MAIN_AFTER(fixture_init(),
     { "refusals", test_refusals },
     { "same-file", test_same_file },
     { "fallback-warns", test_fallback_warns },
+    { "missed-gpu-warns", test_missed_gpu_warns },
     { "cancel", test_cancel },
     { "cancel-too-late", test_cancel_too_late },
     { "stop", test_stop },
