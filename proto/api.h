@@ -102,6 +102,8 @@ enum vrt_api_route_id {
     X(OUTPUT_WRITE,         "output.write",         500, "the output cannot be written")        \
     X(OUTPUT_VERIFY,        "output.verify",        500, "the result failed its last check")    \
     X(ENCODE_FAILED,        "encode.failed",        500, "the encoder failed")                  \
+    X(MEDIA_CRASHED,        "media.crashed",        500, "what reads and writes videos ended")  \
+    X(MEDIA_TIMEOUT,        "media.timeout",        500, "what reads and writes videos hung")   \
     X(STORE_FULL,           "store.full",           507, "the disk of the daemon's state is full") \
     X(STORE_FAILED,         "store.failed",         500, "the daemon's state can't be written") \
     X(SPOOL_QUOTA,          "spool.quota",          507, "a user's working files take too much") \

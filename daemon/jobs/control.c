@@ -187,6 +187,7 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
     }
     job->parts->is_charged = true;
     job->n_fruitless = 0;
+    job->has_media_failed = false;
     vrt_disk_space_retry(control->space, job);
     job->decision->is_cancelled = false;
     job->info.frames_done = 0;

@@ -161,6 +161,7 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
     segments[job->n_segments++] = *segment;
     job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
     job->n_fruitless = 0;
+    job->has_media_failed = false;
 }
 
 static void on_segment_saved(void *ctx, int r)

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -106,6 +107,37 @@ static void begin_smaller(struct vrt_runs *runs, struct vrt_job *job,
     vrt_run_start(runs, job);
 }
 
+/* Whether vrt-media ended or hung, for the first time since something of the result was stored. */
+static bool is_media_failure(const struct vrt_job *job, const struct vrt_job_run *run,
+                             const struct vrt_error *error)
+{
+    return (vrt_error_is(error, VRT_E(MEDIA_CRASHED)) ||
+            vrt_error_is(error, VRT_E(MEDIA_TIMEOUT))) &&
+           run->intent == VRT_RUN_GO && !job->has_media_failed &&
+           (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING) &&
+           !run->owner->context->is_stopping;
+}
+
+/* Goes on from the last segment with a new process. Nothing of vrtd's own has failed. */
+static void begin_after_media(struct vrt_runs *runs, struct vrt_job *job,
+                              const struct vrt_error *error)
+{
+    char text[VRT_API_TEXT_BYTES];
+
+    snprintf(text, sizeof(text), "%.400s: the job went on from its last segment", error->message);
+    vrt_log_warning("job %" PRId64 ": %s", job->info.id, text);
+    /* Without memory for it the log alone says so. */
+    (void)vrt_job_add_warning(job, text);
+    if (job->info.state == VRT_JOB_FINISHING)
+        vrt_assert(vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_REQUEUE));
+    job->has_media_failed = true;
+    job->n_fruitless = 0;
+    if (job->info.state == VRT_JOB_RUNNING)
+        vrt_run_start(runs, job);
+    vrt_queue_tell(runs->context, job);
+    vrt_job_store_save(runs->store, job, NULL);
+}
+
 /* Somebody paused and resumed it while it was about to end: that is no start that failed. */
 static void begin_again(struct vrt_runs *runs, struct vrt_job *job)
 {
@@ -188,6 +220,8 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         vrt_queue_wait_for_descriptors(context, job, error);
     else if (is_too_large(job, run, error))
         begin_smaller(runs, job, error);
+    else if (is_media_failure(job, run, error))
+        begin_after_media(runs, job, error);
     else if (has_other_file(job, error))
         ask_for_files(runs, job, error);
     else

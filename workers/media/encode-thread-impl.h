@@ -46,7 +46,8 @@ int vrt_encode_thread_refuse(int r, struct vrt_error *error);
 int vrt_encode_thread_need_blender(struct vrt_encode_thread *encode_thread,
                                    struct vrt_error *error);
 
-/* Starts the process that encodes and joins, if there is none. Return: 0; -errno with a sentence. */
+/* Starts the process that encodes and joins, if there is none. Return: 0; -errno with a
+ * sentence. */
 int vrt_encode_thread_need_child(struct vrt_encode_thread *encode_thread, struct vrt_error *error);
 
 /* Whether the finished file of the complete segments is there already. */

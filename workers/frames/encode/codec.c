@@ -91,8 +91,8 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVDict
 static const struct vrt_codec_traits traits[VRT_CODEC_COUNT] = {
     [VRT_CODEC_H264] = { AV_CODEC_ID_H264, "libx264", 16384, true, true, "HEVC or FFV1", set_x264 },
     [VRT_CODEC_HEVC] = { AV_CODEC_ID_HEVC, "libx265", 8192, true, true, "FFV1", set_x265 },
-    [VRT_CODEC_FFV1] = { AV_CODEC_ID_FFV1, "ffv1", VRT_FRAME_MAX_SIDE, false, false, "a shallower input",
-                         set_ffv1 },
+    [VRT_CODEC_FFV1] = { AV_CODEC_ID_FFV1, "ffv1", VRT_FRAME_MAX_SIDE, false, false,
+                         "a shallower input", set_ffv1 },
 };
 
 const struct vrt_codec_traits *vrt_codec_traits(enum vrt_codec codec)

@@ -118,16 +118,14 @@ int vrt_child_encoder_new(struct vrt_child *child, const struct vrt_encoder_para
 static int share(struct vrt_child_encoder *encoder, struct vrt_frame *frame,
                  struct vrt_frame **ret_shared)
 {
-    int r = 0;
-
     if (frame->share.fd >= 0 && frame->writable) {
         *ret_shared = vrt_frame_ref(frame);
         return 0;
     }
-    if (!encoder->copies)
-        r = vrt_frame_pool_new(&encoder->format, &encoder->copies);
-    if (r == 0)
-        r = vrt_frame_pool_get(encoder->copies, ret_shared);
+    int r = encoder->copies ? 0 : vrt_frame_pool_new(&encoder->format, &encoder->copies);
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_frame_pool_get(encoder->copies, ret_shared);
     if (r < 0)
         return vrt_fold(r);
     vrt_frame_copy_samples(frame, *ret_shared);

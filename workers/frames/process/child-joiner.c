@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What is asked about segments and the finished file. */
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -124,11 +124,12 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
     r = vrt_child_ask(reader->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
-    if (r == VRT_READER_END ? !take_end(reader, &message) : !take_frame(reader, &message, frame))
+    if (r == VRT_READER_END && take_end(reader, &message))
+        return r;
+    if (r == VRT_READER_END || !take_frame(reader, &message, frame))
         return vrt_child_distrust(reader->child, reader->doing, error);
-    if (r == 0)
-        *ret_frame = VRT_STEAL(frame);
-    return r;
+    *ret_frame = VRT_STEAL(frame);
+    return 0;
 }
 
 const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader)

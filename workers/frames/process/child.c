@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The process is started by posix_spawn(): drivers of cards don't survive a fork. Its one descriptor
- * is an end of a pair of sockets; what it works on comes with what it is asked. Whoever waits for an
- * answer looks ten times a second whether it is wanted still.
+ * The process is started by posix_spawn(): drivers of cards don't survive a fork. Its one
+ * descriptor is an end of a pair of sockets; what it works on comes with what it is asked. Whoever
+ * waits for an answer looks ten times a second whether it is wanted still.
  */
 
 #include "frames/process/child-impl.h"

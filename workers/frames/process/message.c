@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* A packet of a socket that keeps the borders of packets. */
+
 #include "frames/process/message.h"
 
 #include <errno.h>

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Three walls, each of which holds alone: landlock, after which no file can be opened; a filter that
- * lets through what decoding and encoding were seen to need, of calls that act on what is there
- * already; limits. What isn't on the list is refused (EPERM), not punished: libraries ask for much
- * that they can do without.
+ * Three walls, each of which holds alone: landlock, after which no file can be opened; a filter
+ * that lets through what decoding and encoding were seen to need, of calls that act on what is
+ * there already; limits. What isn't on the list is refused (EPERM), not punished: libraries ask for
+ * much that they can do without.
  */
 
 #include "frames/process/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +21,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -96,39 +97,48 @@ static int close_files(void)
     return 0;
 }
 
+/* What is allowed, or denied in another way, depending on an argument. */
+static int add_conditions(scmp_filter_ctx filter)
+{
+    const struct {
+        int call;
+        uint32_t action;
+        struct scmp_arg_cmp argument;
+    } conditions[] = {
+        /* Memory that is to be run there is none. */
+        { SCMP_SYS(mmap), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
+        { SCMP_SYS(mprotect), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
+        /* Threads, no processes. clone3 has its flags where no filter looks: who is told that it
+         * isn't there takes clone. */
+        { SCMP_SYS(clone), SCMP_ACT_ALLOW,
+          SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD) },
+        { SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), SCMP_A0(SCMP_CMP_GE, 0) },
+        /* As the C library asks of a descriptor: with an empty name. With another one it tells of a
+         * file that there is, and how large it is, no more. */
+        { SCMP_SYS(newfstatat), SCMP_ACT_ALLOW,
+          SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH) },
+        { SCMP_SYS(prctl), SCMP_ACT_ALLOW, SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME) },
+        /* A process may end itself, and nobody else. */
+        { SCMP_SYS(tgkill), SCMP_ACT_ALLOW, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()) },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(conditions); i++) {
+        int r = seccomp_rule_add_array(filter, conditions[i].action, conditions[i].call, 1,
+                                       &conditions[i].argument);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int add_rules(scmp_filter_ctx filter)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < VRT_ARRAY_SIZE(allowed); i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
-    /* Memory that is to be run there is none. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-                             SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-                             SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    /* Threads, no processes. clone3 has its flags where no filter looks: who is told that it isn't
-     * there takes clone. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-                             SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    /* fstat(), as the C library asks it: of a descriptor, and an empty name. A name would be no use:
-     * the wall before this one is landlock's, which looks at opening alone. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-                             SCMP_A3(SCMP_CMP_MASKED_EQ, 0x1000, 0x1000));
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                             SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
-    /* A process may end itself, and nobody else. */
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
-    return r;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(allowed); i++) {
+        int r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+        if (r < 0)
+            return r;
+    }
+    return add_conditions(filter);
 }
 
 static int filter_calls(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What is asked about an encoder, of which there is one at a time. */
+
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What is asked about segments and the finished file. */
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -78,7 +80,8 @@ int vrt_serve_join(struct vrt_server *server, struct vrt_message *message,
         return vrt_raise(result ? -EBADMSG : -ENOMEM);
     }
     const struct vrt_joiner_params params = {
-        .segments = { .open = open_segment, .ctx = server, .n = (int)message->body.join.n_segments },
+        .segments = { .open = open_segment, .ctx = server,
+                      .n = (int)message->body.join.n_segments },
         .input_fd = fds->fds[0],
         .input_name = message->body.join.name,
         .output_fd = fds->fds[1],

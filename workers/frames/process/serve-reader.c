@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* What is asked about videos to be read, and about pictures of them. */
+
 #include <errno.h>
 
 #include "base/clock.h"

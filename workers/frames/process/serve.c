@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The program vrt-media: gives up what it can, then answers until vrtd is gone. */
+/* What is done for which question, and the loop that answers them. */
 
 #include "frames/process/serve.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include "frames/process/sandbox.h"
 
 static int serve_sandbox(struct vrt_server *server, struct vrt_message *message,
                          struct vrt_message_fds *fds, size_t *size, struct vrt_error *error)
@@ -67,17 +62,7 @@ int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_
     return 0;
 }
 
-/* A decoder in the midst of a film would go on for minutes after vrtd was ended. */
-static void *watch(void *ctx)
-{
-    struct pollfd peer = { .fd = *(const int *)ctx, .events = POLLRDHUP };
-
-    while (poll(&peer, 1, -1) < 0 || !(peer.revents & (POLLRDHUP | POLLHUP | POLLERR)))
-        continue;
-    _exit(EXIT_SUCCESS);
-}
-
-/* Does what is asked. Return: 0; -errno: the process ends. */
+/* Does what is asked, and answers. Return: 0; -errno: vrtd can't be answered. */
 static int answer(struct vrt_server *server, struct vrt_message *message,
                   struct vrt_message_fds *fds)
 {
@@ -100,24 +85,25 @@ static int answer(struct vrt_server *server, struct vrt_message *message,
     return vrt_message_send(server->socket, message, size, NULL);
 }
 
-int main(void)
+int vrt_serve_all(int socket, const char *missing)
 {
-    struct vrt_server server = { .socket = VRT_SERVE_SOCKET, .input_fd = -1, .segment_fd = -1 };
-    struct vrt_message *message = malloc(sizeof(*message));
+    struct vrt_server server = {
+        .socket = socket, .missing = missing, .input_fd = -1, .segment_fd = -1,
+    };
+    VRT_CLEANUP(vrt_freep) struct vrt_message *message = malloc(sizeof(*message));
     struct vrt_message_fds fds;
-    pthread_t watcher;
-    int r = message ? 0 : -ENOMEM;
+    int r = message ? 0 : vrt_raise(-ENOMEM);
 
-    server.missing = vrt_sandbox_enter();
-    if (r == 0 && pthread_create(&watcher, NULL, watch, &server.socket) != 0)
-        r = -EAGAIN;
     while (r == 0) {
-        r = vrt_message_receive(server.socket, -1, message, &fds);
+        r = vrt_message_receive(socket, -1, message, &fds);
         if (r == 0)
             r = answer(&server, message, &fds);
         else if (r == -EAGAIN)
             r = 0;
     }
-    /* Threads of FFmpeg's may run still: nothing here needs an orderly end. */
-    _exit(r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE);
+    vrt_reader_close(server.reader);
+    vrt_encoder_free(server.encoder);
+    vrt_closep(&server.input_fd);
+    vrt_closep(&server.segment_fd);
+    return r == -EPIPE ? 0 : vrt_fold(r);
 }

@@ -40,3 +40,7 @@ vrt_serve vrt_serve_preview;
  * reference. Return: 0; -errno. */
 int vrt_serve_map(int fd, const struct vrt_frame_format *format, int64_t offset_bytes,
                   bool is_written, struct vrt_frame **ret_frame);
+
+/* Answers what comes by the socket; `missing` is what the sandbox lacks. Return: 0: the other end
+ * is gone; -errno. */
+int vrt_serve_all(int socket, const char *missing);

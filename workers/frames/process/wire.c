@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+/* The checks are written once for both ends; those of vrtd are what counts. */
+
 #include "frames/process/wire.h"
 
 #include <errno.h>
