@@ -186,15 +186,16 @@ static void show_recipe(const struct vrt_job_info *job)
 /* What a user can do about a job of his own that doesn't go on by itself: others' have no names. */
 static void show_next(const struct vrt_job_info *job)
 {
-    static const struct {
+    const struct {
         int state;
         const char *verb, *what;
     } cures[] = {
         { VRT_JOB_PAUSED, "resume", "lets it go on" },
         { VRT_JOB_NEEDS_INPUT, "resume", "gives its files again" },
         { VRT_JOB_DISK_FULL, "resume", "tries at once whether there is room" },
-        { VRT_JOB_FAILED, "retry", "tries again, from where it got to" },
-        { VRT_JOB_CANCELLED, "retry", "tries again, from where it got to" },
+        { VRT_JOB_FAILED, "retry", job->segments_done > 0 ? "tries again, from what is stored" :
+                                                            "tries again" },
+        { VRT_JOB_CANCELLED, "retry", "begins it anew" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)

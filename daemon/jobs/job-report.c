@@ -168,6 +168,8 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;
         info->segments_done = VRT_MAX(info->segments_done, job->n_made);
+    } else if (info->state == VRT_JOB_CANCELLED) {
+        info->segments_done = 0;
     }
     if (error)
         vrt_job_report_error(job, error);

@@ -159,7 +159,9 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
         return;
     job->segments = segments;
     segments[job->n_segments++] = *segment;
-    job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
+    /* The files of a job that was cancelled go, and soon its segments with them. */
+    if (job->info.state != VRT_JOB_CANCELLED)
+        job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
     job->n_fruitless = 0;
 }
 

@@ -133,12 +133,18 @@ class Control(harness.FolderCase):
         self.vrtctl('cancel', first)
 
     def test_retry(self):
-        """A cancelled job is tried again, with files that are opened again."""
-        job = self.submit_begun('a')
+        """A cancelled job is begun anew, with files opened again; nobody says otherwise."""
+        job = self.submit('a')
+        self.wait_for(job, lambda j: j['segments_done'] > 0)
         self.vrtctl('cancel', job)
-        self.wait_for(job, lambda j: j['state'] == 'cancelled')
+        self.assertEqual(self.wait_for(job, lambda j: j['state'] == 'cancelled')['segments_done'],
+                         0)
+        shown = self.vrtctl('show', job).stdout
+        self.assertIn(f'vrtctl retry {job} begins it anew', shown)
+        self.assertNotIn('Stored', shown)
         self.assertIn('is tried again', self.vrtctl('retry', job).stdout)
         self.expect_done(job, 'a')
+        self.assertNotIn('behind what is stored', self.daemon.log_text())
         self.assertIn('nothing to retry', self.vrtctl('retry', '--overwrite', job,
                                                       status=1).stderr)
 
