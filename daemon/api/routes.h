@@ -41,6 +41,7 @@ struct vrt_api {
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
     struct vrt_list previews;           /* that wait, the first one being made (preview.c) */
+    const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;
     int64_t started_ns, n_requests;

@@ -156,6 +156,31 @@ void vrt_job_report_idle(struct vrt_job *job)
     vrt_job_touch(job);
 }
 
+void vrt_job_report_stored(struct vrt_job *job)
+{
+    const struct vrt_segment_record *last = job->n_segments ? &job->segments[job->n_segments - 1] :
+                                            NULL;
+
+    job->info.frames_done = 0;
+    job->info.segments_done = (int64_t)job->n_segments;
+    for (size_t i = 0; i < job->n_segments; i++)
+        job->info.frames_done += job->segments[i].n_frames;
+    /* A segment of an earlier version doesn't say it. */
+    if (!last || last->ran_ms > 0)
+        job->ran_s = last ? (double)last->ran_ms / 1000 : 0;
+    vrt_job_report_idle(job);
+}
+
+void vrt_job_report_retried(struct vrt_job *job)
+{
+    struct vrt_job_info *info = &job->info;
+
+    vrt_job_report_stored(job);
+    info->n_devices = 0;
+    info->stages = (struct vrt_job_stages){ NAN, NAN, NAN, NAN, NAN };
+    info->bottleneck[0] = '\0';
+}
+
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 {
     struct vrt_job_info *info = &job->info;

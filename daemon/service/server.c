@@ -134,10 +134,14 @@ static int start_access(struct server *server, struct vrt_error *error)
 
 static int start_store(struct server *server, struct vrt_error *error)
 {
-    return vrt_fold(vrt_store_open(&(struct vrt_store_params){
+    int r = vrt_store_open(&(struct vrt_store_params){
         .loop = &server->loop,
         .folder = server->params->state_dir,
-    }, &server->store, error));
+    }, &server->store, error);
+    if (r < 0)
+        return vrt_fold(r);
+    server->api.instance = vrt_store_instance(server->store);
+    return 0;
 }
 
 static int start_media(struct server *server, struct vrt_error *error)

@@ -142,7 +142,10 @@ class Control(harness.FolderCase):
         shown = self.vrtctl('show', job).stdout
         self.assertIn(f'vrtctl retry {job} begins it anew', shown)
         self.assertNotIn('Stored', shown)
-        self.assertIn('is tried again', self.vrtctl('retry', job).stdout)
+        # Nothing of the first try is told as the second's.
+        again = json.loads(self.vrtctl('retry', '--json', job).stdout)
+        self.assertEqual((again['frames_done'], again['fps'], again['elapsed_s'], again['devices'],
+                          again['bottleneck']), (0, None, 0, [], None))
         self.expect_done(job, 'a')
         self.assertNotIn('behind what is stored', self.daemon.log_text())
         self.assertIn('nothing to retry', self.vrtctl('retry', '--overwrite', job,
@@ -251,18 +254,24 @@ class Control(harness.FolderCase):
 
     def test_wait_over_a_crash(self):
         """The same for a daemon that is killed, and somebody else who only waits."""
-        job = self.submit_begun('a')
+        job = self.submit('a')
         process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'wait',
                                     str(job)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
-        time.sleep(0.3)
+        before = self.wait_for(job, lambda j: j['segments_done'] > 0)
         self.daemon.kill()
         self.start()
-        self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        # What the frames that are stored took isn't forgotten: they are counted, too.
+        self.assertGreater(shown['frames_done'], 0)
+        self.assertGreater(shown['elapsed_s'], 0)
+        if before['segments_done'] == shown['segments_done']:
+            self.assertLessEqual(shown['elapsed_s'], before['elapsed_s'])
         self.vrtctl('resume', job)
         out, err = process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 0, out + err)
         self.assertIn(f'{FRAMES} frames in', out)
+        self.assertGreater(self.show(job)['elapsed_s'], shown['elapsed_s'])
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
     def test_interrupted_wait(self):
