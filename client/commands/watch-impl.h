@@ -32,6 +32,7 @@ struct vrt_watch {
     size_t n_jobs, capacity;
     int64_t drawn_ns;
     bool changed;               /* since it was drawn */
+    char instance[VRT_API_WORD_BYTES];      /* of the daemon's state folder; "": unknown */
     bool was_there;             /* the daemon answered once: if it goes, it may come back */
     int64_t gone_ns;            /* since when it doesn't answer; 0: it does */
     int exit;

@@ -88,8 +88,8 @@ struct vrt_store_counts {
 int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret_store,
                    struct vrt_error *error) VRT_MUST_CHECK;
 
-/* What the file was given when it was made, and no other has: hexadecimal digits. It lives as long as
- * the store. */
+/* What the file was given when it was made, and no other has: hexadecimal digits. It lives as long
+ * as the store. */
 const char *vrt_store_instance(const struct vrt_store *store);
 
 /*

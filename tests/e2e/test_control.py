@@ -252,6 +252,24 @@ class Control(harness.FolderCase):
         self.assertIn(f'{FRAMES} frames in', out)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
+    def test_follow_into_another_folder(self):
+        """What answers at the socket then has a job of the same number, which is another."""
+        source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
+        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
+                                    source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.assertIn('1 a.mp4: ', process.stdout.readline())
+        self.wait_for(1, lambda j: j['frames_done'] > 0)
+        self.daemon.kill()
+        os.rename(self.path('state'), self.path('state.old'))
+        self.start()
+        self.assertEqual(self.submit('b', frames=6), 1)
+        out, err = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 3, out + err)
+        self.assertIn('another vrtd answers at', err)
+        self.assertNotIn('->', out)
+
     def test_wait_over_a_crash(self):
         """The same for a daemon that is killed, and somebody else who only waits."""
         job = self.submit('a')
