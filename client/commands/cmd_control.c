@@ -225,16 +225,18 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->model = either(h->model, job->model_path);
 }
 
-/* The daemon lacks files, and where they are it doesn't know either: how to say it. */
+/* The daemon lacks files, or was given another one, and where they are it doesn't know either: how
+ * to say it. */
 static void add_cure(const struct vrt_handover *h, int r, struct vrt_error *error)
 {
     struct vrt_error said = *error;
+    bool lacks = vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT));
 
-    if (r != VRT_CONN_E_REFUSED || !vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT)))
+    if (r != VRT_CONN_E_REFUSED || !(lacks || vrt_error_is(&said, VRT_E(INPUT_OTHER))))
         return;
     *error = (struct vrt_error){ 0 };
-    vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT -o OUTPUT", said.message, h->verb,
-               h->id);
+    vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT%s", said.message, h->verb, h->id,
+               lacks ? " -o OUTPUT" : "");
 }
 
 /* Return: enum vrt_exit; everything was said. */

@@ -123,6 +123,20 @@ static void print_paused(const struct vrt_job_info *job, char *buffer, size_t si
                  begun ? percent : "", job->id);
 }
 
+/* Where it is known that they are others, the right ones must be named. */
+static void print_needs(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    bool is_model = job->has_error && strcmp(job->error.id, VRT_E(MODEL_OTHER)) == 0;
+    char reason[VRT_API_TEXT_BYTES];
+
+    if (job->has_error && job->error.message[0])
+        snprintf(buffer, size, "needs files: vrtctl resume %" PRId64 " %s (%s)", job->id,
+                 is_model ? "--model FILE" : "INPUT",
+                 vrt_printable(job->error.message, reason, sizeof(reason)));
+    else
+        snprintf(buffer, size, "needs files: vrtctl resume %" PRId64, job->id);
+}
+
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
 {
     size_t n = (size_t)size;
@@ -135,7 +149,7 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
         print_paused(job, buffer, n);
         return buffer;
     case VRT_JOB_NEEDS_INPUT:
-        snprintf(buffer, n, "needs files: vrtctl resume %" PRId64, job->id);
+        print_needs(job, buffer, n);
         return buffer;
     case VRT_JOB_DISK_FULL:
         if (job->has_error && job->error.message[0])

@@ -142,6 +142,9 @@ class Control(harness.FolderCase):
         shown = self.vrtctl('show', job).stdout
         self.assertIn(f'vrtctl retry {job} begins it anew', shown)
         self.assertNotIn('Stored', shown)
+        self.assertIn(f'vrtctl retry {job} INPUT', self.vrtctl(
+            'retry', job, clip(self.path('wrong.mp4')), status=1).stderr)
+        self.assertEqual(self.show(job)['input_name'], 'a.mp4')
         # Nothing of the first try is told as the second's.
         again = json.loads(self.vrtctl('retry', '--json', job).stdout)
         self.assertEqual((again['frames_done'], again['fps'], again['elapsed_s'], again['devices'],
@@ -192,9 +195,15 @@ class Control(harness.FolderCase):
         self.restart()
         os.rename(self.path('a.mp4'), self.path('right.mp4'))
         clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
-        self.vrtctl('resume', job)
-        shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
-        self.assertIn('not the file', shown['error']['message'])
+        os.link(self.path('a.mp4'), self.path('wrong.mp4'))
+        for given, name in (([], 'a.mp4'), ([self.path('wrong.mp4')], 'wrong.mp4')):
+            self.assertRegex(self.vrtctl('resume', job, *given, status=1).stderr,
+                             f'{name} is not the file .*: vrtctl resume {job} INPUT\n')
+            # Nothing has come of it: the job is called as before, and waits as before.
+            shown = self.show(job)
+            self.assertEqual((shown['state'], shown['error'], shown['input_name'],
+                              shown['input_path']),
+                             ('needs_input', None, 'a.mp4', self.path('a.mp4')))
         self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
         # What is stored of it waits for the right one.
         os.rename(self.path('right.mp4'), self.path('a.mp4'))
