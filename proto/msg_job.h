@@ -150,6 +150,7 @@ struct vrt_job_info {
     int64_t segments_done;                  /* of the result: what survives anything */
     double fps;                             /* of late; of a job that is over, on average */
     double left_s;                          /* estimated, at that rate */
+    bool cancelling;                        /* it ends when its devices have put down its shards */
     char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
     struct vrt_job_device *devices;
     size_t n_devices;

@@ -10,6 +10,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/terminal/format.h"
+#include "client/terminal/progress.h"
 
 /* Printable copies and numbers of one line each. */
 struct text {
@@ -94,7 +95,7 @@ static void show_progress(const struct vrt_job_info *job)
                               sizeof(percent.data)),
            vrt_format_rate(job->fps, rate.data, sizeof(rate.data)),
            vrt_format_duration(job->elapsed_s, elapsed.data, sizeof(elapsed.data)));
-    if (job->state == VRT_JOB_RUNNING)
+    if (job->state == VRT_JOB_RUNNING && !job->cancelling)
         printf(", %s left", vrt_format_duration(job->left_s, left.data, sizeof(left.data)));
     putchar('\n');
     if (job->segments_done > 0 || job->n_starts > 1)
@@ -208,7 +209,7 @@ static void show_job(const struct vrt_job_info *job)
 {
     struct text sentence;
 
-    printf("Job %" PRId64 ": %s\n", job->id, vrt_name_of(vrt_job_state_names, job->state));
+    printf("Job %" PRId64 ": %s\n", job->id, vrt_progress_state_name(job));
     if (job->has_error)
         printf("  Error      %s\n", PRINTABLE(job->error.message, sentence));
     show_next(job);

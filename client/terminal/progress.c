@@ -137,11 +137,22 @@ static void print_needs(const struct vrt_job_info *job, char *buffer, size_t siz
         snprintf(buffer, size, "needs files: vrtctl resume %" PRId64, job->id);
 }
 
+const char *vrt_progress_state_name(const struct vrt_job_info *job)
+{
+    return job->cancelling ? "cancelling" : vrt_name_of(vrt_job_state_names, job->state);
+}
+
+/* Whether it makes progress to be told of. */
+static bool is_running(const struct vrt_job_info *job)
+{
+    return job->state == VRT_JOB_RUNNING && !job->cancelling;
+}
+
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
 {
     size_t n = (size_t)size;
 
-    switch (job->state) {
+    switch (job->cancelling ? VRT_UNKNOWN : job->state) {
     case VRT_JOB_FETCHING:
         print_fetched(job, buffer, n);
         return buffer;
@@ -157,7 +168,7 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
         snprintf(buffer, n, "waits for room on a disk");
         return buffer;
     default:
-        snprintf(buffer, n, "%s", vrt_name_of(vrt_job_state_names, job->state));
+        snprintf(buffer, n, "%s", vrt_progress_state_name(job));
         return buffer;
     }
 }
@@ -176,7 +187,7 @@ static void fill_parts(const struct vrt_job_info *job, struct line *line)
     char number[40], total[40];
 
     vrt_progress_name(job, line->parts[PART_NAME], PART_BYTES);
-    if (job->state != VRT_JOB_RUNNING) {
+    if (!is_running(job)) {
         vrt_progress_state(job, line->parts[PART_PERCENT], PART_BYTES);
         return;
     }
@@ -321,7 +332,7 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
     char devices[PART_BYTES], state[VRT_API_TEXT_BYTES];
 
     vrt_progress_name(job, name, sizeof(name));
-    if (job->state != VRT_JOB_RUNNING)
+    if (!is_running(job))
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
                               vrt_progress_state(job, state, sizeof(state)));
     print_frames(job, " of ", frames, sizeof(frames));

@@ -27,6 +27,9 @@ const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int 
 /* Shards that devices have begun: of a job that was paused they are awaited still. */
 int64_t vrt_progress_n_under_way(const struct vrt_job_info *job);
 
+/* What a job's state is called; "cancelling" while it is about to be over. */
+const char *vrt_progress_state_name(const struct vrt_job_info *job);
+
 /*
  * What a job is at, in words, with the cure where it waits for a user: "queued", "fetching, 12 MiB
  * of 2.4 GiB", "paused at 42%: vrtctl resume 12", "needs files: vrtctl resume 12". Return: buffer.

@@ -253,6 +253,9 @@ int vrt_control_cancel(struct vrt_control *control, struct vrt_job *job)
     /* That takes a moment, in which the daemon may die. What isn't listed isn't stored either. */
     if (job->decision && !vrt_list_is_empty(&job->link)) {
         job->decision->is_cancelled = true;
+        job->info.cancelling = true;
+        vrt_job_touch(job);
+        vrt_queue_tell(control->context, job);
         vrt_job_store_save(control->store, job, NULL);
     }
     if (job->parts->admission)

@@ -188,7 +188,9 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     info->finished_at = vrt_clock_wall_ns();
     job->ended_ns = vrt_clock_now_ns();
     info->left_s = NAN;
-    info->fps = info->elapsed_s > 0 ? (double)info->frames_done / info->elapsed_s : NAN;
+    info->cancelling = false;
+    info->fps = info->frames_done > 0 && info->elapsed_s > 0 ?
+                (double)info->frames_done / info->elapsed_s : NAN;
     /* All are in the result, though the store may be about to learn of the last ones. */
     if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;

@@ -80,8 +80,8 @@ static void put_back(struct vrt_runs *runs, struct vrt_job *job)
     job->n_fruitless = 0;
     if (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING)
         vrt_assert(vrt_jobs_move(&context->jobs, job, VRT_JOB_REQUEUE));
-    vrt_log_info("job %" PRId64 " is put back, %zu segments are stored", job->info.id,
-                 job->n_segments);
+    vrt_log_info("job %" PRId64 " is put back, %zu segment%s of it stored", job->info.id,
+                 job->n_segments, job->n_segments == 1 ? "" : "s");
     vrt_queue_tell(context, job);
     vrt_job_store_save(runs->store, job, NULL);
 }

@@ -180,7 +180,9 @@ static void test_progress_waiting(void)
         { VRT_JOB_PAUSED, 80, "video.mp4  [###########.................]  paused at 42%: vrtctl "
                               "resume 12" },
         { VRT_JOB_PAUSED, 40, "vid...  paused at 42%: vrtctl resume 12" },
-        { VRT_JOB_NEEDS_INPUT, 40, "video...  needs files: vrtctl resume 12" },
+        { VRT_JOB_NEEDS_INPUT, 44, "v...  needs files: vrtctl resume 12 INPU..." },
+        { VRT_JOB_NEEDS_INPUT, 110, "video.mp4  needs files: vrtctl resume 12 INPUT (the disk of "
+                                    "/var/lib/vrtd is full: 2 GiB are needed)" },
         { VRT_JOB_FETCHING, 50, "video.mp4  [.......]  fetching, 12 MiB of 2.3 GiB" },
         { VRT_JOB_DISK_FULL, 60, "vid...  the disk of /var/lib/vrtd is full: 2 GiB are needed" },
         { VRT_JOB_DISK_FULL, 40, "v...  the disk of /var/lib/vrtd is f..." },

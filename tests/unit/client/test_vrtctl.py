@@ -229,6 +229,18 @@ class Shown(Case):
         jobs = [json.loads(line) for line in self.run_it('list', '--all', '--json')[0].splitlines()]
         self.assertEqual(jobs[1], job(12))
 
+    def test_cancelling(self):
+        """What only waits for its devices to put it down isn't told as if it went on."""
+        self.server.close()
+        going = job(cancelling=True)
+        self.serve(lambda r: answer({'jobs': [going], 'next': None} if r.path.startswith(
+            '/v1/jobs?') else going))
+        out, _ = self.run_it('list')
+        self.assertRegex(out.splitlines()[1], r'^12  cancelling  .* -  compact-x2 ')
+        out, _ = self.run_it('show', 12)
+        self.assertIn('Job 12: cancelling\n', out)
+        self.assertNotIn('left', out)
+
     def test_empty_list(self):
         self.server.close()
         self.serve(lambda _: answer({'jobs': [], 'next': None}))
