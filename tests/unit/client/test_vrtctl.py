@@ -143,7 +143,9 @@ class Shown(Case):
                               '  Shards       40 done, 1 failed, 0.2 s each\n')
         self.assertEqual(json.loads(self.run_it('devices', '-j', 'cpu:0')[0]), DEVICE)
         self.complaint('devices', 'gpu\x1b', status=1, says='there is no device gpu?;')
-        self.complaint('devices', 'cpu', status=1, says='there is no device cpu;')
+        for kind in 'cpu', 'all':
+            self.assertEqual(self.run_it('devices', kind)[0], out)
+        self.complaint('devices', 'cuda', status=1, says='there is no device cuda;')
         self.complaint('devices', '', status=1, says='there is no device ;')
 
     def test_card_that_is_several_devices(self):
