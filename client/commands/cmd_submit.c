@@ -288,7 +288,9 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     char name[VRT_API_NAME_BYTES];
     json_t *json = NULL;
 
-    int r = open_files(&cli->args, input, s->output, &o, &error);
+    int r = cli->args.preview ? vrt_jobs_check_preview(cli, s->output, &error) : 0;
+    if (r == 0)
+        r = open_files(&cli->args, input, s->output, &o, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);

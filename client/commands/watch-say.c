@@ -17,6 +17,7 @@
 #define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)  /* faster than that nobody reads */
 #define LINE_PERIOD_NS (5 * VRT_NS_PER_S)  /* a log is read later */
 #define NAMED_MAX 20            /* jobs in one sentence */
+#define NOTHING "no job waits or runs; Ctrl-C ends this"
 
 static bool is_waiting(const struct vrt_job_info *job)
 {
@@ -79,7 +80,7 @@ static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
     if (r < 0)
         return r;
     if (n == 0)
-        r = vrt_buf_printf(buf, "no job is waiting or running\n");
+        r = vrt_buf_printf(buf, NOTHING "\n");
     return r;
 }
 
@@ -220,6 +221,15 @@ void vrt_watch_say(struct vrt_watch *w, const char *sentence)
     vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
     vrt_cli_complain(w->cli, NULL, &said);
     w->changed = true;
+}
+
+void vrt_watch_say_nothing(struct vrt_watch *w)
+{
+    if (w->said_nothing || w->screen.terminal || w->cli->args.json)
+        return;
+    w->said_nothing = true;
+    puts(NOTHING);
+    fflush(stdout);
 }
 
 void vrt_watch_say_detached(const struct vrt_watch *w)

@@ -303,6 +303,8 @@ static int follow_stream(struct vrt_watch *w, int *ret_n_events)
         if (got == VRT_STREAM_END)
             break;
         n += got == VRT_STREAM_EVENT;
+        if (got == VRT_STREAM_NONE && w->n_jobs == 0)
+            vrt_watch_say_nothing(w);
         if (got == VRT_STREAM_EVENT)
             r = take_event(w, kind, &data);
         else if (got < 0)

@@ -180,9 +180,9 @@ class Follow(FollowCase):
         self.complaint('wait', 7, status=3, says='closed')
 
     @staticmethod
-    def lasting(sent):
+    def lasting(sent, begins=event('job', job(7))):
         """A stream with one event, that goes on until its server is closed."""
-        yield STREAM + event('job', job(7))
+        yield STREAM + begins
         sent.set()
         time.sleep(PATIENCE_S)
 
@@ -341,6 +341,26 @@ class Follow(FollowCase):
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
         self.server.close()
         self.assertEqual(self.interrupt('watch', 7), '')
+
+    def test_picture_that_exists(self):
+        """It is found out before the job, not after it."""
+        self.serve(self.respond)
+        with open(self.path('video.restored.png'), 'w', encoding='utf-8') as f:
+            f.write('precious')
+        self.complaint('submit', '-f', '--preview', 'video.mp4', status=1,
+                       says='video.restored.png: the picture of --preview exists; replace it with '
+                       '--overwrite, or make it later: vrtctl preview -o FILE ID')
+        self.assertEqual(self.server.requests, [])
+        self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
+
+    def test_nothing_to_watch(self):
+        self.serve(lambda r: self.lasting(threading.Event(), b'') if 'events' in r.path else
+                   answer({}))
+        process = self.start('watch')
+        self.assertEqual(process.stdout.readline(), 'no job waits or runs; Ctrl-C ends this\n')
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual((process.returncode, out, err), (130, '', ''))
 
     def test_watch_everything(self):
         def stream():
