@@ -213,8 +213,8 @@ static void show_device(const struct vrt_device_report *d, const char *others)
            d->shards_failed, vrt_format_rate(d->seconds_per_shard, rate, sizeof(rate)));
 }
 
-/* Whether `d` is what `name` means: its own name, its kind's, that of the card that it is a part of,
- * or any. */
+/* Whether `d` is what `name` means: its own name, its kind's, that of the card that it is a part
+ * of, or any. */
 static bool is_meant(const struct vrt_device_report *d, const char *name)
 {
     size_t n = strlen(name);

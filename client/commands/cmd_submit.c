@@ -135,9 +135,7 @@ static int open_files(const struct vrt_args *args, const char *input, const char
     int r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
     if (r == 0 && args->model && vrt_file_is_model_path(args->model))
         r = vrt_file_open_input(args->model, &o->model, error);
-    if (r == 0 && args->dry_run)
-        r = vrt_file_check_output(output, args->overwrite, &o->input, error);
-    else if (r == 0)
+    if (r == 0 && !args->dry_run)
         r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
     return vrt_fold(r);
 }
@@ -278,6 +276,18 @@ static const char *shown_name(const char *input, char *buffer, int size)
                                     vrt_file_name(input, buffer, size);
 }
 
+/* Prints the plan; then what would be wrong with the output, which is no reason not to see it. */
+static int take_plan(const struct vrt_cli *cli, const json_t *json, const char *output,
+                     const struct opened *o, struct vrt_error *error)
+{
+    int r = vrt_plan_print(cli, json, error);
+
+    fflush(stdout);
+    if (r == 0)
+        r = vrt_file_check_output(output, cli->args.overwrite, &o->input, error);
+    return vrt_fold(r);
+}
+
 /* Submits one file. Return: enum vrt_exit; everything was said. */
 static int submit_one(struct submissions *all, const char *input, struct submission *s)
 {
@@ -301,7 +311,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     if (r == 0)
         r = post(cli, &q, &o, &json, &error);
     if (r == 0)
-        r = cli->args.dry_run ? vrt_plan_print(cli, json, &error) :
+        r = cli->args.dry_run ? take_plan(cli, json, s->output, &o, &error) :
             take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);
