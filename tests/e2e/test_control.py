@@ -172,8 +172,8 @@ class Control(harness.FolderCase):
         os.rename(self.path('a.mp4'), self.path('moved.mp4'))
         os.unlink(self.path('a.restored.mp4'))
         done = self.vrtctl('resume', job, status=1)
-        self.assertIn(f'No such file or directory; say where it is: vrtctl resume {job} INPUT',
-                      done.stderr)
+        self.assertIn(f'No such file or directory; nothing is called so in {self.folder}/; say '
+                      f'where it is: vrtctl resume {job} INPUT', done.stderr)
         self.assertFalse(os.path.exists(self.path('a.restored.mp4')))
         done = self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mkv'),
                            status=1)

@@ -361,7 +361,8 @@ class Submit(Case):
         out, err = self.run_it('submit', '--json', 'video.mp4', 'missing.mp4', 'b.avi', status=1)
         self.assertEqual([json.loads(line)['output_name'] for line in out.splitlines()],
                          ['video.restored.mp4', 'b.restored.mkv'])
-        self.assertIn('missing.mp4: No such file', err)
+        self.assertIn('missing.mp4: No such file or directory; nothing is called so in '
+                      + self.folder, err)
         for cuts in ('0', '1.5', 'nan', 'often'):
             self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
                            says='--scene-cuts: expected off, on or a number')
