@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "client/cli.h"
@@ -241,13 +242,15 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
                        struct vrt_error *error)
 {
     struct vrt_job_info job;
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+    VRT_CLEANUP(vrt_freep) char *folder = getcwd(NULL, 0);
+    char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES];
 
     if (vrt_job_info_decode(json, &job, error) < 0)
         return VRT_CONN_E_BROKEN;
     s->id = job.id;
-    vrt_printable(job.input_name, input, sizeof(input));
-    vrt_printable(job.output_name, output, sizeof(output));
+    vrt_format_path(job.input_path, job.input_name, folder ? folder : "", input, sizeof(input));
+    vrt_format_path(job.output_path, job.output_name, folder ? folder : "", output,
+                    sizeof(output));
     int r = 0;
     if (s->id <= 0)
         r = vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID, "vrtd's answer names no job");

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "client/terminal/progress.h"
 #include "client/commands/watch-impl.h"
@@ -41,6 +43,7 @@ static void choose_style(const struct vrt_watch *w, struct vrt_progress_style *s
         if (!is_shown(&w->jobs[i]))
             continue;
         style->name_width = VRT_MAX(style->name_width, vrt_progress_name_width(job));
+        style->digits = VRT_MAX(style->digits, vrt_progress_digits(job));
         any_at_work |= !is_waiting(job);
     }
     for (size_t i = 0; i < w->n_jobs; i++) {
@@ -157,12 +160,13 @@ void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
 void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f)
 {
     const struct vrt_job_info *job = &f->job;
+    VRT_CLEANUP(vrt_freep) char *folder = getcwd(NULL, 0);
     struct vrt_buf buf = { 0 };
     char text[VRT_API_TEXT_BYTES];
 
     vrt_screen_clear(&w->screen);
     if (job->state == VRT_JOB_DONE) {
-        if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
+        if (!w->cli->args.json && vrt_progress_result(job, folder ? folder : "", &buf) == 0)
             puts(buf.data);
         fflush(stdout);
         vrt_watch_say_warnings(w, f, job);

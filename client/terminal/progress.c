@@ -181,10 +181,19 @@ int vrt_progress_name_width(const struct vrt_job_info *job)
     return VRT_MIN(vrt_text_width(name), NAME_MAX);
 }
 
-/* Numbers are padded to what they may grow to: nothing moves while the job goes on. */
-static void fill_parts(const struct vrt_job_info *job, struct line *line)
+int vrt_progress_digits(const struct vrt_job_info *job)
 {
-    char number[40], total[40];
+    return is_running(job) && job->frames_total > 0 ?
+           snprintf(NULL, 0, "%" PRId64, job->frames_total) : 0;
+}
+
+/* Numbers are padded to what they may grow to, and to those that stand with them: nothing moves
+ * while the job goes on. */
+static void fill_parts(const struct vrt_job_info *job, const struct vrt_progress_style *style,
+                       struct line *line)
+{
+    const int digits = VRT_MAX(vrt_progress_digits(job), style->digits);
+    char number[40];
 
     vrt_progress_name(job, line->parts[PART_NAME], PART_BYTES);
     if (!is_running(job)) {
@@ -194,9 +203,7 @@ static void fill_parts(const struct vrt_job_info *job, struct line *line)
     snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
              vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
     print_frames(job, "/", number, sizeof(number));
-    int digits = snprintf(total, sizeof(total), "%" PRId64, job->frames_total);
-    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s",
-             job->frames_total > 0 ? 2 * digits + 1 : 0, number);
+    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s", digits ? 2 * digits + 1 : 0, number);
     snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
              vrt_format_rate(job->fps, number, sizeof(number)));
     snprintf(line->parts[PART_LEFT], PART_BYTES, "%s left",
@@ -298,7 +305,7 @@ int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_prog
 {
     struct line line = { 0 };
 
-    fill_parts(job, &line);
+    fill_parts(job, style, &line);
     return fit(&line, style);
 }
 
@@ -309,7 +316,7 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
     bool first = true;
     int r = 0;
 
-    fill_parts(job, &line);
+    fill_parts(job, style, &line);
     int bar = fit(&line, style);
     if (style->bar_width != VRT_UNKNOWN)
         bar = bar >= style->bar_width ? style->bar_width : 0;
@@ -346,13 +353,14 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
                           devices[0] ? ", " : "", devices);
 }
 
-int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
+int vrt_progress_result(const struct vrt_job_info *job, const char *folder, struct vrt_buf *buf)
 {
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], frames[40], took[40], rate[40];
-    char devices[PART_BYTES];
+    char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES], frames[40], took[40], rate[40];
+    char devices[PART_BYTES], name[VRT_API_NAME_BYTES];
 
-    vrt_progress_name(job, input, sizeof(input));
-    vrt_printable(job->output_name, output, sizeof(output));
+    vrt_format_path(job->input_path, vrt_progress_name(job, name, sizeof(name)), folder, input,
+                    sizeof(input));
+    vrt_format_path(job->output_path, job->output_name, folder, output, sizeof(output));
     if (job->state != VRT_JOB_DONE)
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
                               vrt_name_of(vrt_job_state_names, job->state));
