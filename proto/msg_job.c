@@ -228,6 +228,7 @@ static const struct vrt_field error_fields[] = {
     COUNT(T, fetch_bytes, NULLABLE),                                                    \
     COUNT(T, frames_total, NULLABLE),                                                   \
     COUNT(T, frames_done, 0),                                                           \
+    VRT_FIELD_BOOL(T, frames_estimated, 0),                                             \
     VRT_FIELD_DOUBLE(T, percent, NULLABLE, 0, 100),                                     \
     COUNT(T, segments_done, 0),                                                         \
     SECONDS(T, fps),                                                                    \

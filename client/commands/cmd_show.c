@@ -89,7 +89,7 @@ static void show_progress(const struct vrt_job_info *job)
 
     printf("  Progress   %" PRId64, job->frames_done);
     if (job->frames_total >= 0)
-        printf(" of %" PRId64, job->frames_total);
+        printf(" of %s%" PRId64, job->frames_estimated ? "about " : "", job->frames_total);
     printf(" frames (%s), %s fps, %s elapsed",
            vrt_format_percent(job->frames_done, job->frames_total, percent.data,
                               sizeof(percent.data)),

@@ -61,12 +61,13 @@ static void print_devices(const struct vrt_job_info *job, char *buffer, size_t s
     }
 }
 
-static void print_frames(const struct vrt_job_info *job, const char *between, char *buffer,
-                         size_t size)
+/* `about` stands before a total that nobody has counted. */
+static void print_frames(const struct vrt_job_info *job, const char *between, const char *about,
+                         char *buffer, size_t size)
 {
     if (job->frames_total > 0)
-        snprintf(buffer, size, "%" PRId64 "%s%" PRId64, job->frames_done, between,
-                 job->frames_total);
+        snprintf(buffer, size, "%" PRId64 "%s%s%" PRId64, job->frames_done, between,
+                 job->frames_estimated ? about : "", job->frames_total);
     else
         snprintf(buffer, size, "%" PRId64, job->frames_done);
 }
@@ -202,7 +203,7 @@ static void fill_parts(const struct vrt_job_info *job, const struct vrt_progress
     }
     snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
              vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
-    print_frames(job, "/", number, sizeof(number));
+    print_frames(job, "/", "", number, sizeof(number));
     snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s", digits ? 2 * digits + 1 : 0, number);
     snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
              vrt_format_rate(job->fps, number, sizeof(number)));
@@ -335,19 +336,20 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
 
 int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
 {
-    char name[VRT_API_NAME_BYTES], frames[60], percent[20], rate[40], eta[40];
+    char name[VRT_API_NAME_BYTES], frames[60], percent[20], share[30], rate[40], eta[40];
     char devices[PART_BYTES], state[VRT_API_TEXT_BYTES];
 
     vrt_progress_name(job, name, sizeof(name));
     if (!is_running(job))
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
                               vrt_progress_state(job, state, sizeof(state)));
-    print_frames(job, " of ", frames, sizeof(frames));
+    print_frames(job, " of ", "about ", frames, sizeof(frames));
     print_devices(job, devices, sizeof(devices));
-    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames (%s), %s fps, %s left%s%s", job->id, name,
-                          frames,
-                          vrt_format_percent(job->frames_done, job->frames_total, percent,
-                                             sizeof(percent)),
+    if (job->frames_total > 0)
+        snprintf(share, sizeof(share), " (%s)",
+                 vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent)));
+    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames%s, %s fps, %s left%s%s", job->id, name,
+                          frames, job->frames_total > 0 ? share : " so far",
                           vrt_format_rate(job->fps, rate, sizeof(rate)),
                           vrt_format_duration(job->left_s, eta, sizeof(eta)),
                           devices[0] ? ", " : "", devices);

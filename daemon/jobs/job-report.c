@@ -124,6 +124,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     if (now.frames_done > 0)
         info->frames_done = now.frames_done;
     info->frames_total = now.frames_total;
+    info->frames_estimated = now.is_estimated;
     report_devices(job, &now);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
         if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
@@ -194,6 +195,7 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     /* All are in the result, though the store may be about to learn of the last ones. */
     if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;
+        info->frames_estimated = false;
         info->segments_done = VRT_MAX(info->segments_done, job->n_made);
     } else if (info->state == VRT_JOB_CANCELLED) {
         info->segments_done = 0;

@@ -430,7 +430,13 @@ class Control(harness.FolderCase):
             self.assertTrue(error['message'])
         source = clip(self.path('alpha.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
         done = self.vrtctl('submit', '--json', source)
-        self.assertEqual(json.loads(done.stdout)['input_name'], 'alpha.mkv')
+        told = json.loads(done.stdout)
+        # Matroska has a duration, mp4 an index.
+        self.assertEqual((told['input_name'], told['frames_estimated']), ('alpha.mkv', True))
+        counted = json.loads(self.vrtctl('submit', '--json', self.path('v.mp4')).stdout)
+        self.assertFalse(counted['frames_estimated'])
+        self.vrtctl('wait', told['id'], counted['id'])
+        self.assertFalse(self.show(told['id'])['frames_estimated'])
         warning = json.loads(done.stderr)['warning']
         self.assertEqual(warning['input'], 'alpha.mkv')
         self.assertIn('alpha', warning['message'])

@@ -238,6 +238,14 @@ static void test_progress_lines(void)
     expect_int(vrt_progress_line(&job, &buf), 0);
     expect_str(buf.data, "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1");
     vrt_buf_done(&buf);
+    job.frames_estimated = true;
+    expect_int(vrt_progress_line(&job, &buf), 0);
+    expect_contains(buf.data, "84 of about 200 frames (42%), ");
+    vrt_buf_done(&buf);
+    job.frames_total = VRT_UNKNOWN;
+    expect_int(vrt_progress_line(&job, &buf), 0);
+    expect_contains(buf.data, "84 frames so far, 12.3 fps");
+    vrt_buf_done(&buf);
     job.state = VRT_JOB_DONE;
     job.frames_done = 200;
     expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
