@@ -130,15 +130,22 @@ static int take_text(const char *text, const char *what, char *buffer, size_t si
                       vrt_printable(text, printable, sizeof(printable)));
 }
 
-static int open_files(const struct vrt_args *args, const char *input, const char *output,
+static int open_files(const struct vrt_cli *cli, const char *input, const char *output,
                       struct opened *o, struct vrt_error *error)
 {
-    int r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
-    if (r == 0 && args->model && vrt_file_is_model_path(args->model))
-        r = vrt_file_open_input(args->model, &o->model, error);
-    if (r == 0 && !args->dry_run)
-        r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
-    return vrt_fold(r);
+    const struct vrt_args *args = &cli->args;
+
+    int r = args->preview ? vrt_jobs_check_preview(cli, output, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = args->model && vrt_file_is_model_path(args->model) ?
+        vrt_file_open_input(args->model, &o->model, error) : 0;
+    if (r < 0 || args->dry_run)
+        return vrt_fold(r);
+    return vrt_fold(vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error));
 }
 
 /* "off", "on" or a threshold; NULL: as configured. */
@@ -285,10 +292,10 @@ static int take_plan(const struct vrt_cli *cli, const json_t *json, const char *
 {
     int r = vrt_plan_print(cli, json, error);
 
+    if (r != 0)
+        return vrt_fold(r);
     fflush(stdout);
-    if (r == 0)
-        r = vrt_file_check_output(output, cli->args.overwrite, &o->input, error);
-    return vrt_fold(r);
+    return vrt_fold(vrt_file_check_output(output, cli->args.overwrite, &o->input, error));
 }
 
 /* Submits one file. Return: enum vrt_exit; everything was said. */
@@ -301,9 +308,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     char name[VRT_API_NAME_BYTES];
     json_t *json = NULL;
 
-    int r = cli->args.preview ? vrt_jobs_check_preview(cli, s->output, &error) : 0;
-    if (r == 0)
-        r = open_files(&cli->args, input, s->output, &o, &error);
+    int r = open_files(cli, input, s->output, &o, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);
