@@ -129,6 +129,7 @@ struct vrt_status_device {
 /* GET /v1/status. */
 struct vrt_status_report {
     char version[VRT_API_WORD_BYTES];
+    char instance[VRT_API_WORD_BYTES];          /* of the state folder, whose jobs these are */
     int64_t pid;
     double uptime_s;
     struct vrt_status_jobs jobs;

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size)
@@ -91,6 +92,18 @@ const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t
     else
         snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * share), 99));
     return buffer;
+}
+
+const char *vrt_format_path(const char *path, const char *name, const char *folder, char *buffer,
+                            size_t size)
+{
+    const size_t n = strlen(folder);
+
+    if (path[0] != '/')
+        path = name;
+    else if (n > 1 && strncmp(path, folder, n) == 0 && path[n] == '/')
+        path += n + 1;
+    return vrt_printable(path, buffer, (int)size);
 }
 
 const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size)

@@ -28,6 +28,10 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size);
 /* "42%", never 100% before everything is done. `total` may be unknown. */
 const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size);
 
+/* A file's path from the absolute `folder` on, where it lies in it; `name` where it has no path. */
+const char *vrt_format_path(const char *path, const char *name, const char *folder, char *buffer,
+                            size_t size);
+
 /* The time in the local zone: "2026-01-02 03:04:05". 0: unknown. */
 const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size);
 

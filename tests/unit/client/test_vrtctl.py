@@ -143,7 +143,9 @@ class Shown(Case):
                               '  Shards       40 done, 1 failed, 0.2 s each\n')
         self.assertEqual(json.loads(self.run_it('devices', '-j', 'cpu:0')[0]), DEVICE)
         self.complaint('devices', 'gpu\x1b', status=1, says='there is no device gpu?;')
-        self.complaint('devices', 'cpu', status=1, says='there is no device cpu;')
+        for kind in 'cpu', 'all':
+            self.assertEqual(self.run_it('devices', kind)[0], out)
+        self.complaint('devices', 'cuda', status=1, says='there is no device cuda;')
         self.complaint('devices', '', status=1, says='there is no device ;')
 
     def test_card_that_is_several_devices(self):
@@ -242,6 +244,18 @@ class Shown(Case):
         out, _ = self.run_it('show', 12, 13)
         self.assertEqual([line for line in out.splitlines() if line.startswith('Job')],
                          ['Job 12: pausing', 'Job 13: paused'])
+
+    def test_cancelling(self):
+        """What only waits for its devices to put it down isn't told as if it went on."""
+        self.server.close()
+        going = job(cancelling=True)
+        self.serve(lambda r: answer({'jobs': [going], 'next': None} if r.path.startswith(
+            '/v1/jobs?') else going))
+        out, _ = self.run_it('list')
+        self.assertRegex(out.splitlines()[1], r'^12  cancelling  .* -  compact-x2 ')
+        out, _ = self.run_it('show', 12)
+        self.assertIn('Job 12: cancelling\n', out)
+        self.assertNotIn('left', out)
 
     def test_empty_list(self):
         self.server.close()
@@ -361,7 +375,8 @@ class Submit(Case):
         out, err = self.run_it('submit', '--json', 'video.mp4', 'missing.mp4', 'b.avi', status=1)
         self.assertEqual([json.loads(line)['output_name'] for line in out.splitlines()],
                          ['video.restored.mp4', 'b.restored.mkv'])
-        self.assertIn('missing.mp4: No such file', err)
+        self.assertIn('missing.mp4: No such file or directory; nothing is called so in '
+                      + self.folder, err)
         for cuts in ('0', '1.5', 'nan', 'often'):
             self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
                            says='--scene-cuts: expected off, on or a number')

@@ -76,17 +76,19 @@ class DryRun(Case):
         self.serve(self.plans)
         with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:
             f.write('precious')
-        self.complaint('submit', '--dry-run', '-o', 'old.mp4', 'video.mp4', status=1,
-                       says='--overwrite')
-        self.complaint('submit', '--dry-run', '-o', 'video.mp4', '--overwrite', 'video.mp4',
-                       status=1, says='same file')
-        self.complaint('submit', '--dry-run', '-o', 'none/x.mp4', 'video.mp4', status=1,
-                       says='the folder for it does not exist')
+        for options, says in ((['old.mp4'], '--overwrite'),
+                              (['video.mp4', '--overwrite'], 'same file'),
+                              (['none/x.mp4'], 'the folder for it does not exist')):
+            # The plan all the same.
+            out, err = self.run_it('submit', '--dry-run', '-o', *options, 'video.mp4', status=1)
+            self.assertIn('240 in 60 shards', out)
+            self.assertIn(says, err.splitlines()[-1])
         self.complaint('submit', '--dry-run', '--follow', 'video.mp4', status=2,
                        says='--dry-run makes no job')
         self.run_it('submit', '--dry-run', '-o', 'old.mp4', '--overwrite', 'video.mp4')
         self.serve(lambda _: refusal(422, 'input.not_media', 'video.mp4 is not a video'))
-        self.complaint('submit', '--dry-run', 'video.mp4', status=1, says='is not a video')
+        self.complaint('submit', '--dry-run', '-o', 'old.mp4', 'video.mp4', status=1,
+                       says='is not a video')
 
 
 PROFILE = {
