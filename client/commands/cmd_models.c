@@ -55,7 +55,7 @@ static void print_place(const struct vrt_model_report *m, char *buffer, size_t s
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
                  bytes);
     else if (m->state == VRT_MODEL_FAILED)
-        snprintf(buffer, size, "pull failed");
+        snprintf(buffer, size, "pull failed, %s", bytes);
     else
         vrt_printable(m->source, buffer, (int)size);
 }
@@ -105,7 +105,8 @@ static int add_command(const json_t *json, struct vrt_table *table, struct vrt_e
     (void)error;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *state = json_string_value(json_object_get(json_array_get(list, i), "state"));
-        is_wanted |= state && strcmp(state, vrt_model_state_names[VRT_MODEL_AVAILABLE]) == 0;
+        is_wanted |= state && (strcmp(state, vrt_model_state_names[VRT_MODEL_AVAILABLE]) == 0 ||
+                               strcmp(state, vrt_model_state_names[VRT_MODEL_FAILED]) == 0);
     }
     return is_wanted ? vrt_fold(vrt_table_note(table, "to fetch what isn't here: vrtctl models "
                                                "pull MODEL")) : 0;
@@ -191,25 +192,62 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
                       vrt_printable(name, shown, sizeof(shown)));
 }
 
+/* The model that `name`, which was refused, means: by its name, or by that of its file. Return: 0,
+ * *ret_is_file and *ret_model are set; VRT_CONN_E_*; -errno. */
+static int find_meant(struct vrt_cli *cli, const char *name, bool *ret_is_file,
+                      struct vrt_model_report *ret_model)
+{
+    static const char *const endings[] = { ".pth", ".safetensors" };
+    struct vrt_error ignored = { 0 };
+    size_t length = strlen(name);
+    json_t *json = NULL;
+
+    *ret_is_file = false;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings) && !*ret_is_file; i++) {
+        size_t n = strlen(endings[i]);
+        *ret_is_file = length > n && strcmp(name + length - n, endings[i]) == 0;
+        if (*ret_is_file)
+            length -= n;
+    }
+    vrt_model_report_init(ret_model);
+    snprintf(ret_model->name, sizeof(ret_model->name), "%.*s", (int)length, name);
+    int r = vrt_model_look(cli, ret_model, &json, &ignored);
+    json_decref(json);
+    return vrt_fold(r);
+}
+
 void vrt_model_say_pull(struct vrt_cli *cli, const char *name, struct vrt_error *error)
 {
-    struct vrt_error ignored = { 0 };
     struct vrt_model_report model;
-    char shown[VRT_API_NAME_BYTES], bytes[32];
-    json_t *json = NULL;
+    char shown[VRT_API_NAME_BYTES], asked[VRT_API_NAME_BYTES], bytes[32];
+    char why[VRT_API_TEXT_BYTES];
+    bool is_file = false;
 
     if (!vrt_error_is(error, VRT_E(MODEL_NOT_FOUND)) || !name)
         return;
-    vrt_model_report_init(&model);
-    snprintf(model.name, sizeof(model.name), "%s", name);
-    if (vrt_model_look(cli, &model, &json, &ignored) == 0 && model.state == VRT_MODEL_AVAILABLE) {
-        *error = (struct vrt_error){ 0 };
+    int r = find_meant(cli, name, &is_file, &model);
+    if (!is_file && (r != 0 || model.state == VRT_MODEL_READY))
+        return;
+    *error = (struct vrt_error){ 0 };
+    vrt_printable(name, asked, sizeof(asked));
+    vrt_printable(model.name, shown, sizeof(shown));
+    if (r != 0)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s, and no model of that name: see vrtctl models", asked);
+    else if (is_file && model.state == VRT_MODEL_READY)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s; the model of that name is called %s", asked, shown);
+    else if (is_file)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s; vrtctl models pull %s fetches it", asked, shown);
+    else if (model.state == VRT_MODEL_FAILED)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "the model isn't here, its pull failed (%s): vrtctl models pull %s tries again",
+                   vrt_printable(model.error, why, sizeof(why)), shown);
+    else
         vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
                    "the model isn't here yet, %s: vrtctl models pull %s",
-                   print_size(&model, bytes, sizeof(bytes)),
-                   vrt_printable(model.name, shown, sizeof(shown)));
-    }
-    json_decref(json);
+                   print_size(&model, bytes, sizeof(bytes)), shown);
 }
 
 /* What comes, as far as anybody knows: the server has begun to send it. */

@@ -466,34 +466,34 @@ static struct vrt_model_report *find_report(struct vrt_model_report *reports, si
     return NULL;
 }
 
-/* What a pull adds to what is known of a model that is there. */
+/* What a pull adds to what is known of a model. */
 static void merge(const struct vrt_model_report *pulled, struct vrt_model_report *report)
 {
     memcpy(report->url, pulled->url, sizeof(report->url));
     memcpy(report->error, pulled->error, sizeof(report->error));
     report->done_bytes = pulled->done_bytes;
-    report->size_bytes = pulled->size_bytes;
-    if (pulled->state == VRT_MODEL_FAILED)
+    if (pulled->size_bytes >= 0)
+        report->size_bytes = pulled->size_bytes;
+    if (pulled->state == VRT_MODEL_FAILED && report->state == VRT_MODEL_READY)
         return;
     report->state = pulled->state;
     report->verified = pulled->verified;
-    memcpy(report->sha256, pulled->sha256, sizeof(report->sha256));
+    if (pulled->sha256[0])
+        memcpy(report->sha256, pulled->sha256, sizeof(report->sha256));
 }
 
 /* What the catalogue says of a model. */
 static void describe(const struct vrt_catalogue_entry *entry, struct vrt_model_report *report)
 {
     snprintf(report->description, sizeof(report->description), "%s", entry->description);
-    if (!report->url[0])
-        snprintf(report->url, sizeof(report->url), "%s", entry->url);
+    snprintf(report->url, sizeof(report->url), "%s", entry->url);
     if (report->state == VRT_MODEL_READY)
         return;
     snprintf(report->name, sizeof(report->name), "%s", entry->name);
     snprintf(report->architecture, sizeof(report->architecture), "%s", entry->architecture);
     snprintf(report->sha256, sizeof(report->sha256), "%s", entry->sha256);
     report->scale = entry->scale;
-    if (report->size_bytes < 0)
-        report->size_bytes = entry->size_bytes;
+    report->size_bytes = entry->size_bytes;
 }
 
 int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **reports,
@@ -508,14 +508,6 @@ int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **re
     if (!all)
         return vrt_raise(-ENOMEM);
     *reports = all;
-    VRT_LIST_FOREACH(pull, &pulls->pulls, link) {
-        report = find_report(all, n, pull->report.name);
-        /* One that was there, and that somebody took away again, isn't told of. */
-        if (report)
-            merge(&pull->report, report);
-        else if (pull->report.state != VRT_MODEL_READY)
-            all[n++] = pull->report;
-    }
     for (size_t i = 0; i < n_more; i++) {
         report = find_report(all, n, catalogue->models[i].name);
         if (!report) {
@@ -524,6 +516,16 @@ int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **re
             report->state = VRT_MODEL_AVAILABLE;
         }
         describe(&catalogue->models[i], report);
+    }
+    VRT_LIST_FOREACH(pull, &pulls->pulls, link) {
+        report = find_report(all, n, pull->report.name);
+        /* One that was there, and that somebody took away again, isn't told of. */
+        bool is_gone = pull->report.state == VRT_MODEL_READY &&
+                       (!report || report->state != VRT_MODEL_READY);
+        if (report && !is_gone)
+            merge(&pull->report, report);
+        else if (!is_gone)
+            all[n++] = pull->report;
     }
     *n_reports = n;
     return 0;

@@ -107,6 +107,13 @@ class PullTest(PullCase):
         for words in ('profile', 'other'), ('profile', '-d', 'all', 'other'), \
                 ('doctor', '-m', 'other'):
             self.refused(*words, says="isn't here yet, 179 KiB: vrtctl models pull other")
+        # What looks like a file, and isn't there.
+        for file, says in (
+                ('other.pth', 'no file other.pth; vrtctl models pull other fetches it'),
+                ('compact-x2.safetensors', 'the model of that name is called compact-x2'),
+                ('nothing.pth', 'no file nothing.pth, and no model of that name: see vrtctl')):
+            self.refused('submit', '-m', file, source, says=says)
+            self.refused('profile', file, says=says)
         url = self.server.url('/cli.safetensors')
         done = self.vrtctl('models', 'pull', url)
         self.assertIn('SHA-256 ' + self.digest, done.stdout)
@@ -170,6 +177,13 @@ class PullTest(PullCase):
         self.assertEqual(model['state'], 'failed')
         self.assertIn(self.digest, model['error'])
         self.assertFalse([n for n in os.listdir(self.models_dir) if n.startswith('other')])
+        # It stands where it stood, as large as it was, and what refuses it knows of it.
+        names = ['known', 'unknown', 'nameless', 'other']
+        self.assertEqual([name for name in self.models() if name in names], names)
+        self.assertRegex(self.vrtctl('models').stdout, r'other .* pull failed, 179 KiB')
+        for words in ('profile', 'other'), ('profile', 'other.safetensors'):
+            self.refused(*words, says='vrtctl models pull other ')
+        self.refused('profile', 'other', says='its pull failed (http')
 
     def test_by_address(self):
         url = self.server.url('/free.safetensors')

@@ -207,14 +207,17 @@ class Shown(Case):
     def test_failed_pull(self):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
-        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False)
+        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False,
+                      size_bytes=3 << 20)
         self.server.close()
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
-        self.assertEqual(len(lines), 4)
+        self.assertEqual(len(lines), 5)
         column = lines[0].index('SOURCE')
-        self.assertEqual([line[column:] for line in lines[1:3]], ['pull failed', 'built-in'])
-        self.assertEqual(lines[3], 'other: ' + why + '?')
+        self.assertEqual([line[column:] for line in lines[1:3]],
+                         ['pull failed, 3.0 MiB', 'built-in'])
+        self.assertEqual(lines[3:], ['other: ' + why + '?',
+                                     "to fetch what isn't here: vrtctl models pull MODEL"])
 
     def test_list(self):
         out, _ = self.run_it('list')
