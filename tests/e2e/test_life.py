@@ -40,7 +40,10 @@ class Life(harness.FolderCase):
 
     def test_options(self):
         self.assertIn('vrtd', self.vrtd('--version').stdout)
-        self.assertIn('--socket', self.vrtd('--help').stdout)
+        said = self.vrtd('--help').stdout
+        for words in '--socket', '$XDG_RUNTIME_DIR/vrtd.sock', 'root on /run/vrtd/vrtd.sock,', \
+                '~/.local/state/vrtd/vrtd.sock':
+            self.assertIn(words, said)
         for arguments in (['--frobnicate'], ['--socket'], ['extra']):
             done = self.vrtd(*arguments)
             self.assertEqual(done.returncode, 2)
