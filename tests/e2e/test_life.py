@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import clip
@@ -93,6 +94,25 @@ class Life(harness.FolderCase):
         done = self.vrtd(*asked, **places)
         self.assertEqual(done.stdout, f'vrtd: {self.path("etc/vrtd/vrtd.conf")} is right\n',
                          done.stderr)
+
+    @unittest.skipUnless(os.environ.get('VRTD_SYSTEMD') == '1', 'built without systemd')
+    @unittest.skipUnless(shutil.which('meson'), 'no meson to configure with')
+    def test_units_are_installed_where_systemd_looks(self):
+        """For oneself units of one's own, and nothing of the system's."""
+        home = self.path('home')
+        environ = {**os.environ, 'HOME': home}
+        for prefix, wanted in (
+                (home + '/.local', ['share/systemd/user']),
+                ('/usr/local', ['lib/systemd/system', 'lib/systemd/user', 'lib/sysusers.d'])):
+            build = self.path('build' + prefix.replace('/', '-'))
+            subprocess.run(['meson', 'setup', build, SOURCES, '--prefix', prefix,
+                            '-Dauto_features=disabled', '-Dsystemd=enabled'], env=environ,
+                           check=True, stdout=subprocess.DEVNULL)
+            with open(os.path.join(build, 'meson-info', 'intro-installed.json'),
+                      encoding='utf-8') as f:
+                folders = {os.path.dirname(to) for to in json.load(f).values()
+                           if '/systemd/' in to or '/sysusers.d/' in to}
+            self.assertEqual(folders, {os.path.join(prefix, folder) for folder in wanted})
 
     def test_parts_of_the_build(self):
         """What runs from where it was built looks there for its catalogue and its plugin."""
