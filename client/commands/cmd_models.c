@@ -24,11 +24,10 @@
 
 static const struct vrt_column model_columns[] = {
     { "MODEL", VRT_ALIGN_LEFT },
-    { "NETWORK", VRT_ALIGN_LEFT, .rank = 1 },
-    { "SCALE", VRT_ALIGN_RIGHT, .rank = 2 },
-    { "PARAMETERS", VRT_ALIGN_RIGHT, .rank = 4 },
-    { "CHECKSUM", VRT_ALIGN_LEFT, .rank = 3 },
-    { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
+    { "NETWORK", VRT_ALIGN_LEFT, .rank = 2 },
+    { "SCALE", VRT_ALIGN_RIGHT, .rank = 1 },
+    { "PLACE", VRT_ALIGN_LEFT },
+    { "DESCRIPTION", VRT_ALIGN_LEFT, .least = 40 },
     { NULL, VRT_ALIGN_LEFT },
 };
 
@@ -42,29 +41,30 @@ static const char *print_size(const struct vrt_model_report *m, char *buffer, si
     return vrt_format_bytes(m->size_bytes, buffer, size);
 }
 
-/* Where a model is, or what becomes of it. */
+/* Where a model is, or what becomes of it; a size that nobody knows takes no room. */
 static void print_place(const struct vrt_model_report *m, char *buffer, size_t size)
 {
     char bytes[32], percent[16];
+    const bool has_size = m->size_bytes > 0;
 
     print_size(m, bytes, sizeof(bytes));
-    if (m->state == VRT_MODEL_AVAILABLE)
-        snprintf(buffer, size, "not here, %s", bytes);
-    else if (m->state == VRT_MODEL_PULLING)
+    if (m->state == VRT_MODEL_PULLING)
         snprintf(buffer, size, "pulling, %s of %s",
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
                  bytes);
-    else if (m->state == VRT_MODEL_FAILED)
-        snprintf(buffer, size, "pull failed, %s", bytes);
+    else if (m->state == VRT_MODEL_AVAILABLE || m->state == VRT_MODEL_FAILED)
+        snprintf(buffer, size, "%s%s%s",
+                 m->state == VRT_MODEL_FAILED ? "pull failed" : "not here", has_size ? ", " : "",
+                 has_size ? bytes : "");
     else
-        vrt_printable(m->source, buffer, (int)size);
+        snprintf(buffer, size, "%s", m->source[0] == '/' ? "here" : "built in");
 }
 
 static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
     struct vrt_model_report m;
-    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], checksum[VRT_API_WORD_BYTES];
-    char source[VRT_API_TEXT_BYTES], scale[32] = "-", parameters[32] = "-";
+    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], place[64], scale[32] = "-";
+    char text[VRT_API_TEXT_BYTES];
 
     vrt_model_report_init(&m);
     if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
@@ -76,23 +76,21 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
     }
     if (m.scale > 0)
         snprintf(scale, sizeof(scale), "x%" PRId64, m.scale);
-    if (m.parameters >= 0)
-        snprintf(parameters, sizeof(parameters), "%" PRId64, m.parameters);
-    print_place(&m, source, sizeof(source));
+    print_place(&m, place, sizeof(place));
     const char *const cells[] = {
         name,
         vrt_printable(m.architecture, network, sizeof(network)),
         scale,
-        parameters,
-        vrt_printable(m.checksum, checksum, sizeof(checksum)),
-        source,
+        place,
+        /* One that somebody put there: all that is known of it is where. */
+        vrt_printable(m.description[0] ? m.description : m.source, text, sizeof(text)),
     };
     int r = vrt_table_add(table, cells);
     if (r < 0)
         return vrt_fold(r);
     if (m.state == VRT_MODEL_FAILED)
         r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
-                           vrt_printable(m.error, source, sizeof(source)));
+                           vrt_printable(m.error, text, sizeof(text)));
     return vrt_fold(r);
 }
 
@@ -120,6 +118,16 @@ static const struct vrt_column replica_columns[] = {
     { "STATE", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
+
+/* What the words in the table stand for. */
+static int explain_replicas(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    (void)error;
+    if (json_array_size(json_object_get(json, "replicas")) == 0)
+        return 0;
+    return vrt_fold(vrt_table_note(table, "a replica is a model's weights in a device's memory; an "
+                                   "idle one makes room where others need it"));
+}
 
 static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
@@ -345,7 +353,8 @@ static int run(struct vrt_cli *cli)
         "/v1/models", "models", model_columns, add_model, add_command, false,
     };
     static const struct vrt_listing replicas = {
-        "/v1/models", "replicas", replica_columns, add_replica, NULL, true,
+        "/v1/models", "replicas", replica_columns, add_replica, explain_replicas,
+        true,
     };
     int n = cli->args.n_operands;
 

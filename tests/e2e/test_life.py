@@ -117,7 +117,10 @@ class Life(harness.FolderCase):
     def test_parts_of_the_build(self):
         """What runs from where it was built looks there for its catalogue and its plugin."""
         daemon = self.start()
-        self.assertIn('RealESRGAN_x4plus', self.vrtctl(daemon, 'models').stdout)
+        models = self.vrtctl(daemon, 'models').stdout
+        self.assertRegex(models, r'compact-x2 .* built in +small and fast: twice')
+        self.assertRegex(models, r'RealESRGAN_x4plus +esrgan +x4  not here, 64 MiB +Real-ESRGAN: ')
+        self.assertRegex(models, r'009_VRT_videofi_Vimeo_4frames .* for vrt-infer only, no job')
         log = daemon.log_text()
         if 'there is no plugin libvrt-cuda' in log:
             self.assertIn(f'in {os.path.realpath(harness.BUILD)}/workers/backend/cuda\n', log)

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -123,7 +124,8 @@ class PullTest(PullCase):
         self.assertEqual(json.loads(done.stdout)['verified'], True)
         self.assertIn('as expected', self.vrtctl('models', 'pull', '--sha256', self.digest,
                                                  url).stdout)
-        self.assertIn('cli', self.vrtctl('models').stdout)
+        self.assertRegex(self.vrtctl('models').stdout,
+                         rf'cli +compact +x2  here +{re.escape(self.path("cli.safetensors"))}\n')
         self.refused('models', 'pull', '--sha256', 64 * '1', url, says='is another file')
         self.refused('models', 'pull', 'nothing', says='no model called')
         self.refused('models', 'pull', says='expected nothing, or pull', status=2)
@@ -142,7 +144,7 @@ class PullTest(PullCase):
             time.sleep(2)
             handler.wfile.write(rest)
         listed = self.vrtctl('models').stdout
-        self.assertRegex(listed, r'nameless .* not here, size unknown\n')
+        self.assertRegex(listed, r'nameless .* not here +for tests\n')
         self.assertIn("to fetch what isn't here: vrtctl models pull MODEL\n", listed)
         for name, digest in (('other', 64 * '0'), ('nameless', 'unknown')):
             self.server.behaviour[f'/{name}.safetensors'] = slowly

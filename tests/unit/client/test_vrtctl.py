@@ -186,7 +186,8 @@ class Shown(Case):
 
     def test_models(self):
         out, _ = self.run_it('models')
-        self.assertIn('compact-x2 (default)  compact', out)
+        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     DESCRIPTION\n'
+                              'compact-x2 (default)  compact     x2  built in  for any video\n')
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
     def test_replicas(self):
@@ -197,6 +198,7 @@ class Shown(Case):
         self.server.close()
         self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought]}))
         lines = self.run_it('models')[0].splitlines()
+        self.assertTrue(lines.pop().startswith("a replica is a model's weights in a device's"))
         self.assertEqual([line.split() for line in lines[-3:]], [
             ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
@@ -213,9 +215,10 @@ class Shown(Case):
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
         self.assertEqual(len(lines), 5)
-        column = lines[0].index('SOURCE')
+        column = lines[0].index('PLACE')
         self.assertEqual([line[column:] for line in lines[1:3]],
-                         ['pull failed, 3.0 MiB', 'built-in'])
+                         ['pull failed, 3.0 MiB  for any video',
+                          'built in              for any video'])
         self.assertEqual(lines[3:], ['other: ' + why + '?',
                                      "to fetch what isn't here: vrtctl models pull MODEL"])
 
