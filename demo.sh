@@ -61,7 +61,6 @@ name=$(basename "$input")
 output=demo-output/${name%.*}-restored.mp4
 
 export VRTD_SOCKET=$tmp/vrtd.sock
-export VRTD_PLUGIN_DIR=${VRTD_PLUGIN_DIR-$PWD/build/workers/backend/cuda}
 build/daemon/vrtd --socket "$VRTD_SOCKET" --state-dir "$tmp/state" &
 daemon=$!
 for _ in $(seq 100); do
