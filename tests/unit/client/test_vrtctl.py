@@ -228,6 +228,7 @@ class Shown(Case):
         out, _ = self.run_it('list', '--all')
         lines = out.splitlines()
         self.assertTrue(lines[0].startswith('ID  STATE'))
+        self.assertIn('  ENDED OR QUEUED  ', lines[0])
         self.assertTrue(lines[1].startswith(' 3  done'))
         self.assertIn('42%', lines[2])
         self.assertEqual(len({line.index('INPUT' if i == 0 else 'video.mp4')
