@@ -189,7 +189,7 @@ static int print_ops(const struct vrt_profile_report *p)
     int r = 0;
 
     if (p->n_ops > 0)
-        puts("Of one more frame, run op by op: each is waited for, and together they take longer");
+        puts("Each op of one more frame, waited for by itself: their sum is not the time above");
     vrt_table_init(&table, columns);
     for (size_t i = 0; r == 0 && i < p->n_ops; i++) {
         const struct vrt_profile_op *op = &p->ops[i];

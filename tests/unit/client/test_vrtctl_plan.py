@@ -128,7 +128,7 @@ class Profile(Case):
                      '46.9 frames/s, 967 GFLOP/s (20.6 GFLOP a frame)',
                      'peak 37 MiB (model 92 KiB, workspace 37 MiB) of 7.0 GiB allowed'):
             self.assertIn(text, out)
-        self.assertIn('\n\nOf one more frame, run op by op: each is waited for,', out)
+        self.assertIn('\n\nEach op of one more frame, waited for by itself: their sum', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
         self.assertEqual(rows[0], ['OP', 'COUNT', 'TIME', 'SHARE', 'GFLOP/S'])
         self.assertEqual(rows[1], ['conv2d', '20', '19.9', 'ms', '98.2%', '1004'])
