@@ -250,8 +250,8 @@ void vrt_model_say_pull(struct vrt_cli *cli, const char *name, struct vrt_error 
                    "there is no file %s; vrtctl models pull %s fetches it", asked, shown);
     else if (model.state == VRT_MODEL_FAILED)
         vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
-                   "the model isn't here, its pull failed (%s): vrtctl models pull %s tries again",
-                   vrt_printable(model.error, why, sizeof(why)), shown);
+                   "the model isn't here, its pull failed: vrtctl models pull %s tries again (%s)",
+                   shown, vrt_printable(model.error, why, sizeof(why)));
     else
         vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
                    "the model isn't here yet, %s: vrtctl models pull %s",
@@ -284,6 +284,22 @@ static void show_progress(const struct vrt_model_report *model)
     fprintf(stderr, "\r\033[K%s: %s", vrt_printable(model->name, name, sizeof(name)), place);
 }
 
+/* Why nothing comes yet: once for each reason. `said` has room for one. */
+static void say_trouble(const struct vrt_cli *cli, const struct vrt_model_report *model, char *said)
+{
+    char why[1][VRT_API_TEXT_BYTES];
+
+    if (strcmp(model->error, said) == 0)
+        return;
+    snprintf(said, VRT_API_TEXT_BYTES, "%s", model->error);
+    if (!said[0])
+        return;
+    memcpy(why[0], said, sizeof(why[0]));
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+    vrt_cli_warn(cli, NULL, why, 1);
+}
+
 /* How it ended. Return: enum vrt_exit. */
 static int tell_end(const struct vrt_cli *cli, const struct vrt_model_report *model,
                     const json_t *json)
@@ -314,6 +330,7 @@ static int pull(struct vrt_cli *cli)
     struct vrt_buf body = { .limit_bytes = 0 };
     struct vrt_model_report model;
     struct vrt_error error = { 0 };
+    char trouble[VRT_API_TEXT_BYTES] = "";
     bool was_said = false;
     json_t *json = NULL;
 
@@ -334,6 +351,7 @@ static int pull(struct vrt_cli *cli)
         if (model.done_bytes > 0 && !was_said && !cli->args.json)
             say_first(&model);
         was_said |= model.done_bytes > 0;
+        say_trouble(cli, &model, trouble);
         show_progress(&model);
         nanosleep(&pause, NULL);
         json_decref(json);

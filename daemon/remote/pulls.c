@@ -213,8 +213,27 @@ static void on_progress(void *ctx, int64_t done_bytes, int64_t total_bytes)
     struct pull *pull = ctx;
 
     pull->report.done_bytes = done_bytes;
+    pull->report.error[0] = '\0';
     if (total_bytes >= 0)
         pull->report.size_bytes = total_bytes;
+}
+
+static void on_retrying(void *ctx, const char *why)
+{
+    struct pull *pull = ctx;
+
+    snprintf(pull->report.error, sizeof(pull->report.error), "%s: trying again", why);
+}
+
+/* What the other machine, or the way to it, is to blame for can be gone round. */
+static void refuse_fetch(struct pull *pull, const struct vrt_error *why)
+{
+    pull->error = (struct vrt_error){ .id = NULL };
+    if (vrt_error_is(why, VRT_E(REMOTE_FAILED)))
+        vrt_refuse(&pull->error, -EIO, why->id, "%s; a file that is put into %s by hand is a "
+                   "model, too", why->message, pull->pulls->folder);
+    else
+        pull->error = *why;
 }
 
 static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
@@ -227,9 +246,11 @@ static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
         /* There is nothing to go on with. */
         if (pull->report.done_bytes == 0)
             unlinkat(pull->folder_fd, pull->part, 0);
-        end_pull(pull, error);
+        refuse_fetch(pull, error);
+        end_pull(pull, &pull->error);
         return;
     }
+    pull->report.error[0] = '\0';
     pull->report.size_bytes = pull->report.done_bytes = result->size_bytes;
     pull->report.verified = pull->sha256[0];
     snprintf(pull->report.sha256, sizeof(pull->report.sha256), "%s", result->sha256);
@@ -326,6 +347,7 @@ static void on_prepared(uv_work_t *work, int status)
             .wants_digest = true,
             .sha256 = pull->sha256,
             .progress = on_progress,
+            .retrying = on_retrying,
             .done = on_fetched,
             .ctx = pull,
         }, &pull->fetch);

@@ -162,6 +162,25 @@ class PullTest(PullCase):
         self.assertRegex(said, rf'(^|\r\x1b\[K)pulling other: 8.0 MiB, SHA-256 {64 * "0"}\r\n')
         self.assertRegex(said, r'\r\x1b\[Kother: pulling, \d+% of 8.0 MiB\r\x1b\[K')
 
+    def test_tries_again(self):
+        """What keeps it waiting is said while it waits; then nothing failed."""
+        failures = [503, 500]
+
+        def failing(handler):
+            if failures:
+                handler.send_words(failures.pop(), 'later')
+            else:
+                handler.send_file(self.model)
+        self.server.behaviour['/later.safetensors'] = failing
+        url = self.server.url('/later.safetensors')
+        done = self.vrtctl('models', 'pull', url)
+        self.assertIn(f'vrtctl: warning: {url} answers with HTTP status 503: trying again\n',
+                      done.stderr)
+        self.assertEqual(done.stderr.count('status 500: trying again\n'), 1)
+        self.assertIsNone(self.models()['later']['error'])
+        self.refused('models', 'pull', self.server.url('/nowhere.pth'),
+                     says=f'status 404; a file that is put into {self.models_dir} by hand is a')
+
     def test_without_a_known_digest(self):
         self.assertEqual(self.post(name='unknown')[0], 202)
         model = self.pulled('unknown')
@@ -185,7 +204,8 @@ class PullTest(PullCase):
         self.assertRegex(self.vrtctl('models').stdout, r'other .* pull failed, 179 KiB')
         for words in ('profile', 'other'), ('profile', 'other.safetensors'):
             self.refused(*words, says='vrtctl models pull other ')
-        self.refused('profile', 'other', says='its pull failed (http')
+        self.refused('profile', 'other', says='its pull failed: vrtctl models pull other tries '
+                     'again (http')
 
     def test_by_address(self):
         url = self.server.url('/free.safetensors')
