@@ -27,7 +27,7 @@ static const struct vrt_column columns[] = {
     { "ELAPSED", VRT_ALIGN_RIGHT, .rank = 3 },
     { "LEFT", VRT_ALIGN_RIGHT, .rank = 2 },
     { "MODEL", VRT_ALIGN_LEFT, .rank = 5 },
-    { "DATE", VRT_ALIGN_LEFT, .rank = 6 },
+    { "ENDED OR QUEUED", VRT_ALIGN_LEFT, .rank = 6 },
     { "INPUT", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };

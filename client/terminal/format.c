@@ -7,13 +7,16 @@
 
 #include "client/terminal/format.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/macro.h"
@@ -196,4 +199,26 @@ const char *vrt_text_cut(const char *text, int columns, char *buffer, size_t siz
     memcpy(buffer, text, n);
     snprintf(buffer + n, size - n, "%s", dots);
     return buffer;
+}
+
+int vrt_text_wrap(const char *text, int column, int width, struct vrt_buf *buf)
+{
+    int r = 0, at = column;
+
+    for (bool begins = true; r == 0 && *text; begins = false) {
+        size_t n = strcspn(text, " ");
+        VRT_CLEANUP(vrt_freep) char *word = strndup(text, n);
+        if (!word)
+            return vrt_raise(-ENOMEM);
+        const int columns = vrt_text_width(word);
+        if (width > 0 && !begins && at + 1 + columns > width) {
+            r = vrt_buf_printf(buf, "\n%*s%s", column, "", word);
+            at = column + columns;
+        } else {
+            r = vrt_buf_printf(buf, "%s%s", begins ? "" : " ", word);
+            at += columns + !begins;
+        }
+        text += n + strspn(text + n, " ");
+    }
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_append(buf, "\n", 1));
 }

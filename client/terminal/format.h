@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 /* "512 B", "2.4 MiB", "16 GiB". */
 const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size);
 
@@ -43,3 +45,9 @@ int vrt_text_width(const char *text);
  * `columns` is under 3), never inside a character.
  */
 const char *vrt_text_cut(const char *text, int columns, char *buffer, size_t size);
+
+/*
+ * Appends `text` and a line break, from where the line stands at `column`: broken between words
+ * where it would pass `width`, and going on at `column`. `width` 0: not broken. Return: 0, -ENOMEM.
+ */
+int vrt_text_wrap(const char *text, int column, int width, struct vrt_buf *buf) VRT_MUST_CHECK;

@@ -188,7 +188,8 @@ class Shown(Case):
 
     def test_models(self):
         out, _ = self.run_it('models')
-        self.assertIn('compact-x2 (default)  compact', out)
+        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     DESCRIPTION\n'
+                              'compact-x2 (default)  compact     x2  built in  for any video\n')
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
     def test_replicas(self):
@@ -199,6 +200,7 @@ class Shown(Case):
         self.server.close()
         self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought]}))
         lines = self.run_it('models')[0].splitlines()
+        self.assertTrue(lines.pop().startswith("a replica is a model's weights in a device's"))
         self.assertEqual([line.split() for line in lines[-3:]], [
             ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
@@ -209,14 +211,18 @@ class Shown(Case):
     def test_failed_pull(self):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
-        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False)
+        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False,
+                      size_bytes=3 << 20)
         self.server.close()
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
-        self.assertEqual(len(lines), 4)
-        column = lines[0].index('SOURCE')
-        self.assertEqual([line[column:] for line in lines[1:3]], ['pull failed', 'built-in'])
-        self.assertEqual(lines[3], 'other: ' + why + '?')
+        self.assertEqual(len(lines), 5)
+        column = lines[0].index('PLACE')
+        self.assertEqual([line[column:] for line in lines[1:3]],
+                         ['pull failed, 3.0 MiB  for any video',
+                          'built in              for any video'])
+        self.assertEqual(lines[3:], ['other: ' + why + '?',
+                                     "to fetch what isn't here: vrtctl models pull MODEL"])
 
     def test_list(self):
         out, _ = self.run_it('list')
@@ -224,6 +230,7 @@ class Shown(Case):
         out, _ = self.run_it('list', '--all')
         lines = out.splitlines()
         self.assertTrue(lines[0].startswith('ID  STATE'))
+        self.assertIn('  ENDED OR QUEUED  ', lines[0])
         self.assertTrue(lines[1].startswith(' 3  done'))
         self.assertIn('42%', lines[2])
         self.assertEqual(len({line.index('INPUT' if i == 0 else 'video.mp4')

@@ -44,7 +44,7 @@ class DryRun(Case):
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.assertEqual(err, 'vrtctl: video.mp4: warning: no seat for the sound\n')
         self.assertIn('video.mp4 -> video.restored.mp4\n', out)
-        self.assertIn('  Frames     240 in 60 shards of 8\n', out)
+        self.assertIn('  Frames     240 in 60 shards of up to 8\n', out)
         self.assertIn('  Tiles      6 of 640x360, overlapping by 16\n', out)
         self.assertIn('  Takes      about 2:00 for the devices', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
@@ -68,7 +68,7 @@ class DryRun(Case):
         self.serve(lambda _: answer(dict(PLAN, frames_total=None, shards=None, tiles=1,
                                          estimated_s=None, devices=[], warnings=[])))
         out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
-        self.assertIn('as many as there turn out to be, in shards of 8', out)
+        self.assertIn('as many as there turn out to be, in shards of up to 8', out)
         self.assertIn('none: whole frames fit', out)
         self.assertIn('cannot be estimated', out)
 
@@ -130,6 +130,7 @@ class Profile(Case):
                      '46.9 frames/s, 967 GFLOP/s (20.6 GFLOP a frame)',
                      'peak 37 MiB (model 92 KiB, workspace 37 MiB) of 7.0 GiB allowed'):
             self.assertIn(text, out)
+        self.assertIn('\n\nEach op of one more frame, waited for by itself: their sum', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
         self.assertEqual(rows[0], ['OP', 'COUNT', 'TIME', 'SHARE', 'GFLOP/S'])
         self.assertEqual(rows[1], ['conv2d', '20', '19.9', 'ms', '98.2%', '1004'])
