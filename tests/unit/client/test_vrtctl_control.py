@@ -152,7 +152,8 @@ class Revive(Case):
         size = os.path.getsize(self.path('video.mp4'))
         self.lost(input_bytes=size + 1)
         self.complaint('resume', 7, status=1, says='video.mp4 is not the file that this job was '
-                       f'submitted for: that had {size + 1} bytes, and this has {size}')
+                       f'submitted for: that had {size + 1} bytes, and this has {size}: vrtctl '
+                       'resume 7 INPUT')
         self.lost(input_bytes=size)
         self.complaint('resume', 7, status=1, says='holds something by now')
 
