@@ -231,9 +231,9 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
 static void add_cure(const struct vrt_handover *h, int r, struct vrt_error *error)
 {
     struct vrt_error said = *error;
-    bool lacks = vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT));
+    bool lacks = r == VRT_CONN_E_REFUSED && vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT));
 
-    if (r != VRT_CONN_E_REFUSED || !(lacks || vrt_error_is(&said, VRT_E(INPUT_OTHER))))
+    if (!lacks && !vrt_error_is(&said, VRT_E(INPUT_OTHER)))
         return;
     *error = (struct vrt_error){ 0 };
     vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT%s", said.message, h->verb, h->id,

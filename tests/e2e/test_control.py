@@ -265,8 +265,8 @@ class Control(harness.FolderCase):
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
-    def test_follow_over_a_restart(self):
-        """Who follows what he submitted notices no more than a sentence."""
+    def follow(self):
+        """Who submitted a.mp4 and follows it; something of it is done."""
         source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
         process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
                                     source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -274,6 +274,11 @@ class Control(harness.FolderCase):
         self.addCleanup(lambda: process.poll() is None and process.kill())
         self.assertIn('1 a.mp4: ', process.stdout.readline())
         self.wait_for(1, lambda j: j['frames_done'] > 0)
+        return process
+
+    def test_follow_over_a_restart(self):
+        """Who follows what he submitted notices no more than a sentence."""
+        process = self.follow()
         self.restart()
         out, err = process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 0, out + err + self.daemon.log_text())
@@ -283,13 +288,7 @@ class Control(harness.FolderCase):
 
     def test_follow_into_another_folder(self):
         """What answers at the socket then has a job of the same number, which is another."""
-        source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
-        process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
-                                    source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True)
-        self.addCleanup(lambda: process.poll() is None and process.kill())
-        self.assertIn('1 a.mp4: ', process.stdout.readline())
-        self.wait_for(1, lambda j: j['frames_done'] > 0)
+        process = self.follow()
         self.daemon.kill()
         os.rename(self.path('state'), self.path('state.old'))
         self.start()
