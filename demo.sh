@@ -15,6 +15,9 @@ if [ $# -gt 1 ] || [ "${1:-}" = -h ] || [ "${1:-}" = --help ]; then
     sed -n 's/^# \{0,1\}//; 4,10p' "$0"
     [ $# -le 1 ] && exit 0 || exit 2
 fi
+case ${1-} in
+-*) echo "demo.sh: unknown option '$1': see demo.sh --help" >&2; exit 2 ;;
+esac
 if [ $# -eq 1 ] && [ ! -r "$1" ]; then
     echo "demo.sh: cannot read '$1': name a video file, or none at all" >&2
     exit 1
@@ -23,8 +26,13 @@ fi
 ./deps.sh --demo
 [ -f build/build.ninja ] ||
     meson setup build -Dsimulated_cuda=disabled -Dsimulated_xpu=disabled >/dev/null
-echo "demo.sh: building (build/)"
-ninja -C build >build/demo-build.log || { tail -n 30 build/demo-build.log; exit 1; }
+echo "demo.sh: building (build/); that takes minutes the first time"
+# On a terminal ninja says how far it is, in a line that it writes over.
+if [ -t 1 ]; then
+    ninja -C build
+else
+    ninja -C build >build/demo-build.log || { tail -n 30 build/demo-build.log; exit 1; }
+fi
 
 tmp=$(mktemp -d)
 daemon=
@@ -53,7 +61,6 @@ name=$(basename "$input")
 output=demo-output/${name%.*}-restored.mp4
 
 export VRTD_SOCKET=$tmp/vrtd.sock
-export VRTD_PLUGIN_DIR=${VRTD_PLUGIN_DIR-$PWD/build/workers/backend/cuda}
 build/daemon/vrtd --socket "$VRTD_SOCKET" --state-dir "$tmp/state" &
 daemon=$!
 for _ in $(seq 100); do

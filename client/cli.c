@@ -82,6 +82,7 @@ int vrt_cli_fail(const struct vrt_cli *cli, const char *what, int r,
     switch (r) {
     case VRT_CONN_E_NOT_FOUND:      return VRT_EXIT_NOT_FOUND;
     case VRT_CONN_E_UNREACHABLE:
+    case VRT_CONN_E_OTHER:
     case VRT_CONN_E_BROKEN:         return VRT_EXIT_UNREACHABLE;
     case VRT_CONN_E_INTERRUPTED:    return VRT_EXIT_INTERRUPTED;
     default:                        return VRT_EXIT_FAILED;

@@ -28,6 +28,7 @@ enum vrt_conn_outcome {
     VRT_CONN_E_UNREACHABLE,     /* nobody listens, or may not be talked to, or goes away */
     VRT_CONN_E_BROKEN,          /* something answers, but not as vrtd does */
     VRT_CONN_E_INTERRUPTED,     /* by the user */
+    VRT_CONN_E_OTHER,           /* another daemon than the one whose jobs are meant */
 };
 
 /* error->id of a refusal: one of api.h, or this where the daemon's is unknown. */

@@ -49,6 +49,22 @@ static int refuse(const char *path, const char *why, struct vrt_error *error)
                       vrt_printable(path, name, sizeof(name)), why);
 }
 
+/* There is nothing by this name: where it was looked for, since that may be the wrong folder. */
+static int refuse_missing(const char *path, struct vrt_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    VRT_CLEANUP(vrt_freep) char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) :
+                                                  getcwd(NULL, 0);
+    char name[NAME_BYTES], place[NAME_BYTES];
+
+    if (!path[0] || !folder)
+        return refuse_errno(path, -ENOENT, error);
+    return vrt_refuse(error, vrt_raise(-ENOENT), "client.file", "%s: %s; %s %s",
+                      vrt_printable(path, name, sizeof(name)), strerror(ENOENT),
+                      access(folder, F_OK) == 0 ? "nothing is called so in" : "there is no folder",
+                      vrt_printable(folder, place, sizeof(place)));
+}
+
 /* Nothing can be written at this place: there may be another. */
 static int refuse_unwritable(const char *path, int r, struct vrt_error *error)
 {
@@ -83,6 +99,8 @@ int vrt_file_open_input(const char *path, struct vrt_file *ret_file, struct vrt_
     if (fd < 0 && errno == ENOENT && strstr(path, "://"))
         return refuse(path, "there is no such file, and only http:// and https:// are fetched",
                       error);
+    if (fd < 0 && errno == ENOENT)
+        return refuse_missing(path, error);
     if (fd < 0)
         return refuse_errno(path, -errno, error);
     int r = examine(path, fd, &st, error);

@@ -14,6 +14,7 @@
 /* Where the daemon listens. A client tries these in order: --socket, then ... */
 #define VRT_API_SOCKET_VARIABLE "VRTD_SOCKET"           /* ... this variable of the environment, */
 #define VRT_API_SOCKET_USER "vrtd.sock"                 /* ... this in $XDG_RUNTIME_DIR, */
+                                                        /* ... or in the folder of state, */
 #define VRT_API_SOCKET_SYSTEM "/run/vrtd/vrtd.sock"     /* ... and this. */
 
 /* X(name, method, path): "{id}" stands for a job's number. */

@@ -167,6 +167,7 @@ static const struct vrt_field device_state_fields[] = {
 #define T struct vrt_status_report
 const struct vrt_field vrt_status_fields[] = {
     VRT_FIELD_TEXT(T, version, 0),
+    VRT_FIELD_TEXT(T, instance, VRT_FIELD_NULLABLE),
     COUNT(T, pid, 0),
     VRT_FIELD_DOUBLE(T, uptime_s, VRT_FIELD_NULLABLE, 0, INT64_MAX),
     VRT_FIELD_OBJECT(T, jobs, 0, job_count_fields),

@@ -100,7 +100,7 @@ struct vrt_model_report {
     char source[VRT_API_TEXT_BYTES];            /* "built-in", or the file's path */
     char checksum[VRT_API_WORD_BYTES];          /* of the weights, as jobs have it */
     bool is_default;
-    char description[VRT_API_TEXT_BYTES];       /* the catalogue's */
+    char description[VRT_API_TEXT_BYTES];       /* the catalogue's, or our own */
     char url[VRT_API_LINK_BYTES];               /* it comes, came or may come from there */
     char sha256[VRT_API_SHA256_BYTES];          /* of the file: as known before, or as it came */
     bool verified;                              /* it came with the SHA-256 that was known before */
@@ -129,6 +129,7 @@ struct vrt_status_device {
 /* GET /v1/status. */
 struct vrt_status_report {
     char version[VRT_API_WORD_BYTES];
+    char instance[VRT_API_WORD_BYTES];          /* of the state folder, whose jobs these are */
     int64_t pid;
     double uptime_s;
     struct vrt_status_jobs jobs;

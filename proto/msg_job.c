@@ -228,10 +228,12 @@ static const struct vrt_field error_fields[] = {
     COUNT(T, fetch_bytes, NULLABLE),                                                    \
     COUNT(T, frames_total, NULLABLE),                                                   \
     COUNT(T, frames_done, 0),                                                           \
+    VRT_FIELD_BOOL(T, frames_estimated, 0),                                             \
     VRT_FIELD_DOUBLE(T, percent, NULLABLE, 0, 100),                                     \
     COUNT(T, segments_done, 0),                                                         \
     SECONDS(T, fps),                                                                    \
     SECONDS(T, left_s),                                                                  \
+    VRT_FIELD_BOOL(T, cancelling, 0),                                                   \
     VRT_FIELD_TEXT(T, bottleneck, NULLABLE),                                            \
     VRT_FIELD_ARRAY(T, devices, n_devices, VRT_API_DEVICES_MAX, device_fields),         \
     COUNT(T, warnings_total, NULLABLE),                                                 \

@@ -146,10 +146,12 @@ struct vrt_job_info {
     double elapsed_s;                       /* that it ran; pauses don't count */
     int64_t fetched_bytes, fetch_bytes;     /* of an input that is fetched: so far, of how many */
     int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
+    bool frames_estimated;                  /* the total is from the duration, so far */
     double percent;                         /* frames_done of frames_total */
     int64_t segments_done;                  /* of the result: what survives anything */
     double fps;                             /* of late; of a job that is over, on average */
     double left_s;                          /* estimated, at that rate */
+    bool cancelling;                        /* it ends when its devices have put down its shards */
     char bottleneck[VRT_API_WORD_BYTES];    /* a stage's name, "" if none stands out */
     struct vrt_job_device *devices;
     size_t n_devices;

@@ -226,16 +226,18 @@ static void choose_files(const struct vrt_cli *cli, const struct revival *reviva
     h->model = either(h->model, job->model_path);
 }
 
-/* The daemon lacks files, and where they are it doesn't know either: how to say it. */
+/* The daemon lacks files, or was given another one, and where they are it doesn't know either: how
+ * to say it. */
 static void add_cure(const struct vrt_handover *h, int r, struct vrt_error *error)
 {
     struct vrt_error said = *error;
+    bool lacks = r == VRT_CONN_E_REFUSED && vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT));
 
-    if (r != VRT_CONN_E_REFUSED || !vrt_error_is(&said, VRT_E(JOB_NEEDS_INPUT)))
+    if (!lacks && !vrt_error_is(&said, VRT_E(INPUT_OTHER)))
         return;
     *error = (struct vrt_error){ 0 };
-    vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT -o OUTPUT", said.message, h->verb,
-               h->id);
+    vrt_refuse(error, r, said.id, "%s: vrtctl %s %lld INPUT%s", said.message, h->verb, h->id,
+               lacks ? " -o OUTPUT" : "");
 }
 
 /* Return: enum vrt_exit; everything was said. */
@@ -356,7 +358,7 @@ const struct vrt_command vrt_command_resume = {
 const struct vrt_command vrt_command_retry = {
     .name = "retry",
     .operands = "ID... | ID INPUT | --all",
-    .summary = "try failed or cancelled jobs again, from where they got to",
+    .summary = "try failed jobs again, from what is stored, and cancelled ones anew",
     .options = file_options,
     .min_operands = 1,
     .max_operands = 10000,
@@ -375,7 +377,7 @@ const struct vrt_command vrt_command_priority = {
 const struct vrt_command vrt_command_cancel = {
     .name = "cancel",
     .operands = "ID... | --all",
-    .summary = "cancel jobs",
+    .summary = "cancel jobs, and remove what is stored of their results",
     .options = active_options,
     .min_operands = 1,
     .max_operands = 10000,

@@ -213,12 +213,13 @@ static void show_device(const struct vrt_device_report *d, const char *others)
            d->shards_failed, vrt_format_rate(d->seconds_per_shard, rate, sizeof(rate)));
 }
 
-/* Whether `d` is what `name` means: its own name, or that of the card that it is a part of. */
+/* Whether `d` is what `name` means: its own name, its kind's, that of the card that it is a part
+ * of, or any. */
 static bool is_meant(const struct vrt_device_report *d, const char *name)
 {
     size_t n = strlen(name);
 
-    return strcmp(d->name, name) == 0 ||
+    return strcmp(d->name, name) == 0 || strcmp(d->kind, name) == 0 || strcmp(name, "all") == 0 ||
            (d->has_card && strncmp(d->name, name, n) == 0 && d->name[n] == '.');
 }
 

@@ -48,7 +48,7 @@ static const struct vrt_option options[] = {
 #define LABEL_MAX 19                /* as far as they move for a longer one */
 #define MARK_COLUMNS 9              /* "warning" and two blanks */
 
-/* The columns that a result has at least; else it isn't wrapped. */
+/* The columns that a result has at least; else it begins below its label. */
 #define RESULT_MIN 30
 
 static const char *const marks[] = {
@@ -85,30 +85,6 @@ static const char *print_label(const struct vrt_doctor_check *check, char *buffe
     return buffer;
 }
 
-/* Appends `text` from where the line stands at `column`, wrapped to `width`; 0: not. */
-static int print_wrapped(struct vrt_buf *buf, const char *text, int column, int width)
-{
-    char word[VRT_API_TEXT_BYTES];
-    int r = 0, at = column;
-    bool begins = true;
-
-    while (r == 0 && *text) {
-        size_t n = strcspn(text, " ");
-        snprintf(word, sizeof(word), "%.*s", (int)n, text);
-        const int columns = vrt_text_width(word);
-        if (width > 0 && !begins && at + 1 + columns > width) {
-            r = vrt_buf_printf(buf, "\n%*s%s", column, "", word);
-            at = column + columns;
-        } else {
-            r = vrt_buf_printf(buf, "%s%s", begins ? "" : " ", word);
-            at += columns + !begins;
-        }
-        begins = false;
-        text += n + strspn(text + n, " ");
-    }
-    return r < 0 ? r : vrt_buf_append(buf, "\n", 1);
-}
-
 static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check, int n_label,
                        int width)
 {
@@ -127,7 +103,7 @@ static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check
         r = vrt_buf_printf(buf, "\n%*s", column, "");
     if (r < 0)
         return r;
-    r = print_wrapped(buf, check->result, column, width);
+    r = vrt_text_wrap(check->result, column, width, buf);
     if (r < 0)
         return r;
     if (!check->cure[0])
@@ -135,7 +111,7 @@ static int print_check(struct vrt_buf *buf, const struct vrt_doctor_check *check
     r = vrt_buf_printf(buf, "%*scure: ", MARK_COLUMNS, "");
     if (r < 0)
         return r;
-    return print_wrapped(buf, check->cure, MARK_COLUMNS + 6, width);
+    return vrt_text_wrap(check->cure, MARK_COLUMNS + 6, width, buf);
 }
 
 static int print_report(const struct vrt_doctor_report *report)
@@ -152,8 +128,8 @@ static int print_report(const struct vrt_doctor_report *report)
     }
     if (isatty(STDOUT_FILENO))
         vrt_screen_size(&width, &rows);
-    if (width < MARK_COLUMNS + n_label + 2 + RESULT_MIN)
-        width = 0;
+    if (width > 0 && width < MARK_COLUMNS + n_label + 2 + RESULT_MIN)
+        n_label = 0;
     for (size_t i = 0; r == 0 && i < report->n_checks; i++)
         r = print_check(&buf, &report->checks[i], n_label, width);
     if (r == 0)

@@ -27,7 +27,7 @@ static const struct vrt_column columns[] = {
     { "ELAPSED", VRT_ALIGN_RIGHT, .rank = 3 },
     { "LEFT", VRT_ALIGN_RIGHT, .rank = 2 },
     { "MODEL", VRT_ALIGN_LEFT, .rank = 5 },
-    { "DATE", VRT_ALIGN_LEFT, .rank = 6 },
+    { "ENDED OR QUEUED", VRT_ALIGN_LEFT, .rank = 6 },
     { "INPUT", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
@@ -119,13 +119,13 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
 {
     char id[32], done[32], fps[32], elapsed[32], left[32], date[32];
     char model[VRT_API_NAME_BYTES], input[VRT_API_NAME_BYTES + VRT_API_TEXT_BYTES];
-    bool running = job->state == VRT_JOB_RUNNING;
+    bool running = job->state == VRT_JOB_RUNNING && !job->cancelling;
 
     snprintf(id, sizeof(id), "%" PRId64, job->id);
     vrt_format_time(job->finished_at ? job->finished_at : job->created_at, date, sizeof(date));
     const char *const cells[] = {
         id,
-        vrt_progress_word(job),
+        vrt_progress_state_name(job),
         vrt_format_percent(job->frames_done, job->frames_total, done, sizeof(done)),
         vrt_format_rate(job->fps > 0 ? job->fps : NAN, fps, sizeof(fps)),
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
@@ -144,7 +144,8 @@ static int add_note(const struct vrt_job_info *job, struct vrt_table *table)
 {
     char state[VRT_API_TEXT_BYTES];
 
-    if (job->state != VRT_JOB_NEEDS_INPUT && job->state != VRT_JOB_DISK_FULL)
+    if (job->cancelling ||
+        (job->state != VRT_JOB_NEEDS_INPUT && job->state != VRT_JOB_DISK_FULL))
         return 0;
     /* What has no name is another user's: its cure is none of ours. */
     if (!job->input_name[0])

@@ -24,11 +24,10 @@
 
 static const struct vrt_column model_columns[] = {
     { "MODEL", VRT_ALIGN_LEFT },
-    { "NETWORK", VRT_ALIGN_LEFT, .rank = 1 },
-    { "SCALE", VRT_ALIGN_RIGHT, .rank = 2 },
-    { "PARAMETERS", VRT_ALIGN_RIGHT, .rank = 4 },
-    { "CHECKSUM", VRT_ALIGN_LEFT, .rank = 3 },
-    { "SOURCE", VRT_ALIGN_LEFT, .least = 22 },
+    { "NETWORK", VRT_ALIGN_LEFT, .rank = 2 },
+    { "SCALE", VRT_ALIGN_RIGHT, .rank = 1 },
+    { "PLACE", VRT_ALIGN_LEFT },
+    { "DESCRIPTION", VRT_ALIGN_LEFT, .least = 40 },
     { NULL, VRT_ALIGN_LEFT },
 };
 
@@ -42,29 +41,30 @@ static const char *print_size(const struct vrt_model_report *m, char *buffer, si
     return vrt_format_bytes(m->size_bytes, buffer, size);
 }
 
-/* Where a model is, or what becomes of it. */
+/* Where a model is, or what becomes of it; a size that nobody knows takes no room. */
 static void print_place(const struct vrt_model_report *m, char *buffer, size_t size)
 {
     char bytes[32], percent[16];
+    const bool has_size = m->size_bytes > 0;
 
     print_size(m, bytes, sizeof(bytes));
-    if (m->state == VRT_MODEL_AVAILABLE)
-        snprintf(buffer, size, "not here, %s", bytes);
-    else if (m->state == VRT_MODEL_PULLING)
+    if (m->state == VRT_MODEL_PULLING)
         snprintf(buffer, size, "pulling, %s of %s",
                  vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
                  bytes);
-    else if (m->state == VRT_MODEL_FAILED)
-        snprintf(buffer, size, "pull failed");
+    else if (m->state == VRT_MODEL_AVAILABLE || m->state == VRT_MODEL_FAILED)
+        snprintf(buffer, size, "%s%s%s",
+                 m->state == VRT_MODEL_FAILED ? "pull failed" : "not here", has_size ? ", " : "",
+                 has_size ? bytes : "");
     else
-        vrt_printable(m->source, buffer, (int)size);
+        snprintf(buffer, size, "%s", m->source[0] == '/' ? "here" : "built in");
 }
 
 static int add_model(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
     struct vrt_model_report m;
-    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], checksum[VRT_API_WORD_BYTES];
-    char source[VRT_API_TEXT_BYTES], scale[32] = "-", parameters[32] = "-";
+    char name[VRT_API_NAME_BYTES + 16], network[VRT_API_WORD_BYTES], place[64], scale[32] = "-";
+    char text[VRT_API_TEXT_BYTES];
 
     vrt_model_report_init(&m);
     if (vrt_fields_decode(vrt_model_fields, json, VRT_FIELDS_LENIENT, &m, error) < 0)
@@ -76,23 +76,21 @@ static int add_model(const json_t *json, struct vrt_table *table, struct vrt_err
     }
     if (m.scale > 0)
         snprintf(scale, sizeof(scale), "x%" PRId64, m.scale);
-    if (m.parameters >= 0)
-        snprintf(parameters, sizeof(parameters), "%" PRId64, m.parameters);
-    print_place(&m, source, sizeof(source));
+    print_place(&m, place, sizeof(place));
     const char *const cells[] = {
         name,
         vrt_printable(m.architecture, network, sizeof(network)),
         scale,
-        parameters,
-        vrt_printable(m.checksum, checksum, sizeof(checksum)),
-        source,
+        place,
+        /* One that somebody put there: all that is known of it is where. */
+        vrt_printable(m.description[0] ? m.description : m.source, text, sizeof(text)),
     };
     int r = vrt_table_add(table, cells);
     if (r < 0)
         return vrt_fold(r);
     if (m.state == VRT_MODEL_FAILED)
         r = vrt_table_note(table, "%s: %s", vrt_printable(m.name, name, sizeof(name)),
-                           vrt_printable(m.error, source, sizeof(source)));
+                           vrt_printable(m.error, text, sizeof(text)));
     return vrt_fold(r);
 }
 
@@ -105,7 +103,8 @@ static int add_command(const json_t *json, struct vrt_table *table, struct vrt_e
     (void)error;
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *state = json_string_value(json_object_get(json_array_get(list, i), "state"));
-        is_wanted |= state && strcmp(state, vrt_model_state_names[VRT_MODEL_AVAILABLE]) == 0;
+        is_wanted |= state && (strcmp(state, vrt_model_state_names[VRT_MODEL_AVAILABLE]) == 0 ||
+                               strcmp(state, vrt_model_state_names[VRT_MODEL_FAILED]) == 0);
     }
     return is_wanted ? vrt_fold(vrt_table_note(table, "to fetch what isn't here: vrtctl models "
                                                "pull MODEL")) : 0;
@@ -119,6 +118,16 @@ static const struct vrt_column replica_columns[] = {
     { "STATE", VRT_ALIGN_LEFT },
     { NULL, VRT_ALIGN_LEFT },
 };
+
+/* What the words in the table stand for. */
+static int explain_replicas(const json_t *json, struct vrt_table *table, struct vrt_error *error)
+{
+    (void)error;
+    if (json_array_size(json_object_get(json, "replicas")) == 0)
+        return 0;
+    return vrt_fold(vrt_table_note(table, "a replica is a model's weights in a device's memory; an "
+                                   "idle one makes room where others need it"));
+}
 
 static int add_replica(const json_t *json, struct vrt_table *table, struct vrt_error *error)
 {
@@ -191,25 +200,62 @@ int vrt_model_look(struct vrt_cli *cli, struct vrt_model_report *model, json_t *
                       vrt_printable(name, shown, sizeof(shown)));
 }
 
+/* The model that `name`, which was refused, means: by its name, or by that of its file. Return: 0,
+ * *ret_is_file and *ret_model are set; VRT_CONN_E_*; -errno. */
+static int find_meant(struct vrt_cli *cli, const char *name, bool *ret_is_file,
+                      struct vrt_model_report *ret_model)
+{
+    static const char *const endings[] = { ".pth", ".safetensors" };
+    struct vrt_error ignored = { 0 };
+    size_t length = strlen(name);
+    json_t *json = NULL;
+
+    *ret_is_file = false;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings) && !*ret_is_file; i++) {
+        size_t n = strlen(endings[i]);
+        *ret_is_file = length > n && strcmp(name + length - n, endings[i]) == 0;
+        if (*ret_is_file)
+            length -= n;
+    }
+    vrt_model_report_init(ret_model);
+    snprintf(ret_model->name, sizeof(ret_model->name), "%.*s", (int)length, name);
+    int r = vrt_model_look(cli, ret_model, &json, &ignored);
+    json_decref(json);
+    return vrt_fold(r);
+}
+
 void vrt_model_say_pull(struct vrt_cli *cli, const char *name, struct vrt_error *error)
 {
-    struct vrt_error ignored = { 0 };
     struct vrt_model_report model;
-    char shown[VRT_API_NAME_BYTES], bytes[32];
-    json_t *json = NULL;
+    char shown[VRT_API_NAME_BYTES], asked[VRT_API_NAME_BYTES], bytes[32];
+    char why[VRT_API_TEXT_BYTES];
+    bool is_file = false;
 
     if (!vrt_error_is(error, VRT_E(MODEL_NOT_FOUND)) || !name)
         return;
-    vrt_model_report_init(&model);
-    snprintf(model.name, sizeof(model.name), "%s", name);
-    if (vrt_model_look(cli, &model, &json, &ignored) == 0 && model.state == VRT_MODEL_AVAILABLE) {
-        *error = (struct vrt_error){ 0 };
+    int r = find_meant(cli, name, &is_file, &model);
+    if (!is_file && (r != 0 || model.state == VRT_MODEL_READY))
+        return;
+    *error = (struct vrt_error){ 0 };
+    vrt_printable(name, asked, sizeof(asked));
+    vrt_printable(model.name, shown, sizeof(shown));
+    if (r != 0)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s, and no model of that name: see vrtctl models", asked);
+    else if (is_file && model.state == VRT_MODEL_READY)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s; the model of that name is called %s", asked, shown);
+    else if (is_file)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "there is no file %s; vrtctl models pull %s fetches it", asked, shown);
+    else if (model.state == VRT_MODEL_FAILED)
+        vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
+                   "the model isn't here, its pull failed: vrtctl models pull %s tries again (%s)",
+                   shown, vrt_printable(model.error, why, sizeof(why)));
+    else
         vrt_refuse(error, VRT_CONN_E_REFUSED, VRT_E(MODEL_NOT_FOUND),
                    "the model isn't here yet, %s: vrtctl models pull %s",
-                   print_size(&model, bytes, sizeof(bytes)),
-                   vrt_printable(model.name, shown, sizeof(shown)));
-    }
-    json_decref(json);
+                   print_size(&model, bytes, sizeof(bytes)), shown);
 }
 
 /* What comes, as far as anybody knows: the server has begun to send it. */
@@ -236,6 +282,22 @@ static void show_progress(const struct vrt_model_report *model)
     }
     print_place(model, place, sizeof(place));
     fprintf(stderr, "\r\033[K%s: %s", vrt_printable(model->name, name, sizeof(name)), place);
+}
+
+/* Why nothing comes yet: once for each reason. `said` has room for one. */
+static void say_trouble(const struct vrt_cli *cli, const struct vrt_model_report *model, char *said)
+{
+    char why[1][VRT_API_TEXT_BYTES];
+
+    if (strcmp(model->error, said) == 0)
+        return;
+    snprintf(said, VRT_API_TEXT_BYTES, "%s", model->error);
+    if (!said[0])
+        return;
+    memcpy(why[0], said, sizeof(why[0]));
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+    vrt_cli_warn(cli, NULL, why, 1);
 }
 
 /* How it ended. Return: enum vrt_exit. */
@@ -268,6 +330,7 @@ static int pull(struct vrt_cli *cli)
     struct vrt_buf body = { .limit_bytes = 0 };
     struct vrt_model_report model;
     struct vrt_error error = { 0 };
+    char trouble[VRT_API_TEXT_BYTES] = "";
     bool was_said = false;
     json_t *json = NULL;
 
@@ -288,6 +351,7 @@ static int pull(struct vrt_cli *cli)
         if (model.done_bytes > 0 && !was_said && !cli->args.json)
             say_first(&model);
         was_said |= model.done_bytes > 0;
+        say_trouble(cli, &model, trouble);
         show_progress(&model);
         nanosleep(&pause, NULL);
         json_decref(json);
@@ -307,7 +371,8 @@ static int run(struct vrt_cli *cli)
         "/v1/models", "models", model_columns, add_model, add_command, false,
     };
     static const struct vrt_listing replicas = {
-        "/v1/models", "replicas", replica_columns, add_replica, NULL, true,
+        "/v1/models", "replicas", replica_columns, add_replica, explain_replicas,
+        true,
     };
     int n = cli->args.n_operands;
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "client/cli.h"
@@ -150,6 +151,22 @@ static int save(struct vrt_cli *cli, const struct vrt_job_info *job, const char 
                print_answer(cli, json, named, &error);
     json_decref(json);
     return exit;
+}
+
+int vrt_jobs_check_preview(const struct vrt_cli *cli, const char *output, struct vrt_error *error)
+{
+    const struct vrt_file none = VRT_FILE_NONE;
+    VRT_CLEANUP(vrt_freep) char *picture = name_picture(output);
+    char name[VRT_API_PATH_BYTES];
+
+    if (!picture)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the picture");
+    if (cli->args.overwrite || access(picture, F_OK) < 0)
+        return vrt_fold(vrt_file_check_output(picture, cli->args.overwrite, &none, error));
+    return vrt_refuse(error, vrt_raise(-EEXIST), "client.preview",
+                      "%s: the picture of --preview exists; replace it with --overwrite, or make "
+                      "it later: vrtctl preview -o FILE ID",
+                      vrt_printable(picture, name, sizeof(name)));
 }
 
 int vrt_jobs_preview(struct vrt_cli *cli, long long id, const char *path)

@@ -188,6 +188,8 @@ static int print_ops(const struct vrt_profile_report *p)
     struct vrt_table table;
     int r = 0;
 
+    if (p->n_ops > 0)
+        puts("Each op of one more frame, waited for by itself: their sum is not the time above");
     vrt_table_init(&table, columns);
     for (size_t i = 0; r == 0 && i < p->n_ops; i++) {
         const struct vrt_profile_op *op = &p->ops[i];

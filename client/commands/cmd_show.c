@@ -89,13 +89,13 @@ static void show_progress(const struct vrt_job_info *job)
 
     printf("  Progress   %" PRId64, job->frames_done);
     if (job->frames_total >= 0)
-        printf(" of %" PRId64, job->frames_total);
+        printf(" of %s%" PRId64, job->frames_estimated ? "about " : "", job->frames_total);
     printf(" frames (%s), %s fps, %s elapsed",
            vrt_format_percent(job->frames_done, job->frames_total, percent.data,
                               sizeof(percent.data)),
            vrt_format_rate(job->fps, rate.data, sizeof(rate.data)),
            vrt_format_duration(job->elapsed_s, elapsed.data, sizeof(elapsed.data)));
-    if (job->state == VRT_JOB_RUNNING)
+    if (job->state == VRT_JOB_RUNNING && !job->cancelling)
         printf(", %s left", vrt_format_duration(job->left_s, left.data, sizeof(left.data)));
     putchar('\n');
     if (job->segments_done > 0 || job->n_starts > 1)
@@ -187,15 +187,16 @@ static void show_recipe(const struct vrt_job_info *job)
 /* What a user can do about a job of his own that doesn't go on by itself: others' have no names. */
 static void show_next(const struct vrt_job_info *job)
 {
-    static const struct {
+    const struct {
         int state;
         const char *verb, *what;
     } cures[] = {
         { VRT_JOB_PAUSED, "resume", "lets it go on" },
         { VRT_JOB_NEEDS_INPUT, "resume", "gives its files again" },
         { VRT_JOB_DISK_FULL, "resume", "tries at once whether there is room" },
-        { VRT_JOB_FAILED, "retry", "tries again, from where it got to" },
-        { VRT_JOB_CANCELLED, "retry", "tries again, from where it got to" },
+        { VRT_JOB_FAILED, "retry", job->segments_done > 0 ? "tries again, from what is stored" :
+                                                            "tries again" },
+        { VRT_JOB_CANCELLED, "retry", "begins it anew" },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(cures); i++)
@@ -208,7 +209,7 @@ static void show_job(const struct vrt_job_info *job)
 {
     struct text sentence;
 
-    printf("Job %" PRId64 ": %s\n", job->id, vrt_progress_word(job));
+    printf("Job %" PRId64 ": %s\n", job->id, vrt_progress_state_name(job));
     if (job->has_error)
         printf("  Error      %s\n", PRINTABLE(job->error.message, sentence));
     show_next(job);

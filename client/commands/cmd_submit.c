@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "client/cli.h"
@@ -129,17 +130,22 @@ static int take_text(const char *text, const char *what, char *buffer, size_t si
                       vrt_printable(text, printable, sizeof(printable)));
 }
 
-static int open_files(const struct vrt_args *args, const char *input, const char *output,
+static int open_files(const struct vrt_cli *cli, const char *input, const char *output,
                       struct opened *o, struct vrt_error *error)
 {
-    int r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
-    if (r == 0 && args->model && vrt_file_is_model_path(args->model))
-        r = vrt_file_open_input(args->model, &o->model, error);
-    if (r == 0 && args->dry_run)
-        r = vrt_file_check_output(output, args->overwrite, &o->input, error);
-    else if (r == 0)
-        r = vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error);
-    return vrt_fold(r);
+    const struct vrt_args *args = &cli->args;
+
+    int r = args->preview ? vrt_jobs_check_preview(cli, output, error) : 0;
+    if (r < 0)
+        return vrt_fold(r);
+    r = vrt_file_is_url(input) ? 0 : vrt_file_open_input(input, &o->input, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = args->model && vrt_file_is_model_path(args->model) ?
+        vrt_file_open_input(args->model, &o->model, error) : 0;
+    if (r < 0 || args->dry_run)
+        return vrt_fold(r);
+    return vrt_fold(vrt_file_open_output(output, args->overwrite, &o->input, &o->output, error));
 }
 
 /* "off", "on" or a threshold; NULL: as configured. */
@@ -243,13 +249,15 @@ static int take_answer(const struct vrt_cli *cli, const json_t *json, struct sub
                        struct vrt_error *error)
 {
     struct vrt_job_info job;
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES];
+    VRT_CLEANUP(vrt_freep) char *folder = getcwd(NULL, 0);
+    char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES];
 
     if (vrt_job_info_decode(json, &job, error) < 0)
         return VRT_CONN_E_BROKEN;
     s->id = job.id;
-    vrt_printable(job.input_name, input, sizeof(input));
-    vrt_printable(job.output_name, output, sizeof(output));
+    vrt_format_path(job.input_path, job.input_name, folder ? folder : "", input, sizeof(input));
+    vrt_format_path(job.output_path, job.output_name, folder ? folder : "", output,
+                    sizeof(output));
     int r = 0;
     if (s->id <= 0)
         r = vrt_refuse(error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID, "vrtd's answer names no job");
@@ -278,6 +286,18 @@ static const char *shown_name(const char *input, char *buffer, int size)
                                     vrt_file_name(input, buffer, size);
 }
 
+/* Prints the plan; then what would be wrong with the output, which is no reason not to see it. */
+static int take_plan(const struct vrt_cli *cli, const json_t *json, const char *output,
+                     const struct opened *o, struct vrt_error *error)
+{
+    int r = vrt_plan_print(cli, json, error);
+
+    if (r != 0)
+        return vrt_fold(r);
+    fflush(stdout);
+    return vrt_fold(vrt_file_check_output(output, cli->args.overwrite, &o->input, error));
+}
+
 /* Submits one file. Return: enum vrt_exit; everything was said. */
 static int submit_one(struct submissions *all, const char *input, struct submission *s)
 {
@@ -288,7 +308,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     char name[VRT_API_NAME_BYTES];
     json_t *json = NULL;
 
-    int r = open_files(&cli->args, input, s->output, &o, &error);
+    int r = open_files(cli, input, s->output, &o, &error);
     if (r < 0) {
         vrt_cli_complain(cli, NULL, &error);
         opened_done(&o);
@@ -299,7 +319,7 @@ static int submit_one(struct submissions *all, const char *input, struct submiss
     if (r == 0)
         r = post(cli, &q, &o, &json, &error);
     if (r == 0)
-        r = cli->args.dry_run ? vrt_plan_print(cli, json, &error) :
+        r = cli->args.dry_run ? take_plan(cli, json, s->output, &o, &error) :
             take_answer(cli, json, s, &error);
     json_decref(json);
     opened_done(&o);

@@ -22,7 +22,7 @@ static const char *const cures[VRT_JOB_FILE_COUNT] = {
 static int refuse_file(const struct vrt_handover *h, enum vrt_job_file file, int r,
                        const struct vrt_error *reason, struct vrt_error *error)
 {
-    if (h->named || !cures[file])
+    if (h->named || !cures[file] || vrt_error_is(reason, VRT_E(INPUT_OTHER)))
         return vrt_refuse(error, r, reason->id, "%s", reason->message);
     return vrt_refuse(error, r, reason->id, "%s; say where it is: vrtctl %s %lld %s",
                       reason->message, h->verb, h->id, cures[file]);

@@ -37,5 +37,11 @@ int vrt_jobs_named(struct vrt_cli *cli, unsigned states, const char *nothing, lo
  */
 int vrt_jobs_preview(struct vrt_cli *cli, long long id, const char *path);
 
+/*
+ * Whether that could be made beside the result at `output`, which needn't be there yet. Return: 0;
+ * -errno with `error`.
+ */
+int vrt_jobs_check_preview(const struct vrt_cli *cli, const char *output, struct vrt_error *error);
+
 /* "failed,done" as a set. NULL: `otherwise`. Return: 0: no state is called so, which was said. */
 unsigned vrt_jobs_states(const struct vrt_cli *cli, const char *text, unsigned otherwise);

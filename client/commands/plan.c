@@ -84,11 +84,11 @@ static void print_work(const struct vrt_plan_report *plan)
     char seconds[64], shards[64];
 
     if (plan->frames_total >= 0)
-        printf("  Frames     %" PRId64 " in %s of %" PRId64, plan->frames_total,
+        printf("  Frames     %" PRId64 " in %s of up to %" PRId64, plan->frames_total,
                vrt_format_count(plan->shards, "shard", shards, sizeof(shards)),
                recipe->clip_frames);
     else
-        printf("  Frames     as many as there turn out to be, in shards of %" PRId64,
+        printf("  Frames     as many as there turn out to be, in shards of up to %" PRId64,
                recipe->clip_frames);
     if (recipe->clip_overlap > 0)
         printf(", sharing %" PRId64, recipe->clip_overlap);

@@ -32,6 +32,8 @@ struct vrt_watch {
     size_t n_jobs, capacity;
     int64_t drawn_ns;
     bool changed;               /* since it was drawn */
+    bool said_nothing;          /* that there is nothing to watch */
+    char instance[VRT_API_WORD_BYTES];      /* of the daemon's state folder; "": unknown */
     bool was_there;             /* the daemon answered once: if it goes, it may come back */
     int64_t gone_ns;            /* since when it doesn't answer; 0: it does */
     int exit;
@@ -56,6 +58,9 @@ void vrt_watch_say_device(struct vrt_watch *w, const struct vrt_device_report *d
 
 /* Says a sentence about the daemon itself above what is drawn. */
 void vrt_watch_say(struct vrt_watch *w, const char *sentence);
+
+/* Says once that there is nothing to watch, where no block of bars says it. */
+void vrt_watch_say_nothing(struct vrt_watch *w);
 
 /* After Ctrl-C, which ends only this program: says what goes on. */
 void vrt_watch_say_detached(const struct vrt_watch *w);

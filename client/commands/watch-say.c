@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "client/terminal/progress.h"
 #include "client/commands/watch-impl.h"
@@ -17,6 +19,7 @@
 #define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)  /* faster than that nobody reads */
 #define LINE_PERIOD_NS (5 * VRT_NS_PER_S)  /* a log is read later */
 #define NAMED_MAX 20            /* jobs in one sentence */
+#define NOTHING "no job waits or runs; Ctrl-C ends this"
 
 static bool is_waiting(const struct vrt_job_info *job)
 {
@@ -40,6 +43,7 @@ static void choose_style(const struct vrt_watch *w, struct vrt_progress_style *s
         if (!is_shown(&w->jobs[i]))
             continue;
         style->name_width = VRT_MAX(style->name_width, vrt_progress_name_width(job));
+        style->digits = VRT_MAX(style->digits, vrt_progress_digits(job));
         any_at_work |= !is_waiting(job);
     }
     for (size_t i = 0; i < w->n_jobs; i++) {
@@ -79,7 +83,7 @@ static int print_block(const struct vrt_watch *w, struct vrt_buf *buf)
     if (r < 0)
         return r;
     if (n == 0)
-        r = vrt_buf_printf(buf, "no job is waiting or running\n");
+        r = vrt_buf_printf(buf, NOTHING "\n");
     return r;
 }
 
@@ -156,12 +160,13 @@ void vrt_watch_say_warnings(struct vrt_watch *w, struct vrt_watched *f,
 void vrt_watch_say_result(struct vrt_watch *w, struct vrt_watched *f)
 {
     const struct vrt_job_info *job = &f->job;
+    VRT_CLEANUP(vrt_freep) char *folder = getcwd(NULL, 0);
     struct vrt_buf buf = { 0 };
     char text[VRT_API_TEXT_BYTES];
 
     vrt_screen_clear(&w->screen);
     if (job->state == VRT_JOB_DONE) {
-        if (!w->cli->args.json && vrt_progress_result(job, &buf) == 0)
+        if (!w->cli->args.json && vrt_progress_result(job, folder ? folder : "", &buf) == 0)
             puts(buf.data);
         fflush(stdout);
         vrt_watch_say_warnings(w, f, job);
@@ -220,6 +225,15 @@ void vrt_watch_say(struct vrt_watch *w, const char *sentence)
     vrt_refuse(&said, -EAGAIN, "client.unreachable", "%s", sentence);
     vrt_cli_complain(w->cli, NULL, &said);
     w->changed = true;
+}
+
+void vrt_watch_say_nothing(struct vrt_watch *w)
+{
+    if (w->said_nothing || w->screen.terminal || w->cli->args.json)
+        return;
+    w->said_nothing = true;
+    puts(NOTHING);
+    fflush(stdout);
 }
 
 void vrt_watch_say_detached(const struct vrt_watch *w)

@@ -15,7 +15,9 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -237,6 +239,39 @@ static int catch_up(struct vrt_watch *w)
     return 0;
 }
 
+/*
+ * Jobs outlast a daemon in its state folder; one with another folder has other jobs by the same
+ * numbers. Return: 0; VRT_CONN_E_OTHER, VRT_CONN_E_UNREACHABLE, VRT_CONN_E_INTERRUPTED.
+ */
+static int check_instance(struct vrt_watch *w)
+{
+    struct vrt_status_report status;
+    struct vrt_error error = { 0 };
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(w->cli->conn, &json, &error, "/v1/status");
+    if (r == VRT_CONN_E_UNREACHABLE || r == VRT_CONN_E_INTERRUPTED) {
+        w->error = error;
+        return r;
+    }
+    /* One that doesn't say it can't be told from others. */
+    if (r != 0)
+        return 0;
+    vrt_status_report_init(&status);
+    if (vrt_fields_decode(vrt_status_fields, json, VRT_FIELDS_LENIENT, &status, &error) == 0) {
+        if (!w->instance[0])
+            snprintf(w->instance, sizeof(w->instance), "%s", status.instance);
+        else if (status.instance[0] && strcmp(status.instance, w->instance) != 0)
+            r = vrt_refuse(&w->error, VRT_CONN_E_OTHER, "client.other",
+                           "another vrtd answers at %s now, which knows nothing of these jobs: "
+                           "they go on when the one with their state folder is started again",
+                           vrt_conn_path(w->cli->conn));
+        vrt_fields_done(vrt_status_fields, &status);
+    }
+    json_decref(json);
+    return r;
+}
+
 /* The daemon answers, perhaps again. */
 static void take_return(struct vrt_watch *w)
 {
@@ -254,7 +289,9 @@ static int follow_stream(struct vrt_watch *w, int *ret_n_events)
     enum vrt_event_kind kind;
     int n = 0, got;
 
-    int r = vrt_stream_open(w->cli->conn, w->params->n_ids == 1 ? w->params->ids[0] : 0, &stream,
+    int r = check_instance(w);
+    if (r == 0)
+        r = vrt_stream_open(w->cli->conn, w->params->n_ids == 1 ? w->params->ids[0] : 0, &stream,
                             &w->error);
     if (r == 0)
         take_return(w);
@@ -266,6 +303,8 @@ static int follow_stream(struct vrt_watch *w, int *ret_n_events)
         if (got == VRT_STREAM_END)
             break;
         n += got == VRT_STREAM_EVENT;
+        if (got == VRT_STREAM_NONE && w->n_jobs == 0)
+            vrt_watch_say_nothing(w);
         if (got == VRT_STREAM_EVENT)
             r = take_event(w, kind, &data);
         else if (got < 0)

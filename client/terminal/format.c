@@ -7,14 +7,18 @@
 
 #include "client/terminal/format.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/macro.h"
 
 const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size)
@@ -91,6 +95,18 @@ const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t
     else
         snprintf(buffer, size, "%d%%", done >= total ? 100 : VRT_MIN((int)(100 * share), 99));
     return buffer;
+}
+
+const char *vrt_format_path(const char *path, const char *name, const char *folder, char *buffer,
+                            size_t size)
+{
+    const size_t n = strlen(folder);
+
+    if (path[0] != '/')
+        path = name;
+    else if (n > 1 && strncmp(path, folder, n) == 0 && path[n] == '/')
+        path += n + 1;
+    return vrt_printable(path, buffer, (int)size);
 }
 
 const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size)
@@ -183,4 +199,26 @@ const char *vrt_text_cut(const char *text, int columns, char *buffer, size_t siz
     memcpy(buffer, text, n);
     snprintf(buffer + n, size - n, "%s", dots);
     return buffer;
+}
+
+int vrt_text_wrap(const char *text, int column, int width, struct vrt_buf *buf)
+{
+    int r = 0, at = column;
+
+    for (bool begins = true; r == 0 && *text; begins = false) {
+        size_t n = strcspn(text, " ");
+        VRT_CLEANUP(vrt_freep) char *word = strndup(text, n);
+        if (!word)
+            return vrt_raise(-ENOMEM);
+        const int columns = vrt_text_width(word);
+        if (width > 0 && !begins && at + 1 + columns > width) {
+            r = vrt_buf_printf(buf, "\n%*s%s", column, "", word);
+            at = column + columns;
+        } else {
+            r = vrt_buf_printf(buf, "%s%s", begins ? "" : " ", word);
+            at += columns + !begins;
+        }
+        text += n + strspn(text + n, " ");
+    }
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_append(buf, "\n", 1));
 }

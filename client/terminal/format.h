@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 /* "512 B", "2.4 MiB", "16 GiB". */
 const char *vrt_format_bytes(int64_t bytes, char *buffer, size_t size);
 
@@ -28,6 +30,10 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size);
 /* "42%", never 100% before everything is done. `total` may be unknown. */
 const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size);
 
+/* A file's path from the absolute `folder` on, where it lies in it; `name` where it has no path. */
+const char *vrt_format_path(const char *path, const char *name, const char *folder, char *buffer,
+                            size_t size);
+
 /* The time in the local zone: "2026-01-02 03:04:05". 0: unknown. */
 const char *vrt_format_time(int64_t wall_ns, char *buffer, size_t size);
 
@@ -39,3 +45,9 @@ int vrt_text_width(const char *text);
  * `columns` is under 3), never inside a character.
  */
 const char *vrt_text_cut(const char *text, int columns, char *buffer, size_t size);
+
+/*
+ * Appends `text` and a line break, from where the line stands at `column`: broken between words
+ * where it would pass `width`, and going on at `column`. `width` 0: not broken. Return: 0, -ENOMEM.
+ */
+int vrt_text_wrap(const char *text, int column, int width, struct vrt_buf *buf) VRT_MUST_CHECK;

@@ -61,12 +61,13 @@ static void print_devices(const struct vrt_job_info *job, char *buffer, size_t s
     }
 }
 
-static void print_frames(const struct vrt_job_info *job, const char *between, char *buffer,
-                         size_t size)
+/* `about` stands before a total that nobody has counted. */
+static void print_frames(const struct vrt_job_info *job, const char *between, const char *about,
+                         char *buffer, size_t size)
 {
     if (job->frames_total > 0)
-        snprintf(buffer, size, "%" PRId64 "%s%" PRId64, job->frames_done, between,
-                 job->frames_total);
+        snprintf(buffer, size, "%" PRId64 "%s%s%" PRId64, job->frames_done, between,
+                 job->frames_estimated ? about : "", job->frames_total);
     else
         snprintf(buffer, size, "%" PRId64, job->frames_done);
 }
@@ -108,13 +109,6 @@ int64_t vrt_progress_n_under_way(const struct vrt_job_info *job)
     return n;
 }
 
-const char *vrt_progress_word(const struct vrt_job_info *job)
-{
-    if (job->state == VRT_JOB_PAUSED && vrt_progress_n_under_way(job) > 0)
-        return "pausing";
-    return vrt_name_of(vrt_job_state_names, job->state);
-}
-
 static void print_paused(const struct vrt_job_info *job, char *buffer, size_t size)
 {
     bool begun = job->frames_done > 0 && job->frames_total > 0;
@@ -130,11 +124,40 @@ static void print_paused(const struct vrt_job_info *job, char *buffer, size_t si
                  begun ? percent : "", job->id);
 }
 
+/* Where it is known that they are others, the right ones must be named. */
+static void print_needs(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    bool is_model = job->has_error && strcmp(job->error.id, VRT_E(MODEL_OTHER)) == 0;
+    char reason[VRT_API_TEXT_BYTES];
+
+    if (job->has_error && job->error.message[0])
+        snprintf(buffer, size, "needs files: vrtctl resume %" PRId64 " %s (%s)", job->id,
+                 is_model ? "--model FILE" : "INPUT",
+                 vrt_printable(job->error.message, reason, sizeof(reason)));
+    else
+        snprintf(buffer, size, "needs files: vrtctl resume %" PRId64, job->id);
+}
+
+const char *vrt_progress_state_name(const struct vrt_job_info *job)
+{
+    if (job->cancelling)
+        return "cancelling";
+    if (job->state == VRT_JOB_PAUSED && vrt_progress_n_under_way(job) > 0)
+        return "pausing";
+    return vrt_name_of(vrt_job_state_names, job->state);
+}
+
+/* Whether it makes progress to be told of. */
+static bool is_running(const struct vrt_job_info *job)
+{
+    return job->state == VRT_JOB_RUNNING && !job->cancelling;
+}
+
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size)
 {
     size_t n = (size_t)size;
 
-    switch (job->state) {
+    switch (job->cancelling ? VRT_UNKNOWN : job->state) {
     case VRT_JOB_FETCHING:
         print_fetched(job, buffer, n);
         return buffer;
@@ -142,7 +165,7 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
         print_paused(job, buffer, n);
         return buffer;
     case VRT_JOB_NEEDS_INPUT:
-        snprintf(buffer, n, "needs files: vrtctl resume %" PRId64, job->id);
+        print_needs(job, buffer, n);
         return buffer;
     case VRT_JOB_DISK_FULL:
         if (job->has_error && job->error.message[0])
@@ -150,7 +173,7 @@ const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int
         snprintf(buffer, n, "waits for room on a disk");
         return buffer;
     default:
-        snprintf(buffer, n, "%s", vrt_name_of(vrt_job_state_names, job->state));
+        snprintf(buffer, n, "%s", vrt_progress_state_name(job));
         return buffer;
     }
 }
@@ -163,22 +186,29 @@ int vrt_progress_name_width(const struct vrt_job_info *job)
     return VRT_MIN(vrt_text_width(name), NAME_MAX);
 }
 
-/* Numbers are padded to what they may grow to: nothing moves while the job goes on. */
-static void fill_parts(const struct vrt_job_info *job, struct line *line)
+int vrt_progress_digits(const struct vrt_job_info *job)
 {
-    char number[40], total[40];
+    return is_running(job) && job->frames_total > 0 ?
+           snprintf(NULL, 0, "%" PRId64, job->frames_total) : 0;
+}
+
+/* Numbers are padded to what they may grow to, and to those that stand with them: nothing moves
+ * while the job goes on. */
+static void fill_parts(const struct vrt_job_info *job, const struct vrt_progress_style *style,
+                       struct line *line)
+{
+    const int digits = VRT_MAX(vrt_progress_digits(job), style->digits);
+    char number[40];
 
     vrt_progress_name(job, line->parts[PART_NAME], PART_BYTES);
-    if (job->state != VRT_JOB_RUNNING) {
+    if (!is_running(job)) {
         vrt_progress_state(job, line->parts[PART_PERCENT], PART_BYTES);
         return;
     }
     snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
              vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
-    print_frames(job, "/", number, sizeof(number));
-    int digits = snprintf(total, sizeof(total), "%" PRId64, job->frames_total);
-    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s",
-             job->frames_total > 0 ? 2 * digits + 1 : 0, number);
+    print_frames(job, "/", "", number, sizeof(number));
+    snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s", digits ? 2 * digits + 1 : 0, number);
     snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
              vrt_format_rate(job->fps, number, sizeof(number)));
     snprintf(line->parts[PART_LEFT], PART_BYTES, "%s left",
@@ -280,7 +310,7 @@ int vrt_progress_bar_width(const struct vrt_job_info *job, const struct vrt_prog
 {
     struct line line = { 0 };
 
-    fill_parts(job, &line);
+    fill_parts(job, style, &line);
     return fit(&line, style);
 }
 
@@ -291,7 +321,7 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
     bool first = true;
     int r = 0;
 
-    fill_parts(job, &line);
+    fill_parts(job, style, &line);
     int bar = fit(&line, style);
     if (style->bar_width != VRT_UNKNOWN)
         bar = bar >= style->bar_width ? style->bar_width : 0;
@@ -310,31 +340,33 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
 
 int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
 {
-    char name[VRT_API_NAME_BYTES], frames[60], percent[20], rate[40], eta[40];
+    char name[VRT_API_NAME_BYTES], frames[60], percent[20], share[30], rate[40], eta[40];
     char devices[PART_BYTES], state[VRT_API_TEXT_BYTES];
 
     vrt_progress_name(job, name, sizeof(name));
-    if (job->state != VRT_JOB_RUNNING)
+    if (!is_running(job))
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, name,
                               vrt_progress_state(job, state, sizeof(state)));
-    print_frames(job, " of ", frames, sizeof(frames));
+    print_frames(job, " of ", "about ", frames, sizeof(frames));
     print_devices(job, devices, sizeof(devices));
-    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames (%s), %s fps, %s left%s%s", job->id, name,
-                          frames,
-                          vrt_format_percent(job->frames_done, job->frames_total, percent,
-                                             sizeof(percent)),
+    if (job->frames_total > 0)
+        snprintf(share, sizeof(share), " (%s)",
+                 vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent)));
+    return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames%s, %s fps, %s left%s%s", job->id, name,
+                          frames, job->frames_total > 0 ? share : " so far",
                           vrt_format_rate(job->fps, rate, sizeof(rate)),
                           vrt_format_duration(job->left_s, eta, sizeof(eta)),
                           devices[0] ? ", " : "", devices);
 }
 
-int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf)
+int vrt_progress_result(const struct vrt_job_info *job, const char *folder, struct vrt_buf *buf)
 {
-    char input[VRT_API_NAME_BYTES], output[VRT_API_NAME_BYTES], frames[40], took[40], rate[40];
-    char devices[PART_BYTES];
+    char input[VRT_API_PATH_BYTES], output[VRT_API_PATH_BYTES], frames[40], took[40], rate[40];
+    char devices[PART_BYTES], name[VRT_API_NAME_BYTES];
 
-    vrt_progress_name(job, input, sizeof(input));
-    vrt_printable(job->output_name, output, sizeof(output));
+    vrt_format_path(job->input_path, vrt_progress_name(job, name, sizeof(name)), folder, input,
+                    sizeof(input));
+    vrt_format_path(job->output_path, job->output_name, folder, output, sizeof(output));
     if (job->state != VRT_JOB_DONE)
         return vrt_buf_printf(buf, "%" PRId64 " %s: %s", job->id, input,
                               vrt_name_of(vrt_job_state_names, job->state));

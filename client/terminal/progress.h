@@ -13,6 +13,7 @@ struct vrt_job_info;
 struct vrt_progress_style {
     int width;                  /* columns of the terminal; the line takes at most one less */
     int name_width;             /* columns of the longest name of the lines that stand together */
+    int digits;                 /* of the most frames that one of them has; 0: its own */
     int bar_width;              /* columns of each bar; where it doesn't fit there is none;
                                  * VRT_UNKNOWN: of as many as fit */
     bool utf8;                  /* the terminal shows more than ASCII */
@@ -27,14 +28,18 @@ const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int 
 /* Shards that devices have begun: of a job that was paused they are awaited still. */
 int64_t vrt_progress_n_under_way(const struct vrt_job_info *job);
 
-/* The state's name; "pausing" as long as devices have something of a job that was paused. */
-const char *vrt_progress_word(const struct vrt_job_info *job);
+/* What a job's state is called: "cancelling" while it is about to be over, "pausing" as long as
+ * devices have something of one that was paused. */
+const char *vrt_progress_state_name(const struct vrt_job_info *job);
 
 /*
  * What a job is at, in words, with the cure where it waits for a user: "queued", "fetching, 12 MiB
  * of 2.4 GiB", "paused at 42%: vrtctl resume 12", "needs files: vrtctl resume 12". Return: buffer.
  */
 const char *vrt_progress_state(const struct vrt_job_info *job, char *buffer, int size);
+
+/* Digits of the frames that a running job has; 0: unknown, or it isn't running. */
+int vrt_progress_digits(const struct vrt_job_info *job);
 
 /* Columns that the job's name takes in its line at most. */
 int vrt_progress_name_width(const struct vrt_job_info *job);
@@ -58,8 +63,9 @@ int vrt_progress_bar(const struct vrt_job_info *job, const struct vrt_progress_s
 int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf) VRT_MUST_CHECK;
 
 /*
- * Appends how a job that is over ended:
+ * Appends how a job that is over ended, its files as seen from `folder`:
  * "12 video.mp4 -> video.restored.mp4: 200 frames in 0:16 (12.3 fps) on cpu:0 cpu:1".
  * Return: 0, -ENOMEM.
  */
-int vrt_progress_result(const struct vrt_job_info *job, struct vrt_buf *buf) VRT_MUST_CHECK;
+int vrt_progress_result(const struct vrt_job_info *job, const char *folder,
+                        struct vrt_buf *buf) VRT_MUST_CHECK;

@@ -153,6 +153,18 @@ static void fit(const struct vrt_table *table, int width, int *widths)
         widths[0] = VRT_MAX(widths[0] - missing, FIRST_MIN);
 }
 
+static int print_notes(const struct vrt_table *table, int width, struct vrt_buf *buf)
+{
+    char note[NOTE_BYTES];
+    int r = 0;
+
+    for (const char *at = table->notes.data; r == 0 && at && *at; at = strchr(at, '\n') + 1) {
+        snprintf(note, sizeof(note), "%.*s", (int)strcspn(at, "\n"), at);
+        r = vrt_text_wrap(note, 0, width, buf);
+    }
+    return vrt_fold(r);
+}
+
 int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *buf)
 {
     int widths[VRT_TABLE_COLUMNS_MAX], r = 0;
@@ -172,7 +184,7 @@ int vrt_table_print(const struct vrt_table *table, int width, struct vrt_buf *bu
     if (r < 0)
         return vrt_fold(r);
     if (table->n_notes > 0)
-        r = vrt_buf_append(buf, table->notes.data, table->notes.size_bytes);
+        r = print_notes(table, width, buf);
     if (r < 0 || table->n_notes <= VRT_TABLE_NOTES_MAX)
         return vrt_fold(r);
     return vrt_fold(vrt_buf_printf(buf, "and %d more like these\n",

@@ -4,7 +4,7 @@
 /*
  * Rows of text in aligned columns; the last column takes what width is left, and where that is too
  * little for it, columns that matter less than others are left out. Sentences about rows stand
- * below, where no width cuts them.
+ * below, where no width cuts them: they are broken between words.
  */
 
 #include <stddef.h>

@@ -164,6 +164,7 @@ void vrt_api_status(const struct vrt_call *call)
 
     vrt_status_report_init(&report);
     snprintf(report.version, sizeof(report.version), "%s", VRT_VERSION);
+    snprintf(report.instance, sizeof(report.instance), "%s", api->instance ? api->instance : "");
     report.pid = getpid();
     report.uptime_s = (double)(vrt_clock_now_ns() - api->started_ns) / VRT_NS_PER_S;
     report.jobs = (struct vrt_status_jobs){

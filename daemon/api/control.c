@@ -2,7 +2,7 @@
 /*
  * What is done to jobs that are listed, by those who may: their owners and administrators. Each
  * route answers with the job, once what was done to it is in the store and no crash takes it back;
- * what the job still has in hand may take a moment longer.
+ * what the job still has in hand may take a moment longer. Resume and retry are in revive.c.
  */
 
 #include "daemon/api/routes.h"
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api.h"
 #include "base/log.h"
@@ -31,8 +30,7 @@ static struct vrt_control *control_of(const struct vrt_call *call)
     return vrt_queue_control(call->api->queue);
 }
 
-/* The job that the path names, if the client may control it; NULL: he was told why not. */
-static struct vrt_job *find_job(const struct vrt_call *call)
+struct vrt_job *vrt_api_find_own_job(const struct vrt_call *call)
 {
     struct vrt_job *job = vrt_api_find_job(call);
     struct vrt_error error = { .id = NULL };
@@ -87,7 +85,7 @@ static void reply(const struct vrt_call *call, struct vrt_job *job, int r, const
 
 void vrt_api_job_cancel(const struct vrt_call *call)
 {
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = vrt_api_find_own_job(call);
     struct vrt_error error = { .id = NULL };
 
     if (!job)
@@ -101,7 +99,7 @@ void vrt_api_job_cancel(const struct vrt_call *call)
 
 void vrt_api_job_change(const struct vrt_call *call)
 {
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = vrt_api_find_own_job(call);
     struct vrt_error error = { .id = NULL };
     struct vrt_job_change change;
 
@@ -117,7 +115,7 @@ void vrt_api_job_change(const struct vrt_call *call)
 
 void vrt_api_job_pause(const struct vrt_call *call)
 {
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = vrt_api_find_own_job(call);
     struct vrt_error error = { .id = NULL };
 
     if (job)
@@ -128,7 +126,7 @@ void vrt_api_job_pause(const struct vrt_call *call)
 void vrt_api_job_forget(const struct vrt_call *call)
 {
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
-    struct vrt_job *job = find_job(call);
+    struct vrt_job *job = vrt_api_find_own_job(call);
     struct vrt_error error = { .id = NULL };
 
     if (!job)
@@ -193,7 +191,7 @@ void vrt_api_job_log(const struct vrt_call *call)
     struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
     struct log_answer answer = { .job_id = call->job_id };
 
-    if (!find_job(call))
+    if (!vrt_api_find_own_job(call))
         return;
     vrt_log_recall(take_record, &answer);
     int r = answer.r;
@@ -201,66 +199,4 @@ void vrt_api_job_log(const struct vrt_call *call)
         r = vrt_fields_print(vrt_log_fields, &answer.report, &body);
     free(answer.report.lines);
     vrt_api_reply(call->conn, r, &body, "printing the log");
-}
-
-static const char *ending_of(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-
-    return dot ? dot : "";
-}
-
-/* The container was chosen when the job was admitted, and what is stored is written for it. */
-static int check_ending(const struct vrt_job *job, const struct vrt_file_ref *output,
-                        struct vrt_error *error)
-{
-    const char *ending = ending_of(job->info.output_name);
-
-    if (!output->name[0] || strcasecmp(ending_of(output->name), ending) == 0)
-        return 0;
-    vrt_error_set_field(error, "output.name");
-    return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(OUTPUT_CONTAINER),
-                      "job %" PRId64 " writes a %s file: give its output a name that ends so",
-                      job->info.id, ending);
-}
-
-/* What resume and retry share. */
-struct revival {
-    int (*call)(struct vrt_control *control, struct vrt_job *job,
-                const struct vrt_handover *handover, struct vrt_error *error);
-    const char *done;
-};
-
-static void revive(const struct vrt_call *call, const struct revival *revival)
-{
-    const struct vrt_request *request = call->request;
-    struct vrt_job *job = find_job(call);
-    struct vrt_error error = { .id = NULL };
-    struct vrt_job_files_request files;
-
-    if (!job)
-        return;
-    int r = vrt_job_files_request_parse(request->body, request->body_bytes, &files, &error);
-    if (r == 0)
-        r = check_ending(job, &files.output, &error);
-    if (r == 0)
-        r = revival->call(control_of(call), job, &(struct vrt_handover){
-            .request = &files,
-            .files = request->files,
-        }, &error);
-    reply(call, job, r, revival->done, &error);
-}
-
-void vrt_api_job_resume(const struct vrt_call *call)
-{
-    static const struct revival revival = { vrt_control_resume, "resumed" };
-
-    revive(call, &revival);
-}
-
-void vrt_api_job_retry(const struct vrt_call *call)
-{
-    static const struct revival revival = { vrt_control_retry, "tried again" };
-
-    revive(call, &revival);
 }

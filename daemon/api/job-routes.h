@@ -8,6 +8,7 @@
  */
 
 struct vrt_call;
+struct vrt_job;
 
 void vrt_api_job_create(const struct vrt_call *call);
 void vrt_api_job_list(const struct vrt_call *call);
@@ -19,3 +20,6 @@ void vrt_api_job_resume(const struct vrt_call *call);
 void vrt_api_job_retry(const struct vrt_call *call);
 void vrt_api_job_forget(const struct vrt_call *call);
 void vrt_api_job_log(const struct vrt_call *call);
+
+/* The job that the path names, if the client may control it; NULL: he was told why not. */
+struct vrt_job *vrt_api_find_own_job(const struct vrt_call *call);

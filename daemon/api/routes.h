@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "daemon/access/turns.h"
 #include "daemon/http/conn.h"
 #include "daemon/jobs/job.h"
 #include "workers/plan/device-request.h"
@@ -41,6 +42,8 @@ struct vrt_api {
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
     struct vrt_list previews;           /* that wait, the first one being made (preview.c) */
+    struct vrt_turns looks;             /* at inputs that are given again (revive.c) */
+    const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */
     int spool_fd;
     int64_t started_ns, n_requests;

@@ -85,6 +85,24 @@ static bool is_out(const struct vrt_doctor *doctor)
     return false;
 }
 
+/* There is none of the kind that is meant. Why, the checks of its backend have said, if any did. */
+static void tell_none(const struct vrt_doctor *doctor)
+{
+    struct vrt_doctor_report *report = doctor->report;
+    bool is_told = false;
+
+    for (size_t i = 0; i < report->n_checks; i++)
+        is_told |= strcmp(report->checks[i].subject, doctor->device) == 0 &&
+                   report->checks[i].cure[0];
+    vrt_doctor_report_add(report, &(struct vrt_doctor_line){
+        .id = "device.state",
+        .subject = doctor->device,
+        .status = VRT_DOCTOR_FAILED,
+        .cure = is_told ? "see what is said of it above" :
+                          "vrtctl devices lists those that there are",
+    }, "vrtd has no device of this kind");
+}
+
 /* Tells what was found, and hands the report over. */
 static void tell(struct vrt_doctor *doctor)
 {
@@ -104,13 +122,7 @@ static void tell(struct vrt_doctor *doctor)
             atomic_store(&doctor->devices[d].task->task.cancel, true);
     }
     if (!any)
-        vrt_doctor_report_add(report, &(struct vrt_doctor_line){
-            .id = "device.state",
-            .subject = doctor->device,
-            .status = VRT_DOCTOR_FAILED,
-            .cure = "vrtctl devices lists those there are; where others of its kind are missing "
-                    "too, what is said of backends and GPUs tells why",
-        }, "there is no such device");
+        tell_none(doctor);
     doctor->report = NULL;
     doctor->done(doctor->ctx);
 }

@@ -17,6 +17,7 @@
 #include "daemon/access/quota.h"
 #include "daemon/jobs/admission.h"
 #include "daemon/jobs/job-remote.h"
+#include "daemon/jobs/job-report.h"
 #include "daemon/jobs/queue-context.h"
 #include "daemon/jobs/run.h"
 #include "daemon/pipeline/pipeline.h"
@@ -190,7 +191,7 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
     job->has_media_failed = false;
     vrt_disk_space_retry(control->space, job);
     job->decision->is_cancelled = false;
-    job->info.frames_done = 0;
+    vrt_job_report_retried(job);
     requeue(control, job, VRT_JOB_RETRY);
     return 0;
 }
@@ -253,6 +254,9 @@ int vrt_control_cancel(struct vrt_control *control, struct vrt_job *job)
     /* That takes a moment, in which the daemon may die. What isn't listed isn't stored either. */
     if (job->decision && !vrt_list_is_empty(&job->link)) {
         job->decision->is_cancelled = true;
+        job->info.cancelling = true;
+        vrt_job_touch(job);
+        vrt_queue_tell(control->context, job);
         vrt_job_store_save(control->store, job, NULL);
     }
     if (job->parts->admission)

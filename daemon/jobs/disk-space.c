@@ -195,6 +195,8 @@ void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
 
 void vrt_disk_space_retry(struct vrt_disk_space *space, struct vrt_job *job)
 {
+    if (job->info.state == VRT_JOB_CANCELLED)
+        vrt_disk_space_sweep(space, job);
     if (job->parts->disk.is_swept)
         vrt_job_store_cut_segments(space->store, job, 0);
     job->parts->disk.is_swept = false;

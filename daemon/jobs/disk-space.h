@@ -52,7 +52,8 @@ void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_j
 /* Removes the job's working files, unless that was done, and gives back what they were charged. */
 void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job);
 
-/* The job is tried again: segments that are swept, or about to be, must be computed again. */
+/* The job, which is over yet, is tried again: segments that are swept, and all of one that was
+ * cancelled, must be computed again. */
 void vrt_disk_space_retry(struct vrt_disk_space *space, struct vrt_job *job);
 
 /* Sweeps the jobs that failed so long ago that nobody will retry them. */

@@ -125,6 +125,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     if (now.frames_done > 0)
         info->frames_done = now.frames_done;
     info->frames_total = now.frames_total;
+    info->frames_estimated = now.is_estimated;
     report_devices(job, &now);
     for (; job->n_told_warnings < now.n_warnings; job->n_told_warnings++)
         if (vrt_job_add_warning(job, vrt_pipeline_warning(job->pipeline,
@@ -157,6 +158,31 @@ void vrt_job_report_idle(struct vrt_job *job)
     vrt_job_touch(job);
 }
 
+void vrt_job_report_stored(struct vrt_job *job)
+{
+    const struct vrt_segment_record *last = job->n_segments ? &job->segments[job->n_segments - 1] :
+                                            NULL;
+
+    job->info.frames_done = 0;
+    job->info.segments_done = (int64_t)job->n_segments;
+    for (size_t i = 0; i < job->n_segments; i++)
+        job->info.frames_done += job->segments[i].n_frames;
+    /* A segment of an earlier version doesn't say it. */
+    if (!last || last->ran_ms > 0)
+        job->ran_s = last ? (double)last->ran_ms / 1000 : 0;
+    vrt_job_report_idle(job);
+}
+
+void vrt_job_report_retried(struct vrt_job *job)
+{
+    struct vrt_job_info *info = &job->info;
+
+    vrt_job_report_stored(job);
+    info->n_devices = 0;
+    info->stages = (struct vrt_job_stages){ NAN, NAN, NAN, NAN, NAN };
+    info->bottleneck[0] = '\0';
+}
+
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
 {
     struct vrt_job_info *info = &job->info;
@@ -164,11 +190,16 @@ void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error)
     info->finished_at = vrt_clock_wall_ns();
     job->ended_ns = vrt_clock_now_ns();
     info->left_s = NAN;
-    info->fps = info->elapsed_s > 0 ? (double)info->frames_done / info->elapsed_s : NAN;
+    info->cancelling = false;
+    info->fps = info->frames_done > 0 && info->elapsed_s > 0 ?
+                (double)info->frames_done / info->elapsed_s : NAN;
     /* All are in the result, though the store may be about to learn of the last ones. */
     if (info->state == VRT_JOB_DONE) {
         info->frames_total = info->frames_done;
+        info->frames_estimated = false;
         info->segments_done = VRT_MAX(info->segments_done, job->n_made);
+    } else if (info->state == VRT_JOB_CANCELLED) {
+        info->segments_done = 0;
     }
     if (error)
         vrt_job_report_error(job, error);

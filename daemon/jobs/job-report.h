@@ -22,6 +22,12 @@ void vrt_job_report_error(struct vrt_job *job, const struct vrt_error *error);
 /* Nothing works for it at the moment. */
 void vrt_job_report_idle(struct vrt_job *job);
 
+/* No run of it is under way: its progress is what is stored of it, and what that took. */
+void vrt_job_report_stored(struct vrt_job *job);
+
+/* It is tried again: as before, and nobody has had a part in it yet. */
+void vrt_job_report_retried(struct vrt_job *job);
+
 /* It is over; `error` is NULL where nothing went wrong. */
 void vrt_job_report_end(struct vrt_job *job, const struct vrt_error *error);
 

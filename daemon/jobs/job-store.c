@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "daemon/jobs/job-report.h"
 #include "daemon/jobs/queue-context.h"
 
 #define VRT_LOG_TOPIC "queue"
@@ -159,7 +160,9 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
         return;
     job->segments = segments;
     segments[job->n_segments++] = *segment;
-    job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
+    /* The files of a job that was cancelled go, and soon its segments with them. */
+    if (job->info.state != VRT_JOB_CANCELLED)
+        job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
     job->n_fruitless = 0;
     job->has_media_failed = false;
 }
@@ -319,7 +322,7 @@ static int load_job(void *ctx, const struct vrt_store_job *row)
 static bool is_plausible(const struct vrt_segment_record *segment)
 {
     const int64_t numbers[] = { segment->n_frames, segment->next_shard, segment->size_bytes,
-                                segment->tail_bytes, segment->n_concealed };
+                                segment->tail_bytes, segment->n_concealed, segment->ran_ms };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(numbers); i++)
         if (numbers[i] < 0 || numbers[i] > SEGMENT_NUMBER_MAX)
@@ -376,17 +379,6 @@ static int order_ends(struct vrt_jobs *jobs)
     return 0;
 }
 
-/* What was done of a job, which isn't over: what is stored of it. */
-static void count_progress(struct vrt_job *job)
-{
-    job->info.frames_done = 0;
-    job->info.segments_done = (int64_t)job->n_segments;
-    for (size_t i = 0; i < job->n_segments; i++)
-        job->info.frames_done += job->segments[i].n_frames;
-    for (size_t i = 0; i < job->info.n_devices; i++)
-        job->info.devices[i].shards_running = 0;
-}
-
 int vrt_job_store_load(struct vrt_job_store *store, struct vrt_error *error)
 {
     struct loading loading = { .store = store, .error = error };
@@ -405,7 +397,7 @@ int vrt_job_store_load(struct vrt_job_store *store, struct vrt_error *error)
         return vrt_refuse_errno(error, vrt_fold(r), "reading the jobs");
     VRT_LIST_FOREACH(job, &jobs->all, link)
         if (!vrt_job_state_is_final(job->info.state))
-            count_progress(job);
+            vrt_job_report_stored(job);
     return 0;
 }
 

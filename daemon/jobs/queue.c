@@ -422,8 +422,8 @@ static void take_up(struct vrt_queue *queue, struct vrt_job *job)
     job->parts->is_charged = r == 0;
     if (was_running) {
         vrt_assert(vrt_jobs_move(&context->jobs, job, VRT_JOB_REQUEUE));
-        vrt_log_info("job %" PRId64 " was interrupted: %zu segments are stored", job->info.id,
-                     job->n_segments);
+        vrt_log_info("job %" PRId64 " was interrupted, %zu segment%s of it stored", job->info.id,
+                     job->n_segments, job->n_segments == 1 ? "" : "s");
     }
     if (job->decision->is_cancelled) {
         end_job(context, job, VRT_JOB_CANCEL, NULL);

@@ -81,8 +81,8 @@ static void put_back(struct vrt_runs *runs, struct vrt_job *job)
     job->n_fruitless = 0;
     if (job->info.state == VRT_JOB_RUNNING || job->info.state == VRT_JOB_FINISHING)
         vrt_assert(vrt_jobs_move(&context->jobs, job, VRT_JOB_REQUEUE));
-    vrt_log_info("job %" PRId64 " is put back, %zu segments are stored", job->info.id,
-                 job->n_segments);
+    vrt_log_info("job %" PRId64 " is put back, %zu segment%s of it stored", job->info.id,
+                 job->n_segments, job->n_segments == 1 ? "" : "s");
     vrt_queue_tell(context, job);
     vrt_job_store_save(runs->store, job, NULL);
 }
@@ -228,18 +228,25 @@ static void conclude(const struct vrt_job_run *run, const struct vrt_error *erro
         fail(runs, job, error);
 }
 
+/* How long the job's runs took, with this one until now. */
+static double ran_s(const struct vrt_job *job)
+{
+    struct vrt_pipeline_snapshot now;
+
+    vrt_pipeline_snapshot(job->pipeline, &now);
+    return job->ran_s + VRT_MAX(now.elapsed_s, 0);
+}
+
 /* Nothing of the run is under way any more. `error` may lie in the pipeline. */
 static void end_run(struct vrt_job_run *run, const struct vrt_error *error)
 {
     struct vrt_job *job = run->job;
     struct vrt_runs *runs = run->owner;
     const struct vrt_error last = error ? *error : (struct vrt_error){ .id = NULL };
-    struct vrt_pipeline_snapshot now;
 
     if (job->pipeline && run->phase == RUN_GOING) {
         vrt_run_refresh(runs, job);
-        vrt_pipeline_snapshot(job->pipeline, &now);
-        job->ran_s += now.elapsed_s > 0 ? now.elapsed_s : 0;
+        job->ran_s = ran_s(job);
     }
     vrt_job_free_pipeline(job);
     vrt_job_report_idle(job);
@@ -263,8 +270,10 @@ static void on_done(void *ctx, const struct vrt_error *error)
 static void on_segment_done(void *ctx, const struct vrt_segment_record *segment)
 {
     struct vrt_job *job = ctx;
+    struct vrt_segment_record made = *segment;
 
-    vrt_job_store_save_segment(job->parts->run->owner->store, job, segment);
+    made.ran_ms = (int64_t)(ran_s(job) * 1000);
+    vrt_job_store_save_segment(job->parts->run->owner->store, job, &made);
 }
 
 static void on_segments_cut(void *ctx, int64_t first_number)

@@ -86,6 +86,7 @@ void vrt_decoding_skip(struct vrt_decoding *decoding)
     decoding->at_end = true;
     decoding->span_ns = -1;
     progress->frames_decoded = progress->told.frames_total = progress->told.frames_done;
+    progress->told.is_estimated = false;
 }
 
 /* Notes what came of a task that went well. Return: as params.decoded. */
@@ -99,6 +100,7 @@ static int take(struct vrt_decoding *decoding, struct vrt_decode_clip *clip)
         decoding->at_end = true;
         decoding->span_ns = clip->span_ns;
         progress->told.frames_total = progress->frames_decoded + clip->frames.n_new;
+        progress->told.is_estimated = false;
         vrt_progress_warn_all(progress, &clip->info->warnings);
     }
     return clip->frames.n > 0 ? decoding->params.decoded(decoding->params.ctx, &clip->frames) : 0;

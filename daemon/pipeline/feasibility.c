@@ -505,6 +505,7 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
         .start_s = (double)vrt_job_check_range(check->settings).start_ns / 1e9,
         .duration_s = input->duration_ns < 0 ? -1 : (double)input->duration_ns / 1e9,
         .frames_total = input->n_frames_estimate,
+        .is_estimated = input->is_by_duration,
         .n_shards = input->n_frames_estimate < 0 ? -1 :
                     vrt_clip_count(&f->spec->rule, input->n_frames_estimate),
         .n_tiles = (int64_t)f->size.grid.x.n * f->size.grid.y.n,

@@ -162,6 +162,7 @@ static void admit_step(struct vrt_pipeline *pipeline)
     }
     vrt_feasibility_tell(&pipeline->feasibility, &pipeline->check, &pipeline->info);
     pipeline->progress.told.frames_total = pipeline->info.frames_total;
+    pipeline->progress.told.is_estimated = pipeline->info.is_estimated;
     pipeline->progress.clip_frames = pipeline->info.recipe.clip_frames;
     pipeline->progress.admitted = pipeline->info.devices;
     pipeline->phase = VRT_PIPELINE_ADMITTED;

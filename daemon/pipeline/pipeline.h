@@ -121,6 +121,7 @@ struct vrt_pipeline_info {
     double start_s;                 /* of what is restored of it */
     double duration_s;              /* likewise; -1: unknown */
     int64_t frames_total;           /* by the container; -1: unknown */
+    bool is_estimated;              /* that is from the duration: nobody has counted them */
     int64_t n_shards;               /* -1: unknown, as frames_total */
     int64_t n_tiles;                /* of a frame */
     int64_t frame_flops;            /* of the network, by vrt_op_flops() */
@@ -145,7 +146,8 @@ struct vrt_pipeline_device {
 struct vrt_pipeline_snapshot {
     enum vrt_pipeline_phase phase;
     int64_t frames_total, frames_done;      /* done: encoded, by earlier pipelines too */
-    int64_t n_segments_done;                /* likewise */
+    bool is_estimated;              /* frames_total, until the input was read to its end */
+    int64_t n_segments_done;        /* by earlier pipelines too */
     int64_t frames_concealed;
     double fps;                     /* of the last seconds */
     double left_s;

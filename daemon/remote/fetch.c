@@ -121,12 +121,16 @@ static void on_retry(uv_timer_t *timer)
 static void try_again(struct vrt_fetch *fetch, const char *why)
 {
     curl_off_t asked_s = 0;
+    long status = 0;
     bool has_progress = vrt_fetch_file_size(fetch->file) > fetch->began_at_bytes;
 
     fetch->n_failures = has_progress ? 1 : fetch->n_failures + 1;
     if (fetch->n_failures > FAILURES_MAX || fetch->n_tries >= TRIES_MAX) {
-        const char *cure = vrt_web_has_network() ? "" : "; vrtd has no network here, which under "
-                           "systemd is PrivateNetwork=no in a drop-in: systemctl edit vrtd";
+        curl_easy_getinfo(fetch->call.easy, CURLINFO_RESPONSE_CODE, &status);
+        const char *cure = !vrt_web_has_network() ?
+                           "; vrtd has no network here, which under systemd is PrivateNetwork=no "
+                           "in a drop-in: systemctl edit vrtd" :
+                           status ? "" : "; where only a proxy leads out, set proxy in vrtd.conf";
         vrt_refuse(&fetch->error, -EIO, VRT_E(REMOTE_FAILED), "%s (after %d tries)%s", why,
                    fetch->n_tries, cure);
         end(fetch);
@@ -137,6 +141,8 @@ static void try_again(struct vrt_fetch *fetch, const char *why)
     vrt_log_info("%s; again in %d ms, from byte %" PRId64, why, wait_ms,
                  vrt_fetch_file_size(fetch->file));
     vrt_web_call_end(&fetch->call);
+    if (fetch->params.retrying)
+        fetch->params.retrying(fetch->params.ctx, why);
     uv_timer_start(&fetch->timer, on_retry, (uint64_t)wait_ms, 0);
 }
 

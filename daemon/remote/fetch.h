@@ -41,6 +41,9 @@ struct vrt_fetch_params {
     /* Some of it was written; `total_bytes` is -1 while it isn't known. NULL: not told. */
     void (*progress)(void *ctx, int64_t done_bytes, int64_t total_bytes);
 
+    /* A try came to nothing, for this reason; there will be another. NULL: not told. */
+    void (*retrying)(void *ctx, const char *why);
+
     /*
      * Once, by the loop, never within vrt_fetch_start() or _cancel(); it is freed afterwards. With
      * an error the file holds what was fetched so far, to be gone on with or removed, save where it

@@ -213,8 +213,27 @@ static void on_progress(void *ctx, int64_t done_bytes, int64_t total_bytes)
     struct pull *pull = ctx;
 
     pull->report.done_bytes = done_bytes;
+    pull->report.error[0] = '\0';
     if (total_bytes >= 0)
         pull->report.size_bytes = total_bytes;
+}
+
+static void on_retrying(void *ctx, const char *why)
+{
+    struct pull *pull = ctx;
+
+    snprintf(pull->report.error, sizeof(pull->report.error), "%s: trying again", why);
+}
+
+/* What the other machine, or the way to it, is to blame for can be gone round. */
+static void refuse_fetch(struct pull *pull, const struct vrt_error *why)
+{
+    pull->error = (struct vrt_error){ .id = NULL };
+    if (vrt_error_is(why, VRT_E(REMOTE_FAILED)))
+        vrt_refuse(&pull->error, -EIO, why->id, "%s; a file that is put into %s by hand is a "
+                   "model, too", why->message, pull->pulls->folder);
+    else
+        pull->error = *why;
 }
 
 static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
@@ -227,9 +246,11 @@ static void on_fetched(void *ctx, const struct vrt_fetch_result *result,
         /* There is nothing to go on with. */
         if (pull->report.done_bytes == 0)
             unlinkat(pull->folder_fd, pull->part, 0);
-        end_pull(pull, error);
+        refuse_fetch(pull, error);
+        end_pull(pull, &pull->error);
         return;
     }
+    pull->report.error[0] = '\0';
     pull->report.size_bytes = pull->report.done_bytes = result->size_bytes;
     pull->report.verified = pull->sha256[0];
     snprintf(pull->report.sha256, sizeof(pull->report.sha256), "%s", result->sha256);
@@ -326,6 +347,7 @@ static void on_prepared(uv_work_t *work, int status)
             .wants_digest = true,
             .sha256 = pull->sha256,
             .progress = on_progress,
+            .retrying = on_retrying,
             .done = on_fetched,
             .ctx = pull,
         }, &pull->fetch);
@@ -466,34 +488,34 @@ static struct vrt_model_report *find_report(struct vrt_model_report *reports, si
     return NULL;
 }
 
-/* What a pull adds to what is known of a model that is there. */
+/* What a pull adds to what is known of a model. */
 static void merge(const struct vrt_model_report *pulled, struct vrt_model_report *report)
 {
     memcpy(report->url, pulled->url, sizeof(report->url));
     memcpy(report->error, pulled->error, sizeof(report->error));
     report->done_bytes = pulled->done_bytes;
-    report->size_bytes = pulled->size_bytes;
-    if (pulled->state == VRT_MODEL_FAILED)
+    if (pulled->size_bytes >= 0)
+        report->size_bytes = pulled->size_bytes;
+    if (pulled->state == VRT_MODEL_FAILED && report->state == VRT_MODEL_READY)
         return;
     report->state = pulled->state;
     report->verified = pulled->verified;
-    memcpy(report->sha256, pulled->sha256, sizeof(report->sha256));
+    if (pulled->sha256[0])
+        memcpy(report->sha256, pulled->sha256, sizeof(report->sha256));
 }
 
 /* What the catalogue says of a model. */
 static void describe(const struct vrt_catalogue_entry *entry, struct vrt_model_report *report)
 {
     snprintf(report->description, sizeof(report->description), "%s", entry->description);
-    if (!report->url[0])
-        snprintf(report->url, sizeof(report->url), "%s", entry->url);
+    snprintf(report->url, sizeof(report->url), "%s", entry->url);
     if (report->state == VRT_MODEL_READY)
         return;
     snprintf(report->name, sizeof(report->name), "%s", entry->name);
     snprintf(report->architecture, sizeof(report->architecture), "%s", entry->architecture);
     snprintf(report->sha256, sizeof(report->sha256), "%s", entry->sha256);
     report->scale = entry->scale;
-    if (report->size_bytes < 0)
-        report->size_bytes = entry->size_bytes;
+    report->size_bytes = entry->size_bytes;
 }
 
 int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **reports,
@@ -508,14 +530,6 @@ int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **re
     if (!all)
         return vrt_raise(-ENOMEM);
     *reports = all;
-    VRT_LIST_FOREACH(pull, &pulls->pulls, link) {
-        report = find_report(all, n, pull->report.name);
-        /* One that was there, and that somebody took away again, isn't told of. */
-        if (report)
-            merge(&pull->report, report);
-        else if (pull->report.state != VRT_MODEL_READY)
-            all[n++] = pull->report;
-    }
     for (size_t i = 0; i < n_more; i++) {
         report = find_report(all, n, catalogue->models[i].name);
         if (!report) {
@@ -524,6 +538,16 @@ int vrt_pulls_report(const struct vrt_pulls *pulls, struct vrt_model_report **re
             report->state = VRT_MODEL_AVAILABLE;
         }
         describe(&catalogue->models[i], report);
+    }
+    VRT_LIST_FOREACH(pull, &pulls->pulls, link) {
+        report = find_report(all, n, pull->report.name);
+        /* One that was there, and that somebody took away again, isn't told of. */
+        bool is_gone = pull->report.state == VRT_MODEL_READY &&
+                       (!report || report->state != VRT_MODEL_READY);
+        if (report && !is_gone)
+            merge(&pull->report, report);
+        else if (!is_gone)
+            all[n++] = pull->report;
     }
     *n_reports = n;
     return 0;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api.h"
 #include "base/macro.h"
 
 static void print_help(void);
@@ -42,8 +43,9 @@ static void print_help(void)
 
     printf("usage: vrtd [OPTION...]\n\n"
            "Restores videos with neural networks on every accelerator of this machine.\n"
-           "Without options it is its user's own, on $XDG_RUNTIME_DIR/vrtd.sock; vrtctl(1) talks\n"
-           "to it. See vrtd(8).\n\n");
+           "Without options it is its user's own, and vrtctl(1) finds it: it listens on\n"
+           "$XDG_RUNTIME_DIR/vrtd.sock; without that variable, for root on " VRT_API_SOCKET_SYSTEM
+           ",\nfor others on ~/.local/state/vrtd/vrtd.sock. See vrtd(8).\n\n");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(options); i++) {
         snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].value ? " " : "",
                  options[i].value ? options[i].value : "");

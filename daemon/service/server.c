@@ -58,6 +58,10 @@
 
 #define N_SIGNALS 3
 
+/* Inputs that are looked at at a time: each takes a thread, and its file may be made to be slow. */
+#define LOOKS_MAX 2
+#define LOOKS_PER_USER_MAX 1
+
 struct server {
     const struct vrt_server_params *params;
     struct vrt_conf conf;           /* as it is in force: everybody's texts point into this one */
@@ -134,10 +138,14 @@ static int start_access(struct server *server, struct vrt_error *error)
 
 static int start_store(struct server *server, struct vrt_error *error)
 {
-    return vrt_fold(vrt_store_open(&(struct vrt_store_params){
+    int r = vrt_store_open(&(struct vrt_store_params){
         .loop = &server->loop,
         .folder = server->params->state_dir,
-    }, &server->store, error));
+    }, &server->store, error);
+    if (r < 0)
+        return vrt_fold(r);
+    server->api.instance = vrt_store_instance(server->store);
+    return 0;
 }
 
 static int start_media(struct server *server, struct vrt_error *error)
@@ -543,6 +551,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     server->api.fallback = fallback_of(server->conf.devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
     vrt_list_init(&server->api.previews);
+    vrt_turns_init(&server->api.looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
     server->api.state_dir = server->params->state_dir;
     server->api.spool_fd = server->params->spool_fd;
     r = start(server, error);

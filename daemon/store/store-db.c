@@ -68,6 +68,10 @@ static const char *const migrations[] = {
     "  network TEXT NOT NULL, device_class TEXT NOT NULL, what TEXT NOT NULL, value REAL NOT NULL,"
     "  at INTEGER NOT NULL, PRIMARY KEY (network, device_class, what)"
     ") STRICT, WITHOUT ROWID;",
+
+    "ALTER TABLE segments ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE identity (instance TEXT NOT NULL) STRICT;"
+    "INSERT INTO identity VALUES (lower(hex(randomblob(8))));",
 };
 
 #define VERSION ((int)VRT_ARRAY_SIZE(migrations))
@@ -322,6 +326,7 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
                       struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_store_db_closep) struct vrt_store_db *db = calloc(1, sizeof(*db));
+    struct answer identity;
     int version = 0, rc, r;
 
     if (!db)
@@ -353,6 +358,11 @@ int vrt_store_db_open(const struct vrt_store_params *params, struct vrt_store_db
         r = migrate(db, version, error);
     if (r < 0)
         return vrt_fold(r);
+    rc = query(db, "SELECT instance FROM identity", &identity);
+    if (rc != SQLITE_OK)
+        return vrt_store_db_refuse(db, rc, error);
+    snprintf(db->instance, sizeof(db->instance), "%.*s", VRT_STORE_INSTANCE_BYTES - 1,
+             identity.text);
     forget_old_measures(db);
     reserve_log(db);
     rc = vrt_store_db_prepare(db);

@@ -53,6 +53,7 @@ enum vrt_store_statement {
 
 struct vrt_store_db {
     char path[VRT_STORE_PATH_BYTES];
+    char instance[VRT_STORE_INSTANCE_BYTES];
     sqlite3 *sqlite;
     sqlite3_stmt *statements[VRT_STORE_SQL_COUNT];
     bool is_failing;                    /* the last write did, and that was said */

@@ -13,7 +13,7 @@
     "SELECT id, uid, priority, created_at, finished_at, starts, state, request, info, work " \
     "FROM jobs ORDER BY id"
 #define SEGMENTS \
-    "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed " \
+    "SELECT job, number, n_frames, next_shard, size_bytes, tail_bytes, n_concealed, ran_ms " \
     "FROM segments ORDER BY job, number"
 #define LAST_ID "SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'"
 #define MEASURES "SELECT network, device_class, what, value FROM measured ORDER BY at"
@@ -96,6 +96,7 @@ static int load_segments(struct load *load, int64_t job_id)
             .size_bytes = sqlite3_column_int64(row, 4),
             .tail_bytes = sqlite3_column_int64(row, 5),
             .n_concealed = sqlite3_column_int64(row, 6),
+            .ran_ms = sqlite3_column_int64(row, 7),
         };
         if (sqlite3_column_int64(row, 0) == job_id)
             r = vrt_fold(load->reader->segment(load->reader->ctx, job_id, &segment));

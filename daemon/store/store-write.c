@@ -31,7 +31,7 @@ static const char *const statements[VRT_STORE_SQL_COUNT] = {
     [VRT_STORE_SQL_RESET_STARTS] = "UPDATE jobs SET starts = 0 WHERE id = ?1",
     [VRT_STORE_SQL_PUT_SEGMENT] =
         "INSERT OR REPLACE INTO segments (job, number, n_frames, next_shard, size_bytes, "
-        "tail_bytes, n_concealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "tail_bytes, n_concealed, ran_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [VRT_STORE_SQL_CUT_SEGMENTS] = "DELETE FROM segments WHERE job = ?1 AND number >= ?2",
     [VRT_STORE_SQL_PUT_MEASURE] =
         "INSERT OR REPLACE INTO measured (at, network, device_class, what, value) "
@@ -96,7 +96,8 @@ static int add_segment(struct vrt_store_db *db, const struct vrt_store_op *op)
 {
     const struct vrt_segment_record *segment = &op->segment;
     const int64_t ints[] = { op->job.id, segment->number, segment->n_frames, segment->next_shard,
-                             segment->size_bytes, segment->tail_bytes, segment->n_concealed };
+                             segment->size_bytes, segment->tail_bytes, segment->n_concealed,
+                             segment->ran_ms };
     int r = run(db, VRT_STORE_SQL_RESET_STARTS, (struct values){ .ints = ints, .n_ints = 1 });
 
     if (r < 0)

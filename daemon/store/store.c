@@ -26,6 +26,7 @@ struct vrt_store {
     struct vrt_mailbox *mailbox;
     struct vrt_list waiting;            /* of struct vrt_store_op.link */
     struct vrt_store_counts counts;
+    char instance[VRT_STORE_INSTANCE_BYTES];
     bool has_written;                   /* the thread has the file */
     bool is_busy;                       /* ... and the batch */
     bool is_telling;
@@ -148,6 +149,7 @@ int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the store of jobs");
     store->db = db;
+    memcpy(store->instance, db->instance, sizeof(store->instance));
     r = vrt_mailbox_new(store->outbox, &(struct vrt_mailbox_params){
         .name = "vrt-store",
         .capacity = 1,
@@ -163,6 +165,11 @@ int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret
     (void)VRT_STEAL(db);
     *ret_store = VRT_STEAL(store);
     return 0;
+}
+
+const char *vrt_store_instance(const struct vrt_store *store)
+{
+    return store->instance;
 }
 
 int vrt_store_load(struct vrt_store *store, const struct vrt_store_reader *reader,

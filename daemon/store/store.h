@@ -28,6 +28,8 @@
 struct uv_loop_s;
 struct vrt_store;
 
+#define VRT_STORE_INSTANCE_BYTES 17
+
 /* What it points to needs to live only until vrt_store_open() returns. */
 struct vrt_store_params {
     struct uv_loop_s *loop;
@@ -85,6 +87,10 @@ struct vrt_store_counts {
  */
 int vrt_store_open(const struct vrt_store_params *params, struct vrt_store **ret_store,
                    struct vrt_error *error) VRT_MUST_CHECK;
+
+/* What the file was given when it was made, and no other has: hexadecimal digits. It lives as long
+ * as the store. */
+const char *vrt_store_instance(const struct vrt_store *store);
 
 /*
  * Reads all jobs. *ret_last_id: the highest id there ever was, 0 for none: also where that job was

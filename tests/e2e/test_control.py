@@ -133,12 +133,24 @@ class Control(harness.FolderCase):
         self.vrtctl('cancel', first)
 
     def test_retry(self):
-        """A cancelled job is tried again, with files that are opened again."""
-        job = self.submit_begun('a')
+        """A cancelled job is begun anew, with files opened again; nobody says otherwise."""
+        job = self.submit('a')
+        self.wait_for(job, lambda j: j['segments_done'] > 0)
         self.vrtctl('cancel', job)
-        self.wait_for(job, lambda j: j['state'] == 'cancelled')
-        self.assertIn('is tried again', self.vrtctl('retry', job).stdout)
+        self.assertEqual(self.wait_for(job, lambda j: j['state'] == 'cancelled')['segments_done'],
+                         0)
+        shown = self.vrtctl('show', job).stdout
+        self.assertIn(f'vrtctl retry {job} begins it anew', shown)
+        self.assertNotIn('Stored', shown)
+        self.assertIn(f'vrtctl retry {job} INPUT', self.vrtctl(
+            'retry', job, clip(self.path('wrong.mp4')), status=1).stderr)
+        self.assertEqual(self.show(job)['input_name'], 'a.mp4')
+        # Nothing of the first try is told as the second's.
+        again = json.loads(self.vrtctl('retry', '--json', job).stdout)
+        self.assertEqual((again['frames_done'], again['fps'], again['elapsed_s'], again['devices'],
+                          again['bottleneck']), (0, None, 0, [], None))
         self.expect_done(job, 'a')
+        self.assertNotIn('behind what is stored', self.daemon.log_text())
         self.assertIn('nothing to retry', self.vrtctl('retry', '--overwrite', job,
                                                       status=1).stderr)
 
@@ -162,8 +174,8 @@ class Control(harness.FolderCase):
         os.rename(self.path('a.mp4'), self.path('moved.mp4'))
         os.unlink(self.path('a.restored.mp4'))
         done = self.vrtctl('resume', job, status=1)
-        self.assertIn(f'No such file or directory; say where it is: vrtctl resume {job} INPUT',
-                      done.stderr)
+        self.assertIn(f'No such file or directory; nothing is called so in {self.folder}/; say '
+                      f'where it is: vrtctl resume {job} INPUT', done.stderr)
         self.assertFalse(os.path.exists(self.path('a.restored.mp4')))
         done = self.vrtctl('resume', job, self.path('moved.mp4'), '-o', self.path('b.mkv'),
                            status=1)
@@ -186,9 +198,15 @@ class Control(harness.FolderCase):
         os.rename(self.path('a.mp4'), self.path('right.mp4'))
         clip(self.path('a.mp4'), frames=FRAMES, size='96x64', source='testsrc')
         os.truncate(self.path('a.mp4'), os.path.getsize(self.path('right.mp4')))
-        self.vrtctl('resume', job)
-        shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
-        self.assertIn('not the file', shown['error']['message'])
+        os.link(self.path('a.mp4'), self.path('wrong.mp4'))
+        for given, name in (([], 'a.mp4'), ([self.path('wrong.mp4')], 'wrong.mp4')):
+            self.assertRegex(self.vrtctl('resume', job, *given, status=1).stderr,
+                             f'{name} is not the file .*: vrtctl resume {job} INPUT\n')
+            # Nothing has come of it: the job is called as before, and waits as before.
+            shown = self.show(job)
+            self.assertEqual((shown['state'], shown['error'], shown['input_name'],
+                              shown['input_path']),
+                             ('needs_input', None, 'a.mp4', self.path('a.mp4')))
         self.assertEqual(os.path.getsize(self.path('a.restored.mp4')), 0)
         # What is stored of it waits for the right one.
         os.rename(self.path('right.mp4'), self.path('a.mp4'))
@@ -247,8 +265,8 @@ class Control(harness.FolderCase):
         self.vrtctl('wait', job)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
-    def test_follow_over_a_restart(self):
-        """Who follows what he submitted notices no more than a sentence."""
+    def follow(self):
+        """Who submitted a.mp4 and follows it; something of it is done."""
         source = clip(self.path('a.mp4'), frames=FRAMES, size='96x64')
         process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'submit', '-f',
                                     source], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -256,6 +274,11 @@ class Control(harness.FolderCase):
         self.addCleanup(lambda: process.poll() is None and process.kill())
         self.assertIn('1 a.mp4: ', process.stdout.readline())
         self.wait_for(1, lambda j: j['frames_done'] > 0)
+        return process
+
+    def test_follow_over_a_restart(self):
+        """Who follows what he submitted notices no more than a sentence."""
+        process = self.follow()
         self.restart()
         out, err = process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 0, out + err + self.daemon.log_text())
@@ -263,20 +286,38 @@ class Control(harness.FolderCase):
         self.assertIn(f'{FRAMES} frames in', out)
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
+    def test_follow_into_another_folder(self):
+        """What answers at the socket then has a job of the same number, which is another."""
+        process = self.follow()
+        self.daemon.kill()
+        os.rename(self.path('state'), self.path('state.old'))
+        self.start()
+        self.assertEqual(self.submit('b', frames=6), 1)
+        out, err = process.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(process.returncode, 3, out + err)
+        self.assertIn('another vrtd answers at', err)
+        self.assertNotIn('->', out)
+
     def test_wait_over_a_crash(self):
         """The same for a daemon that is killed, and somebody else who only waits."""
-        job = self.submit_begun('a')
+        job = self.submit('a')
         process = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'wait',
                                     str(job)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
-        time.sleep(0.3)
+        before = self.wait_for(job, lambda j: j['segments_done'] > 0)
         self.daemon.kill()
         self.start()
-        self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        shown = self.wait_for(job, lambda j: j['state'] == 'needs_input')
+        # What the frames that are stored took isn't forgotten: they are counted, too.
+        self.assertGreater(shown['frames_done'], 0)
+        self.assertGreater(shown['elapsed_s'], 0)
+        if before['segments_done'] == shown['segments_done']:
+            self.assertLessEqual(shown['elapsed_s'], before['elapsed_s'])
         self.vrtctl('resume', job)
         out, err = process.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(process.returncode, 0, out + err)
         self.assertIn(f'{FRAMES} frames in', out)
+        self.assertGreater(self.show(job)['elapsed_s'], shown['elapsed_s'])
         self.assertEqual(digest(self.path('a.restored.mp4')), self.undisturbed('a'))
 
     def test_interrupted_wait(self):
@@ -408,7 +449,13 @@ class Control(harness.FolderCase):
             self.assertTrue(error['message'])
         source = clip(self.path('alpha.mkv'), '-c:v', 'ffv1', '-pix_fmt', 'yuva420p')
         done = self.vrtctl('submit', '--json', source)
-        self.assertEqual(json.loads(done.stdout)['input_name'], 'alpha.mkv')
+        told = json.loads(done.stdout)
+        # Matroska has a duration, mp4 an index.
+        self.assertEqual((told['input_name'], told['frames_estimated']), ('alpha.mkv', True))
+        counted = json.loads(self.vrtctl('submit', '--json', self.path('v.mp4')).stdout)
+        self.assertFalse(counted['frames_estimated'])
+        self.vrtctl('wait', told['id'], counted['id'])
+        self.assertFalse(self.show(told['id'])['frames_estimated'])
         warning = json.loads(done.stderr)['warning']
         self.assertEqual(warning['input'], 'alpha.mkv')
         self.assertIn('alpha', warning['message'])

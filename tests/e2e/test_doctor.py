@@ -82,7 +82,9 @@ class Doctor(harness.Case):
         subjects = {s for id_, s in self.examine(self.daemon, '-d', 'cpu') if 'device.' in id_}
         self.assertEqual(subjects, {'cpu:0', 'cpu:1'})
         checks = self.examine(self.daemon, '-d', 'mps', status=1)
-        self.assertEqual(checks['device.state', 'mps']['status'], 'failed')
+        self.assertEqual((checks['device.state', 'mps']['status'],
+                          checks['device.state', 'mps']['cure']),
+                         ('failed', 'vrtctl devices lists those that there are'))
         self.examine(self.daemon, '-d', 'cpu:9', status=1)
         self.refused('doctor', '-d', 'moon', says='there is no device moon')
         self.refused('doctor', '-d', 'cpu:' + '0' * 40, says='device')
@@ -231,7 +233,10 @@ class Cards(harness.Case):
     def test_cards_that_are_left_out(self):
         daemon = self.machine('masked', CUDA_VISIBLE_DEVICES='9')
         checks = self.examine(daemon, '-d', 'cuda', status=1)
-        self.assertEqual(checks['device.state', 'cuda']['status'], 'failed')
+        none = checks['device.state', 'cuda']
+        self.assertEqual((none['status'], none['result']),
+                         ('failed', 'vrtd has no device of this kind'))
+        self.assertEqual(none['cure'], 'see what is said of it above')
         self.assertEqual(checks['backend.devices', 'cuda']['status'], 'warning')
         self.assertIn('unset CUDA_VISIBLE_DEVICES', checks['backend.devices', 'cuda']['cure'])
         self.ends_well(daemon)

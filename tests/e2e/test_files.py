@@ -130,6 +130,8 @@ class Files(harness.Case):
         self.reaches(job, 'needs_input')
         self.assertIn('is not the file that this job was submitted for',
                       self.show(job)['error']['message'])
+        self.assertIn(f'job {job}: needs files: vrtctl resume {job} INPUT (waiting.mp4 is not the '
+                      'file that', self.vrtctl('list').stdout)
         self.vrtctl('wait', first)
         devices = json.loads(self.vrtctl('devices', '--json').stdout.splitlines()[0])
         if not harness.FAULT:

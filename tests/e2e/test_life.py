@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import clip
@@ -40,7 +41,10 @@ class Life(harness.FolderCase):
 
     def test_options(self):
         self.assertIn('vrtd', self.vrtd('--version').stdout)
-        self.assertIn('--socket', self.vrtd('--help').stdout)
+        said = self.vrtd('--help').stdout
+        for words in '--socket', '$XDG_RUNTIME_DIR/vrtd.sock', 'root on /run/vrtd/vrtd.sock,', \
+                '~/.local/state/vrtd/vrtd.sock':
+            self.assertIn(words, said)
         for arguments in (['--frobnicate'], ['--socket'], ['extra']):
             done = self.vrtd(*arguments)
             self.assertEqual(done.returncode, 2)
@@ -91,10 +95,32 @@ class Life(harness.FolderCase):
         self.assertEqual(done.stdout, f'vrtd: {self.path("etc/vrtd/vrtd.conf")} is right\n',
                          done.stderr)
 
+    @unittest.skipUnless(os.environ.get('VRTD_SYSTEMD') == '1', 'built without systemd')
+    @unittest.skipUnless(shutil.which('meson'), 'no meson to configure with')
+    def test_units_are_installed_where_systemd_looks(self):
+        """For oneself units of one's own, and nothing of the system's."""
+        home = self.path('home')
+        environ = {**os.environ, 'HOME': home}
+        for prefix, wanted in (
+                (home + '/.local', ['share/systemd/user']),
+                ('/usr/local', ['lib/systemd/system', 'lib/systemd/user', 'lib/sysusers.d'])):
+            build = self.path('build' + prefix.replace('/', '-'))
+            subprocess.run(['meson', 'setup', build, SOURCES, '--prefix', prefix,
+                            '-Dauto_features=disabled', '-Dsystemd=enabled'], env=environ,
+                           check=True, stdout=subprocess.DEVNULL)
+            with open(os.path.join(build, 'meson-info', 'intro-installed.json'),
+                      encoding='utf-8') as f:
+                folders = {os.path.dirname(to) for to in json.load(f).values()
+                           if '/systemd/' in to or '/sysusers.d/' in to}
+            self.assertEqual(folders, {os.path.join(prefix, folder) for folder in wanted})
+
     def test_parts_of_the_build(self):
         """What runs from where it was built looks there for its catalogue and its plugin."""
         daemon = self.start()
-        self.assertIn('RealESRGAN_x4plus', self.vrtctl(daemon, 'models').stdout)
+        models = self.vrtctl(daemon, 'models').stdout
+        self.assertRegex(models, r'compact-x2 .* built in +small and fast: twice')
+        self.assertRegex(models, r'RealESRGAN_x4plus +esrgan +x4  not here, 64 MiB +Real-ESRGAN: ')
+        self.assertRegex(models, r'009_VRT_videofi_Vimeo_4frames .* for vrt-infer only, no job')
         log = daemon.log_text()
         if 'there is no plugin libvrt-cuda' in log:
             self.assertIn(f'in {os.path.realpath(harness.BUILD)}/workers/backend/cuda\n', log)

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,13 @@ class PullTest(PullCase):
         for words in ('profile', 'other'), ('profile', '-d', 'all', 'other'), \
                 ('doctor', '-m', 'other'):
             self.refused(*words, says="isn't here yet, 179 KiB: vrtctl models pull other")
+        # What looks like a file, and isn't there.
+        for file, says in (
+                ('other.pth', 'no file other.pth; vrtctl models pull other fetches it'),
+                ('compact-x2.safetensors', 'the model of that name is called compact-x2'),
+                ('nothing.pth', 'no file nothing.pth, and no model of that name: see vrtctl')):
+            self.refused('submit', '-m', file, source, says=says)
+            self.refused('profile', file, says=says)
         url = self.server.url('/cli.safetensors')
         done = self.vrtctl('models', 'pull', url)
         self.assertIn('SHA-256 ' + self.digest, done.stdout)
@@ -116,7 +124,8 @@ class PullTest(PullCase):
         self.assertEqual(json.loads(done.stdout)['verified'], True)
         self.assertIn('as expected', self.vrtctl('models', 'pull', '--sha256', self.digest,
                                                  url).stdout)
-        self.assertIn('cli', self.vrtctl('models').stdout)
+        self.assertRegex(self.vrtctl('models').stdout,
+                         rf'cli +compact +x2  here +{re.escape(self.path("cli.safetensors"))}\n')
         self.refused('models', 'pull', '--sha256', 64 * '1', url, says='is another file')
         self.refused('models', 'pull', 'nothing', says='no model called')
         self.refused('models', 'pull', says='expected nothing, or pull', status=2)
@@ -135,7 +144,7 @@ class PullTest(PullCase):
             time.sleep(2)
             handler.wfile.write(rest)
         listed = self.vrtctl('models').stdout
-        self.assertRegex(listed, r'nameless .* not here, size unknown\n')
+        self.assertRegex(listed, r'nameless .* not here +for tests\n')
         self.assertIn("to fetch what isn't here: vrtctl models pull MODEL\n", listed)
         for name, digest in (('other', 64 * '0'), ('nameless', 'unknown')):
             self.server.behaviour[f'/{name}.safetensors'] = slowly
@@ -152,6 +161,25 @@ class PullTest(PullCase):
         os.close(primary)
         self.assertRegex(said, rf'(^|\r\x1b\[K)pulling other: 8.0 MiB, SHA-256 {64 * "0"}\r\n')
         self.assertRegex(said, r'\r\x1b\[Kother: pulling, \d+% of 8.0 MiB\r\x1b\[K')
+
+    def test_tries_again(self):
+        """What keeps it waiting is said while it waits; then nothing failed."""
+        failures = [503, 500]
+
+        def failing(handler):
+            if failures:
+                handler.send_words(failures.pop(), 'later')
+            else:
+                handler.send_file(self.model)
+        self.server.behaviour['/later.safetensors'] = failing
+        url = self.server.url('/later.safetensors')
+        done = self.vrtctl('models', 'pull', url)
+        self.assertIn(f'vrtctl: warning: {url} answers with HTTP status 503: trying again\n',
+                      done.stderr)
+        self.assertEqual(done.stderr.count('status 500: trying again\n'), 1)
+        self.assertIsNone(self.models()['later']['error'])
+        self.refused('models', 'pull', self.server.url('/nowhere.pth'),
+                     says=f'status 404; a file that is put into {self.models_dir} by hand is a')
 
     def test_without_a_known_digest(self):
         self.assertEqual(self.post(name='unknown')[0], 202)
@@ -170,6 +198,14 @@ class PullTest(PullCase):
         self.assertEqual(model['state'], 'failed')
         self.assertIn(self.digest, model['error'])
         self.assertFalse([n for n in os.listdir(self.models_dir) if n.startswith('other')])
+        # It stands where it stood, as large as it was, and what refuses it knows of it.
+        names = ['known', 'unknown', 'nameless', 'other']
+        self.assertEqual([name for name in self.models() if name in names], names)
+        self.assertRegex(self.vrtctl('models').stdout, r'other .* pull failed, 179 KiB')
+        for words in ('profile', 'other'), ('profile', 'other.safetensors'):
+            self.refused(*words, says='vrtctl models pull other ')
+        self.refused('profile', 'other', says='its pull failed: vrtctl models pull other tries '
+                     'again (http')
 
     def test_by_address(self):
         url = self.server.url('/free.safetensors')

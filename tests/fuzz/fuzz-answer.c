@@ -34,7 +34,7 @@ static void take_job(const json_t *json)
     }
     r = vrt_progress_line(&job, &buf);
     vrt_assert(!r);
-    r = vrt_progress_result(&job, &buf);
+    r = vrt_progress_result(&job, "/", &buf);
     vrt_assert(!r);
     vrt_job_info_done(&job);
     vrt_buf_done(&buf);

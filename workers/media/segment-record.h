@@ -16,4 +16,5 @@ struct vrt_segment_record {
     int64_t size_bytes;             /* of its file */
     int64_t tail_bytes;             /* of the file of what it shares with the next; 0: none */
     int64_t n_concealed;            /* damaged frames that were concealed, up to its end */
+    int64_t ran_ms;                 /* how long the job's runs took up to it; the queue knows */
 };

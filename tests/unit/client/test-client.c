@@ -129,11 +129,13 @@ static void test_progress_bar(void)
         expect_str(text, cases[i].text);
     }
     const struct vrt_progress_style wide = {
-        .width = 100, .name_width = 15, .bar_width = VRT_UNKNOWN,
+        .width = 100, .name_width = 15, .digits = 4, .bar_width = VRT_UNKNOWN,
     };
     struct vrt_buf buf = { 0 };
     expect_int(vrt_progress_bar(&job, &wide, &buf), 0);
     expect_contains(buf.data, "video.mp4        [####");
+    /* As wide as beside one of a thousand frames. */
+    expect_contains(buf.data, "]   42%     84/200   12.3 fps");
     vrt_buf_done(&buf);
     for (int width = 1; width < 200; width++) {
         VRT_CLEANUP(vrt_freep) char *text = bar(&job, width, width & 1);
@@ -180,7 +182,9 @@ static void test_progress_waiting(void)
         { VRT_JOB_PAUSED, 80, "video.mp4  [###########.................]  paused at 42%: vrtctl "
                               "resume 12" },
         { VRT_JOB_PAUSED, 40, "vid...  paused at 42%: vrtctl resume 12" },
-        { VRT_JOB_NEEDS_INPUT, 40, "video...  needs files: vrtctl resume 12" },
+        { VRT_JOB_NEEDS_INPUT, 44, "v...  needs files: vrtctl resume 12 INPU..." },
+        { VRT_JOB_NEEDS_INPUT, 110, "video.mp4  needs files: vrtctl resume 12 INPUT (the disk of "
+                                    "/var/lib/vrtd is full: 2 GiB are needed)" },
         { VRT_JOB_FETCHING, 50, "video.mp4  [.......]  fetching, 12 MiB of 2.3 GiB" },
         { VRT_JOB_DISK_FULL, 60, "vid...  the disk of /var/lib/vrtd is full: 2 GiB are needed" },
         { VRT_JOB_DISK_FULL, 40, "v...  the disk of /var/lib/vrtd is f..." },
@@ -234,14 +238,29 @@ static void test_progress_lines(void)
     expect_int(vrt_progress_line(&job, &buf), 0);
     expect_str(buf.data, "12 video.mp4: 84 of 200 frames (42%), 12.3 fps, 0:09 left, cpu:0 cpu:1");
     vrt_buf_done(&buf);
+    job.frames_estimated = true;
+    expect_int(vrt_progress_line(&job, &buf), 0);
+    expect_contains(buf.data, "84 of about 200 frames (42%), ");
+    vrt_buf_done(&buf);
+    job.frames_total = VRT_UNKNOWN;
+    expect_int(vrt_progress_line(&job, &buf), 0);
+    expect_contains(buf.data, "84 frames so far, 12.3 fps");
+    vrt_buf_done(&buf);
     job.state = VRT_JOB_DONE;
     job.frames_done = 200;
-    expect_int(vrt_progress_result(&job, &buf), 0);
+    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
     expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:07 (28.6 fps) on cpu:0 cpu:1");
     vrt_buf_done(&buf);
+    snprintf(job.input_path, sizeof(job.input_path), "/home/a/films/video.mp4");
+    snprintf(job.output_path, sizeof(job.output_path), "/home/ab/out.mp4");
+    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
+    expect_contains(buf.data, "12 films/video.mp4 -> /home/ab/out.mp4: 200 frames");
+    vrt_buf_done(&buf);
+    snprintf(job.input_path, sizeof(job.input_path), "https://example.org/films/video.mp4");
+    job.output_path[0] = '\0';
     job.elapsed_s = 0;
     job.n_devices = 0;
-    expect_int(vrt_progress_result(&job, &buf), 0);
+    expect_int(vrt_progress_result(&job, "/home/a", &buf), 0);
     expect_str(buf.data, "12 video.mp4 -> out.mp4: 200 frames in 0:00 (- fps)");
     vrt_buf_done(&buf);
     job.state = VRT_JOB_QUEUED;

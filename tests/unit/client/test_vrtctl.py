@@ -143,7 +143,9 @@ class Shown(Case):
                               '  Shards       40 done, 1 failed, 0.2 s each\n')
         self.assertEqual(json.loads(self.run_it('devices', '-j', 'cpu:0')[0]), DEVICE)
         self.complaint('devices', 'gpu\x1b', status=1, says='there is no device gpu?;')
-        self.complaint('devices', 'cpu', status=1, says='there is no device cpu;')
+        for kind in 'cpu', 'all':
+            self.assertEqual(self.run_it('devices', kind)[0], out)
+        self.complaint('devices', 'cuda', status=1, says='there is no device cuda;')
         self.complaint('devices', '', status=1, says='there is no device ;')
 
     def test_card_that_is_several_devices(self):
@@ -186,7 +188,8 @@ class Shown(Case):
 
     def test_models(self):
         out, _ = self.run_it('models')
-        self.assertIn('compact-x2 (default)  compact', out)
+        self.assertEqual(out, 'MODEL                 NETWORK  SCALE  PLACE     DESCRIPTION\n'
+                              'compact-x2 (default)  compact     x2  built in  for any video\n')
         self.assertEqual(json.loads(self.run_it('--json', 'models')[0]), MODEL)
 
     def test_replicas(self):
@@ -197,6 +200,7 @@ class Shown(Case):
         self.server.close()
         self.serve(lambda _: answer({'models': [MODEL], 'replicas': [held, brought]}))
         lines = self.run_it('models')[0].splitlines()
+        self.assertTrue(lines.pop().startswith("a replica is a model's weights in a device's"))
         self.assertEqual([line.split() for line in lines[-3:]], [
             ['DEVICE', 'REPLICA', 'OF', 'PRECISION', 'SIZE', 'STATE'],
             ['cpu:0', 'compact-x2', 'f32', '3.0', 'MiB', 'in_use'],
@@ -207,14 +211,18 @@ class Shown(Case):
     def test_failed_pull(self):
         """The sentence stands below the table, whole; the rows stay as narrow as they were."""
         why = 'https://models.example.org/other.pth: ' + 18 * 'there is no such file, '
-        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False)
+        failed = dict(MODEL, name='other', state='failed', error=why + '\x1b', is_default=False,
+                      size_bytes=3 << 20)
         self.server.close()
         self.serve(lambda _: answer({'models': [failed, dict(MODEL, state='ready')]}))
         lines = self.run_it('models')[0].splitlines()
-        self.assertEqual(len(lines), 4)
-        column = lines[0].index('SOURCE')
-        self.assertEqual([line[column:] for line in lines[1:3]], ['pull failed', 'built-in'])
-        self.assertEqual(lines[3], 'other: ' + why + '?')
+        self.assertEqual(len(lines), 5)
+        column = lines[0].index('PLACE')
+        self.assertEqual([line[column:] for line in lines[1:3]],
+                         ['pull failed, 3.0 MiB  for any video',
+                          'built in              for any video'])
+        self.assertEqual(lines[3:], ['other: ' + why + '?',
+                                     "to fetch what isn't here: vrtctl models pull MODEL"])
 
     def test_list(self):
         out, _ = self.run_it('list')
@@ -222,6 +230,7 @@ class Shown(Case):
         out, _ = self.run_it('list', '--all')
         lines = out.splitlines()
         self.assertTrue(lines[0].startswith('ID  STATE'))
+        self.assertIn('  ENDED OR QUEUED  ', lines[0])
         self.assertTrue(lines[1].startswith(' 3  done'))
         self.assertIn('42%', lines[2])
         self.assertEqual(len({line.index('INPUT' if i == 0 else 'video.mp4')
@@ -242,6 +251,18 @@ class Shown(Case):
         out, _ = self.run_it('show', 12, 13)
         self.assertEqual([line for line in out.splitlines() if line.startswith('Job')],
                          ['Job 12: pausing', 'Job 13: paused'])
+
+    def test_cancelling(self):
+        """What only waits for its devices to put it down isn't told as if it went on."""
+        self.server.close()
+        going = job(cancelling=True)
+        self.serve(lambda r: answer({'jobs': [going], 'next': None} if r.path.startswith(
+            '/v1/jobs?') else going))
+        out, _ = self.run_it('list')
+        self.assertRegex(out.splitlines()[1], r'^12  cancelling  .* -  compact-x2 ')
+        out, _ = self.run_it('show', 12)
+        self.assertIn('Job 12: cancelling\n', out)
+        self.assertNotIn('left', out)
 
     def test_empty_list(self):
         self.server.close()
@@ -361,7 +382,8 @@ class Submit(Case):
         out, err = self.run_it('submit', '--json', 'video.mp4', 'missing.mp4', 'b.avi', status=1)
         self.assertEqual([json.loads(line)['output_name'] for line in out.splitlines()],
                          ['video.restored.mp4', 'b.restored.mkv'])
-        self.assertIn('missing.mp4: No such file', err)
+        self.assertIn('missing.mp4: No such file or directory; nothing is called so in '
+                      + self.folder, err)
         for cuts in ('0', '1.5', 'nan', 'often'):
             self.complaint('submit', '--scene-cuts', cuts, 'video.mp4', status=2,
                            says='--scene-cuts: expected off, on or a number')

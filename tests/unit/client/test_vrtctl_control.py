@@ -130,7 +130,8 @@ class Revive(Case):
         """The user knows better; what he says is taken from his folder."""
         self.lost(input_path='/nowhere/video.mp4')
         self.complaint('resume', 7, status=1, says='job 7: /nowhere/video.mp4: No such file or '
-                       'directory; say where it is: vrtctl resume 7 INPUT')
+                       'directory; there is no folder /nowhere/; say where it is: vrtctl resume 7 '
+                       'INPUT')
         self.assertIsNone(self.posted)
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.run_it('resume', 7, 'moved.mp4', '-o', 'else.mp4', '--model', 'x4.pth')
@@ -139,8 +140,8 @@ class Revive(Case):
                          [self.path(name) for name in ('moved.mp4', 'else.mp4', 'x4.pth')])
         self.complaint('resume', 7, 'gone.mp4', status=1, says='gone.mp4: No such file')
         self.lost(model_path='/nowhere/x4.pth')
-        self.complaint('resume', 7, status=1, says='No such file or directory; say where it is: '
-                       'vrtctl resume 7 --model FILE')
+        self.complaint('resume', 7, status=1, says='No such file or directory; there is no '
+                       'folder /nowhere/; say where it is: vrtctl resume 7 --model FILE')
         self.lost(output_path='/nowhere/out.mp4')
         self.complaint('resume', 7, status=1, says='the folder for it does not exist')
 
@@ -151,7 +152,8 @@ class Revive(Case):
         size = os.path.getsize(self.path('video.mp4'))
         self.lost(input_bytes=size + 1)
         self.complaint('resume', 7, status=1, says='video.mp4 is not the file that this job was '
-                       f'submitted for: that had {size + 1} bytes, and this has {size}')
+                       f'submitted for: that had {size + 1} bytes, and this has {size}: vrtctl '
+                       'resume 7 INPUT')
         self.lost(input_bytes=size)
         self.complaint('resume', 7, status=1, says='holds something by now')
 

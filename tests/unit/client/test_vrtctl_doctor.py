@@ -96,13 +96,11 @@ class Doctor(Case):
         self.assertRegex(out, r'\nnote +moon\.phase +full\?\[2J\n')
         self.assertRegex(out, r'\nok +cpu:0 aura +\n')
 
-    def test_wrapped_on_a_terminal(self):
-        words = ' '.join(f'word{i}' for i in range(60))
-        self.examines(check('device.kernel', 'cpu:0', 'failed', words, words),
-                      check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'))
+    def on_terminal(self, columns):
+        """What doctor prints on a terminal that wide."""
         terminal, end = pty.openpty()
         self.addCleanup(os.close, terminal)
-        subprocess.run(['stty', 'cols', '80', 'rows', '24'], stdin=end, check=True)
+        subprocess.run(['stty', 'cols', str(columns), 'rows', '24'], stdin=end, check=True)
         process = subprocess.Popen(self.command('doctor'), stdout=end, stderr=subprocess.PIPE,
                                    cwd=self.folder, env=dict(os.environ, TERM='xterm'))
         os.close(end)
@@ -117,10 +115,18 @@ class Doctor(Case):
             out += data
         self.assertEqual(process.communicate(timeout=PATIENCE_S)[1], b'')
         self.assertEqual(process.returncode, 1)
-        lines = out.decode().replace('\r\n', '\n').splitlines()
-        self.assertLessEqual(max(map(len, lines)), 80, out)
-        self.assertGreater(len(lines), 16)
-        self.assertEqual(' '.join(out.decode().split()).count(words), 2)
+        return out.decode().replace('\r\n', '\n')
+
+    def test_wrapped_on_a_terminal(self):
+        words = ' '.join(f'word{i}' for i in range(60))
+        self.examines(check('device.kernel', 'cpu:0', 'failed', words, words),
+                      check('environment', 'A_VARIABLE_WITH_A_VERY_LONG_NAME'))
+        for columns in 80, 45:
+            out = self.on_terminal(columns)
+            lines = out.splitlines()
+            self.assertLessEqual(max(map(len, lines)), columns, out)
+            self.assertGreater(len(lines), 16)
+            self.assertEqual(' '.join(out.split()).count(words), 2)
 
     def test_refused(self):
         self.serve(lambda _: refusal(422, 'device.unknown', 'there is no device cuda:7'))

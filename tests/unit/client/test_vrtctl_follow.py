@@ -93,6 +93,8 @@ class Follow(FollowCase):
                 return answer(job(7, 'queued'), 201)
             if request.path.startswith('/v1/events'):
                 return stream()
+            if request.path == '/v1/status':
+                return answer({'instance': 'a'})
             asked.append(request.path)
             is_over = len(told[-1]) == 3
             return answer(job(7, 'done' if is_over else 'running', frames_done=200,
@@ -142,6 +144,8 @@ class Follow(FollowCase):
         def respond(request):
             if request.path.startswith('/v1/events'):
                 return iter([STREAM, event('job', job(8, 'running')), event('job', job(8, 'done'))])
+            if request.path == '/v1/status':
+                return answer({'instance': 'a'})
             number = int(request.path.rsplit('/', 1)[1])
             if number == 8 and sum(r.path == request.path for r in self.server.requests) == 1:
                 return answer(job(8, 'running'))
@@ -176,9 +180,9 @@ class Follow(FollowCase):
         self.complaint('wait', 7, status=3, says='closed')
 
     @staticmethod
-    def lasting(sent):
+    def lasting(sent, begins=event('job', job(7))):
         """A stream with one event, that goes on until its server is closed."""
-        yield STREAM + event('job', job(7))
+        yield STREAM + begins
         sent.set()
         time.sleep(PATIENCE_S)
 
@@ -238,6 +242,32 @@ class Follow(FollowCase):
         self.assertEqual(posted, [])
         self.assertIn('vrtctl: video.mp4: needs files: vrtctl resume 7\n', err)
 
+    def test_another_one_returns(self):
+        """With a state folder of its own: its job of the same number is another's, or none."""
+        for instance, command in ((None, ['wait', 7]), ('b', ['watch', 7]), ('b', ['wait', 7, 8])):
+            with self.subTest(instance=instance, command=command):
+                sent, there = threading.Event(), []
+
+                def respond(request, sent=sent, there=there, instance=instance):
+                    if request.path == '/v1/status':
+                        return answer({'instance': instance if there else 'a'})
+                    return self.lasting(sent) if not there and 'events' in request.path else \
+                        iter([STREAM, event('job', self.final)]) if 'events' in request.path else \
+                        answer(job(int(request.path.rsplit('/', 1)[1]), 'done'))
+                first = self.serve(respond)
+                process = self.start(*command, stdin=subprocess.DEVNULL)
+                self.assertTrue(sent.wait(PATIENCE_S))
+                first.close()
+                self.assertIn('went away', process.stderr.readline())
+                there.append(True)
+                self.serve(respond)
+                _, err = process.communicate(timeout=PATIENCE_S)
+                if instance:
+                    self.assertEqual(process.returncode, 3)
+                    self.assertIn('another vrtd answers at', err)
+                else:
+                    self.assertEqual(process.returncode, 0, err)    # an older one doesn't say
+
     def test_no_return(self):
         self.restarted('running')
         out, err = self.run_it('wait', '--timeout', 1, 7, status=3)
@@ -249,7 +279,8 @@ class Follow(FollowCase):
         """Also where systemd holds the socket, and takes connections that nobody answers."""
         for held in (False, True):
             sent = threading.Event()
-            server = self.serve(lambda r, sent=sent: self.lasting(sent))
+            server = self.serve(lambda r, sent=sent: self.lasting(sent) if 'events' in r.path else
+                                answer({'instance': 'a'}))
             process = self.start('wait', 7)
             self.assertTrue(sent.wait(PATIENCE_S))
             server.close()
@@ -310,6 +341,26 @@ class Follow(FollowCase):
         self.assertTrue(os.path.exists(self.path('video.restored.mp4')))
         self.server.close()
         self.assertEqual(self.interrupt('watch', 7), '')
+
+    def test_picture_that_exists(self):
+        """It is found out before the job, not after it."""
+        self.serve(self.respond)
+        with open(self.path('video.restored.png'), 'w', encoding='utf-8') as f:
+            f.write('precious')
+        self.complaint('submit', '-f', '--preview', 'video.mp4', status=1,
+                       says='video.restored.png: the picture of --preview exists; replace it with '
+                       '--overwrite, or make it later: vrtctl preview -o FILE ID')
+        self.assertEqual(self.server.requests, [])
+        self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
+
+    def test_nothing_to_watch(self):
+        self.serve(lambda r: self.lasting(threading.Event(), b'') if 'events' in r.path else
+                   answer({}))
+        process = self.start('watch')
+        self.assertEqual(process.stdout.readline(), 'no job waits or runs; Ctrl-C ends this\n')
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual((process.returncode, out, err), (130, '', ''))
 
     def test_watch_everything(self):
         def stream():

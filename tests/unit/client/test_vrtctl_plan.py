@@ -44,7 +44,7 @@ class DryRun(Case):
         self.assertFalse(os.path.exists(self.path('video.restored.mp4')))
         self.assertEqual(err, 'vrtctl: video.mp4: warning: no seat for the sound\n')
         self.assertIn('video.mp4 -> video.restored.mp4\n', out)
-        self.assertIn('  Frames     240 in 60 shards of 8\n', out)
+        self.assertIn('  Frames     240 in 60 shards of up to 8\n', out)
         self.assertIn('  Tiles      6 of 640x360, overlapping by 16\n', out)
         self.assertIn('  Takes      about 2:00 for the devices', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
@@ -68,7 +68,7 @@ class DryRun(Case):
         self.serve(lambda _: answer(dict(PLAN, frames_total=None, shards=None, tiles=1,
                                          estimated_s=None, devices=[], warnings=[])))
         out, _ = self.run_it('submit', '--dry-run', 'video.mp4')
-        self.assertIn('as many as there turn out to be, in shards of 8', out)
+        self.assertIn('as many as there turn out to be, in shards of up to 8', out)
         self.assertIn('none: whole frames fit', out)
         self.assertIn('cannot be estimated', out)
 
@@ -76,17 +76,19 @@ class DryRun(Case):
         self.serve(self.plans)
         with open(self.path('old.mp4'), 'w', encoding='utf-8') as f:
             f.write('precious')
-        self.complaint('submit', '--dry-run', '-o', 'old.mp4', 'video.mp4', status=1,
-                       says='--overwrite')
-        self.complaint('submit', '--dry-run', '-o', 'video.mp4', '--overwrite', 'video.mp4',
-                       status=1, says='same file')
-        self.complaint('submit', '--dry-run', '-o', 'none/x.mp4', 'video.mp4', status=1,
-                       says='the folder for it does not exist')
+        for options, says in ((['old.mp4'], '--overwrite'),
+                              (['video.mp4', '--overwrite'], 'same file'),
+                              (['none/x.mp4'], 'the folder for it does not exist')):
+            # The plan all the same.
+            out, err = self.run_it('submit', '--dry-run', '-o', *options, 'video.mp4', status=1)
+            self.assertIn('240 in 60 shards', out)
+            self.assertIn(says, err.splitlines()[-1])
         self.complaint('submit', '--dry-run', '--follow', 'video.mp4', status=2,
                        says='--dry-run makes no job')
         self.run_it('submit', '--dry-run', '-o', 'old.mp4', '--overwrite', 'video.mp4')
         self.serve(lambda _: refusal(422, 'input.not_media', 'video.mp4 is not a video'))
-        self.complaint('submit', '--dry-run', 'video.mp4', status=1, says='is not a video')
+        self.complaint('submit', '--dry-run', '-o', 'old.mp4', 'video.mp4', status=1,
+                       says='is not a video')
 
 
 PROFILE = {
@@ -128,6 +130,7 @@ class Profile(Case):
                      '46.9 frames/s, 967 GFLOP/s (20.6 GFLOP a frame)',
                      'peak 37 MiB (model 92 KiB, workspace 37 MiB) of 7.0 GiB allowed'):
             self.assertIn(text, out)
+        self.assertIn('\n\nEach op of one more frame, waited for by itself: their sum', out)
         rows = [line.split() for line in out.splitlines()[-3:]]
         self.assertEqual(rows[0], ['OP', 'COUNT', 'TIME', 'SHARE', 'GFLOP/S'])
         self.assertEqual(rows[1], ['conv2d', '20', '19.9', 'ms', '98.2%', '1004'])

@@ -265,6 +265,32 @@ static void test_pause_twice(void)
     expect_int(fake_flow.n_starts, 0);
 }
 
+/* Until its devices have put it down, everybody sees that it was cancelled. */
+static void test_cancelling(void)
+{
+    static const struct step asked[] = {
+        { "DELETE /v1/jobs/1", "", 0, 200, "\"cancelling\":true" },
+        { "GET /v1/jobs", "", 0, 200, "{\"id\":1,\"state\":\"running\"" },
+        { "GET /v1/jobs", "", 0, 200, "\"cancelling\":true" },
+    };
+    static const struct step over[] = {
+        { "GET /v1/jobs/1", "", 0, 200, "\"cancelling\":false" },
+        /* Nothing was computed: at no speed, not at none. */
+        { "GET /v1/jobs/1", "", 0, 200, "\"fps\":null" },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    expect_int(play_submit(&play, "slow", ""), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    wait_for_slow(1);
+    play_steps(&play, asked, VRT_ARRAY_SIZE(asked));
+    atomic_store(&fake_flow.n_let, 1);
+    play_expect_state(&play, 1, VRT_JOB_CANCELLED);
+    play_steps(&play, over, VRT_ARRAY_SIZE(over));
+    play_stop(&play);
+}
+
 /* A job that finds a disk full while it is paused has not failed. */
 static void test_pause_full(void)
 {
@@ -435,6 +461,7 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "pause-holds", test_pause_holds },
     { "pause-of-the-last", test_pause_of_the_last },
     { "priority", test_priority },
+    { "cancelling", test_cancelling },
     { "pause-twice", test_pause_twice },
     { "pause-full", test_pause_full },
     { "other-input", test_other_input },

@@ -322,7 +322,8 @@ class FetchTest(unittest.TestCase):
 
     def test_gives_up(self):
         self.server.behaviour['/file'] = lambda h: h.send_words(503, 'never')
-        self.refused('/file', 'remote.failed', 'status 503 (after 5 tries)')
+        result = self.refused('/file', 'remote.failed', 'status 503 (after 5 tries)')
+        self.assertNotIn('proxy', result['message'])
         self.assertEqual(len(self.server.requests), 5)
 
     def test_asked_to_wait(self):
@@ -368,7 +369,8 @@ class FetchTest(unittest.TestCase):
         with socket.socket() as s:
             s.bind(('127.0.0.1', 0))
             port = s.getsockname()[1]
-        self.refused(f'http://127.0.0.1:{port}/', 'remote.failed', 'after 5 tries')
+        self.refused(f'http://127.0.0.1:{port}/', 'remote.failed',
+                     '(after 5 tries); where only a proxy leads out, set proxy in vrtd.conf')
 
     def test_no_such_host(self):
         self.refused('http://host.invalid/x', 'remote.failed', 'host.invalid', 'connect_ms=3000')

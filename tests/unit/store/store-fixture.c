@@ -209,5 +209,6 @@ struct vrt_segment_record bench_segment(int64_t job_id, int64_t number)
         .size_bytes = INT64_MAX - job_id,
         .tail_bytes = number % 2,
         .n_concealed = number,
+        .ran_ms = 1000 * number,
     };
 }

@@ -88,6 +88,7 @@ static void expect_refused(struct bench *bench, int wanted, const char *part)
 static void test_migration(void)
 {
     struct vrt_store_measure measure = { "network", "class", "what", 1 };
+    char instance[VRT_STORE_INSTANCE_BYTES] = "";
     struct bench bench;
     struct table table;
 
@@ -101,6 +102,12 @@ static void test_migration(void)
         expect_str(table.rows[0].request, "request");
         expect_int(table.rows[0].n_segments, 1);
         expect_int(table.rows[0].segments[0].n_concealed, 2);
+        expect_int(table.rows[0].segments[0].ran_ms, 0);
+        expect_int(strlen(vrt_store_instance(bench.store)), VRT_STORE_INSTANCE_BYTES - 1);
+        /* It is the file's own, which stays. */
+        if (i > 0)
+            expect_str(vrt_store_instance(bench.store), instance);
+        snprintf(instance, sizeof(instance), "%s", vrt_store_instance(bench.store));
         expect_int(table.last_id, 8);
         expect_int(table.n_measures, i);
         table_free(&table);

@@ -81,8 +81,8 @@ static void explain_absent(struct vrt_findings *findings)
         vrt_finding_add(findings, &driver_silent,
                         "no CUDA devices: NVIDIA's driver (libcuda.so.1) does not answer");
     else
-        vrt_finding_add(findings, &driver_absent, "no CUDA devices: no driver of NVIDIA's: %s",
-                        dlerror());
+        vrt_finding_add(findings, &driver_absent, "no CUDA devices: no driver of NVIDIA's, which "
+                        "only its cards need: %s", dlerror());
     if (library)
         dlclose(library);
 }

@@ -121,6 +121,7 @@ int vrt_part_limit(const struct vrt_part *part, const char *name, struct vrt_rea
     info->duration_ns -= range->start_ns;
     if (range->duration_ns > 0)
         info->duration_ns = VRT_MIN(info->duration_ns, range->duration_ns);
+    info->is_by_duration |= info->duration_ns != whole_ns;
     if (info->n_frames_estimate > 0)
         info->n_frames_estimate = VRT_MAX(av_rescale_rnd(info->n_frames_estimate,
                                                          info->duration_ns, whole_ns, AV_ROUND_UP),

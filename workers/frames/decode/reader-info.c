@@ -51,7 +51,7 @@ static void count_streams(struct vrt_reader_info *info, const AVFormatContext *f
 }
 
 /* The index knows best; then what the muxer counted; then duration times rate. */
-static int64_t estimate_frames(const struct vrt_reader_info *info, const AVStream *stream)
+static int64_t estimate_frames(struct vrt_reader_info *info, const AVStream *stream)
 {
     const AVDictionaryEntry *tag = NULL;
 
@@ -63,6 +63,7 @@ static int64_t estimate_frames(const struct vrt_reader_info *info, const AVStrea
         return strtoll(tag->value, NULL, 10);
     if (info->duration_ns <= 0 || info->fps.num <= 0)
         return -1;
+    info->is_by_duration = true;
     return av_rescale(info->duration_ns, info->fps.num, info->fps.den * 1000000000LL);
 }
 

@@ -55,6 +55,7 @@ struct vrt_reader_info {
     bool truncated;                     /* the file ends before its container says it does */
     int64_t duration_ns;                /* of the video stream, or its range; -1: unknown */
     int64_t n_frames_estimate;          /* in it; may be a few off; -1: unknown */
+    bool is_by_duration;                /* that is duration times rate: nobody has counted */
     bool has_display_matrix;
     int rotation_degrees;               /* clockwise, 0 to 359, to show it upright; not applied */
     int n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
