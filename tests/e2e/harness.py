@@ -113,6 +113,17 @@ class Daemon:
         with open(f'/proc/{self.process.pid}/status', encoding='utf-8') as f:
             return next(int(l.split()[1]) * 1024 for l in f if l.startswith('VmHWM'))
 
+    def children(self):
+        """Its processes of vrt-media."""
+        tasks, found = f'/proc/{self.process.pid}/task', []
+        for thread in os.listdir(tasks):
+            try:
+                with open(f'{tasks}/{thread}/children', encoding='ascii') as f:
+                    found += map(int, f.read().split())
+            except OSError:         # the thread is gone
+                pass
+        return found
+
     def log_text(self):
         with open(self.log_path, encoding='utf-8', errors='replace') as f:
             return f.read()

@@ -97,14 +97,10 @@ class Files(harness.Case):
         self.assertEqual(int(video_stream(target)['nb_read_frames']), FRAMES)
 
     def test_output_over_the_limit_on_file_sizes(self):
-        source, target = clip(self.path('limit.mp4'), frames=FRAMES, size='320x180'), \
-            self.path('limit.out.mkv')
-        resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
-                         (1 << 20, resource.RLIM_INFINITY))
-        job = self.submit(source, target, '--codec', 'ffv1')
+        job, _, target = self.begin('limit', '--quality', '1')
+        for child in self.daemon.children():
+            resource.prlimit(child, resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
         self.fails(job, 'limit on file sizes')
-        resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE,
-                         (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         self.assertEqual(os.path.getsize(target), 0)
         self.assertTrue(self.daemon.answers())
 

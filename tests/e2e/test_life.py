@@ -156,12 +156,8 @@ class Life(harness.FolderCase):
         daemon = self.start({'jobs': {'decoder_threads': 3}})
         self.vrtctl(daemon, 'submit', source)
         self.wait_until(lambda: self.show(daemon, 1)['frames_done'] > 0)
-        children = []
-        for thread in os.listdir(f'/proc/{daemon.process.pid}/task'):
-            with open(f'/proc/{daemon.process.pid}/task/{thread}/children', encoding='utf-8') as f:
-                children += f.read().split()
         # Beside its first, and the one that watches whether vrtd is there.
-        threads = [len(os.listdir(f'/proc/{child}/task')) for child in children]
+        threads = [len(os.listdir(f'/proc/{child}/task')) for child in daemon.children()]
         self.assertIn(2 + 3, threads)
         self.vrtctl(daemon, 'cancel', 1)
         self.assertEqual(daemon.stop(), 0)

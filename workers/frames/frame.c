@@ -2,8 +2,9 @@
 
 /*
  * Where a frame's samples come from is its own business: whoever made it says how they are given
- * back. A pool's are in one file without a name, in blocks of whole pages, so that another process
- * can be shown them: it is given the file, and a place in it.
+ * back. A pool's are in files without names, each of which has room for many and one size for
+ * ever: another process that is shown a frame is given its file, and can fill what is there, but
+ * neither take it away nor make more of it.
  */
 
 #include "frames/frame.h"
@@ -20,22 +21,35 @@
 /* Frames of a pool; no job has so many under way. */
 #define BLOCKS_MAX 8192
 
+/* Of the first chunk; each further one is as large as all before it, so that there are few. As much
+ * a process can fill beyond what it was shown. */
+#define CHUNK_BYTES_FIRST ((size_t)32 << 20)
+
 /* A frame's worth of a pool's memory. */
 struct block {
     struct block *next;             /* of those that are free */
     struct vrt_frame_pool *pool;
+    const struct chunk *chunk;
     uint8_t *data;
-    int64_t offset_bytes;           /* in the pool's file */
+};
+
+/* A file with room for some blocks; what of it was never used takes no memory. */
+struct chunk {
+    struct chunk *next;
+    int fd;
+    uint8_t *data;
+    size_t size;
+    struct block blocks[];
 };
 
 struct vrt_frame_pool {
     /* immutable */
     struct vrt_frame_format format;
     size_t block_bytes;
-    int fd;
 
     pthread_mutex_t lock;
-    struct block *free;             /* under lock */
+    struct chunk *chunks;           /* under lock */
+    struct block *free;             /* likewise */
     int n_blocks;                   /* likewise; made so far */
     int n_refs;                     /* likewise: the owner, and frames that are out */
 };
@@ -116,37 +130,23 @@ int vrt_frame_new(const struct vrt_frame_format *format, struct vrt_frame **ret_
     return 0;
 }
 
-int vrt_frame_pool_new(const struct vrt_frame_format *format, struct vrt_frame_pool **ret_pool)
+static struct chunk *chunk_free(struct chunk *chunk)
 {
-    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *model = NULL;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE) - 1;
-
-    if (!vrt_frame_format_is_valid(format))
-        return vrt_raise(-EINVAL);
-    model = vrt_frame_alloc(format);
-    struct vrt_frame_pool *pool = calloc(1, sizeof(*pool));
-    if (!pool || !model) {
-        free(pool);
-        return vrt_raise(-ENOMEM);
-    }
-    int fd = vrt_shared_file("vrt-frames");
-    if (fd < 0) {
-        free(pool);
-        return vrt_raise(fd);
-    }
-    pthread_mutex_init(&pool->lock, NULL);
-    pool->format = *format;
-    pool->block_bytes = (vrt_frame_lay_out(model, NULL) + page) & ~page;
-    pool->fd = fd;
-    pool->n_refs = 1;
-    *ret_pool = pool;
-    return 0;
+    if (!chunk)
+        return NULL;
+    if (chunk->data)
+        munmap(chunk->data, chunk->size);
+    vrt_closep(&chunk->fd);
+    free(chunk);
+    return NULL;
 }
+
+VRT_DEFINE_CLEANUP(struct chunk, chunk_free)
 
 /* One reference less; `block` (may be NULL) is free again. */
 static void pool_unref(struct vrt_frame_pool *pool, struct block *block)
 {
-    struct block *next;
+    struct chunk *next;
 
     pthread_mutex_lock(&pool->lock);
     if (block) {
@@ -157,12 +157,10 @@ static void pool_unref(struct vrt_frame_pool *pool, struct block *block)
     pthread_mutex_unlock(&pool->lock);
     if (!is_last)
         return;
-    for (block = pool->free; block; block = next) {
-        next = block->next;
-        munmap(block->data, pool->block_bytes);
-        free(block);
+    for (struct chunk *chunk = pool->chunks; chunk; chunk = next) {
+        next = chunk->next;
+        chunk_free(chunk);
     }
-    vrt_closep(&pool->fd);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
 }
@@ -174,24 +172,61 @@ struct vrt_frame_pool *vrt_frame_pool_free(struct vrt_frame_pool *pool)
     return NULL;
 }
 
-/* One more block, at the end of the file. Under the lock. */
-static int make_block(struct vrt_frame_pool *pool, struct block **ret_block)
+/* Adds a chunk, its blocks free. Under the lock. Return: 0; -EMFILE and the like; -ENOMEM. */
+static int add_chunk(struct vrt_frame_pool *pool)
 {
-    VRT_CLEANUP(vrt_freep) struct block *block = calloc(1, sizeof(*block));
-    const off_t offset = (off_t)pool->n_blocks * (off_t)pool->block_bytes;
+    const int n_first = (int)VRT_MAX(CHUNK_BYTES_FIRST / pool->block_bytes, 1);
+    const int n = VRT_MIN(VRT_MAX(pool->n_blocks, n_first), BLOCKS_MAX - pool->n_blocks);
+    VRT_CLEANUP(chunk_freep) struct chunk *chunk =
+        calloc(1, sizeof(*chunk) + (size_t)n * sizeof(chunk->blocks[0]));
 
-    if (!block || pool->n_blocks == BLOCKS_MAX)
+    if (!chunk)
         return vrt_raise(-ENOMEM);
-    if (ftruncate(pool->fd, offset + (off_t)pool->block_bytes) < 0)
+    chunk->fd = -1;
+    if (n == 0)
+        return vrt_raise(-ENOMEM);
+    chunk->size = (size_t)n * pool->block_bytes;
+    chunk->fd = vrt_shared_file("vrt-frames", chunk->size);
+    if (chunk->fd < 0)
+        return vrt_raise(chunk->fd);
+    uint8_t *data = mmap(NULL, chunk->size, PROT_READ | PROT_WRITE, MAP_SHARED, chunk->fd, 0);
+    if (data == MAP_FAILED)
         return vrt_raise(-errno);
-    block->data = mmap(NULL, pool->block_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
-                       offset);
-    if (block->data == MAP_FAILED)
-        return vrt_raise(-errno);
-    pool->n_blocks++;
-    block->pool = pool;
-    block->offset_bytes = offset;
-    *ret_block = VRT_STEAL(block);
+    chunk->data = data;
+    for (int i = n - 1; i >= 0; i--) {
+        chunk->blocks[i] = (struct block){
+            pool->free, pool, chunk, data + (size_t)i * pool->block_bytes,
+        };
+        pool->free = &chunk->blocks[i];
+    }
+    pool->n_blocks += n;
+    chunk->next = pool->chunks;
+    pool->chunks = VRT_STEAL(chunk);
+    return 0;
+}
+
+int vrt_frame_pool_new(const struct vrt_frame_format *format, struct vrt_frame_pool **ret_pool)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *model = NULL;
+    VRT_CLEANUP(vrt_frame_pool_freep) struct vrt_frame_pool *pool = NULL;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE) - 1;
+
+    if (!vrt_frame_format_is_valid(format))
+        return vrt_raise(-EINVAL);
+    model = vrt_frame_alloc(format);
+    pool = calloc(1, sizeof(*pool));
+    if (!pool || !model) {
+        free(VRT_STEAL(pool));
+        return vrt_raise(-ENOMEM);
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->format = *format;
+    pool->block_bytes = (vrt_frame_lay_out(model, NULL) + page) & ~page;
+    pool->n_refs = 1;
+    int r = add_chunk(pool);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_pool = VRT_STEAL(pool);
     return 0;
 }
 
@@ -205,25 +240,28 @@ static void release_block(struct vrt_frame *frame)
 int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = vrt_frame_alloc(&pool->format);
-    struct block *block;
+    struct block *block = NULL;
     int r = 0;
 
     if (!frame)
         return vrt_raise(-ENOMEM);
     pthread_mutex_lock(&pool->lock);
+    if (!pool->free)
+        r = add_chunk(pool);
     block = pool->free;
-    if (block)
+    if (block) {
         pool->free = block->next;
-    else
-        r = make_block(pool, &block);
-    pool->n_refs += r == 0;
+        pool->n_refs++;
+    }
     pthread_mutex_unlock(&pool->lock);
+    if (r == -EMFILE || r == -ENFILE)
+        return vrt_fold(vrt_frame_new(&pool->format, ret_frame));
     if (r < 0)
         return vrt_fold(r);
     frame->owner = block;
     frame->release = release_block;
-    frame->share.fd = pool->fd;
-    frame->share.offset_bytes = block->offset_bytes;
+    frame->share.fd = block->chunk->fd;
+    frame->share.offset_bytes = block->data - block->chunk->data;
     adopt(frame, block->data, vrt_frame_lay_out(frame, NULL));
     *ret_frame = VRT_STEAL(frame);
     return 0;

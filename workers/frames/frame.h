@@ -39,15 +39,15 @@ struct vrt_frame {
     void (*release)(struct vrt_frame *frame);   /* gives the samples back; NULL: nobody's */
     void *owner;                /* of the samples, for release() */
     struct {
-        int fd;                 /* the pool's file, where it is one of a pool; -1: no file */
+        int fd;                 /* one of the pool's, where it is of a pool; -1: no file */
         int64_t offset_bytes;   /* of the first sample in it */
     } share;                    /* where another process finds the samples */
 };
 
 /*
  * Memory for frames of one format, that new frames take over from those that are gone: to get it
- * from the system anew for each stops all threads for a moment. It is a file without a name that
- * only ever grows, so that another process can map it: where a frame is, `share` says.
+ * from the system anew for each stops all threads for a moment. It is in files without names, so
+ * that another process can map it: where a frame is, `share` says.
  */
 struct vrt_frame_pool;
 
@@ -58,14 +58,15 @@ struct vrt_frame_pool;
 int vrt_frame_new(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
     VRT_MUST_CHECK;
 
-/* Return: 0; -EINVAL: `format` is not valid; -ENOMEM. */
+/* Return: 0; -EINVAL: `format` is not valid; -ENOMEM; -EMFILE or the like. */
 int vrt_frame_pool_new(const struct vrt_frame_format *format, struct vrt_frame_pool **ret_pool)
     VRT_MUST_CHECK;
 
 /* Frames that are still referred to keep their memory. NULL is fine. Return: NULL. */
 struct vrt_frame_pool *vrt_frame_pool_free(struct vrt_frame_pool *pool);
 
-/* As vrt_frame_new(). Return: 0; -ENOMEM. Thread: any. */
+/* As vrt_frame_new(), which it is where no more files can be opened. Return: 0; -ENOMEM. Thread:
+ * any. */
 int vrt_frame_pool_get(struct vrt_frame_pool *pool, struct vrt_frame **ret_frame) VRT_MUST_CHECK;
 
 /* A frame without samples, the sizes of its planes set, one reference: for who brings samples, and
@@ -80,9 +81,9 @@ size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
 /* Copies the samples of a frame to one of the same planes. Thread: any. */
 void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);
 
-/* An empty file without a name, in memory, that can be mapped and sent, and never shrinks. Return:
- * its descriptor; -errno. Thread: any. */
-int vrt_shared_file(const char *name);
+/* A file of zeros without a name, in memory, that can be mapped and sent; where the system can seal
+ * it, nobody changes its size. Return: its descriptor; -errno. Thread: any. */
+int vrt_shared_file(const char *name, size_t size);
 
 /* One more reference. Return: frame. Thread: any. */
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Sealed against shrinking: who has the file mapped is never ended by another process. */
+/* Sealed against shrinking, which would end who has the file mapped, and against growing, which
+ * would fill memory that is nobody's when the process is gone. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +12,12 @@
 #include "base/error.h"
 #include "frames/frame.h"
 
-int vrt_shared_file(const char *name)
+int vrt_shared_file(const char *name, size_t size)
 {
     VRT_CLEANUP(vrt_closep) int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-    if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+    if (fd < 0 || ftruncate(fd, (off_t)size) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return vrt_raise(-errno);
     return VRT_STEAL_FD(fd);
 }

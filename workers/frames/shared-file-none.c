@@ -9,10 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "frames/frame.h"
 
-int vrt_shared_file(const char *name)
+int vrt_shared_file(const char *name, size_t size)
 {
     static atomic_uint n_made;
     char path[64];
@@ -20,13 +21,11 @@ int vrt_shared_file(const char *name)
     /* Short: macOS has room for 31 bytes. */
     (void)name;
     snprintf(path, sizeof(path), "/vrt-%d-%u", (int)getpid(), atomic_fetch_add(&n_made, 1));
-    int fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    VRT_CLEANUP(vrt_closep) int fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return vrt_raise(-errno);
     shm_unlink(path);
-    if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
-        close(fd);
+    if (ftruncate(fd, (off_t)size) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
         return vrt_raise(-errno);
-    }
-    return fd;
+    return VRT_STEAL_FD(fd);
 }

@@ -15,11 +15,17 @@
 /* Frames that an encoder looks at after it took them; those that we use copy them. */
 #define HELD_MAX 64
 
+/* What a segment may hold: twice its frames as they are, which no encoder needs, and its head. */
+#define FRAME_TIMES_MAX 2
+#define HEAD_BYTES_MAX (1 << 20)
+
 static const char encoding[] = "encoding";
 
 struct vrt_child_encoder {
     struct vrt_child *child;
     struct vrt_frame_format format;
+    int segment_fd;
+    int64_t segment_bytes_max;      /* with the frames that were sent */
     struct vrt_frame_pool *copies;  /* of frames that no other process can see; NULL: none was */
     struct vrt_frame *held[HELD_MAX];   /* in order */
     int n_held;
@@ -107,6 +113,8 @@ int vrt_child_encoder_new(struct vrt_child *child, const struct vrt_encoder_para
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     encoder->child = child;
     encoder->format = params->format;
+    encoder->segment_fd = fd;
+    encoder->segment_bytes_max = HEAD_BYTES_MAX;
     int r = ask(child, VRT_MESSAGE_ENCODER_NEW, params, fd, error);
     if (r < 0)
         return vrt_fold(r);
@@ -143,6 +151,12 @@ static void keep_held(struct vrt_child_encoder *encoder, int n)
     encoder->n_held = n;
 }
 
+static void watch_segment(const struct vrt_child_encoder *encoder, struct vrt_child_call *call)
+{
+    call->growing_fd = encoder->segment_fd;
+    call->growing_bytes_max = &encoder->segment_bytes_max;
+}
+
 int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *frame,
                            struct vrt_error *error)
 {
@@ -164,7 +178,9 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
         .concealed = frame->concealed,
     };
     vrt_wire_put_format(&frame->format, &message.body.encoder_send.format);
-    const struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder_send), shared->share.fd);
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder_send), shared->share.fd);
+    encoder->segment_bytes_max += FRAME_TIMES_MAX * (int64_t)vrt_frame_lay_out(shared, NULL);
+    watch_segment(encoder, &call);
     r = vrt_child_ask(encoder->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
@@ -180,8 +196,9 @@ int vrt_child_encoder_finish(struct vrt_child_encoder *encoder, int64_t *ret_siz
                              struct vrt_error *error)
 {
     struct vrt_message message = { .kind = VRT_MESSAGE_ENCODER_FINISH };
-    const struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(segment), -1);
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(segment), -1);
 
+    watch_segment(encoder, &call);
     int r = vrt_child_ask(encoder->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);

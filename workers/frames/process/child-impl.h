@@ -14,8 +14,10 @@ struct vrt_child_call {
     int outcome_max;                    /* of the function's own outcomes */
     const char *doing;                  /* "reading film.mkv", for sentences */
     /* Looked at while the process is silent: what it works on; more than before is a sign of life.
-     * -1: none. */
+     * -1: none. It is killed where it holds more than `growing_bytes_max`, which would fill what
+     * others need; NULL: no limit. */
     int growing_fd;
+    const int64_t *growing_bytes_max;
     /* What it may ask back; NULL: nothing. Return: 0, -errno with the sentence in `error`. */
     int (*asked)(void *ctx, struct vrt_child *child, const struct vrt_message *question,
                  struct vrt_error *error);

@@ -17,10 +17,27 @@
 #define SILENCE_NS (120 * VRT_NS_PER_S)
 #define SLOW_BYTES_PER_S (4 << 20)
 
-static int64_t reading_ns(int fd)
+/* What a join may write: so many times what it is made of, and some for what containers add. */
+#define JOINED_TIMES_MAX 2
+#define JOINED_BYTES_MORE (64 << 20)
+
+/* What is joined: the segments, and how large that may become. */
+struct joining {
+    struct vrt_joiner_segments segments;
+    int64_t n_given;                /* segments 0 to n_given - 1, at least once */
+    int64_t bytes_max;
+};
+
+static int64_t size_of(int fd)
 {
     struct stat st;
-    double seconds = fstat(fd, &st) == 0 ? (double)st.st_size / SLOW_BYTES_PER_S : 0;
+
+    return fstat(fd, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+static int64_t reading_ns(int fd)
+{
+    const double seconds = (double)size_of(fd) / SLOW_BYTES_PER_S;
 
     return SILENCE_NS + (int64_t)(VRT_MIN(seconds, 1e6) * VRT_NS_PER_S);
 }
@@ -57,7 +74,8 @@ int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_pr
 static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_message *question,
                         struct vrt_error *error)
 {
-    const struct vrt_joiner_segments *segments = ctx;
+    struct joining *joining = ctx;
+    const struct vrt_joiner_segments *segments = &joining->segments;
     struct vrt_message answer = { .kind = VRT_MESSAGE_JOIN_SEGMENT };
     const int64_t number = question->body.segment.number;
 
@@ -65,6 +83,10 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
         return vrt_child_distrust(child, "joining the segments", error);
     VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, (int)number);
     answer.result = VRT_MIN(fd, 0);
+    if (number >= joining->n_given) {
+        joining->bytes_max += JOINED_TIMES_MAX * size_of(fd);
+        joining->n_given = number + 1;
+    }
     int r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(segment),
                              &(struct vrt_message_fds){ fd >= 0, { fd } });
     /* That it is gone the next wait finds out. */
@@ -77,7 +99,10 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
                          struct vrt_joiner_result *ret_result, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
-    struct vrt_joiner_segments segments = params->segments;
+    struct joining joining = {
+        .segments = params->segments,
+        .bytes_max = JOINED_TIMES_MAX * size_of(params->input_fd) + JOINED_BYTES_MORE,
+    };
 
     if (!message)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
@@ -92,8 +117,9 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
         .limit_ns = SILENCE_NS,
         .doing = "joining the segments with what else is in the input",
         .growing_fd = params->output_fd,
+        .growing_bytes_max = &joining.bytes_max,
         .asked = give_segment,
-        .ctx = &segments,
+        .ctx = &joining,
     };
     int r = vrt_child_ask(child, &call, message, error);
     if (r < 0)

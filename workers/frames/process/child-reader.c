@@ -110,6 +110,8 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
     struct vrt_message message = { .kind = VRT_MESSAGE_READER_NEXT };
     int r = vrt_frame_pool_get(reader->pool, &frame);
 
+    if (r == 0 && frame->share.fd < 0)
+        r = vrt_raise(-EMFILE);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the input");
     message.body.reader_next.frame.offset_bytes = frame->share.offset_bytes;

@@ -42,15 +42,19 @@ struct vrt_child {
     char missing[VRT_MESSAGE_NAME_BYTES];
 };
 
-/* What the process gets: descriptors, and no signal blocked that this thread blocks. */
+/* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
+ * vrtd's processes, which ends vrtd in order, and by that this one. */
 static int spawn(const char *program, int socket, pid_t *ret_pid)
 {
     char *const arguments[] = { (char *)"vrt-media", NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
-    sigset_t none;
+    sigset_t blocked;
 
-    sigemptyset(&none);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGHUP);
     int r = posix_spawn_file_actions_init(&files);
     if (r != 0)
         return -r;
@@ -65,7 +69,7 @@ static int spawn(const char *program, int socket, pid_t *ret_pid)
         posix_spawn_file_actions_adddup2(&files, 0, 2);
     posix_spawn_file_actions_adddup2(&files, socket, VRT_SERVE_SOCKET);
     posix_spawn_file_actions_addclosefrom_np(&files, VRT_SERVE_SOCKET + 1);
-    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     r = posix_spawn(ret_pid, program, &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
@@ -195,6 +199,11 @@ static int64_t progress_of(const struct vrt_child_call *call)
     return call->growing_fd >= 0 && fstat(call->growing_fd, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
+static bool is_overgrown(const struct vrt_child_call *call)
+{
+    return call->growing_bytes_max && progress_of(call) > *call->growing_bytes_max;
+}
+
 /* Waits for the next packet. Return: 0; -errno with the sentence. */
 static int await(struct vrt_child *child, const struct vrt_child_call *call,
                  struct vrt_message *ret_message, struct vrt_error *error)
@@ -213,6 +222,8 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
             end(child);
             return vrt_refuse(error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
         }
+        if (is_overgrown(call))
+            r = -EBADMSG;
         if (r == 0)
             return 0;
         if (r == -EBADMSG)

@@ -49,7 +49,7 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
 const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader);
 struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader);
 
-/* Of encoder.h. A child has one encoder at a time. */
+/* Of encoder.h. A child has one encoder at a time; its segment stays open as long. */
 int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct vrt_error *error);
 int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_encoder_pick *pick,
                                   struct vrt_frame_format *ret_format,

@@ -29,8 +29,13 @@
 #define DESCRIPTORS_MAX 64
 #define FILE_BYTES_MAX ((rlim_t)1 << 42)
 
-/* Of address space: frames of 16384 x 16384 through a decoder of 16 threads, and some. */
+/* Of address space half of the machine's memory; but enough for 4K through a decoder of 16 threads,
+ * and never more than 16384 x 16384 through one needs. */
+#define MEMORY_BYTES_MIN ((rlim_t)4 << 30)
 #define MEMORY_BYTES_MAX ((rlim_t)64 << 30)
+
+/* Of all processes the first to be ended where memory ends. */
+static const char oom_score[] = "1000";
 
 /* What needs no look at its arguments. */
 static const int allowed[] = {
@@ -52,6 +57,25 @@ static const int allowed[] = {
     SCMP_SYS(rt_sigaction), SCMP_SYS(sigaltstack),
 };
 
+static rlim_t memory_bytes(void)
+{
+    const long n_pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+    if (n_pages <= 0 || page_bytes <= 0)
+        return MEMORY_BYTES_MAX;
+    return VRT_MIN(VRT_MAX((rlim_t)n_pages / 2 * (rlim_t)page_bytes, MEMORY_BYTES_MIN),
+                   MEMORY_BYTES_MAX);
+}
+
+static int volunteer_for_oom(void)
+{
+    VRT_CLEANUP(vrt_closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, oom_score, sizeof(oom_score) - 1) < 0)
+        return -errno;
+    return 0;
+}
+
 static int limit(void)
 {
     const struct {
@@ -61,11 +85,11 @@ static int limit(void)
         { RLIMIT_CORE, 0 },
         { RLIMIT_NOFILE, DESCRIPTORS_MAX },
         { RLIMIT_FSIZE, FILE_BYTES_MAX },
-        { RLIMIT_AS, MEMORY_BYTES_MAX },
+        { RLIMIT_AS, memory_bytes() },
         { RLIMIT_MEMLOCK, 0 },
         { RLIMIT_MSGQUEUE, 0 },
     };
-    int r = 0;
+    int r = volunteer_for_oom();
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(limits); i++) {
         struct rlimit now;
@@ -73,7 +97,8 @@ static int limit(void)
             r = -errno;
             continue;
         }
-        now.rlim_cur = now.rlim_max = VRT_MIN(now.rlim_max, limits[i].most);
+        now.rlim_cur = VRT_MIN(now.rlim_cur, limits[i].most);
+        now.rlim_max = VRT_MIN(now.rlim_max, limits[i].most);
         if (setrlimit(limits[i].resource, &now) < 0)
             r = -errno;
     }

@@ -76,6 +76,7 @@ void vrt_wire_put_info(const struct vrt_reader_info *info, struct vrt_message_in
         .n_covers = info->n_covers,
         .duration_ns = believable(info->duration_ns),
         .n_frames_estimate = believable(info->n_frames_estimate),
+        .is_by_duration = info->is_by_duration,
         .n_frames = info->n_frames,
         .n_concealed = info->n_concealed,
         .n_missing = info->n_missing,
@@ -192,7 +193,7 @@ int vrt_wire_take_warnings(const struct vrt_message_warnings *wire, struct vrt_w
 static bool is_info_sane(const struct vrt_message_info *wire)
 {
     const int32_t flags[] = { wire->variable_rate, wire->interlaced, wire->truncated,
-                              wire->has_display_matrix };
+                              wire->is_by_duration, wire->has_display_matrix };
     const int32_t counts[] = { wire->n_audio, wire->n_subtitles, wire->n_attachments,
                                wire->n_chapters, wire->n_covers };
     const int64_t unknown_or[] = { wire->duration_ns, wire->n_frames_estimate };
@@ -228,6 +229,7 @@ int vrt_wire_take_info(const struct vrt_message_info *wire, struct vrt_reader_in
         .n_covers = wire->n_covers,
         .duration_ns = wire->duration_ns,
         .n_frames_estimate = wire->n_frames_estimate,
+        .is_by_duration = wire->is_by_duration,
         .n_frames = wire->n_frames,
         .n_concealed = wire->n_concealed,
         .n_missing = wire->n_missing,
