@@ -24,12 +24,16 @@
 #include "daemon/systemd/notify.h"
 #include "daemon/service/server.h"
 #include "daemon/service/setup.h"
+#include "frames/process/child.h"
 #include "msg_log.h"
 
 #define VRT_LOG_TOPIC "main"
 
 /* Three for each of the 100000 jobs that may wait at most, and connections. */
 #define DESCRIPTORS_WANTED 524288
+
+/* As many as a job that is admitted and starts at once needs: to look at it, to read and to write. */
+#define MEDIA_SPARES 3
 
 /* Everything that is settled before the loop runs. */
 struct start {
@@ -139,6 +143,21 @@ static void raise_limits(void)
         vrt_log_warning("the limit of open files stays as it is: %s", strerror(errno));
 }
 
+/* Says what protects this process from the videos that it is given, where that isn't everything. */
+static void try_media(void)
+{
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_error error = { .id = NULL };
+
+    const char *missing = vrt_child_new(NULL, &child, &error) == 0 ?
+                          vrt_child_missing(child, &error) : NULL;
+    if (!missing)
+        vrt_log_error("no video can be read or written: %s", error.message);
+    else if (missing[0])
+        vrt_log_warning("vrt-media, which decodes videos, locks itself in with %s, ignoring",
+                        missing);
+}
+
 /* Claims what it needs and serves. Return: as vrt_server_run(). */
 static int serve(struct start *start, struct vrt_error *error)
 {
@@ -151,6 +170,8 @@ static int serve(struct start *start, struct vrt_error *error)
         return vrt_fold(r);
     vrt_log_info("vrtd %s starts, and keeps its files in %s", VRT_VERSION,
                  start->setup.state_dir);
+    vrt_child_keep_spares(MEDIA_SPARES);
+    try_media();
     r = vrt_server_run(&(struct vrt_server_params){
         .conf = &start->conf,
         .reread = configure_again,
@@ -163,6 +184,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .spool_fd = start->spool_fd,
         .fd_store = start->fd_store,
     }, error);
+    vrt_child_keep_spares(0);
     vrt_log_info("vrtd ends");
     vrt_log_keep(0);
     return vrt_fold(r);

@@ -27,6 +27,7 @@
 #include "daemon/models/models.h"
 #include "daemon/jobs/spool.h"
 #include "doctor_host.h"
+#include "frames/process/child.h"
 #include "host/vendors.h"
 #include "models/builtin.h"
 #include "workers/device/checkup.h"
@@ -126,6 +127,32 @@ static void look_at_folders(const struct vrt_api *api, struct vrt_doctor_report 
     look_at_folder("folder.spool", path, api->spool_fd, report);
 }
 
+/* What keeps videos from all else. */
+static void look_at_media(struct vrt_doctor_report *report)
+{
+    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+    struct vrt_doctor_line line = { .id = "media.sandbox", .subject = "vrt-media" };
+    struct vrt_error error = { .id = NULL };
+
+    const char *missing = vrt_child_new(NULL, &child, &error) == 0 ?
+                          vrt_child_missing(child, &error) : NULL;
+    if (!missing) {
+        line.status = VRT_DOCTOR_FAILED;
+        line.cure = "install vrtd again, whole, and start it again";
+        vrt_doctor_report_add(report, &line, "no video can be read or written: %s",
+                              error.message);
+        return;
+    }
+    if (missing[0]) {
+        line.status = VRT_DOCTOR_WARNING;
+        line.cure = "Linux 5.13 or later with landlock and seccomp, and a vrtd built with "
+                    "libseccomp, lock it in: until then take videos from those you trust alone";
+    }
+    vrt_doctor_report_add(report, &line, missing[0] ? "videos are decoded with %s" :
+                          "videos are decoded where no file, network or process is in "
+                          "reach%s", missing);
+}
+
 static void name_user(char *name, size_t size)
 {
     VRT_CLEANUP(vrt_accounts_freep) struct vrt_accounts *accounts = NULL;
@@ -158,6 +185,8 @@ static void look_around(struct vrt_doctoring *doctoring)
     vrt_doctor_tell_backends(doctoring->api->pool, kind, vrt_doctor_machine_has_gpu, report);
     if (!kind && doctoring->api->state_dir)
         look_at_folders(doctoring->api, report);
+    if (!kind)
+        look_at_media(report);
 }
 
 /* What devices are to make of a picture. That there is no reference is no reason to stop. */

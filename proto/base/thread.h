@@ -9,6 +9,8 @@
  * passes every such check: unit tests call what they like.
  */
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 enum vrt_thread_role {
@@ -39,6 +41,10 @@ void vrt_thread_set_background(int nice);
  * waits: they compute little at a time, and come before what computes for long.
  */
 void vrt_thread_set_responsive(void);
+
+/* Gives the first thread of `process`, and those that it starts from now on, the priority of the
+ * calling thread, which is none higher than it has. */
+void vrt_thread_share_priority(pid_t process);
 
 /* What the calling thread said it is. */
 enum vrt_thread_role vrt_thread_role(void);

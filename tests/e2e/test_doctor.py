@@ -71,6 +71,7 @@ class Doctor(harness.Case):
         self.assertEqual(checks['daemon.reach', None]['status'], 'ok')
         self.assertIn(os.path.join(self.folder, 'state', 'spool'),
                       {subject for id_, subject in checks if id_ == 'folder.spool'})
+        self.assertIn(checks['media.sandbox', 'vrt-media']['status'], ('ok', 'warning'))
         text = self.vrtctl('doctor').stdout
         self.assertRegex(text, r'\nok +cpu:1 kernel +a convolution of integers is exact\n')
         self.assertRegex(text, r'\n[0-9]+ checks: 0 failed, [0-9]+ warnings?\n$')

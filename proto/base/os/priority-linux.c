@@ -33,7 +33,7 @@ struct attributes {
     uint64_t runtime, deadline, period;
 };
 
-/* Return: 0; -1 where the system refuses it. */
+/* Of the calling thread. Return: 0; -1 where the system refuses it. */
 static int set_attributes(int nice, int policy, int64_t slice_ns)
 {
     const struct attributes attributes = {
@@ -58,4 +58,13 @@ void vrt_thread_set_background(int nice)
 void vrt_thread_set_responsive(void)
 {
     (void)set_attributes(getpriority(PRIO_PROCESS, 0), SCHED_OTHER, RESPONSIVE_SLICE_NS);
+}
+
+void vrt_thread_share_priority(pid_t process)
+{
+    struct attributes mine = { .size = 0 };
+
+    if (syscall(SYS_sched_getattr, 0, &mine, sizeof(mine), 0) < 0 ||
+        syscall(SYS_sched_setattr, process, &mine, 0) < 0)
+        setpriority(PRIO_PROCESS, (id_t)process, getpriority(PRIO_PROCESS, 0));
 }

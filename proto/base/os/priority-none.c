@@ -11,3 +11,8 @@ void vrt_thread_set_background(int nice)
 void vrt_thread_set_responsive(void)
 {
 }
+
+void vrt_thread_share_priority(pid_t process)
+{
+    (void)process;
+}

@@ -25,6 +25,11 @@ void vrt_thread_set_responsive(void)
 {
 }
 
+void vrt_thread_share_priority(pid_t process)
+{
+    (void)process;
+}
+
 const char *fault_hang(const char *call)
 {
     static char rule[300];

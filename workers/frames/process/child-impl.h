@@ -3,6 +3,8 @@
 
 /* What the files child*.c share. */
 
+#include <sys/types.h>
+
 #include "frames/process/child.h"
 #include "frames/process/wire.h"
 
@@ -23,6 +25,10 @@ struct vrt_child_call {
                  struct vrt_error *error);
     void *ctx;
 };
+
+/* A process with the calling thread's priority, and our end of its socket; both are the caller's.
+ * Return: 0; -errno with the sentence in `error`. */
+int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Asks, and waits for the answer, which replaces the question in `message`.

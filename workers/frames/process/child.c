@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * The process is started by posix_spawn(): drivers of cards don't survive a fork. Its one
- * descriptor is an end of a pair of sockets; what it works on comes with what it is asked. Whoever
- * waits for an answer looks ten times a second whether it is wanted still.
- */
+/* Whoever waits for an answer looks ten times a second whether it is wanted still. */
 
 #include "frames/process/child-impl.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/folder.h"
 #include "base/log.h"
 #include "frames/process/serve.h"
 
@@ -42,64 +34,20 @@ struct vrt_child {
     char missing[VRT_MESSAGE_NAME_BYTES];
 };
 
-/* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
- * vrtd's processes, which ends vrtd in order, and by that this one. */
-static int spawn(const char *program, int socket, pid_t *ret_pid)
-{
-    char *const arguments[] = { (char *)"vrt-media", NULL };
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t blocked;
-
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    int r = posix_spawn_file_actions_init(&files);
-    if (r != 0)
-        return -r;
-    r = posix_spawnattr_init(&attributes);
-    if (r != 0) {
-        posix_spawn_file_actions_destroy(&files);
-        return -r;
-    }
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&files, 0, 1);
-    if (!VRT_MEDIA_KEEPS_STDERR)
-        posix_spawn_file_actions_adddup2(&files, 0, 2);
-    posix_spawn_file_actions_adddup2(&files, socket, VRT_SERVE_SOCKET);
-    posix_spawn_file_actions_addclosefrom_np(&files, VRT_SERVE_SOCKET + 1);
-    posix_spawnattr_setsigmask(&attributes, &blocked);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    r = posix_spawn(ret_pid, program, &files, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return -r;
-}
-
 int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
                   struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = calloc(1, sizeof(*child));
-    VRT_CLEANUP(vrt_closep) int theirs = -1;
-    char program[PATH_MAX];
-    int pair[2];
+    struct vrt_child *child = calloc(1, sizeof(*child));
 
     if (!child)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "vrt-media");
-    child->socket = -1;
     child->cancel = cancel;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "vrt-media");
-    child->socket = pair[0];
-    theirs = pair[1];
-    vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, program,
-                       sizeof(program));
-    int r = spawn(program, theirs, &child->pid);
-    if (r < 0)
-        return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
-                          "can't be started: %s", program, strerror(-r));
-    *ret_child = VRT_STEAL(child);
+    int r = vrt_child_start(&child->pid, &child->socket, error);
+    if (r < 0) {
+        free(child);
+        return vrt_fold(r);
+    }
+    *ret_child = child;
     return 0;
 }
 
@@ -164,6 +112,10 @@ static int refuse_crash(struct vrt_child *child, const char *doing, struct vrt_e
     const int status = end(child);
     char how[96];
 
+    if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == VRT_SERVE_STATUS_OTHER)
+        return vrt_refuse(error, vrt_raise(-EPIPE), "internal", "the program vrt-media is of "
+                          "another version than vrtd, which was not started again since: start "
+                          "it again (systemctl restart vrtd)");
     if (status >= 0 && WIFSIGNALED(status))
         snprintf(how, sizeof(how), "was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -275,10 +227,9 @@ int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
            vrt_child_distrust(child, call->doing, error) : r;
 }
 
-const char *vrt_child_missing(struct vrt_child *child)
+const char *vrt_child_missing(struct vrt_child *child, struct vrt_error *error)
 {
     struct vrt_message message = { .kind = VRT_MESSAGE_SANDBOX };
-    struct vrt_error error = { .id = NULL };
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(missing),
         .limit_ns = 30 * VRT_NS_PER_S,
@@ -286,7 +237,7 @@ const char *vrt_child_missing(struct vrt_child *child)
         .growing_fd = -1,
     };
 
-    if (vrt_child_ask(child, &call, &message, &error) < 0)
+    if (vrt_child_ask(child, &call, &message, error) < 0)
         return NULL;
     message.body.missing[sizeof(message.body.missing) - 1] = '\0';
     return vrt_printable(message.body.missing, child->missing, sizeof(child->missing));

@@ -36,9 +36,13 @@ int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
 /* Ends the process, whatever it does, and all that it was asked for. NULL is fine. Return: NULL. */
 struct vrt_child *vrt_child_free(struct vrt_child *child);
 
+/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none. Thread:
+ * any; those of a lower priority than the caller's add none. */
+void vrt_child_keep_spares(int n);
+
 /* What the process can't give up here ("no filter of system calls"), "" where it could give up
- * everything; the child's. NULL: it didn't answer. */
-const char *vrt_child_missing(struct vrt_child *child);
+ * everything; the child's. NULL: it didn't answer, with the sentence in `error`. */
+const char *vrt_child_missing(struct vrt_child *child, struct vrt_error *error);
 
 /* Of reader.h. `params->cancel` isn't looked at: the child's counts. */
 int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_reader_params *params,

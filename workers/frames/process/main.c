@@ -4,7 +4,9 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "frames/process/sandbox.h"
@@ -21,11 +23,17 @@ static void *watch(void *ctx)
     _exit(EXIT_SUCCESS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const char *missing = vrt_sandbox_enter();
     pthread_t watcher;
 
+    if (argc != 2) {
+        fprintf(stderr, "vrt-media: vrtd starts this program, for each video that it reads\n");
+        return 2;
+    }
+    if (strcmp(argv[1], VRT_VERSION) != 0)
+        return VRT_SERVE_STATUS_OTHER;
+    const char *missing = vrt_sandbox_enter();
     if (pthread_create(&watcher, NULL, watch, NULL) != 0)
         return EXIT_FAILURE;
     return vrt_serve_all(VRT_SERVE_SOCKET, missing) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -10,6 +10,7 @@
 #include "frames/process/wire.h"
 
 #define VRT_SERVE_SOCKET 3          /* the descriptor that it finds when it starts */
+#define VRT_SERVE_STATUS_OTHER 3    /* its status where it is of another version than vrtd */
 
 struct vrt_server {
     int socket;

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Processes are started by posix_spawn(): drivers of cards don't survive a fork. Their one
+ * descriptor is an end of a pair of sockets; what they work on comes with what they are asked.
+ *
+ * A program of so many libraries takes some 25 ms until it hears: some are started before they are
+ * needed, and wait locked in. Whoever takes one starts the next one, unless that would be born with
+ * a lower priority, which nobody can raise again.
+ */
+
+#include "frames/process/child-impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "frames/process/serve.h"
+
+#define VRT_LOG_TOPIC "media"
+
+#define SPARES_MAX 8
+
+struct process {
+    pid_t pid;
+    int socket;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    /* under lock */
+    struct process processes[SPARES_MAX];
+    int n, n_wanted;
+    int nice;                       /* of who wanted them first */
+} spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
+ * vrtd's processes, which ends vrtd in order, and by that this one. */
+static int spawn(const char *program, int socket, pid_t *ret_pid)
+{
+    char *const arguments[] = { (char *)"vrt-media", (char *)VRT_VERSION, NULL };
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t blocked;
+
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGHUP);
+    int r = posix_spawn_file_actions_init(&files);
+    if (r != 0)
+        return -r;
+    r = posix_spawnattr_init(&attributes);
+    if (r != 0) {
+        posix_spawn_file_actions_destroy(&files);
+        return -r;
+    }
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&files, 0, 1);
+    if (!VRT_MEDIA_KEEPS_STDERR)
+        posix_spawn_file_actions_adddup2(&files, 0, 2);
+    posix_spawn_file_actions_adddup2(&files, socket, VRT_SERVE_SOCKET);
+    posix_spawn_file_actions_addclosefrom_np(&files, VRT_SERVE_SOCKET + 1);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    r = posix_spawn(ret_pid, program, &files, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return -r;
+}
+
+static int start(struct process *ret_process, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
+    char program[PATH_MAX];
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return vrt_refuse_errno(error, vrt_raise(-errno), "vrt-media");
+    ours = pair[0];
+    theirs = pair[1];
+    vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, program,
+                       sizeof(program));
+    int r = spawn(program, theirs, &ret_process->pid);
+    if (r < 0)
+        return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
+                          "can't be started: %s", program, strerror(-r));
+    ret_process->socket = VRT_STEAL_FD(ours);
+    return 0;
+}
+
+/* Makes as many as are wanted. Under the lock. */
+static void fill(void)
+{
+    while (spares.n < spares.n_wanted && getpriority(PRIO_PROCESS, 0) <= spares.nice) {
+        struct vrt_error error = { .id = NULL };
+        if (start(&spares.processes[spares.n], &error) < 0) {
+            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
+            return;
+        }
+        spares.n++;
+    }
+}
+
+/* The oldest, which hears soonest. Under the lock. Return: whether there is one that lives. */
+static bool take(struct process *ret_process)
+{
+    while (spares.n > 0) {
+        *ret_process = spares.processes[0];
+        spares.n--;
+        memmove(spares.processes, spares.processes + 1,
+                (size_t)spares.n * sizeof(spares.processes[0]));
+        if (waitpid(ret_process->pid, NULL, WNOHANG) == 0)
+            return true;
+        vrt_closep(&ret_process->socket);
+    }
+    return false;
+}
+
+int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error)
+{
+    struct process process = { .pid = 0 };
+    int r = 0;
+
+    pthread_mutex_lock(&spares.lock);
+    if (take(&process))
+        vrt_thread_share_priority(process.pid);
+    else
+        r = start(&process, error);
+    fill();
+    pthread_mutex_unlock(&spares.lock);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_pid = process.pid;
+    *ret_socket = process.socket;
+    return 0;
+}
+
+void vrt_child_keep_spares(int n)
+{
+    vrt_assert(n >= 0 && n <= SPARES_MAX);
+    pthread_mutex_lock(&spares.lock);
+    spares.n_wanted = n;
+    spares.nice = getpriority(PRIO_PROCESS, 0);
+    fill();
+    while (spares.n > n) {
+        struct process *last = &spares.processes[--spares.n];
+        kill(last->pid, SIGKILL);
+        vrt_closep(&last->socket);
+        waitpid(last->pid, NULL, 0);
+    }
+    pthread_mutex_unlock(&spares.lock);
+}
