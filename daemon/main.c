@@ -32,7 +32,7 @@
 /* Three for each of the 100000 jobs that may wait at most, and connections. */
 #define DESCRIPTORS_WANTED 524288
 
-/* As many as a job that is admitted and starts at once needs: to look at it, to read and to write. */
+/* As many as a job that starts at once needs: to look at it, to read and to write. */
 #define MEDIA_SPARES 3
 
 /* Everything that is settled before the loop runs. */

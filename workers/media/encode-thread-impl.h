@@ -4,7 +4,7 @@
 /* What an encode thread is made of: private to workers/media/encode-thread*.c. Thread: the encode
  * thread, all of it. */
 
-#include "frames/process/child.h"
+#include "frames/process/child-encoder.h"
 #include "workers/media/blender.h"
 #include "workers/media/encode-thread.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "engine/checkpoint.h"
-#include "frames/process/child.h"
+#include "frames/process/child-encoder.h"
 #include "workers/media/disk-check.h"
 
 /* The decoder's threads while it is only asked what it sees. */
@@ -193,17 +193,12 @@ static void look_ahead(struct vrt_job_check *check)
     check->output_bytes = vrt_disk_check_run(&disk_check, &check->warnings);
 }
 
-int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
+/* All that follows from what the files hold. */
+static int look(struct vrt_job_check *check, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
-    int r = vrt_files_note(&check->files, error);
+    int r = vrt_child_new(check->cancel, &child, error);
 
-    if (r != 0)
-        return vrt_fold(r);
-    r = check_input(check, error);
-    if (r != 0)
-        return vrt_fold(r);
-    r = vrt_child_new(check->cancel, &child, error);
     if (r != 0)
         return vrt_fold(r);
     r = probe_input(check, child, error);
@@ -227,6 +222,25 @@ int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
     look_ahead(check);
     vrt_warnings_merge(&check->warnings, &check->input.warnings);
     return 0;
+}
+
+int vrt_job_check_run(struct vrt_job_check *check, struct vrt_error *error)
+{
+    const struct vrt_warnings before = check->warnings;
+    int r = vrt_files_note(&check->files, error);
+
+    if (r != 0)
+        return vrt_fold(r);
+    r = check_input(check, error);
+    if (r != 0)
+        return vrt_fold(r);
+    r = look(check, error);
+    if (r != -EPIPE || !vrt_error_is(error, "media.crashed"))
+        return vrt_fold(r);
+    /* It may have been ended for want of memory, or by somebody: once is forgiven. */
+    check->warnings = before;
+    *error = (struct vrt_error){ .id = NULL };
+    return vrt_fold(look(check, error));
 }
 
 void vrt_job_check_done(struct vrt_job_check *check)

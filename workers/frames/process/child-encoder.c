@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "frames/process/child-encoder.h"
 #include "frames/process/child-impl.h"
 
 /* Without a word for so long an encoder hangs, on the slowest machine. */

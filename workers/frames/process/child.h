@@ -9,9 +9,9 @@
  * checked (wire.h); where it crashes, hangs or talks nonsense it is killed, and the call that waits
  * fails by a sentence. It never outlives its job, nor vrtd.
  *
- * The functions of reader.h, encoder.h and joiner.h, with the same contracts, as asked of such a
- * process: ids of theirs, and `media.crashed` (-EPIPE), `media.timeout` (-ETIMEDOUT). After either
- * only the functions that free.
+ * The functions of reader.h, joiner.h and preview.h, and in child-encoder.h those of encoder.h, as
+ * asked of such a process, with the same contracts: ids of theirs, and `media.crashed` (-EPIPE),
+ * `media.timeout` (-ETIMEDOUT). After either only the functions that free.
  *
  * Thread: a child belongs to one at a time, with all that was made by it.
  */
@@ -20,13 +20,11 @@
 
 #include "base/cleanup.h"
 #include "frames/decode/reader.h"
-#include "frames/encode/encoder.h"
 #include "frames/join/joiner.h"
 #include "frames/preview/preview.h"
 
 struct vrt_child;
 struct vrt_child_reader;
-struct vrt_child_encoder;
 
 /* Starts a process, of the calling thread's priority. `cancel` (may be NULL; true: calls end with
  * -ECANCELED) outlives it. Return: 0; -errno with the sentence in `error`. */
@@ -36,8 +34,8 @@ int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
 /* Ends the process, whatever it does, and all that it was asked for. NULL is fine. Return: NULL. */
 struct vrt_child *vrt_child_free(struct vrt_child *child);
 
-/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none. Thread:
- * any; those of a lower priority than the caller's add none. */
+/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none.
+ * Thread: any; one of a lower priority than this one puts none in the place of those it takes. */
 void vrt_child_keep_spares(int n);
 
 /* What the process can't give up here ("no filter of system calls"), "" where it could give up
@@ -52,25 +50,6 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
                           struct vrt_error *error) VRT_MUST_CHECK;
 const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader);
 struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader);
-
-/* Of encoder.h. A child has one encoder at a time; its segment stays open as long. */
-int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct vrt_error *error);
-int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_encoder_pick *pick,
-                                  struct vrt_frame_format *ret_format,
-                                  struct vrt_warnings *warnings, struct vrt_error *error);
-int vrt_child_encoder_try(struct vrt_child *child, const struct vrt_encoder_params *params,
-                          struct vrt_error *error) VRT_MUST_CHECK;
-int vrt_child_encoder_new(struct vrt_child *child, const struct vrt_encoder_params *params, int fd,
-                          struct vrt_child_encoder **ret_encoder,
-                          struct vrt_error *error) VRT_MUST_CHECK;
-int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *frame,
-                           struct vrt_error *error) VRT_MUST_CHECK;
-int vrt_child_encoder_finish(struct vrt_child_encoder *encoder, int64_t *ret_size_bytes,
-                             struct vrt_error *error) VRT_MUST_CHECK;
-struct vrt_child_encoder *vrt_child_encoder_free(struct vrt_child_encoder *encoder);
-int vrt_child_encoder_check_segment(struct vrt_child *child,
-                                    const struct vrt_encoder_params *params, int fd,
-                                    struct vrt_error *error) VRT_MUST_CHECK;
 
 /* Of joiner.h and preview.h. */
 int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_preview *preview,
@@ -90,4 +69,3 @@ int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
 
 VRT_DEFINE_CLEANUP(struct vrt_child, vrt_child_free)
 VRT_DEFINE_CLEANUP(struct vrt_child_reader, vrt_child_reader_close)
-VRT_DEFINE_CLEANUP(struct vrt_child_encoder, vrt_child_encoder_free)
