@@ -76,6 +76,7 @@ VENDOR = {
     r'ini\.h': ('config/',),
     r'sqlite3\.h': ('daemon/store/',),
     r'libav.*|libsw.*': ('workers/frames/',),
+    r'seccomp\.h|linux/landlock\.h': ('workers/frames/process/',),
     r'(oneapi/)?dnnl.*': ('workers/backend/cpu/',),
     r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
     r'level_zero/.*': ('workers/backend/xpu/',),
