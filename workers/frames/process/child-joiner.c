@@ -21,9 +21,13 @@
 #define JOINED_TIMES_MAX 2
 #define JOINED_BYTES_MORE (64 << 20)
 
+/* How often a join may ask for each segment: it reads all of them four times at most. */
+#define GIVEN_TIMES_MAX 16
+
 /* What is joined: the segments, and how large that may become. */
 struct joining {
     struct vrt_joiner_segments segments;
+    int64_t n_asked;
     int64_t n_given;                /* segments 0 to n_given - 1, at least once */
     int64_t bytes_max;
 };
@@ -40,6 +44,11 @@ static int64_t reading_ns(int fd)
     const double seconds = (double)size_of(fd) / SLOW_BYTES_PER_S;
 
     return SILENCE_NS + (int64_t)(VRT_MIN(seconds, 1e6) * VRT_NS_PER_S);
+}
+
+static bool is_number(int64_t number)
+{
+    return number >= 0 && number <= VRT_WIRE_NUMBER_MAX;
 }
 
 int vrt_child_joiner_preview(struct vrt_child *child, const struct vrt_joiner_preview *preview,
@@ -79,7 +88,8 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     struct vrt_message answer = { .kind = VRT_MESSAGE_JOIN_SEGMENT };
     const int64_t number = question->body.segment.number;
 
-    if (question->kind != VRT_MESSAGE_JOIN_SEGMENT || number < 0 || number >= segments->n)
+    if (question->kind != VRT_MESSAGE_JOIN_SEGMENT || number < 0 || number >= segments->n ||
+        joining->n_asked++ >= GIVEN_TIMES_MAX * (int64_t)segments->n)
         return vrt_child_distrust(child, "joining the segments", error);
     VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, (int)number);
     answer.result = VRT_MIN(fd, 0);
@@ -89,6 +99,8 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     }
     int r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(segment),
                              &(struct vrt_message_fds){ fd >= 0, { fd } });
+    if (r == -EAGAIN)
+        return vrt_child_distrust(child, "joining the segments", error);
     /* That it is gone the next wait finds out. */
     if (r < 0 && r != -EPIPE)
         return vrt_refuse_errno(error, r, "joining the segments");
@@ -129,8 +141,11 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
         .duration_ns = message->body.joined.duration_ns,
         .size_bytes = message->body.joined.size_bytes,
     };
-    return vrt_wire_take_warnings(&message->body.joined.warnings, &ret_result->warnings) < 0 ?
-           vrt_child_distrust(child, call.doing, error) : 0;
+    if (!is_number(ret_result->n_frames) || !is_number(ret_result->duration_ns) ||
+        !is_number(ret_result->size_bytes) ||
+        vrt_wire_take_warnings(&message->body.joined.warnings, &ret_result->warnings) < 0)
+        return vrt_child_distrust(child, call.doing, error);
+    return 0;
 }
 
 int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
@@ -151,7 +166,7 @@ int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
     int r = vrt_child_ask(child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
-    if (message.body.segment.number < 0)
+    if (!is_number(message.body.segment.number))
         return vrt_child_distrust(child, call.doing, error);
     *ret_n_frames = message.body.segment.number;
     return 0;

@@ -17,6 +17,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -83,15 +84,17 @@ static int spawn(const char *program, int socket, pid_t *ret_pid)
 static int start(struct process *ret_process, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_closep) int ours = -1, theirs = -1;
-    char program[PATH_MAX];
+    const char *program = getenv("VRTD_MEDIA_PROGRAM");
+    char found[PATH_MAX];
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return vrt_refuse_errno(error, vrt_raise(-errno), "vrt-media");
     ours = pair[0];
     theirs = pair[1];
-    vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, program,
-                       sizeof(program));
+    if (!program)
+        program = vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, found,
+                                     sizeof(found));
     int r = spawn(program, theirs, &ret_process->pid);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "

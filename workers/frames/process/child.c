@@ -208,6 +208,8 @@ int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
     int r = vrt_message_send(child->socket, message, call->size, &call->fds);
     if (r == -EPIPE)
         return refuse_crash(child, call->doing, error);
+    if (r == -EAGAIN)
+        return vrt_child_distrust(child, call->doing, error);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_raise(r), "asking vrt-media");
     for (;;) {

@@ -40,7 +40,7 @@ int vrt_message_send(int socket, const struct vrt_message *message, size_t size,
         packet.msg_controllen = CMSG_SPACE(bytes);
     }
     do
-        n = sendmsg(socket, &packet, MSG_NOSIGNAL);
+        n = sendmsg(socket, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
@@ -66,7 +66,9 @@ int vrt_message_receive(int socket, int limit_ms, struct vrt_message *ret_messag
     union control control = { .bytes = { 0 } };
     struct msghdr packet = {
         .msg_iov = &part, .msg_iovlen = 1,
-        .msg_control = control.bytes, .msg_controllen = sizeof(control),
+        /* Not all of it: what aligns its end would let one more in. */
+        .msg_control = control.bytes,
+        .msg_controllen = CMSG_LEN(sizeof(int) * VRT_MESSAGE_FDS_MAX),
     };
     struct pollfd wanted = { .fd = socket, .events = POLLIN };
     ssize_t n;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Lies: about half of all answers are sent as they are, so that a talk goes on for a while. */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/macro.h"
+#include "double.h"
+
+#define FDS_MAX 8
+
+enum lie {
+    NUMBER_32, NUMBER_64, BYTES, NOISE, UNENDED, KIND, RESULT, REFUSAL, SIZE, PACKET, FD, FLOOD,
+    TWICE, UNASKED, SAMPLES, RESIZE, LATE, GONE, LIES,
+};
+
+/* What numbers are like that programs forget. */
+static const int64_t strange[] = {
+    0, 1, -1, 2, 7, 8, 16, 17, 63, 64, 65, 255, 256, 4095, 4096, 16384, 16385, 65535, 65536,
+    INT32_MAX, INT32_MIN, INT32_MAX - 1, UINT32_MAX, INT64_MAX, INT64_MIN, INT64_MAX / 1024,
+    INT64_MAX / 1024 + 1, INT64_MAX / 1000000000, -2147483647, 1 << 20, (1 << 20) + 1,
+};
+
+static int64_t strange_number(struct double_dice *dice)
+{
+    const int64_t number = strange[double_roll(dice, VRT_ARRAY_SIZE(strange))];
+
+    return double_roll(dice, 4) == 0 ? number + double_roll(dice, 5) - 2 : number;
+}
+
+static size_t place_in(struct double_dice *dice, size_t size, size_t unit)
+{
+    return double_roll(dice, (uint32_t)(size / unit)) * unit;
+}
+
+/* Whatever packet: not even one of ours. */
+static int send_raw(int socket, const void *bytes, size_t size)
+{
+    return send(socket, bytes, size, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* An answer with descriptors that nobody asked for, more than one of ours has room for. */
+static int send_fds(int socket, const void *bytes, size_t size, int n)
+{
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int) * FDS_MAX)];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = size };
+    struct msghdr packet = {
+        .msg_iov = &part, .msg_iovlen = 1,
+        .msg_control = control.bytes, .msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)n),
+    };
+
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
+    for (int i = 0; i < n; i++)
+        memcpy(CMSG_DATA(&control.head) + sizeof(int) * (size_t)i, &socket, sizeof(int));
+    return sendmsg(socket, &packet, MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+static void scribble(struct double_dice *dice, int fd, int64_t offset_bytes)
+{
+    const size_t size = 64 * 48 * 2;
+    uint8_t *at = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                                             offset_bytes);
+
+    if (at == MAP_FAILED)
+        return;
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)double_roll(dice, 256);
+    munmap(at, size);
+}
+
+/* Neither may succeed: whoever has the file mapped would be ended, or its memory filled. */
+static void resize(int fd)
+{
+    if (fd >= 0 && (ftruncate(fd, 0) == 0 || ftruncate(fd, (off_t)1 << 34) == 0))
+        abort();
+}
+
+/* Changes what is in the message. */
+static void twist(struct double_dice *dice, enum lie lie, struct vrt_message *message,
+                  size_t *size)
+{
+    char *bytes = (char *)message;
+    int64_t number = strange_number(dice);
+    int32_t half = (int32_t)number;
+
+    if (lie == NUMBER_32)
+        memcpy(bytes + place_in(dice, *size, 4), &half, 4);
+    else if (lie == NUMBER_64 && *size >= 8)
+        memcpy(bytes + place_in(dice, *size, 8), &number, 8);
+    for (uint32_t n = lie == BYTES ? 1 + double_roll(dice, 8) : 0; n > 0; n--)
+        bytes[place_in(dice, *size, 1)] = (char)double_roll(dice, 256);
+    if (lie == NOISE)
+        for (size_t i = offsetof(struct vrt_message, body); i < *size; i++)
+            bytes[i] = (char)double_roll(dice, 256);
+    if (lie == UNENDED)
+        memset(bytes + sizeof(uint32_t) * 2, 'A' + (int)double_roll(dice, 190),
+               *size - sizeof(uint32_t) * 2);
+    if (lie == KIND)
+        message->kind = double_roll(dice, VRT_MESSAGE_KIND_COUNT + 2);
+    if (lie == RESULT || lie == REFUSAL)
+        message->result = half;
+    if (lie == REFUSAL) {
+        memcpy(message->error_id, "no.such\n", 9);
+        memset(message->error, 0x1b, sizeof(message->error));
+    }
+    if (lie == SIZE)
+        *size = double_roll(dice, sizeof(*message) + 1);
+}
+
+int double_lie(struct double_dice *dice, int socket, struct vrt_message *message, size_t size,
+               int frame_fd, int64_t offset_bytes)
+{
+    static const char large[1 << 16];
+    const enum lie lie = (enum lie)double_roll(dice, LIES * 2);
+    struct vrt_message question;
+
+    twist(dice, lie, message, &size);
+    if (lie == PACKET)
+        return send_raw(socket, large, double_roll(dice, sizeof(large)));
+    if (lie == FD)
+        return send_fds(socket, message, size, 1 + (int)double_roll(dice, FDS_MAX));
+    if (lie == SAMPLES)
+        scribble(dice, frame_fd, offset_bytes);
+    if (lie == RESIZE)
+        resize(frame_fd);
+    if (lie == GONE && double_roll(dice, 2) == 0)
+        abort();
+    if (lie == GONE)
+        exit((int)double_roll(dice, 256));
+    for (uint32_t n = lie == UNASKED ? 1 : lie == FLOOD ? 3000 : 0; n > 0; n--) {
+        question = (struct vrt_message){ .kind = VRT_MESSAGE_JOIN_SEGMENT };
+        question.body.segment.number = double_roll(dice, 2) ? 0 : strange_number(dice);
+        if (send_raw(socket, &question, VRT_MESSAGE_BYTES(segment)) < 0)
+            return -1;
+    }
+    if (lie == TWICE && vrt_message_send(socket, message, size, NULL) < 0)
+        return -1;
+    int r = vrt_message_send(socket, message, size, NULL);
+    if (lie == LATE)
+        scribble(dice, frame_fd, offset_bytes);
+    return r;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * In the place of vrt-media (VRTD_MEDIA_PROGRAM): what decoders become when their input takes them
+ * over. It decodes nothing: it answers as if it did, up to where it doesn't any more.
+ *
+ * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
+ * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill*, silent* is answered
+ * here, and with any other name PROGRAM, vrt-media itself, takes this one's place.
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/macro.h"
+#include "double.h"
+#include "frames/process/serve.h"
+
+#define FRAMES 40               /* of what it says is a video */
+#define GOOD_FRAMES 10          /* of those before it does harm */
+#define FILL_BYTES ((rlim_t)600 << 20)
+
+enum harm { LIE, CRASH, HANG, FILL, SILENT };
+
+static const struct {
+    const char *prefix;
+    enum harm harm;
+} names[] = { { "crash", CRASH }, { "hang", HANG }, { "fill", FILL }, { "silent", SILENT } };
+
+struct hostile {
+    enum harm harm;
+    struct double_dice dice;
+    bool is_reading;            /* a job's frames, not only its head */
+    int64_t n_frames;
+    int segment_fd, frame_fd;
+    int64_t frame_offset;
+};
+
+uint32_t double_roll(struct double_dice *dice, uint32_t below)
+{
+    /* xorshift64*, Vigna, "An experimental exploration of Marsaglia's xorshift generators" */
+    dice->state ^= dice->state >> 12;
+    dice->state ^= dice->state << 25;
+    dice->state ^= dice->state >> 27;
+    return (uint32_t)((dice->state * UINT64_C(2685821657736338717)) >> 32) % below;
+}
+
+static const struct vrt_message_format film = {
+    .width = 64, .height = 48, .depth = 10, .layout = VRT_LAYOUT_YUV,
+    .chroma_shift_x = 1, .chroma_shift_y = 1, .primaries = 2, .transfer = 2, .color_space = 2,
+    .sample_aspect = { 1, 1 },
+};
+
+static size_t tell_film(const struct hostile *hostile, struct vrt_message *message)
+{
+    struct vrt_message_info *info = &message->body.info;
+
+    *info = (struct vrt_message_info){
+        .format = film,
+        .container = "matroska", .codec = "ffv1", .pixel_format = "yuv420p10le",
+        .time_base = { 1, 1000 },
+        .fps = { 25, 1 },
+        .duration_ns = FRAMES * 40 * VRT_NS_PER_MS,
+        .n_frames_estimate = FRAMES,
+        .n_frames = hostile->n_frames,
+    };
+    return VRT_MESSAGE_BYTES(info);
+}
+
+/* What became of the program once its input had taken it over. */
+static void do_harm(enum harm harm)
+{
+    if (harm == CRASH)
+        raise(SIGSEGV);
+    while (harm == FILL) {
+        char *more = malloc(1 << 20);
+        if (!more)
+            abort();
+        memset(more, 1, 1 << 20);
+    }
+    while (harm == HANG)
+        pause();
+}
+
+static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
+                         struct vrt_message_fds *fds)
+{
+    struct vrt_message_frame *frame = &message->body.reader_next.frame;
+
+    hostile->is_reading = true;
+    if (hostile->n_frames == GOOD_FRAMES)
+        do_harm(hostile->harm);
+    if (hostile->n_frames == FRAMES) {
+        message->result = VRT_READER_END;
+        return tell_film(hostile, message);
+    }
+    hostile->frame_fd = fds->fds[--fds->n];
+    hostile->frame_offset = frame->offset_bytes;
+    *frame = (struct vrt_message_frame){
+        .offset_bytes = frame->offset_bytes,
+        .pts = hostile->n_frames * 40,
+        .duration = 40,
+        .index = hostile->n_frames,
+    };
+    hostile->n_frames++;
+    message->body.reader_next.n_frames = hostile->n_frames;
+    message->body.reader_next.n_concealed = 0;
+    return VRT_MESSAGE_BYTES(reader_next);
+}
+
+static void write_some(int fd, int64_t n)
+{
+    static const char some[1000];
+
+    for (int64_t i = 0; i < n; i++)
+        if (write(fd, some, sizeof(some)) < 0)
+            return;
+}
+
+static size_t join(struct vrt_message *message, const struct vrt_message_fds *fds)
+{
+    const int64_t n = message->body.join.n_segments;
+    struct vrt_message_fds segment;
+    struct vrt_message ask;
+
+    for (int64_t i = 0; i < n; i++) {
+        ask = (struct vrt_message){ .kind = VRT_MESSAGE_JOIN_SEGMENT };
+        ask.body.segment.number = i;
+        if (vrt_message_send(VRT_SERVE_SOCKET, &ask, VRT_MESSAGE_BYTES(segment), NULL) < 0 ||
+            vrt_message_receive(VRT_SERVE_SOCKET, -1, &ask, &segment) < 0)
+            exit(EXIT_SUCCESS);
+        vrt_message_fds_done(&segment);
+    }
+    write_some(fds->fds[1], n);
+    memset(&message->body, 0, sizeof(message->body));
+    message->body.joined.n_frames = FRAMES;
+    message->body.joined.duration_ns = FRAMES * 40 * VRT_NS_PER_MS;
+    message->body.joined.size_bytes = n * 1000;
+    return VRT_MESSAGE_BYTES(joined);
+}
+
+/* Answers as vrt-media would. Return: the size of the answer. */
+static size_t answer(struct hostile *hostile, struct vrt_message *message,
+                     struct vrt_message_fds *fds)
+{
+    struct vrt_message_format format;
+
+    switch ((enum vrt_message_kind)message->kind) {
+    case VRT_MESSAGE_READER_OPEN:
+        if (hostile->harm == SILENT)
+            do_harm(HANG);
+        hostile->n_frames = 0;
+        return tell_film(hostile, message);
+    case VRT_MESSAGE_READER_NEXT:
+        return next_frame(hostile, message, fds);
+    case VRT_MESSAGE_ENCODER_PICK:
+        format = message->body.pick.format;
+        format.width = message->body.pick.width;
+        format.height = message->body.pick.height;
+        memset(&message->body.pick, 0, sizeof(message->body.pick));
+        message->body.pick.format = format;
+        return VRT_MESSAGE_BYTES(pick);
+    case VRT_MESSAGE_ENCODER_NEW:
+        hostile->segment_fd = fds->fds[--fds->n];
+        return offsetof(struct vrt_message, body);
+    case VRT_MESSAGE_ENCODER_SEND:
+        write_some(hostile->segment_fd, 1);
+        message->body.encoder_send.n_held = 0;
+        return VRT_MESSAGE_BYTES(encoder_send);
+    case VRT_MESSAGE_ENCODER_FINISH:
+    case VRT_MESSAGE_SEGMENT_CHECK:
+        message->body.segment.number = 1000;
+        return VRT_MESSAGE_BYTES(segment);
+    case VRT_MESSAGE_JOIN_PREVIEW:
+        memset(&message->body, 0, sizeof(message->body));
+        return VRT_MESSAGE_BYTES(joined);
+    case VRT_MESSAGE_JOIN:
+        return join(message, fds);
+    case VRT_MESSAGE_PREVIEW:
+        message->body.preview.width = message->body.preview.height = 48;
+        message->body.preview.shown_ns = 0;
+        return VRT_MESSAGE_BYTES(preview);
+    case VRT_MESSAGE_SANDBOX:
+        memset(message->body.missing, 0, sizeof(message->body.missing));
+        return VRT_MESSAGE_BYTES(missing);
+    case VRT_MESSAGE_ENCODER_CHECK:
+    case VRT_MESSAGE_ENCODER_TRY:
+    case VRT_MESSAGE_ENCODER_FITS:
+    case VRT_MESSAGE_JOIN_VERIFY:
+    case VRT_MESSAGE_JOIN_SEGMENT:
+    case VRT_MESSAGE_KIND_COUNT:
+        break;
+    }
+    return offsetof(struct vrt_message, body);
+}
+
+static int serve(struct hostile *hostile)
+{
+    static struct vrt_message message;
+    struct vrt_message_fds fds;
+    int r = 0;
+
+    while (r == 0 && vrt_message_receive(VRT_SERVE_SOCKET, -1, &message, &fds) == 0) {
+        hostile->frame_fd = -1;
+        const size_t size = answer(hostile, &message, &fds);
+        if (hostile->harm == LIE)
+            r = double_lie(&hostile->dice, VRT_SERVE_SOCKET, &message, size, hostile->frame_fd,
+                           hostile->frame_offset);
+        else
+            r = vrt_message_send(VRT_SERVE_SOCKET, &message, size, NULL);
+        if (hostile->frame_fd >= 0)
+            close(hostile->frame_fd);
+        vrt_message_fds_done(&fds);
+    }
+    return EXIT_SUCCESS;
+}
+
+/* What the name of the first question's input asks for. Return: whether it does. */
+static bool is_asked_for(enum harm *ret_harm)
+{
+    static struct vrt_message message;
+    const char *name = message.body.reader_open.name;
+
+    if (recv(VRT_SERVE_SOCKET, &message, sizeof(message), MSG_PEEK) <= 0)
+        exit(EXIT_SUCCESS);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
+        *ret_harm = names[i].harm;
+        if (message.kind == VRT_MESSAGE_READER_OPEN &&
+            strncmp(name, names[i].prefix, strlen(names[i].prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int tell_exploits(void)
+{
+    static struct vrt_message message;
+    struct vrt_message_fds fds;
+    const char *told = double_exploit();
+
+    if (vrt_message_receive(VRT_SERVE_SOCKET, -1, &message, &fds) < 0)
+        return EXIT_FAILURE;
+    message.result = 0;
+    snprintf(message.body.missing, sizeof(message.body.missing), "%s", told);
+    int r = vrt_message_send(VRT_SERVE_SOCKET, &message, VRT_MESSAGE_BYTES(missing), NULL);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = getenv("VRT_DOUBLE");
+    struct hostile hostile = { .harm = LIE, .segment_fd = -1 };
+
+    (void)argc;
+    if (!how)
+        return 2;
+    if (strcmp(how, "exploit") == 0)
+        return tell_exploits();
+    if (sscanf(how, "lie %" SCNu64, &hostile.dice.state) == 1) {
+        hostile.dice.state = hostile.dice.state * 2 + 1;
+        for (int i = 0; i < 8; i++)
+            double_roll(&hostile.dice, 2);
+        return serve(&hostile);
+    }
+    if (!is_asked_for(&hostile.harm))
+        return execv(how, argv);
+    if (hostile.harm == FILL)
+        setrlimit(RLIMIT_AS, &(struct rlimit){ FILL_BYTES, FILL_BYTES });
+    return serve(&hostile);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files double*.c share: the program in the place of vrt-media that means harm. */
+
+#include "frames/process/message.h"
+
+/* Numbers that follow from a seed. */
+struct double_dice {
+    uint64_t state;
+};
+
+uint32_t double_roll(struct double_dice *dice, uint32_t below);
+
+/* Sends the answer, or what the dice make of it, and does to the frame's file what they say.
+ * `frame_fd`: -1: there is none. */
+int double_lie(struct double_dice *dice, int socket, struct vrt_message *message, size_t size,
+               int frame_fd, int64_t offset_bytes);
+
+/* Tries what vrt-media has no need of. Return: what succeeded, names with spaces between; "":
+ * nothing; where the sandbox is not whole, "skip: " and why. */
+const char *double_exploit(void);

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Asks a vrt-media that lies for all that there is to ask, once for each seed: each call ends with
+ * what its contract allows, or with a sentence, and nothing is left behind.
+ *
+ * VRT_LIES=N seeds (400); VRT_LIES_FIRST=N is the first of them (1), to play one again.
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "frames/clips/scene.h"
+#include "frames/process/child-encoder.h"
+#include "tests/unit/test.h"
+
+#define SEEDS 400
+#define FRAMES 50
+#define SEGMENTS 3
+
+#define NUMBER_MAX (INT64_MAX / 1024)
+
+/* How calls went, over all seeds: a test of which none is refused, or all are, shows nothing. */
+static struct {
+    long n_good, n_refused, n_distrusted;
+} seen;
+
+static int input_fd, output_fd, segment_fd;
+
+/* A call's outcome. Return: whether the child can be asked more. */
+static bool judge(int r, int outcome_max, struct vrt_error *error)
+{
+    if (r >= 0) {
+        expect_true(r <= outcome_max);
+        seen.n_good++;
+        return true;
+    }
+    expect_true(error->id && error->message[0]);
+    for (const char *c = error->message; *c; c++)
+        expect_true((unsigned char)*c >= ' ' && *c != 0x7f);
+    seen.n_refused++;
+    seen.n_distrusted += r == -EPIPE && strstr(error->message, "what can't be") != NULL;
+    *error = (struct vrt_error){ .id = NULL };
+    return false;
+}
+
+static void look_at_warnings(const struct vrt_warnings *warnings)
+{
+    expect_true(warnings->n >= 0 && warnings->n <= VRT_WARNINGS_MAX && warnings->n_lost >= 0);
+    for (int i = 0; i < warnings->n; i++)
+        expect_true(memchr(warnings->sentences[i], '\0', sizeof(warnings->sentences[i])));
+}
+
+static void look_at_info(const struct vrt_reader_info *info)
+{
+    expect_true(vrt_frame_format_is_valid(&info->format));
+    expect_true(info->time_base.num > 0 && info->time_base.den > 0 && info->fps.den > 0);
+    expect_true(info->duration_ns >= -1 && info->duration_ns <= NUMBER_MAX);
+    expect_true(info->n_frames_estimate >= -1 && info->n_frames_estimate <= NUMBER_MAX);
+    expect_true(info->n_frames >= 0 && info->n_concealed >= 0 && info->n_missing >= 0);
+    expect_true(info->n_audio >= 0 && info->n_subtitles >= 0 && info->n_attachments >= 0 &&
+                info->n_chapters >= 0 && info->n_covers >= 0);
+    expect_true(memchr(info->codec, '\0', sizeof(info->codec)) != NULL);
+    look_at_warnings(&info->warnings);
+}
+
+/* All that is done with samples before a device gets them. */
+static void look_at_frame(const struct vrt_frame *frame, int64_t index, int64_t last_pts)
+{
+    struct vrt_scene_sketch sketch;
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *copy = NULL;
+
+    expect_int(frame->index, index);
+    expect_true(index == 0 || frame->pts > last_pts);
+    expect_true(llabs(frame->pts) <= NUMBER_MAX);
+    expect_true(frame->duration >= 0 && frame->duration <= NUMBER_MAX && !frame->writable);
+    vrt_scene_draw(frame, &sketch);
+    expect_int(vrt_frame_new(&frame->format, &copy), 0);
+    vrt_frame_copy_samples(frame, copy);
+}
+
+static bool read_film(struct vrt_child *child, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_child_reader_closep) struct vrt_child_reader *reader = NULL;
+    const struct vrt_reader_params params = { .name = "film.mkv", .n_threads = 1 };
+    int64_t last_pts = 0;
+
+    if (!judge(vrt_child_reader_open(child, input_fd, &params, &reader, error), 0, error))
+        return false;
+    look_at_info(vrt_child_reader_info(reader));
+    /* A size that it made up is as good as another, and takes long to look at. */
+    if (vrt_child_reader_info(reader)->format.width > 4096 ||
+        vrt_child_reader_info(reader)->format.height > 4096)
+        return true;
+    for (int i = 0; i < FRAMES; i++) {
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        int r = vrt_child_reader_next(reader, &frame, error);
+        if (!judge(r, VRT_READER_END, error))
+            return false;
+        look_at_info(vrt_child_reader_info(reader));
+        if (r == VRT_READER_END)
+            break;
+        look_at_frame(frame, i, last_pts);
+        last_pts = frame->pts;
+    }
+    return true;
+}
+
+static bool encode(struct vrt_child *child, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_child_encoder_freep) struct vrt_child_encoder *encoder = NULL;
+    VRT_CLEANUP(vrt_frame_pool_freep) struct vrt_frame_pool *pool = NULL;
+    struct vrt_warnings warnings = { .n = 0 };
+    const struct vrt_frame_format format = {
+        .width = 64, .height = 48, .depth = 10, .layout = VRT_LAYOUT_YUV,
+        .chroma_shift_x = 1, .chroma_shift_y = 1, .primaries = 2, .transfer = 2, .color_space = 2,
+        .sample_aspect = { 1, 1 },
+    };
+    struct vrt_encoder_params params = {
+        .codec = VRT_CODEC_FFV1, .n_threads = 1, .time_base = { 1, 1000 }, .fps = { 25, 1 },
+    };
+    const struct vrt_encoder_pick pick = { params.codec, &format, 64, 48 };
+    int64_t size_bytes = 0;
+
+    if (!judge(vrt_child_codec_check(child, params.codec, error), 0, error) ||
+        !judge(vrt_child_encoder_pick_format(child, &pick, &params.format, &warnings, error), 0,
+               error))
+        return false;
+    expect_true(vrt_frame_format_is_valid(&params.format));
+    expect_true(params.format.width == 64 && params.format.height == 48);
+    look_at_warnings(&warnings);
+    if (!judge(vrt_child_encoder_try(child, &params, error), 0, error) ||
+        !judge(vrt_child_encoder_new(child, &params, segment_fd, &encoder, error), 0, error))
+        return false;
+    expect_int(vrt_frame_pool_new(&params.format, &pool), 0);
+    for (int i = 0; i < 10; i++) {
+        VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+        expect_int(vrt_frame_pool_get(pool, &frame), 0);
+        frame->pts = frame->index = i;
+        if (!judge(vrt_child_encoder_send(encoder, frame, error), 0, error))
+            return false;
+    }
+    if (!judge(vrt_child_encoder_finish(encoder, &size_bytes, error), 0, error))
+        return false;
+    expect_true(size_bytes > 0 && size_bytes <= NUMBER_MAX);
+    return judge(vrt_child_encoder_check_segment(child, &params, segment_fd, error), 0, error);
+}
+
+static int open_segment(void *ctx, int number)
+{
+    (void)ctx;
+    expect_true(number >= 0 && number < SEGMENTS);
+    return dup(segment_fd);
+}
+
+static bool join(struct vrt_child *child, struct vrt_error *error)
+{
+    struct vrt_warnings warnings = { .n = 0 };
+    const struct vrt_joiner_preview preview = { .input_fd = input_fd, .input_name = "film.mkv" };
+    const struct vrt_joiner_params params = {
+        .segments = { .n = SEGMENTS, .open = open_segment },
+        .input_fd = input_fd, .input_name = "film.mkv", .output_fd = output_fd,
+    };
+    const struct vrt_joiner_expected expected = { .n_frames = 1 };
+    struct vrt_preview picture = { input_fd, input_fd, output_fd, "a", "b", 0, -1, NULL, 0, {0} };
+    struct vrt_joiner_result result;
+    int64_t n_frames = 0;
+
+    if (!judge(vrt_child_joiner_check_segment(child, segment_fd, 0, VRT_JOINER_CHECK_ALL,
+                                              &n_frames, error), 0, error))
+        return false;
+    expect_true(n_frames >= 0 && n_frames <= NUMBER_MAX);
+    if (!judge(vrt_child_joiner_preview(child, &preview, &warnings, error), 0, error))
+        return false;
+    look_at_warnings(&warnings);
+    if (!judge(vrt_child_joiner_run(child, &params, &result, error), 0, error))
+        return false;
+    look_at_warnings(&result.warnings);
+    expect_true(result.n_frames >= 0 && result.n_frames <= NUMBER_MAX);
+    expect_true(result.duration_ns >= 0 && result.duration_ns <= NUMBER_MAX);
+    expect_true(result.size_bytes >= 0 && result.size_bytes <= NUMBER_MAX);
+    if (!judge(vrt_child_joiner_verify(child, output_fd, &expected, error), 0, error) ||
+        !judge(vrt_child_preview(child, &picture, error), 0, error))
+        return false;
+    expect_true(picture.size.width > 0 && picture.size.height > 0);
+    return true;
+}
+
+static bool ask_what_is_missing(struct vrt_child *child, struct vrt_error *error)
+{
+    const char *missing = vrt_child_missing(child, error);
+
+    for (const char *c = missing ? missing : ""; *c; c++)
+        expect_true((unsigned char)*c >= ' ');
+    return judge(missing ? 0 : -EPIPE, 0, error);
+}
+
+static long n_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    long n = 0;
+
+    if (!dir)
+        return 0;
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static long number_of(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtol(text, NULL, 10) : otherwise;
+}
+
+static void test_lies(void)
+{
+    static bool (*const asks[])(struct vrt_child *child, struct vrt_error *error) = {
+        ask_what_is_missing, read_film, encode, join,
+    };
+    const long first = number_of("VRT_LIES_FIRST", 1), n = number_of("VRT_LIES", SEEDS);
+
+    input_fd = memfd_create("input", MFD_CLOEXEC);
+    output_fd = memfd_create("output", MFD_CLOEXEC);
+    segment_fd = memfd_create("segment", MFD_CLOEXEC);
+    const long n_before = n_descriptors();
+    for (long seed = first; seed < first + n; seed++) {
+        struct vrt_error error = { .id = NULL };
+        char how[40];
+        snprintf(how, sizeof(how), "lie %ld", seed);
+        setenv("VRT_DOUBLE", how, 1);
+        setenv("VRT_LIES_AT", how, 1);
+        /* One that is caught is not asked again: the others get one that wasn't. */
+        for (size_t i = 0; i < VRT_ARRAY_SIZE(asks); i++) {
+            VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+            expect_int(ftruncate(output_fd, 0) + ftruncate(segment_fd, 0), 0);
+            expect_int(vrt_child_new(NULL, &child, &error), 0);
+            (void)asks[(i + (size_t)seed) % VRT_ARRAY_SIZE(asks)](child, &error);
+        }
+        expect_int(n_descriptors(), n_before);
+        expect_int(waitpid(-1, NULL, WNOHANG), -1);
+    }
+    printf("%ld seeds: %ld good answers, %ld refusals, %ld of them for what can't be\n", n,
+           seen.n_good, seen.n_refused, seen.n_distrusted);
+    expect_true(n < 100 || (seen.n_good > n && seen.n_distrusted > n / 4));
+}
+
+/* Without the walls most of it can be done, with them nothing. */
+static void test_exploits(void)
+{
+    struct vrt_error error = { .id = NULL };
+    int n = 0;
+
+    for (int is_locked = 0; is_locked < 2; is_locked++) {
+        VRT_CLEANUP(vrt_child_freep) struct vrt_child *child = NULL;
+        setenv("VRT_DOUBLE", "exploit", 1);
+        if (is_locked)
+            unsetenv("VRT_DOUBLE_UNLOCKED");
+        else
+            setenv("VRT_DOUBLE_UNLOCKED", "1", 1);
+        expect_int(vrt_child_new(NULL, &child, &error), 0);
+        const char *done = vrt_child_missing(child, &error);
+        expect_true(done != NULL);
+        if (!is_locked) {
+            for (const char *c = done; *c; c++)
+                n += *c == ' ';
+            printf("without the walls: %s\n", done);
+        } else if (strncmp(done, "skip:", 5) == 0) {
+            test_skip(done);
+        } else {
+            expect_str(done, "");
+        }
+    }
+    expect_true(n >= 20);
+}
+
+TEST_MAIN(
+    { "lies", test_lies },
+    { "exploits", test_exploits },
+)
