@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Lies: about half of all answers are sent as they are, so that a talk goes on for a while. */
+/* Lies: most answers are sent as they are, so that a talk goes on for a while. */
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -121,7 +121,7 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
                int frame_fd, int64_t offset_bytes)
 {
     static const char large[1 << 16];
-    const enum lie lie = (enum lie)double_roll(dice, LIES * 2);
+    const enum lie lie = (enum lie)double_roll(dice, LIES * dice->rarity);
     struct vrt_message question;
 
     twist(dice, lie, message, &size);

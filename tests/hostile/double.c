@@ -55,7 +55,8 @@ uint32_t double_roll(struct double_dice *dice, uint32_t below)
 
 static const struct vrt_message_format film = {
     .width = 64, .height = 48, .depth = 10, .layout = VRT_LAYOUT_YUV,
-    .chroma_shift_x = 1, .chroma_shift_y = 1, .primaries = 2, .transfer = 2, .color_space = 2,
+    .chroma_shift_x = 1, .chroma_shift_y = 1,
+    .chroma_location = VRT_CHROMA_LOCATION_LEFT, .primaries = 2, .transfer = 2, .color_space = 2,
     .sample_aspect = { 1, 1 },
 };
 
@@ -265,6 +266,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "exploit") == 0)
         return tell_exploits();
     if (sscanf(how, "lie %" SCNu64, &hostile.dice.state) == 1) {
+        hostile.dice.rarity = hostile.dice.state % 3 == 0 ? 2 : hostile.dice.state % 3 == 1 ? 8 : 64;
         hostile.dice.state = hostile.dice.state * 2 + 1;
         for (int i = 0; i < 8; i++)
             double_roll(&hostile.dice, 2);

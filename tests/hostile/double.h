@@ -8,6 +8,7 @@
 /* Numbers that follow from a seed. */
 struct double_dice {
     uint64_t state;
+    uint32_t rarity;            /* of so many answers one is a lie */
 };
 
 uint32_t double_roll(struct double_dice *dice, uint32_t below);

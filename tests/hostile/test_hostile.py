@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Videos that take over what decodes them, and processes of vrt-media that are killed.
+
+VRTD_DOUBLE is tests/hostile/double.c, which by an input's name is what becomes of a decoder then.
+"""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import harness
+from harness import clip, digest
+
+FRAMES = 48
+SLOW = {'devices': {'fault': 'submit:1- delay=15ms'}}
+MEDIA = os.path.join(harness.BUILD, 'workers', 'frames', 'vrt-media')
+
+# So often a process is killed; VRTD_KILLS says otherwise.
+N_KILLS = int(os.environ.get('VRTD_KILLS', '6'))
+
+
+class Jobs(harness.Case):
+    """What tests do with jobs."""
+
+    def submit(self, source, target):
+        return json.loads(self.vrtctl('submit', '--json', '--output', target, source).stdout)['id']
+
+    def show(self, job):
+        return json.loads(self.vrtctl('show', '--json', job).stdout)
+
+    def made_alone(self, source):
+        target = self.path('alone.mp4')
+        if not os.path.exists(target):
+            self.follow(source, target)
+        return digest(target)
+
+
+class Hostile(Jobs):
+    config = {**SLOW, 'jobs': {'max_running': 3}}
+    environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
+                       VRT_DOUBLE=MEDIA)
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        return super().start_daemon(folder, env=cls.environment, **options)
+
+    def setUp(self):
+        self.source = self.path('good.mp4')
+        if not os.path.exists(self.source):
+            clip(self.source, frames=FRAMES)
+
+    def hostile(self, name):
+        """Another film under a name that tells what becomes of who reads it; and its output."""
+        source = shutil.copy(self.source, self.path(f'{name}.mp4'))
+        return source, self.path(f'{name}.out.mp4')
+
+    def fails_beside_another(self, name, says):
+        wanted = self.made_alone(self.source)
+        job = self.submit(*self.hostile(name))
+        target = self.path(f'beside-{name}.mp4')
+        self.follow(self.source, target)
+        self.vrtctl('wait', job, status=1)
+        shown = self.show(job)
+        self.assertEqual((shown['state'], shown['error']['id']), ('failed', 'media.crashed'))
+        self.assertIn(says, shown['error']['message'])
+        self.assertIn('the job went on from its last segment', str(shown['warnings']))
+        self.assertEqual(digest(target), wanted)
+        self.assertEqual(os.path.getsize(self.path(f'{name}.out.mp4')), 0)
+
+    def test_crash(self):
+        self.fails_beside_another('crash', 'was ended by signal 11')
+
+    def test_memory(self):
+        self.fails_beside_another('fill', 'was ended by signal 6')
+
+    def test_hang(self):
+        """What hangs can be cancelled, and others go on."""
+        wanted = self.made_alone(self.source)
+        job = self.submit(*self.hostile('hang'))
+        self.wait_until(lambda: self.show(job)['state'] == 'running')
+        target = self.path('beside-hang.mp4')
+        self.follow(self.source, target)
+        self.assertEqual(digest(target), wanted)
+        self.assertEqual(self.show(job)['state'], 'running')
+        self.vrtctl('cancel', job)
+        self.vrtctl('wait', job, status=1)
+        self.assertEqual(self.show(job)['state'], 'cancelled')
+
+    def test_silence_at_admission(self):
+        """Is refused after half a minute, in which others are served."""
+        refusals = []
+        source, output = self.hostile('silent')
+
+        def submit():
+            refusals.append(self.vrtctl('submit', '--json', '--output', output, source,
+                                        status=None))
+        submitter = threading.Thread(target=submit)
+        submitter.start()
+        target = self.path('beside-silent.mp4')
+        self.follow(self.source, target)
+        self.assertFalse(refusals)
+        submitter.join()
+        self.assertEqual(refusals[0].returncode, 1)
+        error = json.loads(refusals[0].stderr)['error']
+        self.assertEqual(error['id'], 'media.timeout')
+        self.assertIn('while reading silent.mp4', error['message'])
+
+
+    def test_stop(self):
+        """SIGTERM ends vrtd, whatever a decoder does."""
+        folder = self.path('stopped')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 1}}, env=self.environment)
+        source, target = self.hostile('hang')
+        submitted = self.vrtctl('submit', '--json', '--output', target, source, daemon=daemon)
+        job = json.loads(submitted.stdout)['id']
+        self.wait_until(lambda: json.loads(self.vrtctl('show', '--json', job, daemon=daemon)
+                                           .stdout)['state'] == 'running')
+        children = daemon.children()
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.wait_until(lambda: not any(os.path.exists(f'/proc/{child}') for child in children))
+
+
+class Kills(Jobs):
+    config = {**SLOW, 'jobs': {'segment_frames': 12}}
+
+    def at_work(self):
+        """Processes that were asked for something; any, where there is none."""
+        children, busy = self.daemon.children(), []
+        for child in children:
+            try:
+                if len(os.listdir(f'/proc/{child}/task')) > 2:
+                    busy.append(child)
+            except OSError:
+                pass
+        return busy or children
+
+    def test_kills(self):
+        """At any moment, and nobody resumes the job: the bytes are those of a quiet run."""
+        source = clip(self.path('film.mp4'), frames=FRAMES, audio=True)
+        started = time.monotonic()
+        wanted = self.made_alone(source)
+        lasts_s = time.monotonic() - started
+        for seed in range(N_KILLS):
+            dice = random.Random(seed)
+            target = self.path(f'{seed}.mp4')
+            with self.subTest(seed=seed):
+                follower = threading.Thread(target=self.follow, args=(source, target))
+                follower.start()
+                time.sleep(dice.uniform(0, lasts_s))
+                for child in dice.sample(self.at_work(), 1):
+                    try:
+                        os.kill(child, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                follower.join()
+                self.assertEqual(digest(target), wanted)
+
+    def test_signals_of_a_terminal(self):
+        """What a terminal or systemd sends to all processes ends vrtd in order, by vrtd alone."""
+        source, target = clip(self.path('t.mp4'), frames=FRAMES), self.path('t.out.mp4')
+        wanted = self.path('t.wanted.mp4')
+        self.follow(source, wanted)
+        job = self.submit(source, target)
+        self.wait_until(lambda: self.show(job)['frames_done'] > 0)
+        for child in self.daemon.children():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                os.kill(child, number)
+        self.vrtctl('wait', job)
+        self.assertEqual(self.show(job)['warnings'], [])
+        self.assertEqual(digest(target), digest(wanted))
+
+
+@unittest.skipUnless(shutil.which('strace'), 'strace is not installed')
+@unittest.skipIf(harness.SANITIZED, 'a sanitizer looks at files')
+class Calls(Jobs):
+    def test_nothing_is_opened(self):
+        """From the moment that the walls stand no file, network or program is reached (-z)."""
+        folder, trace = self.path('traced'), self.path('trace')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, prefix=('strace', '-f', '-z', '-qq', '-o', trace, '-e',
+                                                'trace=%file,%network,%process,seccomp'))
+        source = clip(self.path('s.mkv'), frames=4, audio=True)
+        done = subprocess.run([harness.VRTCTL, 'submit', '--follow', source], text=True,
+                              capture_output=True, timeout=harness.PATIENCE_S,
+                              env=dict(os.environ, VRTD_SOCKET=daemon.socket))
+        if 'attach' in daemon.log_text():
+            self.skipTest('nothing can be traced here')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # strace ends with what it started, and not by a signal of ours.
+        with open(trace, encoding='utf-8') as f:
+            first = f.readline().split()[0]
+        os.kill(int(first), signal.SIGTERM)
+        daemon.process.wait(harness.PATIENCE_S)
+        daemon.stop()
+        self.assertEqual(self.calls_behind_walls(trace), [])
+
+    def calls_behind_walls(self, trace):
+        locked, wrong = set(), []
+        harmless = ('sendmsg(', 'recvmsg(', 'exit(', 'exit_group(', 'clone(', '+++', '---', '<...',
+                    'newfstatat(', 'fstatfs(', 'clone3(')
+        with open(trace, encoding='utf-8', errors='replace') as f:
+            for line in f:
+                thread, _, call = line.strip().partition(' ')
+                call = call.strip()
+                if call.startswith('seccomp(SECCOMP_SET_MODE_FILTER') and ' = 0' in call:
+                    locked.add(thread)
+                elif thread in locked and not call.startswith(harmless):
+                    wrong.append(line)
+        self.assertGreater(len(locked), 3)
+        return wrong
+
+
+if __name__ == '__main__':
+    if 'VRTD_DOUBLE' not in os.environ:
+        print('skipped: there is no VRTD_DOUBLE')
+        sys.exit(77)
+    harness.main()
