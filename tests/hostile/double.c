@@ -5,8 +5,8 @@
  * over. It decodes nothing: it answers as if it did, up to where it doesn't any more.
  *
  * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
- * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill*, silent* is answered
- * here, and with any other name PROGRAM, vrt-media itself, takes this one's place.
+ * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here,
+ * and with any other name PROGRAM, vrt-media itself, takes this one's place.
  */
 
 #include <errno.h>
@@ -28,12 +28,12 @@
 #define GOOD_FRAMES 10          /* of those before it does harm */
 #define FILL_BYTES ((rlim_t)600 << 20)
 
-enum harm { LIE, CRASH, HANG, FILL, SILENT };
+enum harm { LIE, CRASH, HANG, FILL };
 
 static const struct {
     const char *prefix;
     enum harm harm;
-} names[] = { { "crash", CRASH }, { "hang", HANG }, { "fill", FILL }, { "silent", SILENT } };
+} names[] = { { "crash", CRASH }, { "hang", HANG }, { "fill", FILL } };
 
 struct hostile {
     enum harm harm;
@@ -156,8 +156,6 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
 
     switch ((enum vrt_message_kind)message->kind) {
     case VRT_MESSAGE_READER_OPEN:
-        if (hostile->harm == SILENT)
-            do_harm(HANG);
         hostile->n_frames = 0;
         return tell_film(hostile, message);
     case VRT_MESSAGE_READER_NEXT:

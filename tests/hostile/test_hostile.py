@@ -15,8 +15,9 @@ import threading
 import time
 import unittest
 
+import crafted
 import harness
-from harness import clip, digest
+from harness import clip, digest, ffmpeg, probe
 
 FRAMES = 48
 SLOW = {'devices': {'fault': 'submit:1- delay=15ms'}}
@@ -93,28 +94,8 @@ class Hostile(Jobs):
         self.vrtctl('wait', job, status=1)
         self.assertEqual(self.show(job)['state'], 'cancelled')
 
-    def test_silence_at_admission(self):
-        """Is refused after half a minute, in which others are served."""
-        refusals = []
-        source, output = self.hostile('silent')
-
-        def submit():
-            refusals.append(self.vrtctl('submit', '--json', '--output', output, source,
-                                        status=None))
-        submitter = threading.Thread(target=submit)
-        submitter.start()
-        target = self.path('beside-silent.mp4')
-        self.follow(self.source, target)
-        self.assertFalse(refusals)
-        submitter.join()
-        self.assertEqual(refusals[0].returncode, 1)
-        error = json.loads(refusals[0].stderr)['error']
-        self.assertEqual(error['id'], 'media.timeout')
-        self.assertIn('while reading silent.mp4', error['message'])
-
-
     def test_stop(self):
-        """SIGTERM ends vrtd, whatever a decoder does."""
+        """SIGTERM ends vrtd, whatever decoders do."""
         folder = self.path('stopped')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 1}}, env=self.environment)
@@ -126,6 +107,74 @@ class Hostile(Jobs):
         children = daemon.children()
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         self.wait_until(lambda: not any(os.path.exists(f'/proc/{child}') for child in children))
+
+
+class Crafted(Jobs):
+    """Films with more in them than any has."""
+
+    config = {'jobs': {'max_running': 2}}
+
+    def setUp(self):
+        self.source = clip(self.path('good.mkv'), '-c:v', 'ffv1', frames=25)
+
+    def test_a_million_chapters(self):
+        """FFmpeg's muxers would take hours for them."""
+        source = crafted.with_element(self.source, self.path('chapters.mkv'),
+                                      crafted.chapters(1000000))
+        job = self.submit(source, self.path('chapters.out.mkv'))
+        self.follow(self.source, self.path('beside-chapters.mkv'))
+        self.vrtctl('wait', job)
+        self.assertEqual(self.show(job)['warnings'], [
+            'the first 10000 chapters are kept, and the other 990000 left out: no more are '
+            'carried over'])
+        self.assertEqual(len(probe(self.path('chapters.out.mkv'))['chapters']), 10000)
+
+    def test_a_million_tags(self):
+        """In which avformat_open_input() never asks whether it is to end: it is ended after half a
+        minute, in which others are served."""
+        source = crafted.with_element(self.source, self.path('tags.mkv'), crafted.tags(1000000))
+        refusals = []
+
+        def submit():
+            refusals.append(self.vrtctl('submit', '--json', source, status=None))
+        submitter = threading.Thread(target=submit)
+        submitter.start()
+        self.follow(self.source, self.path('beside-tags.mkv'))
+        self.assertFalse(refusals)
+        submitter.join()
+        self.assertEqual(refusals[0].returncode, 1)
+        error = json.loads(refusals[0].stderr)['error']
+        self.assertEqual(error['id'], 'media.timeout')
+        self.assertIn('while reading tags.mkv', error['message'])
+
+    def test_too_many_tags(self):
+        source = crafted.with_element(self.source, self.path('some.mkv'), crafted.tags(1001))
+        self.assertRegex(str(self.follow(source, self.path('some.out.mkv'))['warnings']),
+                         '100[12] tags are left out')
+
+    def test_a_rich_film(self):
+        """With 500 chapters and 40 fonts."""
+        with open(self.path('rich.txt'), 'w', encoding='utf-8') as f:
+            f.write(';FFMETADATA1\n')
+            f.writelines(f'[CHAPTER]\nTIMEBASE=1/1000\nSTART={i}\nEND={i + 1}\ntitle={i}\n'
+                         for i in range(500))
+        fonts = []
+        for i in range(40):
+            with open(self.path(f'{i}.ttf'), 'wb') as f:
+                f.write(random.Random(i).randbytes(100000))
+            fonts += ['-attach', self.path(f'{i}.ttf'), f'-metadata:s:t:{i}', 'mimetype=font/ttf']
+        source = self.path('rich.mkv')
+        ffmpeg('-i', self.source, '-i', self.path('rich.txt'), '-map_metadata', 1, *fonts, '-c',
+               'copy', source)
+        for container in ('mkv', 'mp4'):
+            target = self.path(f'rich.out.{container}')
+            job = self.follow(source, target)
+            made = probe(target)
+            self.assertEqual(len(made['chapters']), 500)
+            kinds = [stream['codec_type'] for stream in made['streams']]
+            self.assertEqual(kinds.count('attachment'), 40 if container == 'mkv' else 0)
+            if container == 'mkv':
+                self.assertEqual(job['warnings'], [])
 
 
 class Kills(Jobs):

@@ -15,6 +15,7 @@
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/pixfmt.h"
+#include "frames/join/join-caps.h"
 #include "frames/join/tags.h"
 
 static const struct {
@@ -114,35 +115,46 @@ static void warn_left_out(const struct vrt_join_stream *stream, enum vrt_contain
                      cure ? ": name the output .mkv to keep it" : "");
 }
 
+/* What becomes of stream `i`. `attached_bytes` grows with what is attached. */
+static void plan_stream(struct vrt_join_streams *plan, int i, enum vrt_join_care care,
+                        int64_t *attached_bytes, struct vrt_warnings *warnings)
+{
+    struct vrt_join_stream *stream = &plan->streams[i];
+    AVStream *in = plan->source->format->streams[i];
+
+    stream->in = in;
+    stream->last_dts = stream->next_sample = AV_NOPTS_VALUE;
+    stream->kind = i == plan->video      ? VRT_JOIN_RESTORED
+                   : is_wanted(in, care) ? decide(in, plan->container)
+                                         : VRT_JOIN_LEFT_OUT;
+    if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
+        warn_left_out(stream, plan->container, warnings);
+    if (stream->kind != VRT_JOIN_LEFT_OUT &&
+        !vrt_join_caps_attaches(stream, attached_bytes, warnings))
+        stream->kind = VRT_JOIN_LEFT_OUT;
+    bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED;
+    vrt_source_select(plan->source, (unsigned int)i, read);
+    if (stream->kind == VRT_JOIN_COPIED && in->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
+        vrt_warnings_add(warnings, "video stream %d is kept as it is: only stream %d is "
+                         "restored", i, plan->video);
+    if (stream->kind == VRT_JOIN_CONVERTED && in->codecpar->codec_id == AV_CODEC_ID_ASS)
+        vrt_warnings_add(warnings, "subtitle stream %d (ass) loses most of its styles in an "
+                         ".%s file", i, vrt_container_name(plan->container));
+}
+
 int vrt_join_streams_plan(struct vrt_join_streams *plan, enum vrt_join_care care,
                           struct vrt_warnings *warnings)
 {
-    const AVFormatContext *input = plan->source->format;
+    int64_t attached_bytes = 0;
 
     vrt_join_streams_done(plan);
+    vrt_join_caps_trim(plan->source, warnings);
     plan->n = (int)plan->source->n_streams;
     plan->streams = calloc((size_t)plan->n, sizeof(*plan->streams));
     if (!plan->streams)
         return vrt_raise(-ENOMEM);
-    for (int i = 0; i < plan->n; i++) {
-        struct vrt_join_stream *stream = &plan->streams[i];
-        AVStream *in = input->streams[i];
-        stream->in = in;
-        stream->last_dts = stream->next_sample = AV_NOPTS_VALUE;
-        stream->kind = i == plan->video           ? VRT_JOIN_RESTORED
-                       : is_wanted(in, care)      ? decide(in, plan->container)
-                                                  : VRT_JOIN_LEFT_OUT;
-        bool read = stream->kind == VRT_JOIN_COPIED || stream->kind == VRT_JOIN_CONVERTED;
-        vrt_source_select(plan->source, (unsigned int)i, read);
-        if (stream->kind == VRT_JOIN_COPIED && in->codecpar->codec_type == AVMEDIA_TYPE_VIDEO)
-            vrt_warnings_add(warnings, "video stream %d is kept as it is: only stream %d is "
-                             "restored", i, plan->video);
-        if (stream->kind == VRT_JOIN_LEFT_OUT && !is_made_anew(in))
-            warn_left_out(stream, plan->container, warnings);
-        if (stream->kind == VRT_JOIN_CONVERTED && in->codecpar->codec_id == AV_CODEC_ID_ASS)
-            vrt_warnings_add(warnings, "subtitle stream %d (ass) loses most of its styles in an "
-                             ".%s file", i, vrt_container_name(plan->container));
-    }
+    for (int i = 0; i < plan->n; i++)
+        plan_stream(plan, i, care, &attached_bytes, warnings);
     return 0;
 }
 

@@ -42,6 +42,7 @@ struct vrt_join_stream {
     bool lacks_dts;                     /* a video stream of a container that keeps none */
     int64_t shown[VRT_JOIN_DELAY_MAX + 1];  /* lacks_dts: the latest presentation times, sorted */
     int64_t n_packets;
+    int64_t n_events, event_bytes;      /* of subtitles, with those that were too many */
     int64_t n_stacked;                  /* lines of text that begin together with another */
     int64_t n_dropped;                  /* packets that the container did not take */
 };

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "frames/av.h"
+#include "frames/join/join-caps.h"
 #include "frames/join/join-part.h"
 #include "frames/join/join-streams.h"
 #include "frames/join/join-times.h"
@@ -272,6 +273,7 @@ static int fetch_other(struct joiner *joiner, struct vrt_error *error)
             return 0;
         }
         if (stream && vrt_join_part_keeps(&joiner->part, stream, packet) &&
+            vrt_join_caps_shows(stream, packet) &&
             (stream->kind == VRT_JOIN_COPIED ||
              (stream->kind == VRT_JOIN_CONVERTED &&
               vrt_subtitle_convert(stream->subtitle, packet)))) {
@@ -418,6 +420,7 @@ static void warn_of_streams(const struct joiner *joiner)
             vrt_warnings_add(warnings, "%lld packets of stream %d are damaged or do not fit into "
                              "an .%s file and are left out", (long long)stream->n_dropped, i,
                              container);
+        vrt_join_caps_warn(stream, warnings);
         if (stream->n_stacked && joiner->params->container != VRT_CONTAINER_MKV)
             vrt_warnings_add(warnings, "%lld lines of subtitle stream %d begin together with "
                              "another, of which an .%s file shows one: name the output .mkv to "
