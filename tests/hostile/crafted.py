@@ -45,7 +45,8 @@ def with_element(source, target, more):
 def chapters(n):
     """Each with its number and a millisecond."""
     return element(0x1043A770, element(0x45B9, b''.join(
-        b'\xb6\x8f\x73\xc4\x84' + i.to_bytes(4, 'big') + b'\x91\x86' + (i * 1000000).to_bytes(6, 'big')
+        b'\xb6\x8f\x73\xc4\x84' + i.to_bytes(4, 'big') +
+        b'\x91\x86' + (i * 1000000).to_bytes(6, 'big')
         for i in range(1, n + 1))))
 
 

@@ -28,9 +28,9 @@ static const int64_t strange[] = {
 
 static int64_t strange_number(struct double_dice *dice)
 {
-    const int64_t number = strange[double_roll(dice, VRT_ARRAY_SIZE(strange))];
+    const uint64_t number = (uint64_t)strange[double_roll(dice, VRT_ARRAY_SIZE(strange))];
 
-    return double_roll(dice, 4) == 0 ? number + double_roll(dice, 5) - 2 : number;
+    return (int64_t)(double_roll(dice, 4) == 0 ? number + double_roll(dice, 5) - 2 : number);
 }
 
 static size_t place_in(struct double_dice *dice, size_t size, size_t unit)

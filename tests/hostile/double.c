@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     if (strcmp(how, "exploit") == 0)
         return tell_exploits();
     if (sscanf(how, "lie %" SCNu64, &hostile.dice.state) == 1) {
-        hostile.dice.rarity = hostile.dice.state % 3 == 0 ? 2 : hostile.dice.state % 3 == 1 ? 8 : 64;
+        hostile.dice.rarity = (uint32_t[]){ 2, 8, 64 }[hostile.dice.state % 3];
         hostile.dice.state = hostile.dice.state * 2 + 1;
         for (int i = 0; i < 8; i++)
             double_roll(&hostile.dice, 2);

@@ -119,7 +119,8 @@ static bool encode(struct vrt_child *child, struct vrt_error *error)
     const struct vrt_frame_format format = {
         .width = 64, .height = 48, .depth = 10, .layout = VRT_LAYOUT_YUV,
         .chroma_shift_x = 1, .chroma_shift_y = 1,
-        .chroma_location = VRT_CHROMA_LOCATION_LEFT, .primaries = 2, .transfer = 2, .color_space = 2,
+        .chroma_location = VRT_CHROMA_LOCATION_LEFT,
+        .primaries = 2, .transfer = 2, .color_space = 2,
         .sample_aspect = { 1, 1 },
     };
     struct vrt_encoder_params params = {

@@ -140,7 +140,8 @@ static int refuse_silence(struct vrt_child *child, const struct vrt_child_call *
     end(child);
     return vrt_refuse(error, vrt_raise(-ETIMEDOUT), "media.timeout", "the process vrt-media came "
                       "no further for %.0f s while %s, and was ended: where that happens again, "
-                      "convert the video first", (double)call->limit_ns / VRT_NS_PER_S, call->doing);
+                      "convert the video first", (double)call->limit_ns / VRT_NS_PER_S,
+                      call->doing);
 }
 
 /* The size of the file that the process writes; -1: there is none. */

@@ -143,8 +143,8 @@ struct vrt_message_fds {
 
 /*
  * Sends the first `size` bytes of the message, with duplicates of `fds` (NULL: none); never waits.
- * Return: 0; -EPIPE: the other end is gone; -EAGAIN: it reads nothing; -errno. Thread: any, one at a
- * time.
+ * Return: 0; -EPIPE: the other end is gone; -EAGAIN: it reads nothing; -errno. Thread: any, one at
+ * a time.
  */
 int vrt_message_send(int socket, const struct vrt_message *message, size_t size,
                      const struct vrt_message_fds *fds) VRT_MUST_CHECK;
