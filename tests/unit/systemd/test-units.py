@@ -51,6 +51,19 @@ class Units(unittest.TestCase):
     def test_user_units(self):
         self.verify('vrtd-user.service', 'user/vrtd.socket', '--user')
 
+    def test_exposure(self):
+        """What docs/operations.md says of both; in tenths."""
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('systemd-analyze is not installed')
+        for name, most in (('vrtd.service', 12), ('vrtd-user.service', 64)):
+            for threshold, status in ((most, 0), (most - 8, 1)):
+                done = subprocess.run(['systemd-analyze', 'security', '--offline=yes',
+                                       f'--threshold={threshold}', os.path.join(BUILD, name)],
+                                      capture_output=True, text=True, timeout=PATIENCE_S)
+                if 'unrecognized option' in done.stderr:
+                    self.skipTest('this systemd-analyze is older than 250')
+                self.assertEqual(done.returncode, status, done.stdout[-200:] + done.stderr)
+
     def test_numbers_fit_the_daemon(self):
         """What a unit grants is no less than what the daemon counts with."""
         with open(os.path.join(SOURCE, '..', 'daemon', 'systemd', 'fd-store.c'),
