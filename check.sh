@@ -7,7 +7,8 @@
 #   --quick   one build with gcc, its tests, nothing else
 #   --long    ... and each fuzzer for 60 seconds, the largest golden cases on the reference device and
 #             on simulated cards, ops on one and on eight of these, a hundred kills of vrtd, fifty of
-#             vrt-media, ten thousand of its lies, and what takes sanitizers minutes, on top of all
+#             vrt-media, ten thousand of its lies, a boot of the units in a container, and what takes
+#             sanitizers minutes, on top of all
 #
 # Ends in a line "N passed, N failed, N skipped"; the exit status is 0 where none failed. Build
 # folders and logs are kept in build-check/.

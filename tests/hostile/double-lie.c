@@ -2,7 +2,9 @@
 
 /* Lies: most answers are sent as they are, so that a talk goes on for a while. */
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +18,7 @@
 
 enum lie {
     NUMBER_32, NUMBER_64, BYTES, NOISE, UNENDED, KIND, RESULT, REFUSAL, SIZE, PACKET, FD, FLOOD,
-    TWICE, UNASKED, SAMPLES, RESIZE, LATE, GONE, LIES,
+    TWICE, UNASKED, SAMPLES, RESIZE, GROW, LATE, GONE, LIES,
 };
 
 /* What numbers are like that programs forget. */
@@ -24,6 +26,15 @@ static const int64_t strange[] = {
     0, 1, -1, 2, 7, 8, 16, 17, 63, 64, 65, 255, 256, 4095, 4096, 16384, 16385, 65535, 65536,
     INT32_MAX, INT32_MIN, INT32_MAX - 1, UINT32_MAX, INT64_MAX, INT64_MIN, INT64_MAX / 1024,
     INT64_MAX / 1024 + 1, INT64_MAX / 1000000000, -2147483647, 1 << 20, (1 << 20) + 1,
+};
+
+/* Refusals that would have vrtd do more than fail a job, if it believed them. */
+static const struct {
+    const char *id;
+    int result;
+} refusals[] = {
+    { "out_of_descriptors", -EMFILE }, { "internal", -ENFILE }, { "cancelled", -ECANCELED },
+    { "spool.full", -ENOSPC }, { "job.parked", -EBADMSG }, { "no.such\n", -1 },
 };
 
 static int64_t strange_number(struct double_dice *dice)
@@ -85,6 +96,17 @@ static void resize(int fd)
         abort();
 }
 
+/* Says no. */
+static void refuse(struct double_dice *dice, struct vrt_message *message)
+{
+    const uint32_t i = double_roll(dice, VRT_ARRAY_SIZE(refusals));
+
+    message->result = refusals[i].result;
+    snprintf(message->error_id, sizeof(message->error_id), "%s", refusals[i].id);
+    memset(message->error, 0x1b, sizeof(message->error));
+    message->error[double_roll(dice, sizeof(message->error))] = '\0';
+}
+
 /* Changes what is in the message. */
 static void twist(struct double_dice *dice, enum lie lie, struct vrt_message *message,
                   size_t *size)
@@ -107,18 +129,16 @@ static void twist(struct double_dice *dice, enum lie lie, struct vrt_message *me
                *size - sizeof(uint32_t) * 2);
     if (lie == KIND)
         message->kind = double_roll(dice, VRT_MESSAGE_KIND_COUNT + 2);
-    if (lie == RESULT || lie == REFUSAL)
+    if (lie == RESULT)
         message->result = half;
-    if (lie == REFUSAL) {
-        memcpy(message->error_id, "no.such\n", 9);
-        memset(message->error, 0x1b, sizeof(message->error));
-    }
+    if (lie == REFUSAL)
+        refuse(dice, message);
     if (lie == SIZE)
         *size = double_roll(dice, sizeof(*message) + 1);
 }
 
 int double_lie(struct double_dice *dice, int socket, struct vrt_message *message, size_t size,
-               int frame_fd, int64_t offset_bytes)
+               const struct double_files *files)
 {
     static const char large[1 << 16];
     const enum lie lie = (enum lie)double_roll(dice, LIES * dice->rarity);
@@ -130,9 +150,12 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
     if (lie == FD)
         return send_fds(socket, message, size, 1 + (int)double_roll(dice, FDS_MAX));
     if (lie == SAMPLES)
-        scribble(dice, frame_fd, offset_bytes);
+        scribble(dice, files->frame_fd, files->offset_bytes);
     if (lie == RESIZE)
-        resize(frame_fd);
+        resize(files->frame_fd);
+    /* Holes: what vrtd looks at is the size. */
+    if (lie == GROW && files->work_fd >= 0 && ftruncate(files->work_fd, (off_t)1 << 40) < 0)
+        abort();
     if (lie == GONE && double_roll(dice, 2) == 0)
         abort();
     if (lie == GONE)
@@ -147,6 +170,6 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
         return -1;
     int r = vrt_message_send(socket, message, size, NULL);
     if (lie == LATE)
-        scribble(dice, frame_fd, offset_bytes);
+        scribble(dice, files->frame_fd, files->offset_bytes);
     return r;
 }

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "double.h"
@@ -40,8 +41,8 @@ struct hostile {
     struct double_dice dice;
     bool is_reading;            /* a job's frames, not only its head */
     int64_t n_frames;
-    int segment_fd, frame_fd;
-    int64_t frame_offset;
+    int64_t n_written;          /* bytes of the segment */
+    struct double_files files;
 };
 
 uint32_t double_roll(struct double_dice *dice, uint32_t below)
@@ -103,8 +104,8 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
         message->result = VRT_READER_END;
         return tell_film(hostile, message);
     }
-    hostile->frame_fd = fds->fds[--fds->n];
-    hostile->frame_offset = frame->offset_bytes;
+    hostile->files.frame_fd = fds->fds[--fds->n];
+    hostile->files.offset_bytes = frame->offset_bytes;
     *frame = (struct vrt_message_frame){
         .offset_bytes = frame->offset_bytes,
         .pts = hostile->n_frames * 40,
@@ -117,13 +118,15 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
     return VRT_MESSAGE_BYTES(reader_next);
 }
 
-static void write_some(int fd, int64_t n)
+/* Return: how many bytes. */
+static int64_t write_some(int fd, int64_t n)
 {
     static const char some[1000];
+    int64_t n_written = 0;
 
     for (int64_t i = 0; i < n; i++)
-        if (write(fd, some, sizeof(some)) < 0)
-            return;
+        n_written += VRT_MAX(write(fd, some, sizeof(some)), 0);
+    return n_written;
 }
 
 static size_t join(struct vrt_message *message, const struct vrt_message_fds *fds)
@@ -140,7 +143,7 @@ static size_t join(struct vrt_message *message, const struct vrt_message_fds *fd
             exit(EXIT_SUCCESS);
         vrt_message_fds_done(&segment);
     }
-    write_some(fds->fds[1], n);
+    (void)write_some(fds->fds[1], n);
     memset(&message->body, 0, sizeof(message->body));
     message->body.joined.n_frames = FRAMES;
     message->body.joined.duration_ns = FRAMES * 40 * VRT_NS_PER_MS;
@@ -168,13 +171,14 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         message->body.pick.format = format;
         return VRT_MESSAGE_BYTES(pick);
     case VRT_MESSAGE_ENCODER_NEW:
-        hostile->segment_fd = fds->fds[--fds->n];
         return offsetof(struct vrt_message, body);
     case VRT_MESSAGE_ENCODER_SEND:
-        write_some(hostile->segment_fd, 1);
+        hostile->n_written += write_some(hostile->files.work_fd, 1);
         message->body.encoder_send.n_held = 0;
         return VRT_MESSAGE_BYTES(encoder_send);
     case VRT_MESSAGE_ENCODER_FINISH:
+        message->body.segment.number = hostile->n_written;
+        return VRT_MESSAGE_BYTES(segment);
     case VRT_MESSAGE_SEGMENT_CHECK:
         message->body.segment.number = 1000;
         return VRT_MESSAGE_BYTES(segment);
@@ -201,6 +205,19 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     return offsetof(struct vrt_message, body);
 }
 
+/* What is written goes with the next question of its kind. */
+static void note_work(struct hostile *hostile, const struct vrt_message *message,
+                      struct vrt_message_fds *fds)
+{
+    const bool is_segment = message->kind == VRT_MESSAGE_ENCODER_NEW;
+
+    if (!is_segment && message->kind != VRT_MESSAGE_JOIN && message->kind != VRT_MESSAGE_PREVIEW)
+        return;
+    vrt_closep(&hostile->files.work_fd);
+    hostile->files.work_fd = dup(fds->fds[fds->n - 1]);
+    hostile->n_written = 0;
+}
+
 static int serve(struct hostile *hostile)
 {
     static struct vrt_message message;
@@ -208,15 +225,14 @@ static int serve(struct hostile *hostile)
     int r = 0;
 
     while (r == 0 && vrt_message_receive(VRT_SERVE_SOCKET, -1, &message, &fds) == 0) {
-        hostile->frame_fd = -1;
+        hostile->files.frame_fd = -1;
+        note_work(hostile, &message, &fds);
         const size_t size = answer(hostile, &message, &fds);
         if (hostile->harm == LIE)
-            r = double_lie(&hostile->dice, VRT_SERVE_SOCKET, &message, size, hostile->frame_fd,
-                           hostile->frame_offset);
+            r = double_lie(&hostile->dice, VRT_SERVE_SOCKET, &message, size, &hostile->files);
         else
             r = vrt_message_send(VRT_SERVE_SOCKET, &message, size, NULL);
-        if (hostile->frame_fd >= 0)
-            close(hostile->frame_fd);
+        vrt_closep(&hostile->files.frame_fd);
         vrt_message_fds_done(&fds);
     }
     return EXIT_SUCCESS;
@@ -256,7 +272,7 @@ static int tell_exploits(void)
 int main(int argc, char **argv)
 {
     const char *how = getenv("VRT_DOUBLE");
-    struct hostile hostile = { .harm = LIE, .segment_fd = -1 };
+    struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0 } };
 
     (void)argc;
     if (!how)

@@ -13,10 +13,15 @@ struct double_dice {
 
 uint32_t double_roll(struct double_dice *dice, uint32_t below);
 
-/* Sends the answer, or what the dice make of it, and does to the frame's file what they say.
- * `frame_fd`: -1: there is none. */
+/* What it was given. */
+struct double_files {
+    int frame_fd, work_fd;      /* the frame's; what it writes; -1: none */
+    int64_t offset_bytes;       /* of the frame */
+};
+
+/* Sends the answer, or what the dice make of it, and does to the files what they say. */
 int double_lie(struct double_dice *dice, int socket, struct vrt_message *message, size_t size,
-               int frame_fd, int64_t offset_bytes);
+               const struct double_files *files);
 
 /* Tries what vrt-media has no need of. Return: what succeeded, names with spaces between; "":
  * nothing; where the sandbox is not whole, "skip: " and why. */

@@ -22,6 +22,9 @@
  * time slice with each read. */
 #define DECODE_THREAD_NICE 12
 
+/* No video is longer, and sums of a few such numbers don't overflow. */
+#define SPAN_NS_MAX (INT64_MAX / 1024)
+
 struct admit {
     struct vrt_media_task base;
     struct vrt_job_check *check;
@@ -55,9 +58,11 @@ static int64_t span_ns(const struct decode_thread *decode_thread)
 {
     const struct vrt_reader_info *info = vrt_child_reader_info(decode_thread->own.reader);
     double tick_s = (double)info->time_base.num / info->time_base.den;
+    double ns = (double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
+                VRT_NS_PER_S + 0.5;
 
-    return (int64_t)((double)(decode_thread->own.last_pts - decode_thread->own.first_pts) * tick_s *
-                     VRT_NS_PER_S + 0.5);
+    /* A container may claim any times. */
+    return ns < (double)SPAN_NS_MAX ? (int64_t)ns : SPAN_NS_MAX;
 }
 
 /* No shards are left: tells all that is known of the video. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "frames/process/child-encoder.h"
@@ -156,6 +157,7 @@ static void watch_segment(const struct vrt_child_encoder *encoder, struct vrt_ch
 {
     call->growing_fd = encoder->segment_fd;
     call->growing_bytes_max = &encoder->segment_bytes_max;
+    call->growth_is_life = true;
 }
 
 int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *frame,
@@ -203,7 +205,9 @@ int vrt_child_encoder_finish(struct vrt_child_encoder *encoder, int64_t *ret_siz
     int r = vrt_child_ask(encoder->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
-    if (message.body.segment.number <= 0 || message.body.segment.number > VRT_WIRE_NUMBER_MAX)
+    struct stat st;
+    if (message.body.segment.number <= 0 || fstat(encoder->segment_fd, &st) < 0 ||
+        message.body.segment.number != st.st_size)
         return vrt_child_distrust(encoder->child, encoding, error);
     *ret_size_bytes = message.body.segment.number;
     return 0;

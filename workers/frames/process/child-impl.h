@@ -15,11 +15,11 @@ struct vrt_child_call {
     int64_t limit_ns;                   /* how long the process may be silent */
     int outcome_max;                    /* of the function's own outcomes */
     const char *doing;                  /* "reading film.mkv", for sentences */
-    /* Looked at while the process is silent: what it works on; more than before is a sign of life.
-     * -1: none. It is killed where it holds more than `growing_bytes_max`, which would fill what
-     * others need; NULL: no limit. */
+    /* Looked at while the process is silent: what it works on; -1: none. It is killed where that
+     * holds more than `growing_bytes_max`, which would fill what others need; NULL: no limit. */
     int growing_fd;
     const int64_t *growing_bytes_max;
+    bool growth_is_life;                /* more of it than before is a sign of that */
     /* What it may ask back; NULL: nothing. Return: 0, -errno with the sentence in `error`. */
     int (*asked)(void *ctx, struct vrt_child *child, const struct vrt_message *question,
                  struct vrt_error *error);

@@ -21,6 +21,15 @@
 #define JOINED_TIMES_MAX 2
 #define JOINED_BYTES_MORE (64 << 20)
 
+/* A picture, which is compressed: twice what all of its pixels take. */
+#define PICTURE_BYTES_MAX (2LL * 2 * VRT_PAIR_SIDE_MAX * VRT_PAIR_SIDE_MAX * 3)
+
+/* Whoever waits for a picture has the others wait. */
+#define PICTURE_NS_MAX (900 * VRT_NS_PER_S)
+
+/* No disk is larger: a file may say so that has nothing but holes. */
+#define FILE_BYTES_MAX (INT64_MAX / 1024)
+
 /* How often a join may ask for each segment: it reads all of them four times at most. */
 #define GIVEN_TIMES_MAX 16
 
@@ -30,13 +39,14 @@ struct joining {
     int64_t n_asked;
     int64_t n_given;                /* segments 0 to n_given - 1, at least once */
     int64_t bytes_max;
+    int r_open;                     /* why vrtd could not open a segment; 0: it could */
 };
 
 static int64_t size_of(int fd)
 {
     struct stat st;
 
-    return fstat(fd, &st) == 0 ? (int64_t)st.st_size : 0;
+    return fstat(fd, &st) == 0 ? VRT_MIN((int64_t)st.st_size, FILE_BYTES_MAX) : 0;
 }
 
 static int64_t reading_ns(int fd)
@@ -93,8 +103,10 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
         return vrt_child_distrust(child, "joining the segments", error);
     VRT_CLEANUP(vrt_closep) int fd = segments->open(segments->ctx, (int)number);
     answer.result = VRT_MIN(fd, 0);
+    joining->r_open = answer.result;
     if (number >= joining->n_given) {
-        joining->bytes_max += JOINED_TIMES_MAX * size_of(fd);
+        joining->bytes_max = VRT_MIN(joining->bytes_max + JOINED_TIMES_MAX * size_of(fd),
+                                     FILE_BYTES_MAX);
         joining->n_given = number + 1;
     }
     int r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(segment),
@@ -130,10 +142,14 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
         .doing = "joining the segments with what else is in the input",
         .growing_fd = params->output_fd,
         .growing_bytes_max = &joining.bytes_max,
+        .growth_is_life = true,
         .asked = give_segment,
         .ctx = &joining,
     };
     int r = vrt_child_ask(child, &call, message, error);
+    /* It was vrtd that had no descriptor. */
+    if (r < 0 && r == joining.r_open && (r == -EMFILE || r == -ENFILE))
+        return vrt_refuse_errno(error, vrt_fold(r), "the output");
     if (r < 0)
         return vrt_fold(r);
     *ret_result = (struct vrt_joiner_result){
@@ -193,12 +209,15 @@ int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
                       struct vrt_error *error)
 {
     struct vrt_message message = { .kind = VRT_MESSAGE_PREVIEW };
+    const int64_t reads_ns = reading_ns(preview->before_fd) + reading_ns(preview->after_fd);
+    const int64_t bytes_max = VRT_MAX(size_of(preview->picture_fd), PICTURE_BYTES_MAX);
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(preview),
         .fds = { 3, { preview->before_fd, preview->after_fd, preview->picture_fd } },
-        .limit_ns = reading_ns(preview->before_fd) + reading_ns(preview->after_fd),
+        .limit_ns = VRT_MIN(reads_ns, PICTURE_NS_MAX),
         .doing = "making a picture",
-        .growing_fd = -1,
+        .growing_fd = preview->picture_fd,
+        .growing_bytes_max = &bytes_max,
     };
 
     vrt_wire_put_name(preview->before_name, message.body.preview.before);

@@ -184,9 +184,9 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
         if (r != -EAGAIN)
             return refuse_crash(child, call->doing, error);
         now = progress_of(call);
-        if (now != progress)
+        if (call->growth_is_life && now > progress)
             limit_ns = vrt_clock_now_ns() + call->limit_ns;
-        progress = now;
+        progress = VRT_MAX(now, progress);
         if (vrt_clock_now_ns() > limit_ns)
             return refuse_silence(child, call, error);
     }

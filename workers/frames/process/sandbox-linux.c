@@ -179,9 +179,10 @@ static int filter_calls(void)
 
 const char *vrt_sandbox_enter(void)
 {
+    /* What isn't dumpable can't open its own files in /proc: those first. */
+    bool is_limited = limit() == 0;
     bool is_private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
-    bool is_limited = limit() == 0;
     bool is_closed = close_files() == 0;
     bool is_filtered = filter_calls() == 0;
 

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What refuses with a sentence below frames/. Any other id is told as a failure of the process. */
+/* What refuses with a sentence below frames/. Any other id is told as a failure of the process: for
+ * descriptors all jobs would wait, and who cancels one is vrtd alone. */
 static const char *const ids[] = {
-    "cancelled", "encode.failed", "input.changed", "input.codec", "input.damaged", "input.empty",
+    "encode.failed", "input.changed", "input.codec", "input.damaged", "input.empty",
     "input.no_video", "input.not_media", "input.not_regular", "input.part", "input.playlist",
-    "input.read", "input.timeout", "input.truncated", "input.unsupported", "internal",
-    "out_of_descriptors", "out_of_memory",
+    "input.read", "input.timeout", "input.truncated", "input.unsupported", "out_of_memory",
     "output.codec", "output.container", "output.format", "output.preset", "output.quality",
     "output.verify", "output.write", "segment.damaged", "spool.full",
 };
@@ -267,7 +267,7 @@ int vrt_wire_take_result(const struct vrt_message *message, int outcome_max,
                          struct vrt_error *error)
 {
     char shown[sizeof(message->error)];
-    const char *id = NULL;
+    const char *id = "internal";
 
     if (message->result >= 0)
         return message->result <= outcome_max ? message->result : -EBADMSG;
@@ -277,9 +277,6 @@ int vrt_wire_take_result(const struct vrt_message *message, int outcome_max,
     for (size_t i = 0; i < VRT_ARRAY_SIZE(ids); i++)
         if (strcmp(ids[i], message->error_id) == 0)
             id = ids[i];
-    if (!id)
-        return vrt_refuse_errno(error, message->result,
-                                vrt_printable(message->error, shown, sizeof(shown)));
     return vrt_refuse(error, message->result, id, "%s",
                       vrt_printable(message->error, shown, sizeof(shown)));
 }
