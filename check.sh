@@ -20,7 +20,7 @@ for arg in "$@"; do
     case $arg in
     --quick) quick=yes ;;
     --long) long=yes ;;
-    -h | --help) sed -n 's/^# \{0,1\}//; 4,13p' "$0"; exit 0 ;;
+    -h | --help) sed -n 's/^# \{0,1\}//; 4,14p' "$0"; exit 0 ;;
     *) echo "check.sh: unknown option '$arg': see check.sh --help" >&2; exit 2 ;;
     esac
 done

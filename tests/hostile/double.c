@@ -6,7 +6,8 @@
  *
  * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
  * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here,
- * and with any other name PROGRAM, vrt-media itself, takes this one's place.
+ * and with any other name PROGRAM, vrt-media itself, takes this one's place. But while there is a
+ * seed in the file VRT_DOUBLE_SEED, who is asked something lies.
  */
 
 #include <errno.h>
@@ -238,16 +239,42 @@ static int serve(struct hostile *hostile)
     return EXIT_SUCCESS;
 }
 
-/* What the name of the first question's input asks for. Return: whether it does. */
-static bool is_asked_for(enum harm *ret_harm)
+static void roll_seed(struct double_dice *dice, uint64_t seed)
+{
+    dice->rarity = (uint32_t[]){ 2, 8, 64 }[seed % 3];
+    dice->state = seed * 2 + 1;
+    for (int i = 0; i < 8; i++)
+        double_roll(dice, 2);
+}
+
+/* Return: whether there is a seed in the file. */
+static bool read_seed(uint64_t *ret_seed)
+{
+    const char *path = getenv("VRT_DOUBLE_SEED");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    const bool has_seed = file && fscanf(file, "%" SCNu64, ret_seed) == 1;
+
+    if (file)
+        fclose(file);
+    return has_seed;
+}
+
+/* What the first question asks for: by the seed that there is now, and by its input's name.
+ * Return: whether it does. */
+static bool is_asked_for(struct hostile *hostile)
 {
     static struct vrt_message message;
     const char *name = message.body.reader_open.name;
+    uint64_t seed;
 
     if (recv(VRT_SERVE_SOCKET, &message, sizeof(message), MSG_PEEK) <= 0)
         exit(EXIT_SUCCESS);
+    if (read_seed(&seed)) {
+        roll_seed(&hostile->dice, seed * VRT_MESSAGE_KIND_COUNT + message.kind);
+        return true;
+    }
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
-        *ret_harm = names[i].harm;
+        hostile->harm = names[i].harm;
         if (message.kind == VRT_MESSAGE_READER_OPEN &&
             strncmp(name, names[i].prefix, strlen(names[i].prefix)) == 0)
             return true;
@@ -272,6 +299,7 @@ static int tell_exploits(void)
 int main(int argc, char **argv)
 {
     const char *how = getenv("VRT_DOUBLE");
+    uint64_t seed;
     struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0 } };
 
     (void)argc;
@@ -279,14 +307,11 @@ int main(int argc, char **argv)
         return 2;
     if (strcmp(how, "exploit") == 0)
         return tell_exploits();
-    if (sscanf(how, "lie %" SCNu64, &hostile.dice.state) == 1) {
-        hostile.dice.rarity = (uint32_t[]){ 2, 8, 64 }[hostile.dice.state % 3];
-        hostile.dice.state = hostile.dice.state * 2 + 1;
-        for (int i = 0; i < 8; i++)
-            double_roll(&hostile.dice, 2);
+    if (sscanf(how, "lie %" SCNu64, &seed) == 1) {
+        roll_seed(&hostile.dice, seed);
         return serve(&hostile);
     }
-    if (!is_asked_for(&hostile.harm))
+    if (!is_asked_for(&hostile))
         return execv(how, argv);
     if (hostile.harm == FILL)
         setrlimit(RLIMIT_AS, &(struct rlimit){ FILL_BYTES, FILL_BYTES });
