@@ -119,15 +119,12 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
     return VRT_MESSAGE_BYTES(reader_next);
 }
 
-/* Return: how many bytes. */
-static int64_t write_some(int fd, int64_t n)
+/* Return: where it ends. */
+static int64_t write_some(int fd, int64_t offset_bytes)
 {
     static const char some[1000];
-    int64_t n_written = 0;
 
-    for (int64_t i = 0; i < n; i++)
-        n_written += VRT_MAX(write(fd, some, sizeof(some)), 0);
-    return n_written;
+    return offset_bytes + VRT_MAX(pwrite(fd, some, sizeof(some), offset_bytes), 0);
 }
 
 static size_t join(struct vrt_message *message, const struct vrt_message_fds *fds)
@@ -144,7 +141,8 @@ static size_t join(struct vrt_message *message, const struct vrt_message_fds *fd
             exit(EXIT_SUCCESS);
         vrt_message_fds_done(&segment);
     }
-    (void)write_some(fds->fds[1], n);
+    for (int64_t i = 0, at = 0; i < n; i++)
+        at = write_some(fds->fds[1], at);
     memset(&message->body, 0, sizeof(message->body));
     message->body.joined.n_frames = FRAMES;
     message->body.joined.duration_ns = FRAMES * 40 * VRT_NS_PER_MS;
@@ -174,7 +172,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_ENCODER_NEW:
         return offsetof(struct vrt_message, body);
     case VRT_MESSAGE_ENCODER_SEND:
-        hostile->n_written += write_some(hostile->files.work_fd, 1);
+        hostile->n_written = write_some(hostile->files.work_fd, hostile->n_written);
         message->body.encoder_send.n_held = 0;
         return VRT_MESSAGE_BYTES(encoder_send);
     case VRT_MESSAGE_ENCODER_FINISH:

@@ -192,12 +192,15 @@ int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
                             const struct vrt_joiner_expected *expected, struct vrt_error *error)
 {
     struct vrt_message message = { .kind = VRT_MESSAGE_JOIN_VERIFY };
+    const int64_t bytes_max = size_of(output_fd);
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(join),
         .fds = { 1, { output_fd } },
         .limit_ns = reading_ns(output_fd),
         .doing = "reading the finished file again",
-        .growing_fd = -1,
+        /* It was written by the same process, which is done with it. */
+        .growing_fd = output_fd,
+        .growing_bytes_max = &bytes_max,
     };
 
     message.body.join.n_frames = expected->n_frames;
