@@ -50,6 +50,13 @@ def chapters(n):
         for i in range(1, n + 1))))
 
 
+def attached_files(n):
+    return element(0x1941A469, b''.join(
+        element(0x61A7, element(0x466E, b'%d.ttf' % i) + element(0x4660, b'font/ttf') +
+                element(0x46AE, i.to_bytes(4, 'big')) + element(0x465C, b'a font'))
+        for i in range(1, n + 1)))
+
+
 def tags(n):
     """Each with another name."""
     return element(0x1254C367, element(0x7373, b''.join(

@@ -147,10 +147,13 @@ class Crafted(Jobs):
         self.assertEqual(error['id'], 'media.timeout')
         self.assertIn('while reading tags.mkv', error['message'])
 
-    def test_too_many_tags(self):
-        source = crafted.with_element(self.source, self.path('some.mkv'), crafted.tags(1001))
-        self.assertRegex(str(self.follow(source, self.path('some.out.mkv'))['warnings']),
-                         '100[12] tags are left out')
+    def test_too_much(self):
+        """Of tags, of attached files: left out, and named."""
+        for name, more, says in (('tags', crafted.tags(1001), '100[12] tags are left out'),
+                                 ('files', crafted.attached_files(1001), 'no more than 1000 str')):
+            source = crafted.with_element(self.source, self.path(f'many-{name}.mkv'), more)
+            job = self.follow(source, self.path(f'many-{name}.out.mkv'))
+            self.assertRegex(str(job['warnings']), says)
 
     def test_a_rich_film(self):
         """With 500 chapters and 40 fonts."""

@@ -57,8 +57,17 @@ static void trim_tags(AVFormatContext *format, struct vrt_warnings *warnings)
                          "in all, are carried over", n, TAGS_MAX, TAG_BYTES_MAX >> 20);
 }
 
+/* libavformat reads no more, and says so to nobody. */
+static void warn_of_streams(const AVFormatContext *format, struct vrt_warnings *warnings)
+{
+    if (format->nb_streams >= (unsigned int)format->max_streams)
+        vrt_warnings_add(warnings, "no more than %d streams and attached files are carried over: "
+                         "if there are others, they are left out", format->max_streams);
+}
+
 void vrt_join_caps_trim(struct vrt_source *source, struct vrt_warnings *warnings)
 {
+    warn_of_streams(source->format, warnings);
     trim_chapters(source->format, warnings);
     trim_tags(source->format, warnings);
 }

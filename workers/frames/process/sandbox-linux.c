@@ -40,7 +40,7 @@ static const char oom_score[] = "1000";
 /* What needs no look at its arguments. */
 static const int allowed[] = {
     /* memory */
-    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap),
     /* files that are open */
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(readv),
     SCMP_SYS(writev), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(ftruncate), SCMP_SYS(fsync),
@@ -133,6 +133,8 @@ static int add_conditions(scmp_filter_ctx filter)
         /* Memory that is to be run there is none. */
         { SCMP_SYS(mmap), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
         { SCMP_SYS(mprotect), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
+        /* From there on advice is how root takes memory away from the machine. */
+        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_LT, MADV_HWPOISON) },
         /* Threads, no processes. clone3 has its flags where no filter looks: who is told that it
          * isn't there takes clone. */
         { SCMP_SYS(clone), SCMP_ACT_ALLOW,
