@@ -76,12 +76,15 @@ static int send_fds(int socket, const void *bytes, size_t size, int n)
     return sendmsg(socket, &packet, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-static void scribble(struct double_dice *dice, int fd, int64_t offset_bytes)
+static void scribble(struct double_dice *dice, const struct double_files *files)
 {
     const size_t size = 64 * 48 * 2;
-    uint8_t *at = fd < 0 ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                                             offset_bytes);
+    uint8_t *at = files->frame_fd < 0 ? MAP_FAILED :
+                  mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, files->frame_fd,
+                       files->offset_bytes);
 
+    if (files->is_only_shown && (at != MAP_FAILED || pwrite(files->frame_fd, "", 1, 0) == 1))
+        raise(DOUBLE_COULD);
     if (at == MAP_FAILED)
         return;
     for (size_t i = 0; i < size; i++)
@@ -93,7 +96,7 @@ static void scribble(struct double_dice *dice, int fd, int64_t offset_bytes)
 static void resize(int fd)
 {
     if (fd >= 0 && (ftruncate(fd, 0) == 0 || ftruncate(fd, (off_t)1 << 34) == 0))
-        abort();
+        raise(DOUBLE_COULD);
 }
 
 /* Says no. */
@@ -150,7 +153,7 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
     if (lie == FD)
         return send_fds(socket, message, size, 1 + (int)double_roll(dice, FDS_MAX));
     if (lie == SAMPLES)
-        scribble(dice, files->frame_fd, files->offset_bytes);
+        scribble(dice, files);
     if (lie == RESIZE)
         resize(files->frame_fd);
     /* Holes: what vrtd looks at is the size. */
@@ -170,6 +173,6 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
         return -1;
     int r = vrt_message_send(socket, message, size, NULL);
     if (lie == LATE)
-        scribble(dice, files->frame_fd, files->offset_bytes);
+        scribble(dice, files);
     return r;
 }

@@ -93,6 +93,14 @@ static void do_harm(enum harm harm)
         pause();
 }
 
+static void take_frame(struct hostile *hostile, const struct vrt_message_frame *frame,
+                       struct vrt_message_fds *fds, bool is_only_shown)
+{
+    hostile->files.frame_fd = fds->fds[--fds->n];
+    hostile->files.offset_bytes = frame->offset_bytes;
+    hostile->files.is_only_shown = is_only_shown;
+}
+
 static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
                          struct vrt_message_fds *fds)
 {
@@ -105,8 +113,7 @@ static size_t next_frame(struct hostile *hostile, struct vrt_message *message,
         message->result = VRT_READER_END;
         return tell_film(hostile, message);
     }
-    hostile->files.frame_fd = fds->fds[--fds->n];
-    hostile->files.offset_bytes = frame->offset_bytes;
+    take_frame(hostile, frame, fds, false);
     *frame = (struct vrt_message_frame){
         .offset_bytes = frame->offset_bytes,
         .pts = hostile->n_frames * 40,
@@ -172,6 +179,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
     case VRT_MESSAGE_ENCODER_NEW:
         return offsetof(struct vrt_message, body);
     case VRT_MESSAGE_ENCODER_SEND:
+        take_frame(hostile, &message->body.encoder_send.frame, fds, true);
         hostile->n_written = write_some(hostile->files.work_fd, hostile->n_written);
         message->body.encoder_send.n_held = 0;
         return VRT_MESSAGE_BYTES(encoder_send);
@@ -298,7 +306,7 @@ int main(int argc, char **argv)
 {
     const char *how = getenv("VRT_DOUBLE");
     uint64_t seed;
-    struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0 } };
+    struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0, false } };
 
     (void)argc;
     if (!how)

@@ -23,8 +23,9 @@ FRAMES = 48
 SLOW = {'devices': {'fault': 'submit:1- delay=15ms'}}
 MEDIA = os.path.join(harness.BUILD, 'workers', 'frames', 'vrt-media')
 
-# So often a process is killed; VRTD_KILLS says otherwise.
+# So often a process is killed, and so many jobs are lied to, unless VRTD_KILLS and VRTD_LIES say.
 N_KILLS = int(os.environ.get('VRTD_KILLS', '6'))
+N_LIES = int(os.environ.get('VRTD_LIES', '40'))
 
 
 class Jobs(harness.Case):
@@ -107,6 +108,61 @@ class Hostile(Jobs):
         children = daemon.children()
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
         self.wait_until(lambda: not any(os.path.exists(f'/proc/{child}') for child in children))
+
+
+class Lies(Jobs):
+    """All of a job's processes lie: in what vrtd makes of it, not only in what it is asked."""
+
+    config = {'jobs': {'segment_frames': 12}}
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        cls.seed = os.path.join(folder, 'seed')
+        environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
+                           VRT_DOUBLE=MEDIA, VRT_DOUBLE_SEED=cls.seed)
+        return super().start_daemon(folder, env=environment, **options)
+
+    def ends(self, done):
+        """What became of a job that was submitted, or was not."""
+        if done.returncode != 0:
+            error = json.loads(done.stderr)['error']
+            self.assertTrue(error['message'])
+            return error['id']
+        job = json.loads(done.stdout)['id']
+        self.wait_until(lambda: self.show(job)['state'] not in ('queued', 'running', 'finishing'))
+        shown = self.show(job)
+        if shown['state'] == 'disk_full':           # it was told so
+            self.vrtctl('cancel', job)
+            self.vrtctl('wait', job, status=1)
+        elif shown['state'] == 'failed':
+            self.assertTrue(shown['error']['message'])
+            return shown['error']['id']
+        else:
+            self.assertEqual(shown['state'], 'done')
+        return shown['state']
+
+    def test_lies(self):
+        source, outcomes = clip(self.path('film.mkv'), '-c:v', 'ffv1', frames=40), {}
+        honest = self.made_alone(source)
+        files = f'/proc/{self.daemon.process.pid}/fd'
+        n_files = len(os.listdir(files))
+        for seed in range(N_LIES):
+            with self.subTest(seed=seed):
+                with open(self.seed, 'w', encoding='ascii') as f:
+                    f.write(str(seed))
+                outcome = self.ends(self.vrtctl('submit', '--json', '--output',
+                                                self.path(f'{seed}.mkv'), source, status=None))
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
+        print(outcomes)
+        self.assertGreater(len(outcomes), 1)
+        # No device may have got a bad name.
+        self.assertNotIn('device.failed', outcomes)
+        self.assertNotIn('failed on cpu', self.daemon.log_text())
+        os.unlink(self.seed)
+        target = self.path('honest.mp4')
+        self.follow(source, target)
+        self.assertEqual(digest(target), honest)
+        self.wait_until(lambda: len(os.listdir(files)) <= n_files)
 
 
 class Crafted(Jobs):

@@ -3,8 +3,9 @@
 /*
  * Where a frame's samples come from is its own business: whoever made it says how they are given
  * back. A pool's are in files without names, each of which has room for many and one size for
- * ever: another process that is shown a frame is given its file, and can fill what is there, but
- * neither take it away nor make more of it.
+ * ever: another process that is shown a frame is given its file, and can look at what is there,
+ * but neither change it, nor take it away, nor make more of it. The one frame that it may fill is
+ * in a file of its own.
  */
 
 #include "frames/frame.h"
@@ -22,7 +23,7 @@
 #define BLOCKS_MAX 8192
 
 /* Of the first chunk; each further one is as large as all before it, so that there are few. As much
- * a process can fill beyond what it was shown. */
+ * memory a process can take by looking where nothing is yet. */
 #define CHUNK_BYTES_FIRST ((size_t)32 << 20)
 
 /* A frame's worth of a pool's memory. */
@@ -172,36 +173,76 @@ struct vrt_frame_pool *vrt_frame_pool_free(struct vrt_frame_pool *pool)
     return NULL;
 }
 
-/* Adds a chunk, its blocks free. Under the lock. Return: 0; -EMFILE and the like; -ENOMEM. */
-static int add_chunk(struct vrt_frame_pool *pool)
+/* A chunk with n blocks, that are left undefined. */
+static int chunk_new(size_t size, int n, bool others_write, struct chunk **ret_chunk)
 {
-    const int n_first = (int)VRT_MAX(CHUNK_BYTES_FIRST / pool->block_bytes, 1);
-    const int n = VRT_MIN(VRT_MAX(pool->n_blocks, n_first), BLOCKS_MAX - pool->n_blocks);
     VRT_CLEANUP(chunk_freep) struct chunk *chunk =
         calloc(1, sizeof(*chunk) + (size_t)n * sizeof(chunk->blocks[0]));
 
     if (!chunk)
         return vrt_raise(-ENOMEM);
-    chunk->fd = -1;
-    if (n == 0)
-        return vrt_raise(-ENOMEM);
-    chunk->size = (size_t)n * pool->block_bytes;
-    chunk->fd = vrt_shared_file("vrt-frames", chunk->size);
+    chunk->size = size;
+    chunk->fd = vrt_shared_file("vrt-frames", size);
     if (chunk->fd < 0)
         return vrt_raise(chunk->fd);
-    uint8_t *data = mmap(NULL, chunk->size, PROT_READ | PROT_WRITE, MAP_SHARED, chunk->fd, 0);
+    uint8_t *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, chunk->fd, 0);
     if (data == MAP_FAILED)
         return vrt_raise(-errno);
     chunk->data = data;
+    int r = vrt_shared_file_seal(chunk->fd, others_write);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_chunk = VRT_STEAL(chunk);
+    return 0;
+}
+
+static void release_chunk(struct vrt_frame *frame)
+{
+    chunk_free(frame->owner);
+}
+
+int vrt_frame_new_shared(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
+{
+    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
+    struct chunk *chunk = NULL;
+
+    if (!vrt_frame_format_is_valid(format))
+        return vrt_raise(-EINVAL);
+    frame = vrt_frame_alloc(format);
+    if (!frame)
+        return vrt_raise(-ENOMEM);
+    int r = chunk_new(vrt_frame_lay_out(frame, NULL), 0, true, &chunk);
+    if (r < 0)
+        return vrt_fold(r);
+    frame->owner = chunk;
+    frame->release = release_chunk;
+    frame->share.fd = chunk->fd;
+    vrt_frame_lay_out(frame, chunk->data);
+    *ret_frame = VRT_STEAL(frame);
+    return 0;
+}
+
+/* Adds a chunk, its blocks free. Under the lock. Return: 0; -EMFILE and the like; -ENOMEM. */
+static int add_chunk(struct vrt_frame_pool *pool)
+{
+    const int n_first = (int)VRT_MAX(CHUNK_BYTES_FIRST / pool->block_bytes, 1);
+    const int n = VRT_MIN(VRT_MAX(pool->n_blocks, n_first), BLOCKS_MAX - pool->n_blocks);
+    struct chunk *chunk = NULL;
+
+    if (n == 0)
+        return vrt_raise(-ENOMEM);
+    int r = chunk_new((size_t)n * pool->block_bytes, n, false, &chunk);
+    if (r < 0)
+        return vrt_fold(r);
     for (int i = n - 1; i >= 0; i--) {
         chunk->blocks[i] = (struct block){
-            pool->free, pool, chunk, data + (size_t)i * pool->block_bytes,
+            pool->free, pool, chunk, chunk->data + (size_t)i * pool->block_bytes,
         };
         pool->free = &chunk->blocks[i];
     }
     pool->n_blocks += n;
     chunk->next = pool->chunks;
-    pool->chunks = VRT_STEAL(chunk);
+    pool->chunks = chunk;
     return 0;
 }
 
@@ -275,6 +316,29 @@ void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to)
             memcpy(target->data + (size_t)y * target->stride_bytes,
                    source->data + (size_t)y * source->stride_bytes, row_bytes(to, i));
     }
+}
+
+/* Samples that their depth has no room for, of a frame that nobody else writes to. */
+static void bound(struct vrt_frame *frame)
+{
+    const uint16_t most = (uint16_t)((1U << frame->format.depth) - 1);
+
+    if (frame->format.depth == 8 || frame->format.depth == 16)
+        return;
+    for (int i = 0; i < vrt_frame_format_n_planes(&frame->format); i++) {
+        const struct vrt_plane *plane = &frame->planes[i];
+        for (int y = 0; y < plane->height; y++) {
+            uint16_t *row = (uint16_t *)(void *)(plane->data + (size_t)y * plane->stride_bytes);
+            for (int x = 0; x < plane->width; x++)
+                row[x] = VRT_MIN(row[x], most);
+        }
+    }
+}
+
+void vrt_frame_take_samples(const struct vrt_frame *from, struct vrt_frame *to)
+{
+    vrt_frame_copy_samples(from, to);
+    bound(to);
 }
 
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame)

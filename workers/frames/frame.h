@@ -45,9 +45,17 @@ struct vrt_frame {
 };
 
 /*
+ * A frame that another process is to fill, which `share` says where to find: it may write to it at
+ * any time, so that what counts is what vrt_frame_take_samples() took. Nothing here may write.
+ * Return: 0; -EINVAL: `format` is not valid; -ENOMEM; -EMFILE or the like. Thread: any.
+ */
+int vrt_frame_new_shared(const struct vrt_frame_format *format, struct vrt_frame **ret_frame)
+    VRT_MUST_CHECK;
+
+/*
  * Memory for frames of one format, that new frames take over from those that are gone: to get it
  * from the system anew for each stops all threads for a moment. It is in files without names, so
- * that another process can map it: where a frame is, `share` says.
+ * that another process can map it and read it: where a frame is, `share` says.
  */
 struct vrt_frame_pool;
 
@@ -81,9 +89,17 @@ size_t vrt_frame_lay_out(struct vrt_frame *frame, uint8_t *data);
 /* Copies the samples of a frame to one of the same planes. Thread: any. */
 void vrt_frame_copy_samples(const struct vrt_frame *from, struct vrt_frame *to);
 
+/* Likewise, from a frame that another process writes to, at any time: samples are what the depth
+ * has room for, and stay. Thread: any. */
+void vrt_frame_take_samples(const struct vrt_frame *from, struct vrt_frame *to);
+
 /* A file of zeros without a name, in memory, that can be mapped and sent; where the system can seal
  * it, nobody changes its size. Return: its descriptor; -errno. Thread: any. */
 int vrt_shared_file(const char *name, size_t size);
+
+/* Once it is mapped: nobody adds to what may be done with it, and unless `others_write` nobody else
+ * can write to it, where the system can seal that. Return: 0; -errno. Thread: any. */
+int vrt_shared_file_seal(int fd, bool others_write);
 
 /* One more reference. Return: frame. Thread: any. */
 struct vrt_frame *vrt_frame_ref(struct vrt_frame *frame);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Frames are asked for one by one, each with the place in memory where it is to be. */
+/* Frames are asked for one by one. The process puts each into the same place, and is able to change
+ * it there for as long as it lives: a copy is what others see. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 struct vrt_child_reader {
     struct vrt_child *child;
-    struct vrt_frame_pool *pool;
+    struct vrt_frame *place;        /* where the process puts a frame */
+    struct vrt_frame_pool *pool;    /* of what others see */
     struct vrt_reader_info info;
     int64_t last_pts;               /* of frame info.n_frames - 1 */
     char doing[VRT_MESSAGE_NAME_BYTES + 16];
@@ -55,7 +57,9 @@ int vrt_child_reader_open(struct vrt_child *child, int fd, const struct vrt_read
         return vrt_fold(r);
     if (vrt_wire_take_info(&message->body.info, &reader->info) < 0 || reader->info.n_frames)
         return vrt_child_distrust(child, reader->doing, error);
-    r = vrt_frame_pool_new(&reader->info.format, &reader->pool);
+    r = vrt_frame_new_shared(&reader->info.format, &reader->place);
+    if (r == 0)
+        r = vrt_frame_pool_new(&reader->info.format, &reader->pool);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the input");
     *ret_reader = VRT_STEAL(reader);
@@ -77,61 +81,64 @@ static bool take_end(struct vrt_child_reader *reader, const struct vrt_message *
     return true;
 }
 
-/* What a frame is told to be. Return: whether it can be the next one. */
-static bool take_frame(struct vrt_child_reader *reader, const struct vrt_message *message,
-                       struct vrt_frame *frame)
+/* Whether what is told of a frame can be, of the next one. */
+static bool is_next(const struct vrt_child_reader *reader, const struct vrt_message *message)
 {
     const struct vrt_message_frame *told = &message->body.reader_next.frame;
-    struct vrt_reader_info *info = &reader->info;
+    const struct vrt_reader_info *info = &reader->info;
 
-    if (told->index != info->n_frames || told->pts < -VRT_WIRE_NUMBER_MAX ||
-        told->pts > VRT_WIRE_NUMBER_MAX || (told->index > 0 && told->pts <= reader->last_pts) ||
-        told->duration < 0 || told->duration > VRT_WIRE_NUMBER_MAX ||
-        told->concealed < 0 || told->concealed > 1 ||
-        message->body.reader_next.n_frames != info->n_frames + 1 ||
-        message->body.reader_next.n_concealed < info->n_concealed ||
-        message->body.reader_next.n_concealed > info->n_frames + 1)
-        return false;
+    return told->index == info->n_frames && told->pts >= -VRT_WIRE_NUMBER_MAX &&
+           told->pts <= VRT_WIRE_NUMBER_MAX && (told->index == 0 || told->pts > reader->last_pts) &&
+           told->duration >= 0 && told->duration <= VRT_WIRE_NUMBER_MAX &&
+           told->concealed >= 0 && told->concealed <= 1 &&
+           message->body.reader_next.n_frames == info->n_frames + 1 &&
+           message->body.reader_next.n_concealed >= info->n_concealed &&
+           message->body.reader_next.n_concealed <= info->n_frames + 1;
+}
+
+/* The frame as it is now. Return: 0; -errno. */
+static int take_frame(struct vrt_child_reader *reader, const struct vrt_message *message,
+                      struct vrt_frame **ret_frame)
+{
+    const struct vrt_message_frame *told = &message->body.reader_next.frame;
+    struct vrt_frame *frame;
+    int r = vrt_frame_pool_get(reader->pool, &frame);
+
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_frame_take_samples(reader->place, frame);
     frame->pts = reader->last_pts = told->pts;
     frame->duration = told->duration;
     frame->index = told->index;
     frame->concealed = told->concealed;
-    /* The process has it mapped still: nobody here writes to it. */
-    frame->writable = false;
-    info->n_frames++;
-    info->n_concealed = message->body.reader_next.n_concealed;
-    return true;
+    reader->info.n_frames++;
+    reader->info.n_concealed = message->body.reader_next.n_concealed;
+    *ret_frame = frame;
+    return 0;
 }
 
 int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **ret_frame,
                           struct vrt_error *error)
 {
-    VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *frame = NULL;
     struct vrt_message message = { .kind = VRT_MESSAGE_READER_NEXT };
-    int r = vrt_frame_pool_get(reader->pool, &frame);
-
-    if (r == 0 && frame->share.fd < 0)
-        r = vrt_raise(-EMFILE);
-    if (r < 0)
-        return vrt_refuse_errno(error, vrt_fold(r), "the input");
-    message.body.reader_next.frame.offset_bytes = frame->share.offset_bytes;
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(reader_next),
-        .fds = { 1, { frame->share.fd } },
+        .fds = { 1, { reader->place->share.fd } },
         .limit_ns = SILENCE_NS,
         .outcome_max = VRT_READER_END,
         .doing = reader->doing,
         .growing_fd = -1,
     };
-    r = vrt_child_ask(reader->child, &call, &message, error);
+    int r = vrt_child_ask(reader->child, &call, &message, error);
+
     if (r < 0)
         return vrt_fold(r);
     if (r == VRT_READER_END && take_end(reader, &message))
         return r;
-    if (r == VRT_READER_END || !take_frame(reader, &message, frame))
+    if (r == VRT_READER_END || !is_next(reader, &message))
         return vrt_child_distrust(reader->child, reader->doing, error);
-    *ret_frame = VRT_STEAL(frame);
-    return 0;
+    r = take_frame(reader, &message, ret_frame);
+    return r < 0 ? vrt_refuse_errno(error, r, "the input") : 0;
 }
 
 const struct vrt_reader_info *vrt_child_reader_info(const struct vrt_child_reader *reader)
@@ -143,6 +150,7 @@ struct vrt_child_reader *vrt_child_reader_close(struct vrt_child_reader *reader)
 {
     if (!reader)
         return NULL;
+    vrt_frame_unref(reader->place);
     vrt_frame_pool_free(reader->pool);
     free(reader);
     return NULL;
