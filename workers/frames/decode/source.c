@@ -30,6 +30,7 @@
 #define POLL_MS 100                         /* how late a cancel may come on a pipe */
 #define MAX_ERRORS 16                       /* packets in a row; then the rest is lost */
 #define MAX_RETRIES (1 << 16)               /* where the demuxer itself asks for another try */
+#define MAX_CHAPTERS 100000                 /* each opening of a million takes seconds */
 
 /* Demuxers that open other files by their nature, run scripts, or draw text. */
 static const struct {
@@ -311,6 +312,10 @@ static int open_format(struct vrt_source *source, struct vrt_error *error)
         if (!source->packets)
             return vrt_refuse_errno(error, vrt_raise(-ENOMEM), source->name);
     }
+    if (format->nb_chapters > MAX_CHAPTERS)
+        return vrt_refuse(error, vrt_raise(-E2BIG), "input.unsupported",
+                          "%s has %u chapters, as many as no film has: take them out, or convert "
+                          "it", source->name, format->nb_chapters);
     r = avformat_find_stream_info(format, NULL);
     if (r < 0 || must_end(source))
         return refuse_av(source, r, error);
