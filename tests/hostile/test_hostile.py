@@ -271,6 +271,26 @@ class Kills(Jobs):
                 follower.join()
                 self.assertEqual(digest(target), wanted)
 
+    @unittest.skipIf(harness.SANITIZED, 'a sanitizer has no walls')
+    def test_privileges(self):
+        """Processes that stand ready have none, and not all of the threads that there may be."""
+        def told(pid, name, file='status'):
+            with open(f'/proc/{pid}/{file}', encoding='ascii') as f:
+                return next(l[len(name):].split() for l in f if l.startswith(name))
+        vrtd = self.daemon.process.pid
+        if 'seccomp' in self.daemon.log_text():
+            self.skipTest('there are no walls here')
+        self.wait_until(lambda: all(told(child, 'Seccomp:') == ['2']
+                                    for child in self.daemon.children()))
+        self.assertTrue(self.daemon.children())
+        for child in self.daemon.children():
+            for name in ('CapPrm:', 'CapEff:', 'CapAmb:'):
+                self.assertEqual(int(told(child, name)[0], 16), 0)
+            may = told(vrtd, 'Max processes', 'limits')[0]
+            if may != 'unlimited':
+                self.assertEqual(told(child, 'Max processes', 'limits')[:2],
+                                 [str(int(may) // 2)] * 2)
+
     def test_signals_of_a_terminal(self):
         """What a terminal or systemd sends to all processes ends vrtd in order, by vrtd alone."""
         source, target = clip(self.path('t.mp4'), frames=FRAMES), self.path('t.out.mp4')
