@@ -100,6 +100,7 @@ class Hostile(Jobs):
         folder = self.path('stopped')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 1}}, env=self.environment)
+        self.addCleanup(daemon.stop)
         source, target = self.hostile('hang')
         submitted = self.vrtctl('submit', '--json', '--output', target, source, daemon=daemon)
         job = json.loads(submitted.stdout)['id']
@@ -163,6 +164,33 @@ class Lies(Jobs):
         self.follow(source, target)
         self.assertEqual(digest(target), honest)
         self.wait_until(lambda: len(os.listdir(files)) <= n_files)
+
+
+class Resumed(Jobs):
+    config = {**SLOW, 'jobs': {'segment_frames': 4}}
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        cls.once = os.path.join(folder, 'once')
+        environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
+                           VRT_DOUBLE=MEDIA, VRT_DOUBLE_ONCE=cls.once)
+        return super().start_daemon(folder, env=environment, **options)
+
+    def test_crash_while_segments_are_read(self):
+        """That says nothing about them: none is made again."""
+        source = clip(self.path('film.mp4'), frames=FRAMES)
+        wanted, target = self.made_alone(source), self.path('film.out.mp4')
+        job = self.submit(source, target)
+        self.wait_until(lambda: self.show(job)['segments_done'] > 2)
+        with open(self.once, 'w', encoding='ascii'):
+            pass
+        # So that it begins anew behind its segments, which are looked at then.
+        for child in self.daemon.children():
+            os.kill(child, signal.SIGKILL)
+        self.vrtctl('wait', job)
+        self.assertFalse(os.path.exists(self.once))
+        self.assertNotIn('are good', self.daemon.log_text())
+        self.assertEqual(digest(target), wanted)
 
 
 class Crafted(Jobs):
