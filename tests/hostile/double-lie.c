@@ -156,7 +156,7 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
         scribble(dice, files);
     if (lie == RESIZE)
         resize(files->frame_fd);
-    /* Holes: what vrtd looks at is the size. */
+    /* Holes: what counts is the size. */
     if (lie == GROW && files->work_fd >= 0 && ftruncate(files->work_fd, (off_t)1 << 40) < 0)
         abort();
     if (lie == GONE && double_roll(dice, 2) == 0)

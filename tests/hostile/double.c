@@ -7,7 +7,8 @@
  * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
  * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here,
  * and with any other name PROGRAM, vrt-media itself, takes this one's place. But while there is a
- * seed in the file VRT_DOUBLE_SEED, who is asked something lies.
+ * seed in the file VRT_DOUBLE_SEED, who is asked something lies; and who is asked about a segment
+ * while there is the file VRT_DOUBLE_ONCE removes that, and crashes.
  */
 
 #include <errno.h>
@@ -279,6 +280,9 @@ static bool is_asked_for(struct hostile *hostile)
         roll_seed(&hostile->dice, seed * VRT_MESSAGE_KIND_COUNT + message.kind);
         return true;
     }
+    const char *once = getenv("VRT_DOUBLE_ONCE");
+    if (message.kind == VRT_MESSAGE_SEGMENT_CHECK && once && unlink(once) == 0)
+        do_harm(CRASH);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
         hostile->harm = names[i].harm;
         if (message.kind == VRT_MESSAGE_READER_OPEN &&

@@ -27,7 +27,7 @@
 
 #define NUMBER_MAX (INT64_MAX / 1024)
 
-/* No file may have become so large that was believed to be good. */
+/* No file may ever become so large. */
 #define FILE_BYTES_MAX (1LL << 30)
 
 /* How calls went, over all seeds: a test of which none is refused, or all are, shows nothing. */
@@ -205,7 +205,6 @@ static bool encode(struct vrt_child *child, struct vrt_error *error)
     if (!judge(vrt_child_encoder_finish(encoder, &size_bytes, error), 0, error))
         return false;
     expect_int(size_bytes, size_of(segment_fd));
-    expect_true(size_bytes < FILE_BYTES_MAX);
     return judge(vrt_child_encoder_check_segment(child, &params, segment_fd, error), 0, error);
 }
 
@@ -242,12 +241,10 @@ static bool join(struct vrt_child *child, struct vrt_error *error)
     expect_true(result.n_frames >= 0 && result.n_frames <= NUMBER_MAX);
     expect_true(result.duration_ns >= 0 && result.duration_ns <= NUMBER_MAX);
     expect_true(result.size_bytes >= 0 && result.size_bytes <= NUMBER_MAX);
-    expect_true(size_of(output_fd) < FILE_BYTES_MAX);
     if (!judge(vrt_child_joiner_verify(child, output_fd, &expected, error), 0, error) ||
         !judge(vrt_child_preview(child, &picture, error), 0, error))
         return false;
     expect_true(picture.size.width > 0 && picture.size.height > 0);
-    expect_true(size_of(output_fd) < FILE_BYTES_MAX);
     return true;
 }
 
@@ -302,6 +299,9 @@ static void test_lies(void)
             expect_int(ftruncate(output_fd, 0) + ftruncate(segment_fd, 0), 0);
             expect_int(vrt_child_new(NULL, &child, &error), 0);
             seen.n_ends[i] += asks[i](child, &error);
+            /* Nor when what it said wasn't believed. */
+            expect_true(size_of(output_fd) < FILE_BYTES_MAX);
+            expect_true(size_of(segment_fd) < FILE_BYTES_MAX);
         }
         expect_int(n_descriptors(), n_before);
         expect_int(waitpid(-1, NULL, WNOHANG), -1);

@@ -100,6 +100,7 @@ class Hostile(Jobs):
         folder = self.path('stopped')
         os.mkdir(folder)
         daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 1}}, env=self.environment)
+        self.addCleanup(daemon.stop)
         source, target = self.hostile('hang')
         submitted = self.vrtctl('submit', '--json', '--output', target, source, daemon=daemon)
         job = json.loads(submitted.stdout)['id']
@@ -163,6 +164,33 @@ class Lies(Jobs):
         self.follow(source, target)
         self.assertEqual(digest(target), honest)
         self.wait_until(lambda: len(os.listdir(files)) <= n_files)
+
+
+class Resumed(Jobs):
+    config = {**SLOW, 'jobs': {'segment_frames': 4}}
+
+    @classmethod
+    def start_daemon(cls, folder, **options):
+        cls.once = os.path.join(folder, 'once')
+        environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
+                           VRT_DOUBLE=MEDIA, VRT_DOUBLE_ONCE=cls.once)
+        return super().start_daemon(folder, env=environment, **options)
+
+    def test_crash_while_segments_are_read(self):
+        """That says nothing about them: none is made again."""
+        source = clip(self.path('film.mp4'), frames=FRAMES)
+        wanted, target = self.made_alone(source), self.path('film.out.mp4')
+        job = self.submit(source, target)
+        self.wait_until(lambda: self.show(job)['segments_done'] > 2)
+        with open(self.once, 'w', encoding='ascii'):
+            pass
+        # So that it begins anew behind its segments, which are looked at then.
+        for child in self.daemon.children():
+            os.kill(child, signal.SIGKILL)
+        self.vrtctl('wait', job)
+        self.assertFalse(os.path.exists(self.once))
+        self.assertNotIn('are good', self.daemon.log_text())
+        self.assertEqual(digest(target), wanted)
 
 
 class Crafted(Jobs):
@@ -273,6 +301,26 @@ class Kills(Jobs):
                         pass
                 follower.join()
                 self.assertEqual(digest(target), wanted)
+
+    @unittest.skipIf(harness.SANITIZED, 'a sanitizer has no walls')
+    def test_privileges(self):
+        """Processes that stand ready have none, and not all of the threads that there may be."""
+        def told(pid, name, file='status'):
+            with open(f'/proc/{pid}/{file}', encoding='ascii') as f:
+                return next(l[len(name):].split() for l in f if l.startswith(name))
+        vrtd = self.daemon.process.pid
+        if 'seccomp' in self.daemon.log_text():
+            self.skipTest('there are no walls here')
+        self.wait_until(lambda: all(told(child, 'Seccomp:') == ['2']
+                                    for child in self.daemon.children()))
+        self.assertTrue(self.daemon.children())
+        for child in self.daemon.children():
+            for name in ('CapPrm:', 'CapEff:', 'CapAmb:'):
+                self.assertEqual(int(told(child, name)[0], 16), 0)
+            may = told(vrtd, 'Max processes', 'limits')[0]
+            if may != 'unlimited':
+                self.assertEqual(told(child, 'Max processes', 'limits')[:2],
+                                 [str(int(may) // 2)] * 2)
 
     def test_signals_of_a_terminal(self):
         """What a terminal or systemd sends to all processes ends vrtd in order, by vrtd alone."""

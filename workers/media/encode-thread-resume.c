@@ -19,6 +19,9 @@
 
 #define VRT_LOG_TOPIC "encode"
 
+/* How often the same is asked of processes that are ended meanwhile. */
+#define ASK_TIMES 2
+
 /* vrt_encode_thread_open(), where *r is 0. That the system has no descriptor to give says nothing
  * about the file: it becomes *r. Return: a descriptor, or -1. */
 static int open_old(const struct vrt_encode_thread *encode_thread, int64_t i, const char *suffix,
@@ -38,18 +41,39 @@ static bool has_size(int fd, int64_t size_bytes)
     return fstat(fd, &st) == 0 && st.st_size == size_bytes;
 }
 
+/* How many frames segment `i` has; NULL: whether the encoder would have begun it likewise. A
+ * process that was ended meanwhile says nothing about the segment: one more is asked, and where
+ * there is none *r becomes -errno. Return: 0; -errno. */
+static int ask(struct vrt_encode_thread *encode_thread, int64_t i, int fd, int64_t *ret_n_frames,
+               int *r)
+{
+    struct vrt_error why = { .id = NULL };
+    int answer = -EPIPE;
+
+    for (int n = 0; *r == 0 && answer == -EPIPE && n < ASK_TIMES; n++) {
+        why.id = NULL;
+        answer = ret_n_frames ?
+                 vrt_child_joiner_check_segment(encode_thread->child, fd, (int)i,
+                                                VRT_JOINER_CHECK_ENDS, ret_n_frames, &why) :
+                 vrt_child_encoder_check_segment(encode_thread->child,
+                                                 encode_thread->params.encoder, fd, &why);
+        if (!vrt_error_is(&why, "media.crashed"))
+            break;
+        encode_thread->child = vrt_child_free(encode_thread->child);
+        *r = vrt_encode_thread_need_child(encode_thread, &why);
+    }
+    return answer;
+}
+
 /* Whether segment `i` is on the disk as its record says. */
-static bool is_good(const struct vrt_encode_thread *encode_thread, int64_t i, int *r)
+static bool is_good(struct vrt_encode_thread *encode_thread, int64_t i, int *r)
 {
     const struct vrt_segment_record *record = &encode_thread->params.segments[i];
     VRT_CLEANUP(vrt_closep) int fd = open_old(encode_thread, i, "seg", r);
-    struct vrt_error why = { .id = NULL };
     int64_t n_frames;
 
     return record->number == i && fd >= 0 && has_size(fd, record->size_bytes) &&
-           vrt_child_joiner_check_segment(encode_thread->child, fd, (int)i, VRT_JOINER_CHECK_ENDS,
-                                          &n_frames, &why) == 0 &&
-           n_frames == record->n_frames;
+           ask(encode_thread, i, fd, &n_frames, r) == 0 && n_frames == record->n_frames;
 }
 
 /* Fills the blender with what the last of the first n segments left. Return: whether it could. */
@@ -83,14 +107,11 @@ static bool load_tail(struct vrt_encode_thread *encode_thread, int64_t n, int *r
 }
 
 /* Whether the encoder still writes what goes with segment `i`: it may be another version. */
-static bool encoder_fits(const struct vrt_encode_thread *encode_thread, int64_t i, int *r)
+static bool encoder_fits(struct vrt_encode_thread *encode_thread, int64_t i, int *r)
 {
     VRT_CLEANUP(vrt_closep) int fd = open_old(encode_thread, i, "seg", r);
-    struct vrt_error why = { .id = NULL };
 
-    return fd >= 0 && vrt_child_encoder_check_segment(encode_thread->child,
-                                                      encode_thread->params.encoder, fd,
-                                                      &why) == 0;
+    return fd >= 0 && ask(encode_thread, i, fd, NULL, r) == 0;
 }
 
 /* How many of the segments can be gone on from; the blender is as it was after them. Where *r

@@ -45,17 +45,21 @@ static struct vrt_child_call call_of(size_t size, int fd)
     };
 }
 
-/* Asks what encoder params alone are needed for. */
+/* Asks what encoder params alone are needed for; `bytes_max` (may be NULL): of what it writes. */
 static int ask(struct vrt_child *child, enum vrt_message_kind kind,
-               const struct vrt_encoder_params *params, int fd, struct vrt_error *error)
+               const struct vrt_encoder_params *params, int fd, const int64_t *bytes_max,
+               struct vrt_error *error)
 {
     struct vrt_message message = { .kind = kind };
-    const struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder), fd);
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder), fd);
 
     if (params->preset && !vrt_encoder_has_preset(params->preset))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
+    if (bytes_max)
+        call.growing_fd = fd;
+    call.growing_bytes_max = bytes_max;
     vrt_wire_put_encoder(params, &message.body.encoder);
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
@@ -95,14 +99,14 @@ int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_enco
 int vrt_child_encoder_try(struct vrt_child *child, const struct vrt_encoder_params *params,
                           struct vrt_error *error)
 {
-    return vrt_fold(ask(child, VRT_MESSAGE_ENCODER_TRY, params, -1, error));
+    return vrt_fold(ask(child, VRT_MESSAGE_ENCODER_TRY, params, -1, NULL, error));
 }
 
 int vrt_child_encoder_check_segment(struct vrt_child *child,
                                     const struct vrt_encoder_params *params, int fd,
                                     struct vrt_error *error)
 {
-    return vrt_fold(ask(child, VRT_MESSAGE_ENCODER_FITS, params, fd, error));
+    return vrt_fold(ask(child, VRT_MESSAGE_ENCODER_FITS, params, fd, NULL, error));
 }
 
 int vrt_child_encoder_new(struct vrt_child *child, const struct vrt_encoder_params *params, int fd,
@@ -117,7 +121,8 @@ int vrt_child_encoder_new(struct vrt_child *child, const struct vrt_encoder_para
     encoder->format = params->format;
     encoder->segment_fd = fd;
     encoder->segment_bytes_max = HEAD_BYTES_MAX;
-    int r = ask(child, VRT_MESSAGE_ENCODER_NEW, params, fd, error);
+    int r = ask(child, VRT_MESSAGE_ENCODER_NEW, params, fd, &encoder->segment_bytes_max,
+                error);
     if (r < 0)
         return vrt_fold(r);
     *ret_encoder = VRT_STEAL(encoder);

@@ -16,7 +16,8 @@ struct vrt_child_call {
     int outcome_max;                    /* of the function's own outcomes */
     const char *doing;                  /* "reading film.mkv", for sentences */
     /* Looked at while the process is silent: what it works on; -1: none. It is killed where that
-     * holds more than `growing_bytes_max`, which would fill what others need; NULL: no limit. */
+     * holds more than `growing_bytes_max`, which would fill what others need; NULL: it is to write
+     * nothing. */
     int growing_fd;
     const int64_t *growing_bytes_max;
     bool growth_is_life;                /* more of it than before is a sign of that */
@@ -37,6 +38,13 @@ int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error) VR
  */
 int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
                   struct vrt_message *message, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* How much any file may hold that the process writes to, of those that it was ever given: that of
+ * the call, until this says otherwise. */
+void vrt_child_may_write(struct vrt_child *child, int64_t bytes_max);
+
+/* Has the system look after that, where it can. */
+void vrt_child_limit_files(pid_t pid, int64_t bytes_max);
 
 /* Answers what was asked back. Return: 0, -errno. */
 int vrt_child_answer(struct vrt_child *child, struct vrt_message *message, size_t size,

@@ -108,6 +108,7 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
         joining->bytes_max = VRT_MIN(joining->bytes_max + JOINED_TIMES_MAX * size_of(fd),
                                      FILE_BYTES_MAX);
         joining->n_given = number + 1;
+        vrt_child_may_write(child, joining->bytes_max);
     }
     int r = vrt_child_answer(child, &answer, VRT_MESSAGE_BYTES(segment),
                              &(struct vrt_message_fds){ fd >= 0, { fd } });

@@ -23,6 +23,9 @@
 
 #define LOOK_MS 100                 /* between two looks at `cancel` */
 
+/* Of a log file, where there are sanitizers that write to it. */
+#define LOG_BYTES_MAX (VRT_MEDIA_KEEPS_STDERR ? INT64_C(64) << 20 : 0)
+
 /* A killed process is gone at once, unless a disk holds it. */
 #define REAP_NS VRT_NS_PER_S
 #define REAP_STEP_NS VRT_NS_PER_MS
@@ -192,6 +195,11 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
     }
 }
 
+void vrt_child_may_write(struct vrt_child *child, int64_t bytes_max)
+{
+    vrt_child_limit_files(child->pid, VRT_MAX(bytes_max, LOG_BYTES_MAX));
+}
+
 int vrt_child_answer(struct vrt_child *child, struct vrt_message *message, size_t size,
                      const struct vrt_message_fds *fds)
 {
@@ -206,6 +214,7 @@ int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
     if (!child->pid)
         return vrt_refuse(error, vrt_raise(-EPIPE), "media.crashed", "the process vrt-media is "
                           "gone");
+    vrt_child_may_write(child, call->growing_bytes_max ? *call->growing_bytes_max : 0);
     int r = vrt_message_send(child->socket, message, call->size, &call->fds);
     if (r == -EPIPE)
         return refuse_crash(child, call->doing, error);

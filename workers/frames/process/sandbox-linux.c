@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -74,6 +75,32 @@ static int volunteer_for_oom(void)
     if (fd < 0 || write(fd, oom_score, sizeof(oom_score) - 1) < 0)
         return -errno;
     return 0;
+}
+
+/* Where vrtd is root's. The walls are no matter of privileges, but some calls that are let through
+ * do more for those who have them. */
+static int drop_privileges(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3];
+    const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+    /* Who has none may not be allowed to say so either. */
+    if (syscall(SYS_capget, &head, held) == 0 && !held[0].permitted && !held[1].permitted)
+        return 0;
+    return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+}
+
+/* Threads count for the user, as vrtd's do: half of what he may have stays for those. */
+static int leave_threads(void)
+{
+    struct rlimit now;
+
+    if (getrlimit(RLIMIT_NPROC, &now) < 0)
+        return -errno;
+    if (now.rlim_cur != RLIM_INFINITY)
+        now.rlim_max = now.rlim_cur /= 2;
+    return setrlimit(RLIMIT_NPROC, &now) < 0 ? -errno : 0;
 }
 
 static int limit(void)
@@ -182,8 +209,8 @@ static int filter_calls(void)
 const char *vrt_sandbox_enter(void)
 {
     /* What isn't dumpable can't open its own files in /proc: those first. */
-    bool is_limited = limit() == 0;
-    bool is_private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+    bool is_limited = limit() == 0 && leave_threads() == 0;
+    bool is_private = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && drop_privileges() == 0 &&
                       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
     bool is_closed = close_files() == 0;
     bool is_filtered = filter_calls() == 0;
