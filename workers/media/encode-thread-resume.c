@@ -62,6 +62,8 @@ static int ask(struct vrt_encode_thread *encode_thread, int64_t i, int fd, int64
         encode_thread->child = vrt_child_free(encode_thread->child);
         *r = vrt_encode_thread_need_child(encode_thread, &why);
     }
+    if (answer == -ECANCELED)
+        *r = answer;
     return answer;
 }
 
