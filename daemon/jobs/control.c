@@ -189,6 +189,7 @@ int vrt_control_retry(struct vrt_control *control, struct vrt_job *job,
     job->parts->is_charged = true;
     job->n_fruitless = 0;
     job->has_media_failed = false;
+    job->n_forgiven = 0;
     vrt_disk_space_retry(control->space, job);
     job->decision->is_cancelled = false;
     vrt_job_report_retried(job);

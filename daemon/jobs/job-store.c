@@ -164,7 +164,9 @@ static void take_segment(struct vrt_job *job, const struct vrt_segment_record *s
     if (job->info.state != VRT_JOB_CANCELLED)
         job->info.segments_done = VRT_MAX(job->info.segments_done, (int64_t)job->n_segments);
     job->n_fruitless = 0;
-    job->has_media_failed = false;
+    /* One that was made anew is no progress: a job would go on for ever. */
+    if (job->n_segments > job->n_forgiven)
+        job->has_media_failed = false;
 }
 
 static void on_segment_saved(void *ctx, int r)

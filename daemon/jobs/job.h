@@ -96,6 +96,7 @@ struct vrt_job {
     int64_t n_made;                     /* segments, with those that are about to be stored */
     int n_fruitless;                    /* starts since the last progress: queue.c has the rule */
     bool has_media_failed;              /* vrt-media ended or hung since then: once is forgiven */
+    size_t n_forgiven;                  /* segments there were at most when that was forgiven */
     double ran_s;                       /* of earlier runs */
 
     int64_t output_bytes;               /* the estimate of its size; -1: unknown */

@@ -131,6 +131,7 @@ static void begin_after_media(struct vrt_runs *runs, struct vrt_job *job,
     if (job->info.state == VRT_JOB_FINISHING)
         vrt_assert(vrt_jobs_move(&runs->context->jobs, job, VRT_JOB_REQUEUE));
     job->has_media_failed = true;
+    job->n_forgiven = VRT_MAX(job->n_forgiven, job->n_segments);
     job->n_fruitless = 0;
     if (job->info.state == VRT_JOB_RUNNING)
         vrt_run_start(runs, job);
