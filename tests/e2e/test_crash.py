@@ -423,7 +423,6 @@ class Lives(Crashes):
         """No descriptor, and no working file, after many jobs."""
         source = clip(self.path('tiny.mp4'), frames=16, size=SIZE)
         self.start(merged(CONFIG, {'jobs': {'history': 4}}))
-        fds = f'/proc/{self.daemon.process.pid}/fd'
         n_fds = 0
         for _ in range(5):
             for i in range(6):
@@ -431,9 +430,9 @@ class Lives(Crashes):
             for other in range(job - 3, job + 1):
                 self.until_state(other, 'done')
             self.until(job, lambda j: os.listdir(self.path('state/spool')) == [])
-            n_fds = n_fds or len(os.listdir(fds))
+            n_fds = n_fds or self.daemon.n_descriptors()
             # A connection may not be closed yet.
-            self.until(job, lambda j: len(os.listdir(fds)) <= n_fds)
+            self.until(job, lambda j: self.daemon.n_descriptors() <= n_fds)
         self.finish()
 
 
