@@ -386,6 +386,14 @@ static int count_running(const struct vrt_jobs *jobs, int64_t priority,
     return n;
 }
 
+/* Whether `b`, which is younger than `a`, should rather make room. */
+static bool makes_room_first(const struct vrt_job *b, const struct vrt_job *a)
+{
+    if (b->user->n_running != a->user->n_running)
+        return b->user->n_running > a->user->n_running;
+    return b->user->turn <= a->user->turn;
+}
+
 /* Who has more jobs running than the user whose job is next, and of his jobs the one that goes. */
 static struct vrt_jobs_room find_crowding(const struct vrt_jobs *jobs)
 {
@@ -396,7 +404,7 @@ static struct vrt_jobs_room find_crowding(const struct vrt_jobs *jobs)
     VRT_LIST_FOREACH(job, &jobs->all, link)
         if (job->info.state == VRT_JOB_RUNNING && job->info.priority <= next->info.priority &&
             job->user->n_running > next->user->n_running &&
-            (!room.job || job->user->n_running >= room.job->user->n_running))
+            (!room.job || makes_room_first(job, room.job)))
             room.job = job;
     room.at_once = room.job && room.job->user->n_running > next->user->n_running + 1;
     return room;

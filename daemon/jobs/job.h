@@ -200,8 +200,9 @@ struct vrt_jobs_room {
  * Whether that one may start, where max_running jobs run at a time. One of a higher priority than
  * some of those is started beside them, since it takes their devices anyway (sched.h); where that
  * makes twice as many, one of the lowest priority makes room. One of no higher priority is made
- * room for by the user who has most jobs running, if he has more of them than its own: by the one
- * that he submitted last, at once where he has another one besides.
+ * room for by the user who has most jobs running, if he has more of them than its own; of several
+ * such users by the one whose last start is longest ago: by the job that he submitted last, at once
+ * where he has another one besides.
  */
 bool vrt_jobs_may_start(const struct vrt_jobs *jobs, int max_running,
                         struct vrt_jobs_room *ret_room);

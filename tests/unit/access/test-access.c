@@ -17,6 +17,7 @@
 #include "daemon/access/peer.h"
 #include "msg_event.h"
 #include "tests/unit/http/http-client.h"
+#include "tests/unit/api/fake-flow.h"
 #include "tests/unit/api/server-play.h"
 
 #define ANNA 61001
@@ -273,6 +274,78 @@ static void test_turns(void)
     play_stop(&play);
 }
 
+#define N_USERS 20
+#define N_JOBS 100
+
+/* Which of the users the start was of. */
+static int starter(int i)
+{
+    const char *of = strstr(fake_flow.starts[i], "of ");
+
+    expect_true(of != NULL);
+    return (int)strtol(of + 3, NULL, 10);
+}
+
+static int count_done(struct play *play)
+{
+    char *body, *done;
+
+    expect_int(play_ask(play, "GET", "/v1/status", "", &body), 200);
+    done = strstr(body, "\"done\":");
+    expect_true(done != NULL);
+    return (int)strtol(done + strlen("\"done\":"), NULL, 10);
+}
+
+/* A job each of these users, all at a time. */
+static void submit_each(struct play *play, int first_user, int end_user)
+{
+    int fds[N_USERS];
+    char name[32];
+
+    for (int user = first_user; user < end_user; user++) {
+        play_become((unsigned)(ANNA + user), ANNA);
+        snprintf(name, sizeof(name), "run-1 of %d", user);
+        fds[user - first_user] = play_submit_begin(play, name, "");
+    }
+    play_become(0, 0);
+    for (int i = 0; i < end_user - first_user; i++) {
+        expect_int(http_client_read(fds[i], play_answer, sizeof(play_answer)), 201);
+        close(fds[i]);
+    }
+}
+
+/* Twenty users with a hundred jobs each, then one with one, while another job holds the place: the
+ * first jobs of all are started before a second of anybody's, and so on. */
+static void test_many_users(void)
+{
+    bool has_begun[N_USERS + 1] = { false };
+    struct play play;
+    char *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(&play, "[jobs]\nmax_running = 1\nmax_queued = 3000\n");
+    play_open_to_all(&play);
+    expect_int(play_submit(&play, "hang", ",\"priority\":100"), 1);
+    play_expect_state(&play, 1, VRT_JOB_RUNNING);
+    for (int i = 0; i < N_JOBS; i++)
+        submit_each(&play, 0, N_USERS);
+    submit_each(&play, N_USERS, N_USERS + 1);
+    expect_int(play_ask(&play, "DELETE", "/v1/jobs/1", "", &body), 200);
+    while (count_done(&play) < FAKE_FLOW_STARTS_MAX)
+        test_sleep_ms(2);
+    play_stop(&play);
+    expect_int(fake_flow.n_starts, FAKE_FLOW_STARTS_MAX);
+    for (int i = 1; i <= N_USERS + 1; i++) {
+        expect_true(!has_begun[starter(i)]);
+        has_begun[starter(i)] = true;
+    }
+    /* Who came last, and has no second one. */
+    expect_int(starter(N_USERS + 1), N_USERS);
+    for (int i = N_USERS + 2; i < FAKE_FLOW_STARTS_MAX; i++)
+        expect_int(starter(i), starter(i - N_USERS - (i <= 2 * N_USERS + 1)));
+}
+
 /* The files that are named by their paths; not in the daemon's own folder. */
 struct disk {
     struct play play;
@@ -396,5 +469,6 @@ TEST_MAIN(
     { "users", test_users },
     { "priorities", test_priorities },
     { "turns", test_turns },
+    { "many users", test_many_users },
     { "paths", test_paths },
 )

@@ -164,6 +164,37 @@ static void test_turns(void)
     vrt_jobs_done(&jobs);
 }
 
+/* Jobs that last, of one user each: with n users and m places everybody's begins within n / m
+ * turns, and nobody keeps his place while others give theirs. */
+static void test_rounds(void)
+{
+    enum { USERS = 7, PLACES = 3, ROUNDS = 21 };
+    int n_turns[USERS + 1] = { 0 };
+    struct vrt_jobs_room room;
+    struct vrt_jobs jobs;
+    struct vrt_job *job;
+
+    vrt_jobs_init(&jobs);
+    for (int id = 1; id <= USERS; id++)
+        add_of(&jobs, id, (unsigned)id, 0);
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int n = 0; n < PLACES; n++) {
+            if (!vrt_jobs_may_start(&jobs, PLACES, &room)) {
+                expect_true(room.job && !room.at_once);
+                expect_true(vrt_jobs_move(&jobs, room.job, VRT_JOB_REQUEUE));
+            }
+            job = vrt_jobs_next(&jobs);
+            expect_true(vrt_jobs_move(&jobs, job, VRT_JOB_START));
+            n_turns[job->uid]++;
+        }
+        for (int user = 1; user <= USERS; user++)
+            expect_true(abs(n_turns[user] * USERS - PLACES * round) < USERS);
+    }
+    VRT_LIST_FOREACH(job, &jobs.all, link)
+        drop(&jobs, job);
+    vrt_jobs_done(&jobs);
+}
+
 static void expect_room(const struct vrt_jobs *jobs, int64_t id, bool at_once)
 {
     struct vrt_jobs_room room;
@@ -366,6 +397,7 @@ TEST_MAIN(
     { "order", test_order },
     { "may-start", test_may_start },
     { "turns", test_turns },
+    { "rounds", test_rounds },
     { "crowding", test_crowding },
     { "counts", test_counts },
     { "history", test_history },
