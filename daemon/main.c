@@ -32,8 +32,8 @@
 /* Three for each of the 100000 jobs that may wait at most, and connections. */
 #define DESCRIPTORS_WANTED 524288
 
-/* As many as a job that starts at once needs: to look at it, to read and to write. */
-#define MEDIA_SPARES 3
+/* As many as a job that starts at once needs: to look at it, to read, to write and to join. */
+#define MEDIA_SPARES 4
 
 /* Everything that is settled before the loop runs. */
 struct start {

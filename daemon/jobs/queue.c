@@ -42,6 +42,7 @@
 #include "daemon/jobs/run.h"
 #include "daemon/jobs/spool.h"
 #include "daemon/systemd/fd-store.h"
+#include "frames/process/child.h"
 
 #define VRT_LOG_TOPIC "queue"
 
@@ -404,6 +405,7 @@ static void on_housekeeping(uv_timer_t *timer)
                        is_urgent ? HOUSEKEEPING_SOON_MS : HOUSEKEEPING_LATE_MS, 0);
     context->lacks_descriptors = false;
     start_jobs(context);
+    vrt_child_replace_spares();
 }
 
 /* A job that wasn't over when the last daemon ended. */

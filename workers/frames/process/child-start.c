@@ -5,8 +5,7 @@
  * descriptor is an end of a pair of sockets; what they work on comes with what they are asked.
  *
  * A program of so many libraries takes some 25 ms until it hears: some are started before they are
- * needed, and wait locked in. Whoever takes one starts the next one, unless that would be born with
- * a lower priority, which nobody can raise again.
+ * needed, and wait locked in. Those that were taken are replaced when nobody waits.
  */
 
 #include "frames/process/child-impl.h"
@@ -43,7 +42,6 @@ static struct {
     /* under lock */
     struct process processes[SPARES_MAX];
     int n, n_wanted;
-    int nice;                       /* of who wanted them first */
 } spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
@@ -103,19 +101,6 @@ static int start(struct process *ret_process, struct vrt_error *error)
     return 0;
 }
 
-/* Makes as many as are wanted. Under the lock. */
-static void fill(void)
-{
-    while (spares.n < spares.n_wanted && getpriority(PRIO_PROCESS, 0) <= spares.nice) {
-        struct vrt_error error = { .id = NULL };
-        if (start(&spares.processes[spares.n], &error) < 0) {
-            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
-            return;
-        }
-        spares.n++;
-    }
-}
-
 /* The oldest, which hears soonest. Under the lock. Return: whether there is one that lives. */
 static bool take(struct process *ret_process)
 {
@@ -141,7 +126,6 @@ int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error)
         vrt_thread_share_priority(process.pid);
     else
         r = start(&process, error);
-    fill();
     pthread_mutex_unlock(&spares.lock);
     if (r < 0)
         return vrt_fold(r);
@@ -155,13 +139,26 @@ void vrt_child_keep_spares(int n)
     vrt_assert(n >= 0 && n <= SPARES_MAX);
     pthread_mutex_lock(&spares.lock);
     spares.n_wanted = n;
-    spares.nice = getpriority(PRIO_PROCESS, 0);
-    fill();
     while (spares.n > n) {
         struct process *last = &spares.processes[--spares.n];
         kill(last->pid, SIGKILL);
         vrt_closep(&last->socket);
         waitpid(last->pid, NULL, 0);
+    }
+    pthread_mutex_unlock(&spares.lock);
+    vrt_child_replace_spares();
+}
+
+void vrt_child_replace_spares(void)
+{
+    pthread_mutex_lock(&spares.lock);
+    while (spares.n < spares.n_wanted) {
+        struct vrt_error error = { .id = NULL };
+        if (start(&spares.processes[spares.n], &error) < 0) {
+            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
+            break;
+        }
+        spares.n++;
     }
     pthread_mutex_unlock(&spares.lock);
 }

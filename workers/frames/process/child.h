@@ -34,9 +34,12 @@ int vrt_child_new(const atomic_bool *cancel, struct vrt_child **ret_child,
 /* Ends the process, whatever it does, and all that it was asked for. NULL is fine. Return: NULL. */
 struct vrt_child *vrt_child_free(struct vrt_child *child);
 
-/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none.
- * Thread: any; one of a lower priority than this one puts none in the place of those it takes. */
+/* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none. */
 void vrt_child_keep_spares(int n);
+
+/* Starts others in the place of those that were taken, 1 ms each. Thread: one of the priority that
+ * they are to be born with, which nobody can raise again. */
+void vrt_child_replace_spares(void);
 
 /* What the process can't give up here ("no filter of system calls"), "" where it could give up
  * everything; the child's. NULL: it didn't answer, with the sentence in `error`. */

@@ -160,8 +160,11 @@ static int add_conditions(scmp_filter_ctx filter)
         /* Memory that is to be run there is none. */
         { SCMP_SYS(mmap), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
         { SCMP_SYS(mprotect), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
-        /* From there on advice is how root takes memory away from the machine. */
-        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_LT, MADV_HWPOISON) },
+        /* Advice that concerns this process's own memory, not the machine's. */
+        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_LE, MADV_DONTNEED) },
+        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_EQ, MADV_FREE) },
+        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_EQ, MADV_HUGEPAGE) },
+        { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_EQ, MADV_DONTDUMP) },
         /* Threads, no processes. clone3 has its flags where no filter looks: who is told that it
          * isn't there takes clone. */
         { SCMP_SYS(clone), SCMP_ACT_ALLOW,
