@@ -5,10 +5,10 @@
  * makes the rule "returned exactly once, by the thread or for it" a matter of reading one flag.
  *
  * A task is in one place at a time: `posted`, then `running`, then the outbox's `returned`, then
- * with done(). Stopping moves what is posted straight to `returned`; abandoning does that with the
- * running task too, and then there are two who know of it. So it goes when both done() was called
- * (was_told) and the thread came back with it (came_back), freed by whichever of them is second; a
- * thread that never comes back keeps it for good, with whatever else it holds.
+ * with done(). Stopping moves what is posted straight to `returned`; abandoning does that with
+ * running tasks too, and then there are two who know of each. So it goes when both done() was
+ * called (was_told) and the thread came back with it (came_back), freed by whichever of them is
+ * second; a thread that never comes back keeps it for good, with whatever else it holds.
  *
  * A mailbox has two references, the loop's and its thread's, and holds one of the outbox: a thread
  * that was abandoned may wake up when the loop is long gone, and still finds lock and flags. The
@@ -69,12 +69,11 @@ struct vrt_mailbox {
     pthread_t thread;
     pthread_cond_t wake;
 
-    atomic_int_least64_t beat_ns;       /* 0: waits for a task */
+    atomic_int_least64_t beat_ns;       /* 0: it has no task */
 
     struct {                            /* under the outbox's lock */
-        struct vrt_list posted;         /* of struct vrt_task.link */
+        struct vrt_list posted, running;        /* of struct vrt_task.link */
         struct vrt_list ended_link;
-        struct vrt_task *running;
         int n_out;                      /* posted, done() not called */
         bool is_stopped, is_abandoned, has_ended;
         int n_refs;                     /* the loop, the thread */
@@ -297,6 +296,7 @@ int vrt_mailbox_new(struct vrt_outbox *outbox, const struct vrt_mailbox_params *
     for (size_t i = 0; params->name[i] && i + 1 < sizeof(mailbox->name); i++)
         mailbox->name[i] = params->name[i];
     vrt_list_init(&mailbox->locked.posted);
+    vrt_list_init(&mailbox->locked.running);
     vrt_list_init(&mailbox->locked.ended_link);
     mailbox->locked.n_refs = 2;
     r = pthread_cond_init(&mailbox->wake, NULL);
@@ -386,6 +386,7 @@ void vrt_mailbox_stop(struct vrt_mailbox *mailbox)
 void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
 {
     struct vrt_outbox *outbox = mailbox->outbox;
+    struct vrt_task *task;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     pthread_mutex_lock(&outbox->lock);
@@ -393,10 +394,10 @@ void vrt_mailbox_abandon(struct vrt_mailbox *mailbox)
     if (!mailbox->locked.has_ended && !mailbox->locked.is_abandoned) {
         mailbox->locked.is_stopped = mailbox->locked.is_abandoned = true;
         pthread_detach(mailbox->thread);
-        if (mailbox->locked.running) {
-            mailbox->locked.running->abandoned = true;
-            send_back(mailbox, mailbox->locked.running, VRT_TASK_LOST);
-            mailbox->locked.running = NULL;
+        while ((task = VRT_LIST_FIRST(&mailbox->locked.running, struct vrt_task, link))) {
+            vrt_list_remove(&task->link);
+            task->abandoned = true;
+            send_back(mailbox, task, VRT_TASK_LOST);
         }
         send_posted_back(mailbox, VRT_TASK_LOST);
         vrt_list_append(&outbox->locked.ended, &mailbox->locked.ended_link);
@@ -418,26 +419,24 @@ const struct vrt_task *vrt_mailbox_running(struct vrt_mailbox *mailbox, int64_t 
     vrt_assert_thread(VRT_THREAD_LOOP);
     /* While it is held, no other task is begun. */
     pthread_mutex_lock(&mailbox->outbox->lock);
-    const struct vrt_task *task = mailbox->locked.running;
+    const struct vrt_task *task = VRT_LIST_FIRST(&mailbox->locked.running, struct vrt_task, link);
     *ret_silent_ns = vrt_mailbox_silent_ns(mailbox);
     pthread_mutex_unlock(&mailbox->outbox->lock);
     return task;
 }
 
-struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
+static struct vrt_task *take(struct vrt_mailbox *mailbox, bool waits)
 {
     struct vrt_task *task = NULL;
 
-    /* A thread that waits for work is not silent, however long it waits. */
-    atomic_store(&mailbox->beat_ns, 0);
     pthread_mutex_lock(&mailbox->outbox->lock);
-    while (!mailbox->locked.is_stopped && vrt_list_is_empty(&mailbox->locked.posted))
+    while (waits && !mailbox->locked.is_stopped && vrt_list_is_empty(&mailbox->locked.posted))
         pthread_cond_wait(&mailbox->wake, &mailbox->outbox->lock);
     /* Whoever stopped it has sent back all that was posted, with the lock held. */
-    if (!mailbox->locked.is_stopped) {
+    if (!vrt_list_is_empty(&mailbox->locked.posted)) {
         task = VRT_LIST_FIRST(&mailbox->locked.posted, struct vrt_task, link);
         vrt_list_remove(&task->link);
-        mailbox->locked.running = task;
+        vrt_list_append(&mailbox->locked.running, &task->link);
     }
     pthread_mutex_unlock(&mailbox->outbox->lock);
     if (task)
@@ -445,21 +444,35 @@ struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
     return task;
 }
 
+struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox)
+{
+    /* A thread that waits for work is not silent, however long it waits. */
+    atomic_store(&mailbox->beat_ns, 0);
+    return take(mailbox, true);
+}
+
+struct vrt_task *vrt_mailbox_take_more(struct vrt_mailbox *mailbox)
+{
+    return take(mailbox, false);
+}
+
 void vrt_mailbox_return(struct vrt_mailbox *mailbox, struct vrt_task *task,
                         enum vrt_task_outcome outcome)
 {
     bool discard = false;
 
-    atomic_store(&mailbox->beat_ns, 0);
     pthread_mutex_lock(&mailbox->outbox->lock);
     if (mailbox->locked.is_abandoned) {
         task->came_back = true;
         discard = task->was_told;
     } else {
-        vrt_assert(mailbox->locked.running == task);
-        mailbox->locked.running = NULL;
+        vrt_assert(!vrt_list_is_empty(&mailbox->locked.running));
+        vrt_list_remove(&task->link);
         send_back(mailbox, task, outcome);
     }
+    /* What it has besides begins to be waited for now. */
+    atomic_store(&mailbox->beat_ns,
+                 vrt_list_is_empty(&mailbox->locked.running) ? 0 : vrt_clock_now_ns());
     unlock(mailbox->outbox);
     if (discard && task->discard)
         task->discard(task);

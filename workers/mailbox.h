@@ -5,9 +5,9 @@
  * Threads that work for the loop, and the only object that both sides share
  *
  * A mailbox is one thread with a bounded queue of tasks in front of it. The loop posts a task and
- * forgets it: ownership goes along. The thread takes tasks one by one and returns each with its
- * outcome; returned tasks travel through the loop's one outbox, and there task->done is called:
- * exactly once for every task posted, whatever became of the thread.
+ * forgets it: ownership goes along. The thread takes tasks, one by one or several, and returns each
+ * with its outcome; returned tasks travel through the loop's one outbox, and there task->done is
+ * called: exactly once for every task posted, whatever became of the thread.
  *
  *     loop:    vrt_mailbox_post(mailbox, task)               done(task) -> frees or reuses it
  *     thread:  while ((task = vrt_mailbox_take(mailbox)))
@@ -102,16 +102,19 @@ void vrt_mailbox_stop(struct vrt_mailbox *mailbox);
  */
 void vrt_mailbox_abandon(struct vrt_mailbox *mailbox);
 
-/* Nanoseconds (vrt_clock_now_ns()) since the thread last took a task or called
- * vrt_mailbox_beat() while running one; 0 while it waits for one. Thread: loop. */
+/* Nanoseconds (vrt_clock_now_ns()) since the thread last took or returned a task or called
+ * vrt_mailbox_beat() while it has one; 0 while it has none. Thread: loop. */
 int64_t vrt_mailbox_silent_ns(const struct vrt_mailbox *mailbox);
 
-/* The task in the thread's hand, which may come back with the loop's next turn, and for how long
- * the thread has been silent over it. NULL: none. Thread: loop. */
+/* The task that the thread has had for longest, which may come back with the loop's next turn, and
+ * for how long the thread has been silent. NULL: none. Thread: loop. */
 const struct vrt_task *vrt_mailbox_running(struct vrt_mailbox *mailbox, int64_t *ret_silent_ns);
 
-/* The next task; waits for it. NULL: end the thread. Thread: the mailbox's. */
+/* The next task; waits for it. NULL: end the thread. Thread: the mailbox's, which has none. */
 struct vrt_task *vrt_mailbox_take(struct vrt_mailbox *mailbox);
+
+/* One more task, if there is one now, for a thread that has some. */
+struct vrt_task *vrt_mailbox_take_more(struct vrt_mailbox *mailbox);
 
 /* Hands a task that was taken back to the loop. Thread: the mailbox's. */
 void vrt_mailbox_return(struct vrt_mailbox *mailbox, struct vrt_task *task,

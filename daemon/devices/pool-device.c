@@ -63,6 +63,12 @@ bool vrt_pool_device_takes_shards(const struct vrt_pool_device *device)
     return device->mailbox && device->state == VRT_DEVICE_READY;
 }
 
+/* Shards that it may hold: those that it works on at a time, but one more in any case. */
+static int in_flight(const struct vrt_device_info *info)
+{
+    return VRT_MIN(VRT_MAX(info->n_in_flight, 2), VRT_SCHED_IN_FLIGHT);
+}
+
 static double seconds_since(int64_t ns)
 {
     return (double)(vrt_clock_now_ns() - ns) / VRT_NS_PER_S;
@@ -128,8 +134,8 @@ void vrt_pool_device_judge(struct vrt_pool_device *device, const struct vrt_work
         }
     } else if (task->task.outcome == VRT_TASK_DONE && task->request == VRT_WORKER_RUN) {
         device->n_failures = device->n_quarantines = 0;
-        if (device->n_in_flight_max < VRT_SCHED_IN_FLIGHT && ++device->n_calm >= CALM)
-            device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
+        if (device->n_in_flight_max < in_flight(device->info) && ++device->n_calm >= CALM)
+            device->n_in_flight_max = in_flight(device->info);
     }
 }
 
@@ -232,7 +238,7 @@ static void opened(void *ctx, size_t d, struct vrt_worker_task *task)
         device->state = VRT_DEVICE_READY;
         device->has_worked = true;
         device->n_opens = 0;
-        device->n_in_flight_max = VRT_SCHED_IN_FLIGHT;
+        device->n_in_flight_max = in_flight(device->info);
     } else if (task->task.outcome != VRT_TASK_STOPPED) {
         vrt_pool_device_quarantine(device, task->task.abandoned ? "opening it takes for ever" :
                                    task->error.message);
@@ -259,7 +265,7 @@ void vrt_pool_device_init(struct vrt_pool_device *device, struct vrt_pool_shared
         .index = d,
         .info = shared->infos[d],
         .state = VRT_DEVICE_STARTING,
-        .n_in_flight_max = VRT_SCHED_IN_FLIGHT,
+        .n_in_flight_max = in_flight(shared->infos[d]),
     };
     forget_thread(device);
 }

@@ -5,7 +5,7 @@
 
 #include "engine/graph-executor.h"
 #include "msg_plan.h"
-#include "workers/device/session.h"
+#include "workers/device/session/session.h"
 #include "workers/plan/recipe.h"
 #include "workers/device/device-executor.h"
 

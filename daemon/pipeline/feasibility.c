@@ -29,7 +29,7 @@
 #include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "workers/device/fit.h"
+#include "workers/device/session/fit.h"
 #include "workers/device/speed.h"
 #include "workers/plan/fidelity.h"
 

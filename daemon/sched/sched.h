@@ -47,7 +47,7 @@ struct vrt_sched_kind;
 struct vrt_sched_lane;
 
 /* Shards that a device may hold: one computes while the next is uploaded, the last downloaded. */
-#define VRT_SCHED_IN_FLIGHT 2
+#define VRT_SCHED_IN_FLIGHT 3
 
 /* A place in an order of turns: lower numbers were longer ago. */
 struct vrt_sched_turn {

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What the whole program costs beyond the network, as ratios of figures taken side by side.
 
-usage: bench-daemon.py BUILD [--clip FILE] [--precision P] [efficiency] [scaling] [memory] [polling]
+usage: bench-daemon.py BUILD [--clip FILE] [--precision P] [efficiency] [scaling] [overlap]
+                       [memory] [polling]
 
   efficiency  wall time of a job over (CPU seconds of the network alone + CPU seconds of decoding
               and encoding alone) / cores: 1.00 is a program in which nothing ever waits
   scaling     two single-core CPU devices over one, with a network that dominates
+  overlap     what comes of a device that takes 10 ms to compute a frame, 0, 4 or 8 to copy it
+              there and as many back
   memory      peak memory of vrtd on a video ten times as long, over the short one's
   polling     what 100 status requests a second see, and what they cost the job's throughput
 
@@ -188,6 +191,30 @@ class Bench:
         print(f'  one device of one core {one:.2f} s, two {two:.2f} s; all: {walls}')
         print(f'scaling: {one / two:.3f} (wanted at least 1.8)')
 
+    def overlap(self):
+        """A device that takes its time beside the host, by the schedule of faults: how near a job
+        comes to what its slowest part allows. Two lengths of video leave the start out."""
+        lengths, compute_ms = (100, 400), 10
+        clips = []
+        for n in lengths:
+            clips.append(self.path(f'overlap-{n}.mkv'))
+            subprocess.run(ffmpeg('-f', 'lavfi', '-i', 'testsrc2=s=64x36:r=25', '-frames:v', n,
+                                  '-c:v', 'ffv1', clips[-1]), check=True)
+        # A frame is three programs: to RGB, the network, to planes.
+        for copy_ms in (0, 4, 8):
+            copies = f'; write:1- takes={copy_ms}ms; read:1- takes={copy_ms}ms' if copy_ms else ''
+            fault = f'cpu:0 submit:1- takes={compute_ms * 1000 // 3}us' + copies
+            walls = ([], [])
+            for _ in range(3):
+                daemon = self.daemon({'cpu': {'devices': 1}, 'devices': {'fault': fault}})
+                for i, clip in enumerate(clips):
+                    walls[i].append(self.job(daemon, clip, '--precision', 'f32')[0])
+                daemon.stop()
+            short, long = (statistics.median(w) for w in walls)
+            frame_ms = (long - short) * 1e3 / (lengths[1] - lengths[0])
+            print(f'overlap: {compute_ms / frame_ms:.3f} of one frame in {compute_ms} ms, with '
+                  f'copies of {copy_ms} ms each way (wanted at least 0.97)')
+
     # memory
 
     def memory(self):
@@ -276,7 +303,7 @@ def main():
             values[name] = arguments[at + 1]
             del arguments[at:at + 2]
     clip = values['--clip'] and os.path.abspath(values['--clip'])
-    names = ['efficiency', 'scaling', 'memory', 'polling']
+    names = ['efficiency', 'scaling', 'overlap', 'memory', 'polling']
     if not arguments or arguments[0].startswith('-') or set(arguments[1:]) - set(names):
         print(__doc__)
         return 2

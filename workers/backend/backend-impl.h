@@ -44,6 +44,12 @@ struct vrt_buffer {
     size_t size_bytes;              /* filled by backend.c */
 };
 
+/* First member of every backend's staging struct, where it has its own. */
+struct vrt_staging {
+    struct vrt_buffer *buffer;      /* by staging_new(); its size by backend.c */
+    uint8_t *host;                  /* likewise */
+};
+
 /* Where a param is among the packed bytes. Between params there are zeros. */
 struct vrt_packed_place {
     size_t offset_bytes, size_bytes;        /* by packed_new(); offsets are multiples of 8 */
@@ -107,6 +113,18 @@ struct vrt_backend_ops {
                         const void *src, size_t size_bytes);
     int (*buffer_read)(struct vrt_device *device, const struct vrt_buffer *src,
                        size_t offset_bytes, void *dst, size_t size_bytes);
+
+    /* One of both: where the host reaches the buffer's memory, or the rest. A failure that was
+     * found while something else was waited for is reported by staging_wait() too. */
+    uint8_t *(*buffer_host)(const struct vrt_buffer *buffer);
+    int (*staging_new)(struct vrt_device *device, size_t size_bytes,
+                       struct vrt_staging **ret_staging);
+    void (*staging_free)(struct vrt_device *device, struct vrt_staging *staging);
+    int (*staging_push)(struct vrt_device *device, struct vrt_staging *staging,
+                        size_t size_bytes);
+    int (*staging_pull)(struct vrt_device *device, struct vrt_staging *staging,
+                        size_t size_bytes);
+    int (*staging_wait)(struct vrt_device *device, struct vrt_staging *staging);
 
     /* A promise: if true, a program with this op runs within its stated tolerance. */
     bool (*supports)(const struct vrt_device *device, const struct vrt_op *op);

@@ -108,17 +108,24 @@ bool vrt_device_exceeds_limit(const struct vrt_device *device, size_t size_bytes
             size_bytes > (size_t)(device->limit_bytes - device->used_bytes));
 }
 
-int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer)
+int vrt_device_may_allocate(const struct vrt_device *device, size_t size_bytes)
 {
-    struct vrt_buffer *buffer = NULL;
-
     if (device->lost)
         return VRT_BACKEND_E_LOST;
     if (size_bytes == 0)
         return vrt_raise(-EINVAL);
-    if (size_bytes > PTRDIFF_MAX || vrt_device_exceeds_limit(device, size_bytes))
-        return VRT_BACKEND_E_NOMEM;
-    int r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
+    return size_bytes > PTRDIFF_MAX || vrt_device_exceeds_limit(device, size_bytes) ?
+           VRT_BACKEND_E_NOMEM : 0;
+}
+
+int vrt_buffer_new(struct vrt_device *device, size_t size_bytes, struct vrt_buffer **ret_buffer)
+{
+    struct vrt_buffer *buffer = NULL;
+    int r = vrt_device_may_allocate(device, size_bytes);
+
+    if (r != 0)
+        return r;
+    r = vrt_device_note(device, device->ops->buffer_new(device, size_bytes, &buffer));
     if (r != 0)
         return r;
     buffer->size_bytes = size_bytes;

@@ -33,6 +33,9 @@ struct vrt_program;
 struct vrt_registry;
 struct vrt_replica;
 
+/* What an accelerator has in flight: one clip is computed, one on its way to it, one from it. */
+#define VRT_DEVICE_IN_FLIGHT 3
+
 enum vrt_backend_outcome {
     VRT_BACKEND_OK = 0,
     VRT_BACKEND_E_NOMEM,            /* the device's memory is full */
@@ -53,6 +56,8 @@ struct vrt_device_info {
     char class_id[192];             /* devices of one class give bit-identical results */
     char packing_id[64];            /* devices that share one keep weights in the same bytes */
     int n_threads;                  /* host threads it computes with; 0: none of the host's */
+    int n_in_flight;                /* clips that keep it busy, while one comes and one goes; 1:
+                                     * who submits a program waits for it */
     int64_t memory_total_bytes;     /* -1: nobody knows */
     bool shares_host_memory;        /* it is the host's: planned with that of others who say so */
     enum vrt_dtype preferred_dtype; /* the shortest that it multiplies as fast as it can */

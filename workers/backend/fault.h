@@ -27,6 +27,9 @@
  *                 lost [revive=N]  VRT_BACKEND_E_LOST, and so every call until the Nth time that
  *                                  the device is opened again (default 1; "revive=never")
  *                 delay=T          the call waits first: T is 20us, 50ms or 2s, an hour at most
+ *                 takes=T          write, read and submit: what the call begins takes so long,
+ *                                  beside the host and what the two others began. So a device that
+ *                                  has the host's memory is like one that has its own
  *                 hang=FILE        the call waits for as long as there is such a file: however slow
  *                                  the machine, what a test waits for comes before it ends that
  *                 corrupt=nan      submit only: it runs, then what it wrote through its bindings

@@ -204,6 +204,10 @@ static int add_faults(struct vrt_registry *registry, const char *schedule,
     registry->fault_states = calloc(registry->n_devices + 1, sizeof(registry->fault_states[0]));
     if (!registry->fault_states)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "Reading the fault schedule");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++)
+        for (size_t k = 0; k < registry->found[i].n_infos; k++)
+            if (vrt_fault_schedule_takes_time(registry->faults, &registry->found[i].infos[k]))
+                registry->found[i].infos[k].n_in_flight = VRT_DEVICE_IN_FLIGHT;
     return 0;
 }
 

@@ -41,6 +41,21 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
                                     const struct vrt_network *network,
                            enum vrt_dtype dtype, struct vrt_held_replica **ret_held);
 
+/* Gives up the least recently used of what is idle, and not for `keep` in `dtype`: a replica, else
+ * the session of a job that waits. Return: whether there was anything. */
+bool vrt_device_executor_give_up(struct vrt_device_executor *executor,
+                                 const struct vrt_job_spec *keep, enum vrt_dtype dtype);
+
+/* What is free, with what idle replicas would leave and the bytes of `keep`, and to a job that is
+ * due sessions that others can make anew; -1: nobody can tell. */
+int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
+                                       const struct vrt_held_replica *keep, bool is_due);
+
+/* How many clips a session may have in flight, where it may take so many bytes, -1: as many as it
+ * likes. When memory is short this falls before clips and tiles do. */
+int vrt_device_executor_in_flight(const struct vrt_device_executor *executor,
+                                  const struct vrt_session_plan *plan, int64_t allowed_bytes);
+
 /* Gives it up with the sessions that use it: they are made again when they are next needed. */
 void vrt_device_executor_drop_replica(struct vrt_device_executor *executor,
                                       struct vrt_held_replica *held);

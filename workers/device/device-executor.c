@@ -19,16 +19,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend/op/precision.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "workers/plan/fidelity.h"
-#include "workers/plan/test-picture.h"
-#include "workers/device/fit.h"
 #include "workers/device/restore.h"
 
 #define VRT_LOG_TOPIC "executor"
@@ -88,6 +83,7 @@ struct vrt_device *vrt_device_executor_device(const struct vrt_device_executor *
 
 static void free_session(struct vrt_held_session *held)
 {
+    vrt_assert(vrt_session_n_begun(held->session) == 0);
     vrt_list_remove(&held->link);
     if (--held->replica->n_sessions == 0)
         vrt_replica_hold_mark(held->replica->hold, false);
@@ -144,10 +140,8 @@ static bool is_of(const struct vrt_held_replica *held, const struct vrt_network 
     return held->checksum == vrt_network_checksum(network) && held->dtype == dtype;
 }
 
-/* Gives up the least recently used of what is idle, and not for `keep` in `dtype`: a replica, else
- * the session of a job that waits. Return: whether there was anything. */
-static bool give_up_something(struct vrt_device_executor *executor, const struct vrt_job_spec *keep,
-                              enum vrt_dtype dtype)
+bool vrt_device_executor_give_up(struct vrt_device_executor *executor,
+                                 const struct vrt_job_spec *keep, enum vrt_dtype dtype)
 {
     struct vrt_held_replica *replica, *oldest_replica = NULL;
     struct vrt_held_session *session, *oldest_session = NULL;
@@ -223,35 +217,6 @@ int vrt_device_executor_get_replica(struct vrt_device_executor *executor,
     return 0;
 }
 
-static int make_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                        enum vrt_dtype dtype,
-                    struct vrt_held_session **ret_held)
-{
-    struct vrt_held_replica *replica;
-    struct vrt_held_session *held;
-    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
-
-    if (r != 0)
-        return vrt_fold(r);
-    held = calloc(1, sizeof(*held));
-    if (!held)
-        return vrt_raise(-ENOMEM);
-    r = vrt_session_new(executor->device, spec, replica->replica, dtype, &held->session);
-    if (r != 0) {
-        free(held);
-        return vrt_fold(r);
-    }
-    held->spec = vrt_job_spec_ref(spec);
-    held->dtype = dtype;
-    held->replica = replica;
-    if (replica->n_sessions++ == 0)
-        vrt_replica_hold_mark(replica->hold, true);
-    vrt_list_append(&executor->sessions, &held->link);
-    note_peak(executor);
-    *ret_held = held;
-    return 0;
-}
-
 static struct vrt_held_session *find_session(const struct vrt_device_executor *executor,
                                              const struct vrt_job_spec *spec)
 {
@@ -298,10 +263,8 @@ static int64_t freed_bytes(const struct vrt_device_executor *executor,
     return vrt_replica_packed(held->replica) ? bytes / executor->params.n_sharing : bytes;
 }
 
-/* What is free, with what idle replicas would leave, and to a job that is due sessions that others
- * can make anew; -1: nobody can tell. */
-static int64_t free_bytes(struct vrt_device_executor *executor, const struct vrt_held_replica *keep,
-                          bool is_due)
+int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
+                                       const struct vrt_held_replica *keep, bool is_due)
 {
     struct vrt_memory_info memory = { -1, -1 };
     struct vrt_held_replica *held;
@@ -323,30 +286,85 @@ static int64_t free_bytes(struct vrt_device_executor *executor, const struct vrt
     return memory.free_bytes + idle_bytes;
 }
 
+int vrt_device_executor_in_flight(const struct vrt_device_executor *executor,
+                                  const struct vrt_session_plan *plan, int64_t allowed_bytes)
+{
+    int n = vrt_device_info(executor->device)->n_in_flight;
+
+    while (n > 1 && allowed_bytes >= 0 &&
+           (int64_t)(plan->bytes + (size_t)(n - 1) * plan->slot_bytes) > allowed_bytes)
+        n--;
+    return n;
+}
+
+/* A session with as many clips in flight as there is room for, one at least. */
+static int new_session(struct vrt_device_executor *executor, const struct vrt_session_plan *plan,
+                       const struct vrt_held_replica *replica, struct vrt_session_params *params,
+                       struct vrt_session **ret_session)
+{
+    int64_t bytes = vrt_device_executor_free_bytes(executor, replica, false);
+    int r;
+
+    params->replica = replica->replica;
+    if (bytes >= 0)
+        bytes = VRT_MAX((int64_t)(SQUEEZED_FRACTION * (double)bytes) -
+                        (int64_t)vrt_replica_bytes(executor->device, replica->replica), 0);
+    params->n_in_flight = vrt_device_executor_in_flight(executor, plan, bytes);
+    do {
+        r = vrt_session_new(executor->device, params, ret_session);
+    } while (r == VRT_BACKEND_E_NOMEM && params->n_in_flight-- > 1);
+    return r < 0 ? vrt_fold(r) : r;
+}
+
+static int make_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
+                        enum vrt_dtype dtype, const struct vrt_session_plan *plan,
+                        struct vrt_held_session **ret_held)
+{
+    struct vrt_session_params params = { .spec = spec, .dtype = dtype };
+    struct vrt_held_replica *replica;
+    struct vrt_held_session *held;
+    int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
+
+    if (r != 0)
+        return vrt_fold(r);
+    held = calloc(1, sizeof(*held));
+    if (!held)
+        return vrt_raise(-ENOMEM);
+    r = new_session(executor, plan, replica, &params, &held->session);
+    if (r != 0) {
+        free(held);
+        return vrt_fold(r);
+    }
+    held->spec = vrt_job_spec_ref(spec);
+    held->dtype = dtype;
+    held->replica = replica;
+    if (replica->n_sessions++ == 0)
+        vrt_replica_hold_mark(replica->hold, true);
+    vrt_list_append(&executor->sessions, &held->link);
+    note_peak(executor);
+    *ret_held = held;
+    return 0;
+}
+
 /* Gives up what others hold until the job's session may be made: not every driver refuses memory
  * that it should refuse, least of all that of a host. */
 static int make_room(struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
-                     enum vrt_dtype dtype)
+                     enum vrt_dtype dtype, const struct vrt_session_plan *plan)
 {
-    const struct vrt_job_spec_size size = vrt_job_spec_size(spec);
     struct vrt_held_replica *replica;
-    struct vrt_session_plan plan;
 
     if (vrt_list_is_empty(&executor->sessions))
         return 0;
     int r = vrt_device_executor_get_replica(executor, spec->network, dtype, &replica);
     if (r != 0)
         return vrt_fold(r);
-    r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
-    if (r != 0)
-        return vrt_fold(r);
-    const int64_t needed_bytes = (int64_t)plan.bytes +
+    const int64_t needed_bytes = (int64_t)plan->bytes +
                                  (int64_t)vrt_replica_bytes(executor->device, replica->replica);
     int64_t bytes;
     do {
-        bytes = free_bytes(executor, replica, false);
+        bytes = vrt_device_executor_free_bytes(executor, replica, false);
     } while (bytes >= 0 && (double)bytes * SQUEEZED_FRACTION < (double)needed_bytes &&
-             give_up_something(executor, spec, dtype));
+             vrt_device_executor_give_up(executor, spec, dtype));
     return 0;
 }
 
@@ -359,165 +377,25 @@ static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec
     int r = 0;
 
     if (!held || held->dtype != dtype) {
+        const struct vrt_job_spec_size size = vrt_job_spec_size(spec);
+        struct vrt_session_plan plan;
         /* At most one session for a work: find_session() knows it by nothing else. */
         if (held)
             free_session(held);
+        r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
+        if (r != 0)
+            return vrt_fold(r);
         do {
-            r = make_room(executor, spec, dtype);
+            r = make_room(executor, spec, dtype, &plan);
             if (r == 0)
-                r = make_session(executor, spec, dtype, &held);
-        } while (r == VRT_BACKEND_E_NOMEM && give_up_something(executor, spec, dtype));
+                r = make_session(executor, spec, dtype, &plan, &held);
+        } while (r == VRT_BACKEND_E_NOMEM && vrt_device_executor_give_up(executor, spec, dtype));
     }
     if (r != 0)
         return vrt_fold(r);
     held->used_ns = vrt_clock_now_ns();
     *ret_held = held;
     return 0;
-}
-
-/* A work's network, tried out on a device. */
-struct tried {
-    struct vrt_device_executor *executor;
-    const struct vrt_job_spec *spec;
-};
-
-/* See struct vrt_fidelity_params: at the cost of whatever is idle, and so of the weights of the run
- * before, where there is no room for both. */
-static int run_test_picture(void *ctx, enum vrt_dtype dtype, float *out)
-{
-    const struct tried *tried = ctx;
-    const struct vrt_network *network = tried->spec->network;
-    struct vrt_held_replica *held;
-    int r;
-
-    do {
-        r = vrt_device_executor_get_replica(tried->executor, network, dtype, &held);
-        if (r == 0)
-            r = vrt_test_picture_run(tried->executor->device, network, held->replica, dtype, out);
-    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(tried->executor, tried->spec, dtype));
-    return r < 0 ? vrt_fold(r) : r;
-}
-
-/* Whether the network in `dtype` is close enough to itself in f32; what isn't known is measured. */
-static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *probe,
-                        enum vrt_dtype dtype)
-{
-    double *db = &probe->fidelity_db[dtype];
-    int r = 0;
-
-    if (isnan(*db)) {
-        struct tried tried = { executor, probe->spec };
-        r = vrt_fidelity_measure(&(struct vrt_fidelity_params){
-            .network = probe->spec->network,
-            .dtype = dtype,
-            .run = run_test_picture,
-            .ctx = &tried,
-        }, db);
-        /* No reason to refuse a job that left the choice to us. The next one measures again. */
-        if (r != 0) {
-            probe->is_makeshift = true;
-            vrt_log_info("%s: how close %s comes to f32 can't be measured, so f32 is used: %s",
-                         vrt_device_info(executor->device)->name, vrt_dtype_name(dtype),
-                         vrt_backend_strerror(r));
-            return false;
-        }
-        vrt_log_info("%s in %s on %s: %.1f dB of f32",
-                     vrt_network_info(probe->spec->network)->description, vrt_dtype_name(dtype),
-                     vrt_device_info(executor->device)->name, *db);
-    }
-    return *db >= VRT_FIDELITY_MIN_DB;
-}
-
-static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
-                                        struct vrt_probe *probe)
-{
-    const enum vrt_precision precision = probe->spec->recipe.precision;
-    enum vrt_dtype dtype = vrt_device_info(executor->device)->preferred_dtype;
-
-    if (precision == VRT_PRECISION_AUTO && !is_faithful(executor, probe, dtype))
-        dtype = VRT_DTYPE_F32;
-    return vrt_precision_dtype(precision, dtype);
-}
-
-/* Says that no size fits, and what would help. */
-static int refuse_memory(const char *device, const struct vrt_probe *probe,
-                         struct vrt_error *error)
-{
-    const char *cure = ": ask for another device, or see memory_limit in vrtd.conf(5)";
-    const struct vrt_recipe *recipe = &probe->spec->recipe;
-    const int64_t mib = INT64_C(1) << 20;
-
-    if (recipe->exact_tile && probe->spec->grid.x.n * probe->spec->grid.y.n == 1)
-        cure = ": leave tile out, or see memory_fraction in vrtd.conf(5)";
-    else if (recipe->exact_tile || probe->is_fixed)
-        cure = ": ask for a smaller tile, or for none";
-    else if (recipe->exact_clip)
-        cure = ": ask for shorter clips, or for none";
-    else if (probe->smaller)
-        cure = ": stop other programs that use its memory, or ask for another device";
-    if (probe->smaller)
-        return vrt_refuse(error, -ENOSPC, "device.memory", "%s ran out of memory with the smallest "
-                          "clips and tiles that the job may be done in%s", device, cure);
-    return vrt_refuse(error, -ENOSPC, "device.memory",
-                      "the job needs %" PRId64 " MiB of %s, which has %" PRId64
-                      " MiB to give%s", (probe->planned_bytes - 1) / mib + 1, device,
-                      probe->allowed_bytes / mib, cure);
-}
-
-/* The largest clip and tile from the wanted ones on that fit, with what they take. */
-static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
-               struct vrt_error *error)
-{
-    const char *device = vrt_device_info(executor->device)->name;
-    const struct vrt_fit_params params = {
-        .spec = probe->spec,
-        .dtype = probe->dtype,
-        .allowed_bytes = probe->allowed_bytes < 0 ? -1 :
-                         VRT_MAX(probe->allowed_bytes - probe->replica_bytes, 0),
-        .is_fixed = probe->is_fixed,
-        .smaller = probe->smaller,
-    };
-    struct vrt_fit found;
-    int r = vrt_fit_find(executor->device, &params, &found);
-
-    if (r == -EINVAL)
-        return vrt_refuse(error, r, "device.unsupported",
-                          "%s can't compute this network in %s: ask for another "
-                          "precision, or for auto", device, vrt_dtype_name(probe->dtype));
-    if (r != 0 && r != -ENOSPC)
-        return vrt_refuse_errno(error, r, device);
-    probe->size = found.size;
-    probe->planned_bytes = probe->replica_bytes + (int64_t)found.plan.bytes;
-    probe->tile_flops = found.plan.tile_flops;
-    if (r == 0)
-        return 0;
-    return refuse_memory(device, probe, error);
-}
-
-int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_probe *probe,
-                      struct vrt_error *error)
-{
-    const char *device = vrt_device_info(executor->device)->name;
-    struct vrt_held_replica *replica;
-    int r;
-
-    probe->is_makeshift = false;
-    probe->dtype = resolve_precision(executor, probe);
-    do {
-        r = vrt_device_executor_get_replica(executor, probe->spec->network, probe->dtype, &replica);
-    } while (r == VRT_BACKEND_E_NOMEM && give_up_something(executor, probe->spec, probe->dtype));
-    if (r == -EINVAL)
-        return vrt_refuse(error, r, "device.unsupported", "%s can't hold this network in %s: "
-                          "ask for another precision, or for auto", device,
-                          vrt_dtype_name(probe->dtype));
-    if (r != 0)
-        return vrt_refuse(error, r, r == VRT_BACKEND_E_NOMEM ? "device.memory" : "device.failed",
-                          "%s: %s", device, vrt_backend_strerror(r));
-    probe->replica_bytes = (int64_t)vrt_replica_bytes(executor->device, replica->replica);
-    int64_t bytes = free_bytes(executor, replica, probe->is_due);
-    probe->allowed_bytes = bytes < 0 ? -1 :
-                            (int64_t)(executor->params.memory_fraction * (double)bytes);
-    return vrt_fold(fit(executor, probe, error));
 }
 
 int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
@@ -528,19 +406,80 @@ int vrt_device_executor_prepare(struct vrt_device_executor *executor, struct vrt
     return vrt_fold(get_session(executor, spec, dtype, &held));
 }
 
+bool vrt_device_executor_is_ready(const struct vrt_device_executor *executor,
+                                  const struct vrt_device_executor_order *order)
+{
+    const struct vrt_held_session *held = find_session(executor, order->spec);
+
+    return held && held->dtype == order->dtype && !order->op_times;
+}
+
+int vrt_device_executor_begin(struct vrt_device_executor *executor,
+                              struct vrt_device_executor_shard *shard)
+{
+    struct vrt_held_session *held;
+    int r = get_session(executor, shard->order.spec, shard->order.dtype, &held);
+
+    if (r != 0)
+        return vrt_refuse(shard->error, r, "device.failed", "%s", vrt_backend_strerror(r));
+    vrt_restore_init(shard, held->session);
+    return 0;
+}
+
+void vrt_device_executor_advance(struct vrt_device_executor *executor,
+                                 struct vrt_device_executor_shard *const *shards, size_t n)
+{
+    (void)executor;
+    for (size_t i = 0; i < n; i++) {
+        if (vrt_restore_can_begin(shards[i])) {
+            vrt_restore_begin(shards[i]);
+            return;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (vrt_restore_is_begun(shards[i])) {
+            vrt_restore_end(shards[i]);
+            return;
+        }
+    }
+}
+
+bool vrt_device_executor_has_more(const struct vrt_device_executor_shard *shard)
+{
+    return shard->result == 0 && shard->n_begun < shard->frames->n;
+}
+
+bool vrt_device_executor_is_done(struct vrt_device_executor_shard *shard)
+{
+    if (!vrt_restore_is_done(shard))
+        return false;
+    if (shard->result != 0) {
+        int ignored = vrt_refuse(shard->error, shard->result, "device.failed", "%s",
+                                 vrt_backend_strerror(shard->result));
+        (void)ignored;
+    }
+    return true;
+}
+
 int vrt_device_executor_run(struct vrt_device_executor *executor,
                             const struct vrt_device_executor_order *order,
                    struct vrt_shard_frames *frames, struct vrt_session_times *times,
                    struct vrt_error *error)
 {
-    struct vrt_held_session *held;
-    int r = get_session(executor, order->spec, order->dtype, &held);
+    struct vrt_device_executor_shard shard = {
+        .order = *order,
+        .frames = frames,
+        .times = times,
+        .error = error,
+    };
+    struct vrt_device_executor_shard *const shards[] = { &shard };
+    int r = vrt_device_executor_begin(executor, &shard);
 
-    if (r == 0)
-        r = vrt_restore_shard(held->session, order, frames, times, error);
     if (r != 0)
-        return vrt_refuse(error, r, "device.failed", "%s", vrt_backend_strerror(r));
-    return 0;
+        return vrt_fold(r);
+    while (!vrt_device_executor_is_done(&shard))
+        vrt_device_executor_advance(executor, shards, 1);
+    return shard.result < 0 ? vrt_fold(shard.result) : shard.result;
 }
 
 int64_t vrt_device_executor_job_bytes(const struct vrt_device_executor *executor,

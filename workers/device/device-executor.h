@@ -13,7 +13,7 @@
 
 #include "backend/backend.h"
 #include "engine/replica.h"
-#include "workers/device/session.h"
+#include "workers/device/session/session.h"
 #include "workers/plan/recipe.h"
 #include "workers/device/shard.h"
 #include "workers/plan/job-spec.h"
@@ -41,6 +41,20 @@ struct vrt_device_executor_order {
     struct vrt_graph_executor_watch watch;
     struct vrt_op_times *op_times;  /* added to; then ops run one by one; NULL: they don't */
     bool accepts_odd;               /* the network is known to mean what looks odd */
+};
+
+/* A shard on its way over the device. */
+struct vrt_device_executor_shard {
+    struct vrt_device_executor_order order;
+    struct vrt_shard_frames *frames;    /* out[0..n-1] and shared[0..n-1] are filled in: new, with
+                                     * the timestamps of in[0..n-1] */
+    struct vrt_session_times *times;    /* added to */
+    struct vrt_error *error;        /* filled in where it fails */
+    int result;                     /* when it is done: as of vrt_device_executor_run() */
+
+    /* The device executor's own. */
+    struct vrt_session *session;
+    int n_begun, n_ended;           /* frames */
 };
 
 /* What a device is asked before a job may use it. */
@@ -115,6 +129,30 @@ int vrt_device_executor_run(struct vrt_device_executor *executor,
                             const struct vrt_device_executor_order *order,
                    struct vrt_shard_frames *frames, struct vrt_session_times *times,
                    struct vrt_error *error);
+
+/* Whether a shard can be begun while others are on their way: there is a session for it, which
+ * takes no memory from anybody, and its ops aren't timed. */
+bool vrt_device_executor_is_ready(const struct vrt_device_executor *executor,
+                                  const struct vrt_device_executor_order *order);
+
+/*
+ * The same as vrt_device_executor_run() step by step, several shards at a time. While any is on its
+ * way nothing but what has to do with shards is called. Return: as run: where it isn't 0 the shard
+ * is not on its way.
+ */
+int vrt_device_executor_begin(struct vrt_device_executor *executor,
+                              struct vrt_device_executor_shard *shard);
+
+/* Sends one more clip of the shards on its way, in the order in which they were begun, or, where
+ * there is no room, waits for the oldest and takes it in. One of them at least isn't done. */
+void vrt_device_executor_advance(struct vrt_device_executor *executor,
+                                 struct vrt_device_executor_shard *const *shards, size_t n);
+
+/* Whether there is a clip of the shard that wasn't sent yet. */
+bool vrt_device_executor_has_more(const struct vrt_device_executor_shard *shard);
+
+/* Whether it is restored, or failed; then the device has nothing of it any more. */
+bool vrt_device_executor_is_done(struct vrt_device_executor_shard *shard);
 
 /*
  * Fills the checkup in, in some seconds at most on any device; what jobs hold stays as it is, save

@@ -69,16 +69,52 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
     return 0;
 }
 
-/* Restores n frames of the shard from `first` on, of which the network sees `depth`. */
-static int restore_clip(struct vrt_session *session, const struct vrt_device_executor_order *order,
-                        struct vrt_shard_frames *frames, int first,
-                        struct vrt_session_times *times, struct vrt_error *error)
+/* Frames that go through the session together. */
+static int step_of(const struct vrt_device_executor_shard *shard)
 {
-    const struct vrt_job_spec *spec = order->spec;
-    struct vrt_graph_executor_watch watch = order->watch;
-    struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
-    struct vrt_session_clip clip = {
-        .n = spec->rule.temporal ? frames->n : 1,
+    return shard->order.spec->rule.temporal ? shard->frames->n : 1;
+}
+
+void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_session *session)
+{
+    shard->session = session;
+    shard->n_begun = shard->n_ended = 0;
+    shard->result = 0;
+}
+
+bool vrt_restore_can_begin(const struct vrt_device_executor_shard *shard)
+{
+    return vrt_device_executor_has_more(shard) && vrt_session_has_room(shard->session);
+}
+
+bool vrt_restore_is_begun(const struct vrt_device_executor_shard *shard)
+{
+    return shard->n_begun > shard->n_ended;
+}
+
+bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard)
+{
+    return !vrt_restore_is_begun(shard) &&
+           (shard->result != 0 || shard->n_ended == shard->frames->n);
+}
+
+/* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
+ * failing device made a moment earlier is no better founded. Those in flight still are written
+ * to. */
+static void settle(struct vrt_device_executor_shard *shard)
+{
+    if (shard->result != 0 && !vrt_restore_is_begun(shard))
+        vrt_shard_frames_drop_out(shard->frames);
+}
+
+void vrt_restore_begin(struct vrt_device_executor_shard *shard)
+{
+    const struct vrt_job_spec *spec = shard->order.spec;
+    struct vrt_shard_frames *frames = shard->frames;
+    struct vrt_graph_executor_watch watch = shard->order.watch;
+    const int first = shard->n_begun;
+    const struct vrt_session_clip clip = {
+        .n = step_of(shard),
         .depth = spec->rule.temporal ? frames->depth : 1,
         .in = frames->in + first,
         .out = frames->out + first,
@@ -88,26 +124,26 @@ static int restore_clip(struct vrt_session *session, const struct vrt_device_exe
 
     for (int i = 0; r == 0 && i < clip.n; i++)
         r = make_result(spec, frames, first + i);
-    if (r != 0)
-        return r;
-    watch.op_times = order->op_times;
-    r = vrt_session_run(session, &clip, &watch, times, evidence);
-    for (int i = 0; r == 0 && i < clip.n; i++)
-        r = check(&evidence[i], order->accepts_odd, error);
-    return r;
+    watch.op_times = shard->order.op_times;
+    if (r == 0)
+        r = vrt_session_begin(shard->session, &clip, &watch, shard->times);
+    if (r == 0)
+        shard->n_begun += clip.n;
+    shard->result = r;
+    settle(shard);
 }
 
-int vrt_restore_shard(struct vrt_session *session, const struct vrt_device_executor_order *order,
-                      struct vrt_shard_frames *frames, struct vrt_session_times *times,
-                      struct vrt_error *error)
+void vrt_restore_end(struct vrt_device_executor_shard *shard)
 {
-    int step = order->spec->rule.temporal ? frames->n : 1, r = 0;
+    struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
+    const int n = step_of(shard);
+    int r = vrt_session_end(shard->session, shard->times,
+                            shard->result == 0 ? evidence : NULL);
 
-    for (int i = 0; r == 0 && i < frames->n; i += step)
-        r = restore_clip(session, order, frames, i, times, error);
-    /* Frames before the bad one go as well: the shard is restored elsewhere as a whole, and what a
-     * failing device made a moment earlier is no better founded. */
-    if (r != 0)
-        vrt_shard_frames_drop_out(frames);
-    return r;
+    shard->n_ended += n;
+    for (int i = 0; r == 0 && shard->result == 0 && i < n; i++)
+        r = check(&evidence[i], shard->order.accepts_odd, shard->error);
+    if (shard->result == 0)
+        shard->result = r;
+    settle(shard);
 }

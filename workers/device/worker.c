@@ -2,11 +2,12 @@
 
 /*
  * One task after the other, each answered with the device's accounts as they are after it, so that
- * the loop never has to ask. A lost device is closed at once: drivers keep nothing that survives
- * it, and what is queued behind then fails fast instead of hanging.
+ * the loop never has to ask; but where shards follow one another, the next one's frames are on
+ * their way to the device before the last one's are back. A lost device is closed at once: drivers
+ * keep nothing that survives it, and what is queued behind then fails fast instead of hanging.
  */
 
-#include "workers/device/worker.h"
+#include "workers/device/worker-impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,21 +32,15 @@ struct vrt_shared_registry {
     struct vrt_registry *registry;
 };
 
-/* Requests that nobody but the worker looks into. */
-struct prepare {
-    struct vrt_worker_task base;
-    struct vrt_job_spec *spec;      /* a reference */
-    enum vrt_dtype dtype;
-};
+/* Shards whose frames may be on their way: a last one that comes back, one that is computed, and a
+ * first one that goes there. */
+#define SHARDS_MAX VRT_DEVICE_IN_FLIGHT
 
-struct release {
-    struct vrt_worker_task base;
-    struct vrt_job_spec *spec;      /* a reference */
-};
-
-struct trim {
-    struct vrt_worker_task base;
-    int64_t idle_ns;
+/* A shard on its way. */
+struct shard {
+    struct vrt_worker_run *run;
+    struct vrt_device_executor_shard shard;
+    int64_t taken_ns;
 };
 
 struct worker {
@@ -58,7 +53,11 @@ struct worker {
         struct vrt_mailbox *mailbox;
         struct vrt_device *device;      /* NULL: not open */
         struct vrt_device_executor *executor;
-        struct vrt_worker_task *task;   /* in hand */
+        struct vrt_worker_task *task;   /* being done, or begun */
+        struct vrt_worker_task *next;   /* taken, to be done when no shard is on its way; NULL */
+        struct shard shards[SHARDS_MAX];        /* the oldest first */
+        size_t n_shards;
+        int64_t returned_ns;            /* when the last task was */
         struct vrt_device_sensors sensors;
         int64_t sensors_ns;             /* when they were asked; 0: not since it was opened */
     } own;
@@ -205,62 +204,45 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
     return r;
 }
 
-static void drop_probe(struct vrt_worker_task *task)
-{
-    vrt_job_spec_unref(vrt_worker_probe_of(task)->probe.spec);
-}
-
 static int do_prepare(struct worker *worker, struct vrt_worker_task *task)
 {
-    const struct prepare *prepare = vrt_container_of(task, struct prepare, base);
+    const struct vrt_worker_prepare *prepare =
+        vrt_container_of(task, struct vrt_worker_prepare, base);
 
     return vrt_device_executor_prepare(worker->own.executor, prepare->spec, prepare->dtype);
 }
 
-static void drop_prepare(struct vrt_worker_task *task)
+/* Between its tiles: the same, of a shard that isn't the only one in hand. */
+static bool shard_goes_on(void *ctx)
 {
-    vrt_job_spec_unref(vrt_container_of(task, struct prepare, base)->spec);
+    struct vrt_worker_run *run = ctx;
+
+    vrt_mailbox_beat(run->base.task.mailbox);
+    return !atomic_load(&run->base.task.cancel);
 }
 
-static int do_run(struct worker *worker, struct vrt_worker_task *task)
+static struct vrt_device_executor_order order_of(struct vrt_worker_run *run)
 {
-    struct vrt_worker_run *run = vrt_worker_run_of(task);
-    const struct vrt_device_executor_order order = {
+    return (struct vrt_device_executor_order){
         .spec = run->spec,
         .dtype = run->dtype,
-        .watch = { go_on, worker },
+        .watch = { shard_goes_on, run },
         .op_times = run->by_ops ? &run->op_times : NULL,
         .accepts_odd = run->accepts_odd,
     };
-
-    return vrt_device_executor_run(worker->own.executor, &order, &run->frames, &run->times,
-                                   &task->error);
-}
-
-static void drop_run(struct vrt_worker_task *task)
-{
-    struct vrt_worker_run *run = vrt_worker_run_of(task);
-
-    vrt_shard_frames_done(&run->frames);
-    vrt_job_spec_unref(run->spec);
 }
 
 static int do_release(struct worker *worker, struct vrt_worker_task *task)
 {
     vrt_device_executor_release(worker->own.executor,
-                                vrt_container_of(task, struct release, base)->spec);
+                                vrt_container_of(task, struct vrt_worker_release, base)->spec);
     return 0;
-}
-
-static void drop_release(struct vrt_worker_task *task)
-{
-    vrt_job_spec_unref(vrt_container_of(task, struct release, base)->spec);
 }
 
 static int do_trim(struct worker *worker, struct vrt_worker_task *task)
 {
     vrt_device_executor_trim(worker->own.executor,
-                             vrt_container_of(task, struct trim, base)->idle_ns);
+                             vrt_container_of(task, struct vrt_worker_trim, base)->idle_ns);
     return 0;
 }
 
@@ -277,133 +259,24 @@ static int do_checkup(struct worker *worker, struct vrt_worker_task *task)
                                        struct vrt_worker_checkup, base)->checkup);
 }
 
-static void drop_checkup(struct vrt_worker_task *task)
-{
-    vrt_checkup_free(vrt_container_of(task, struct vrt_worker_checkup, base)->checkup);
-}
-
-/* What to do for each request, and how to drop the references that it holds; NULL: it has none. */
-static const struct {
-    int (*perform)(struct worker *worker, struct vrt_worker_task *task);
-    void (*drop)(struct vrt_worker_task *task);
-} requests[VRT_WORKER_REQUEST_COUNT] = {
-    [VRT_WORKER_OPEN] = { do_open, NULL },
-    [VRT_WORKER_PROBE] = { do_probe, drop_probe },
-    [VRT_WORKER_PREPARE] = { do_prepare, drop_prepare },
-    [VRT_WORKER_RUN] = { do_run, drop_run },
-    [VRT_WORKER_RELEASE] = { do_release, drop_release },
-    [VRT_WORKER_TRIM] = { do_trim, NULL },
-    [VRT_WORKER_TELL] = { do_tell, NULL },
-    [VRT_WORKER_CHECKUP] = { do_checkup, drop_checkup },
+static int (*const requests[VRT_WORKER_REQUEST_COUNT])(struct worker *worker,
+                                                       struct vrt_worker_task *task) = {
+    [VRT_WORKER_OPEN] = do_open,
+    [VRT_WORKER_PROBE] = do_probe,
+    [VRT_WORKER_PREPARE] = do_prepare,
+    [VRT_WORKER_RUN] = NULL,            /* begin_shard() */
+    [VRT_WORKER_RELEASE] = do_release,
+    [VRT_WORKER_TRIM] = do_trim,
+    [VRT_WORKER_TELL] = do_tell,
+    [VRT_WORKER_CHECKUP] = do_checkup,
 };
 
-struct vrt_worker_task *vrt_worker_task_free(struct vrt_worker_task *task)
-{
-    if (task && requests[task->request].drop)
-        requests[task->request].drop(task);
-    free(task);
-    return NULL;
-}
-
-static void discard(struct vrt_task *task)
-{
-    vrt_worker_task_free(vrt_container_of(task, struct vrt_worker_task, task));
-}
-
-/* A request of `size` bytes, zeros but for its first member. */
-static void *task_new(enum vrt_worker_request request, size_t size)
-{
-    struct vrt_worker_task *task = calloc(1, size);
-
-    if (!task)
-        return NULL;
-    vrt_task_init(&task->task, NULL, discard);
-    task->request = request;
-    task->usage.total_bytes = task->usage.free_bytes = -1;
-    task->sensors = (struct vrt_device_sensors)VRT_DEVICE_SENSORS_UNKNOWN;
-    return task;
-}
-
-struct vrt_worker_task *vrt_worker_open_new(void)
-{
-    return task_new(VRT_WORKER_OPEN, sizeof(struct vrt_worker_task));
-}
-
-struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec)
-{
-    struct vrt_worker_probe *probe = task_new(VRT_WORKER_PROBE, sizeof(*probe));
-
-    if (!probe)
-        return NULL;
-    probe->probe.spec = vrt_job_spec_ref(spec);
-    probe->probe.speed_over_flops = INT64_MAX;
-    return probe;
-}
-
-struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
-{
-    struct prepare *prepare = task_new(VRT_WORKER_PREPARE, sizeof(*prepare));
-
-    if (!prepare)
-        return NULL;
-    prepare->spec = vrt_job_spec_ref(spec);
-    prepare->dtype = dtype;
-    return &prepare->base;
-}
-
-struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype)
-{
-    struct vrt_worker_run *run = task_new(VRT_WORKER_RUN, sizeof(*run));
-
-    if (!run)
-        return NULL;
-    run->spec = vrt_job_spec_ref(spec);
-    run->dtype = dtype;
-    run->job_bytes = -1;
-    return run;
-}
-
-struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec)
-{
-    struct release *release = task_new(VRT_WORKER_RELEASE, sizeof(*release));
-
-    if (!release)
-        return NULL;
-    release->spec = vrt_job_spec_ref(spec);
-    return &release->base;
-}
-
-struct vrt_worker_task *vrt_worker_trim_new(int64_t idle_ns)
-{
-    struct trim *trim = task_new(VRT_WORKER_TRIM, sizeof(*trim));
-
-    if (!trim)
-        return NULL;
-    trim->idle_ns = idle_ns;
-    return &trim->base;
-}
-
-struct vrt_worker_task *vrt_worker_tell_new(void)
-{
-    return task_new(VRT_WORKER_TELL, sizeof(struct vrt_worker_task));
-}
-
-struct vrt_worker_checkup *vrt_worker_checkup_new(struct vrt_checkup *checkup)
-{
-    struct vrt_worker_checkup *task = task_new(VRT_WORKER_CHECKUP, sizeof(*task));
-
-    if (task)
-        task->checkup = checkup;
-    return task;
-}
-
-static int perform(struct worker *worker, struct vrt_worker_task *task)
+/* Whether the task can be done at all. Return: 0, and it can; else its result. */
+static int admit(const struct worker *worker, const struct vrt_worker_task *task)
 {
     if (atomic_load(&task->task.cancel))
         return -ECANCELED;
-    if (task->request != VRT_WORKER_OPEN && !worker->own.executor)
-        return VRT_BACKEND_E_LOST;
-    return requests[task->request].perform(worker, task);
+    return task->request == VRT_WORKER_OPEN || worker->own.executor ? 0 : VRT_BACKEND_E_LOST;
 }
 
 static void note_job_bytes(const struct worker *worker, struct vrt_worker_run *run)
@@ -411,19 +284,20 @@ static void note_job_bytes(const struct worker *worker, struct vrt_worker_run *r
     run->job_bytes = vrt_device_executor_job_bytes(worker->own.executor, run->spec);
 }
 
-/* Does what the task asks, and fills in what it tells in any case. */
-static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_task *task)
+/* Returns a task with its result, and what it tells in any case. */
+static void answer(struct worker *worker, struct vrt_worker_task *task, int result,
+                   int64_t taken_ns)
 {
-    int64_t start_ns = vrt_clock_now_ns();
+    enum vrt_task_outcome outcome = VRT_TASK_DONE;
 
-    task->result = perform(worker, task);
+    task->result = result;
     if (task->result) {
         int ignored = vrt_refuse(&task->error, task->result, "device.failed", "%s",
                                  vrt_backend_strerror(task->result));
         (void)ignored;
     }
     /* Before the accounts are taken: what it held is gone. */
-    if (task->result == VRT_BACKEND_E_LOST)
+    if (task->result == VRT_BACKEND_E_LOST && worker->own.n_shards == 0)
         close_device(worker);
     if (worker->own.executor) {
         vrt_device_executor_usage(worker->own.executor, &task->usage);
@@ -432,10 +306,127 @@ static enum vrt_task_outcome do_task(struct worker *worker, struct vrt_worker_ta
         if (task->request == VRT_WORKER_RUN)
             note_job_bytes(worker, vrt_worker_run_of(task));
     }
-    task->busy_ns = vrt_clock_now_ns() - start_ns;
-    if (task->result == -ECANCELED)
-        return VRT_TASK_CANCELLED;
-    return task->result ? VRT_TASK_FAILED : VRT_TASK_DONE;
+    const int64_t now_ns = vrt_clock_now_ns();
+    task->busy_ns = now_ns - VRT_MAX(taken_ns, worker->own.returned_ns);
+    worker->own.returned_ns = now_ns;
+    worker->own.task = NULL;
+    if (task->result)
+        outcome = task->result == -ECANCELED ? VRT_TASK_CANCELLED : VRT_TASK_FAILED;
+    vrt_mailbox_return(worker->own.mailbox, &task->task, outcome);
+}
+
+/* Takes a shard in hand, or returns it at once. */
+static void begin_shard(struct worker *worker, struct vrt_worker_run *run, int64_t taken_ns)
+{
+    struct shard *shard = &worker->own.shards[worker->own.n_shards];
+
+    *shard = (struct shard){ .run = run, .taken_ns = taken_ns };
+    shard->shard = (struct vrt_device_executor_shard){
+        .order = order_of(run),
+        .frames = &run->frames,
+        .times = &run->times,
+        .error = &run->base.error,
+    };
+    worker->own.task = &run->base;
+    int r = vrt_device_executor_begin(worker->own.executor, &shard->shard);
+    if (r == 0)
+        worker->own.n_shards++;
+    else
+        answer(worker, &run->base, r, taken_ns);
+}
+
+/* Does what a task asks, or begins to; no shard is on its way that may not be. */
+static void do_task(struct worker *worker, struct vrt_worker_task *task)
+{
+    const int64_t taken_ns = vrt_clock_now_ns();
+    int r = admit(worker, task);
+
+    worker->own.task = task;
+    if (r == 0 && task->request == VRT_WORKER_RUN) {
+        begin_shard(worker, vrt_worker_run_of(task), taken_ns);
+        return;
+    }
+    if (r == 0)
+        r = requests[task->request](worker, task);
+    answer(worker, task, r, taken_ns);
+}
+
+/* Whether another task may be taken while shards are on their way: the device has all of them, and
+ * room for one more. */
+static bool wants_more(const struct worker *worker)
+{
+    const size_t n = worker->own.n_shards;
+
+    return !worker->own.next && n < VRT_MIN((size_t)worker->info->n_in_flight, SHARDS_MAX) &&
+           !vrt_device_executor_has_more(&worker->own.shards[n - 1].shard);
+}
+
+/* What isn't a shard like those on their way waits until these are done, and nothing overtakes it
+ * meanwhile. */
+static bool may_join(struct worker *worker, struct vrt_worker_task *task)
+{
+    if (task->request != VRT_WORKER_RUN || atomic_load(&task->task.cancel))
+        return false;
+    const struct vrt_device_executor_order order = order_of(vrt_worker_run_of(task));
+    return !worker->own.shards[0].run->by_ops &&
+           vrt_device_executor_is_ready(worker->own.executor, &order);
+}
+
+static void take_more(struct worker *worker)
+{
+    struct vrt_task *taken = vrt_mailbox_take_more(worker->own.mailbox);
+
+    if (!taken)
+        return;
+    struct vrt_worker_task *task = vrt_container_of(taken, struct vrt_worker_task, task);
+    if (may_join(worker, task))
+        do_task(worker, task);
+    else
+        worker->own.next = task;
+}
+
+/* Returns the shards that are done, the oldest first. Of a device that is lost all are. */
+static void return_shards(struct worker *worker)
+{
+    size_t n = 0;
+
+    while (n < worker->own.n_shards && vrt_device_executor_is_done(&worker->own.shards[n].shard))
+        n++;
+    for (size_t i = 0; i < n; i++) {
+        const struct shard shard = worker->own.shards[0];
+        worker->own.n_shards--;
+        memmove(worker->own.shards, worker->own.shards + 1,
+                worker->own.n_shards * sizeof(worker->own.shards[0]));
+        answer(worker, &shard.run->base, shard.shard.result, shard.taken_ns);
+    }
+}
+
+/* Brings the shards on their way one step on. */
+static void advance(struct worker *worker)
+{
+    struct vrt_device_executor_shard *shards[SHARDS_MAX];
+
+    vrt_mailbox_beat(worker->own.mailbox);
+    for (size_t i = 0; i < worker->own.n_shards; i++)
+        shards[i] = &worker->own.shards[i].shard;
+    vrt_device_executor_advance(worker->own.executor, shards, worker->own.n_shards);
+    return_shards(worker);
+}
+
+/* What to do when no shard is on its way any more. NULL: end the thread. */
+static struct vrt_worker_task *next_task(struct worker *worker)
+{
+    struct vrt_task *task;
+
+    while (worker->own.n_shards > 0) {
+        if (wants_more(worker))
+            take_more(worker);
+        advance(worker);
+    }
+    if (worker->own.next)
+        return VRT_STEAL(worker->own.next);
+    task = vrt_mailbox_take(worker->own.mailbox);
+    return task ? vrt_container_of(task, struct vrt_worker_task, task) : NULL;
 }
 
 static void done(struct worker *worker)
@@ -448,15 +439,11 @@ static void done(struct worker *worker)
 static void run(struct vrt_mailbox *mailbox, void *ctx)
 {
     struct worker *worker = ctx;
-    struct vrt_task *task;
+    struct vrt_worker_task *task;
 
     worker->own.mailbox = mailbox;
-    while ((task = vrt_mailbox_take(mailbox))) {
-        worker->own.task = vrt_container_of(task, struct vrt_worker_task, task);
-        enum vrt_task_outcome outcome = do_task(worker, worker->own.task);
-        worker->own.task = NULL;
-        vrt_mailbox_return(mailbox, task, outcome);
-    }
+    while ((task = next_task(worker)))
+        do_task(worker, task);
     close_device(worker);
     done(worker);
 }

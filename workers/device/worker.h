@@ -21,7 +21,7 @@
 #include "workers/mailbox.h"
 #include "workers/device/device-executor.h"
 
-/* Tasks that a worker may hold: two shards, and some of the small ones. */
+/* Tasks that a worker may hold: some shards, and some of the small ones. */
 #define VRT_WORKER_CAPACITY 64
 
 enum vrt_worker_request {
@@ -45,7 +45,8 @@ struct vrt_worker_task {
     /* The answer. */
     int result;                     /* what the device executor or backend returned */
     struct vrt_error error;         /* filled where it isn't 0 */
-    int64_t busy_ns;                /* from taking the task to returning it */
+    int64_t busy_ns;                /* from taking the task, or returning the one before where that
+                                     * was later, to returning it */
     struct vrt_device_executor_usage usage;
     struct vrt_device_sensors sensors;      /* a second old at most */
 };

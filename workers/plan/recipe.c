@@ -3,7 +3,7 @@
 /*
  * Every number here depends on the input, the network and what was asked for, never on the machine:
  * the same job gives the same recipe wherever it is admitted, but for clip and tile, which must
- * fit (workers/device/fit.h).
+ * fit (workers/device/session/fit.h).
  */
 
 #include "workers/plan/recipe.h"

@@ -102,10 +102,10 @@ static const struct {
     { "submit:1", "an effect like fail is missing" },
     { "submit:1 succeed", "effects are fail" },
     { "submit:1 corrupt=red", "effects are fail" },
-    { "submit:1 delay=5", "a delay is like" },
-    { "submit:1 delay=5h", "a delay is like" },
-    { "submit:1 delay=3601s", "a delay is like" },
-    { "submit:1 delay=0ms", "a delay is like" },
+    { "submit:1 delay=5", "a time is like" },
+    { "submit:1 delay=5h", "a time is like" },
+    { "submit:1 delay=3601s", "a time is like" },
+    { "submit:1 delay=0ms", "a time is like" },
     { "submit:1 hang", "effects are fail" },
     { "submit:1 hang=", "stands a file" },
     { "submit:1 hang=/a b", "nothing is expected here" },
@@ -117,6 +117,8 @@ static const struct {
     { "submit:1 lost revive=0", "stands a number, or never" },
     { "submit:1 lost revive=2 now", "nothing is expected here" },
     { "alloc:1- nomem>", "stands a number of bytes" },
+    { "submit:1 takes=5", "a time is like" },
+    { "finish:1 takes=5ms", "this effect doesn't go with this call" },
     { "alloc:1- nomem>0", "stands a number of bytes" },
     { "alloc:1- nomem>12x", "stands a number of bytes" },
     { "program:1- nomem>12", "this effect doesn't go with this call" },
@@ -208,7 +210,7 @@ static void test_when(void)
                                       "submit:9- black", &schedule, NULL), 0);
     for (int count = 1; count <= 10; count++) {
         struct vrt_fault_event event = at(schedule, &cpu1, VRT_FAULT_SUBMIT, count);
-        seen[count - 1] = "-fml_____b"[event.effect];
+        seen[count - 1] = "-fml______b"[event.effect];
         expect_int(event.delay_ns, count == 4 ? 2000 : count <= 8 ? 1000 : 0);
         event = at(schedule, &ref0, VRT_FAULT_SUBMIT, count);
         expect_int(event.effect, count >= 9 ? VRT_FAULT_BLACK : VRT_FAULT_NOTHING);

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "daemon/sched/sched.h"
 
+#define IN_FLIGHT 2                     /* of a device that doesn't compute beside the host */
+
 /* How much longer a device that has gone slow takes. */
 #define SLOW 10
 
@@ -30,7 +32,7 @@ struct run {
 };
 
 struct device {
-    struct run *held[VRT_SCHED_IN_FLIGHT];      /* the oldest first */
+    struct run *held[IN_FLIGHT];      /* the oldest first */
     double started_s;                           /* when it began the oldest */
     double back_s;                              /* it is lost until then; 0: it isn't */
 };
@@ -117,7 +119,7 @@ static void take(struct state *s, const struct vrt_sched_choice *choice)
     struct run *run = calloc(1, sizeof(*run));
     int slot = n_held(s, choice->device);
 
-    vrt_assert(run && slot < VRT_SCHED_IN_FLIGHT);
+    vrt_assert(run && slot < IN_FLIGHT);
     run->job = job;
     run->true_s = s->play->shard_s[choice->device] * (1 + s->play->noise * (2 * draw(s) - 1));
     run->death = s->play->loss_rate > 0 && draw(s) < s->play->loss_rate ? draw(s) : 2;
@@ -239,7 +241,7 @@ static void lose(struct state *s, size_t d, double back_s)
     s->devices[d].back_s = back_s;
     if (story->n_outages < SCHED_OUTAGES_MAX)
         story->outages[story->n_outages++] = (struct sched_outage){ d, s->now_s, back_s };
-    vrt_sched_set_device(s->sched, d, false, VRT_SCHED_IN_FLIGHT);
+    vrt_sched_set_device(s->sched, d, false, IN_FLIGHT);
     while (n_held(s, d) > 0)
         give_back(s, d, n_held(s, d) - 1);
 }
@@ -247,7 +249,7 @@ static void lose(struct state *s, size_t d, double back_s)
 static void bring_back(struct state *s, size_t d)
 {
     s->devices[d].back_s = 0;
-    vrt_sched_set_device(s->sched, d, true, VRT_SCHED_IN_FLIGHT);
+    vrt_sched_set_device(s->sched, d, true, IN_FLIGHT);
 }
 
 static void arrive(struct state *s)
@@ -331,7 +333,7 @@ static void set_up_sched(struct state *s)
     vrt_assert(!r);
     free(classes);
     for (size_t d = 0; d < n; d++)
-        vrt_sched_set_device(s->sched, d, true, VRT_SCHED_IN_FLIGHT);
+        vrt_sched_set_device(s->sched, d, true, IN_FLIGHT);
     for (size_t k = 0; k < n_kinds; k++) {
         r = vrt_sched_kind_new(s->sched, &s->kinds[k]);
         vrt_assert(!r);

@@ -7,7 +7,7 @@
 #include "frames/clips/picture.h"
 #include "frames/frame.h"
 #include "tests/unit/test.h"
-#include "workers/device/evidence.h"
+#include "workers/device/session/evidence.h"
 
 /* How a result is made of an input twice as small: values are 0 to 255, of an 8 bit sample. */
 struct change {

@@ -12,7 +12,7 @@
 #include "tests/unit/model/vrt-fixture.h"
 #include "tests/unit/model/weight-rule.h"
 #include "workers/plan/fidelity.h"
-#include "workers/device/fit.h"
+#include "workers/device/session/fit.h"
 #include "workers/plan/test-picture.h"
 
 #define W 136
@@ -92,7 +92,8 @@ static struct vrt_replica *new_replica(const struct bench *bench, enum vrt_dtype
     return replica;
 }
 
-/* A session takes exactly what was planned: in one piece, and in tiles of either kind. */
+/* A session takes exactly what was planned: in one piece, and in tiles of either kind, with any
+ * number of clips in flight. */
 static void test_plan_is_exact(void)
 {
     static const struct {
@@ -120,11 +121,18 @@ static void test_plan_is_exact(void)
 
         expect_int(vrt_session_plan(bench.device, bench.spec, &size, cases[i].dtype, &plan), 0);
         expect_int(vrt_device_used_bytes(bench.device), before);
-        expect_int(vrt_session_new(bench.device, bench.spec, replica, cases[i].dtype, &session), 0);
+        const struct vrt_session_params params = {
+            .spec = bench.spec,
+            .replica = replica,
+            .dtype = cases[i].dtype,
+            .n_in_flight = 1 + (int)i % VRT_DEVICE_IN_FLIGHT,
+        };
+        const size_t planned = plan.bytes + (size_t)(params.n_in_flight - 1) * plan.slot_bytes;
+        expect_int(vrt_session_new(bench.device, &params, &session), 0);
         fprintf(stderr, "  %d frames, %dx%d tiles of %dx%d: %zu bytes\n", size.frames,
-                size.grid.x.n, size.grid.y.n, size.grid.x.size, size.grid.y.size, plan.bytes);
-        expect_int(vrt_session_bytes(session), plan.bytes);
-        expect_int(vrt_device_used_bytes(bench.device) - before, plan.bytes);
+                size.grid.x.n, size.grid.y.n, size.grid.x.size, size.grid.y.size, planned);
+        expect_int(vrt_session_bytes(session), planned);
+        expect_int(vrt_device_used_bytes(bench.device) - before, planned);
         vrt_session_free(session);
         expect_int(vrt_device_used_bytes(bench.device), before);
         vrt_replica_free(bench.device, replica);

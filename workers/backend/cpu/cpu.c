@@ -68,6 +68,7 @@ static void describe(const struct vrt_cpu_machine *machine,
 
     info->index = info->card = i;
     info->n_threads = n_threads > 0 ? n_threads : VRT_MAX(share, 1);
+    info->n_in_flight = 1;
     info->memory_total_bytes = machine->memory_bytes;
     info->shares_host_memory = true;
     info->preferred_dtype = isas[isa].native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
@@ -229,6 +230,11 @@ static int cpu_buffer_read(struct vrt_device *device, const struct vrt_buffer *s
     return 0;
 }
 
+static uint8_t *cpu_buffer_host(const struct vrt_buffer *buffer)
+{
+    return (uint8_t *)vrt_container_of(buffer, struct vrt_cpu_buffer, base)->data;
+}
+
 static int cpu_finish(struct vrt_device *device)
 {
     struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
@@ -253,6 +259,7 @@ const struct vrt_backend_ops vrt_cpu_ops = {
     .buffer_free = cpu_buffer_free,
     .buffer_write = cpu_buffer_write,
     .buffer_read = cpu_buffer_read,
+    .buffer_host = cpu_buffer_host,
     .supports = vrt_cpu_supports,
     .workspace_bytes = vrt_cpu_workspace_bytes,
     .packed_new = vrt_cpu_packed_new,

@@ -15,6 +15,7 @@
 #include "backend/cuda/nccl.h"
 #include "backend/cuda/nvml.h"
 #include "backend/cuda/plugin.h"
+#include "backend/cuda/staging.h"
 #include "backend/packed-blob.h"
 #include "base/log.h"
 
@@ -209,6 +210,11 @@ static const struct vrt_backend_ops backend_cuda = {
     .buffer_free = vrt_cuda_buffer_free,
     .buffer_write = vrt_cuda_buffer_write,
     .buffer_read = vrt_cuda_buffer_read,
+    .staging_new = vrt_cuda_staging_new,
+    .staging_free = vrt_cuda_staging_free,
+    .staging_push = vrt_cuda_staging_push,
+    .staging_pull = vrt_cuda_staging_pull,
+    .staging_wait = vrt_cuda_staging_wait,
     .supports = vrt_cuda_supports,
     .workspace_bytes = vrt_cuda_workspace_bytes,
     .packed_new = vrt_cuda_packed_new,

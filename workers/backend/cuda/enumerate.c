@@ -209,6 +209,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
     if (params->options[VRT_CUDA_OPTION_TF32] && sm >= 80)
         snprintf(info->short_f32, sizeof(info->short_f32), "TF32");
     info->index = ordinal * n_workers + worker;
+    info->n_in_flight = VRT_DEVICE_IN_FLIGHT;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
     info->preferred_dtype = sm >= 80 ? VRT_DTYPE_BF16 : VRT_DTYPE_F16;
     if (n_workers == 1)

@@ -14,7 +14,7 @@ struct vrt_backend_ops;
 #define VRT_CUDA_PLUGIN_SYMBOL "vrt_cuda_plugin"
 
 /* Of this file, op.h, backend.h, backend-impl.h, kind.h: counts up where a release changes them. */
-#define VRT_CUDA_PLUGIN_ABI VRT_VERSION ", 5"
+#define VRT_CUDA_PLUGIN_ABI VRT_VERSION ", 6"
 
 /* What the plugin is told: it has its own copy of base, and so a log level of its own. */
 struct vrt_cuda_host {

@@ -23,16 +23,32 @@
 
 #include "backend/backend-impl.h"
 #include "backend/fault/corrupt.h"
+#include "backend/staging.h"
 #include "base/clock.h"
 #include "base/log.h"
 
 #define VRT_LOG_TOPIC "fault"
+
+/* What a device does at the same time, where the schedule says that it takes time. */
+enum engine {
+    UP,
+    COMPUTE,
+    DOWN,
+    ENGINE_COUNT,
+};
 
 struct fault_device {
     struct vrt_device base;
     struct vrt_device *inner;
     struct vrt_fault_wrap wrap;
     const struct vrt_replica *corrupted;    /* the last one to which something else came */
+    int64_t until_ns[ENGINE_COUNT]; /* when each is done with all that it was given */
+};
+
+struct fault_staging {
+    struct vrt_staging base;
+    struct vrt_staging *inner;
+    int64_t pulled_ns;              /* when what was pulled is there */
 };
 
 static struct fault_device *fault_of(const struct vrt_device *device)
@@ -46,6 +62,19 @@ static void wait_ns(int64_t ns)
 
     while (ns > 0 && nanosleep(&left, &left) < 0 && errno == EINTR)
         ;
+}
+
+/* Gives the engine something that takes so long, and begins when the one before it is done, too.
+ * Return: when it will be done. */
+static int64_t occupy(struct fault_device *device, enum engine engine, int64_t takes_ns)
+{
+    int64_t start_ns = VRT_MAX(vrt_clock_now_ns(), device->until_ns[engine]);
+
+    if (engine != UP)
+        start_ns = VRT_MAX(start_ns, device->until_ns[engine - 1]);
+    if (takes_ns > 0)
+        device->until_ns[engine] = start_ns + takes_ns;
+    return VRT_MAX(device->until_ns[engine], start_ns);
 }
 
 /* Waits until there is no such file: looking for it now and then is as soon as a test needs it. */
@@ -177,6 +206,73 @@ static int fault_buffer_read(struct vrt_device *device, const struct vrt_buffer 
     int r = meet_call(device, VRT_FAULT_READ);
 
     return r != 0 ? r : inner->ops->buffer_read(inner, src, offset_bytes, dst, size_bytes);
+}
+
+static int fault_staging_new(struct vrt_device *device, size_t size_bytes,
+                             struct vrt_staging **ret_staging)
+{
+    struct vrt_fault_event event;
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_ALLOC, size_bytes, &event);
+
+    if (r != 0)
+        return r;
+    struct fault_staging *staging = calloc(1, sizeof(*staging));
+    if (!staging)
+        return vrt_raise(-ENOMEM);
+    r = vrt_staging_new(fault_of(device)->inner, size_bytes, &staging->inner);
+    if (r != 0) {
+        free(staging);
+        return r;
+    }
+    staging->base.buffer = vrt_staging_buffer(staging->inner);
+    staging->base.host = vrt_staging_host(staging->inner);
+    *ret_staging = &staging->base;
+    return 0;
+}
+
+static struct fault_staging *staging_of(struct vrt_staging *base)
+{
+    return vrt_container_of(base, struct fault_staging, base);
+}
+
+static void fault_staging_free(struct vrt_device *device, struct vrt_staging *staging)
+{
+    vrt_staging_free(fault_of(device)->inner, staging_of(staging)->inner);
+    free(staging_of(staging));
+}
+
+static int fault_staging_push(struct vrt_device *device, struct vrt_staging *staging,
+                              size_t size_bytes)
+{
+    struct vrt_fault_event event;
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_WRITE, 0, &event);
+
+    if (r != 0)
+        return r;
+    occupy(fault_of(device), UP, event.takes_ns);
+    return vrt_staging_push(fault_of(device)->inner, staging_of(staging)->inner, size_bytes);
+}
+
+static int fault_staging_pull(struct vrt_device *device, struct vrt_staging *staging,
+                              size_t size_bytes)
+{
+    struct vrt_fault_event event;
+    int r = meet(&fault_of(device)->wrap, VRT_FAULT_READ, 0, &event);
+
+    if (r != 0)
+        return r;
+    staging_of(staging)->pulled_ns = occupy(fault_of(device), DOWN, event.takes_ns);
+    return vrt_staging_pull(fault_of(device)->inner, staging_of(staging)->inner, size_bytes);
+}
+
+static int fault_staging_wait(struct vrt_device *device, struct vrt_staging *staging)
+{
+    int r = meet_call(device, VRT_FAULT_FINISH);
+
+    if (r != 0)
+        return r;
+    wait_ns(staging_of(staging)->pulled_ns - vrt_clock_now_ns());
+    return vrt_staging_wait(fault_of(device)->inner, staging_of(staging)->inner);
 }
 
 static bool fault_supports(const struct vrt_device *device, const struct vrt_op *op)
@@ -361,6 +457,8 @@ static int fault_program_submit(struct vrt_device *device, struct vrt_program *p
     int r = meet(&fault_of(device)->wrap, VRT_FAULT_SUBMIT, 0, &event);
 
     if (r == 0)
+        occupy(fault_of(device), COMPUTE, event.takes_ns);
+    if (r == 0)
         r = inner->ops->program_submit(inner, program, bindings);
     if (r != 0 || event.effect == VRT_FAULT_NOTHING)
         return r;
@@ -374,6 +472,8 @@ static int fault_finish(struct vrt_device *device)
     struct vrt_device *inner = fault_of(device)->inner;
     int r = meet_call(device, VRT_FAULT_FINISH);
 
+    for (int i = 0; r == 0 && i < ENGINE_COUNT; i++)
+        wait_ns(fault_of(device)->until_ns[i] - vrt_clock_now_ns());
     return r != 0 ? r : inner->ops->finish(inner);
 }
 
@@ -404,6 +504,11 @@ const struct vrt_backend_ops vrt_backend_fault = {
     .buffer_free = fault_buffer_free,
     .buffer_write = fault_buffer_write,
     .buffer_read = fault_buffer_read,
+    .staging_new = fault_staging_new,
+    .staging_free = fault_staging_free,
+    .staging_push = fault_staging_push,
+    .staging_pull = fault_staging_pull,
+    .staging_wait = fault_staging_wait,
     .supports = fault_supports,
     .workspace_bytes = fault_workspace_bytes,
     .packed_new = fault_packed_new,

@@ -41,6 +41,7 @@ _Static_assert(VRT_ARRAY_SIZE(calls) == VRT_FAULT_CALL_COUNT, "every call has it
 #define ALLOCATING (1u << VRT_FAULT_OPEN | 1u << VRT_FAULT_ALLOC | 1u << VRT_FAULT_PACK | \
                     1u << VRT_FAULT_REPLICA | 1u << VRT_FAULT_PROGRAM)
 #define SUBMITTING (1u << VRT_FAULT_SUBMIT)
+#define BESIDE (1u << VRT_FAULT_WRITE | 1u << VRT_FAULT_READ | 1u << VRT_FAULT_SUBMIT)
 #define HOLDING (1u << VRT_FAULT_COPY | 1u << VRT_FAULT_CHECKSUM)
 
 static const struct {
@@ -231,13 +232,15 @@ static int parse_limit(const struct words *words, const char *word, struct vrt_f
 static int parse_effect(const struct words *words, const char *word, struct vrt_fault_rule *rule,
                         struct vrt_error *error)
 {
-    const char *delay = after_prefix(word, "delay=");
+    const char *delay = after_prefix(word, "delay="), *takes = after_prefix(word, "takes=");
 
-    if (delay) {
-        rule->effect = VRT_FAULT_DELAY;
-        return parse_delay(delay, &rule->delay_ns)
+    if (takes && !(BESIDE & 1u << rule->call))
+        return refuse(words, "this effect doesn't go with this call", word, error);
+    if (delay || takes) {
+        rule->effect = delay ? VRT_FAULT_DELAY : VRT_FAULT_TAKES;
+        return parse_delay(delay ? delay : takes, delay ? &rule->delay_ns : &rule->takes_ns)
                    ? 0
-                   : refuse(words, "a delay is like 20us, 50ms or 2s, an hour at most", word,
+                   : refuse(words, "a time is like 20us, 50ms or 2s, an hour at most", word,
                             error);
     }
     rule->file = after_prefix(word, "hang=");
@@ -255,8 +258,9 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         rule->effect = effects[i].effect;
         return 0;
     }
-    return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, hang=FILE, "
-                  "corrupt=nan, corrupt=zeros, corrupt=garbage, black and corrupt", word, error);
+    return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, takes=TIME, "
+                  "hang=FILE, corrupt=nan, corrupt=zeros, corrupt=garbage, black and corrupt",
+                  word, error);
 }
 
 static int parse_revive(const struct words *words, const char *word, struct vrt_fault_rule *rule,
@@ -364,17 +368,30 @@ struct vrt_fault_schedule *vrt_fault_schedule_free(struct vrt_fault_schedule *sc
     return NULL;
 }
 
+static bool is_for(const struct vrt_fault_rule *rule, const struct vrt_device_info *info)
+{
+    return !rule->device[0] || strcmp(rule->device, info->name) == 0 ||
+           strcmp(rule->device, info->kind) == 0;
+}
+
 static bool rule_fits(const struct vrt_fault_rule *rule, const struct vrt_device_info *info,
                       const struct vrt_fault_occasion *occasion)
 {
     const int64_t count = occasion->count;
 
-    const bool this_device = !rule->device[0] || strcmp(rule->device, info->name) == 0 ||
-                             strcmp(rule->device, info->kind) == 0;
-
-    return this_device && rule->call == occasion->call && count >= rule->first &&
+    return is_for(rule, info) && rule->call == occasion->call && count >= rule->first &&
            count <= rule->last && (count - rule->first) % rule->every == 0 &&
            (!rule->above_bytes || occasion->size_bytes > rule->above_bytes);
+}
+
+bool vrt_fault_schedule_takes_time(const struct vrt_fault_schedule *schedule,
+                                   const struct vrt_device_info *info)
+{
+    bool takes = false;
+
+    for (size_t i = 0; i < schedule->n_rules; i++)
+        takes |= schedule->rules[i].takes_ns > 0 && is_for(&schedule->rules[i], info);
+    return takes;
 }
 
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,
@@ -388,10 +405,11 @@ struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *sc
         if (!rule_fits(rule, info, occasion))
             continue;
         event.delay_ns += rule->delay_ns;
+        event.takes_ns += rule->takes_ns;
         if (!event.file)
             event.file = rule->file;
-        if (rule->effect == VRT_FAULT_DELAY || rule->effect == VRT_FAULT_HANG ||
-            event.effect != VRT_FAULT_NOTHING)
+        if (rule->effect == VRT_FAULT_DELAY || rule->effect == VRT_FAULT_TAKES ||
+            rule->effect == VRT_FAULT_HANG || event.effect != VRT_FAULT_NOTHING)
             continue;
         event.effect = rule->effect;
         event.revive = rule->revive;

@@ -32,6 +32,7 @@ enum vrt_fault_effect {
     VRT_FAULT_NOMEM,
     VRT_FAULT_LOST,
     VRT_FAULT_DELAY,
+    VRT_FAULT_TAKES,
     VRT_FAULT_HANG,
     VRT_FAULT_CORRUPT_NAN,
     VRT_FAULT_CORRUPT_ZEROS,
@@ -48,7 +49,7 @@ struct vrt_fault_rule {
     int64_t first, last;                /* the calls it is about, from 1 */
     int64_t every;                      /* of those, each so many; 1: all */
     enum vrt_fault_effect effect;
-    int64_t delay_ns;
+    int64_t delay_ns, takes_ns;
     const char *file;                   /* of a hang, in the schedule's text; NULL: none */
     int64_t revive;                     /* at which opening; VRT_FAULT_NEVER */
     int64_t above_bytes;                /* only calls that want more; 0: all */
@@ -64,6 +65,7 @@ struct vrt_fault_schedule {
 struct vrt_fault_event {
     enum vrt_fault_effect effect;       /* no delay and no hang */
     int64_t delay_ns;
+    int64_t takes_ns;                   /* beside the host */
     const char *file;                   /* waited for as long as it exists; NULL: none */
     int64_t revive;
     uint64_t seed;                      /* for garbage */
@@ -78,6 +80,10 @@ struct vrt_fault_occasion {
     int64_t count;                      /* it is the how many-th such call, from 1 */
     int64_t size_bytes;                 /* that it wants; 0: it isn't asked for memory */
 };
+
+/* Whether what the device does takes time, by any rule. Thread: any. */
+bool vrt_fault_schedule_takes_time(const struct vrt_fault_schedule *schedule,
+                                   const struct vrt_device_info *info);
 
 /* What the schedule says of a call to the device. Thread: any. */
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,

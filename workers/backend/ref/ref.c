@@ -95,6 +95,7 @@ static int ref_enumerate(const struct vrt_registry_params *params,
         .class_id = "ref",
         .packing_id = "ref",
         .n_threads = 1,
+        .n_in_flight = 1,
         .memory_total_bytes = -1,
     };
     *ret_infos = info;
@@ -166,6 +167,11 @@ static int ref_buffer_read(struct vrt_device *device, const struct vrt_buffer *s
     (void)device;
     memcpy(dst, buffer->data + offset_bytes, size_bytes);
     return 0;
+}
+
+static uint8_t *ref_buffer_host(const struct vrt_buffer *buffer)
+{
+    return (uint8_t *)((const struct ref_buffer *)buffer)->data;
 }
 
 static bool ref_supports(const struct vrt_device *device, const struct vrt_op *op)
@@ -370,6 +376,7 @@ static const struct vrt_backend_ops ref_ops = {
     .buffer_free = ref_buffer_free,
     .buffer_write = ref_buffer_write,
     .buffer_read = ref_buffer_read,
+    .buffer_host = ref_buffer_host,
     .supports = ref_supports,
     .workspace_bytes = ref_workspace_bytes,
     .packed_new = ref_packed_new,

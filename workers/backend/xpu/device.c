@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "backend/packed-blob.h"
+#include "backend/xpu/staging.h"
 #include "backend/xpu/xpu.h"
 #include "base/log.h"
 
@@ -228,6 +229,11 @@ const struct vrt_backend_ops vrt_xpu_ops = {
     .buffer_free = vrt_xpu_buffer_free,
     .buffer_write = vrt_xpu_buffer_write,
     .buffer_read = vrt_xpu_buffer_read,
+    .staging_new = vrt_xpu_staging_new,
+    .staging_free = vrt_xpu_staging_free,
+    .staging_push = vrt_xpu_staging_push,
+    .staging_pull = vrt_xpu_staging_pull,
+    .staging_wait = vrt_xpu_staging_wait,
     .supports = vrt_xpu_supports,
     .workspace_bytes = vrt_xpu_workspace_bytes,
     .packed_new = vrt_xpu_packed_new,

@@ -22,6 +22,8 @@
 /* Programs that may be under way at a time. */
 #define VRT_XPU_IN_FLIGHT 8
 
+struct vrt_xpu_staging;
+
 struct vrt_xpu_stage {
     char *host;
     ze_event_handle_t done;         /* the last copy from or to it */
@@ -58,6 +60,7 @@ struct vrt_xpu_buffer {
     struct vrt_buffer base;
     char *data;
     uint64_t used;                  /* the last submission that had it bound; 0: none */
+    struct vrt_xpu_staging *staging;        /* whose it is; NULL */
 };
 
 struct vrt_xpu_replica {

@@ -157,6 +157,7 @@ static int describe(const struct vrt_xpu_system *system, int i, int index,
     }
     *info = (struct vrt_device_info){
         .index = index,
+        .n_in_flight = VRT_DEVICE_IN_FLIGHT,
         .card = i,
         .preferred_dtype = module.flags & ZE_DEVICE_MODULE_FLAG_FP16 ? VRT_DTYPE_F16 :
                            VRT_DTYPE_F32,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "backend/xpu/device.h"
+#include "backend/xpu/staging.h"
 
 #define N_TAKES 3
 
@@ -255,6 +256,9 @@ static ze_result_t submit(struct vrt_xpu_device *xpu, struct xpu_program *progra
     struct take *take;
     ze_result_t r = prepare(xpu, program, bindings, &take);
 
+    for (int i = 0; r == 0 && i < program->n_bindings; i++)
+        if (bindings[i].buffer)
+            r = vrt_xpu_staging_await(xpu, buffer_of(bindings[i].buffer)->staging);
     if (r != 0)
         return r;
     r = vrt_xpu_submit(xpu, take->lists, (uint32_t)program->n_segments);

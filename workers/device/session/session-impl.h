@@ -4,13 +4,10 @@
 /* What a session is made of: private to session.c and session-run.c. Thread: that of
  * the device. */
 
+#include "backend/staging.h"
 #include "engine/graph-executor.h"
-#include "workers/device/session-graph.h"
-#include "workers/device/session.h"
-
-/* What the op `range` gives: smallest, largest, how many not finite, how many. */
-#define VRT_SESSION_N_RANGE 4
-#define VRT_SESSION_RANGE_BYTES (VRT_SESSION_N_RANGE * sizeof(float))
+#include "workers/device/session/session-graph.h"
+#include "workers/device/session/session.h"
 
 /* Programs for clips that are shorter than the recipe's: so many are kept. */
 #define VRT_SESSION_N_SHORTER 4
@@ -19,6 +16,16 @@ enum {
     VRT_SESSION_IN,
     VRT_SESSION_OUT,
     VRT_SESSION_SIDE_COUNT,
+};
+
+/* A clip's place while it is in flight. */
+struct vrt_session_slot {
+    struct vrt_staging *planes[VRT_SESSION_SIDE_COUNT];
+    struct vrt_session_clip clip;
+    struct vrt_graph_executor_watch watch;
+    bool is_submitted;
+    int result;                         /* of that: what its end returns */
+    bool has_pixels;                    /* some are wanted */
 };
 
 struct vrt_session {
@@ -34,12 +41,13 @@ struct vrt_session {
     } shorter[VRT_SESSION_N_SHORTER];
     int n_shorter;                      /* ever made */
     struct vrt_arena arena;
-    struct vrt_buffer *planes[VRT_SESSION_SIDE_COUNT], *rgb[VRT_SESSION_SIDE_COUNT];
+    struct vrt_session_slot slots[VRT_DEVICE_IN_FLIGHT];
+    int n_slots;
+    int first, n_begun;                 /* slots of the clips in flight, the oldest first */
+    struct vrt_buffer *rgb[VRT_SESSION_SIDE_COUNT];
     struct vrt_buffer *tile;            /* NULL: not tiled */
     struct vrt_buffer *weights;         /* NULL: not blended */
-    struct vrt_buffer *range;
-    uint8_t *host;                      /* a plane without gaps, of either side */
-    struct vrt_graph_executor_watch watch; /* of the run at hand */
+    struct vrt_graph_executor_watch watch; /* of the clip that is submitted */
 };
 
 /* The network's program for clips of so many frames, made if need be. Return: 0; outcome;

@@ -7,7 +7,7 @@
  * make of films (docs/failures.md has the figures), and from anything that a fault makes.
  */
 
-#include "workers/device/evidence.h"
+#include "workers/device/session/evidence.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * and run one after the other, so that a frame is converted once, however many tiles it has.
  */
 
-#include "workers/device/session-graph.h"
+#include "workers/device/session/session-graph.h"
 
 #include <errno.h>
 
@@ -60,6 +60,7 @@ void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_sp
     int scale = vrt_network_info(spec->network)->scale;
     struct vrt_session_layout layout = { 0 };
 
+    layout.planes_bytes[1] = align_up(VRT_SESSION_N_RANGE * sizeof(float));
     for (int side = 0; side < 2; side++) {
         for (int p = 0; p < vrt_frame_format_n_planes(formats[side]); p++) {
             int width, height;
@@ -69,6 +70,7 @@ void vrt_session_layout(const struct vrt_job_spec *spec, const struct vrt_job_sp
                 (size_t)width * (size_t)height *
                 (size_t)vrt_frame_format_sample_bytes(formats[side]));
         }
+        layout.slot_bytes[side] = (size_t)size->frames * layout.planes_bytes[side];
         layout.frame_bytes[side] = rgb_bytes(formats[side]->width, formats[side]->height);
         layout.rgb_bytes[side] = (size_t)size->frames * layout.frame_bytes[side];
     }

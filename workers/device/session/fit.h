@@ -13,7 +13,7 @@
  */
 
 #include "backend/backend.h"
-#include "workers/device/session.h"
+#include "workers/device/session/session.h"
 #include "workers/plan/job-spec.h"
 
 struct vrt_fit_params {

@@ -20,10 +20,15 @@ enum vrt_session_graph {
     VRT_SESSION_GRAPH_COUNT = VRT_SESSION_COPY + 4,
 };
 
+/* What the op `range` gives: smallest, largest, how many not finite, how many. */
+#define VRT_SESSION_N_RANGE 4
+
 /* The frame's buffers on the device, in bytes. */
 struct vrt_session_layout {
-    size_t plane_offset[2][VRT_FRAME_MAX_PLANES];   /* of the input's planes, the output's */
-    size_t planes_bytes[2];
+    size_t plane_offset[2][VRT_FRAME_MAX_PLANES];   /* of the input's planes; of the output's, which
+                                     * stand behind the result's range */
+    size_t planes_bytes[2];         /* of one frame, with the range */
+    size_t slot_bytes[2];           /* of all frames of a clip */
     size_t frame_bytes[2];          /* of one frame of RGB */
     size_t rgb_bytes[2];            /* of all frames of a clip */
     size_t tile_frame_bytes;        /* the network's result before it is cut or blended */

@@ -9,12 +9,12 @@
  * true of a clip's intermediates is true of a shorter one's, which need no more.
  */
 
-#include "workers/device/session.h"
+#include "workers/device/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "workers/device/session-impl.h"
+#include "workers/device/session/session-impl.h"
 
 /* Frees the graphs that a failed or finished set-up leaves. */
 static void free_graphs(struct vrt_graph **graphs)
@@ -23,12 +23,16 @@ static void free_graphs(struct vrt_graph **graphs)
         vrt_graph_free(graphs[g]);
 }
 
-/* Bytes of the buffers beside arena and replica. */
+static size_t slot_bytes(const struct vrt_session_layout *layout)
+{
+    return layout->slot_bytes[VRT_SESSION_IN] + layout->slot_bytes[VRT_SESSION_OUT];
+}
+
+/* Bytes of the buffers beside arena and replica, with one clip in flight. */
 static size_t buffers_bytes(const struct vrt_session_layout *layout)
 {
-    return layout->planes_bytes[VRT_SESSION_IN] + layout->planes_bytes[VRT_SESSION_OUT] +
-           layout->rgb_bytes[VRT_SESSION_IN] + layout->rgb_bytes[VRT_SESSION_OUT] +
-           layout->tile_bytes + layout->weights_bytes + VRT_SESSION_RANGE_BYTES;
+    return slot_bytes(layout) + layout->rgb_bytes[VRT_SESSION_IN] +
+           layout->rgb_bytes[VRT_SESSION_OUT] + layout->tile_bytes + layout->weights_bytes;
 }
 
 int vrt_session_plan(struct vrt_device *device, const struct vrt_job_spec *spec,
@@ -54,7 +58,11 @@ int vrt_session_plan(struct vrt_device *device, const struct vrt_job_spec *spec,
     if (r != 0)
         return vrt_fold(r);
     vrt_session_layout(spec, size, &layout);
-    *ret_plan = (struct vrt_session_plan){ arena_bytes + buffers_bytes(&layout), tile_flops };
+    *ret_plan = (struct vrt_session_plan){
+        .bytes = arena_bytes + buffers_bytes(&layout),
+        .slot_bytes = slot_bytes(&layout),
+        .tile_flops = tile_flops,
+    };
     return 0;
 }
 
@@ -65,13 +73,10 @@ static int buffers_new(struct vrt_session *session)
         struct vrt_buffer **buffer;
         size_t bytes;
     } wanted[] = {
-        { &session->planes[VRT_SESSION_IN], layout->planes_bytes[VRT_SESSION_IN] },
-        { &session->planes[VRT_SESSION_OUT], layout->planes_bytes[VRT_SESSION_OUT] },
         { &session->rgb[VRT_SESSION_IN], layout->rgb_bytes[VRT_SESSION_IN] },
         { &session->rgb[VRT_SESSION_OUT], layout->rgb_bytes[VRT_SESSION_OUT] },
         { &session->tile, layout->tile_bytes },
         { &session->weights, layout->weights_bytes },
-        { &session->range, VRT_SESSION_RANGE_BYTES },
     };
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wanted); i++) {
@@ -80,9 +85,20 @@ static int buffers_new(struct vrt_session *session)
         if (r != 0)
             return vrt_fold(r);
     }
-    session->host = malloc(VRT_MAX(layout->planes_bytes[VRT_SESSION_IN],
-                               layout->planes_bytes[VRT_SESSION_OUT]));
-    return session->host ? 0 : vrt_raise(-ENOMEM);
+    return 0;
+}
+
+static int slots_new(struct vrt_session *session)
+{
+    for (int i = 0; i < session->n_slots; i++) {
+        for (int side = 0; side < VRT_SESSION_SIDE_COUNT; side++) {
+            int r = vrt_staging_new(session->device, session->layout.slot_bytes[side],
+                                    &session->slots[i].planes[side]);
+            if (r != 0)
+                return vrt_fold(r);
+        }
+    }
+    return 0;
 }
 
 /* Fills in what the tiles along one side are worth, and the totals that they come to. */
@@ -146,22 +162,25 @@ static int executors_new(struct vrt_session *session)
     return vrt_fold(r);
 }
 
-int vrt_session_new(struct vrt_device *device, const struct vrt_job_spec *spec,
-                    struct vrt_replica *replica,
-                enum vrt_dtype dtype, struct vrt_session **ret_session)
+int vrt_session_new(struct vrt_device *device, const struct vrt_session_params *params,
+                    struct vrt_session **ret_session)
 {
     struct vrt_session *session = calloc(1, sizeof(*session));
-    struct vrt_job_spec_size size = vrt_job_spec_size(spec);
+    struct vrt_job_spec_size size = vrt_job_spec_size(params->spec);
     int r;
 
+    vrt_assert(params->n_in_flight >= 1 && params->n_in_flight <= VRT_DEVICE_IN_FLIGHT);
     if (!session)
         return vrt_raise(-ENOMEM);
     session->device = device;
-    session->spec = spec;
-    session->replica = replica;
-    session->dtype = dtype;
-    vrt_session_layout(spec, &size, &session->layout);
+    session->spec = params->spec;
+    session->replica = params->replica;
+    session->dtype = params->dtype;
+    session->n_slots = params->n_in_flight;
+    vrt_session_layout(session->spec, &size, &session->layout);
     r = buffers_new(session);
+    if (r == 0)
+        r = slots_new(session);
     if (r == 0)
         r = write_weights(session);
     if (r == 0)
@@ -184,20 +203,20 @@ struct vrt_session *vrt_session_free(struct vrt_session *session)
         vrt_graph_executor_free(session->shorter[i].executor);
     vrt_arena_done(session->device, &session->arena);
     for (int side = 0; side < VRT_SESSION_SIDE_COUNT; side++) {
-        vrt_buffer_free(session->device, session->planes[side]);
+        for (int i = 0; i < session->n_slots; i++)
+            vrt_staging_free(session->device, session->slots[i].planes[side]);
         vrt_buffer_free(session->device, session->rgb[side]);
     }
     vrt_buffer_free(session->device, session->tile);
     vrt_buffer_free(session->device, session->weights);
-    vrt_buffer_free(session->device, session->range);
-    free(session->host);
     free(session);
     return NULL;
 }
 
 size_t vrt_session_bytes(const struct vrt_session *session)
 {
-    return session->arena.size_bytes + buffers_bytes(&session->layout);
+    return session->arena.size_bytes + buffers_bytes(&session->layout) +
+           (size_t)(session->n_slots - 1) * slot_bytes(&session->layout);
 }
 
 int vrt_session_network(struct vrt_session *session, int depth,
@@ -224,7 +243,7 @@ int vrt_session_network(struct vrt_session *session, int depth,
                                   &executor);
     if (r != 0)
         return vrt_fold(r);
-    /* The oldest makes room. Nothing of it is under way: a clip ends with the device at rest. */
+    /* The oldest makes room. */
     i = session->n_shorter++ % VRT_SESSION_N_SHORTER;
     vrt_graph_executor_free(session->shorter[i].executor);
     session->shorter[i].executor = executor;

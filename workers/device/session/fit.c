@@ -8,7 +8,7 @@
  * none.)
  */
 
-#include "workers/device/fit.h"
+#include "workers/device/session/fit.h"
 
 #include <errno.h>
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Requests that nobody but the worker looks into: private to worker.c and worker-task.c.
+ * Thread: whose the request is. */
+
+#include "workers/device/worker.h"
+
+struct vrt_worker_prepare {
+    struct vrt_worker_task base;
+    struct vrt_job_spec *spec;      /* a reference */
+    enum vrt_dtype dtype;
+};
+
+struct vrt_worker_release {
+    struct vrt_worker_task base;
+    struct vrt_job_spec *spec;      /* a reference */
+};
+
+struct vrt_worker_trim {
+    struct vrt_worker_task base;
+    int64_t idle_ns;
+};
