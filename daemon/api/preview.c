@@ -2,8 +2,8 @@
 
 /*
  * POST /v1/preview: the files come as descriptors, a thread decodes them and writes the picture;
- * the client waits for the answer, and who goes away stops it. One at a time is made, since threads
- * that decode are not many; the others wait for theirs.
+ * the client waits for the answer, and who goes away stops it. Few are made at a time, one of a
+ * user's, since threads that decode are not many; the others wait for their turns.
  */
 
 #include "daemon/api/routes.h"
@@ -22,7 +22,7 @@
 
 /* A client that waits for a picture. */
 struct previewing {
-    struct vrt_list link;                   /* in the API's list: the first one is made */
+    struct vrt_turn turn;                   /* of the API's previews */
     struct vrt_api *api;
     struct vrt_preview_request request;
     struct vrt_conn_watch watch;
@@ -35,11 +35,10 @@ struct previewing {
     int r;
 };
 
-static void begin_next(struct vrt_api *api);
+static void begin_making(struct vrt_api *api);
 
 static void previewing_free(struct previewing *previewing)
 {
-    vrt_list_remove(&previewing->link);
     vrt_closep(&previewing->before_fd);
     vrt_closep(&previewing->after_fd);
     vrt_closep(&previewing->picture_fd);
@@ -63,8 +62,9 @@ static void end(struct previewing *previewing)
     else if (conn)
         vrt_api_reply(conn, vrt_fields_print(vrt_preview_fields, &report, &body), &body,
                       "telling of the picture");
+    vrt_turns_leave(&api->previews, &previewing->turn);
     previewing_free(previewing);
-    begin_next(api);
+    begin_making(api);
 }
 
 static void make(uv_work_t *work)
@@ -93,15 +93,16 @@ static void on_made(uv_work_t *work, int status)
     end(work->data);
 }
 
-/* Begins the first one of those that wait; nothing is going on. */
-static void begin_next(struct vrt_api *api)
+/* Begins those whose turn it is. */
+static void begin_making(struct vrt_api *api)
 {
-    struct previewing *next = VRT_LIST_FIRST(&api->previews, struct previewing, link);
+    struct vrt_turn *turn;
 
-    if (!next)
-        return;
-    int r = uv_queue_work(api->loop, &next->work, make, on_made);
-    vrt_assert(r == 0);
+    while ((turn = vrt_turns_next(&api->previews))) {
+        struct previewing *previewing = vrt_container_of(turn, struct previewing, turn);
+        int r = uv_queue_work(api->loop, &previewing->work, make, on_made);
+        vrt_assert(r == 0);
+    }
 }
 
 /* One that waits isn't made any more. */
@@ -110,8 +111,10 @@ static void on_gone(struct vrt_conn_watch *watch)
     struct previewing *previewing = vrt_container_of(watch, struct previewing, watch);
 
     atomic_store(&previewing->is_gone, true);
-    if (previewing->api->previews.next != &previewing->link)
-        previewing_free(previewing);
+    if (previewing->turn.is_going)
+        return;
+    vrt_turns_leave(&previewing->api->previews, &previewing->turn);
+    previewing_free(previewing);
 }
 
 static int take_files(const struct vrt_call *call, struct previewing *previewing)
@@ -149,7 +152,7 @@ void vrt_api_preview(const struct vrt_call *call)
     }
     *previewing = (struct previewing){ .api = call->api, .before_fd = -1, .after_fd = -1,
                                        .picture_fd = -1 };
-    vrt_list_init(&previewing->link);
+    vrt_list_init(&previewing->turn.link);
     previewing->work.data = previewing;
     previewing->watch.gone = on_gone;
     int r = vrt_preview_request_parse(request->body, request->body_bytes, &previewing->request,
@@ -162,9 +165,7 @@ void vrt_api_preview(const struct vrt_call *call)
         previewing_free(previewing);
         return;
     }
-    bool is_first = vrt_list_is_empty(&call->api->previews);
-    vrt_list_append(&call->api->previews, &previewing->link);
     vrt_conn_watch(call->conn, &previewing->watch);
-    if (is_first)
-        begin_next(call->api);
+    vrt_turns_wait(&call->api->previews, &previewing->turn, request->peer->uid);
+    begin_making(call->api);
 }

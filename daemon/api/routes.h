@@ -41,7 +41,7 @@ struct vrt_api {
     enum vrt_fallback fallback;     /* of profiles; the queue has its own */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
-    struct vrt_list previews;           /* that wait, the first one being made (preview.c) */
+    struct vrt_turns previews;          /* that are made, and that wait (preview.c) */
     struct vrt_turns looks;             /* at inputs that are given again (revive.c) */
     const char *instance;           /* of the store: vrt_store_instance(); NULL: none */
     const char *state_dir;          /* NULL: there is none, as of spool_fd */

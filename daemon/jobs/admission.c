@@ -100,6 +100,8 @@ static void end_admission(struct vrt_job_admission *admission, const struct vrt_
             admission->admitted(admission->ctx, job, NULL);
     }
     admission_free(admission);
+    /* For what it took of the processes that stand ready. */
+    vrt_queue_look_soon(context);
     go_on(owner);
 }
 

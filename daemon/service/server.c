@@ -58,9 +58,16 @@
 
 #define N_SIGNALS 3
 
-/* Inputs that are looked at at a time: each takes a thread, and its file may be made to be slow. */
+/* Threads of libuv's for what takes long: admissions, looks at models, previews, sweeps of the
+ * spool, all of which may be at work at a time. */
+#define POOL_THREADS "16"
+
+/* Inputs that are looked at, and previews that are made, at a time: each takes a thread, and its
+ * file may be made to be slow. */
 #define LOOKS_MAX 2
 #define LOOKS_PER_USER_MAX 1
+#define PREVIEWS_MAX 2
+#define PREVIEWS_PER_USER_MAX 1
 
 struct server {
     const struct vrt_server_params *params;
@@ -542,6 +549,8 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     vrt_thread_set_responsive();
     server->params = params;
     server->conf = *params->conf;
+    /* Before the first of the pool's threads is made. */
+    setenv("UV_THREADPOOL_SIZE", POOL_THREADS, 0);
     int r = uv_loop_init(&server->loop);
     if (r < 0) {
         free(server);
@@ -550,7 +559,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
     server->api.loop = &server->loop;
     server->api.fallback = fallback_of(server->conf.devices.fallback);
     server->api.started_ns = vrt_clock_now_ns();
-    vrt_list_init(&server->api.previews);
+    vrt_turns_init(&server->api.previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
     vrt_turns_init(&server->api.looks, LOOKS_MAX, LOOKS_PER_USER_MAX);
     server->api.state_dir = server->params->state_dir;
     server->api.spool_fd = server->params->spool_fd;

@@ -42,8 +42,8 @@ void vrt_thread_set_background(int nice);
  */
 void vrt_thread_set_responsive(void);
 
-/* Gives the first thread of `process`, and those that it starts from now on, the priority of the
- * calling thread, which is none higher than it has. */
+/* Gives the threads of `process`, and those that they start from now on, the priority of the
+ * calling thread, which is none higher than theirs. */
 void vrt_thread_share_priority(pid_t process);
 
 /* What the calling thread said it is. */

@@ -17,8 +17,8 @@
 #define FDS_MAX 8
 
 enum lie {
-    NUMBER_32, NUMBER_64, BYTES, NOISE, UNENDED, KIND, RESULT, REFUSAL, SIZE, PACKET, FD, FLOOD,
-    TWICE, UNASKED, SAMPLES, RESIZE, GROW, LATE, GONE, LIES,
+    NUMBER_32, NUMBER_64, BYTES, NOISE, UNENDED, KIND, RESULT, REFUSAL, SIZE, PACKET, FD, EMPTY,
+    FLOOD, TWICE, UNASKED, SAMPLES, RESIZE, GROW, LATE, GONE, LIES,
 };
 
 /* What numbers are like that programs forget. */
@@ -152,6 +152,10 @@ int double_lie(struct double_dice *dice, int socket, struct vrt_message *message
         return send_raw(socket, large, double_roll(dice, sizeof(large)));
     if (lie == FD)
         return send_fds(socket, message, size, 1 + (int)double_roll(dice, FDS_MAX));
+    /* What looks like the end, but for its descriptors. */
+    for (int n = lie == EMPTY ? 200 : 0; n > 0; n--)
+        if (send_fds(socket, message, 0, 3) < 0)
+            return -1;
     if (lie == SAMPLES)
         scribble(dice, files);
     if (lie == RESIZE)

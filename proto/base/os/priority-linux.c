@@ -7,8 +7,11 @@
  * the slice, from Linux 6.12 on; older systems leave it unused.
  */
 
+#include <dirent.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,11 +63,27 @@ void vrt_thread_set_responsive(void)
     (void)set_attributes(getpriority(PRIO_PROCESS, 0), SCHED_OTHER, RESPONSIVE_SLICE_NS);
 }
 
-void vrt_thread_share_priority(pid_t process)
+/* Gives a thread the calling one's priority. */
+static void share_with(pid_t thread)
 {
     struct attributes mine = { .size = 0 };
 
     if (syscall(SYS_sched_getattr, 0, &mine, sizeof(mine), 0) < 0 ||
-        syscall(SYS_sched_setattr, process, &mine, 0) < 0)
-        setpriority(PRIO_PROCESS, (id_t)process, getpriority(PRIO_PROCESS, 0));
+        syscall(SYS_sched_setattr, thread, &mine, 0) < 0)
+        setpriority(PRIO_PROCESS, (id_t)thread, getpriority(PRIO_PROCESS, 0));
+}
+
+void vrt_thread_share_priority(pid_t process)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)process);
+    DIR *threads = opendir(path);
+    if (!threads)
+        share_with(process);
+    for (const struct dirent *entry; threads && (entry = readdir(threads));)
+        if (entry->d_name[0] != '.')
+            share_with((pid_t)strtol(entry->d_name, NULL, 10));
+    if (threads)
+        closedir(threads);
 }

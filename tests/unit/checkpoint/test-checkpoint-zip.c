@@ -179,6 +179,33 @@ static void test_bomb(void)
     vrt_buf_done(&tree);
 }
 
+/* A large storage, of which the tensor is a part: it isn't unpacked for a few elements. */
+static void test_unreached(void)
+{
+    const size_t size = 80 << 20, room = 4 << 20;   /* of an archive that may unpack to as much */
+    const size_t parts[] = { 64, 8 };
+    void *zeros = calloc(1, size), *other = calloc(1, room);
+
+    expect_true(zeros && other);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(parts); i++) {
+        struct vrt_buf tree = make_tree((int64_t)(size / 4 / parts[i]), (int64_t)size / 4);
+        const struct member members[] = {
+            { "a/data.pkl", tree.data, tree.size_bytes, 0 },
+            { "a/data/0", zeros, size, ZIP_CM_DEFLATE },
+            { "a/other", other, room, ZIP_CM_STORE },
+        };
+        struct pth_opened opened;
+        open_archive(members, VRT_ARRAY_SIZE(members), &opened);
+        expect_contains(opened.error.message,
+                        i == 0 ? "has 80 MiB of data of which its tensors use 1: save clones" : "");
+        expect_int(opened.checkpoint == NULL, i == 0);
+        pth_close(&opened);
+        vrt_buf_done(&tree);
+    }
+    free(zeros);
+    free(other);
+}
+
 /* The same name twice, which libzip would not write: one of two equally long names is changed. */
 static void test_twice(void)
 {
@@ -231,5 +258,6 @@ static void test_changed_data(void)
 TEST_MAIN(
     { "layouts", test_layouts }, { "big-endian", test_big_endian },
     { "bad", test_bad },         { "bomb", test_bomb },
+    { "unreached", test_unreached },
     { "twice", test_twice },     { "changed-data", test_changed_data },
 )

@@ -72,6 +72,7 @@ struct vrt_pickle_storage {
     const void *data;                   /* the same in the host's byte order */
     size_t element_bytes;               /* what the byte order applies to */
     bool is_wanted;
+    uint64_t reached_bytes;             /* of it by wanted tensors, in sum; those in common twice */
 };
 
 struct vrt_pickle_tensor {

@@ -327,6 +327,9 @@ static int place_storage(struct reader *reader, struct vrt_pickle_storage *stora
     if (bytes.size_bytes != storage->n_bytes)
         return vrt_checkpoint_refuse(reader->source, "is damaged: a tensor's data has another "
                                                      "size than the tensor");
+    r = vrt_torch_check_reach(reader->source, storage);
+    if (r < 0)
+        return r;
     return vrt_torch_place(reader->source, storage, bytes.data, is_little_endian);
 }
 

@@ -19,6 +19,10 @@
 /* How many values are looked at in search of it: dictionaries may refer to each other. */
 #define LOOKS_MAX (1 << 24)
 
+/* A storage of more bytes has at most so many for each that tensors use. */
+#define UNREACHED_BYTES_MIN (UINT64_C(64) << 20)
+#define UNREACHED_PER_BYTE_MAX 16
+
 /* What holds the weights, the preferred first. */
 static const char *const containers[] = {
     "params_ema", "params", "state_dict", "model_state_dict", "model",
@@ -145,6 +149,37 @@ static int sort_storages(struct vrt_pickle *pickle, struct vrt_torch_selection *
     return 0;
 }
 
+/* The bytes of its storage that a tensor is made of, a storage's at most. */
+static uint64_t reach_of(const struct vrt_pickle_tensor *tensor)
+{
+    const uint64_t n_bytes = tensor->storage->n_bytes;
+    uint64_t bytes = vrt_checkpoint_dtype_bytes(tensor->dtype);
+
+    for (int d = 0; d < tensor->n_dims; d++) {
+        if (tensor->dims[d] <= 0)
+            return 0;
+        /* Repeated elements are there once. */
+        if (tensor->strides[d] == 0)
+            continue;
+        if ((uint64_t)tensor->dims[d] > n_bytes / bytes)
+            return n_bytes;
+        bytes *= (uint64_t)tensor->dims[d];
+    }
+    return VRT_MIN(bytes, n_bytes);
+}
+
+int vrt_torch_check_reach(const struct vrt_checkpoint_source *source,
+                          const struct vrt_pickle_storage *storage)
+{
+    if (storage->n_bytes <= UNREACHED_BYTES_MIN ||
+        storage->n_bytes / UNREACHED_PER_BYTE_MAX <= storage->reached_bytes)
+        return 0;
+    return vrt_checkpoint_refuse(source, "has %llu MiB of data of which its tensors use %llu: save "
+                                 "clones of them with PyTorch",
+                                 (unsigned long long)(storage->n_bytes >> 20),
+                                 (unsigned long long)(storage->reached_bytes >> 20));
+}
+
 int vrt_torch_select(struct vrt_pickle *pickle, const struct vrt_pickle_value *root,
                      struct vrt_torch_selection *ret_selection)
 {
@@ -164,6 +199,7 @@ int vrt_torch_select(struct vrt_pickle *pickle, const struct vrt_pickle_value *r
         value->tensor->storage->first->is_wanted = true;
         value->tensor->storage->first->element_bytes =
             vrt_checkpoint_dtype_bytes(value->tensor->dtype);
+        value->tensor->storage->first->reached_bytes += reach_of(value->tensor);
     }
     *ret_selection = selection;
     return 0;

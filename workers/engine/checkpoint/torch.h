@@ -32,6 +32,13 @@ struct vrt_pickle_storage *vrt_torch_find_storage(const struct vrt_torch_selecti
                                                   struct vrt_text key);
 
 /*
+ * Before a storage is unpacked: views of a large tensor are saved with all of it, but all of it
+ * isn't worth a few elements. Return: 0; -EINVAL with the sentence said.
+ */
+int vrt_torch_check_reach(const struct vrt_checkpoint_source *source,
+                          const struct vrt_pickle_storage *storage) VRT_MUST_CHECK;
+
+/*
  * Step 3: the storage's n_bytes will be those at `raw`, which stay as long as the checkpoint; where
  * the byte order isn't the host's, a turned copy of them.
  * Return: 0; -EINVAL, -ENOMEM with the sentence said.

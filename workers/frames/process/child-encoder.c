@@ -14,6 +14,9 @@
 /* Without a word for so long an encoder hangs, on the slowest machine. */
 #define SILENCE_NS (300 * VRT_NS_PER_S)
 
+/* The same of what is asked before a job is admitted, while others wait for their turn. */
+#define LOOK_NS (30 * VRT_NS_PER_S)
+
 /* Frames that an encoder looks at after it took them; those that we use copy them. */
 #define HELD_MAX 64
 
@@ -50,15 +53,18 @@ static int ask(struct vrt_child *child, enum vrt_message_kind kind,
                const struct vrt_encoder_params *params, int fd, const int64_t *bytes_max,
                struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = kind };
+    struct vrt_message message;
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder), fd);
 
+    vrt_message_init(&message, kind);
     if (params->preset && !vrt_encoder_has_preset(params->preset))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
     if (bytes_max)
         call.growing_fd = fd;
+    else
+        call.limit_ns = LOOK_NS;
     call.growing_bytes_max = bytes_max;
     vrt_wire_put_encoder(params, &message.body.encoder);
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
@@ -66,9 +72,11 @@ static int ask(struct vrt_child *child, enum vrt_message_kind kind,
 
 int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_ENCODER_CHECK };
-    const struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(pick), -1);
+    struct vrt_message message;
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(pick), -1);
 
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_CHECK);
+    call.limit_ns = LOOK_NS;
     message.body.pick.codec = (int32_t)codec;
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
@@ -77,10 +85,12 @@ int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_enco
                                   struct vrt_frame_format *ret_format,
                                   struct vrt_warnings *warnings, struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_ENCODER_PICK };
-    const struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(pick), -1);
+    struct vrt_message message;
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(pick), -1);
     struct vrt_frame_format format;
 
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_PICK);
+    call.limit_ns = LOOK_NS;
     message.body.pick.codec = (int32_t)pick->codec;
     message.body.pick.width = pick->width;
     message.body.pick.height = pick->height;
@@ -169,8 +179,9 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
                            struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_frame_unrefp) struct vrt_frame *shared = NULL;
-    struct vrt_message message = { .kind = VRT_MESSAGE_ENCODER_SEND };
+    struct vrt_message message;
 
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_SEND);
     if (!vrt_frame_format_same_planes(&frame->format, &encoder->format))
         return vrt_refuse(error, vrt_raise(-EINVAL), "encode.failed",
                           "frame %lld does not follow the one before it in format or time",
@@ -203,13 +214,16 @@ int vrt_child_encoder_send(struct vrt_child_encoder *encoder, struct vrt_frame *
 int vrt_child_encoder_finish(struct vrt_child_encoder *encoder, int64_t *ret_size_bytes,
                              struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_ENCODER_FINISH };
+    struct vrt_message message;
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(segment), -1);
 
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_FINISH);
     watch_segment(encoder, &call);
     int r = vrt_child_ask(encoder->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
+    /* It may have kept the descriptor: from here on nothing grows. */
+    vrt_child_may_write(encoder->child, 0);
     struct stat st;
     if (message.body.segment.number <= 0 || fstat(encoder->segment_fd, &st) < 0 ||
         message.body.segment.number != st.st_size)

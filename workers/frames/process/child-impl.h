@@ -27,6 +27,9 @@ struct vrt_child_call {
     void *ctx;
 };
 
+/* Gives up waiting for a killed process: it is looked at again by vrt_child_replace_spares(). */
+void vrt_child_linger(pid_t pid);
+
 /* A process with the calling thread's priority, and our end of its socket; both are the caller's.
  * Return: 0; -errno with the sentence in `error`. */
 int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error) VRT_MUST_CHECK;

@@ -169,7 +169,7 @@ int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
                                    enum vrt_joiner_check check, int64_t *ret_n_frames,
                                    struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_SEGMENT_CHECK };
+    struct vrt_message message;
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(segment),
         .fds = { 1, { fd } },
@@ -178,6 +178,7 @@ int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
         .growing_fd = -1,
     };
 
+    vrt_message_init(&message, VRT_MESSAGE_SEGMENT_CHECK);
     message.body.segment.number = number;
     message.body.segment.check = (int32_t)check;
     int r = vrt_child_ask(child, &call, &message, error);
@@ -192,7 +193,7 @@ int vrt_child_joiner_check_segment(struct vrt_child *child, int fd, int number,
 int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
                             const struct vrt_joiner_expected *expected, struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_JOIN_VERIFY };
+    struct vrt_message message;
     const int64_t bytes_max = size_of(output_fd);
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(join),
@@ -204,6 +205,7 @@ int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
         .growing_bytes_max = &bytes_max,
     };
 
+    vrt_message_init(&message, VRT_MESSAGE_JOIN_VERIFY);
     message.body.join.n_frames = expected->n_frames;
     message.body.join.span_ns = expected->span_ns;
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
@@ -212,7 +214,7 @@ int vrt_child_joiner_verify(struct vrt_child *child, int output_fd,
 int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
                       struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_PREVIEW };
+    struct vrt_message message;
     const int64_t reads_ns = reading_ns(preview->before_fd) + reading_ns(preview->after_fd);
     const int64_t bytes_max = VRT_MAX(size_of(preview->picture_fd), PICTURE_BYTES_MAX);
     const struct vrt_child_call call = {
@@ -224,6 +226,7 @@ int vrt_child_preview(struct vrt_child *child, struct vrt_preview *preview,
         .growing_bytes_max = &bytes_max,
     };
 
+    vrt_message_init(&message, VRT_MESSAGE_PREVIEW);
     vrt_wire_put_name(preview->before_name, message.body.preview.before);
     vrt_wire_put_name(preview->after_name, message.body.preview.after);
     message.body.preview.start_ns = preview->start_ns;

@@ -120,7 +120,7 @@ static int take_frame(struct vrt_child_reader *reader, const struct vrt_message 
 int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **ret_frame,
                           struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_READER_NEXT };
+    struct vrt_message message;
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(reader_next),
         .fds = { 1, { reader->place->share.fd } },
@@ -129,8 +129,9 @@ int vrt_child_reader_next(struct vrt_child_reader *reader, struct vrt_frame **re
         .doing = reader->doing,
         .growing_fd = -1,
     };
-    int r = vrt_child_ask(reader->child, &call, &message, error);
 
+    vrt_message_init(&message, VRT_MESSAGE_READER_NEXT);
+    int r = vrt_child_ask(reader->child, &call, &message, error);
     if (r < 0)
         return vrt_fold(r);
     if (r == VRT_READER_END && take_end(reader, &message))

@@ -37,11 +37,16 @@ struct process {
     int socket;
 };
 
+/* Killed ones that a disk, or much memory, held for longer than anybody waited. */
+#define LINGERING_MAX 256
+
 static struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;               /* never held while a process is started */
     /* under lock */
     struct process processes[SPARES_MAX];
     int n, n_wanted;
+    pid_t lingering[LINGERING_MAX];
+    int n_lingering;
 } spares = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* What the process gets: descriptors, and deaf ears for what a terminal or systemd sends to all of
@@ -122,11 +127,12 @@ int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error)
     int r = 0;
 
     pthread_mutex_lock(&spares.lock);
-    if (take(&process))
+    const bool is_ready = take(&process);
+    pthread_mutex_unlock(&spares.lock);
+    if (is_ready)
         vrt_thread_share_priority(process.pid);
     else
         r = start(&process, error);
-    pthread_mutex_unlock(&spares.lock);
     if (r < 0)
         return vrt_fold(r);
     *ret_pid = process.pid;
@@ -134,31 +140,71 @@ int vrt_child_start(pid_t *ret_pid, int *ret_socket, struct vrt_error *error)
     return 0;
 }
 
+void vrt_child_linger(pid_t pid)
+{
+    pthread_mutex_lock(&spares.lock);
+    if (spares.n_lingering < LINGERING_MAX)
+        spares.lingering[spares.n_lingering++] = pid;
+    pthread_mutex_unlock(&spares.lock);
+}
+
+/* Takes leave of those that are gone meanwhile. Under the lock. */
+static void reap_lingering(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < spares.n_lingering; i++)
+        if (waitpid(spares.lingering[i], NULL, WNOHANG) == 0)
+            spares.lingering[n++] = spares.lingering[i];
+    spares.n_lingering = n;
+}
+
+/* Adds a process to those that stand ready, if one is wanted still. Under the lock. Return: whether
+ * it was. */
+static bool put(const struct process *process)
+{
+    if (spares.n >= spares.n_wanted)
+        return false;
+    spares.processes[spares.n++] = *process;
+    return true;
+}
+
+static void end_spare(struct process *process)
+{
+    kill(process->pid, SIGKILL);
+    vrt_closep(&process->socket);
+    waitpid(process->pid, NULL, 0);
+}
+
 void vrt_child_keep_spares(int n)
 {
     vrt_assert(n >= 0 && n <= SPARES_MAX);
     pthread_mutex_lock(&spares.lock);
     spares.n_wanted = n;
-    while (spares.n > n) {
-        struct process *last = &spares.processes[--spares.n];
-        kill(last->pid, SIGKILL);
-        vrt_closep(&last->socket);
-        waitpid(last->pid, NULL, 0);
-    }
+    while (spares.n > n)
+        end_spare(&spares.processes[--spares.n]);
     pthread_mutex_unlock(&spares.lock);
     vrt_child_replace_spares();
 }
 
 void vrt_child_replace_spares(void)
 {
+    struct vrt_error error = { .id = NULL };
+    struct process process;
+
     pthread_mutex_lock(&spares.lock);
-    while (spares.n < spares.n_wanted) {
-        struct vrt_error error = { .id = NULL };
-        if (start(&spares.processes[spares.n], &error) < 0) {
-            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
-            break;
-        }
-        spares.n++;
-    }
+    reap_lingering();
+    int n = spares.n_wanted - spares.n;
     pthread_mutex_unlock(&spares.lock);
+    for (; n > 0; n--) {
+        if (start(&process, &error) < 0) {
+            vrt_log_debug("no process in reserve, ignoring: %s", error.message);
+            return;
+        }
+        pthread_mutex_lock(&spares.lock);
+        const bool is_wanted = put(&process);
+        pthread_mutex_unlock(&spares.lock);
+        if (!is_wanted)
+            end_spare(&process);
+    }
 }

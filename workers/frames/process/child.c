@@ -63,9 +63,11 @@ static int reap(struct vrt_child *child)
 
     while ((pid = waitpid(child->pid, &status, WNOHANG)) == 0 && vrt_clock_now_ns() < give_up_ns)
         nanosleep(&(struct timespec){ .tv_nsec = REAP_STEP_NS }, NULL);
-    if (pid == 0)
+    if (pid == 0) {
         vrt_log_warning("vrt-media (process %d) doesn't end: a disk may hold it, ignoring",
                         (int)child->pid);
+        vrt_child_linger(child->pid);
+    }
     child->pid = 0;
     return pid > 0 ? status : -1;
 }
@@ -241,7 +243,7 @@ int vrt_child_ask(struct vrt_child *child, const struct vrt_child_call *call,
 
 const char *vrt_child_missing(struct vrt_child *child, struct vrt_error *error)
 {
-    struct vrt_message message = { .kind = VRT_MESSAGE_SANDBOX };
+    struct vrt_message message;
     const struct vrt_child_call call = {
         .size = VRT_MESSAGE_BYTES(missing),
         .limit_ns = 30 * VRT_NS_PER_S,
@@ -249,6 +251,7 @@ const char *vrt_child_missing(struct vrt_child *child, struct vrt_error *error)
         .growing_fd = -1,
     };
 
+    vrt_message_init(&message, VRT_MESSAGE_SANDBOX);
     if (vrt_child_ask(child, &call, &message, error) < 0)
         return NULL;
     message.body.missing[sizeof(message.body.missing) - 1] = '\0';

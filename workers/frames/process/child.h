@@ -37,8 +37,9 @@ struct vrt_child *vrt_child_free(struct vrt_child *child);
 /* How many processes stand ready before somebody starts one, at most 8; 0, as at first: none. */
 void vrt_child_keep_spares(int n);
 
-/* Starts others in the place of those that were taken, 1 ms each. Thread: one of the priority that
- * they are to be born with, which nobody can raise again. */
+/* Starts others in the place of those that were taken, 1 ms each, and takes leave of killed ones
+ * that nobody waited for. Thread: one of the priority that they are to be born with, which nobody
+ * can raise again. */
 void vrt_child_replace_spares(void);
 
 /* What the process can't give up here ("no filter of system calls"), "" where it could give up

@@ -22,6 +22,12 @@ void vrt_message_fds_done(struct vrt_message_fds *fds)
         close(fds->fds[--fds->n]);
 }
 
+void vrt_message_init(struct vrt_message *message, uint32_t kind)
+{
+    memset(message, 0, sizeof(*message));
+    message->kind = kind;
+}
+
 int vrt_message_send(int socket, const struct vrt_message *message, size_t size,
                      const struct vrt_message_fds *fds)
 {
@@ -47,16 +53,17 @@ int vrt_message_send(int socket, const struct vrt_message *message, size_t size,
     return (size_t)n == size ? 0 : -EIO;
 }
 
-/* Takes the descriptors of a packet over. */
+/* Takes the descriptors of a packet over, for which the kernel had no more room than there is. */
 static void take_fds(struct msghdr *packet, struct vrt_message_fds *ret_fds)
 {
-    struct cmsghdr *head = CMSG_FIRSTHDR(packet);
-    size_t n = head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS ?
-               (head->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-
-    ret_fds->n = (int)VRT_MIN(n, VRT_MESSAGE_FDS_MAX);
-    if (n > 0)
-        memcpy(ret_fds->fds, CMSG_DATA(head), sizeof(int) * (size_t)ret_fds->n);
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(packet); head; head = CMSG_NXTHDR(packet, head)) {
+        if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+            continue;
+        const size_t n = VRT_MIN((head->cmsg_len - CMSG_LEN(0)) / sizeof(int),
+                                 (size_t)(VRT_MESSAGE_FDS_MAX - ret_fds->n));
+        memcpy(ret_fds->fds + ret_fds->n, CMSG_DATA(head), sizeof(int) * n);
+        ret_fds->n += (int)n;
+    }
 }
 
 int vrt_message_receive(int socket, int limit_ms, struct vrt_message *ret_message,
@@ -82,9 +89,12 @@ int vrt_message_receive(int socket, int limit_ms, struct vrt_message *ret_messag
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
-    if (n == 0)
-        return -EPIPE;
     take_fds(&packet, ret_fds);
+    /* Its end; or an empty packet, which nobody sends who has anything to say. */
+    if (n == 0) {
+        vrt_message_fds_done(ret_fds);
+        return -EPIPE;
+    }
     if ((size_t)n < offsetof(struct vrt_message, body) || packet.msg_flags & MSG_TRUNC ||
         ret_message->kind >= VRT_MESSAGE_KIND_COUNT) {
         vrt_message_fds_done(ret_fds);

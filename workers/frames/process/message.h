@@ -141,6 +141,10 @@ struct vrt_message_fds {
     int fds[VRT_MESSAGE_FDS_MAX];
 };
 
+/* Zeroes it: a compiler may initialise no more of a union than its first member, and what is sent
+ * must hold nothing of anybody else's. */
+void vrt_message_init(struct vrt_message *message, uint32_t kind);
+
 /*
  * Sends the first `size` bytes of the message, with duplicates of `fds` (NULL: none); never waits.
  * Return: 0; -EPIPE: the other end is gone; -EAGAIN: it reads nothing; -errno. Thread: any, one at

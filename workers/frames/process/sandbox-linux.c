@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Three walls, each of which holds alone: landlock, after which no file can be opened; a filter
+ * Three walls, the first two of which keep files closed alone: landlock, after which none can be
+ * opened, and, as far as the kernel knows how, no port and no other process reached; a filter
  * that lets through what decoding and encoding were seen to need, of calls that act on what is
  * there already; limits. What isn't on the list is refused (EPERM), not punished: libraries ask for
  * much that they can do without.
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/landlock.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -35,6 +37,8 @@
 #define MEMORY_BYTES_MIN ((rlim_t)4 << 30)
 #define MEMORY_BYTES_MAX ((rlim_t)64 << 30)
 
+#define BARRIERS (MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+
 /* Of all processes the first to be ended where memory ends. */
 static const char oom_score[] = "1000";
 
@@ -50,8 +54,8 @@ static const int allowed[] = {
     SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll),
     /* threads */
     SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(gettid),
-    SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(membarrier), SCMP_SYS(exit),
-    SCMP_SYS(exit_group), SCMP_SYS(restart_syscall),
+    SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(exit), SCMP_SYS(exit_group),
+    SCMP_SYS(restart_syscall),
     /* time, and what says nothing */
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(gettimeofday),
     SCMP_SYS(getpid), SCMP_SYS(getrandom), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
@@ -132,18 +136,32 @@ static int limit(void)
     return r;
 }
 
-/* Every way to a file that the kernel knows, and none allowed. */
+/* Every way to a file, a port and another process that the kernel knows, and none allowed. */
 static int close_files(void)
 {
-    struct landlock_ruleset_attr rules = { 0 };
+    /* struct landlock_ruleset_attr, which headers may know less of than the kernel. */
+    struct {
+        uint64_t files, ports, others;
+    } rules = { 0 };
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    size_t size = sizeof(rules.files);
 
     if (version < 1)
         return -ENOSYS;
-    /* 13 kinds at first; the second version added to refer, the third to truncate. */
-    rules.handled_access_fs = (UINT64_C(1) << (version >= 3 ? 15 : version == 2 ? 14 : 13)) - 1;
-    VRT_CLEANUP(vrt_closep) int fd = (int)syscall(SYS_landlock_create_ruleset, &rules,
-                                                  sizeof(rules.handled_access_fs), 0);
+    /* 13 kinds at first; the second version added to refer, the third to truncate, the fifth to
+     * control devices. */
+    rules.files = (UINT64_C(1) << (version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 :
+                                   13)) - 1;
+    /* The fourth: to bind and to connect; the sixth: abstract sockets, and signals. */
+    if (version >= 4) {
+        rules.ports = 3;
+        size = 2 * sizeof(uint64_t);
+    }
+    if (version >= 6) {
+        rules.others = 3;
+        size = 3 * sizeof(uint64_t);
+    }
+    VRT_CLEANUP(vrt_closep) int fd = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
     if (fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return -errno;
     return 0;
@@ -157,9 +175,11 @@ static int add_conditions(scmp_filter_ctx filter)
         uint32_t action;
         struct scmp_arg_cmp argument;
     } conditions[] = {
-        /* Memory that is to be run there is none. */
-        { SCMP_SYS(mmap), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
         { SCMP_SYS(mprotect), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0) },
+        /* A barrier among the threads of this process: what says which there are, registers for
+         * them, and is one. */
+        { SCMP_SYS(membarrier), SCMP_ACT_ALLOW,
+          SCMP_A0(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)BARRIERS, 0) },
         /* Advice that concerns this process's own memory, not the machine's. */
         { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_LE, MADV_DONTNEED) },
         { SCMP_SYS(madvise), SCMP_ACT_ALLOW, SCMP_A2(SCMP_CMP_EQ, MADV_FREE) },
@@ -178,10 +198,16 @@ static int add_conditions(scmp_filter_ctx filter)
         /* A process may end itself, and nobody else. */
         { SCMP_SYS(tgkill), SCMP_ACT_ALLOW, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()) },
     };
+    /* Memory that is to be run there is none, nor any of what the machine has in huge pages. */
+    const struct scmp_arg_cmp map[] = { SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+                                        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_HUGETLB, 0) };
+    int r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, map);
 
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(conditions); i++) {
-        int r = seccomp_rule_add_array(filter, conditions[i].action, conditions[i].call, 1,
-                                       &conditions[i].argument);
+        r = seccomp_rule_add_array(filter, conditions[i].action, conditions[i].call, 1,
+                                   &conditions[i].argument);
         if (r < 0)
             return r;
     }
