@@ -31,6 +31,7 @@
 /* What the store calls them: these, and ".f16", say. */
 #define FIDELITY "fidelity_of_leaves_db"
 #define SPEED "flops_per_s"
+#define F32_SPEEDUP "f32_speedup"
 
 #define CLASS_BYTES 256
 
@@ -44,6 +45,7 @@ struct entry {
     double fidelity_db[VRT_DTYPE_COUNT];
     double flops_per_s[VRT_DTYPE_COUNT];
     double kept_flops_per_s[VRT_DTYPE_COUNT];       /* as the store has it */
+    double f32_speedup;
 };
 
 struct vrt_measurements {
@@ -85,6 +87,7 @@ static struct entry *find(struct vrt_measurements *measurements, uint64_t networ
     entry->speed_class = speed_class;
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         entry->fidelity_db[i] = entry->flops_per_s[i] = entry->kept_flops_per_s[i] = NAN;
+    entry->f32_speedup = NAN;
     return entry;
 }
 
@@ -98,6 +101,12 @@ const double *vrt_measurements_speed(struct vrt_measurements *measurements,
                                      uint64_t network_checksum, size_t d)
 {
     return find(measurements, network_checksum, d)->flops_per_s;
+}
+
+double vrt_measurements_f32_speedup(struct vrt_measurements *measurements,
+                                    uint64_t network_checksum, size_t d)
+{
+    return find(measurements, network_checksum, d)->f32_speedup;
 }
 
 /* Gives a figure to the store. */
@@ -157,6 +166,11 @@ void vrt_measurements_note_probe(struct vrt_measurements *measurements, uint64_t
 
     vrt_assert_thread(VRT_THREAD_LOOP);
     note_fidelity(measurements, network_checksum, d, probe->fidelity_db);
+    struct entry *entry = find(measurements, network_checksum, d);
+    if (isnan(entry->f32_speedup) && !isnan(probe->f32_speedup)) {
+        entry->f32_speedup = probe->f32_speedup;
+        keep(measurements, network_checksum, d, F32_SPEEDUP, entry->f32_speedup);
+    }
     if (probe->flops_per_s[dtype] > 0 &&
         isnan(vrt_measurements_speed(measurements, network_checksum, d)[dtype]))
         set_speed(measurements, network_checksum, d, dtype, probe->flops_per_s[dtype]);
@@ -215,6 +229,8 @@ static void learn(void *ctx, const struct vrt_store_measure *measure)
     entry = find(measurements, checksum, d);
     if (of_fidelity < VRT_DTYPE_COUNT && !isnan(measure->value))
         entry->fidelity_db[of_fidelity] = measure->value;
+    else if (strcmp(measure->what, F32_SPEEDUP) == 0 && measure->value > 0)
+        entry->f32_speedup = measure->value;
     else if (of_speed < VRT_DTYPE_COUNT && measure->value > 0 && isfinite(measure->value))
         entry->flops_per_s[of_speed] = entry->kept_flops_per_s[of_speed] = measure->value;
 }

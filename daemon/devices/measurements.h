@@ -43,6 +43,11 @@ const double *vrt_measurements_fidelity(struct vrt_measurements *measurements,
 const double *vrt_measurements_speed(struct vrt_measurements *measurements,
                                      uint64_t network_checksum, size_t d);
 
+/* How many times as fast as in the precision that they prefer such devices run a network in f32, as
+ * measured once, side by side; NAN: never. */
+double vrt_measurements_f32_speedup(struct vrt_measurements *measurements,
+                                    uint64_t network_checksum, size_t d);
+
 /* Takes over what a probe measured, which is no NAN: its fidelity, from now on and at the next
  * start; its speed, which is that on small frames, until shards tell more. */
 void vrt_measurements_note_probe(struct vrt_measurements *measurements, uint64_t network_checksum,

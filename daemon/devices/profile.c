@@ -248,8 +248,9 @@ static void submit(struct vrt_profile *profile, struct vrt_worker_task *task)
 
 static void submit_probe(struct vrt_profile *profile)
 {
-    const double *db = vrt_measurements_fidelity(vrt_pool_measurements(profile->pool),
-                                         vrt_network_checksum(profile->spec->network), profile->d);
+    struct vrt_measurements *measurements = vrt_pool_measurements(profile->pool);
+    const uint64_t checksum = vrt_network_checksum(profile->spec->network);
+    const double *db = vrt_measurements_fidelity(measurements, checksum, profile->d);
     struct vrt_worker_probe *task = vrt_worker_probe_new(profile->spec);
 
     if (!task) {
@@ -258,6 +259,7 @@ static void submit_probe(struct vrt_profile *profile)
     }
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         task->probe.fidelity_db[i] = db[i];
+    task->probe.f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, profile->d);
     submit(profile, &task->base);
 }
 

@@ -111,7 +111,8 @@ static void warn_of_precision(struct vrt_feasibility *f, size_t d, const struct 
     enum vrt_dtype faster = vrt_pool_infos(f->params.pool, &n_infos)[d]->preferred_dtype;
     double db = probe->fidelity_db[faster];
 
-    if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster)
+    if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster ||
+        probe->f32_speedup >= 1)
         return;
     if (isnan(db))
         vrt_progress_warn(f->params.progress, "%s computes this network in %s: how close its "
@@ -210,6 +211,7 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
            sizeof(probe->fidelity_db));
     memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
            sizeof(probe->flops_per_s));
+    probe->f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, d);
 }
 
 static void ask_device(struct vrt_feasibility *f, size_t d)

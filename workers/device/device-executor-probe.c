@@ -70,13 +70,15 @@ static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *
     return *db >= VRT_FIDELITY_MIN_DB;
 }
 
+/* For `auto` the shorter type that the device prefers, unless f32 is as good as faster. */
 static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
                                         struct vrt_probe *probe)
 {
     const enum vrt_precision precision = probe->spec->recipe.precision;
     enum vrt_dtype dtype = vrt_device_info(executor->device)->preferred_dtype;
 
-    if (precision == VRT_PRECISION_AUTO && !is_faithful(executor, probe, dtype))
+    if (precision == VRT_PRECISION_AUTO &&
+        (probe->f32_speedup >= 1 || !is_faithful(executor, probe, dtype)))
         dtype = VRT_DTYPE_F32;
     return vrt_precision_dtype(precision, dtype);
 }

@@ -68,6 +68,7 @@ struct vrt_probe {
     int64_t speed_over_flops;       /* measure what isn't known of it, where a frame takes more
                                      * operations than so many; INT64_MAX: never */
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
+    double f32_speedup;             /* of f32 over the precision that `auto` would take: likewise */
 
     /* The answer. */
     struct vrt_job_spec_size size;  /* the first that fits */

@@ -3,6 +3,7 @@
 /* What a worker can be asked for: how each request is made, and freed with the references that it
  * holds. */
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "workers/device/worker-impl.h"
@@ -83,6 +84,7 @@ struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec)
         return NULL;
     probe->probe.spec = vrt_job_spec_ref(spec);
     probe->probe.speed_over_flops = INT64_MAX;
+    probe->probe.f32_speedup = NAN;
     return probe;
 }
 

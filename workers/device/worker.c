@@ -10,6 +10,7 @@
 #include "workers/device/worker-impl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,29 +167,52 @@ static int do_open(struct worker *worker, struct vrt_worker_task *task)
     return r;
 }
 
-/* Fills in how fast the device will be, if it can be found out: an estimate is no reason to refuse
- * what the device could do. */
-static int measure_speed(struct worker *worker, struct vrt_probe *probe)
+/* How fast the device will be in `dtype`, if it can be found out: an estimate is no reason to
+ * refuse what the device could do. */
+static int measure_speed(struct worker *worker, const struct vrt_probe *probe,
+                         enum vrt_dtype dtype, double *ret_flops_per_s)
 {
     struct vrt_error error = { .id = NULL };
     const struct vrt_speed_measurement measurement = {
         .network = probe->spec->network,
-        .dtype = probe->dtype,
+        .dtype = dtype,
         .width = probe->size.grid.x.size,
         .height = probe->size.grid.y.size,
         .watch = { go_on, worker },
     };
-    double *flops_per_s = &probe->flops_per_s[probe->dtype];
-    int r = vrt_speed_measure(worker->own.executor, &measurement, flops_per_s, &error);
+    int r = vrt_speed_measure(worker->own.executor, &measurement, ret_flops_per_s, &error);
 
     if (r == 0)
         vrt_log_info("%s in %s on %s: %.1f GFLOP/s",
-                     vrt_network_info(probe->spec->network)->description,
-                     vrt_dtype_name(probe->dtype), worker->info->name, *flops_per_s / 1e9);
+                     vrt_network_info(probe->spec->network)->description, vrt_dtype_name(dtype),
+                     worker->info->name, *ret_flops_per_s / 1e9);
     else
         vrt_log_info("%s: its speed could not be measured: %s", worker->info->name,
                      error.message);
     return r == VRT_BACKEND_E_LOST || r == -ECANCELED ? r : 0;
+}
+
+/* Which type is faster depends on network and processor: both are measured, one right after the
+ * other, where the shorter one would be taken because it is thought to be. */
+static int compare_speeds(struct worker *worker, struct vrt_probe *probe)
+{
+    double shorter = NAN, f32 = NAN;
+
+    if (probe->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == VRT_DTYPE_F32 ||
+        !isnan(probe->f32_speedup))
+        return 0;
+    int r = measure_speed(worker, probe, probe->dtype, &shorter);
+    if (r != 0)
+        return r;
+    r = measure_speed(worker, probe, VRT_DTYPE_F32, &f32);
+    if (r != 0)
+        return r;
+    if (!(probe->flops_per_s[probe->dtype] > 0))
+        probe->flops_per_s[probe->dtype] = shorter;
+    if (!(probe->flops_per_s[VRT_DTYPE_F32] > 0))
+        probe->flops_per_s[VRT_DTYPE_F32] = f32;
+    probe->f32_speedup = f32 / shorter;
+    return 0;
 }
 
 static int do_probe(struct worker *worker, struct vrt_worker_task *task)
@@ -196,12 +220,15 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
     struct vrt_probe *probe = &vrt_worker_probe_of(task)->probe;
     int r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
 
-    if (r != 0)
+    if (r != 0 ||
+        vrt_speed_frame_flops(probe->spec, probe->tile_flops) <= probe->speed_over_flops)
         return r;
-    if (vrt_speed_frame_flops(probe->spec, probe->tile_flops) > probe->speed_over_flops &&
-        !(probe->flops_per_s[probe->dtype] > 0))
-        r = measure_speed(worker, probe);
-    return r;
+    r = compare_speeds(worker, probe);
+    if (r == 0 && probe->dtype != VRT_DTYPE_F32 && probe->f32_speedup >= 1)
+        r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
+    if (r != 0 || probe->flops_per_s[probe->dtype] > 0)
+        return r;
+    return measure_speed(worker, probe, probe->dtype, &probe->flops_per_s[probe->dtype]);
 }
 
 static int do_prepare(struct worker *worker, struct vrt_worker_task *task)

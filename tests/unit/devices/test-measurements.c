@@ -69,6 +69,11 @@ static const double *speed(const struct vrt_pool *pool, uint64_t checksum, size_
     return vrt_measurements_speed(vrt_pool_measurements(pool), checksum, d);
 }
 
+static double speedup(const struct vrt_pool *pool, size_t d)
+{
+    return vrt_measurements_f32_speedup(vrt_pool_measurements(pool), CHECKSUM, d);
+}
+
 /* A probe came back that found the fidelity as it is in `probe`, and this speed. */
 static void note(const struct vrt_pool *pool, size_t d, struct vrt_probe probe,
                  enum vrt_dtype dtype, double flops_per_s)
@@ -80,7 +85,7 @@ static void note(const struct vrt_pool *pool, size_t d, struct vrt_probe probe,
 
 static void test_kept(void)
 {
-    struct vrt_probe probe = { .spec = NULL };
+    struct vrt_probe probe = { .f32_speedup = NAN };
     struct bench bench;
     struct vrt_pool *pool;
     size_t d;
@@ -98,9 +103,18 @@ static void test_kept(void)
     note(pool, d, probe, VRT_DTYPE_F32, 5e9);
     note(pool, d, probe, VRT_DTYPE_F16, NAN);
     expect_int(n_writes(&bench), 5);
+    /* Which of two types is faster is found out once. */
+    expect_true(isnan(speedup(pool, d)));
+    probe.f32_speedup = 1.25;
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
+    probe.f32_speedup = 0.75;
+    note(pool, d, probe, VRT_DTYPE_F16, NAN);
+    expect_near(speedup(pool, d), 1.25, 0);
+    expect_int(n_writes(&bench), 7);
     pool_close(&bench, pool);
 
     pool = pool_open(&bench, &d);
+    expect_near(speedup(pool, d), 1.25, 0);
     expect_near(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_BF16], 61.5, 0);
     expect_true(isinf(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F32]));
     expect_true(isnan(fidelity(pool, CHECKSUM, d)[VRT_DTYPE_F16]));
@@ -125,6 +139,7 @@ static void test_strange(void)
         { "fedcba9876543210", REFERENCE, "flops_per_s.f16", -6 },
         { "fedcba9876543210", REFERENCE, "flops_per_s.bf16", INFINITY },
         { "fedcba9876543210", REFERENCE, "", 7 },
+        { "fedcba9876543210", REFERENCE, "f32_speedup", -1 },
     };
     struct vrt_store_measure good = { "fedcba9876543210", REFERENCE, "flops_per_s.f32", 8 };
     struct bench bench;

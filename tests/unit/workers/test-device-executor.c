@@ -441,7 +441,7 @@ static void test_cancel(void)
     bench_done(&bench);
 }
 
-/* AUTO is f32, or what is within 50 dB of it; what was measured once isn't again. */
+/* AUTO is f32, or what is within 50 dB of it and faster; what was measured once isn't again. */
 static void test_precision(void)
 {
     struct vrt_error error = { 0 };
@@ -466,6 +466,12 @@ static void test_precision(void)
         probe.fidelity_db[VRT_DTYPE_BF16] = 60;
         expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
         expect_int(probe.dtype, VRT_DTYPE_BF16);
+        probe.f32_speedup = 0.99;
+        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
+        expect_int(probe.dtype, VRT_DTYPE_BF16);
+        probe.f32_speedup = 1;
+        expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), 0);
+        expect_int(probe.dtype, VRT_DTYPE_F32);
     }
     bench.spec->recipe.precision = VRT_PRECISION_F16;
     expect_int(vrt_device_executor_probe(bench.executor, &probe, &error), -EINVAL);
