@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +31,15 @@
 #define FRAMES 40               /* of what it says is a video */
 #define GOOD_FRAMES 10          /* of those before it does harm */
 #define FILL_BYTES ((rlim_t)600 << 20)
+#define THREADS 3000
+#define STACK_BYTES ((size_t)64 << 10)
 
-enum harm { LIE, CRASH, HANG, FILL };
+enum harm { LIE, CRASH, HANG, FILL, CROWD };
 
 static const struct {
     const char *prefix;
     enum harm harm;
-} names[] = { { "crash", CRASH }, { "hang", HANG }, { "fill", FILL } };
+} names[] = { { "crash", CRASH }, { "hang", HANG }, { "fill", FILL }, { "crowd", CROWD } };
 
 struct hostile {
     enum harm harm;
@@ -80,6 +83,13 @@ static size_t tell_film(const struct hostile *hostile, struct vrt_message *messa
 }
 
 /* What became of the program once its input had taken it over. */
+static void *stay(void *ctx)
+{
+    while (pause() < 0)
+        continue;
+    return ctx;
+}
+
 static void do_harm(enum harm harm)
 {
     if (harm == CRASH)
@@ -90,7 +100,15 @@ static void do_harm(enum harm harm)
             abort();
         memset(more, 1, 1 << 20);
     }
-    while (harm == HANG)
+    for (int i = 0; harm == CROWD && i < THREADS; i++) {
+        pthread_attr_t small;
+        pthread_t thread;
+        pthread_attr_init(&small);
+        pthread_attr_setstacksize(&small, STACK_BYTES);
+        if (pthread_create(&thread, &small, stay, NULL) != 0)
+            abort();
+    }
+    while (harm == HANG || harm == CROWD)
         pause();
 }
 

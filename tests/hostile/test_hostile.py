@@ -85,6 +85,10 @@ class Hostile(Jobs):
     def test_memory(self):
         self.fails_beside_another('fill', 'was ended by signal 6')
 
+    def test_crowd(self):
+        """Threads are counted for all decoders together: none keeps the others from having some."""
+        self.fails_beside_another('crowd', 'made more threads than any codec needs')
+
     def test_hang(self):
         """What hangs can be cancelled, and others go on."""
         wanted = self.made_alone(self.source)

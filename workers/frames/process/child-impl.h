@@ -49,6 +49,10 @@ void vrt_child_may_write(struct vrt_child *child, int64_t bytes_max);
 /* Has the system look after that, where it can. */
 void vrt_child_limit_files(pid_t pid, int64_t bytes_max);
 
+/* Whether the process has more threads than any codec makes, which those of other users then may
+ * lack; false where nobody can tell. */
+bool vrt_child_has_too_many_threads(pid_t pid);
+
 /* Answers what was asked back. Return: 0, -errno. */
 int vrt_child_answer(struct vrt_child *child, struct vrt_message *message, size_t size,
                      const struct vrt_message_fds *fds) VRT_MUST_CHECK;

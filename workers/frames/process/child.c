@@ -34,6 +34,7 @@ struct vrt_child {
     const atomic_bool *cancel;
     pid_t pid;                      /* 0: it is gone */
     int socket;
+    int64_t looked_ns;              /* when its threads were counted */
     char missing[VRT_MESSAGE_NAME_BYTES];
 };
 
@@ -149,6 +150,24 @@ static int refuse_silence(struct vrt_child *child, const struct vrt_child_call *
                       call->doing);
 }
 
+static int refuse_threads(struct vrt_child *child, const char *doing, struct vrt_error *error)
+{
+    end(child);
+    return vrt_refuse(error, vrt_raise(-EPIPE), "media.crashed", "the process vrt-media made more "
+                      "threads than any codec needs while %s, and was ended", doing);
+}
+
+/* Looks now and then, however often the process answers. */
+static bool has_too_many_threads(struct vrt_child *child)
+{
+    const int64_t now_ns = vrt_clock_now_ns();
+
+    if (now_ns - child->looked_ns < LOOK_MS * VRT_NS_PER_MS)
+        return false;
+    child->looked_ns = now_ns;
+    return vrt_child_has_too_many_threads(child->pid);
+}
+
 /* The size of the file that the process writes; -1: there is none. */
 static int64_t progress_of(const struct vrt_child_call *call)
 {
@@ -180,6 +199,8 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
             end(child);
             return vrt_refuse(error, vrt_raise(-ECANCELED), "cancelled", "cancelled");
         }
+        if (has_too_many_threads(child))
+            return refuse_threads(child, call->doing, error);
         if (is_overgrown(call))
             r = -EBADMSG;
         if (r == 0)
