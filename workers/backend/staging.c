@@ -72,24 +72,26 @@ struct vrt_buffer *vrt_staging_buffer(const struct vrt_staging *staging)
     return staging->buffer;
 }
 
-int vrt_staging_push(struct vrt_device *device, struct vrt_staging *staging, size_t size_bytes)
+/* Either way; `copy` is NULL where there is nothing to copy. */
+static int begin_copy(struct vrt_device *device, struct vrt_staging *staging, size_t size_bytes,
+                      int (*copy)(struct vrt_device *device, struct vrt_staging *staging,
+                                  size_t size_bytes))
 {
     if (device->lost)
         return VRT_BACKEND_E_LOST;
     if (size_bytes > staging->buffer->size_bytes)
         return vrt_raise(-EINVAL);
-    return device->ops->staging_push ?
-        vrt_device_note(device, device->ops->staging_push(device, staging, size_bytes)) : 0;
+    return copy ? vrt_device_note(device, copy(device, staging, size_bytes)) : 0;
+}
+
+int vrt_staging_push(struct vrt_device *device, struct vrt_staging *staging, size_t size_bytes)
+{
+    return begin_copy(device, staging, size_bytes, device->ops->staging_push);
 }
 
 int vrt_staging_pull(struct vrt_device *device, struct vrt_staging *staging, size_t size_bytes)
 {
-    if (device->lost)
-        return VRT_BACKEND_E_LOST;
-    if (size_bytes > staging->buffer->size_bytes)
-        return vrt_raise(-EINVAL);
-    return device->ops->staging_pull ?
-        vrt_device_note(device, device->ops->staging_pull(device, staging, size_bytes)) : 0;
+    return begin_copy(device, staging, size_bytes, device->ops->staging_pull);
 }
 
 int vrt_staging_wait(struct vrt_device *device, struct vrt_staging *staging)

@@ -70,7 +70,7 @@ static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *
     return *db >= VRT_FIDELITY_MIN_DB;
 }
 
-/* For `auto` the shorter type that the device prefers, unless f32 is as good as faster. */
+/* For `auto` the shorter type that the device prefers, unless f32 was measured to be no slower. */
 static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
                                         struct vrt_probe *probe)
 {

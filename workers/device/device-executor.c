@@ -426,41 +426,6 @@ int vrt_device_executor_begin(struct vrt_device_executor *executor,
     return 0;
 }
 
-void vrt_device_executor_advance(struct vrt_device_executor *executor,
-                                 struct vrt_device_executor_shard *const *shards, size_t n)
-{
-    (void)executor;
-    for (size_t i = 0; i < n; i++) {
-        if (vrt_restore_can_begin(shards[i])) {
-            vrt_restore_begin(shards[i]);
-            return;
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (vrt_restore_is_begun(shards[i])) {
-            vrt_restore_end(shards[i]);
-            return;
-        }
-    }
-}
-
-bool vrt_device_executor_has_more(const struct vrt_device_executor_shard *shard)
-{
-    return shard->result == 0 && shard->n_begun < shard->frames->n;
-}
-
-bool vrt_device_executor_is_done(struct vrt_device_executor_shard *shard)
-{
-    if (!vrt_restore_is_done(shard))
-        return false;
-    if (shard->result != 0) {
-        int ignored = vrt_refuse(shard->error, shard->result, "device.failed", "%s",
-                                 vrt_backend_strerror(shard->result));
-        (void)ignored;
-    }
-    return true;
-}
-
 int vrt_device_executor_run(struct vrt_device_executor *executor,
                             const struct vrt_device_executor_order *order,
                    struct vrt_shard_frames *frames, struct vrt_session_times *times,
@@ -477,8 +442,8 @@ int vrt_device_executor_run(struct vrt_device_executor *executor,
 
     if (r != 0)
         return vrt_fold(r);
-    while (!vrt_device_executor_is_done(&shard))
-        vrt_device_executor_advance(executor, shards, 1);
+    while (!vrt_restore_is_done(&shard))
+        vrt_restore_advance(shards, 1);
     return shard.result < 0 ? vrt_fold(shard.result) : shard.result;
 }
 

@@ -137,23 +137,12 @@ bool vrt_device_executor_is_ready(const struct vrt_device_executor *executor,
                                   const struct vrt_device_executor_order *order);
 
 /*
- * The same as vrt_device_executor_run() step by step, several shards at a time. While any is on its
- * way nothing but what has to do with shards is called. Return: as run: where it isn't 0 the shard
- * is not on its way.
+ * Readies a shard to go its way step by step (restore.h), several at a time. While any is on its
+ * way nothing but this and is_ready() is called. Return: as vrt_device_executor_run(): where it
+ * isn't 0 the shard is not on its way.
  */
 int vrt_device_executor_begin(struct vrt_device_executor *executor,
                               struct vrt_device_executor_shard *shard);
-
-/* Sends one more clip of the shards on its way, in the order in which they were begun, or, where
- * there is no room, waits for the oldest and takes it in. One of them at least isn't done. */
-void vrt_device_executor_advance(struct vrt_device_executor *executor,
-                                 struct vrt_device_executor_shard *const *shards, size_t n);
-
-/* Whether there is a clip of the shard that wasn't sent yet. */
-bool vrt_device_executor_has_more(const struct vrt_device_executor_shard *shard);
-
-/* Whether it is restored, or failed; then the device has nothing of it any more. */
-bool vrt_device_executor_is_done(struct vrt_device_executor_shard *shard);
 
 /*
  * Fills the checkup in, in some seconds at most on any device; what jobs hold stays as it is, save

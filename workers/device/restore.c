@@ -82,19 +82,19 @@ void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_sessio
     shard->result = 0;
 }
 
-bool vrt_restore_can_begin(const struct vrt_device_executor_shard *shard)
+bool vrt_restore_has_more(const struct vrt_device_executor_shard *shard)
 {
-    return vrt_device_executor_has_more(shard) && vrt_session_has_room(shard->session);
+    return shard->result == 0 && shard->n_begun < shard->frames->n;
 }
 
-bool vrt_restore_is_begun(const struct vrt_device_executor_shard *shard)
+static bool is_in_flight(const struct vrt_device_executor_shard *shard)
 {
     return shard->n_begun > shard->n_ended;
 }
 
 bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard)
 {
-    return !vrt_restore_is_begun(shard) &&
+    return !is_in_flight(shard) &&
            (shard->result != 0 || shard->n_ended == shard->frames->n);
 }
 
@@ -103,11 +103,15 @@ bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard)
  * to. */
 static void settle(struct vrt_device_executor_shard *shard)
 {
-    if (shard->result != 0 && !vrt_restore_is_begun(shard))
-        vrt_shard_frames_drop_out(shard->frames);
+    if (shard->result == 0 || is_in_flight(shard))
+        return;
+    vrt_shard_frames_drop_out(shard->frames);
+    int ignored = vrt_refuse(shard->error, shard->result, "device.failed", "%s",
+                             vrt_backend_strerror(shard->result));
+    (void)ignored;
 }
 
-void vrt_restore_begin(struct vrt_device_executor_shard *shard)
+static void begin(struct vrt_device_executor_shard *shard)
 {
     const struct vrt_job_spec *spec = shard->order.spec;
     struct vrt_shard_frames *frames = shard->frames;
@@ -133,7 +137,7 @@ void vrt_restore_begin(struct vrt_device_executor_shard *shard)
     settle(shard);
 }
 
-void vrt_restore_end(struct vrt_device_executor_shard *shard)
+static void end(struct vrt_device_executor_shard *shard)
 {
     struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
     const int n = step_of(shard);
@@ -146,4 +150,20 @@ void vrt_restore_end(struct vrt_device_executor_shard *shard)
     if (shard->result == 0)
         shard->result = r;
     settle(shard);
+}
+
+void vrt_restore_advance(struct vrt_device_executor_shard *const *shards, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (vrt_restore_has_more(shards[i]) && vrt_session_has_room(shards[i]->session)) {
+            begin(shards[i]);
+            return;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (is_in_flight(shards[i])) {
+            end(shards[i]);
+            return;
+        }
+    }
 }

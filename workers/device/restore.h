@@ -12,21 +12,16 @@
 #include "workers/device/session/session.h"
 #include "workers/device/shard.h"
 
-/* Readies the shard for `session`; nothing is begun. */
+/* Readies the shard for `session`; nothing is sent. */
 void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_session *session);
 
-/* Whether there is a clip to begin, and room for it. */
-bool vrt_restore_can_begin(const struct vrt_device_executor_shard *shard);
+/* Sends one more clip of the shards on its way, in the order in which they were readied, or, where
+ * there is no room, waits for the oldest and takes it in. One of them at least isn't done. */
+void vrt_restore_advance(struct vrt_device_executor_shard *const *shards, size_t n);
 
-/* Begins the next clip. */
-void vrt_restore_begin(struct vrt_device_executor_shard *shard);
+/* Whether there is a clip of the shard that wasn't sent yet. */
+bool vrt_restore_has_more(const struct vrt_device_executor_shard *shard);
 
-/* Whether a clip of it is in flight. */
-bool vrt_restore_is_begun(const struct vrt_device_executor_shard *shard);
-
-/* Ends the oldest clip, which is the session's oldest. */
-void vrt_restore_end(struct vrt_device_executor_shard *shard);
-
-/* Whether all of it is restored, or it failed and nothing of it is in flight; then result and
- * frames are final. */
+/* Whether all of it is restored, or it failed and nothing of it is in flight; then result, error
+ * and frames are final. */
 bool vrt_restore_is_done(const struct vrt_device_executor_shard *shard);

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "workers/device/restore.h"
 #include "workers/device/speed.h"
 
 #define VRT_LOG_TOPIC "worker"
@@ -385,7 +386,7 @@ static bool wants_more(const struct worker *worker)
     const size_t n = worker->own.n_shards;
 
     return !worker->own.next && n < VRT_MIN((size_t)worker->info->n_in_flight, SHARDS_MAX) &&
-           !vrt_device_executor_has_more(&worker->own.shards[n - 1].shard);
+           !vrt_restore_has_more(&worker->own.shards[n - 1].shard);
 }
 
 /* What isn't a shard like those on their way waits until these are done, and nothing overtakes it
@@ -417,7 +418,7 @@ static void return_shards(struct worker *worker)
 {
     size_t n = 0;
 
-    while (n < worker->own.n_shards && vrt_device_executor_is_done(&worker->own.shards[n].shard))
+    while (n < worker->own.n_shards && vrt_restore_is_done(&worker->own.shards[n].shard))
         n++;
     for (size_t i = 0; i < n; i++) {
         const struct shard shard = worker->own.shards[0];
@@ -436,7 +437,7 @@ static void advance(struct worker *worker)
     vrt_mailbox_beat(worker->own.mailbox);
     for (size_t i = 0; i < worker->own.n_shards; i++)
         shards[i] = &worker->own.shards[i].shard;
-    vrt_device_executor_advance(worker->own.executor, shards, worker->own.n_shards);
+    vrt_restore_advance(shards, worker->own.n_shards);
     return_shards(worker);
 }
 

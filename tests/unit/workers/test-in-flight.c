@@ -17,6 +17,7 @@
 #include "tests/unit/model/weight-rule.h"
 #include "tests/unit/test.h"
 #include "workers/device/device-executor.h"
+#include "workers/device/restore.h"
 
 #define BESIDE "cpu:0 submit:1- takes=20us"
 #define N_SHARDS 4
@@ -157,7 +158,7 @@ static void restore(struct bench *bench, struct restored *restored)
 
     make_shards(bench, restored);
     while (next < N_SHARDS || n > 0) {
-        if (next < N_SHARDS && (n == 0 || !vrt_device_executor_has_more(running[n - 1]))) {
+        if (next < N_SHARDS && (n == 0 || !vrt_restore_has_more(running[n - 1]))) {
             struct vrt_device_executor_shard *shard = &shards[next];
             *shard = (struct vrt_device_executor_shard){
                 .order = { .spec = bench->spec, .dtype = VRT_DTYPE_F32, .watch = { go_on, NULL } },
@@ -170,10 +171,10 @@ static void restore(struct bench *bench, struct restored *restored)
             running[n++] = shard;
             next++;
         }
-        vrt_device_executor_advance(bench->executor, running, n);
+        vrt_restore_advance(running, n);
         restored->n_begun_max = VRT_MAX(restored->n_begun_max,
                                         vrt_session_n_begun(running[0]->session));
-        while (n > 0 && vrt_device_executor_is_done(running[0])) {
+        while (n > 0 && vrt_restore_is_done(running[0])) {
             restored->results[running[0] - shards] = running[0]->result;
             n--;
             memmove(running, running + 1, n * sizeof(running[0]));

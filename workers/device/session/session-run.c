@@ -19,37 +19,33 @@
 #include "workers/device/session/evidence.h"
 #include "workers/device/session/session-impl.h"
 
-static size_t row_bytes(const struct vrt_frame *frame, const struct vrt_plane *plane)
-{
-    return (size_t)plane->width * (size_t)vrt_frame_format_sample_bytes(&frame->format);
-}
-
-/* Copies a plane's rows between the frame and `packed`, where they are without gaps. */
-static void pack(const struct vrt_frame *frame, const struct vrt_plane *plane, uint8_t *packed)
-{
-    const size_t bytes = row_bytes(frame, plane);
-
-    if (plane->stride_bytes == bytes)
-        memcpy(packed, plane->data, bytes * (size_t)plane->height);
-    for (int y = 0; plane->stride_bytes != bytes && y < plane->height; y++)
-        memcpy(packed + (size_t)y * bytes, plane->data + (size_t)y * plane->stride_bytes, bytes);
-}
-
-static void unpack(const struct vrt_frame *frame, const struct vrt_plane *plane,
-                   const uint8_t *packed)
-{
-    const size_t bytes = row_bytes(frame, plane);
-
-    if (plane->stride_bytes == bytes)
-        memcpy(plane->data, packed, bytes * (size_t)plane->height);
-    for (int y = 0; plane->stride_bytes != bytes && y < plane->height; y++)
-        memcpy(plane->data + (size_t)y * plane->stride_bytes, packed + (size_t)y * bytes, bytes);
-}
-
 /* Where frame `d` of the slot's side begins. */
 static size_t planes_offset(const struct vrt_session *session, int side, int d)
 {
     return (size_t)d * session->layout.planes_bytes[side];
+}
+
+/* Where frame `d` of the slot's side is on the host. */
+static uint8_t *host_of(const struct vrt_session *session, const struct vrt_session_slot *slot,
+                        int side, int d)
+{
+    return vrt_staging_host(slot->planes[side]) + planes_offset(session, side, d);
+}
+
+/* The same as a frame, of the planes that `like` has, without gaps between their rows. */
+static void view_on_host(const struct vrt_session *session, const struct vrt_session_slot *slot,
+                         int side, int d, const struct vrt_frame *like, struct vrt_frame *ret_view)
+{
+    uint8_t *host = host_of(session, slot, side, d);
+
+    *ret_view = (struct vrt_frame){ .format = like->format };
+    for (int p = 0; p < vrt_frame_format_n_planes(&like->format); p++) {
+        struct vrt_plane *plane = &ret_view->planes[p];
+        *plane = like->planes[p];
+        plane->data = host + session->layout.plane_offset[side][p];
+        plane->stride_bytes = (size_t)plane->width *
+                              (size_t)vrt_frame_format_sample_bytes(&like->format);
+    }
 }
 
 /* Bindings of a frame's planes. Return: how many. */
@@ -290,11 +286,9 @@ static int upload(struct vrt_session *session, const struct vrt_session_slot *sl
     struct vrt_staging *staging = slot->planes[VRT_SESSION_IN];
 
     for (int i = 0; i < slot->clip.n; i++) {
-        const struct vrt_frame *frame = slot->clip.in[i];
-        uint8_t *host = vrt_staging_host(staging) + planes_offset(session, VRT_SESSION_IN, i);
-        for (int p = 0; p < vrt_frame_format_n_planes(&frame->format); p++)
-            pack(frame, &frame->planes[p],
-                 host + session->layout.plane_offset[VRT_SESSION_IN][p]);
+        struct vrt_frame view;
+        view_on_host(session, slot, VRT_SESSION_IN, i, slot->clip.in[i], &view);
+        vrt_frame_copy_samples(slot->clip.in[i], &view);
     }
     return vrt_staging_push(session->device, staging,
                             planes_offset(session, VRT_SESSION_IN, slot->clip.n));
@@ -351,20 +345,21 @@ static int download(const struct vrt_session *session, const struct vrt_session_
                     int from, struct vrt_session_evidence *evidence)
 {
     const struct vrt_session_clip *clip = &slot->clip;
-    const uint8_t *host = vrt_staging_host(slot->planes[VRT_SESSION_OUT]) +
-                          planes_offset(session, VRT_SESSION_OUT, from);
-    struct vrt_frame *frame = clip->out[d];
+    struct vrt_frame *frame = clip->out[d], view;
     struct vrt_means in, out;
     float range[VRT_SESSION_N_RANGE];
     int r = vrt_means_of_input(clip->in[d], &in);
 
-    memcpy(range, host, sizeof(range));
-    for (int p = 0; frame && p < vrt_frame_format_n_planes(&frame->format); p++)
-        unpack(frame, &frame->planes[p], host + session->layout.plane_offset[VRT_SESSION_OUT][p]);
-    if (r == 0 && frame)
+    if (r != 0)
+        return vrt_fold(r);
+    memcpy(range, host_of(session, slot, VRT_SESSION_OUT, from), sizeof(range));
+    if (frame) {
+        view_on_host(session, slot, VRT_SESSION_OUT, from, frame, &view);
+        vrt_frame_copy_samples(&view, frame);
         r = vrt_means_of_result(frame, &in, &out);
-    else if (r == 0)
+    } else {
         vrt_means_of_pixels(clip->shared[d], &in, &out);
+    }
     if (r != 0)
         return vrt_fold(r);
     evidence->min = range[0];
