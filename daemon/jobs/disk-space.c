@@ -6,6 +6,10 @@
  * user's limit is passed by what was under way for him, at most. His job then waits until other
  * jobs of his have freed enough; one that is alone too large for the limit fails.
  *
+ * How much of the input will be in the finished file beside the video nobody knows before: it may
+ * take what the user may still have, and is charged when it stays. One that didn't get by with that
+ * is made again when there is twice as much, or when the job is alone.
+ *
  * Working files go only after the row that made them needless is on the disk: a crash between the
  * two leaves files without a use, never the reverse.
  *
@@ -44,6 +48,9 @@
 
 /* ... or so much later. */
 #define DISK_AGAIN_S (15 * 60)
+
+/* What a container's tables take is not what limits are about. */
+#define TABLES_BYTES (INT64_C(4) << 20)
 
 /* Files to be removed, by a thread: there may be thousands. */
 struct sweep {
@@ -101,12 +108,30 @@ static int64_t charge_of(const struct vrt_segment_record *segment)
     return 2 * VRT_MAX(segment->size_bytes, 0);
 }
 
+static struct vrt_error quota_error(bool is_too_large)
+{
+    struct vrt_error error = { .id = NULL };
+
+    vrt_refuse(&error, -EDQUOT, is_too_large ? VRT_E(SPOOL_TOO_LARGE) : VRT_E(SPOOL_QUOTA),
+               is_too_large ? "the job's working files take more than one user may have: cut the "
+                          "video, or ask the administrator for a higher spool_per_user" :
+                          "the working files of this user's jobs take as much as he may have: the "
+                          "job goes on when others of them are over");
+    return error;
+}
+
+/* Charges what is there, whatever the user may have. */
+static void charge_anyway(struct vrt_disk_space *space, struct vrt_job *job, int64_t bytes)
+{
+    if (vrt_quota_charge(space->context->params.quota, VRT_QUOTA_SPOOL_BYTES, job->uid,
+                         bytes) == 0)
+        job->parts->disk.charged_bytes += bytes;
+}
+
 void vrt_disk_space_charge(struct vrt_disk_space *space, struct vrt_job *job, int64_t bytes)
 {
     struct vrt_quota *quota = space->context->params.quota;
     struct vrt_job_disk *disk = &job->parts->disk;
-    struct vrt_error error = { .id = NULL };
-    bool is_too_large;
 
     if (bytes <= 0)
         return;
@@ -115,15 +140,9 @@ void vrt_disk_space_charge(struct vrt_disk_space *space, struct vrt_job *job, in
         disk->charged_bytes += bytes;
         return;
     }
-    /* They are there, whatever he may have. */
-    if (vrt_quota_charge(quota, VRT_QUOTA_SPOOL_BYTES, job->uid, bytes) == 0)
-        disk->charged_bytes += bytes;
-    is_too_large = disk->charged_bytes > vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES);
-    vrt_refuse(&error, -EDQUOT, is_too_large ? VRT_E(SPOOL_TOO_LARGE) : VRT_E(SPOOL_QUOTA),
-               is_too_large ? "the job's working files take more than one user may have: cut the "
-                          "video, or ask the administrator for a higher spool_per_user" :
-                          "the working files of this user's jobs take as much as he may have: the "
-                          "job goes on when others of them are over");
+    charge_anyway(space, job, bytes);
+    const struct vrt_error error =
+        quota_error(disk->charged_bytes > vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES));
     vrt_queue_stop_run(space->context, job, &error);
 }
 
@@ -146,6 +165,45 @@ static void give_back(struct vrt_disk_space *space, struct vrt_job *job, int64_t
     disk->charged_bytes -= bytes;
 }
 
+int64_t vrt_disk_space_joined_max(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    const struct vrt_quota *quota = space->context->params.quota;
+    const int64_t limit = vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES);
+    const int64_t left = limit - vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid);
+
+    if (limit == INT64_MAX)
+        return 0;
+    job->parts->disk.wanted_bytes = 2 * VRT_MAX(left, TABLES_BYTES);
+    return vrt_spool_stored_bytes(job) + VRT_MAX(left, 0) + TABLES_BYTES;
+}
+
+/* Charges what the finished file has beside the segments, for which it is charged already. */
+static void charge_joined(struct vrt_disk_space *space, struct vrt_job *job)
+{
+    struct vrt_job_disk *disk = &job->parts->disk;
+    const int64_t joined = vrt_spool_joined_bytes(space->context->params.spool_fd, job->info.id);
+    const int64_t bytes = VRT_MAX(joined - vrt_spool_stored_bytes(job), 0);
+
+    give_back(space, job, disk->joined_bytes);
+    disk->joined_bytes = 0;
+    if (bytes == 0)
+        return;
+    charge_anyway(space, job, bytes);
+    disk->joined_bytes = bytes;
+}
+
+void vrt_disk_space_note_run(struct vrt_disk_space *space, struct vrt_job *job,
+                             struct vrt_error *error)
+{
+    const struct vrt_quota *quota = space->context->params.quota;
+
+    if (!job->parts->disk.is_swept)
+        charge_joined(space, job);
+    if (vrt_error_is(error, VRT_E(SPOOL_QUOTA)))
+        *error = quota_error(vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid) <=
+                             job->parts->disk.charged_bytes);
+}
+
 void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_job *job,
                                       size_t first)
 {
@@ -166,9 +224,9 @@ void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job)
         bytes = info->fetched_bytes;
     for (size_t i = 0; i < job->n_segments; i++)
         bytes += charge_of(&job->segments[i]);
-    if (bytes > 0 && vrt_quota_charge(space->context->params.quota, VRT_QUOTA_SPOOL_BYTES,
-                                      job->uid, bytes) == 0)
-        disk->charged_bytes = bytes;
+    if (bytes > 0)
+        charge_anyway(space, job, bytes);
+    charge_joined(space, job);
 }
 
 /* Whether the job's user may have so many more bytes of working files now. */
@@ -190,6 +248,7 @@ void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
         return;
     disk->is_swept = true;
     give_back(space, job, disk->charged_bytes);
+    disk->joined_bytes = 0;
     remove_files(space, job->info.id, false);
 }
 
@@ -225,6 +284,8 @@ static void give_segments_back(struct vrt_disk_space *space, struct vrt_job *job
     vrt_assert(!job->parts->run);
     vrt_job_store_cut_segments(space->store, job, 0);
     job->info.frames_done = 0;
+    give_back(space, job, job->parts->disk.joined_bytes);
+    job->parts->disk.joined_bytes = 0;
     /* A crash before they are forgotten finds them missing, which is the same. */
     remove_files(space, job->info.id, true);
     vrt_queue_tell(space->context, job);
@@ -363,7 +424,7 @@ static bool has_quota(struct vrt_disk_space *space, const struct vrt_job *job)
 {
     /* What is stored is charged for being joined too. */
     int64_t rest = vrt_spool_needed_bytes(job) - vrt_spool_stored_bytes(job);
-    int64_t next = VRT_MAX(vrt_spool_next_bytes(job), 1);
+    int64_t next = VRT_MAX(VRT_MAX(vrt_spool_next_bytes(job), job->parts->disk.wanted_bytes), 1);
 
     /* Of one about which nothing is known nobody can say that there is space to its end. */
     if (job->user->first != job)

@@ -23,6 +23,8 @@ struct vrt_segment_record;
 /* Of a job: embedded in struct vrt_job_parts. */
 struct vrt_job_disk {
     int64_t charged_bytes;              /* to its user */
+    int64_t joined_bytes;               /* of those, for what the finished file has beside them */
+    int64_t wanted_bytes;               /* for that, when it waits for space; 0: nobody knows */
     bool is_swept;                      /* its working files are gone, or about to go */
     int64_t free_bytes;                 /* that there were when it found a disk full */
     int64_t filled_ns;                  /* when that was, by the clock that doesn't jump */
@@ -44,6 +46,14 @@ void vrt_disk_space_charge_segment(struct vrt_disk_space *space, struct vrt_job 
 
 /* Charges what is there of a job that was read from the store, however much that is. */
 void vrt_disk_space_load(struct vrt_disk_space *space, struct vrt_job *job);
+
+/* How large the job's finished file may become for what its user may have; 0: that has no limit. */
+int64_t vrt_disk_space_joined_max(struct vrt_disk_space *space, struct vrt_job *job);
+
+/* A run has ended, of `error` where it has a message: charges the finished file, if one stays, and
+ * where its user's limit was the reason says in `error` whether the job is alone too large. */
+void vrt_disk_space_note_run(struct vrt_disk_space *space, struct vrt_job *job,
+                             struct vrt_error *error);
 
 /* Gives back the charge of the segments from this one on. */
 void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_job *job,

@@ -243,7 +243,7 @@ static void end_run(struct vrt_job_run *run, const struct vrt_error *error)
 {
     struct vrt_job *job = run->job;
     struct vrt_runs *runs = run->owner;
-    const struct vrt_error last = error ? *error : (struct vrt_error){ .id = NULL };
+    struct vrt_error last = error ? *error : (struct vrt_error){ .id = NULL };
 
     if (job->pipeline && run->phase == RUN_GOING) {
         vrt_run_refresh(runs, job);
@@ -255,6 +255,7 @@ static void end_run(struct vrt_job_run *run, const struct vrt_error *error)
     runs->n--;
     vrt_closep(&run->spool_fd);
     vrt_network_unref(run->network);
+    vrt_disk_space_note_run(runs->space, job, &last);
     conclude(run, error ? &last : NULL);
     free(run);
     vrt_queue_proceed(runs->context);
@@ -284,6 +285,13 @@ static void on_segments_cut(void *ctx, int64_t first_number)
     vrt_log_warning("job %" PRId64 ": its segments from %" PRId64 " on are damaged or missing, and "
                     "are made anew", job->info.id, first_number);
     vrt_job_store_cut_segments(job->parts->run->owner->store, job, (size_t)first_number);
+}
+
+static int64_t joined_bytes_max(void *ctx)
+{
+    struct vrt_job *job = ctx;
+
+    return vrt_disk_space_joined_max(job->parts->run->owner->space, job);
 }
 
 /* Ends a run that is not to go on, between two steps. Return: whether it has. */
@@ -382,6 +390,7 @@ static int make_pipeline(struct vrt_job_run *run, struct vrt_error *error)
     params.done = on_done;
     params.segment_done = on_segment_done;
     params.segments_cut = on_segments_cut;
+    params.size_bytes_max = joined_bytes_max;
     return vrt_pipeline_new(context->params.pool, &params, &job->pipeline, error);
 }
 

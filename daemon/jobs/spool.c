@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "daemon/jobs/job.h"
+#include "frames/encode/container.h"
 
 #define VRT_LOG_TOPIC "spool"
 
@@ -167,6 +168,20 @@ int64_t vrt_spool_free_above_bytes(int spool_fd)
     VRT_CLEANUP(vrt_closep) int fd = openat(spool_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     return fd < 0 ? INT64_MAX : vrt_spool_free_bytes(fd);
+}
+
+int64_t vrt_spool_joined_bytes(int spool_fd, int64_t job_id)
+{
+    char path[2 * NAME_BYTES];
+    struct stat st;
+
+    for (int i = 0; i < VRT_CONTAINER_COUNT; i++) {
+        snprintf(path, sizeof(path), "%" PRId64 "/joined.%s", job_id,
+                 vrt_container_name((enum vrt_container)i));
+        if (fstatat(spool_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            return st.st_size;
+    }
+    return 0;
 }
 
 /* No disk is larger, and sums of a few such numbers don't overflow. */

@@ -54,6 +54,9 @@ int64_t vrt_spool_free_above_bytes(int spool_fd);
 /* Bytes that a file takes on its disk; 0 where nobody can tell. */
 int64_t vrt_spool_held_bytes(int fd);
 
+/* The size of the finished file in the job's folder; 0: there is none. */
+int64_t vrt_spool_joined_bytes(int spool_fd, int64_t job_id);
+
 /* What the job's stored segments take. */
 int64_t vrt_spool_stored_bytes(const struct vrt_job *job);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 /* Shards that the thread is given at a time: one in hand, one to go on with. */
@@ -44,7 +45,8 @@ static void post(struct vrt_encoding *encoding, struct vrt_media_task *task)
     int r = task ? vrt_mailbox_post(encoding->thread, &task->task) : vrt_raise(-ENOMEM);
 
     if (r == 0) {
-        encoding->n_tasks++;
+        if (!encoding->n_tasks++)
+            encoding->moved_ns = vrt_clock_now_ns();
         return;
     }
     vrt_media_task_free(task);
@@ -118,6 +120,7 @@ int vrt_encoding_start(struct vrt_encoding *encoding, int spool_fd, int64_t segm
 static bool note_encoding(struct vrt_encoding *encoding, const struct vrt_media_task *task)
 {
     encoding->n_tasks--;
+    encoding->moved_ns = vrt_clock_now_ns();
     encoding->params.progress->encode_ns += task->busy_ns;
     if (task->task.outcome == VRT_TASK_FAILED)
         encoding->params.failed(encoding->params.ctx, task->result, &task->error);
@@ -197,13 +200,20 @@ void vrt_encoding_add(struct vrt_encoding *encoding, int64_t shard,
     post(encoding, &task->base);
 }
 
-void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns)
+void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns,
+                         int64_t size_bytes_max)
 {
     encoding->is_finishing = true;
     post(encoding, vrt_encode_end_new(encoded_last, encoding));
     if (encoding->is_stopped)
         return;
-    post(encoding, vrt_encode_finish_new(n_frames, span_ns, finished, encoding));
+    struct vrt_encode_finish *finish = vrt_encode_finish_new(finished, encoding);
+    if (finish) {
+        finish->n_frames = n_frames;
+        finish->span_ns = span_ns;
+        finish->size_bytes_max = size_bytes_max;
+    }
+    post(encoding, finish ? &finish->base : NULL);
 }
 
 void vrt_encoding_committed(struct vrt_encoding *encoding, int64_t number)

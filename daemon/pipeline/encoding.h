@@ -35,6 +35,7 @@ struct vrt_encoding {
     struct vrt_segment_record *segments;
     struct vrt_mailbox *thread;         /* NULL: none, or it has ended */
     int n_tasks;                        /* that it holds */
+    int64_t moved_ns;                   /* when it was given the first of them, or gave one back */
     bool is_resuming;                   /* it looks at the segments */
     bool is_finishing;                  /* it was told that there are no more shards */
     bool is_stopped;
@@ -61,8 +62,10 @@ bool vrt_encoding_has_room(const struct vrt_encoding *encoding);
 void vrt_encoding_add(struct vrt_encoding *encoding, int64_t shard,
                       struct vrt_shard_frames *frames);
 
-/* There are no more: completes the last segment, then makes the file, which has so many frames. */
-void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns);
+/* There are no more: completes the last segment, then makes the file, which has so many frames, and
+ * so many bytes at most; 0: any number. */
+void vrt_encoding_finish(struct vrt_encoding *encoding, int64_t n_frames, int64_t span_ns,
+                         int64_t size_bytes_max);
 
 /* The records of the segments up to this number are safe. */
 void vrt_encoding_committed(struct vrt_encoding *encoding, int64_t number);

@@ -55,6 +55,7 @@ struct vrt_pipeline {
     void (*done)(void *ctx, const struct vrt_error *error);
     void (*segment_done)(void *ctx, const struct vrt_segment_record *segment);
     void (*segments_cut)(void *ctx, int64_t first_number);
+    int64_t (*size_bytes_max)(void *ctx);
     void *ctx;
 
     struct vrt_job_check check;     /* of the files: run by the decode thread */
@@ -66,10 +67,14 @@ struct vrt_pipeline {
     struct vrt_progress progress;
 
     atomic_bool cancel;                 /* read by both threads */
-    bool is_parking;                    /* it ends when the segment in work is complete */
+    int64_t parked_ns;                  /* when told to end with the segment in work; 0: not */
     bool is_closing;                    /* nothing new is begun */
     struct vrt_error error;             /* message "": none */
 };
+
+/* Who waits for a segment's end waits no longer than this for what the encoder has in hand: a video
+ * can be made for an encoder to dawdle over. */
+#define DAWDLING_NS (120 * VRT_NS_PER_S)
 
 /* Nothing new is begun, and what is under way is told to stop. Calls nobody back. It is done at
  * each step of the end: success has set is_closing alone, and once more does no harm. The flags are
@@ -218,7 +223,7 @@ static void on_segment_done(void *ctx, const struct vrt_segment_record *segment)
     if (pipeline->segment_done)
         pipeline->segment_done(pipeline->ctx, segment);
     /* The encoder may have begun the next one: less is lost than by waiting for its end. */
-    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING)
+    if (pipeline->parked_ns && pipeline->phase == VRT_PIPELINE_RUNNING)
         end_parked(pipeline);
 }
 
@@ -240,9 +245,12 @@ static void park(struct vrt_pipeline *pipeline)
     /* Nobody knows when a device will be there that could complete the segment. */
     bool is_stuck = !shards->n_running &&
                     !(shards->devices & vrt_pool_devices(pipeline->pool).ready);
+    bool is_dawdling = encoding->n_tasks > 0 &&
+                       vrt_clock_now_ns() - VRT_MAX(encoding->moved_ns, pipeline->parked_ns) >
+                       DAWDLING_NS;
 
-    if (pipeline->is_parking && pipeline->phase == VRT_PIPELINE_RUNNING &&
-        (is_between || is_stuck || shards->is_held || encoding->is_resuming))
+    if (pipeline->parked_ns && pipeline->phase == VRT_PIPELINE_RUNNING &&
+        (is_between || is_stuck || is_dawdling || shards->is_held || encoding->is_resuming))
         end_parked(pipeline);
 }
 
@@ -266,7 +274,8 @@ static void finish(struct vrt_pipeline *pipeline)
         encoding->n_tasks > 0 || decoding->n_tasks > 0 || encoding->is_finishing)
         return;
     pipeline->phase = VRT_PIPELINE_FINISHING;
-    vrt_encoding_finish(encoding, pipeline->progress.frames_decoded, decoding->span_ns);
+    vrt_encoding_finish(encoding, pipeline->progress.frames_decoded, decoding->span_ns,
+                        pipeline->size_bytes_max ? pipeline->size_bytes_max(pipeline->ctx) : 0);
 }
 
 /* Tells the pool, and those who watch, how it stands. */
@@ -388,6 +397,7 @@ static int copy_params(struct vrt_pipeline *pipeline, const struct vrt_pipeline_
     pipeline->done = params->done;
     pipeline->segment_done = params->segment_done;
     pipeline->segments_cut = params->segments_cut;
+    pipeline->size_bytes_max = params->size_bytes_max;
     pipeline->ctx = params->ctx;
     return r;
 }
@@ -519,15 +529,11 @@ void vrt_pipeline_cancel(struct vrt_pipeline *pipeline)
 
 void vrt_pipeline_park(struct vrt_pipeline *pipeline)
 {
-    const struct vrt_error error = {
-        .id = "job.parked",
-        .message = "the job was put by before it began",
-    };
-
     vrt_assert_thread(VRT_THREAD_LOOP);
-    pipeline->is_parking = true;
+    if (!pipeline->parked_ns)
+        pipeline->parked_ns = vrt_clock_now_ns();
     if (pipeline->phase <= VRT_PIPELINE_ADMITTED)
-        fail(pipeline, &error);
+        end_parked(pipeline);
     go_on(pipeline);
 }
 

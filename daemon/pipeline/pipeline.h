@@ -105,6 +105,9 @@ struct vrt_pipeline_params {
     /* Of the segments given, this one and those after it are damaged or missing: they are made
      * anew. It comes once at most, before the first segment_done. */
     void (*segments_cut)(void *ctx, int64_t first_number);
+    /* Asked before the file is made of the segments: how many bytes it may have, else the end is
+     * "spool.quota"; 0, as where it is NULL: any number. */
+    int64_t (*size_bytes_max)(void *ctx);
     void *ctx;
 };
 

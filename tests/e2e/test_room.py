@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A job on a disk that is full goes on when there is room for all that it still has to write."""
+"""A job on a disk that is full goes on when there is room for all that it still has to write; and
+what of the input is copied counts as a user's, however little of the disk it took there."""
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import time
 import unittest
 
 import harness
-from harness import clip, video_stream
+from harness import clip, ffmpeg, video_stream
 
 FRAMES = 120
 SEGMENT = 8
@@ -64,6 +65,33 @@ class Room(harness.Case):
         self.assertEqual(int(video_stream(target)['nb_read_frames']), FRAMES)
         # It was no more than what was asked for, and more than what there had been.
         self.assertGreater(2 * os.path.getsize(target), 10 << 20)
+
+
+class Copied(harness.Case):
+    config = {'access': {'spool_per_user': '2M'}}
+
+    def show(self, source):
+        target = os.path.splitext(source)[0] + '.out.mkv'
+        done = self.vrtctl('submit', '--json', '--output', target, source)
+        job = json.loads(done.stdout)['id']
+        self.vrtctl('wait', job, status=None)
+        return json.loads(self.vrtctl('show', '--json', job).stdout)
+
+    def film(self, name, seconds):
+        """With sound of which a second takes 750 KiB."""
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=64x48:rate=25:d=0.4', '-f', 'lavfi', '-i',
+               f'anullsrc=r=96000:cl=quad:d={seconds}', '-c:a', 'pcm_s16le', self.path(name))
+        return self.path(name)
+
+    def test_sound(self):
+        shown = self.show(self.film('short.mkv', 2))
+        self.assertEqual(shown['state'], 'done')
+        shown = self.show(self.film('long.mkv', 20))
+        self.assertEqual((shown['state'], shown['error']['id']), ('failed', 'spool.too_large'))
+        self.assertEqual(os.path.getsize(self.path('long.out.mkv')), 0)
+        # What it wrote is gone: a job with less is done.
+        shown = self.show(self.film('again.mkv', 2))
+        self.assertEqual(shown['state'], 'done')
 
 
 if __name__ == '__main__':

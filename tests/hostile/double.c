@@ -7,8 +7,10 @@
  * VRT_DOUBLE says how: "lie SEED": any answer may be anything; "exploit": tells what could be done
  * that is forbidden; "PROGRAM": by the input's name. One of crash*, hang*, fill* is answered here,
  * and with any other name PROGRAM, vrt-media itself, takes this one's place. But while there is a
- * seed in the file VRT_DOUBLE_SEED, who is asked something lies; and who is asked about a segment
- * while there is the file VRT_DOUBLE_ONCE removes that, and crashes.
+ * seed in the file VRT_DOUBLE_SEED, who is asked something lies. The file VRT_DOUBLE_ONCE is for
+ * one process, which removes it: with "crash", "grow" or "dawdle" in it the next that is asked
+ * about a segment crashes, or an encoder writes to its segments that are complete, or doesn't go
+ * on.
  */
 
 #include <errno.h>
@@ -34,7 +36,7 @@
 #define THREADS 3000
 #define STACK_BYTES ((size_t)64 << 10)
 
-enum harm { LIE, CRASH, HANG, FILL, CROWD };
+enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW };
 
 static const struct {
     const char *prefix;
@@ -47,6 +49,7 @@ struct hostile {
     bool is_reading;            /* a job's frames, not only its head */
     int64_t n_frames;
     int64_t n_written;          /* bytes of the segment */
+    int old_fd;                 /* a segment that is complete; -1: none was kept */
     struct double_files files;
 };
 
@@ -176,6 +179,17 @@ static size_t join(struct vrt_message *message, const struct vrt_message_fds *fd
     return VRT_MESSAGE_BYTES(joined);
 }
 
+/* Keeps the first of the segments, and writes to it while others are encoded. */
+static void keep_segment(struct hostile *hostile)
+{
+    if (hostile->harm != GROW)
+        return;
+    if (hostile->old_fd < 0)
+        hostile->old_fd = dup(hostile->files.work_fd);
+    else
+        write_some(hostile->old_fd, lseek(hostile->old_fd, 0, SEEK_END));
+}
+
 /* Answers as vrt-media would. Return: the size of the answer. */
 static size_t answer(struct hostile *hostile, struct vrt_message *message,
                      struct vrt_message_fds *fds)
@@ -199,13 +213,16 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         return offsetof(struct vrt_message, body);
     case VRT_MESSAGE_ENCODER_SEND:
         take_frame(hostile, &message->body.encoder_send.frame, fds, true);
+        do_harm(hostile->harm);
         hostile->n_written = write_some(hostile->files.work_fd, hostile->n_written);
         message->body.encoder_send.n_held = 0;
         return VRT_MESSAGE_BYTES(encoder_send);
     case VRT_MESSAGE_ENCODER_FINISH:
         message->body.segment.number = hostile->n_written;
+        keep_segment(hostile);
         return VRT_MESSAGE_BYTES(segment);
     case VRT_MESSAGE_SEGMENT_CHECK:
+        do_harm(hostile->harm);
         message->body.segment.number = 1000;
         return VRT_MESSAGE_BYTES(segment);
     case VRT_MESSAGE_JOIN_PREVIEW:
@@ -284,6 +301,34 @@ static bool read_seed(uint64_t *ret_seed)
     return has_seed;
 }
 
+/* Whether the file VRT_DOUBLE_ONCE is for a process that is asked this first. */
+static bool is_the_one(uint32_t kind, enum harm *ret_harm)
+{
+    static const struct {
+        const char *word;
+        uint32_t kind;
+        enum harm harm;
+    } words[] = {
+        { "crash", VRT_MESSAGE_SEGMENT_CHECK, CRASH },
+        { "grow", VRT_MESSAGE_ENCODER_NEW, GROW },
+        { "dawdle", VRT_MESSAGE_ENCODER_NEW, HANG },
+    };
+    const char *path = getenv("VRT_DOUBLE_ONCE");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    char word[16] = "";
+
+    if (!file)
+        return false;
+    (void)!fscanf(file, "%15s", word);
+    fclose(file);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(words); i++)
+        if (kind == words[i].kind && strcmp(word, words[i].word) == 0 && unlink(path) == 0) {
+            *ret_harm = words[i].harm;
+            return true;
+        }
+    return false;
+}
+
 /* What the first question asks for: by the seed that there is now, and by its input's name.
  * Return: whether it does. */
 static bool is_asked_for(struct hostile *hostile)
@@ -298,9 +343,8 @@ static bool is_asked_for(struct hostile *hostile)
         roll_seed(&hostile->dice, seed * VRT_MESSAGE_KIND_COUNT + message.kind);
         return true;
     }
-    const char *once = getenv("VRT_DOUBLE_ONCE");
-    if (message.kind == VRT_MESSAGE_SEGMENT_CHECK && once && unlink(once) == 0)
-        do_harm(CRASH);
+    if (is_the_one(message.kind, &hostile->harm))
+        return true;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(names); i++) {
         hostile->harm = names[i].harm;
         if (message.kind == VRT_MESSAGE_READER_OPEN &&
@@ -328,7 +372,7 @@ int main(int argc, char **argv)
 {
     const char *how = getenv("VRT_DOUBLE");
     uint64_t seed;
-    struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0, false } };
+    struct hostile hostile = { .harm = LIE, .files = { -1, -1, 0, false }, .old_fd = -1 };
 
     (void)argc;
     if (!how)

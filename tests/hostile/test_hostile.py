@@ -178,9 +178,13 @@ class Resumed(Jobs):
     @classmethod
     def start_daemon(cls, folder, **options):
         cls.once = os.path.join(folder, 'once')
-        environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
-                           VRT_DOUBLE=MEDIA, VRT_DOUBLE_ONCE=cls.once)
-        return super().start_daemon(folder, env=environment, **options)
+        cls.environment = dict(os.environ, VRTD_MEDIA_PROGRAM=os.environ.get('VRTD_DOUBLE', ''),
+                               VRT_DOUBLE=MEDIA, VRT_DOUBLE_ONCE=cls.once)
+        return super().start_daemon(folder, env=cls.environment, **options)
+
+    def arm(self, word):
+        with open(self.once, 'w', encoding='ascii') as f:
+            f.write(word)
 
     def kill_all(self):
         for child in self.daemon.children():
@@ -205,14 +209,41 @@ class Resumed(Jobs):
         wanted, target = self.made_alone(source), self.path('film.out.mp4')
         job = self.submit(source, target)
         self.wait_until(lambda: self.show(job)['segments_done'] > 2)
-        with open(self.once, 'w', encoding='ascii'):
-            pass
+        self.arm('crash')
         # So that it begins anew behind its segments, which are looked at then.
         self.kill_all()
         self.vrtctl('wait', job)
         self.assertFalse(os.path.exists(self.once))
         self.assertNotIn('are good', self.daemon.log_text())
         self.assertEqual(digest(target), wanted)
+
+
+    def test_segment_written_to_later(self):
+        """By an encoder that kept its descriptor: nobody would have counted that."""
+        source = clip(self.path('grown.mp4'), frames=FRAMES)
+        wanted, target = self.made_alone(source), self.path('grown.out.mp4')
+        self.arm('grow')
+        job = self.submit(source, target)
+        self.vrtctl('wait', job)
+        self.assertIn('wrote to a segment that was complete', str(self.show(job)['warnings']))
+        self.assertEqual(digest(target), wanted)
+
+    @unittest.skipUnless(os.environ.get('VRTD_LONG'), 'takes two minutes: with VRTD_LONG=1')
+    def test_dawdling(self):
+        """Who waits for the end of a segment doesn't wait for an encoder without end."""
+        folder = self.path('dawdling')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 600}}, env=self.environment)
+        self.addCleanup(daemon.stop)
+        self.arm('dawdle')
+        self.vrtctl('submit', '--json', '--output', self.path('dawdling.out.mp4'),
+                    clip(self.path('dawdling.mp4'), frames=FRAMES), daemon=daemon)
+        self.wait_until(lambda: not os.path.exists(self.once))
+        began = time.monotonic()
+        daemon.process.terminate()
+        self.assertEqual(daemon.process.wait(250), 0)
+        self.assertGreater(time.monotonic() - began, 100)
+        self.assertIn('job 1 is put back', daemon.log_text())
 
 
 class Crafted(Jobs):

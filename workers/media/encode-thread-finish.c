@@ -97,6 +97,7 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         .output_fd = fd,
         .container = encode_thread->params.container,
         .is_part = encode_thread->params.is_part,
+        .size_bytes_max = finish->size_bytes_max,
     };
     const struct vrt_joiner_expected expected = {
         .n_frames = finish->n_frames,
@@ -111,6 +112,9 @@ static int join(struct vrt_encode_thread *encode_thread, int fd,
         r = vrt_child_joiner_run(encode_thread->child, &params, result, &finish->base.error);
     if (r == -EBADMSG)
         remove_damaged(encode_thread);
+    if (r != 0)
+        return vrt_fold(r);
+    r = vrt_encode_thread_check_sizes(encode_thread, &finish->base.error);
     if (r != 0)
         return vrt_fold(r);
     r = vrt_child_joiner_verify(encode_thread->child, fd, &expected, &finish->base.error);

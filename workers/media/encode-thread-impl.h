@@ -8,6 +8,9 @@
 #include "workers/media/blender.h"
 #include "workers/media/encode-thread.h"
 
+/* Complete segments whose sizes are remembered: more than the process can have open. */
+#define VRT_ENCODE_THREAD_SIZES 64
+
 struct vrt_encode_thread {
     struct vrt_media_thread base;
     struct vrt_encode_thread_params params;
@@ -16,6 +19,8 @@ struct vrt_encode_thread {
     int64_t n_segments, n_frames, size_bytes;
     int64_t n_concealed;            /* and of those in the segment in work */
     int64_t n_tails_gone;           /* segments, the first, whose tails were removed */
+    int64_t sizes_bytes[VRT_ENCODE_THREAD_SIZES];   /* of number i: at i % the array's size */
+    int n_sizes;                    /* of the last so many segments, which the process wrote */
 
     /* The segment in work: number n_segments. */
     struct vrt_child *child;        /* that encodes and joins; NULL: none was needed yet */
@@ -35,6 +40,11 @@ int vrt_encode_thread_open(const struct vrt_encode_thread *encode_thread, int64_
 /* Removes such a file, if there is one. */
 void vrt_encode_thread_remove(const struct vrt_encode_thread *encode_thread, int64_t number,
                               const char *suffix);
+
+/* Whether the segments that the process wrote are as large as when they were complete: it could
+ * have kept their descriptors. Return: 0; -EPIPE with a sentence: it was ended. */
+int vrt_encode_thread_check_sizes(struct vrt_encode_thread *encode_thread,
+                                  struct vrt_error *error);
 
 /* Syncs a file of the folder, or the folder. Return: 0; -errno with a sentence. */
 int vrt_encode_thread_sync(int fd, struct vrt_error *error);

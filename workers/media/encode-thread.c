@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -137,6 +138,31 @@ static void remove_tails(struct vrt_encode_thread *encode_thread)
         vrt_encode_thread_remove(encode_thread, encode_thread->n_tails_gone, "tail");
 }
 
+int vrt_encode_thread_check_sizes(struct vrt_encode_thread *encode_thread,
+                                  struct vrt_error *error)
+{
+    const int64_t n = encode_thread->n_segments;
+    char name[NAME_BYTES];
+    struct stat st;
+
+    for (int64_t i = VRT_MAX(n - encode_thread->n_sizes, 0); i < n; i++) {
+        file_name(i, "seg", name);
+        if (fstatat(encode_thread->params.spool_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+            st.st_size == encode_thread->sizes_bytes[i % VRT_ENCODE_THREAD_SIZES])
+            continue;
+        encode_thread->child = vrt_child_free(encode_thread->child);
+        return vrt_refuse(error, vrt_raise(-EPIPE), "media.crashed", "the process vrt-media wrote "
+                          "to a segment that was complete, and was ended");
+    }
+    return 0;
+}
+
+static void note_size(struct vrt_encode_thread *encode_thread, int64_t size_bytes)
+{
+    encode_thread->sizes_bytes[encode_thread->n_segments % VRT_ENCODE_THREAD_SIZES] = size_bytes;
+    encode_thread->n_sizes = VRT_MIN(encode_thread->n_sizes + 1, VRT_ENCODE_THREAD_SIZES);
+}
+
 /* Completes the segment in work, and makes sure that it stays. */
 static int end_segment(struct vrt_encode_thread *encode_thread,
                        struct vrt_segment_record *ret_record, struct vrt_error *error)
@@ -152,6 +178,9 @@ static int end_segment(struct vrt_encode_thread *encode_thread,
     encode_thread->encoder = vrt_child_encoder_free(encode_thread->encoder);
     if (r != 0)
         return vrt_fold(r);
+    r = vrt_encode_thread_check_sizes(encode_thread, error);
+    if (r != 0)
+        return vrt_fold(r);
     r = vrt_encode_thread_sync(encode_thread->segment_fd, error);
     if (r != 0)
         return vrt_fold(r);
@@ -163,6 +192,7 @@ static int end_segment(struct vrt_encode_thread *encode_thread,
         return vrt_fold(r);
     vrt_closep(&encode_thread->segment_fd);
     encode_thread->segment_fd = -1;
+    note_size(encode_thread, record.size_bytes);
     encode_thread->n_segments++;
     encode_thread->n_frames += encode_thread->n_open;
     encode_thread->size_bytes += record.size_bytes;
@@ -268,18 +298,14 @@ struct vrt_media_task *vrt_encode_end_new(void (*done)(struct vrt_task *task), v
     return vrt_media_task_new(sizeof(struct vrt_encode_end), end, done, ctx);
 }
 
-struct vrt_media_task *vrt_encode_finish_new(int64_t n_frames, int64_t span_ns,
-                                             void (*done)(struct vrt_task *task), void *ctx)
+struct vrt_encode_finish *vrt_encode_finish_new(void (*done)(struct vrt_task *task), void *ctx)
 {
     struct vrt_encode_finish *finish = vrt_media_task_new(sizeof(*finish),
                                                           vrt_encode_thread_finish, done, ctx);
 
-    if (!finish)
-        return NULL;
-    finish->base.drop = drop_finish;
-    finish->n_frames = n_frames;
-    finish->span_ns = span_ns;
-    return &finish->base;
+    if (finish)
+        finish->base.drop = drop_finish;
+    return finish;
 }
 
 /* What is half done goes, so that a disk that is full has room again. */

@@ -60,6 +60,7 @@ struct vrt_encode_end {
 struct vrt_encode_finish {
     struct vrt_media_task base;
     int64_t n_frames, span_ns;      /* what the result must have; span -1: not known */
+    int64_t size_bytes_max;         /* what it may have: more is "spool.quota"; 0: none is said */
     struct vrt_warnings *warnings;  /* the answer: streams that were left out; NULL: none */
 };
 
@@ -90,5 +91,4 @@ int vrt_encode_thread_new(const struct vrt_encode_thread_params *params,
 struct vrt_media_task *vrt_encode_resume_new(void (*done)(struct vrt_task *task), void *ctx);
 struct vrt_encode_shard *vrt_encode_shard_new(void (*done)(struct vrt_task *task), void *ctx);
 struct vrt_media_task *vrt_encode_end_new(void (*done)(struct vrt_task *task), void *ctx);
-struct vrt_media_task *vrt_encode_finish_new(int64_t n_frames, int64_t span_ns,
-                                             void (*done)(struct vrt_task *task), void *ctx);
+struct vrt_encode_finish *vrt_encode_finish_new(void (*done)(struct vrt_task *task), void *ctx);

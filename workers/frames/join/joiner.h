@@ -37,6 +37,7 @@ struct vrt_joiner_params {
                                      * truncated here */
     enum vrt_container container;
     bool is_part;                   /* of the input: what isn't shown meanwhile is left out */
+    int64_t size_bytes_max;         /* of the output, for vrt_child_joiner_run(); 0: none is said */
     const atomic_bool *cancel;      /* true: give up soon, with -ECANCELED; or NULL */
 };
 

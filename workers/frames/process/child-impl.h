@@ -21,6 +21,7 @@ struct vrt_child_call {
     int growing_fd;
     const int64_t *growing_bytes_max;
     bool growth_is_life;                /* more of it than before is a sign of that */
+    const int64_t *deadline_ns;         /* ... until then, by vrt_clock_now_ns(); NULL: always */
     /* What it may ask back; NULL: nothing. Return: 0, -errno with the sentence in `error`. */
     int (*asked)(void *ctx, struct vrt_child *child, const struct vrt_message *question,
                  struct vrt_error *error);

@@ -12,10 +12,13 @@
 #include "base/clock.h"
 #include "frames/process/child-impl.h"
 
-/* Without a byte more of the file, or a segment asked for, a join hangs. What only reads gets as
- * long as a slow disk needs for what there is to read. */
+/* Without a byte more of the file, or a segment asked for, a join hangs. All of it gets as long as
+ * a slow disk needs for what there is to read and to write, and so does what only reads. */
 #define SILENCE_NS (120 * VRT_NS_PER_S)
 #define SLOW_BYTES_PER_S (4 << 20)
+
+/* A file with holes is read faster than its size says: as so many times what the disk holds. */
+#define HOLES_TIMES 16
 
 /* What a join may write: so many times what it is made of, and some for what containers add. */
 #define JOINED_TIMES_MAX 2
@@ -32,13 +35,16 @@
 
 /* How often a join may ask for each segment: it reads all of them four times at most. */
 #define GIVEN_TIMES_MAX 16
+#define READ_TIMES_MAX 4
 
 /* What is joined: the segments, and how large that may become. */
 struct joining {
     struct vrt_joiner_segments segments;
     int64_t n_asked;
     int64_t n_given;                /* segments 0 to n_given - 1, at least once */
+    int64_t allowed_bytes;          /* by who asked; what it is made of may make that less */
     int64_t bytes_max;
+    int64_t deadline_ns;            /* of vrt_clock_now_ns(): for all of it */
     int r_open;                     /* why vrtd could not open a segment; 0: it could */
 };
 
@@ -49,11 +55,20 @@ static int64_t size_of(int fd)
     return fstat(fd, &st) == 0 ? VRT_MIN((int64_t)st.st_size, FILE_BYTES_MAX) : 0;
 }
 
+/* How long a slow disk takes to give what the file holds. */
+static int64_t transfer_ns(int fd)
+{
+    struct stat st;
+    double bytes = fstat(fd, &st) == 0 ? (double)st.st_size : 0;
+
+    if (bytes > 0 && st.st_blocks > 0)
+        bytes = VRT_MIN(bytes, (double)st.st_blocks * 512 * HOLES_TIMES);
+    return (int64_t)(VRT_MIN(bytes / SLOW_BYTES_PER_S, 1e6) * VRT_NS_PER_S);
+}
+
 static int64_t reading_ns(int fd)
 {
-    const double seconds = (double)size_of(fd) / SLOW_BYTES_PER_S;
-
-    return SILENCE_NS + (int64_t)(VRT_MIN(seconds, 1e6) * VRT_NS_PER_S);
+    return SILENCE_NS + transfer_ns(fd);
 }
 
 static bool is_number(int64_t number)
@@ -106,7 +121,8 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     joining->r_open = answer.result;
     if (number >= joining->n_given) {
         joining->bytes_max = VRT_MIN(joining->bytes_max + JOINED_TIMES_MAX * size_of(fd),
-                                     FILE_BYTES_MAX);
+                                     joining->allowed_bytes);
+        joining->deadline_ns += READ_TIMES_MAX * transfer_ns(fd);
         joining->n_given = number + 1;
         vrt_child_may_write(child, joining->bytes_max);
     }
@@ -120,17 +136,36 @@ static int give_segment(void *ctx, struct vrt_child *child, const struct vrt_mes
     return 0;
 }
 
+/* Why a join failed with r: what the process says of that, or what vrtd knows better. */
+static int refuse_join(const struct joining *joining, const struct vrt_joiner_params *params, int r,
+                       const struct vrt_error *said, struct vrt_error *error)
+{
+    const bool is_bounded = joining->bytes_max == params->size_bytes_max;
+
+    if (r == joining->r_open && (r == -EMFILE || r == -ENFILE))
+        return vrt_refuse_errno(error, r, "the output");
+    if (is_bounded && (r == -EFBIG || size_of(params->output_fd) >= joining->bytes_max))
+        return vrt_refuse(error, vrt_raise(-EDQUOT), "spool.quota", "the finished file takes more "
+                          "than the working files of this user may");
+    return vrt_refuse(error, r, said->id, "%s", said->message);
+}
+
 int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params *params,
                          struct vrt_joiner_result *ret_result, struct vrt_error *error)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_message *message = calloc(1, sizeof(*message));
     struct joining joining = {
         .segments = params->segments,
-        .bytes_max = JOINED_TIMES_MAX * size_of(params->input_fd) + JOINED_BYTES_MORE,
+        .allowed_bytes = params->size_bytes_max ? params->size_bytes_max : FILE_BYTES_MAX,
+        .deadline_ns = vrt_clock_now_ns() + SILENCE_NS +
+                       READ_TIMES_MAX * transfer_ns(params->input_fd),
     };
+    struct vrt_error said = { .id = NULL };
 
     if (!message)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    joining.bytes_max = VRT_MIN(JOINED_TIMES_MAX * size_of(params->input_fd) + JOINED_BYTES_MORE,
+                                joining.allowed_bytes);
     message->kind = VRT_MESSAGE_JOIN;
     vrt_wire_put_name(params->input_name, message->body.join.name);
     message->body.join.container = (int32_t)params->container;
@@ -144,15 +179,13 @@ int vrt_child_joiner_run(struct vrt_child *child, const struct vrt_joiner_params
         .growing_fd = params->output_fd,
         .growing_bytes_max = &joining.bytes_max,
         .growth_is_life = true,
+        .deadline_ns = &joining.deadline_ns,
         .asked = give_segment,
         .ctx = &joining,
     };
-    int r = vrt_child_ask(child, &call, message, error);
-    /* It was vrtd that had no descriptor. */
-    if (r < 0 && r == joining.r_open && (r == -EMFILE || r == -ENFILE))
-        return vrt_refuse_errno(error, vrt_fold(r), "the output");
+    int r = vrt_child_ask(child, &call, message, &said);
     if (r < 0)
-        return vrt_fold(r);
+        return refuse_join(&joining, params, vrt_fold(r), &said, error);
     *ret_result = (struct vrt_joiner_result){
         .n_frames = message->body.joined.n_frames,
         .duration_ns = message->body.joined.duration_ns,

@@ -150,6 +150,14 @@ static int refuse_silence(struct vrt_child *child, const struct vrt_child_call *
                       call->doing);
 }
 
+static int refuse_slowness(struct vrt_child *child, const char *doing, struct vrt_error *error)
+{
+    end(child);
+    return vrt_refuse(error, vrt_raise(-ETIMEDOUT), "media.timeout", "the process vrt-media took "
+                      "longer than the slowest disk needs while %s, and was ended: where that "
+                      "happens again, convert the video first", doing);
+}
+
 static int refuse_threads(struct vrt_child *child, const char *doing, struct vrt_error *error)
 {
     end(child);
@@ -215,6 +223,8 @@ static int await(struct vrt_child *child, const struct vrt_child_call *call,
         progress = VRT_MAX(now, progress);
         if (vrt_clock_now_ns() > limit_ns)
             return refuse_silence(child, call, error);
+        if (call->deadline_ns && vrt_clock_now_ns() > *call->deadline_ns)
+            return refuse_slowness(child, call->doing, error);
     }
 }
 
