@@ -139,6 +139,8 @@ static const struct vrt_field device_fields[] = {
     COUNT(T, shards_done, 0),
     COUNT(T, shards_running, 0),
     COUNT(T, frames_done, 0),
+    SECONDS(T, frames_underway),
+    SECONDS(T, fps),
     COUNT(T, replica_bytes, NULLABLE),
     COUNT(T, workspace_bytes, NULLABLE),
     COUNT(T, peak_bytes, NULLABLE),
@@ -229,6 +231,7 @@ static const struct vrt_field error_fields[] = {
     COUNT(T, frames_total, NULLABLE),                                                   \
     COUNT(T, frames_done, 0),                                                           \
     VRT_FIELD_BOOL(T, frames_estimated, 0),                                             \
+    SECONDS(T, frames_underway),                                                        \
     VRT_FIELD_DOUBLE(T, percent, NULLABLE, 0, 100),                                     \
     COUNT(T, segments_done, 0),                                                         \
     SECONDS(T, fps),                                                                    \

@@ -90,6 +90,8 @@ struct vrt_job_change {
 struct vrt_job_device {
     char name[VRT_API_DEVICE_BYTES];
     int64_t shards_done, shards_running, frames_done;
+    double frames_underway;                 /* of the shards that run, what is computed of them */
+    double fps;                             /* on average since it was begun, or gone on with */
     int64_t replica_bytes, workspace_bytes, peak_bytes;
 };
 
@@ -147,7 +149,8 @@ struct vrt_job_info {
     int64_t fetched_bytes, fetch_bytes;     /* of an input that is fetched: so far, of how many */
     int64_t frames_total, frames_done;      /* total: an estimate until the input was read */
     bool frames_estimated;                  /* the total is from the duration, so far */
-    double percent;                         /* frames_done of frames_total */
+    double frames_underway;                 /* beside those done: computed, but not encoded yet */
+    double percent;                         /* both of frames_total */
     int64_t segments_done;                  /* of the result: what survives anything */
     double fps;                             /* of late; of a job that is over, on average */
     double left_s;                          /* estimated, at that rate */

@@ -126,7 +126,7 @@ static int add_row(struct vrt_table *table, const struct vrt_job_info *job)
     const char *const cells[] = {
         id,
         vrt_progress_state_name(job),
-        vrt_format_percent(job->frames_done, job->frames_total, done, sizeof(done)),
+        vrt_progress_percent(job, done, sizeof(done)),
         vrt_format_rate(job->fps > 0 ? job->fps : NAN, fps, sizeof(fps)),
         vrt_format_duration(job->elapsed_s, elapsed, sizeof(elapsed)),
         running ? vrt_format_duration(job->left_s, left, sizeof(left)) : "-",

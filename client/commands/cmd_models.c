@@ -50,7 +50,8 @@ static void print_place(const struct vrt_model_report *m, char *buffer, size_t s
     print_size(m, bytes, sizeof(bytes));
     if (m->state == VRT_MODEL_PULLING)
         snprintf(buffer, size, "pulling, %s of %s",
-                 vrt_format_percent(m->done_bytes, m->size_bytes, percent, sizeof(percent)),
+                 vrt_format_percent((double)m->done_bytes, (double)m->size_bytes, percent,
+                                    sizeof(percent)),
                  bytes);
     else if (m->state == VRT_MODEL_AVAILABLE || m->state == VRT_MODEL_FAILED)
         snprintf(buffer, size, "%s%s%s",

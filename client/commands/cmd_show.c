@@ -91,8 +91,7 @@ static void show_progress(const struct vrt_job_info *job)
     if (job->frames_total >= 0)
         printf(" of %s%" PRId64, job->frames_estimated ? "about " : "", job->frames_total);
     printf(" frames (%s), %s fps, %s elapsed",
-           vrt_format_percent(job->frames_done, job->frames_total, percent.data,
-                              sizeof(percent.data)),
+           vrt_progress_percent(job, percent.data, sizeof(percent.data)),
            vrt_format_rate(job->fps, rate.data, sizeof(rate.data)),
            vrt_format_duration(job->elapsed_s, elapsed.data, sizeof(elapsed.data)));
     if (job->state == VRT_JOB_RUNNING && !job->cancelling)
@@ -134,16 +133,16 @@ static void show_stages(const struct vrt_job_info *job)
 
 static void show_devices(const struct vrt_job_info *job)
 {
-    struct text name, frames, shards, replica, workspace, peak;
+    struct text name, frames, shards, rate, replica, workspace, peak;
 
     for (size_t i = 0; i < job->n_devices; i++) {
         const struct vrt_job_device *d = &job->devices[i];
-        printf("  %-9s  %s: %s, %s, %" PRId64 " under way\n"
+        printf("  %-9s  %s: %s, %s, %" PRId64 " under way, %s fps\n"
                "             model %s, workspace %s, peak %s\n",
                i == 0 ? "Devices" : "", PRINTABLE(d->name, name),
                vrt_format_count(d->frames_done, "frame", frames.data, sizeof(frames.data)),
                vrt_format_count(d->shards_done, "shard", shards.data, sizeof(shards.data)),
-               d->shards_running,
+               d->shards_running, vrt_format_rate(d->fps, rate.data, sizeof(rate.data)),
                vrt_format_bytes(d->replica_bytes, replica.data, sizeof(replica.data)),
                vrt_format_bytes(d->workspace_bytes, workspace.data, sizeof(workspace.data)),
                vrt_format_bytes(d->peak_bytes, peak.data, sizeof(peak.data)));

@@ -86,9 +86,9 @@ const char *vrt_format_rate(double rate, char *buffer, size_t size)
     return buffer;
 }
 
-const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size)
+const char *vrt_format_percent(double done, double total, char *buffer, size_t size)
 {
-    double share = total > 0 ? (double)done / (double)total : 0;
+    double share = total > 0 ? done / total : 0;
 
     if (done < 0 || total <= 0)
         snprintf(buffer, size, "-");

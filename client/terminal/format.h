@@ -28,7 +28,7 @@ const char *vrt_format_part(double start_s, double duration_s, char *buffer, siz
 const char *vrt_format_rate(double rate, char *buffer, size_t size);
 
 /* "42%", never 100% before everything is done. `total` may be unknown. */
-const char *vrt_format_percent(int64_t done, int64_t total, char *buffer, size_t size);
+const char *vrt_format_percent(double done, double total, char *buffer, size_t size);
 
 /* A file's path from the absolute `folder` on, where it lies in it; `name` where it has no path. */
 const char *vrt_format_path(const char *path, const char *name, const char *folder, char *buffer,

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,6 +86,17 @@ const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int 
     return buffer;
 }
 
+/* Frames that are done, and what of others is computed. */
+static double frames_made(const struct vrt_job_info *job)
+{
+    return (double)job->frames_done + (isnan(job->frames_underway) ? 0 : job->frames_underway);
+}
+
+const char *vrt_progress_percent(const struct vrt_job_info *job, char *buffer, size_t size)
+{
+    return vrt_format_percent(frames_made(job), (double)job->frames_total, buffer, size);
+}
+
 /* "12 MiB of 2.4 GiB", as far as known. */
 static void print_fetched(const struct vrt_job_info *job, char *buffer, size_t size)
 {
@@ -115,7 +127,7 @@ static void print_paused(const struct vrt_job_info *job, char *buffer, size_t si
     int64_t n = vrt_progress_n_under_way(job);
     char percent[20];
 
-    vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent));
+    vrt_progress_percent(job, percent, sizeof(percent));
     if (n > 0)
         snprintf(buffer, size, "pausing%s%s: %" PRId64 " %s under way", begun ? " at " : "",
                  begun ? percent : "", n, n == 1 ? "shard is" : "shards are");
@@ -206,7 +218,7 @@ static void fill_parts(const struct vrt_job_info *job, const struct vrt_progress
         return;
     }
     snprintf(line->parts[PART_PERCENT], PART_BYTES, "%4s",
-             vrt_format_percent(job->frames_done, job->frames_total, number, sizeof(number)));
+             vrt_progress_percent(job, number, sizeof(number)));
     print_frames(job, "/", "", number, sizeof(number));
     snprintf(line->parts[PART_FRAMES], PART_BYTES, "%*s", digits ? 2 * digits + 1 : 0, number);
     snprintf(line->parts[PART_RATE], PART_BYTES, "%5s fps",
@@ -291,9 +303,9 @@ static int fit(struct line *line, const struct vrt_progress_style *style)
 static int print_bar(const struct vrt_job_info *job, int columns, bool utf8, struct vrt_buf *buf)
 {
     bool fetching = job->state == VRT_JOB_FETCHING;
-    int64_t done = fetching ? job->fetched_bytes : job->frames_done;
+    double done = fetching ? (double)job->fetched_bytes : frames_made(job);
     int64_t total = fetching ? job->fetch_bytes : job->frames_total;
-    double share = total > 0 ? (double)done / (double)total : 0;
+    double share = total > 0 ? done / (double)total : 0;
     bool over = job->state == VRT_JOB_FINISHING || job->state == VRT_JOB_DONE;
     int inner = utf8 ? columns : columns - 2;
     int filled = over ? inner : (int)(VRT_MIN(VRT_MAX(share, 0), 1) * inner);
@@ -351,7 +363,7 @@ int vrt_progress_line(const struct vrt_job_info *job, struct vrt_buf *buf)
     print_devices(job, devices, sizeof(devices));
     if (job->frames_total > 0)
         snprintf(share, sizeof(share), " (%s)",
-                 vrt_format_percent(job->frames_done, job->frames_total, percent, sizeof(percent)));
+                 vrt_progress_percent(job, percent, sizeof(percent)));
     return vrt_buf_printf(buf, "%" PRId64 " %s: %s frames%s, %s fps, %s left%s%s", job->id, name,
                           frames, job->frames_total > 0 ? share : " so far",
                           vrt_format_rate(job->fps, rate, sizeof(rate)),

@@ -25,6 +25,9 @@ struct vrt_progress_style {
  */
 const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int size);
 
+/* "42%" of its frames: those that are done, and what of others is computed. */
+const char *vrt_progress_percent(const struct vrt_job_info *job, char *buffer, size_t size);
+
 /* Shards that devices have begun: of a job that was paused they are awaited still. */
 int64_t vrt_progress_n_under_way(const struct vrt_job_info *job);
 

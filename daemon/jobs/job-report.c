@@ -70,6 +70,8 @@ static void report_devices(struct vrt_job *job, const struct vrt_pipeline_snapsh
         told->shards_done = share->shards_done;
         told->shards_running = share->in_flight;
         told->frames_done = share->frames_done;
+        told->frames_underway = share->frames_underway;
+        told->fps = known(share->fps);
         told->replica_bytes = share->replica_bytes;
         told->workspace_bytes = share->planned_bytes < 0 ? VRT_UNKNOWN :
                                 share->planned_bytes - share->replica_bytes;
@@ -101,7 +103,9 @@ static bool is_news(const struct vrt_job *job, const struct vrt_pipeline_snapsho
 {
     const struct vrt_job_info *info = &job->info;
 
+    /* A tenth of a frame is worth telling: of some networks it takes minutes. */
     if (now->frames_done != info->frames_done || now->frames_total != info->frames_total ||
+        floor(10 * now->frames_underway) != floor(10 * info->frames_underway) ||
         now->n_devices != info->n_devices || now->n_warnings > job->n_told_warnings ||
         (now->phase == VRT_PIPELINE_FINISHING && info->state != VRT_JOB_FINISHING))
         return true;
@@ -124,6 +128,7 @@ bool vrt_job_report_progress(struct vrt_job *job, enum vrt_pipeline_phase *ret_p
     /* Before it has looked at the segments that it goes on from, what was told of them counts. */
     if (now.frames_done > 0)
         info->frames_done = now.frames_done;
+    info->frames_underway = now.frames_underway;
     info->frames_total = now.frames_total;
     info->frames_estimated = now.is_estimated;
     report_devices(job, &now);
@@ -151,10 +156,12 @@ void vrt_job_report_idle(struct vrt_job *job)
 {
     struct vrt_job_info *info = &job->info;
 
-    info->left_s = info->fps = NAN;
+    info->left_s = info->fps = info->frames_underway = NAN;
     info->elapsed_s = job->ran_s;
-    for (size_t i = 0; i < info->n_devices; i++)
+    for (size_t i = 0; i < info->n_devices; i++) {
         info->devices[i].shards_running = 0;
+        info->devices[i].frames_underway = NAN;
+    }
     vrt_job_touch(job);
 }
 

@@ -106,10 +106,12 @@ void vrt_job_touch(struct vrt_job *job)
 {
     struct vrt_job_info *info = &job->info;
 
+    const double n_total = (double)info->frames_total;
+    const double n_underway = isnan(info->frames_underway) ? 0 : info->frames_underway;
+
     /* An estimate of the total may be too low. */
-    info->percent = info->frames_total > 0 ?
-                    VRT_MIN(100.0 * (double)info->frames_done / (double)info->frames_total, 100) :
-                    NAN;
+    info->percent = n_total > 0 ? VRT_MIN(100 * ((double)info->frames_done + n_underway) / n_total,
+                                          100) : NAN;
     for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
         vrt_buf_done(&job->short_texts[i]);
 }

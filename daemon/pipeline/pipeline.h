@@ -139,6 +139,8 @@ struct vrt_pipeline_device {
     enum vrt_precision precision;   /* what AUTO became; AUTO while nobody knows */
     int in_flight;
     int64_t shards_done, shards_failed, frames_done;
+    double frames_underway;         /* of the shards in flight, what is computed of them */
+    double fps;                     /* since the pipeline's start; -1: too early to tell */
     int64_t planned_bytes;          /* its share of the device's memory; -1: not known yet */
     int64_t replica_bytes;          /* of that the network's; as the rest, as probed */
     int64_t allowed_bytes;          /* what jobs may take of the device; -1: unknown */
@@ -149,6 +151,7 @@ struct vrt_pipeline_device {
 struct vrt_pipeline_snapshot {
     enum vrt_pipeline_phase phase;
     int64_t frames_total, frames_done;      /* done: encoded, by earlier pipelines too */
+    double frames_underway;         /* of the others: computed, but not encoded; parts of them */
     bool is_estimated;              /* frames_total, until the input was read to its end */
     int64_t n_segments_done;        /* by earlier pipelines too */
     int64_t frames_concealed;

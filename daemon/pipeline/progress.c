@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/devices/pool-job.h"
+#include "workers/device/speed.h"
 
 #define VRT_LOG_TOPIC "pipeline"
 
@@ -81,6 +82,61 @@ void vrt_progress_note_probe(struct vrt_progress *progress, size_t d,
     device->allowed_bytes = probe->allowed_bytes;
 }
 
+void vrt_progress_note_run(struct vrt_progress *progress, size_t d,
+                           const struct vrt_worker_run *run)
+{
+    struct vrt_progress_device *device = &progress->devices[d];
+
+    device->in_flight++;
+    for (size_t i = 0; run && i < VRT_ARRAY_SIZE(device->runs); i++) {
+        if (!device->runs[i]) {
+            device->runs[i] = run;
+            return;
+        }
+    }
+}
+
+void vrt_progress_forget_run(struct vrt_progress *progress, size_t d,
+                             const struct vrt_worker_run *run)
+{
+    struct vrt_progress_device *device = &progress->devices[d];
+
+    device->in_flight--;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(device->runs); i++)
+        if (device->runs[i] == run)
+            device->runs[i] = NULL;
+}
+
+/* Frames that a device has computed of the shards that it has: as many as that is work. */
+static double frames_underway(const struct vrt_progress_device *device)
+{
+    double frames = 0;
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(device->runs); i++) {
+        const struct vrt_worker_run *run = device->runs[i];
+        if (!run || run->tile_flops <= 0)
+            continue;
+        const double flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
+        const double done = (double)atomic_load_explicit(&run->done_flops, memory_order_relaxed);
+        frames += run->frames.n_new * VRT_MIN(done / flops, 1);
+    }
+    return frames;
+}
+
+/* Frames of the job that are computed, but not encoded. */
+static double all_underway(const struct vrt_progress *progress)
+{
+    const int64_t n_encoded = progress->told.frames_done, n_total = progress->told.frames_total;
+    double frames = (double)(progress->frames_resumed - n_encoded);
+
+    for (size_t d = 0; d < VRT_DEVICES_MAX; d++)
+        frames += (double)progress->devices[d].frames_done +
+                  frames_underway(&progress->devices[d]);
+    if (n_total >= 0)
+        frames = VRT_MIN(frames, (double)(n_total - n_encoded));
+    return VRT_MAX(frames, 0);
+}
+
 void vrt_progress_note_idle(struct vrt_progress *progress, bool is_idle)
 {
     int64_t now_ns = vrt_clock_now_ns();
@@ -110,15 +166,15 @@ void vrt_progress_note_frames(struct vrt_progress *progress, int n)
     progress->told.frames_done += n;
     progress->samples[progress->n_samples++ % VRT_PROGRESS_SAMPLES] = (struct vrt_progress_sample){
         .ran_ns = ran_ns(progress),
-        .frames = progress->told.frames_done,
+        .frames = (double)progress->told.frames_done + all_underway(progress),
     };
 }
 
-/* Frames per second over the window, or since the start; -1: too early to tell. */
+/* Frames per second over the window, or since the start, of `until`; -1: too early to tell. */
 static double rate(const struct vrt_progress *progress, enum vrt_pipeline_phase phase,
-                   int64_t until_ns)
+                   const struct vrt_progress_sample *until)
 {
-    const struct vrt_progress_sample start = { .ran_ns = 0, .frames = progress->frames_resumed };
+    const struct vrt_progress_sample start = { .frames = (double)progress->frames_resumed };
     struct vrt_progress_sample from = start;
     size_t n = VRT_MIN(progress->n_samples, VRT_PROGRESS_SAMPLES);
     int64_t frames_min = VRT_MAX(RATE_FRAMES_MIN,
@@ -129,17 +185,16 @@ static double rate(const struct vrt_progress *progress, enum vrt_pipeline_phase 
         const struct vrt_progress_sample *sample =
             &progress->samples[(progress->n_samples - age) % VRT_PROGRESS_SAMPLES];
         bool is_oldest_kept = age == n && progress->n_samples > VRT_PROGRESS_SAMPLES;
-        bool is_old = until_ns - sample->ran_ns > RATE_WINDOW_NS &&
-                      progress->told.frames_done - sample->frames >= frames_min;
+        bool is_old = until->ran_ns - sample->ran_ns > RATE_WINDOW_NS &&
+                      until->frames - sample->frames >= (double)frames_min;
         if (is_oldest_kept || is_old)
             from = *sample;
     }
     if (phase == VRT_PIPELINE_ENDED || phase == VRT_PIPELINE_FINISHING)
         from = start;
-    if (progress->told.frames_done - from.frames < RATE_FRAMES_MIN || until_ns <= from.ran_ns)
+    if (until->frames - from.frames < RATE_FRAMES_MIN || until->ran_ns <= from.ran_ns)
         return -1;
-    return (double)(progress->told.frames_done - from.frames) * VRT_NS_PER_S /
-           (double)(until_ns - from.ran_ns);
+    return (until->frames - from.frames) * VRT_NS_PER_S / (double)(until->ran_ns - from.ran_ns);
 }
 
 /* The share of the time in which each stage worked. The devices' stages: on average of those that
@@ -187,6 +242,8 @@ static void fill_devices(const struct vrt_progress *progress, struct vrt_pipelin
         const struct vrt_progress_device *device = &progress->devices[d];
         if (!device->is_probed)
             continue;
+        const double underway = frames_underway(device);
+        const double frames = (double)device->frames_done + underway;
         to->devices[to->n_devices++] = (struct vrt_pipeline_device){
             .info = infos[d],
             .precision = vrt_precision_of(device->dtype),
@@ -194,6 +251,8 @@ static void fill_devices(const struct vrt_progress *progress, struct vrt_pipelin
             .shards_done = device->shards_done,
             .shards_failed = device->shards_failed,
             .frames_done = device->frames_done,
+            .frames_underway = underway,
+            .fps = frames >= RATE_FRAMES_MIN && to->elapsed_s > 0 ? frames / to->elapsed_s : -1,
             .planned_bytes = device->job_bytes > 0 ? device->job_bytes : device->planned_bytes,
             .replica_bytes = device->replica_bytes,
             .allowed_bytes = device->allowed_bytes,
@@ -210,12 +269,17 @@ void vrt_progress_snapshot(const struct vrt_progress *progress, enum vrt_pipelin
 
     *to = progress->told;
     to->phase = phase;
-    to->fps = progress->started_ns ? rate(progress, phase, elapsed_ns) : -1;
+    to->frames_underway = all_underway(progress);
+    const struct vrt_progress_sample now = {
+        .ran_ns = elapsed_ns,
+        .frames = (double)to->frames_done + to->frames_underway,
+    };
+    to->fps = progress->started_ns ? rate(progress, phase, &now) : -1;
     to->left_s = -1;
     to->elapsed_s = (double)elapsed_ns / VRT_NS_PER_S;
     to->n_warnings = progress->n_warnings;
     if (to->fps > 0 && to->frames_total >= 0)
-        to->left_s = (double)VRT_MAX(to->frames_total - to->frames_done, 0) / to->fps;
+        to->left_s = VRT_MAX((double)to->frames_total - now.frames, 0) / to->fps;
     fill_busy(progress, (double)elapsed_ns, to->busy);
     to->bottleneck = find_bottleneck(to->busy);
     fill_devices(progress, to);

@@ -9,14 +9,16 @@
  */
 
 #include "daemon/pipeline/pipeline.h"
+#include "daemon/sched/sched.h"
 #include "frames/warnings.h"
-#include "workers/device/device-executor.h"
+#include "workers/device/worker.h"
 
 /* The rate is averaged over so many of the last returns of the encoder. */
 #define VRT_PROGRESS_SAMPLES 64
 
 struct vrt_progress_sample {
-    int64_t ran_ns, frames;             /* how long it had run then */
+    int64_t ran_ns;                     /* how long it had run then */
+    double frames;                      /* encoded and under way */
 };
 
 /* A device's part in the job. */
@@ -26,6 +28,7 @@ struct vrt_progress_device {
     int64_t planned_bytes, replica_bytes, allowed_bytes;
     int64_t job_bytes;                  /* that the device gave to it; -1: not known yet */
     int in_flight;
+    const struct vrt_worker_run *runs[VRT_SCHED_IN_FLIGHT];     /* of these, but for copies */
     int64_t shards_done, shards_failed, frames_done;
     struct vrt_session_times times;
 };
@@ -65,6 +68,14 @@ void vrt_progress_warn_all(struct vrt_progress *progress, const struct vrt_warni
 /* Device `d` takes part as it said; NULL: it is asked anew, and not told of until then. */
 void vrt_progress_note_probe(struct vrt_progress *progress, size_t d,
                              const struct vrt_probe *probe);
+
+/* Device `d` got a shard; NULL: one that another has, too. */
+void vrt_progress_note_run(struct vrt_progress *progress, size_t d,
+                           const struct vrt_worker_run *run);
+
+/* ... which came back, or isn't waited for. */
+void vrt_progress_forget_run(struct vrt_progress *progress, size_t d,
+                             const struct vrt_worker_run *run);
 
 /* Whether it is held with nothing under way, which is no time of the job's. */
 void vrt_progress_note_idle(struct vrt_progress *progress, bool is_idle);

@@ -256,7 +256,7 @@ static struct vrt_worker_run *begin_try(struct vrt_shards *shards, struct shard 
     vrt_shard_frames_copy(&shard->frames, &run->frames);
     shard->tries[shard->n_tries++] = (struct try){ .run = run, .device = d };
     shards->n_running++;
-    device->in_flight++;
+    vrt_progress_note_run(shards->params.progress, d, shard->n_tries == 1 ? run : NULL);
     /* Whatever becomes of it, the device must be told to forget the job. */
     shards->holding |= UINT64_C(1) << d;
     return run;
@@ -273,7 +273,7 @@ static struct vrt_worker_run *end_try(struct vrt_shards *shards, struct shard *s
     run = shard->tries[i].run;
     shard->tries[i] = shard->tries[--shard->n_tries];
     shards->n_running--;
-    shards->params.progress->devices[d].in_flight--;
+    vrt_progress_forget_run(shards->params.progress, d, run);
     return run;
 }
 

@@ -106,6 +106,30 @@ class Devices(harness.Case):
                              daemon.log_text())
         self.assertEqual(*digests)
 
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_progress_within_shards(self):
+        """Long before the first of them is done."""
+        daemon = self.start('parts', 'submit:1- delay=30ms')
+        source = clip(self.path('parts.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        done = self.vrtctl('submit', '--json', '--output', self.path('parts.out.mkv'), source,
+                           daemon=daemon)
+        job, looks = json.loads(done.stdout)['id'], []
+        while not looks or looks[-1]['state'] in ('queued', 'running', 'finishing'):
+            looks.append(json.loads(self.vrtctl('show', '--json', job, daemon=daemon).stdout))
+        early = [look for look in looks if look['frames_done'] == 0 and look['frames_underway']]
+        self.assertGreater(len({look['frames_underway'] for look in early}), 3)
+        for look in early:
+            self.assertLess(look['frames_underway'], 40)
+            self.assertAlmostEqual(look['percent'], look['frames_underway'] * 100 / 40, delta=0.01)
+        percents = [look['percent'] for look in looks if look['state'] == 'running']
+        self.assertEqual(percents, sorted(percents))
+        self.assertTrue(any(look['left_s'] for look in early))
+        last = looks[-1]
+        self.assertEqual((last['state'], last['percent'], last['frames_underway']),
+                         ('done', 100, None))
+        fps = sum(device['fps'] for device in last['devices'])
+        self.assertAlmostEqual(fps / last['fps'], 1, delta=0.2)
+
     def test_films_that_are_dark(self):
         """Fades, credits, nights, white and one colour are what films are made of."""
         looks = {

@@ -249,12 +249,24 @@ static bool shard_goes_on(void *ctx)
     return !atomic_load(&run->base.task.cancel);
 }
 
-static struct vrt_device_executor_order order_of(struct vrt_worker_run *run)
+/* Whether the device is done with what it was given when that returns: then it can be said how far
+ * it is within a clip. */
+static bool is_synchronous(const struct worker *worker)
+{
+    return worker->info->n_in_flight == 1;
+}
+
+static struct vrt_device_executor_order order_of(const struct worker *worker,
+                                                 struct vrt_worker_run *run)
 {
     return (struct vrt_device_executor_order){
         .spec = run->spec,
         .dtype = run->dtype,
-        .watch = { shard_goes_on, run },
+        .watch = {
+            .go_on = shard_goes_on,
+            .ctx = run,
+            .done_flops = is_synchronous(worker) ? &run->done_flops : NULL,
+        },
         .op_times = run->by_ops ? &run->op_times : NULL,
         .accepts_odd = run->accepts_odd,
     };
@@ -350,7 +362,7 @@ static void begin_shard(struct worker *worker, struct vrt_worker_run *run, int64
 
     *shard = (struct shard){ .run = run, .taken_ns = taken_ns };
     shard->shard = (struct vrt_device_executor_shard){
-        .order = order_of(run),
+        .order = order_of(worker, run),
         .frames = &run->frames,
         .times = &run->times,
         .error = &run->base.error,
@@ -395,7 +407,7 @@ static bool may_join(struct worker *worker, struct vrt_worker_task *task)
 {
     if (task->request != VRT_WORKER_RUN || atomic_load(&task->task.cancel))
         return false;
-    const struct vrt_device_executor_order order = order_of(vrt_worker_run_of(task));
+    const struct vrt_device_executor_order order = order_of(worker, vrt_worker_run_of(task));
     return !worker->own.shards[0].run->by_ops &&
            vrt_device_executor_is_ready(worker->own.executor, &order);
 }
@@ -429,6 +441,16 @@ static void return_shards(struct worker *worker)
     }
 }
 
+/* Says how far a shard is on a device that computes beside the host: what came back. */
+static void note_returned(struct vrt_worker_run *run, const struct vrt_device_executor_shard *shard)
+{
+    const double flops = vrt_speed_shard_flops(run->spec, run->tile_flops, &run->frames);
+
+    atomic_store_explicit(&run->done_flops,
+                          (long long)(flops * shard->n_ended / shard->frames->n),
+                          memory_order_relaxed);
+}
+
 /* Brings the shards on their way one step on. */
 static void advance(struct worker *worker)
 {
@@ -438,6 +460,8 @@ static void advance(struct worker *worker)
     for (size_t i = 0; i < worker->own.n_shards; i++)
         shards[i] = &worker->own.shards[i].shard;
     vrt_restore_advance(shards, worker->own.n_shards);
+    for (size_t i = 0; !is_synchronous(worker) && i < worker->own.n_shards; i++)
+        note_returned(worker->own.shards[i].run, shards[i]);
     return_shards(worker);
 }
 

@@ -12,6 +12,7 @@
  * performed on the worker's thread, which alone touches the device.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,6 +67,7 @@ struct vrt_worker_run {
     int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
     bool by_ops;                    /* op by op, to fill `op_times` */
     bool accepts_odd;               /* see struct vrt_device_executor_order */
+    atomic_llong done_flops;        /* of vrt_speed_shard_flops(), so far: anybody may look */
 
     /* The answer. */
     struct vrt_session_times times;

@@ -21,6 +21,7 @@ struct part {
     struct vrt_program *program;
     const struct vrt_op *ops;           /* n_ops, the program's */
     size_t n_ops;
+    int64_t flops;
     struct vrt_program **steps;         /* n_ops of one op each; NULL: never needed */
 };
 
@@ -58,14 +59,13 @@ void vrt_arena_done(struct vrt_device *device, struct vrt_arena *arena)
     arena->size_bytes = 0;
 }
 
-/* How many of the ops make the next part. */
-static size_t part_length(const struct vrt_op *ops, size_t n_ops)
+/* How many of the ops make the next part, and what these compute. */
+static size_t part_length(const struct vrt_op *ops, size_t n_ops, int64_t *ret_flops)
 {
-    int64_t flops = 0;
     size_t n = 0;
 
-    while (n < n_ops && flops < PART_FLOPS)
-        flops += vrt_op_flops(&ops[n++]);
+    for (*ret_flops = 0; n < n_ops && *ret_flops < PART_FLOPS; n++)
+        *ret_flops += vrt_op_flops(&ops[n]);
     return n;
 }
 
@@ -73,9 +73,10 @@ static int make_parts(struct vrt_graph_executor *executor, const struct vrt_op *
 {
     struct vrt_program_params params = executor->params;
     size_t n_parts = 0;
+    int64_t flops;
     int r = 0;
 
-    for (size_t at = 0; at < n_ops; at += part_length(ops + at, n_ops - at))
+    for (size_t at = 0; at < n_ops; at += part_length(ops + at, n_ops - at, &flops))
         n_parts++;
     executor->parts = calloc(n_parts + 1, sizeof(executor->parts[0]));
     if (!executor->parts)
@@ -83,7 +84,7 @@ static int make_parts(struct vrt_graph_executor *executor, const struct vrt_op *
     for (size_t at = 0; r == 0 && at < n_ops; at += params.n_ops) {
         struct part *part = &executor->parts[executor->n_parts];
         params.ops = ops + at;
-        params.n_ops = part_length(params.ops, n_ops - at);
+        params.n_ops = part_length(params.ops, n_ops - at, &part->flops);
         r = vrt_program_new(executor->device, &params, &part->program);
         if (r != 0)
             break;
@@ -235,6 +236,8 @@ int vrt_graph_executor_submit_watched(struct vrt_graph_executor *executor,
             r = submit_steps(executor, part, bindings, watch->op_times);
         else
             r = vrt_program_submit(executor->device, part->program, bindings);
+        if (r == 0 && watch->done_flops)
+            atomic_fetch_add_explicit(watch->done_flops, part->flops, memory_order_relaxed);
     }
     return r < 0 ? vrt_fold(r) : r;
 }

@@ -8,6 +8,7 @@
  * Thread: that of the device.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "backend/backend.h"
@@ -29,6 +30,7 @@ struct vrt_graph_executor_watch {
                                      * nobody is asked */
     void *ctx;
     struct vrt_op_times *op_times;  /* NULL, or added to: vrt_graph_executor_submit_timed() */
+    atomic_llong *done_flops;       /* NULL, or added to with each part that was submitted */
 };
 
 /* One arena for several executors; embedded, zero-initialised. */
