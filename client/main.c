@@ -47,6 +47,7 @@ static const struct vrt_command *const commands[] = {
     &vrt_command_devices,
     &vrt_command_models,
     &vrt_command_profile,
+    &vrt_command_tune,
     &vrt_command_doctor,
     &vrt_command_version,
     &help_command,

@@ -97,7 +97,7 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean preview logs devices models profile doctor version help' "$current"
+            clean preview logs devices models profile tune doctor version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip
@@ -110,6 +110,8 @@ _vrtctl() {
         _vrtctl_words "--device --size --precision --tile --overlap --frames $common" "$current"
         ;;
     doctor:-*) _vrtctl_words "--device --model $common" "$current" ;;
+    tune:-*) _vrtctl_words "--device --model --sigma $common" "$current" ;;
+    tune:*) compopt -o default ;;
     profile:*)
         _vrtctl_words "$(_vrtctl_ask models)" "$current"
         compopt -o default

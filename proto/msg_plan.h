@@ -44,8 +44,9 @@ struct vrt_plan_report {
 struct vrt_profile_request {
     struct vrt_file_ref model;              /* as in a job's request */
     char device[VRT_API_REQUEST_DEVICE_BYTES];      /* as there; the first of several is taken */
-    struct vrt_job_settings settings;       /* of these precision, tile and overlap */
+    struct vrt_job_settings settings;       /* of these precision, tile, overlap and clip */
     int64_t width, height;                  /* of the frames */
+    bool keep;                              /* its tile and clip for jobs on such frames */
     int64_t frames;                         /* to be timed, at least; unknown: for some seconds */
 };
 
@@ -78,6 +79,7 @@ struct vrt_profile_report {
     double upload_s, compute_s, download_s; /* what the mean is made of */
     double fps;
     double gflop_per_frame, gflop_per_s;
+    double fidelity_db;                     /* of the precision, from f32; NAN: it is that */
     int64_t replica_bytes, workspace_bytes, peak_bytes; /* held on the device for it */
     int64_t allowed_bytes;                  /* what jobs may take of it at present */
     struct vrt_profile_op *ops;             /* those that take longest first */

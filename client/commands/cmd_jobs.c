@@ -16,7 +16,7 @@
 #include "client/terminal/screen.h"
 #include "client/terminal/table.h"
 #include "client/commands/jobs.h"
-#include "client/commands/watch.h"
+#include "client/watch/watch.h"
 
 /* The columns of list, from left to right. */
 static const struct vrt_column columns[] = {

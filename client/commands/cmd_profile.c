@@ -13,6 +13,7 @@
 #include "client/cli.h"
 #include "client/conn.h"
 #include "client/commands/models.h"
+#include "client/commands/profile.h"
 #include "client/files.h"
 #include "client/terminal/format.h"
 #include "client/terminal/screen.h"
@@ -100,8 +101,8 @@ static int make_request(const struct vrt_args *args, struct vrt_profile_request 
     return 0;
 }
 
-static int post(struct vrt_cli *cli, const struct vrt_profile_request *q,
-                const struct vrt_file *model, json_t **ret_json, struct vrt_error *error)
+int vrt_profile_post(struct vrt_cli *cli, const struct vrt_profile_request *q,
+                     const struct vrt_file *model, json_t **ret_json, struct vrt_error *error)
 {
     struct vrt_buf body = { 0 };
 
@@ -313,7 +314,7 @@ static int compare_one(struct vrt_cli *cli, struct vrt_profile_request *q,
     json_t *json = NULL;
 
     snprintf(q->device, sizeof(q->device), "%s", device->device);
-    int r = post(cli, q, model, &json, error);
+    int r = vrt_profile_post(cli, q, model, &json, error);
     if (r == 0 && vrt_profile_report_decode(json, &report, error) < 0)
         r = VRT_CONN_E_BROKEN;
     if (r == 0) {
@@ -364,7 +365,7 @@ static int profile(struct vrt_cli *cli, const struct vrt_profile_request *q,
 {
     json_t *json = NULL;
 
-    int r = post(cli, q, model, &json, error);
+    int r = vrt_profile_post(cli, q, model, &json, error);
     if (r == 0)
         r = print_report(cli, json, error);
     json_decref(json);

@@ -25,7 +25,7 @@
 #include "client/files.h"
 #include "client/commands/handover.h"
 #include "client/commands/plan.h"
-#include "client/commands/watch.h"
+#include "client/watch/watch.h"
 
 #define A struct vrt_args
 static const struct vrt_option options[] = {

@@ -18,6 +18,7 @@
 #include "daemon/access/descriptors.h"
 #include "daemon/jobs/job-report.h"
 #include "daemon/models/models.h"
+#include "daemon/devices/measurements.h"
 #include "daemon/devices/profile.h"
 #include "msg_plan.h"
 
@@ -33,6 +34,7 @@ struct vrt_profiling {
     bool is_gone;
     int model_fd;                           /* -1: none */
     uid_t uid;
+    uid_t kept_for;                         /* where it is to be kept */
     /* by the work's thread, then the loop's */
     struct vrt_network *network;
     struct vrt_error error;
@@ -120,6 +122,7 @@ static void on_model_found(uv_work_t *work, int status)
             .width = (int)request->width,
             .height = (int)request->height,
             .frames = request->frames == VRT_UNKNOWN ? 0 : (int)request->frames,
+            .keeps_for = request->keep ? &profiling->kept_for : NULL,
             .done = on_done,
             .ctx = profiling,
         }, &profiling->profile, &error);
@@ -149,6 +152,8 @@ void vrt_api_profile(const struct vrt_call *call)
     profiling->api = call->api;
     profiling->model_fd = -1;
     profiling->uid = request->peer->uid;
+    profiling->kept_for = vrt_access_is_admin(call->api->access, request->peer) ?
+                          VRT_MEASURED_FOR_ALL : request->peer->uid;
     profiling->work.data = profiling;
     profiling->watch.gone = on_gone;
     r = vrt_profile_request_parse(request->body, request->body_bytes, &profiling->request, &error);

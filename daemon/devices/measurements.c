@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,13 @@
 #define FIDELITY "fidelity_of_leaves_db"
 #define SPEED "flops_per_s"
 #define F32_SPEEDUP "f32_speedup"
+#define CUT "%s_of_%dx%d_for_%u"        /* "tile" or "clip"; the frames; the user */
 
 #define CLASS_BYTES 256
 
 /* Networks, each on a class of devices, that are remembered. */
 #define ENTRIES_MAX 64
+#define CUTS_MAX 256
 
 /* What was measured of a network on a class of devices, in each precision; NAN: nothing yet. */
 struct entry {
@@ -48,12 +51,23 @@ struct entry {
     double f32_speedup;
 };
 
+/* What is fastest for jobs of a user on frames of a size. */
+struct cut {
+    uint64_t network_checksum;
+    int speed_class;
+    uid_t uid;
+    int width, height;
+    struct vrt_measured_cut cut;
+};
+
 struct vrt_measurements {
     const struct vrt_device_info *const *infos;
     size_t n_infos;
     struct vrt_store *store;            /* NULL: none */
     struct entry entries[ENTRIES_MAX];  /* a ring */
     size_t n_entries;                   /* ever begun */
+    struct cut cuts[CUTS_MAX];          /* a ring */
+    size_t n_cuts;                      /* ever begun */
 };
 
 static void print_class(const struct vrt_device_info *info, char text[CLASS_BYTES])
@@ -195,6 +209,113 @@ void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
               vrt_sched_measure(known > 0 ? known : 0, flops * VRT_NS_PER_S / (double)ns));
 }
 
+/* The same cut of another time; NULL: there is none. */
+static struct cut *find_cut(struct vrt_measurements *measurements, const struct cut *like)
+{
+    size_t n = VRT_MIN(measurements->n_cuts, CUTS_MAX);
+
+    for (size_t i = 0; i < n; i++) {
+        struct cut *cut = &measurements->cuts[i];
+        if (cut->network_checksum == like->network_checksum &&
+            cut->speed_class == like->speed_class && cut->uid == like->uid &&
+            cut->width == like->width && cut->height == like->height)
+            return cut;
+    }
+    return NULL;
+}
+
+static struct cut *get_cut(struct vrt_measurements *measurements, const struct cut *like)
+{
+    struct cut *cut = find_cut(measurements, like);
+
+    if (cut)
+        return cut;
+    cut = &measurements->cuts[measurements->n_cuts++ % CUTS_MAX];
+    *cut = *like;
+    return cut;
+}
+
+/* The first step to it: of whom and what a cut is. */
+static struct cut describe_cut(const struct vrt_measurements *measurements,
+                               uint64_t network_checksum, size_t d, uid_t uid, int width,
+                               int height)
+{
+    return (struct cut){
+        .network_checksum = network_checksum,
+        .speed_class = vrt_measurements_class(measurements, d),
+        .uid = uid,
+        .width = width,
+        .height = height,
+    };
+}
+
+/* Compares f32 with what the device prefers, as they were measured last. */
+static void compare_types(struct vrt_measurements *measurements, uint64_t network_checksum,
+                          size_t d)
+{
+    struct entry *entry = find(measurements, network_checksum, d);
+    const enum vrt_dtype preferred = measurements->infos[d]->preferred_dtype;
+    const double speedup = entry->flops_per_s[VRT_DTYPE_F32] / entry->flops_per_s[preferred];
+
+    if (preferred == VRT_DTYPE_F32 || isnan(speedup))
+        return;
+    entry->f32_speedup = speedup;
+    keep(measurements, network_checksum, d, F32_SPEEDUP, speedup);
+}
+
+void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
+                               size_t d, uid_t uid, int width, int height,
+                               const struct vrt_measured_cut *cut)
+{
+    const struct cut like = describe_cut(measurements, network_checksum, d, uid, width, height);
+    const struct {
+        const char *quantity;
+        int value;
+    } figures[] = { { "tile", cut->tile }, { "clip", cut->clip } };
+    char what[64];
+
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    get_cut(measurements, &like)->cut = *cut;
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(figures); i++) {
+        snprintf(what, sizeof(what), CUT, figures[i].quantity, width, height, (unsigned)uid);
+        keep(measurements, network_checksum, d, what, figures[i].value);
+    }
+    compare_types(measurements, network_checksum, d);
+}
+
+bool vrt_measurements_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
+                          size_t d, uid_t uid, int width, int height,
+                          struct vrt_measured_cut *ret_cut)
+{
+    struct cut like = describe_cut(measurements, network_checksum, d, uid, width, height);
+    const struct cut *cut = find_cut(measurements, &like);
+
+    like.uid = VRT_MEASURED_FOR_ALL;
+    if (!cut)
+        cut = find_cut(measurements, &like);
+    if (cut)
+        *ret_cut = cut->cut;
+    return cut;
+}
+
+/* A cut that an earlier start left. Return: whether it is one. */
+static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_checksum, size_t d,
+                      const struct vrt_store_measure *measure)
+{
+    char quantity[8];
+    int width, height;
+    unsigned uid;
+
+    if (sscanf(measure->what, "%4[a-z]_of_%dx%d_for_%u", quantity, &width, &height, &uid) != 4 ||
+        !(measure->value >= 0 && measure->value <= INT_MAX))
+        return false;
+    const struct cut like = describe_cut(measurements, network_checksum, d, (uid_t)uid, width,
+                                         height);
+    struct vrt_measured_cut *cut = &get_cut(measurements, &like)->cut;
+    *(strcmp(quantity, "tile") == 0 ? &cut->tile : &cut->clip) = (int)measure->value;
+    return true;
+}
+
 /* The precision that `what` is of, if it begins with `quantity`; or VRT_DTYPE_COUNT. */
 static int find_dtype(const char *what, const char *quantity)
 {
@@ -224,7 +345,7 @@ static void learn(void *ctx, const struct vrt_store_measure *measure)
         if (strcmp(class, measure->device_class) == 0)
             break;
     }
-    if (d == measurements->n_infos || *end)
+    if (d == measurements->n_infos || *end || learn_cut(measurements, checksum, d, measure))
         return;
     entry = find(measurements, checksum, d);
     if (of_fidelity < VRT_DTYPE_COUNT && !isnan(measure->value))

@@ -11,8 +11,10 @@
  * Thread: the loop's, all of it.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "backend/backend.h"
 #include "base/cleanup.h"
@@ -56,5 +58,25 @@ void vrt_measurements_note_probe(struct vrt_measurements *measurements, uint64_t
 /* Takes the time of a shard that device `d` returned into account there. */
 void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
                                const struct vrt_worker_run *run);
+
+/* What jobs on frames of one size are cut into, where nobody asks for anything else. */
+struct vrt_measured_cut {
+    int tile;                       /* edge in pixels of the input; 0: as memory allows */
+    int clip;                       /* frames; 0: by the network */
+};
+
+/* Everybody, who has none of his own. */
+#define VRT_MEASURED_FOR_ALL ((uid_t)-1)
+
+/* From now on, and at the next start, this is what is fastest for him. With it f32 is compared with
+ * the precision that such devices prefer, by their speeds as they are known now. */
+void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
+                               size_t d, uid_t uid, int width, int height,
+                               const struct vrt_measured_cut *cut);
+
+/* Return: whether there is one, his own or everybody's. */
+bool vrt_measurements_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
+                          size_t d, uid_t uid, int width, int height,
+                          struct vrt_measured_cut *ret_cut);
 
 VRT_DEFINE_CLEANUP(struct vrt_measurements, vrt_measurements_free)

@@ -170,6 +170,8 @@ void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_j
     if (found->job_bytes >= 0)
         report->workspace_bytes = found->job_bytes - probe->replica_bytes;
     report->allowed_bytes = probe->allowed_bytes;
+    if (probe->dtype != VRT_DTYPE_F32)
+        report->fidelity_db = probe->fidelity_db[probe->dtype];
     fill_times(found, spec, report);
     fill_ops(found, report);
     fill_warnings(found, report);

@@ -57,6 +57,9 @@ struct vrt_profile {
     struct vrt_job_spec *spec;
     uint64_t devices;               /* one of which is to be profiled */
     int frames_wanted;              /* 0: by time */
+    bool is_kept;
+    uid_t kept_for;                 /* where it is */
+    struct vrt_measured_cut cut;    /* as asked for */
     int64_t began_ns;
     void (*done)(void *ctx, const struct vrt_profile_report *report,
                  const struct vrt_error *error);
@@ -118,6 +121,16 @@ static void release(struct vrt_profile *profile)
         vrt_log_debug("device %zu has forgotten its profile already", profile->d);
 }
 
+/* The next jobs on such frames are cut as it was. */
+static void keep(const struct vrt_profile *profile)
+{
+    const struct vrt_job_spec *spec = profile->spec;
+
+    vrt_measurements_keep_cut(vrt_pool_measurements(profile->pool),
+                              vrt_network_checksum(spec->network), profile->d, profile->kept_for,
+                              spec->in.width, spec->in.height, &profile->cut);
+}
+
 /* Frees the profile. */
 static void end(struct vrt_profile *profile)
 {
@@ -127,6 +140,8 @@ static void end(struct vrt_profile *profile)
     if (profile->found.info)
         release(profile);
     vrt_pool_job_remove(profile->pool, &profile->job);
+    if (is_good && profile->is_kept)
+        keep(profile);
     if (is_good)
         vrt_profile_report_fill(&profile->found, profile->spec, &report);
     profile->done(profile->ctx, is_good ? &report : NULL, is_good ? NULL : &profile->error);
@@ -408,6 +423,10 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
     profile->job.priority = 0;
     vrt_list_init(&profile->job.link);
     profile->frames_wanted = params->frames;
+    profile->is_kept = params->keeps_for;
+    profile->kept_for = params->keeps_for ? *params->keeps_for : 0;
+    profile->cut.tile = (int)VRT_MAX(params->settings->tile, 0);
+    profile->cut.clip = (int)VRT_MAX(params->settings->clip, 0);
     profile->began_ns = vrt_clock_now_ns();
     profile->done = params->done;
     profile->ctx = params->ctx;

@@ -12,6 +12,8 @@
  * Thread: the loop's.
  */
 
+#include <sys/types.h>
+
 #include "backend/backend.h"
 #include "base/error.h"
 #include "model/network.h"
@@ -30,6 +32,8 @@ struct vrt_profile_params {
     const struct vrt_job_settings *settings;    /* as of a job; precision, tile and overlap count */
     int width, height;
     int frames;                     /* that are timed; 0: until some seconds are over */
+    const uid_t *keeps_for;         /* from now on his jobs on such frames have this tile and clip;
+                                     * VRT_MEASURED_FOR_ALL: everybody's; NULL: nobody's */
 
     /* Called once, on the loop, never from within vrt_profile_new(): `error` is NULL where there is
      * a report, which lives until it returns; the id is "job.cancelled" after

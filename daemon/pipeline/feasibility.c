@@ -83,6 +83,27 @@ static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *c
     f->asked = f->wanted = choice->devices;
 }
 
+/* The recipe of a new job, cut into what was found to be fastest on one of its devices. */
+static struct vrt_recipe recipe_of(const struct vrt_feasibility *f,
+                                   const struct vrt_job_check *check)
+{
+    const uint64_t checksum = vrt_network_checksum(check->network);
+    const int width = check->input.format.width, height = check->input.format.height;
+    struct vrt_recipe recipe = check->recipe;
+    struct vrt_measured_cut cut;
+
+    for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool) && !f->params.has_recipe; d++) {
+        if (!(f->wanted >> d & 1) ||
+            !vrt_measurements_cut(vrt_pool_measurements(f->params.pool), checksum, d,
+                                  f->params.uid, width, height, &cut))
+            continue;
+        vrt_recipe_recut(&recipe, vrt_network_info(check->network), width, height, cut.tile,
+                         cut.clip);
+        break;
+    }
+    return recipe;
+}
+
 int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
                           const struct vrt_job_check *check, struct vrt_error *error)
 {
@@ -99,7 +120,8 @@ int vrt_feasibility_begin(struct vrt_feasibility *feasibility,
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "the job");
     ask_for(f, &choice);
-    vrt_job_spec_set_recipe(f->spec, &check->recipe);
+    const struct vrt_recipe recipe = recipe_of(f, check);
+    vrt_job_spec_set_recipe(f->spec, &recipe);
     f->size = f->wanted_size = vrt_job_spec_size(f->spec);
     return 0;
 }

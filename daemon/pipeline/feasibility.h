@@ -26,7 +26,7 @@ struct vrt_feasibility_params {
     const char *job_id;
     const char *request;                /* for devices: workers/plan/device-request.h */
     enum vrt_fallback fallback;
-    const struct vrt_job_settings *settings;
+    uid_t uid;                          /* whose the job is */
     bool has_recipe;                    /* the job is about to run, by the recipe that it has */
     bool wants_smaller;                 /* than that recipe's */
     bool wants_speed;                   /* devices find out how fast they are */

@@ -437,7 +437,7 @@ static int init_parts(struct vrt_pipeline *pipeline, const struct vrt_pipeline_p
     vrt_feasibility_init(&pipeline->feasibility, &(struct vrt_feasibility_params){
         .pool = pool, .progress = progress, .job_id = pipeline->job_id,
         .request = pipeline->request, .fallback = params->fallback,
-        .settings = &pipeline->settings, .has_recipe = params->recipe,
+        .uid = params->uid, .has_recipe = params->recipe,
         .wants_smaller = params->wants_smaller, .wants_speed = params->wants_speed,
         .answered = step, .ctx = pipeline,
     });

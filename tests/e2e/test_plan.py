@@ -178,6 +178,64 @@ class Profile(harness.Case):
             self.assertLess(time.monotonic(), deadline, daemon.log_text())
             time.sleep(0.01)
 
+    def recipe(self, source, daemon=None, *options):
+        done = self.vrtctl('submit', '--dry-run', '--json', *options, source,
+                           daemon=daemon or self.daemon)
+        return json.loads(done.stdout)['recipe']
+
+    def test_tune(self):
+        source = clip(self.path('tune.mp4'), frames=48, size='128x96')
+        done = json.loads(self.vrtctl('tune', '--json', source).stdout)
+        self.assertEqual({way['precision'] for way in done['ways']} - {'bf16'}, {'f32'})
+        best = [way for way in done['ways'] if way['fastest']]
+        self.assertEqual(len(best), 1)
+        faithful = [way for way in done['ways']
+                    if way['precision'] == 'f32' or (way['fidelity_db'] or 0) >= 50]
+        self.assertEqual(best[0]['fps'], max(way['fps'] for way in faithful))
+        self.assertEqual(done['frames_tried'], 48)
+        self.assertGreater(done['estimated_s'], 0)
+        # The trial left nothing, and what was found is what a job gets.
+        self.assertEqual(self.vrtctl('list', '--all', '--json').stdout, '')
+        recipe = self.recipe(source)
+        self.assertEqual((recipe['tile_width'], recipe['tile_height']),
+                         (best[0]['tile_width'], best[0]['tile_height']))
+        rows = self.vrtctl('tune', clip(self.path('small.mp4'), frames=4)).stdout
+        self.assertIn('fastest', rows)
+        self.assertIn('4 frames of it did', rows)
+
+    def test_what_was_kept(self):
+        """For frames of that size, until somebody asks for something else, and after a restart."""
+        source = clip(self.path('kept.mp4'), frames=2, size='320x192')
+        other = clip(self.path('other.mp4'), frames=2, size='320x190')
+        folder = self.path('kept')
+        os.mkdir(folder)
+        daemon = harness.Daemon(folder, self.config)
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        for is_kept, tile in (False, 128), (True, 96):
+            status, _ = daemon.request('POST', '/v1/profile', {
+                'model': {'name': 'compact-x2'}, 'width': 320, 'height': 192, 'tile': tile,
+                'frames': 1, 'keep': is_kept})
+            self.assertEqual(status, 200)
+            self.assertEqual(self.recipe(source, daemon)['tile_width'] < 100, is_kept)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        daemon = harness.Daemon(folder, self.config)
+        self.assertLess(self.recipe(source, daemon)['tile_width'], 100)
+        self.assertEqual(self.recipe(other, daemon)['tile_width'], 320)
+        self.assertEqual(self.recipe(source, daemon, '--tile', '0')['tile_width'], 320)
+
+    def test_tune_is_interrupted(self):
+        source = clip(self.path('long.mp4'), frames=900, size='640x360')
+        running = subprocess.Popen([harness.VRTCTL, '--socket', self.daemon.socket, 'tune', source],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.await_workspace(self.daemon, True)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(harness.PATIENCE_S), 130)
+        self.assertEqual(running.stderr.read(), b'')
+        self.await_workspace(self.daemon, False)
+        running.stdout.close()
+        running.stderr.close()
+        self.refused('tune', self.path('nowhere.mp4'), says='nowhere.mp4')
+
     def test_all_devices(self):
         """Each by itself, and compared."""
         done = self.vrtctl('profile', '--device', 'all', '--frames', 2, '--size', '64x48',

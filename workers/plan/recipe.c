@@ -80,6 +80,22 @@ void vrt_recipe_pace(struct vrt_recipe *recipe, const struct vrt_network_info *n
         recipe->segment_frames /= 2;
 }
 
+void vrt_recipe_recut(struct vrt_recipe *recipe, const struct vrt_network_info *network, int width,
+                      int height, int tile, int clip)
+{
+    const struct vrt_tile_needs needs = vrt_recipe_tile_needs(recipe, network);
+
+    if (tile >= VRT_MAX(vrt_tile_min_size(needs), TILE_MIN) && !recipe->exact_tile &&
+        recipe->tiling == VRT_TILING_BLEND) {
+        const struct vrt_tile_grid grid = vrt_tile_grid_of_size(width, height, tile, needs);
+        recipe->tile_w = grid.x.size;
+        recipe->tile_h = grid.y.size;
+    }
+    if (clip >= network->min_frames && clip < recipe->clip_frames && !recipe->exact_clip &&
+        vrt_recipe_is_temporal(network))
+        vrt_recipe_shorten(recipe, clip);
+}
+
 float vrt_recipe_noise(const struct vrt_recipe *recipe)
 {
     return (float)(recipe->sigma / 255);

@@ -58,6 +58,11 @@ struct vrt_clip_rule vrt_recipe_rule(const struct vrt_recipe *recipe,
 /* Makes clips shorter, for devices that hold no longer ones: what they share with them. */
 void vrt_recipe_shorten(struct vrt_recipe *recipe, int clip_frames);
 
+/* Cuts a recipe otherwise as far as nobody asked for its tiles and clips: into tiles of `tile`
+ * pixels of frames that are so large, and clips no longer than `clip`; 0: as it is. */
+void vrt_recipe_recut(struct vrt_recipe *recipe, const struct vrt_network_info *network, int width,
+                      int height, int tile, int clip);
+
 /* The same noise, as of struct vrt_network_use. */
 float vrt_recipe_noise(const struct vrt_recipe *recipe);
 

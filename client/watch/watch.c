@@ -9,7 +9,7 @@
  * SIGINT sets a flag that is looked at between events; the jobs themselves don't notice.
  */
 
-#include "client/commands/watch.h"
+#include "client/watch/watch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "client/conn.h"
-#include "client/commands/watch-impl.h"
+#include "client/watch/watch-impl.h"
 
 #define POLL_MS 200             /* Ctrl-C is answered within it */
 #define QUIET_STREAMS_MAX 3     /* that end in a row without an event, until we give up */

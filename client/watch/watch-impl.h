@@ -9,7 +9,7 @@
 
 #include "client/cli.h"
 #include "client/terminal/screen.h"
-#include "client/commands/watch.h"
+#include "client/watch/watch.h"
 #include "msg_device.h"
 
 /* One job that is followed. */

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "client/terminal/progress.h"
-#include "client/commands/watch-impl.h"
+#include "client/watch/watch-impl.h"
 
 #define DRAW_PERIOD_NS (200 * VRT_NS_PER_MS)  /* faster than that nobody reads */
 #define LINE_PERIOD_NS (5 * VRT_NS_PER_S)  /* a log is read later */
