@@ -88,6 +88,7 @@ const struct vrt_field vrt_profile_fields[] = {
     COUNT(T, tile_height, NULLABLE),
     COUNT(T, overlap, NULLABLE),
     COUNT(T, tiles, NULLABLE),
+    COUNT(T, batch, NULLABLE),
     COUNT(T, frames, 0),
     AMOUNT(T, frame_mean_s),
     AMOUNT(T, frame_p50_s),

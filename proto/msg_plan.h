@@ -72,6 +72,7 @@ struct vrt_profile_report {
     /* As a job on frames of this size would do it. */
     int64_t clip_frames, clip_overlap, tile_width, tile_height, overlap;
     int64_t tiles;                          /* of a frame */
+    int64_t batch;                          /* frames at a time, that the network sees one by one */
 
     int64_t frames;                         /* that were timed */
     /* All of a frame's time on the device. */

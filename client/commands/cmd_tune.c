@@ -265,6 +265,7 @@ static int print_rows(const struct search *search)
         { "TYPE", VRT_ALIGN_LEFT },
         { "CLIP", VRT_ALIGN_RIGHT, .rank = 2 },
         { "TILE", VRT_ALIGN_RIGHT },
+        { "BATCH", VRT_ALIGN_RIGHT, .rank = 2 },
         { "FRAMES/S", VRT_ALIGN_RIGHT },
         { "ALL FRAMES", VRT_ALIGN_RIGHT, .rank = 1 },
         { "DB FROM F32", VRT_ALIGN_RIGHT, .rank = 3 },
@@ -279,15 +280,17 @@ static int print_rows(const struct search *search)
     for (size_t i = 0; r == 0 && i < search->n_rows; i++) {
         const struct row *row = &search->rows[i];
         const struct vrt_profile_report *p = &row->report;
-        char name[VRT_API_DEVICE_BYTES], clip[24], tile[48], rate[32], all[32], db[32];
+        char name[VRT_API_DEVICE_BYTES], clip[24], tile[48], batch[24], rate[32], all[32], db[32];
         snprintf(clip, sizeof(clip), "%" PRId64, p->clip_frames);
         snprintf(tile, sizeof(tile), "%" PRId64 "x%" PRId64, p->tile_width, p->tile_height);
+        snprintf(batch, sizeof(batch), "%" PRId64, VRT_MAX(p->batch, 1));
         snprintf(db, sizeof(db), "%.1f", p->fidelity_db);
         const char *const cells[] = {
             vrt_printable(row->device, name, sizeof(name)),
             vrt_name_of(vrt_precision_names, p->precision),
             clip,
             p->tiles > 1 ? tile : "none",
+            batch,
             vrt_format_rate(row->fps, rate, sizeof(rate)),
             n_frames < 0 ? "-" : vrt_format_duration((double)n_frames / row->fps, all, sizeof(all)),
             isnan(p->fidelity_db) ? "-" : db,
@@ -326,10 +329,11 @@ static int print_json(const struct search *search)
         const struct row *row = &search->rows[i];
         const struct vrt_profile_report *p = &row->report;
         json_t *db = isnan(p->fidelity_db) ? json_null() : json_real(p->fidelity_db);
-        r = json_array_append_new(rows, json_pack("{ss ss sI sI sI sI sf so sb}",
+        r = json_array_append_new(rows, json_pack("{ss ss sI sI sI sI sI sf so sb}",
             "device", row->device, "precision", vrt_name_of(vrt_precision_names, p->precision),
             "clip_frames", (json_int_t)p->clip_frames, "tile_width", (json_int_t)p->tile_width,
             "tile_height", (json_int_t)p->tile_height, "tiles", (json_int_t)p->tiles,
+            "batch", (json_int_t)p->batch,
             "fps", row->fps, "fidelity_db", db, "fastest", row->is_best));
     }
     json_t *all = json_pack("{so sI so}", "ways", rows, "frames_tried", (json_int_t)tune->n_tried,

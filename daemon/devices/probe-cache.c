@@ -124,6 +124,7 @@ bool vrt_probe_cache_get(const struct vrt_probe_cache *cache, size_t d, struct v
     probe->dtype = known->dtype;
     probe->replica_bytes = known->replica_bytes;
     probe->planned_bytes = known->planned_bytes;
+    probe->batch = known->batch;
     probe->tile_flops = known->tile_flops;
     probe->allowed_bytes = known->allowed_bytes;
     return true;

@@ -282,8 +282,9 @@ static void submit_run(struct vrt_profile *profile)
 {
     const struct vrt_probe *probe = &profile->found.probe;
     struct vrt_worker_run *run = vrt_worker_run_new(profile->spec, probe->dtype);
-    int r = run ? vrt_speed_shard_init(profile->spec, vrt_job_spec_size(profile->spec).frames,
-                                       &run->frames) : vrt_raise(-ENOMEM);
+    const int n = profile->spec->rule.temporal ? vrt_job_spec_size(profile->spec).frames :
+                  probe->batch;
+    int r = run ? vrt_speed_shard_init(profile->spec, n, &run->frames) : vrt_raise(-ENOMEM);
 
     if (r < 0) {
         if (run)

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "workers/device/device-executor.h"
+#include "workers/device/session/fit.h"
 
 struct vrt_held_replica {
     struct vrt_list link;
@@ -51,10 +52,24 @@ bool vrt_device_executor_give_up(struct vrt_device_executor *executor,
 int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
                                        const struct vrt_held_replica *keep, bool is_due);
 
-/* How many clips a session may have in flight, where it may take so many bytes, -1: as many as it
- * likes. When memory is short this falls before clips and tiles do. */
-int vrt_device_executor_in_flight(const struct vrt_device_executor *executor,
-                                  const struct vrt_session_plan *plan, int64_t allowed_bytes);
+/* How much of a job a session has at a time. */
+struct vrt_load {
+    int batch;                      /* as of struct vrt_session_params */
+    int n_in_flight;
+    int64_t bytes;                  /* of device memory, beside the replica */
+};
+
+/*
+ * What keeps the device busy, of a job that fits as `fit` says, as far as that takes no more than
+ * so many bytes; -1: as many as it likes. When memory is short, the load falls before clips and
+ * tiles do. Return: 0; as vrt_session_plan().
+ */
+int vrt_load_find(const struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
+                  enum vrt_dtype dtype, const struct vrt_fit *fit, int64_t allowed_bytes,
+                  struct vrt_load *ret_load);
+
+/* Makes it less. Return: whether that was possible; then its bytes aren't known any more. */
+bool vrt_load_reduce(struct vrt_load *load);
 
 /* Gives it up with the sessions that use it: they are made again when they are next needed. */
 void vrt_device_executor_drop_replica(struct vrt_device_executor *executor,

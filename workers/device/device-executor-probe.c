@@ -131,13 +131,15 @@ static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
     if (r != 0 && r != -ENOSPC)
         return vrt_refuse_errno(error, r, device);
     probe->size = found.size;
-    const int n = vrt_device_executor_in_flight(executor, &found.plan, params.allowed_bytes);
-    probe->planned_bytes = probe->replica_bytes +
-                           (int64_t)(found.plan.bytes + (size_t)(n - 1) * found.plan.slot_bytes);
     probe->tile_flops = found.plan.tile_flops;
-    if (r == 0)
-        return 0;
-    return refuse_memory(device, probe, error);
+    const bool fits = r == 0;
+    struct vrt_load load;
+    r = vrt_load_find(executor, probe->spec, probe->dtype, &found, params.allowed_bytes, &load);
+    if (r != 0)
+        return vrt_refuse_errno(error, vrt_fold(r), device);
+    probe->planned_bytes = probe->replica_bytes + load.bytes;
+    probe->batch = load.batch;
+    return fits ? 0 : refuse_memory(device, probe, error);
 }
 
 int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_probe *probe,

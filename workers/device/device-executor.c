@@ -286,38 +286,31 @@ int64_t vrt_device_executor_free_bytes(struct vrt_device_executor *executor,
     return memory.free_bytes + idle_bytes;
 }
 
-int vrt_device_executor_in_flight(const struct vrt_device_executor *executor,
-                                  const struct vrt_session_plan *plan, int64_t allowed_bytes)
-{
-    int n = vrt_device_info(executor->device)->n_in_flight;
-
-    while (n > 1 && allowed_bytes >= 0 &&
-           (int64_t)(plan->bytes + (size_t)(n - 1) * plan->slot_bytes) > allowed_bytes)
-        n--;
-    return n;
-}
-
-/* A session with as many clips in flight as there is room for, one at least. */
-static int new_session(struct vrt_device_executor *executor, const struct vrt_session_plan *plan,
+/* A session with as large a load as there is room for. */
+static int new_session(struct vrt_device_executor *executor, const struct vrt_fit *fit,
                        const struct vrt_held_replica *replica, struct vrt_session_params *params,
                        struct vrt_session **ret_session)
 {
     int64_t bytes = vrt_device_executor_free_bytes(executor, replica, false);
-    int r;
+    struct vrt_load load;
 
     params->replica = replica->replica;
     if (bytes >= 0)
         bytes = VRT_MAX((int64_t)(SQUEEZED_FRACTION * (double)bytes) -
                         (int64_t)vrt_replica_bytes(executor->device, replica->replica), 0);
-    params->n_in_flight = vrt_device_executor_in_flight(executor, plan, bytes);
+    int r = vrt_load_find(executor, params->spec, params->dtype, fit, bytes, &load);
+    if (r != 0)
+        return vrt_fold(r);
     do {
+        params->batch = load.batch;
+        params->n_in_flight = load.n_in_flight;
         r = vrt_session_new(executor->device, params, ret_session);
-    } while (r == VRT_BACKEND_E_NOMEM && params->n_in_flight-- > 1);
+    } while (r == VRT_BACKEND_E_NOMEM && vrt_load_reduce(&load));
     return r < 0 ? vrt_fold(r) : r;
 }
 
 static int make_session(struct vrt_device_executor *executor, struct vrt_job_spec *spec,
-                        enum vrt_dtype dtype, const struct vrt_session_plan *plan,
+                        enum vrt_dtype dtype, const struct vrt_fit *fit,
                         struct vrt_held_session **ret_held)
 {
     struct vrt_session_params params = { .spec = spec, .dtype = dtype };
@@ -330,7 +323,7 @@ static int make_session(struct vrt_device_executor *executor, struct vrt_job_spe
     held = calloc(1, sizeof(*held));
     if (!held)
         return vrt_raise(-ENOMEM);
-    r = new_session(executor, plan, replica, &params, &held->session);
+    r = new_session(executor, fit, replica, &params, &held->session);
     if (r != 0) {
         free(held);
         return vrt_fold(r);
@@ -377,18 +370,17 @@ static int get_session(struct vrt_device_executor *executor, struct vrt_job_spec
     int r = 0;
 
     if (!held || held->dtype != dtype) {
-        const struct vrt_job_spec_size size = vrt_job_spec_size(spec);
-        struct vrt_session_plan plan;
+        struct vrt_fit fit = { .size = vrt_job_spec_size(spec) };
         /* At most one session for a work: find_session() knows it by nothing else. */
         if (held)
             free_session(held);
-        r = vrt_session_plan(executor->device, spec, &size, dtype, &plan);
+        r = vrt_session_plan(executor->device, spec, &fit.size, dtype, &fit.plan);
         if (r != 0)
             return vrt_fold(r);
         do {
-            r = make_room(executor, spec, dtype, &plan);
+            r = make_room(executor, spec, dtype, &fit.plan);
             if (r == 0)
-                r = make_session(executor, spec, dtype, &plan, &held);
+                r = make_session(executor, spec, dtype, &fit, &held);
         } while (r == VRT_BACKEND_E_NOMEM && vrt_device_executor_give_up(executor, spec, dtype));
     }
     if (r != 0)

@@ -75,6 +75,7 @@ struct vrt_probe {
     enum vrt_dtype dtype;
     int64_t replica_bytes;
     int64_t planned_bytes;          /* replica and session */
+    int batch;                      /* frames at a time, of a network that sees each by itself */
     int64_t tile_flops;             /* of the network on one tile of a clip */
     int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
     bool is_makeshift;              /* f32 only because nothing else could be measured just now */

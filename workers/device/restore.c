@@ -69,10 +69,12 @@ static int make_result(const struct vrt_job_spec *spec, struct vrt_shard_frames 
     return 0;
 }
 
-/* Frames that go through the session together. */
-static int step_of(const struct vrt_device_executor_shard *shard)
+/* Frames that go through the session together, where so many went before. */
+static int step_of(const struct vrt_device_executor_shard *shard, int n_before)
 {
-    return shard->order.spec->rule.temporal ? shard->frames->n : 1;
+    const int n = shard->frames->n - n_before;
+
+    return shard->order.spec->rule.temporal ? n : VRT_MIN(n, vrt_session_depth(shard->session));
 }
 
 void vrt_restore_init(struct vrt_device_executor_shard *shard, struct vrt_session *session)
@@ -116,10 +118,10 @@ static void begin(struct vrt_device_executor_shard *shard)
     const struct vrt_job_spec *spec = shard->order.spec;
     struct vrt_shard_frames *frames = shard->frames;
     struct vrt_graph_executor_watch watch = shard->order.watch;
-    const int first = shard->n_begun;
+    const int first = shard->n_begun, n = step_of(shard, first);
     const struct vrt_session_clip clip = {
-        .n = step_of(shard),
-        .depth = spec->rule.temporal ? frames->depth : 1,
+        .n = n,
+        .depth = spec->rule.temporal ? frames->depth : n,
         .in = frames->in + first,
         .out = frames->out + first,
         .shared = frames->shared + first,
@@ -140,7 +142,7 @@ static void begin(struct vrt_device_executor_shard *shard)
 static void end(struct vrt_device_executor_shard *shard)
 {
     struct vrt_session_evidence evidence[VRT_CLIP_FRAMES_MAX];
-    const int n = step_of(shard);
+    const int n = step_of(shard, shard->n_ended);
     int r = vrt_session_end(shard->session, shard->times,
                             shard->result == 0 ? evidence : NULL);
 

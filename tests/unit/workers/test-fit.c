@@ -126,6 +126,7 @@ static void test_plan_is_exact(void)
             .replica = replica,
             .dtype = cases[i].dtype,
             .n_in_flight = 1 + (int)i % VRT_DEVICE_IN_FLIGHT,
+            .batch = size.frames,
         };
         const size_t planned = plan.bytes + (size_t)(params.n_in_flight - 1) * plan.slot_bytes;
         expect_int(vrt_session_new(bench.device, &params, &session), 0);

@@ -25,6 +25,9 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 #define CACHE_LINE ((size_t)64)
 
+/* A smaller part of a picture is soon computed, and threads wait for each other after each op. */
+#define PIXELS_PER_THREAD 512
+
 /* oneDNN's instruction sets, best first; each contains the bits of those below it. */
 static const struct {
     int isa;
@@ -69,6 +72,7 @@ static void describe(const struct vrt_cpu_machine *machine,
     info->index = info->card = i;
     info->n_threads = n_threads > 0 ? n_threads : VRT_MAX(share, 1);
     info->n_in_flight = 1;
+    info->n_pixels = info->n_threads * PIXELS_PER_THREAD;
     info->memory_total_bytes = machine->memory_bytes;
     info->shares_host_memory = true;
     info->preferred_dtype = isas[isa].native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;

@@ -15,6 +15,9 @@
 #include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nvml.h"
 
+/* Blocks of threads that a multiprocessor has at a time, and some to follow them: an estimate. */
+#define PIXELS_PER_MULTIPROCESSOR 4096
+
 static int version_major(int version)
 {
     return version / 1000;
@@ -210,6 +213,7 @@ static void describe(const struct cudaDeviceProp *prop, const struct vrt_registr
         snprintf(info->short_f32, sizeof(info->short_f32), "TF32");
     info->index = ordinal * n_workers + worker;
     info->n_in_flight = VRT_DEVICE_IN_FLIGHT;
+    info->n_pixels = prop->multiProcessorCount * PIXELS_PER_MULTIPROCESSOR;
     info->memory_total_bytes = (int64_t)prop->totalGlobalMem;
     info->preferred_dtype = sm >= 80 ? VRT_DTYPE_BF16 : VRT_DTYPE_F16;
     if (n_workers == 1)

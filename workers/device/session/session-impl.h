@@ -33,6 +33,7 @@ struct vrt_session {
     const struct vrt_job_spec *spec;
     struct vrt_replica *replica;
     enum vrt_dtype dtype;
+    int depth;                          /* frames of a clip; fewer may come */
     struct vrt_session_layout layout;
     struct vrt_graph_executor *executors[VRT_SESSION_GRAPH_COUNT]; /* NULL: not needed */
     struct {

@@ -108,21 +108,28 @@ static size_t pixel_offset(int x, int y, int width)
     return ((size_t)y * (size_t)width + (size_t)x) * 3 * sizeof(float);
 }
 
-/* Leaves out the tile's cut on its way to frame 0: only clips of one frame are cut so. */
-static int submit_copy(struct vrt_session *session, int i, int j)
+/* Leaves out the cut of the tile's n frames on their way to theirs. */
+static int submit_copy(struct vrt_session *session, int i, int j, int n)
 {
     const struct vrt_job_spec *spec = session->spec;
     int scale = vrt_network_info(spec->network)->scale;
     int cut_x = vrt_tile_cut(&spec->grid.x, i), cut_y = vrt_tile_cut(&spec->grid.y, j);
     int x = vrt_tile_origin(&spec->grid.x, i) + cut_x;
     int y = vrt_tile_origin(&spec->grid.y, j) + cut_y;
-    const struct vrt_binding bindings[2] = {
-        { session->tile, pixel_offset(cut_x * scale, cut_y * scale, spec->grid.x.size * scale) },
-        { session->rgb[VRT_SESSION_OUT], pixel_offset(x * scale, y * scale, spec->out.width) },
-    };
-    int variant = (cut_x ? 1 : 0) + (cut_y ? 2 : 0);
+    const size_t from = pixel_offset(cut_x * scale, cut_y * scale, spec->grid.x.size * scale);
+    const size_t to = pixel_offset(x * scale, y * scale, spec->out.width);
+    int variant = (cut_x ? 1 : 0) + (cut_y ? 2 : 0), r = 0;
 
-    return submit(session, session->executors[VRT_SESSION_COPY + variant], bindings);
+    for (int d = 0; r == 0 && d < n; d++) {
+        struct vrt_binding place = frame_of(session, VRT_SESSION_OUT, d);
+        place.offset_bytes += to;
+        const struct vrt_binding bindings[2] = {
+            { session->tile, (size_t)d * session->layout.tile_frame_bytes + from },
+            place,
+        };
+        r = submit(session, session->executors[VRT_SESSION_COPY + variant], bindings);
+    }
+    return r;
 }
 
 /* Adds the tile's n frames, by its weights, to what its neighbours have made of them. */
@@ -230,7 +237,7 @@ static int submit_network(struct vrt_session *session, const struct vrt_session_
             if (r == 0 && session->weights)
                 r = submit_blend(session, i, j, clip->n);
             else if (r == 0 && session->tile)
-                r = submit_copy(session, i, j);
+                r = submit_copy(session, i, j, clip->n);
         }
     }
     return r != 0 ? r : divide(session, clip->n);
@@ -292,6 +299,11 @@ static int upload(struct vrt_session *session, const struct vrt_session_slot *sl
     }
     return vrt_staging_push(session->device, staging,
                             planes_offset(session, VRT_SESSION_IN, slot->clip.n));
+}
+
+int vrt_session_depth(const struct vrt_session *session)
+{
+    return session->depth;
 }
 
 int vrt_session_n_begun(const struct vrt_session *session)

@@ -138,11 +138,16 @@ static int write_weights(struct vrt_session *session)
     return vrt_buffer_write(session->device, session->weights, 0, weights, layout->weights_bytes);
 }
 
+static struct vrt_job_spec_size size_of(const struct vrt_session *session)
+{
+    return (struct vrt_job_spec_size){ .grid = session->spec->grid, .frames = session->depth };
+}
+
 static int executors_new(struct vrt_session *session)
 {
     struct vrt_graph *graphs[VRT_SESSION_GRAPH_COUNT], *packed[VRT_SESSION_GRAPH_COUNT];
     struct vrt_graph_executor *executors[VRT_SESSION_GRAPH_COUNT];
-    struct vrt_job_spec_size size = vrt_job_spec_size(session->spec);
+    const struct vrt_job_spec_size size = size_of(session);
     size_t n = 0;
     int r = vrt_session_graphs_new(session->spec, &size, session->dtype, graphs);
 
@@ -166,17 +171,19 @@ int vrt_session_new(struct vrt_device *device, const struct vrt_session_params *
                     struct vrt_session **ret_session)
 {
     struct vrt_session *session = calloc(1, sizeof(*session));
-    struct vrt_job_spec_size size = vrt_job_spec_size(params->spec);
     int r;
 
     vrt_assert(params->n_in_flight >= 1 && params->n_in_flight <= VRT_DEVICE_IN_FLIGHT);
     if (!session)
         return vrt_raise(-ENOMEM);
+    session->depth = params->spec->rule.temporal ? vrt_job_spec_size(params->spec).frames :
+                     params->batch;
     session->device = device;
     session->spec = params->spec;
     session->replica = params->replica;
     session->dtype = params->dtype;
     session->n_slots = params->n_in_flight;
+    const struct vrt_job_spec_size size = size_of(session);
     vrt_session_layout(session->spec, &size, &session->layout);
     r = buffers_new(session);
     if (r == 0)
@@ -226,7 +233,7 @@ int vrt_session_network(struct vrt_session *session, int depth,
     struct vrt_graph_executor *executor;
     int i = 0, r;
 
-    if (depth == vrt_job_spec_size(session->spec).frames) {
+    if (depth == session->depth) {
         *ret_executor = session->executors[VRT_SESSION_NETWORK];
         return 0;
     }

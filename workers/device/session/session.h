@@ -62,6 +62,7 @@ struct vrt_session_params {
     struct vrt_replica *replica;    /* of the spec's network in `dtype` */
     enum vrt_dtype dtype;
     int n_in_flight;                /* clips at a time: 1 to VRT_DEVICE_IN_FLIGHT */
+    int batch;                      /* frames of a clip, where the network sees each by itself */
 };
 
 /* What `params` refers to must outlive it. Return: 0; outcome of the backend; -errno. */
@@ -73,6 +74,9 @@ struct vrt_session *vrt_session_free(struct vrt_session *session);
 
 /* What vrt_session_plan() promised. */
 size_t vrt_session_bytes(const struct vrt_session *session);
+
+/* How many frames a clip may have. */
+int vrt_session_depth(const struct vrt_session *session);
 
 /* How many clips are in flight: begun, and not ended. */
 int vrt_session_n_begun(const struct vrt_session *session);
