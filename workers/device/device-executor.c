@@ -467,14 +467,24 @@ void vrt_device_executor_release(struct vrt_device_executor *executor,
         free_session(held);
 }
 
-void vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns)
+int64_t vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns)
 {
-    int64_t now_ns = vrt_clock_now_ns();
+    const int64_t now_ns = vrt_clock_now_ns();
+    const int64_t bytes_before = vrt_device_used_bytes(executor->device);
     struct vrt_held_replica *held;
 
     VRT_LIST_FOREACH(held, &executor->replicas, link)
         if (!held->n_sessions && now_ns - held->used_ns >= idle_ns)
             free_replica(held);
+    return bytes_before - vrt_device_used_bytes(executor->device);
+}
+
+int64_t vrt_device_executor_reset_peak(struct vrt_device_executor *executor)
+{
+    const int64_t peak_bytes = executor->peak_bytes;
+
+    executor->peak_bytes = vrt_device_used_bytes(executor->device);
+    return peak_bytes;
 }
 
 void vrt_device_executor_usage(struct vrt_device_executor *executor,

@@ -159,10 +159,14 @@ int64_t vrt_device_executor_job_bytes(const struct vrt_device_executor *executor
 void vrt_device_executor_release(struct vrt_device_executor *executor,
                                  const struct vrt_job_spec *spec);
 
-/* Gives up the replicas that no session uses and that weren't used for `idle_ns`. */
-void vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns);
+/* Gives up the replicas that no session uses and that weren't used for `idle_ns`. Return: the bytes
+ * that this freed of the device. */
+int64_t vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns);
 
-/* What it holds now, and the most it ever held. */
+/* The most it ever held is from now on what it holds now. Return: what it was. */
+int64_t vrt_device_executor_reset_peak(struct vrt_device_executor *executor);
+
+/* What it holds now, and the most it ever held since the peak was reset. */
 void vrt_device_executor_usage(struct vrt_device_executor *executor,
                                struct vrt_device_executor_usage *ret_usage);
 

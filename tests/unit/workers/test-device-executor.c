@@ -291,10 +291,18 @@ static void test_planned(void)
         expect_true(usage.peak_bytes >= probe.planned_bytes);
     }
     expect_int(usage.n_replicas, 1);
-    vrt_device_executor_trim(bench.executor, INT64_MAX);
+    expect_int(vrt_device_executor_trim(bench.executor, INT64_MAX), 0);
     expect_true(vrt_device_used_bytes(bench.device) > 0);
-    vrt_device_executor_trim(bench.executor, 0);
+    const int64_t peak_bytes = usage.peak_bytes;
+    expect_int(vrt_device_executor_reset_peak(bench.executor), peak_bytes);
+    vrt_device_executor_usage(bench.executor, &usage);
+    expect_true(usage.peak_bytes < peak_bytes);
+    expect_int(usage.peak_bytes, usage.replica_bytes);
+    expect_int(vrt_device_executor_trim(bench.executor, 0), usage.replica_bytes);
     expect_int(vrt_device_used_bytes(bench.device), 0);
+    expect_int(vrt_device_executor_reset_peak(bench.executor), usage.peak_bytes);
+    vrt_device_executor_usage(bench.executor, &usage);
+    expect_int(usage.peak_bytes, 0);
     bench_done(&bench);
 }
 
