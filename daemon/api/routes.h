@@ -79,6 +79,7 @@ void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vr
 /* The routes: each answers, watches or starts a stream. Those of jobs are in job-routes.h. */
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
+void vrt_api_devices_trim(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);

@@ -243,6 +243,39 @@ static void test_change(void)
     expect_int(change.priority, -100);
 }
 
+static void test_devices_request(void)
+{
+    static const struct {
+        const char *text, *field, *sentence;
+    } refused[] = {
+        { "", "", "" },
+        { "{}", "trim", "set trim, reset_peak or both" },
+        { "{\"device\":\"cpu\",\"trim\":false}", "trim", "nothing is asked of the devices" },
+        { "{\"trim\":1}", "trim", "expected true or false" },
+        { "{\"trim\":true,\"devices\":\"cpu\"}", "devices",
+          "no such field; there are device, trim, reset_peak" },
+    };
+    static const char both[] = "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}";
+    static const char one[] = "{\"device\":null,\"reset_peak\":true}";
+    struct vrt_devices_request q = { .device = "as before" };
+    struct vrt_error error;
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_devices_request_parse(refused[i].text, strlen(refused[i].text), &q, &error),
+                   -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_str(q.device, "as before");
+    }
+    expect_int(vrt_devices_request_parse(both, sizeof(both) - 1, &q, &error), 0);
+    expect_str(q.device, "cuda:0,cpu");
+    expect_true(q.trim && q.reset_peak);
+    expect_int(vrt_devices_request_parse(one, sizeof(one) - 1, &q, &error), 0);
+    expect_str(q.device, "");
+    expect_true(!q.trim && q.reset_peak);
+}
+
 static struct vrt_job_info *example_job(struct vrt_job_info *job)
 {
     static struct vrt_job_device devices[] = {
@@ -438,6 +471,7 @@ TEST_MAIN(
     { "routes", test_routes },
     { "files given again", test_files_request },
     { "change", test_change },
+    { "devices request", test_devices_request },
     { "request", test_request },
     { "request-refusals", test_request_refusals },
     { "job-round-trip", test_job_round_trip },
