@@ -24,7 +24,6 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 
-#define OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
 #define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
 
 /* A way through all options: ours, then those that backends declare. */
@@ -41,10 +40,9 @@ struct reading {
     const char *name;
     const char *next;               /* what isn't read yet */
     int line;
-    struct vrt_conf *conf;
+    struct vrt_conf *conf;          /* a line in conf->lines[] twice is a mistake, and so is an
+                                       indented line, which inih takes for a second value */
     vrt_backend_sections *backends;
-    int set_on[OPTIONS_MAX];        /* line of each option, 0: not set; twice is a mistake, and so
-                                       is an indented line, which inih takes for a second value */
     struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
     int r;
 };
@@ -296,8 +294,8 @@ static int take_option(void *context, const char *section, const char *key, cons
         found = strcmp(o->section, section) == 0 && strcmp(o->key, key) == 0;
     if (!found)
         return refuse_key(reading, section, key);
-    vrt_assert(walk.n < OPTIONS_MAX);
-    int *set_on = &reading->set_on[walk.n];
+    vrt_assert(walk.n < VRT_CONF_OPTIONS_MAX);
+    int *set_on = &reading->conf->lines[walk.n];
     if (*set_on) {
         char what[120];
         snprintf(what, sizeof(what), "%s was set on line %d already", o->key, *set_on);
@@ -344,6 +342,20 @@ void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends)
     }
 }
 
+const char *vrt_conf_place(const struct vrt_conf *conf, const char *section, const char *key,
+                           char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    while (strcmp(vrt_conf_options[n].section, section) != 0 ||
+           strcmp(vrt_conf_options[n].key, key) != 0)
+        n++;
+    buffer[0] = '\0';
+    if (conf->lines[n])
+        snprintf(buffer, size, "%s:%d: ", conf->file, conf->lines[n]);
+    return buffer;
+}
+
 int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error)
 {
@@ -351,6 +363,7 @@ int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *bac
     struct reading reading = { .name = name, .next = text, .conf = &conf, .backends = backends };
 
     vrt_conf_init(&conf, backends);
+    snprintf(conf.file, sizeof(conf.file), "%s", name);
     int line = ini_parse_stream(take_line, &reading, take_option, &reading);
     if (line < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);

@@ -23,6 +23,7 @@ enum vrt_conf_fallback {
 
 #define VRT_CONF_PATH_BYTES 256
 #define VRT_CONF_BACKEND_VALUES_MAX 64    /* options that all backends declare together */
+#define VRT_CONF_OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
 
 /* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
 struct vrt_conf {
@@ -37,6 +38,8 @@ struct vrt_conf {
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
+        char device[VRT_CONF_PATH_BYTES];       /* for jobs that name none */
+        int precision;                          /* enum vrt_precision; likewise */
         int codec;                              /* enum vrt_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
@@ -81,6 +84,9 @@ struct vrt_conf {
     } remote;
     /* Those of backends, each at its place in their order; ended by one without a backend. */
     struct vrt_backend_value backend_values[VRT_CONF_BACKEND_VALUES_MAX + 1];
+    /* Where the file says what: vrt_conf_place(). */
+    char file[VRT_CONF_PATH_BYTES];
+    int lines[VRT_CONF_OPTIONS_MAX];            /* of each option in its order; 0: it isn't set */
 };
 
 enum vrt_conf_type {
@@ -128,6 +134,11 @@ int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_c
 /* The same for a text ended by NUL; `name` is what messages call it. */
 int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* "FILE:LINE: " where the file sets one of our options, "" where it doesn't, for who refuses it
+ * after all. Return: buffer. */
+const char *vrt_conf_place(const struct vrt_conf *conf, const char *section, const char *key,
+                           char *buffer, size_t size);
 
 /*
  * Takes over what `next` says of the options that are live. `told` is called for each option, live

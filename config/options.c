@@ -44,6 +44,8 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
+    NEEDED_TEXT(jobs, device, "auto", LIVE),
+    WORD(jobs, precision, vrt_precision_names, "auto", LIVE),
     WORD(jobs, codec, vrt_codec_names, "h264", LIVE),
     INT(jobs, quality_h264, 0, 51, "18", LIVE),
     INT(jobs, quality_hevc, 0, 51, "20", LIVE),

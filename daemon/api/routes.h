@@ -38,7 +38,10 @@ struct vrt_api {
     struct vrt_access *access;
     struct vrt_quota *quota;
     struct vrt_remote *remote;      /* NULL: likewise */
-    enum vrt_fallback fallback;     /* of profiles; the queue has its own */
+    /* Of profiles; the queue has its own. */
+    enum vrt_fallback fallback;
+    const char *device;             /* where one doesn't say */
+    int precision;                  /* enum vrt_precision */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
     struct vrt_turns previews;          /* that are made, and that wait (preview.c) */

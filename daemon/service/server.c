@@ -241,6 +241,8 @@ static struct vrt_queue_params queue_params(struct server *server)
         .failed_files_s = conf->jobs.failed_files_days * 86400,
         .history_s = conf->jobs.history_days * 86400,
         .fallback = fallback_of(conf->devices.fallback),
+        .device = conf->jobs.device,
+        .precision = conf->jobs.precision,
         .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
         .quality = {
@@ -258,6 +260,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
 {
     const struct vrt_queue_params params = queue_params(server);
 
+    vrt_queue_check_device(&params);
     return vrt_fold(vrt_queue_new(&params, &server->api.queue, error));
 }
 
@@ -321,12 +324,15 @@ static void configure_queue(struct server *server)
 {
     const struct vrt_queue_params params = queue_params(server);
 
+    vrt_queue_check_device(&params);
     vrt_queue_configure(server->api.queue, &params);
 }
 
 static void configure_api(struct server *server)
 {
     server->api.fallback = fallback_of(server->conf.devices.fallback);
+    server->api.device = server->conf.jobs.device;
+    server->api.precision = server->conf.jobs.precision;
 }
 
 static void on_configured(void *ctx)
@@ -557,7 +563,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
     }
     server->api.loop = &server->loop;
-    server->api.fallback = fallback_of(server->conf.devices.fallback);
+    configure_api(server);
     server->api.started_ns = vrt_clock_now_ns();
     vrt_turns_init(&server->api.previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
     vrt_turns_init(&server->api.looks, LOOKS_MAX, LOOKS_PER_USER_MAX);

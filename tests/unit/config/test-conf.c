@@ -29,6 +29,8 @@ static void test_defaults(void)
     vrt_conf_init(&conf, vrt_backend_section_at);
     expect_str(conf.daemon.socket, "");
     expect_int(conf.daemon.log_level, VRT_LOG_INFO);
+    expect_str(conf.jobs.device, "auto");
+    expect_int(conf.jobs.precision, VRT_PRECISION_AUTO);
     expect_int(conf.jobs.codec, VRT_CODEC_H264);
     expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
@@ -236,6 +238,26 @@ static void test_values(void)
     expect_int(vrt_conf_parse("", "t.conf", vrt_backend_section_at, &conf, &error), 0);
 }
 
+/* What is refused only where it is used is told of with its place, too. */
+static void test_places(void)
+{
+    struct vrt_error error = { 0 };
+    struct vrt_conf conf;
+    char place[80];
+
+    vrt_conf_init(&conf, vrt_backend_section_at);
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, sizeof(place)), "");
+    expect_int(vrt_conf_parse("[cpu]\nthreads = 3\n\n[jobs]\ndevice = cuda:0,cpu\nmodel =\n"
+                              "precision = bf16\n", "/etc/t.conf", vrt_backend_section_at, &conf,
+                              &error), 0);
+    expect_str(conf.jobs.device, "cuda:0,cpu");
+    expect_int(conf.jobs.precision, VRT_PRECISION_BF16);
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, sizeof(place)), "/etc/t.conf:5: ");
+    expect_str(vrt_conf_place(&conf, "jobs", "model", place, sizeof(place)), "/etc/t.conf:6: ");
+    expect_str(vrt_conf_place(&conf, "jobs", "preset", place, sizeof(place)), "");
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, 8), "/etc/t.");
+}
+
 static void test_bytes(void)
 {
     static const struct {
@@ -287,6 +309,8 @@ static void test_refusals(void)
         { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
         { "[devices]\nfallback = ask", "\"ask\" is not allow, warn or forbid" },
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
+        { "[jobs]\ndevice =", "device: \"\" is not a text of at least 1 and at most 255 bytes" },
+        { "[jobs]\nprecision = f31", "t.conf:2: precision: \"f31\" is not auto, f32, f16 or bf16" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
                           "[devices], [access], [remote], [cuda], [xpu], "
@@ -351,6 +375,7 @@ TEST_MAIN(
     { "live-in-manual", test_live_in_manual },
     { "apply", test_apply },
     { "values", test_values },
+    { "places", test_places },
     { "bytes", test_bytes },
     { "refusals", test_refusals },
     { "long-line", test_long_line },

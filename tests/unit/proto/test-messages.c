@@ -85,8 +85,8 @@ static void test_request(void)
     expect_str(q.output.name, "b.mkv");
     expect_int(q.model.fd, VRT_UNKNOWN);
     expect_str(q.model.name, "");
-    expect_str(q.device, "auto");
-    expect_int(q.settings.precision, VRT_PRECISION_AUTO);
+    expect_str(q.device, "");
+    expect_int(q.settings.precision, VRT_UNKNOWN);
     expect_int(q.settings.tile, VRT_UNKNOWN);
     expect_int(q.settings.overlap, VRT_UNKNOWN);
     expect_int(q.settings.clip, VRT_UNKNOWN);
@@ -134,7 +134,6 @@ static void test_request_refusals(void)
         { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
         { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
         { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
-        { "{" FILES ",\"device\":\"\"}", "device", "device: a device is needed" },
         { "{" FILES ",\"priority\":\"high\"}", "priority",
           "priority: expected an integer from -100 to 100, got a string" },
         { "{" FILES ",\"tile\":-1}", "tile", "from 0 to 16384, got -1" },
