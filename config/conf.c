@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "config/shares.h"
 
 #define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
 
@@ -150,18 +151,6 @@ static bool parse_bytes(const char *value, void *member)
     return true;
 }
 
-static bool parse_fraction(const char *value, void *member)
-{
-    char *end;
-
-    double x = strtod(value, &end);
-    /* Written so that NaN, which strtod() knows, fails it. */
-    if (end == value || *end || !(x > 0 && x <= 1))
-        return false;
-    *(double *)member = x;
-    return true;
-}
-
 static bool parse_bool(const struct vrt_conf_option *o, const char *value, void *member)
 {
     static const struct {
@@ -204,7 +193,7 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     case VRT_CONF_TEXT:     return parse_text(o, value, member);
     case VRT_CONF_INT:      return parse_int(o, value, member);
     case VRT_CONF_BYTES:    return parse_bytes(value, member);
-    case VRT_CONF_FRACTION: return parse_fraction(value, member);
+    case VRT_CONF_SHARES:   return vrt_conf_shares_parse(value, member);
     case VRT_CONF_BOOL:     return parse_bool(o, value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
     default:                return false;
@@ -234,8 +223,9 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
         snprintf(buffer, size, "a number of bytes, such as 8G, 512M or 0");
         break;
     default:
-        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off"
-                                                              : "a number over 0, at most 1");
+        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off" :
+                 "a number over 0, at most 1, perhaps with others for devices, each named once: "
+                 "0.9, cpu:0=0.5");
     }
     return buffer;
 }

@@ -290,7 +290,6 @@ static int start_thread(struct vrt_pool_device *device)
         .registry = shared->registry,
         .info = device->info,
         .executor = {
-            .memory_fraction = shared->params.memory_fraction,
             .memory_limit_bytes = shared->params.memory_limit_bytes,
             .store = shared->replicas,
         },

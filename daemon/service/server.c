@@ -201,7 +201,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
     const struct vrt_conf *conf = &server->conf;
     const char *cache_dir = server->params->cache_dir;
 
-    return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
+    int r = vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
         .registry = {
             .values = conf->backend_values,
@@ -210,12 +210,15 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
         .store = server->store,
-        .memory_fraction = conf->devices.memory_fraction,
         .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
         .patience_s = (double)conf->devices.patience_s,
         .silence_s = (double)conf->devices.silence_s,
-    }, &server->api.pool, error));
+    }, &server->api.pool, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_limits_share_memory(conf, server->api.pool);
+    return 0;
 }
 
 static struct vrt_queue_params queue_params(struct server *server)
@@ -320,6 +323,11 @@ static void configure_remote(struct server *server)
     vrt_remote_configure(server->api.remote, &params);
 }
 
+static void configure_pool(struct server *server)
+{
+    vrt_limits_share_memory(&server->conf, server->api.pool);
+}
+
 static void configure_queue(struct server *server)
 {
     const struct vrt_queue_params params = queue_params(server);
@@ -339,7 +347,7 @@ static void on_configured(void *ctx)
 {
     static void (*const configure_steps[])(struct server *server) = {
         configure_log, configure_quota, configure_access, configure_models, configure_remote,
-        configure_queue, configure_api,
+        configure_pool, configure_queue, configure_api,
     };
     struct server *server = ctx;
 

@@ -145,6 +145,27 @@ static int check_device(const struct vrt_setup *setup, const struct vrt_conf *co
     return vrt_fold(vrt_device_request_check(conf->jobs.device, error));
 }
 
+/* Shares are of single devices, of cards or of kinds, whether they are here or not. */
+static int check_shares(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    const struct vrt_conf_shares *shares = &conf->devices.memory_fraction;
+    char shown[VRT_CONF_SHARE_NAME_BYTES];
+
+    (void)setup;
+    for (size_t i = 0; i < shares->n; i++) {
+        const char *name = shares->some[i].name;
+        const char *kind = vrt_device_kind_at(0)->name;
+        bool is_device = vrt_device_kind_find(name, strcspn(name, ":")) && !strchr(name, '-') &&
+                         vrt_device_request_check(name, NULL) == 0;
+        if (!is_device)
+            return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "\"%s\" is neither a "
+                              "kind of devices nor one of them: write %s=0.5 or %s:1=0.5",
+                              vrt_printable(name, shown, sizeof(shown)), kind, kind);
+    }
+    return 0;
+}
+
 static int check_media_roots(const struct vrt_setup *setup, const struct vrt_conf *conf,
                              struct vrt_error *error)
 {
@@ -205,7 +226,8 @@ int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
     } checks[] = {
         { check_fault }, { check_wall_clock, "daemon", "wall_clock" },
         { check_preset, "jobs", "preset" }, { check_device, "jobs", "device" },
-        { check_media_roots }, { check_remote }, { check_model, "jobs", "model" },
+        { check_shares, "devices", "memory_fraction" }, { check_media_roots }, { check_remote },
+        { check_model, "jobs", "model" },
     };
     char place[VRT_SETUP_PATH_BYTES];
 

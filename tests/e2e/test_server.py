@@ -129,6 +129,42 @@ class Server(harness.FolderCase):
         self.assertEqual([d['name'] for d in job['devices']], ['cpu:1'])
         self.assertEqual(daemon.stop(), 0)
 
+    def test_reload_of_memory(self):
+        """By device, for jobs that are admitted from then on; what runs keeps what it has."""
+        limit = 96 << 20
+        base = f'[cpu]\ndevices = 2\nthreads = 1\n[devices]\nmemory_limit = {limit}\n'
+        allowed = lambda plan: [d['allowed_bytes'] / limit for d in plan['devices']]
+        daemon = self.start({'cpu': {'devices': 2, 'threads': 1},
+                             'devices': {'memory_limit': limit}})
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=150, size='320x240')
+        for fractions, wanted, unknown in [
+                (None, [0.9, 0.9], False), ('0.5', [0.5, 0.5], False),
+                ('0.5, cpu:1=0.25', [0.5, 0.25], False), ('cpu=0.125', [0.125, 0.125], False),
+                ('0.5, cpu=0.25, cpu:0=0.75, cpu:9=1', [0.75, 0.25], True)]:
+            if fractions:
+                log = self.reload(daemon, base + f'memory_fraction = {fractions}\n',
+                                  'read again: 1')
+                self.assertIn('[devices] memory_fraction has changed', log)
+            for got, share in zip(allowed(self.plan(daemon, source)), wanted):
+                self.assertAlmostEqual(got, share, 2)
+            self.assertEqual('there is no device that the share of cpu:9 is for'
+                             in daemon.log_text(), unknown)
+        done = self.vrtctl(daemon, 'submit', '--json', '--output', self.path('o.mkv'), source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        show = lambda: json.loads(self.vrtctl(daemon, 'show', '--json', 1).stdout)
+        while show()['frames_done'] == 0:
+            time.sleep(0.02)
+        before = show()
+        self.reload(daemon, base + 'memory_fraction = 0.12\n', 'read again: 1')
+        plan = self.plan(daemon, source)
+        self.assertLess(plan['recipe']['tile_width'], before['recipe']['tile_width'])
+        self.assertIn(show()['state'], ['running', 'finishing'])
+        self.vrtctl(daemon, 'wait', 1)
+        job = show()
+        self.assertEqual([job['state'], job['n_starts'], job['warnings']], ['done', 1, []])
+        self.assertEqual(job['recipe'], before['recipe'])
+        self.assertEqual(daemon.stop(), 0)
+
     def test_reload_refuses_whole(self):
         daemon = self.start({'jobs': {'codec': 'h264'}})
         source = clip(self.path('s.mkv'), frames=2)
@@ -141,6 +177,13 @@ class Server(harness.FolderCase):
                  'no device: write auto, all, a kind'),
                 ('[jobs]\ncodec = ffv1\ndevice = cpu,all\n',
                  'vrtd.conf:3: [jobs] device: auto, all and cpu:-1 stand alone'),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = 0.9, gpu:1=0.5\n',
+                 'vrtd.conf:4: [devices] memory_fraction: "gpu:1" is neither a kind of devices nor '
+                 'one of them: write '),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = auto=0.5\n',
+                 '"auto" is neither a kind'),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = 0.9, cpu:0=2\n',
+                 'vrtd.conf:4: memory_fraction: "0.9, cpu:0=2" is not a number over 0'),
                 ('[jobs]\ncodec = ffv1\nprecision = f31\n', 'vrtd.conf:3: precision: "f31" is not '
                  'auto, f32, f16 or bf16'),
                 ('[jobs]\ncodec = ffv1\n[access]\nmedia_roots = /no/where\n', '/no/where'),

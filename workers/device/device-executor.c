@@ -28,7 +28,6 @@
 
 #define VRT_LOG_TOPIC "executor"
 
-#define MEMORY_FRACTION_DEFAULT 0.8
 #define BYTES_PER_MIB (1 << 20)
 
 /* Of what is free, that a session may take before those of other jobs go: more than planned with,
@@ -66,8 +65,6 @@ int vrt_device_executor_new(struct vrt_device *device,
         return vrt_fold(r);
     }
     vrt_device_limit_memory(device, params->memory_limit_bytes);
-    if (executor->params.memory_fraction <= 0)
-        executor->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
     if (executor->params.n_sharing < 1)
         executor->params.n_sharing = 1;
     vrt_list_init(&executor->replicas);

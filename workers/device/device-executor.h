@@ -63,6 +63,7 @@ struct vrt_probe {
                                      * precision: as asked for */
     bool is_fixed;                  /* in that size, or not at all */
     bool smaller;                   /* the spec's own size proved to be too large */
+    double memory_fraction;         /* of the device's free memory, that jobs may take; 0: 0.8 */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     int64_t speed_over_flops;       /* measure what isn't known of it, where a frame takes more
@@ -89,7 +90,6 @@ struct vrt_device_executor_usage {
 
 /* Zeros: defaults. */
 struct vrt_device_executor_params {
-    double memory_fraction;         /* of the free memory that jobs may take */
     int n_sharing;                  /* devices, this one too, that share one memory */
     int64_t memory_limit_bytes;     /* never hold more of the device's; 0: no such limit */
     struct vrt_replica_store *store;        /* a reference is taken; NULL: one of its own */

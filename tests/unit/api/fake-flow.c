@@ -103,6 +103,23 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool)
     return VRT_ARRAY_SIZE(device_infos);
 }
 
+const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
+                                                    size_t *ret_n_infos)
+{
+    static const struct vrt_device_info *const infos[] = { &device_infos[0], &device_infos[1] };
+
+    (void)pool;
+    *ret_n_infos = VRT_ARRAY_SIZE(infos);
+    return infos;
+}
+
+void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
+{
+    (void)pool;
+    (void)i;
+    (void)fraction;
+}
+
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
                       size_t *ret_n_entries)
 {
