@@ -64,6 +64,7 @@ struct vrt_args {
     int64_t frames;                             /* VRT_UNKNOWN: not given */
     double time_s;                              /* NAN: likewise */
     bool preview;
+    bool trim, reset_peak;                      /* of devices */
 
     char **operands;
     int n_operands;

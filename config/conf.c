@@ -23,8 +23,8 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "config/shares.h"
 
-#define OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
 #define FILE_MAX_BYTES (1024 * 1024)    /* no configuration: somebody named a video, or a device */
 
 /* A way through all options: ours, then those that backends declare. */
@@ -41,10 +41,9 @@ struct reading {
     const char *name;
     const char *next;               /* what isn't read yet */
     int line;
-    struct vrt_conf *conf;
+    struct vrt_conf *conf;          /* a line in conf->lines[] twice is a mistake, and so is an
+                                       indented line, which inih takes for a second value */
     vrt_backend_sections *backends;
-    int set_on[OPTIONS_MAX];        /* line of each option, 0: not set; twice is a mistake, and so
-                                       is an indented line, which inih takes for a second value */
     struct vrt_error error;         /* the first refusal of ours; inih may know an earlier one */
     int r;
 };
@@ -152,18 +151,6 @@ static bool parse_bytes(const char *value, void *member)
     return true;
 }
 
-static bool parse_fraction(const char *value, void *member)
-{
-    char *end;
-
-    double x = strtod(value, &end);
-    /* Written so that NaN, which strtod() knows, fails it. */
-    if (end == value || *end || !(x > 0 && x <= 1))
-        return false;
-    *(double *)member = x;
-    return true;
-}
-
 static bool parse_bool(const struct vrt_conf_option *o, const char *value, void *member)
 {
     static const struct {
@@ -206,7 +193,7 @@ static bool parse(const struct vrt_conf_option *o, const char *value, struct vrt
     case VRT_CONF_TEXT:     return parse_text(o, value, member);
     case VRT_CONF_INT:      return parse_int(o, value, member);
     case VRT_CONF_BYTES:    return parse_bytes(value, member);
-    case VRT_CONF_FRACTION: return parse_fraction(value, member);
+    case VRT_CONF_SHARES:   return vrt_conf_shares_parse(value, member);
     case VRT_CONF_BOOL:     return parse_bool(o, value, member);
     case VRT_CONF_WORD:     return parse_word(o, value, member);
     default:                return false;
@@ -236,8 +223,9 @@ static const char *expected(const struct vrt_conf_option *o, char *buffer, size_
         snprintf(buffer, size, "a number of bytes, such as 8G, 512M or 0");
         break;
     default:
-        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off"
-                                                              : "a number over 0, at most 1");
+        snprintf(buffer, size, "%s", o->type == VRT_CONF_BOOL ? "on or off" :
+                 "a number over 0, at most 1, perhaps with others for devices, each named once: "
+                 "0.9, cpu:0=0.5");
     }
     return buffer;
 }
@@ -296,8 +284,8 @@ static int take_option(void *context, const char *section, const char *key, cons
         found = strcmp(o->section, section) == 0 && strcmp(o->key, key) == 0;
     if (!found)
         return refuse_key(reading, section, key);
-    vrt_assert(walk.n < OPTIONS_MAX);
-    int *set_on = &reading->set_on[walk.n];
+    vrt_assert(walk.n < VRT_CONF_OPTIONS_MAX);
+    int *set_on = &reading->conf->lines[walk.n];
     if (*set_on) {
         char what[120];
         snprintf(what, sizeof(what), "%s was set on line %d already", o->key, *set_on);
@@ -344,6 +332,20 @@ void vrt_conf_init(struct vrt_conf *conf, vrt_backend_sections *backends)
     }
 }
 
+const char *vrt_conf_place(const struct vrt_conf *conf, const char *section, const char *key,
+                           char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    while (strcmp(vrt_conf_options[n].section, section) != 0 ||
+           strcmp(vrt_conf_options[n].key, key) != 0)
+        n++;
+    buffer[0] = '\0';
+    if (conf->lines[n])
+        snprintf(buffer, size, "%s:%d: ", conf->file, conf->lines[n]);
+    return buffer;
+}
+
 int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error)
 {
@@ -351,6 +353,7 @@ int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *bac
     struct reading reading = { .name = name, .next = text, .conf = &conf, .backends = backends };
 
     vrt_conf_init(&conf, backends);
+    snprintf(conf.file, sizeof(conf.file), "%s", name);
     int line = ini_parse_stream(take_line, &reading, take_option, &reading);
     if (line < 0)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), name);

@@ -23,6 +23,20 @@ enum vrt_conf_fallback {
 
 #define VRT_CONF_PATH_BYTES 256
 #define VRT_CONF_BACKEND_VALUES_MAX 64    /* options that all backends declare together */
+#define VRT_CONF_OPTIONS_MAX (64 + VRT_CONF_BACKEND_VALUES_MAX)
+
+/* A share of each device, and others of some: the most exact name counts, such as cuda:1.0, then
+ * that of its card, cuda:1, then its kind, cuda. */
+#define VRT_CONF_SHARES_MAX 16
+#define VRT_CONF_SHARE_NAME_BYTES 32
+struct vrt_conf_shares {
+    double all;
+    size_t n;
+    struct vrt_conf_share {
+        char name[VRT_CONF_SHARE_NAME_BYTES];
+        double share;
+    } some[VRT_CONF_SHARES_MAX];
+};
 
 /* Texts are "" where the option is left to the daemon, numbers 0 where they are "automatic". */
 struct vrt_conf {
@@ -37,6 +51,8 @@ struct vrt_conf {
     } daemon;
     struct {
         char model[VRT_CONF_PATH_BYTES];        /* for jobs that name none */
+        char device[VRT_CONF_PATH_BYTES];       /* for jobs that name none */
+        int precision;                          /* enum vrt_precision; likewise */
         int codec;                              /* enum vrt_codec */
         int64_t quality_h264, quality_hevc;
         char preset[32];
@@ -52,7 +68,7 @@ struct vrt_conf {
     } jobs;
     struct {
         int fallback;                           /* enum vrt_conf_fallback */
-        double memory_fraction;
+        struct vrt_conf_shares memory_fraction;
         int64_t memory_limit;                   /* bytes of each device; 0: all it has */
         int64_t backoff_s;                      /* until a quarantined device is tried again */
         int64_t patience_s;                     /* a job without a device waits so long for one */
@@ -81,6 +97,9 @@ struct vrt_conf {
     } remote;
     /* Those of backends, each at its place in their order; ended by one without a backend. */
     struct vrt_backend_value backend_values[VRT_CONF_BACKEND_VALUES_MAX + 1];
+    /* Where the file says what: vrt_conf_place(). */
+    char file[VRT_CONF_PATH_BYTES];
+    int lines[VRT_CONF_OPTIONS_MAX];            /* of each option in its order; 0: it isn't set */
 };
 
 enum vrt_conf_type {
@@ -88,7 +107,7 @@ enum vrt_conf_type {
     VRT_CONF_INT,           /* int64_t from min to max */
     VRT_CONF_BYTES,         /* int64_t: a number, perhaps with K, M, G or T (of 1024) behind it */
     VRT_CONF_BOOL,          /* bool: on or off */
-    VRT_CONF_FRACTION,      /* double, over 0, up to 1 */
+    VRT_CONF_SHARES,        /* struct vrt_conf_shares: each over 0, up to 1 */
     VRT_CONF_WORD,          /* int: index into names; a backend's is an int64_t, as all of its */
     VRT_CONF_TYPE_COUNT,
 };
@@ -128,6 +147,16 @@ int vrt_conf_read(const char *path, vrt_backend_sections *backends, struct vrt_c
 /* The same for a text ended by NUL; `name` is what messages call it. */
 int vrt_conf_parse(const char *text, const char *name, vrt_backend_sections *backends,
                    struct vrt_conf *ret_conf, struct vrt_error *error) VRT_MUST_CHECK;
+
+/* The share of a device of this name and kind; *ret_index (may be NULL) is the number of the one of
+ * shares->some that says so, or shares->n. */
+double vrt_conf_share_of(const struct vrt_conf_shares *shares, const char *name, const char *kind,
+                         size_t *ret_index);
+
+/* "FILE:LINE: " where the file sets one of our options, "" where it doesn't, for who refuses it
+ * after all. Return: buffer. */
+const char *vrt_conf_place(const struct vrt_conf *conf, const char *section, const char *key,
+                           char *buffer, size_t size);
 
 /*
  * Takes over what `next` says of the options that are live. `told` is called for each option, live

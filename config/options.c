@@ -27,7 +27,7 @@ const char *const vrt_conf_fallback_names[] = {
 #define NEEDED_TEXT(section, member, ...) OPTION(TEXT, section, member, 1, 0, NULL, __VA_ARGS__)
 #define INT(section, member, min, max, ...) \
     OPTION(INT, section, member, min, max, NULL, __VA_ARGS__)
-#define FRACTION(section, member, ...) OPTION(FRACTION, section, member, 0, 0, NULL, __VA_ARGS__)
+#define SHARES(section, member, ...) OPTION(SHARES, section, member, 0, 0, NULL, __VA_ARGS__)
 #define BYTES(section, member, ...) OPTION(BYTES, section, member, 0, 0, NULL, __VA_ARGS__)
 #define BOOL(section, member, ...) OPTION(BOOL, section, member, 0, 0, NULL, __VA_ARGS__)
 #define WORD(section, member, names, ...) \
@@ -44,6 +44,8 @@ const struct vrt_conf_option vrt_conf_options[] = {
     TEXT(daemon, wall_clock, ""),
 
     TEXT(jobs, model, "", LIVE),
+    NEEDED_TEXT(jobs, device, "auto", LIVE),
+    WORD(jobs, precision, vrt_precision_names, "auto", LIVE),
     WORD(jobs, codec, vrt_codec_names, "h264", LIVE),
     INT(jobs, quality_h264, 0, 51, "18", LIVE),
     INT(jobs, quality_hevc, 0, 51, "20", LIVE),
@@ -59,7 +61,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(jobs, history_days, 0, 36500, "90", LIVE),
 
     WORD(devices, fallback, vrt_conf_fallback_names, "warn", LIVE),
-    FRACTION(devices, memory_fraction, "0.9"),
+    SHARES(devices, memory_fraction, "0.9", LIVE),
     BYTES(devices, memory_limit, "0"),
     INT(devices, backoff_s, 1, 86400, "30"),
     INT(devices, patience_s, 1, 31536000, "120"),

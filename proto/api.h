@@ -31,6 +31,7 @@
     X(JOB_LOG,      "GET",      "/v1/jobs/{id}/log")    \
     X(STATUS,       "GET",      "/v1/status")           \
     X(DEVICES,      "GET",      "/v1/devices")          \
+    X(DEVICES_TRIM, "POST",     "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
@@ -124,6 +125,7 @@ enum vrt_api_route_id {
     X(MODEL_INVALID,        "model.invalid",        422, "not a checkpoint that can be read")   \
     X(MODEL_UNKNOWN,        "model.unknown_architecture", 422, "not a network that is known")   \
     X(MODEL_OTHER,          "model.other",          422, "not the model that the job began with") \
+    X(DEVICE_FORBIDDEN,     "device.forbidden",     403, "only administrators trim devices")     \
     X(DEVICE_UNKNOWN,       "device.unknown",       422, "no device has this name or kind")     \
     X(DEVICE_UNSUPPORTED,   "device.unsupported",   422, "no device computes in this precision") \
     X(DEVICE_MEMORY,        "device.memory",        503, "no device has enough memory")         \
@@ -192,6 +194,9 @@ enum vrt_api_error_index {
 #define VRT_API_PROFILE_SIDE_MAX 16384
 #define VRT_API_PROFILE_FRAMES_MAX 10000
 #define VRT_API_OPS_MAX 64              /* kinds of ops that are told of */
+
+/* Devices that are trimmed: one that is still at something else by then is told of as such. */
+#define VRT_API_TRIM_PATIENCE_S 30
 
 /* Examinations. */
 #define VRT_API_DOCTOR_PATIENCE_S 60    /* for a device; what it hasn't shown by then is left out */

@@ -99,6 +99,28 @@ const struct vrt_field vrt_auto_fields[] = {
 };
 #undef T
 
+#define T struct vrt_devices_request
+const struct vrt_field vrt_devices_request_fields[] = {
+    VRT_FIELD_TEXT(T, device, NULLABLE),
+    VRT_FIELD_BOOL(T, trim, 0),
+    VRT_FIELD_BOOL(T, reset_peak, 0),
+    VRT_FIELDS_END,
+};
+#undef T
+
+#define T struct vrt_trimmed_report
+const struct vrt_field vrt_trimmed_fields[] = {
+    VRT_FIELD_TEXT(T, name, 0),
+    VRT_FIELD_ENUM(T, state, 0, vrt_device_state_names),
+    VRT_FIELD_BOOL(T, done, 0),
+    COUNT(T, freed_bytes, NULLABLE),
+    COUNT(T, former_peak_bytes, NULLABLE),
+    VRT_FIELD_OBJECT(T, memory, 0, usage_fields),
+    VRT_FIELD_TEXT(T, message, NULLABLE),
+    VRT_FIELDS_END,
+};
+#undef T
+
 #define T struct vrt_model_report
 const struct vrt_field vrt_model_fields[] = {
     VRT_FIELD_TEXT(T, name, 0),
@@ -184,6 +206,12 @@ void vrt_device_report_init(struct vrt_device_report *report)
     vrt_fields_reset(vrt_device_fields, report);
 }
 
+void vrt_trimmed_report_init(struct vrt_trimmed_report *report)
+{
+    *report = (struct vrt_trimmed_report){ 0 };
+    vrt_fields_reset(vrt_trimmed_fields, report);
+}
+
 void vrt_held_report_init(struct vrt_held_report *report)
 {
     *report = (struct vrt_held_report){ 0 };
@@ -226,17 +254,43 @@ static int check_model_request(struct vrt_model_request *request, struct vrt_err
     return 0;
 }
 
-int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_request *ret_request,
-                            struct vrt_error *error)
+/* A body, strictly by its table, into what is all zeros. */
+static int parse_body(const void *text, size_t size, const struct vrt_field *fields, void *object,
+                      struct vrt_error *error)
 {
-    struct vrt_model_request request = { 0 };
     json_t *json = NULL;
 
     int r = vrt_json_parse(text, size, &json, error);
     if (r < 0)
         return vrt_fold(r);
-    r = vrt_fields_decode(vrt_model_request_fields, json, VRT_FIELDS_STRICT, &request, error);
+    r = vrt_fields_decode(fields, json, VRT_FIELDS_STRICT, object, error);
     json_decref(json);
+    return vrt_fold(r);
+}
+
+int vrt_devices_request_parse(const void *text, size_t size,
+                              struct vrt_devices_request *ret_request, struct vrt_error *error)
+{
+    struct vrt_devices_request request = { 0 };
+
+    int r = parse_body(text, size, vrt_devices_request_fields, &request, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (!request.trim && !request.reset_peak) {
+        vrt_error_set_field(error, "trim");
+        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
+                          "trim: nothing is asked of the devices: set trim, reset_peak or both");
+    }
+    *ret_request = request;
+    return 0;
+}
+
+int vrt_model_request_parse(const void *text, size_t size, struct vrt_model_request *ret_request,
+                            struct vrt_error *error)
+{
+    struct vrt_model_request request = { 0 };
+
+    int r = parse_body(text, size, vrt_model_request_fields, &request, error);
     if (r < 0)
         return vrt_fold(r);
     r = check_model_request(&request, error);

@@ -63,6 +63,24 @@ struct vrt_auto_report {
     char reason[VRT_API_TEXT_BYTES];
 };
 
+/* POST /v1/devices: what administrators ask of devices. */
+struct vrt_devices_request {
+    char device[VRT_API_REQUEST_DEVICE_BYTES];  /* as a job's; "": every device */
+    bool trim;                                  /* what no job uses is given up */
+    bool reset_peak;                            /* peak_bytes is then what is held */
+};
+
+/* One of its answer, {"devices":[...]}. */
+struct vrt_trimmed_report {
+    char name[VRT_API_DEVICE_BYTES];
+    int state;                                  /* enum vrt_device_state */
+    bool done;
+    int64_t freed_bytes;                        /* by the trimming */
+    int64_t former_peak_bytes;                  /* where it was reset */
+    struct vrt_device_usage memory;             /* afterwards */
+    char message[VRT_API_TEXT_BYTES];           /* why it isn't done; "": it is */
+};
+
 enum vrt_model_state {
     VRT_MODEL_READY,            /* jobs may name it */
     VRT_MODEL_AVAILABLE,        /* the catalogue says where it can be fetched from */
@@ -145,6 +163,8 @@ extern const char *const vrt_model_state_names[];
 
 extern const struct vrt_field vrt_device_fields[];
 extern const struct vrt_field vrt_auto_fields[];
+extern const struct vrt_field vrt_devices_request_fields[];
+extern const struct vrt_field vrt_trimmed_fields[];
 extern const struct vrt_field vrt_held_fields[];
 extern const struct vrt_field vrt_model_fields[];
 extern const struct vrt_field vrt_model_request_fields[];
@@ -152,12 +172,21 @@ extern const struct vrt_field vrt_status_fields[];
 
 /* Everything unknown; nothing allocated. */
 void vrt_device_report_init(struct vrt_device_report *report);
+void vrt_trimmed_report_init(struct vrt_trimmed_report *report);
 void vrt_held_report_init(struct vrt_held_report *report);
 void vrt_model_report_init(struct vrt_model_report *report);
 void vrt_status_report_init(struct vrt_status_report *report);
 
 /* Whether `text` is a SHA-256 in lower case: 64 hexadecimal digits. */
 bool vrt_model_sha256_is_valid(const char *text);
+
+/*
+ * Decodes the body of POST /v1/devices.
+ * Return: 0; -EINVAL, with id, field and sentence in error; -ENOMEM.
+ */
+int vrt_devices_request_parse(const void *text, size_t size,
+                              struct vrt_devices_request *ret_request,
+                              struct vrt_error *error) VRT_MUST_CHECK;
 
 /*
  * Decodes the body of POST /v1/models; a SHA-256 is in lower case afterwards.

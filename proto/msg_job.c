@@ -88,8 +88,8 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_OBJECT(T, input, REQUIRED, input_fields),
     VRT_FIELD_OBJECT(T, output, REQUIRED, output_fields),
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
-    VRT_FIELD_TEXT(T, device, 0),
-    VRT_FIELD_IN(ENUM, T, settings, precision, 0, .names = vrt_precision_names),
+    VRT_FIELD_TEXT(T, device, NULLABLE),
+    VRT_FIELD_IN(ENUM, T, settings, precision, NULLABLE, .names = vrt_precision_names),
     VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = 0, .max = VRT_API_TILE_MAX),
     VRT_FIELD_IN(INT, T, settings, overlap, NULLABLE, .min = 0, .max = VRT_API_OVERLAP_MAX),
     VRT_FIELD_IN(INT, T, settings, clip, NULLABLE, .min = 0, .max = VRT_API_CLIP_MAX),
@@ -271,7 +271,7 @@ bool vrt_job_state_is_final(int state)
 
 void vrt_job_request_init(struct vrt_job_request *request)
 {
-    *request = (struct vrt_job_request){ .device = "auto" };
+    *request = (struct vrt_job_request){ .priority = 0 };
     vrt_job_settings_init(&request->settings);
     vrt_fields_reset(vrt_job_request_fields, request);
 }
@@ -330,11 +330,6 @@ static int check_request(const struct vrt_job_request *q, struct vrt_error *erro
         r = check_file(q->files, i, !is_known, error);
         if (r < 0)
             return r;
-    }
-    if (!q->device[0]) {
-        vrt_error_set_field(error, "device");
-        return vrt_refuse(error, vrt_raise(-EINVAL), VRT_E(REQUEST_FIELD),
-                          "device: a device is needed, such as \"auto\", \"cpu\" or \"cpu:0\"");
     }
     return 0;
 }

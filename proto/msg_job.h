@@ -59,7 +59,7 @@ struct vrt_job_request {
         };
         struct vrt_file_ref files[VRT_JOB_FILE_COUNT];
     };
-    char device[VRT_API_REQUEST_DEVICE_BYTES];  /* "auto"; see DEVICES in vrtctl(1) */
+    char device[VRT_API_REQUEST_DEVICE_BYTES];  /* see DEVICES in vrtctl(1); "": as configured */
     struct vrt_job_settings settings;       /* its members' names are keys of the request's own */
     int64_t priority;                       /* higher goes first */
     bool overwrite;                         /* an output that isn't empty is replaced at the end */

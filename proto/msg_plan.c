@@ -46,8 +46,8 @@ const struct vrt_field vrt_plan_fields[] = {
 #define T struct vrt_profile_request
 const struct vrt_field vrt_profile_request_fields[] = {
     VRT_FIELD_OBJECT(T, model, 0, vrt_job_model_ref_fields),
-    VRT_FIELD_TEXT(T, device, 0),
-    VRT_FIELD_IN(ENUM, T, settings, precision, 0, .names = vrt_precision_names),
+    VRT_FIELD_TEXT(T, device, NULLABLE),
+    VRT_FIELD_IN(ENUM, T, settings, precision, NULLABLE, .names = vrt_precision_names),
     VRT_FIELD_INT(T, width, 0, VRT_API_PROFILE_SIDE_MIN, VRT_API_PROFILE_SIDE_MAX),
     VRT_FIELD_INT(T, height, 0, VRT_API_PROFILE_SIDE_MIN, VRT_API_PROFILE_SIDE_MAX),
     VRT_FIELD_IN(INT, T, settings, tile, NULLABLE, .min = 0, .max = VRT_API_TILE_MAX),
@@ -114,7 +114,6 @@ const struct vrt_field vrt_profile_fields[] = {
 void vrt_profile_request_init(struct vrt_profile_request *request)
 {
     *request = (struct vrt_profile_request){
-        .device = "auto",
         .width = VRT_API_PROFILE_WIDTH,
         .height = VRT_API_PROFILE_HEIGHT,
     };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vrtctl devices: all of them as a table, or everything about those that are named; with --json an
- * object a line, as the daemon tells it.
+ * object a line, as the daemon tells it. With --trim and --reset-peak what administrators ask of
+ * them.
  */
 
 #include <ctype.h>
@@ -287,6 +288,99 @@ static int decode_all(const json_t *list, struct vrt_device_report **ret_devices
     return 0;
 }
 
+/* The request for what the user named: as a job's device, all of them where he named none. */
+static int make_request(const struct vrt_cli *cli, struct vrt_buf *body, struct vrt_error *error)
+{
+    struct vrt_devices_request q = {
+        .trim = cli->args.trim,
+        .reset_peak = cli->args.reset_peak,
+    };
+    size_t n = 0;
+
+    for (int i = 0; i < cli->args.n_operands && n < sizeof(q.device); i++)
+        n += (size_t)snprintf(q.device + n, sizeof(q.device) - n, "%s%s", i ? "," : "",
+                              cli->args.operands[i]);
+    if (n >= sizeof(q.device))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "usage", "so many devices can't be named at "
+                          "once: name their kinds, or none, which means all");
+    int r = vrt_fields_print(vrt_devices_request_fields, &q, body);
+    return r < 0 ? vrt_refuse_errno(error, r, "writing the request") : 0;
+}
+
+static void print_trimmed(const struct vrt_trimmed_report *t)
+{
+    char name[VRT_API_DEVICE_BYTES], texts[4][32];
+
+    vrt_printable(t->name, name, sizeof(name));
+    printf("%s: ", name);
+    if (t->freed_bytes >= 0)
+        printf("%s freed, ", vrt_format_bytes(t->freed_bytes, texts[0], sizeof(texts[0])));
+    printf("%s in use", vrt_format_bytes(in_use(&t->memory), texts[1], sizeof(texts[1])));
+    if (t->former_peak_bytes >= 0)
+        printf("; the peak was %s, and is %s now",
+               vrt_format_bytes(t->former_peak_bytes, texts[2], sizeof(texts[2])),
+               vrt_format_bytes(t->memory.peak_bytes, texts[3], sizeof(texts[3])));
+    putchar('\n');
+}
+
+/* What became of a device. Return: 0, *ret_done says whether it did it; VRT_CONN_E_BROKEN. */
+static int tell_trimmed(const struct vrt_cli *cli, const json_t *json, bool *ret_done,
+                        struct vrt_error *error)
+{
+    struct vrt_trimmed_report t;
+    struct vrt_error why = { 0 };
+    char name[VRT_API_DEVICE_BYTES], message[VRT_API_TEXT_BYTES];
+
+    vrt_trimmed_report_init(&t);
+    if (vrt_fields_decode(vrt_trimmed_fields, json, VRT_FIELDS_LENIENT, &t, error) < 0)
+        return VRT_CONN_E_BROKEN;
+    *ret_done = t.done;
+    if (cli->args.json) {
+        vrt_cli_print_json(json);
+    } else if (t.done) {
+        print_trimmed(&t);
+    } else {
+        vrt_refuse(&why, -EAGAIN, "client.trim", "%s: not done: %s",
+                   vrt_printable(t.name, name, sizeof(name)),
+                   vrt_printable(t.message, message, sizeof(message)));
+        vrt_cli_complain(cli, NULL, &why);
+    }
+    return 0;
+}
+
+/* --trim, --reset-peak. Return: enum vrt_exit; everything was said. */
+static int trim(struct vrt_cli *cli)
+{
+    struct vrt_buf body = { .limit_bytes = 0 };
+    struct vrt_error error = { 0 };
+    bool all_done = true, done = false;
+    json_t *json = NULL;
+
+    int r = make_request(cli, &body, &error);
+    if (r < 0) {
+        vrt_cli_complain(cli, NULL, &error);
+        return VRT_EXIT_USAGE;
+    }
+    r = vrt_conn_request(cli->conn, &(struct vrt_request){
+        .method = "POST",
+        .path = "/v1/devices",
+        .body = body.data,
+    }, &json, &error);
+    vrt_buf_done(&body);
+    const json_t *list = json_object_get(json, "devices");
+    if (r == 0 && !json_is_array(list))
+        r = vrt_refuse(&error, VRT_CONN_E_BROKEN, VRT_CONN_BROKEN_ID,
+                       "vrtd's answer holds no list of devices");
+    for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+        r = tell_trimmed(cli, json_array_get(list, i), &done, &error);
+        all_done &= done;
+    }
+    json_decref(json);
+    if (r != 0)
+        return vrt_cli_fail(cli, NULL, r, &error);
+    return all_done ? VRT_EXIT_OK : VRT_EXIT_FAILED;
+}
+
 static int run_devices(struct vrt_cli *cli)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_device_report *devices = NULL;
@@ -294,6 +388,8 @@ static int run_devices(struct vrt_cli *cli)
     int exit = VRT_EXIT_OK;
     json_t *json = NULL;
 
+    if (cli->args.trim || cli->args.reset_peak)
+        return trim(cli);
     if (cli->args.n_operands == 0)
         return list_all(cli);
     int r = vrt_conn_get(cli->conn, &json, &error, "/v1/devices");
@@ -310,10 +406,21 @@ static int run_devices(struct vrt_cli *cli)
     return exit;
 }
 
+#define A struct vrt_args
+static const struct vrt_option device_options[] = {
+    { "trim", 0, VRT_OPTION_FLAG, offsetof(A, trim),
+      .help = "have them give up what no job uses (administrators)" },
+    { "reset-peak", 0, VRT_OPTION_FLAG, offsetof(A, reset_peak),
+      .help = "begin their peaks of memory anew (administrators)" },
+    { .name = NULL },
+};
+#undef A
+
 const struct vrt_command vrt_command_devices = {
     .name = "devices",
     .operands = "[DEVICE...]",
-    .summary = "list the devices, or show everything about some",
+    .summary = "list the devices, show everything about some, or trim them",
+    .options = device_options,
     .max_operands = 1000,
     .run = run_devices,
 };

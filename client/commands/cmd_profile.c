@@ -24,12 +24,12 @@
 #define A struct vrt_args
 static const struct vrt_option options[] = {
     { "device", 'd', VRT_OPTION_TEXT, offsetof(A, device), .argument = "DEVICE",
-      .help = "cpu:0, cuda, ..., or all: compare them (default: auto)" },
+      .help = "cpu:0, cuda, ..., or all: compare them (default: as configured, auto)" },
     { "size", 0, VRT_OPTION_TEXT, offsetof(A, size), .argument = "WxH",
       .help = "of the frames, in pixels (default: 640x360)" },
     { "precision", 0, VRT_OPTION_WORD, offsetof(A, settings.precision),
       .names = vrt_precision_names, .argument = "TYPE",
-      .help = "auto, f32, f16 or bf16 (default: auto)" },
+      .help = "auto, f32, f16 or bf16 (default: as configured, auto)" },
     { "tile", 0, VRT_OPTION_INT, offsetof(A, settings.tile), 0, VRT_API_TILE_MAX,
       .argument = "PIXELS", .help = "edge of a tile (default: as large as memory allows)" },
     { "overlap", 0, VRT_OPTION_INT, offsetof(A, settings.overlap), 0, VRT_API_OVERLAP_MAX,

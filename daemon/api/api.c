@@ -40,6 +40,7 @@ static const struct {
     [VRT_API_JOB_LOG] = { vrt_api_job_log },
     [VRT_API_STATUS] = { vrt_api_status },
     [VRT_API_DEVICES] = { vrt_api_devices },
+    [VRT_API_DEVICES_TRIM] = { vrt_api_devices_trim, .reads_body = true },
     [VRT_API_MODELS] = { vrt_api_models },
     [VRT_API_MODEL_PULL] = { vrt_api_model_pull, .reads_body = true },
     [VRT_API_PROFILE] = { vrt_api_profile, .reads_body = true },

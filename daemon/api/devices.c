@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /v1/devices: what the pool knows of each, as the API says it, to the doctor's readers too. */
+/* GET /v1/devices: what the pool knows of each, as the API says it, to the doctor's readers too.
+ * POST: what administrators ask of devices. */
 
 #include "daemon/api/device-report.h"
 
@@ -13,8 +14,13 @@
 #include "backend/kind.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/log.h"
+#include "daemon/access/access.h"
 #include "daemon/api/routes.h"
 #include "daemon/devices/pool.h"
+#include "daemon/devices/trimming.h"
+
+#define VRT_LOG_TOPIC "api"
 
 static void fill_card(const struct vrt_device_info *info, struct vrt_device_card *card)
 {
@@ -37,6 +43,17 @@ static void fill_sensors(const struct vrt_device_sensors *from, struct vrt_devic
     snprintf(to->throttling, sizeof(to->throttling), "%s", from->throttling);
 }
 
+static void fill_usage(const struct vrt_device_snapshot *device, struct vrt_device_usage *usage)
+{
+    *usage = (struct vrt_device_usage){
+        .total_bytes = device->memory_total_bytes,
+        .free_bytes = device->memory_free_bytes,
+        .replica_bytes = device->replica_bytes,
+        .workspace_bytes = device->workspace_bytes,
+        .peak_bytes = device->peak_bytes,
+    };
+}
+
 void vrt_device_report_fill(const struct vrt_device_snapshot *device,
                             struct vrt_device_report *ret_report)
 {
@@ -52,13 +69,7 @@ void vrt_device_report_fill(const struct vrt_device_snapshot *device,
     ret_report->has_card = vrt_device_kind_is_accelerator(info->kind);
     if (ret_report->has_card)
         fill_card(info, &ret_report->card);
-    ret_report->memory = (struct vrt_device_usage){
-        .total_bytes = device->memory_total_bytes,
-        .free_bytes = device->memory_free_bytes,
-        .replica_bytes = device->replica_bytes,
-        .workspace_bytes = device->workspace_bytes,
-        .peak_bytes = device->peak_bytes,
-    };
+    fill_usage(device, &ret_report->memory);
     ret_report->has_sensors = device->sensors.are_known;
     fill_sensors(&device->sensors, &ret_report->sensors);
     ret_report->shards_done = device->shards_done;
@@ -131,4 +142,108 @@ void vrt_api_devices(const struct vrt_call *call)
     }
     vrt_api_reply(call->conn, print_devices(call->api, reports, n, &body), &body,
                   "printing the devices");
+}
+
+/* A client that waits for devices to be trimmed. */
+struct trimmers {
+    struct vrt_api *api;
+    struct vrt_conn_watch watch;
+};
+
+static int print_trimmed(const struct vrt_pool *pool, const struct vrt_trimmed *devices, size_t n,
+                         struct vrt_buf *body)
+{
+    struct vrt_device_snapshot snapshot;
+    struct vrt_trimmed_report report;
+    bool any = false;
+
+    int r = vrt_buf_printf(body, "{\"devices\":[");
+    for (size_t d = 0; r == 0 && d < n; d++) {
+        if (!devices[d].is_meant)
+            continue;
+        vrt_pool_device(pool, d, &snapshot);
+        vrt_trimmed_report_init(&report);
+        snprintf(report.name, sizeof(report.name), "%s", snapshot.info->name);
+        report.state = snapshot.state;
+        report.done = devices[d].is_done;
+        report.freed_bytes = devices[d].freed_bytes;
+        report.former_peak_bytes = devices[d].peak_bytes;
+        fill_usage(&snapshot, &report.memory);
+        snprintf(report.message, sizeof(report.message), "%s", devices[d].message);
+        r = vrt_buf_append(body, ",", any);
+        if (r == 0)
+            r = vrt_fields_print(vrt_trimmed_fields, &report, body);
+        any = true;
+    }
+    return r < 0 ? vrt_fold(r) : vrt_fold(vrt_buf_append(body, "]}", 2));
+}
+
+static void on_trimmed(void *ctx, const struct vrt_trimmed *devices, size_t n_devices)
+{
+    struct trimmers *trimmers = ctx;
+    struct vrt_buf body = { .limit_bytes = VRT_API_RESPONSE_MAX_BYTES };
+
+    if (trimmers->watch.conn)
+        vrt_api_reply(trimmers->watch.conn,
+                      print_trimmed(trimmers->api->pool, devices, n_devices, &body), &body,
+                      "printing the devices");
+    free(trimmers);
+}
+
+/* It is done all the same. */
+static void on_gone(struct vrt_conn_watch *watch)
+{
+    (void)watch;
+}
+
+/* Return: 0, and the client waits; -errno. */
+static int trim(const struct vrt_call *call, const struct vrt_devices_request *wanted,
+                struct vrt_error *error)
+{
+    struct trimmers *trimmers = calloc(1, sizeof(*trimmers));
+
+    if (!trimmers)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "asking the devices");
+    trimmers->api = call->api;
+    trimmers->watch.gone = on_gone;
+    int r = vrt_trimming_begin(call->api->pool, &(struct vrt_trimming_params){
+        .device = wanted->device,
+        .trim = wanted->trim,
+        .reset_peak = wanted->reset_peak,
+        .done = on_trimmed,
+        .ctx = trimmers,
+    }, error);
+    if (r < 0) {
+        free(trimmers);
+        return vrt_fold(r);
+    }
+    vrt_conn_watch(call->conn, &trimmers->watch);
+    return 0;
+}
+
+void vrt_api_devices_trim(const struct vrt_call *call)
+{
+    const struct vrt_request *request = call->request;
+    struct vrt_error error = { .id = NULL };
+    struct vrt_devices_request wanted;
+    char shown[VRT_API_REQUEST_DEVICE_BYTES];
+
+    int r = vrt_devices_request_parse(request->body, request->body_bytes, &wanted, &error);
+    if (r == 0 && !vrt_access_is_admin(call->api->access, request->peer))
+        r = vrt_refuse(&error, vrt_raise(-EPERM), VRT_E(DEVICE_FORBIDDEN),
+                       "devices are trimmed, and their peaks reset, by administrators only: root, "
+                       "the user that vrtd runs as, and the admin group");
+    if (r == 0)
+        r = trim(call, &wanted, &error);
+    if (r < 0) {
+        vrt_refuse_errno(&error, r, "asking the devices");
+        vrt_conn_refuse(call->conn, &error);
+        return;
+    }
+    vrt_log_info("%s is asked to %s%s%s by uid %d",
+                 wanted.device[0] ? vrt_printable(wanted.device, shown, sizeof(shown)) :
+                                    "every device",
+                 wanted.trim ? "give up what no job uses" : "",
+                 wanted.trim && wanted.reset_peak ? " and " : "",
+                 wanted.reset_peak ? "begin its peak anew" : "", (int)request->peer->uid);
 }

@@ -9,6 +9,7 @@
 #include "daemon/api/routes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -130,6 +131,15 @@ static void on_model_found(uv_work_t *work, int status)
         end(profiling, NULL, &error);
 }
 
+/* What jobs have by default, profiles have. */
+static void settle(const struct vrt_api *api, struct vrt_profile_request *request)
+{
+    if (!request->device[0])
+        snprintf(request->device, sizeof(request->device), "%s", api->device);
+    if (request->settings.precision == VRT_UNKNOWN)
+        request->settings.precision = api->precision;
+}
+
 void vrt_api_profile(const struct vrt_call *call)
 {
     const struct vrt_request *request = call->request;
@@ -157,6 +167,8 @@ void vrt_api_profile(const struct vrt_call *call)
     profiling->work.data = profiling;
     profiling->watch.gone = on_gone;
     r = vrt_profile_request_parse(request->body, request->body_bytes, &profiling->request, &error);
+    if (r == 0)
+        settle(call->api, &profiling->request);
     if (r == 0)
         r = vrt_descriptors_take(request->files, profiling->request.model.fd, "model.fd",
                                  &profiling->model_fd, &error);

@@ -38,7 +38,10 @@ struct vrt_api {
     struct vrt_access *access;
     struct vrt_quota *quota;
     struct vrt_remote *remote;      /* NULL: likewise */
-    enum vrt_fallback fallback;     /* of profiles; the queue has its own */
+    /* Of profiles; the queue has its own. */
+    enum vrt_fallback fallback;
+    const char *device;             /* where one doesn't say */
+    int precision;                  /* enum vrt_precision */
     struct vrt_profiling *profiling;    /* that goes on; NULL: none */
     struct vrt_doctoring *doctoring;    /* likewise */
     struct vrt_turns previews;          /* that are made, and that wait (preview.c) */
@@ -79,6 +82,7 @@ void vrt_api_reply_job(struct vrt_conn *conn, const struct vrt_job *job, enum vr
 /* The routes: each answers, watches or starts a stream. Those of jobs are in job-routes.h. */
 void vrt_api_status(const struct vrt_call *call);
 void vrt_api_devices(const struct vrt_call *call);
+void vrt_api_devices_trim(const struct vrt_call *call);
 void vrt_api_models(const struct vrt_call *call);
 void vrt_api_model_pull(const struct vrt_call *call);
 void vrt_api_profile(const struct vrt_call *call);

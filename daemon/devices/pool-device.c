@@ -290,7 +290,6 @@ static int start_thread(struct vrt_pool_device *device)
         .registry = shared->registry,
         .info = device->info,
         .executor = {
-            .memory_fraction = shared->params.memory_fraction,
             .memory_limit_bytes = shared->params.memory_limit_bytes,
             .store = shared->replicas,
         },
@@ -400,13 +399,13 @@ static void watch(struct vrt_pool_device *device)
 static void trim(struct vrt_pool_device *device)
 {
     const double keep_alive_s = device->shared->params.keep_alive_s;
-    struct vrt_worker_task *task;
+    struct vrt_worker_trim *task;
 
     if (!vrt_pool_device_takes_shards(device) || device->n_in_flight > 0 ||
         device->usage.n_replicas == 0 || seconds_since(device->used_at_ns) < keep_alive_s)
         return;
-    task = vrt_worker_trim_new((int64_t)(keep_alive_s * VRT_NS_PER_S));
-    if (task && vrt_pool_device_submit(device, task, NULL, NULL) < 0)
+    task = vrt_worker_trim_new((int64_t)(keep_alive_s * VRT_NS_PER_S), false);
+    if (task && vrt_pool_device_submit(device, &task->base, NULL, NULL) < 0)
         vrt_log_debug("%s keeps its idle replicas, ignoring", device->info->name);
 }
 

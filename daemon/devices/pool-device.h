@@ -54,6 +54,7 @@ struct vrt_pool_device {
     int n_in_flight;                    /* shards it holds, dropped ones included */
     int n_in_flight_max;                /* that it may hold: fewer while memory is short */
     int n_calm;                         /* shards done since it was short */
+    double memory_fraction;             /* of its free memory, that jobs may take */
 
     /* What went wrong. */
     int n_failures;                     /* in a row */

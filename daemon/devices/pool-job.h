@@ -118,6 +118,9 @@ uint64_t vrt_pool_silent_devices(const struct vrt_pool *pool);
 /* Equal numbers: devices of one class. */
 int vrt_pool_device_class(const struct vrt_pool *pool, size_t d);
 
+/* For probes of device `d`: as of vrt_pool_set_memory_fraction(). */
+double vrt_pool_memory_fraction(const struct vrt_pool *pool, size_t d);
+
 /* Why device `d` failed last, without its name; "" if it never did. */
 const char *vrt_pool_device_error(const struct vrt_pool *pool, size_t d);
 

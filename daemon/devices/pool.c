@@ -342,6 +342,17 @@ void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_sn
     vrt_pool_device_snapshot(&pool->devices[i], ret_device);
 }
 
+void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
+{
+    vrt_assert_thread(VRT_THREAD_LOOP);
+    pool->devices[i].memory_fraction = fraction;
+}
+
+double vrt_pool_memory_fraction(const struct vrt_pool *pool, size_t d)
+{
+    return pool->devices[d].memory_fraction;
+}
+
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
                       size_t *ret_n_entries)
 {

@@ -32,7 +32,6 @@ struct vrt_pool_params {
     bool (*has_gpu)(const char *kind);          /* whether there is one for such devices; NULL: as
                                                  * the machine says */
     struct vrt_store *store;        /* of what was measured; goes after the pool; NULL: none */
-    double memory_fraction;         /* of a device's free memory, that jobs may take; 0: 0.8 */
     int64_t memory_limit_bytes;     /* that are ever held of a device; 0: no such limit */
     double keep_alive_s;            /* how long an unused replica stays on a device; 0: 600 */
     double stall_s;                 /* a device silent for so much longer than its work explains
@@ -90,6 +89,10 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool);
 
 /* Device `i` as it is now. Cheap: nothing is asked of the device. */
 void vrt_pool_device(const struct vrt_pool *pool, size_t i, struct vrt_device_snapshot *ret_device);
+
+/* The part of device `i`'s free memory that jobs may take which are admitted or begin from now on;
+ * 0, as at first: 0.8. */
+void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction);
 
 /* Which replicas are on which devices (engine/replica.h). Cheap likewise. Return: 0, -ENOMEM. The
  * caller frees *ret_entries by free(). */

@@ -275,6 +275,7 @@ static void submit_probe(struct vrt_profile *profile)
     for (int i = 0; i < VRT_DTYPE_COUNT; i++)
         task->probe.fidelity_db[i] = db[i];
     task->probe.f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, profile->d);
+    task->probe.memory_fraction = vrt_pool_memory_fraction(profile->pool, profile->d);
     submit(profile, &task->base);
 }
 

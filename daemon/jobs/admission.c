@@ -529,20 +529,23 @@ int vrt_admission_submit(struct vrt_admission *admission, const struct vrt_submi
 {
     VRT_CLEANUP(vrt_queue_free_jobp) struct vrt_job *job = NULL;
     struct vrt_queue_context *context = admission->context;
-    const struct vrt_job_admission what = {
+    struct vrt_job_admission what = {
         .request = *submission->request,
         .admitted = submission->admitted,
         .ctx = submission->ctx,
     };
+    struct vrt_submission settled = *submission;
 
     vrt_assert_thread(VRT_THREAD_LOOP);
+    vrt_queue_settle_device(&context->params, &what.request);
+    settled.request = &what.request;
     int r = check_remote(context->params.remote, submission->request, error);
     if (r < 0)
         return vrt_fold(r);
     r = vrt_admission_charge(admission, submission->peer->uid, error);
     if (r < 0)
         return vrt_fold(r);
-    r = make_job(context, submission, &job, error);
+    r = make_job(context, &settled, &job, error);
     if (r == 0)
         r = wait_for_turn(admission, job, &what);
     if (r < 0) {

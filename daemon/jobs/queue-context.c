@@ -8,7 +8,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "daemon/devices/pool.h"
 #include "daemon/pipeline/pipeline.h"
+
+#define VRT_LOG_TOPIC "queue"
 
 int vrt_queue_make_job(int64_t id, uid_t uid, struct vrt_job **ret_job)
 {
@@ -35,6 +39,26 @@ struct vrt_job *vrt_queue_free_job(struct vrt_job *job)
     free(job->parts);
     job->parts = NULL;
     return vrt_job_free(job);
+}
+
+void vrt_queue_check_device(const struct vrt_queue_params *params)
+{
+    const struct vrt_pool_wish wish = { params->device, (enum vrt_fallback)params->fallback,
+                                        .n_tries = 0 };
+    struct vrt_device_choice choice;
+    struct vrt_error error = { .id = NULL };
+
+    if (vrt_pool_choose(params->pool, &wish, &choice, &error) < 0)
+        vrt_log_warning("[jobs] device: jobs that name no device are refused: %s", error.message);
+}
+
+void vrt_queue_settle_device(const struct vrt_queue_params *params,
+                             struct vrt_job_request *request)
+{
+    if (!request->device[0])
+        snprintf(request->device, sizeof(request->device), "%s", params->device);
+    if (request->settings.precision == VRT_UNKNOWN)
+        request->settings.precision = params->precision;
 }
 
 void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings)

@@ -63,7 +63,12 @@ int vrt_queue_make_job(int64_t id, uid_t uid, struct vrt_job **ret_job);
 /* Frees a job with its parts, none of which may be at anything. Return: NULL. */
 struct vrt_job *vrt_queue_free_job(struct vrt_job *job);
 
-/* Fills in what the configuration says where nothing was asked for. */
+/* Fills in where a job runs, and in which precision, where its request leaves that open: once for
+ * all, when it is submitted. */
+void vrt_queue_settle_device(const struct vrt_queue_params *params,
+                             struct vrt_job_request *request);
+
+/* Fills in what else the configuration says where nothing was asked for. */
 void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_settings *settings);
 
 /* What a pipeline is asked for by a request, whose settings are settled and pointed to: it lives

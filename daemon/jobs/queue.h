@@ -63,6 +63,8 @@ struct vrt_queue_params {
     int64_t history_s;                  /* jobs that are over are remembered so long; 0: for ever */
     int fallback;                       /* enum vrt_fallback */
     /* What a request may leave open. */
+    const char *device;                 /* lives as long as the queue */
+    int precision;                      /* enum vrt_precision */
     bool scene_cuts;
     int codec;                          /* enum vrt_codec */
     int64_t quality[VRT_CODEC_COUNT];       /* VRT_UNKNOWN: the codec has none */
@@ -85,6 +87,10 @@ int vrt_queue_new(const struct vrt_queue_params *params, struct vrt_queue **ret_
 /* From now on that is what `params` says about the numbers of jobs, the devices that may replace
  * others, and what a request may leave open; the rest of it is as it was. */
 void vrt_queue_configure(struct vrt_queue *queue, const struct vrt_queue_params *params);
+
+/* Warns where jobs that name no device would be refused, because there is none of those that
+ * `params` says. */
+void vrt_queue_check_device(const struct vrt_queue_params *params);
 
 /* Every job that is listed; not to be changed from outside. */
 const struct vrt_jobs *vrt_queue_jobs(const struct vrt_queue *queue);

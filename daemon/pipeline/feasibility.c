@@ -226,6 +226,7 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     /* Once a device has said how much smaller, the others follow it. */
     probe->smaller = f->params.wants_smaller && !vrt_fit_is_smaller(&size, &f->wanted_size);
     probe->is_due = f->params.has_recipe;
+    probe->memory_fraction = vrt_pool_memory_fraction(f->params.pool, d);
     probe->speed_over_flops = f->params.has_recipe    ? INT64_MAX
                               : f->params.wants_speed ? 0
                                                       : VRT_RECIPE_FAST_FLOPS;

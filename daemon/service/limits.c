@@ -3,7 +3,11 @@
 #include "daemon/service/limits.h"
 
 #include "api.h"
+#include "base/log.h"
 #include "config/conf.h"
+#include "daemon/devices/pool.h"
+
+#define VRT_LOG_TOPIC "server"
 
 /*
  * Of what all may hold together one user gets three quarters: the last quarter keeps the daemon
@@ -41,4 +45,23 @@ void vrt_limits_fill(const struct vrt_conf *conf,
         .per_uid = spool ? spool : INT64_MAX,
         .all = INT64_MAX,
     };
+}
+
+void vrt_limits_share_memory(const struct vrt_conf *conf, struct vrt_pool *pool)
+{
+    const struct vrt_conf_shares *shares = &conf->devices.memory_fraction;
+    bool is_used[VRT_CONF_SHARES_MAX + 1] = { false };
+    const struct vrt_device_info *const *infos;
+    size_t n_infos, index;
+
+    infos = vrt_pool_infos(pool, &n_infos);
+    for (size_t d = 0; d < n_infos; d++) {
+        const double share = vrt_conf_share_of(shares, infos[d]->name, infos[d]->kind, &index);
+        vrt_pool_set_memory_fraction(pool, d, share);
+        is_used[index] = true;
+    }
+    for (size_t i = 0; i < shares->n; i++)
+        if (!is_used[i])
+            vrt_log_warning("[devices] memory_fraction: there is no device that the share of %s is "
+                            "for", shares->some[i].name);
 }

@@ -201,7 +201,7 @@ static int start_pool(struct server *server, struct vrt_error *error)
     const struct vrt_conf *conf = &server->conf;
     const char *cache_dir = server->params->cache_dir;
 
-    return vrt_fold(vrt_pool_new(&(struct vrt_pool_params){
+    int r = vrt_pool_new(&(struct vrt_pool_params){
         .loop = &server->loop,
         .registry = {
             .values = conf->backend_values,
@@ -210,12 +210,15 @@ static int start_pool(struct server *server, struct vrt_error *error)
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
         .store = server->store,
-        .memory_fraction = conf->devices.memory_fraction,
         .memory_limit_bytes = conf->devices.memory_limit,
         .retry_s = (double)conf->devices.backoff_s,
         .patience_s = (double)conf->devices.patience_s,
         .silence_s = (double)conf->devices.silence_s,
-    }, &server->api.pool, error));
+    }, &server->api.pool, error);
+    if (r < 0)
+        return vrt_fold(r);
+    vrt_limits_share_memory(conf, server->api.pool);
+    return 0;
 }
 
 static struct vrt_queue_params queue_params(struct server *server)
@@ -241,6 +244,8 @@ static struct vrt_queue_params queue_params(struct server *server)
         .failed_files_s = conf->jobs.failed_files_days * 86400,
         .history_s = conf->jobs.history_days * 86400,
         .fallback = fallback_of(conf->devices.fallback),
+        .device = conf->jobs.device,
+        .precision = conf->jobs.precision,
         .scene_cuts = conf->jobs.scene_cuts,
         .codec = conf->jobs.codec,
         .quality = {
@@ -258,6 +263,7 @@ static int start_queue(struct server *server, struct vrt_error *error)
 {
     const struct vrt_queue_params params = queue_params(server);
 
+    vrt_queue_check_device(&params);
     return vrt_fold(vrt_queue_new(&params, &server->api.queue, error));
 }
 
@@ -317,23 +323,31 @@ static void configure_remote(struct server *server)
     vrt_remote_configure(server->api.remote, &params);
 }
 
+static void configure_pool(struct server *server)
+{
+    vrt_limits_share_memory(&server->conf, server->api.pool);
+}
+
 static void configure_queue(struct server *server)
 {
     const struct vrt_queue_params params = queue_params(server);
 
+    vrt_queue_check_device(&params);
     vrt_queue_configure(server->api.queue, &params);
 }
 
 static void configure_api(struct server *server)
 {
     server->api.fallback = fallback_of(server->conf.devices.fallback);
+    server->api.device = server->conf.jobs.device;
+    server->api.precision = server->conf.jobs.precision;
 }
 
 static void on_configured(void *ctx)
 {
     static void (*const configure_steps[])(struct server *server) = {
         configure_log, configure_quota, configure_access, configure_models, configure_remote,
-        configure_queue, configure_api,
+        configure_pool, configure_queue, configure_api,
     };
     struct server *server = ctx;
 
@@ -557,7 +571,7 @@ int vrt_server_run(const struct vrt_server_params *params, struct vrt_error *err
         return vrt_refuse_errno(error, vrt_raise(r), "starting the loop");
     }
     server->api.loop = &server->loop;
-    server->api.fallback = fallback_of(server->conf.devices.fallback);
+    configure_api(server);
     server->api.started_ns = vrt_clock_now_ns();
     vrt_turns_init(&server->api.previews, PREVIEWS_MAX, PREVIEWS_PER_USER_MAX);
     vrt_turns_init(&server->api.looks, LOOKS_MAX, LOOKS_PER_USER_MAX);

@@ -16,6 +16,7 @@
 #include "daemon/service/paths.h"
 #include "daemon/remote/remote.h"
 #include "frames/encode/encoder.h"
+#include "workers/plan/device-request.h"
 
 int vrt_setup_read(const struct vrt_setup *setup, struct vrt_conf *ret_conf,
                    char ret_path[VRT_SETUP_PATH_BYTES], struct vrt_error *error)
@@ -93,7 +94,8 @@ int vrt_setup_socket(const struct vrt_setup *setup, const struct vrt_conf *conf,
                                 vrt_paths_socket, error));
 }
 
-/* The checks. Each refuses with a sentence that begins with its option. */
+/* The checks. Each refuses with a sentence that begins with its option, unless that is in the table
+ * of vrt_setup_check(). */
 
 static int check_fault(const struct vrt_setup *setup, const struct vrt_conf *conf,
                        struct vrt_error *error)
@@ -117,8 +119,8 @@ static int check_wall_clock(const struct vrt_setup *setup, const struct vrt_conf
     (void)setup;
     if (!text[0] || vrt_clock_parse_wall_error(text, &wrong) == 0)
         return 0;
-    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[daemon] wall_clock: \"%s\" is "
-                      "neither OFFSET nor OFFSET,JUMP,PERIOD in seconds, up to a thousand million",
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "\"%s\" is neither OFFSET nor "
+                      "OFFSET,JUMP,PERIOD in seconds, up to a thousand million",
                       vrt_printable(text, shown, sizeof(shown)));
 }
 
@@ -130,9 +132,38 @@ static int check_preset(const struct vrt_setup *setup, const struct vrt_conf *co
     (void)setup;
     if (vrt_encoder_has_preset(conf->jobs.preset))
         return 0;
-    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "[jobs] preset: there is no %s: "
-                      "they go from ultrafast over medium to veryslow and placebo",
+    return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "there is no %s: they go from "
+                      "ultrafast over medium to veryslow and placebo",
                       vrt_printable(conf->jobs.preset, shown, sizeof(shown)));
+}
+
+/* Whether there is such a device is another question, which jobs are told the answer to. */
+static int check_device(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    (void)setup;
+    return vrt_fold(vrt_device_request_check(conf->jobs.device, error));
+}
+
+/* Shares are of single devices, of cards or of kinds, whether they are here or not. */
+static int check_shares(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                        struct vrt_error *error)
+{
+    const struct vrt_conf_shares *shares = &conf->devices.memory_fraction;
+    char shown[VRT_CONF_SHARE_NAME_BYTES];
+
+    (void)setup;
+    for (size_t i = 0; i < shares->n; i++) {
+        const char *name = shares->some[i].name;
+        const char *kind = vrt_device_kind_at(0)->name;
+        bool is_device = vrt_device_kind_find(name, strcspn(name, ":")) && !strchr(name, '-') &&
+                         vrt_device_request_check(name, NULL) == 0;
+        if (!is_device)
+            return vrt_refuse(error, vrt_raise(-EINVAL), "config.invalid", "\"%s\" is neither a "
+                              "kind of devices nor one of them: write %s=0.5 or %s:1=0.5",
+                              vrt_printable(name, shown, sizeof(shown)), kind, kind);
+    }
+    return 0;
 }
 
 static int check_media_roots(const struct vrt_setup *setup, const struct vrt_conf *conf,
@@ -168,7 +199,6 @@ static int check_model(const struct vrt_setup *setup, const struct vrt_conf *con
 {
     VRT_CLEANUP(vrt_models_freep) struct vrt_models *models = NULL;
     VRT_CLEANUP(vrt_network_unrefp) struct vrt_network *network = NULL;
-    struct vrt_error reason = { .id = NULL };
     const char *name = conf->jobs.model;
     char shown[VRT_CONF_PATH_BYTES];
 
@@ -177,30 +207,40 @@ static int check_model(const struct vrt_setup *setup, const struct vrt_conf *con
     int r = vrt_models_new(setup->models_dir, "", &models);
     if (r < 0)
         return vrt_refuse_errno(error, vrt_fold(r), "looking for the model");
-    r = vrt_models_find(models, name, &network, &reason);
-    if (r == 0)
-        return 0;
-    vrt_printable(name, shown, sizeof(shown));
-    if (r == -ENOENT)
-        return vrt_refuse(error, vrt_fold(r), "config.invalid", "[jobs] model: there is no %s in "
-                          "%s, and none that is built in has that name", shown,
-                          setup->models_dir);
-    return vrt_refuse(error, vrt_fold(r), "config.invalid", "[jobs] model: %s", reason.message);
+    r = vrt_models_find(models, name, &network, error);
+    if (r != -ENOENT)
+        return vrt_fold(r);
+    *error = (struct vrt_error){ .id = NULL };
+    return vrt_refuse(error, vrt_fold(r), "config.invalid", "there is no %s in %s, and none that "
+                      "is built in has that name", vrt_printable(name, shown, sizeof(shown)),
+                      setup->models_dir);
 }
 
 int vrt_setup_check(const struct vrt_setup *setup, const struct vrt_conf *conf,
                     struct vrt_error *error)
 {
-    static int (*const checks[])(const struct vrt_setup *setup, const struct vrt_conf *conf,
-                                 struct vrt_error *error) = {
-        check_fault, check_wall_clock, check_preset, check_media_roots, check_remote,
-        check_model,
+    static const struct {
+        int (*check)(const struct vrt_setup *setup, const struct vrt_conf *conf,
+                     struct vrt_error *error);
+        const char *section, *key;      /* NULL: it says itself what it is about */
+    } checks[] = {
+        { check_fault }, { check_wall_clock, "daemon", "wall_clock" },
+        { check_preset, "jobs", "preset" }, { check_device, "jobs", "device" },
+        { check_shares, "devices", "memory_fraction" }, { check_media_roots }, { check_remote },
+        { check_model, "jobs", "model" },
     };
+    char place[VRT_SETUP_PATH_BYTES];
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(checks); i++) {
-        int r = checks[i](setup, conf, error);
+        struct vrt_error reason = { .id = NULL };
+        int r = checks[i].check(setup, conf, &reason);
+        if (r < 0 && !checks[i].section)
+            return vrt_refuse(error, vrt_fold(r), reason.id, "%s", reason.message);
         if (r < 0)
-            return vrt_fold(r);
+            return vrt_refuse(error, vrt_fold(r), "config.invalid", "%s[%s] %s: %s",
+                              vrt_conf_place(conf, checks[i].section, checks[i].key, place,
+                                             sizeof(place)),
+                              checks[i].section, checks[i].key, reason.message);
     }
     return 0;
 }

@@ -30,7 +30,7 @@ const char *const vrt_codec_names[] = {
 void vrt_job_settings_init(struct vrt_job_settings *settings)
 {
     *settings = (struct vrt_job_settings){
-        .precision = VRT_PRECISION_AUTO,
+        .precision = VRT_UNKNOWN,
         .tile = VRT_UNKNOWN,
         .overlap = VRT_UNKNOWN,
         .clip = VRT_UNKNOWN,

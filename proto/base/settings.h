@@ -40,7 +40,7 @@ enum vrt_codec {
 };
 
 struct vrt_job_settings {
-    int precision;                  /* enum vrt_precision */
+    int precision;                  /* enum vrt_precision; unknown: the default, auto */
     int64_t tile;                   /* pixels of the input; unknown: as memory allows */
     int64_t overlap;                /* likewise; unknown: from the network */
     int64_t clip, clip_overlap;     /* frames; unknown: by the network and memory */

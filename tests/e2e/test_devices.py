@@ -64,6 +64,86 @@ class Devices(harness.Case):
         finally:
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+    def trim(self, daemon, *arguments, status=0):
+        """What became of the devices, by name."""
+        done = self.vrtctl('devices', '--json', *arguments, daemon=daemon, status=status)
+        return {line['name']: line for line in map(json.loads, done.stdout.splitlines())}
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_devices_are_trimmed(self):
+        """What no job uses goes, where it was asked for; the peaks are what is held since."""
+        source = clip(self.path('t.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
+        daemon = self.start('trim', 'cpu:1 submit:1- delay=1ms')
+        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
+                    daemon=daemon)
+        devices = daemon.request('GET', '/v1/devices')[1]['devices']
+        before = {d['name']: d['memory'] for d in devices}
+        for memory in before.values():
+            self.assertGreater(memory['replica_bytes'], 0)
+            self.assertGreater(memory['peak_bytes'], memory['replica_bytes'])
+        done = self.trim(daemon, 'cpu:1', '--reset-peak')['cpu:1']
+        self.assertTrue(done['done'])
+        self.assertEqual((done['freed_bytes'], done['message']), (None, None))
+        self.assertEqual(done['former_peak_bytes'], before['cpu:1']['peak_bytes'])
+        self.assertEqual(done['memory']['peak_bytes'], before['cpu:1']['replica_bytes'])
+        done = self.trim(daemon, '--trim', '--reset-peak')
+        self.assertEqual(sorted(done), ['cpu:0', 'cpu:1'])
+        for name, device in done.items():
+            self.assertEqual(device['freed_bytes'], before[name]['replica_bytes'])
+            self.assertEqual(device['memory']['replica_bytes'], 0)
+            self.assertEqual(device['memory']['peak_bytes'], 0)
+        self.assertEqual(done['cpu:0']['former_peak_bytes'], before['cpu:0']['peak_bytes'])
+        self.assertEqual(daemon.request('GET', '/v1/models')[1]['replicas'], [])
+        self.assertRegex(self.vrtctl('devices', '--trim', 'cpu:0', daemon=daemon).stdout,
+                         r'^cpu:0: 0 B freed, 0 B in use\n$')
+        for name, says in [('cuda', 'has no cuda device'), ('cpu:7', 'there is no device cpu:7'),
+                           ('gpu', '"gpu" is no device')]:
+            told = self.vrtctl('devices', '--trim', name, daemon=daemon, status=1).stderr
+            self.assertIn(says, told)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_devices_are_trimmed_while_a_job_runs(self):
+        """Between two of its shards; it keeps what it uses, and its result is what it would be."""
+        source = clip(self.path('during.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        digests = []
+        for name in 'left', 'trimmed':
+            daemon = self.start(name, 'cpu submit:1- delay=3ms')
+            target = os.path.join(daemon.folder, 'out.mkv')
+            number = json.loads(self.vrtctl('submit', '--json', '--precision', 'f32', '--output',
+                                            target, source, daemon=daemon).stdout)['id']
+            self.wait_until(lambda d=daemon, n=number: d.request(
+                'GET', f'/v1/jobs/{n}')[1]['frames_done'] > 0)
+            if name == 'trimmed':
+                for device in self.trim(daemon, '--trim').values():
+                    self.assertTrue(device['done'], device)
+                    self.assertEqual(device['freed_bytes'], 0)
+                    self.assertGreater(device['memory']['replica_bytes'], 0)
+                state = daemon.request('GET', f'/v1/jobs/{number}')[1]['state']
+                self.assertIn(state, ['running', 'finishing'], daemon.log_text())
+            self.vrtctl('wait', number, daemon=daemon)
+            digests.append(digest(target))
+            self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        self.assertEqual(*digests)
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_device_that_is_not_ready_is_not_trimmed(self):
+        source = clip(self.path('unready.mkv'), '-c:v', 'ffv1', frames=80, size='96x64')
+        daemon = self.start('unready', 'cpu:1 submit:7 lost revive=never')
+        self.follow(source, os.path.join(daemon.folder, 'out.mkv'), '--precision', 'f32',
+                    daemon=daemon)
+        self.assertEqual(self.states(daemon)[0], 'ready')
+        self.assertNotEqual(self.states(daemon)[1], 'ready')
+        done = self.trim(daemon, '--trim', status=1)
+        self.assertTrue(done['cpu:0']['done'])
+        self.assertFalse(done['cpu:1']['done'])
+        self.assertIsNone(done['cpu:1']['freed_bytes'])
+        self.assertRegex(done['cpu:1']['message'], 'it is (in quarantine|lost).*the device is lost')
+        told = self.vrtctl('devices', '--trim', '--reset-peak', 'cpu:1', daemon=daemon, status=1)
+        self.assertEqual(told.stdout, '')
+        self.assertRegex(told.stderr, r'^vrtctl: cpu:1: not done: it is .*\n$')
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_faults_change_nothing(self):
         source = clip(self.path('f.mkv'), '-c:v', 'ffv1', frames=40, size='96x64')
         config = {'cpu': {'devices': 2, 'threads': 1}}

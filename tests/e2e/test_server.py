@@ -73,13 +73,119 @@ class Server(harness.FolderCase):
         self.reload(daemon, '[daemon]\nlog_level = error\n', 'log_level has changed')
         self.assertEqual(daemon.stop(), 0)
 
+    def test_reload_of_devices_and_precision(self):
+        """What jobs and profiles get that don't say; a job keeps what it got over a restart."""
+        two = '[cpu]\ndevices = 2\nthreads = 1\n'
+        config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'device': 'cpu:1'}}
+        daemon = self.start(config)
+        source = clip(self.path('s.mkv'), frames=2)
+        profile = lambda: daemon.request('POST', '/v1/profile', {'frames': 1, 'model': {
+            'name': 'compact-x2'}}, {'Content-Type': 'application/json'})[1]
+        plan = self.plan(daemon, source)
+        self.assertEqual(plan['device'], 'cpu:1')
+        self.assertEqual([d['name'] for d in plan['devices']], ['cpu:1'])
+        self.assertEqual(profile()['device'], 'cpu:1')
+        for options in ('--device', 'all'), ('--device', 'auto'):
+            done = self.vrtctl(daemon, 'submit', '--dry-run', '--json', *options, source)
+            plan = json.loads(done.stdout)
+            self.assertEqual(plan['device'], options[1])
+            self.assertEqual([d['name'] for d in plan['devices']], ['cpu:0', 'cpu:1'])
+        log = self.reload(daemon, two + '[jobs]\ndevice = cpu:0\nprecision = f32\n',
+                          'read again: 2 options')
+        self.assertIn('[jobs] device has changed', log)
+        self.assertIn('[jobs] precision has changed', log)
+        plan = self.plan(daemon, source)
+        self.assertEqual([plan['device'], plan['recipe']['precision']], ['cpu:0', 'f32'])
+        self.assertEqual(profile()['device'], 'cpu:0')
+        self.assertEqual(profile()['precision'], 'f32')
+        # f16 isn't for the processor: a job that doesn't say is refused as one that asks for it.
+        self.reload(daemon, two + '[jobs]\ndevice = cpu:0\nprecision = f16\n',
+                    'read again: 1 option')
+        done = self.vrtctl(daemon, 'submit', '--dry-run', source)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('in f16: ask for another precision', done.stderr)
+        done = self.vrtctl(daemon, 'submit', '--dry-run', '--precision', 'f32', source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.reload(daemon, two + '[jobs]\ndevice = cpu:1\nmax_running = 1\n', 'read again: 3')
+        long = clip(self.path('long.mp4'), frames=1000, size='160x120')
+        for i in (1, 2):
+            done = self.vrtctl(daemon, 'submit', '--output', self.path(f'{i}.mkv'),
+                               long if i == 1 else source)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        # Whoever is refused for a device that he didn't name finds in the log why.
+        log = self.reload(daemon, two + '[jobs]\ndevice = cpu:7\n', 'read again: 2')
+        self.assertIn('[jobs] device: jobs that name no device are refused: there is no device '
+                      'cpu:7', daemon.log_text())
+        done = self.vrtctl(daemon, 'submit', '--dry-run', source)
+        self.assertIn('there is no device cpu:7', done.stderr)
+        self.assertEqual(daemon.stop(), 0)
+        daemon = self.start(config | {'jobs': {'device': 'cpu:0'}})
+        self.vrtctl(daemon, 'cancel', 1)
+        for verb in 'resume', 'wait':
+            done = self.vrtctl(daemon, verb, 2)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        job = json.loads(self.vrtctl(daemon, 'show', '--json', 2).stdout)
+        self.assertEqual([job['state'], job['device']], ['done', 'cpu:1'])
+        self.assertEqual([d['name'] for d in job['devices']], ['cpu:1'])
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_reload_of_memory(self):
+        """By device, for jobs that are admitted from then on; what runs keeps what it has."""
+        limit = 96 << 20
+        base = f'[cpu]\ndevices = 2\nthreads = 1\n[devices]\nmemory_limit = {limit}\n'
+        allowed = lambda plan: [d['allowed_bytes'] / limit for d in plan['devices']]
+        daemon = self.start({'cpu': {'devices': 2, 'threads': 1},
+                             'devices': {'memory_limit': limit}})
+        source = clip(self.path('s.mkv'), '-c:v', 'ffv1', frames=150, size='320x240')
+        for fractions, wanted, unknown in [
+                (None, [0.9, 0.9], False), ('0.5', [0.5, 0.5], False),
+                ('0.5, cpu:1=0.25', [0.5, 0.25], False), ('cpu=0.125', [0.125, 0.125], False),
+                ('0.5, cpu=0.25, cpu:0=0.75, cpu:9=1', [0.75, 0.25], True)]:
+            if fractions:
+                log = self.reload(daemon, base + f'memory_fraction = {fractions}\n',
+                                  'read again: 1')
+                self.assertIn('[devices] memory_fraction has changed', log)
+            for got, share in zip(allowed(self.plan(daemon, source)), wanted):
+                self.assertAlmostEqual(got, share, 2)
+            self.assertEqual('there is no device that the share of cpu:9 is for'
+                             in daemon.log_text(), unknown)
+        done = self.vrtctl(daemon, 'submit', '--json', '--output', self.path('o.mkv'), source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        show = lambda: json.loads(self.vrtctl(daemon, 'show', '--json', 1).stdout)
+        while show()['frames_done'] == 0:
+            time.sleep(0.02)
+        before = show()
+        self.reload(daemon, base + 'memory_fraction = 0.12\n', 'read again: 1')
+        plan = self.plan(daemon, source)
+        self.assertLess(plan['recipe']['tile_width'], before['recipe']['tile_width'])
+        self.assertIn(show()['state'], ['running', 'finishing'])
+        self.vrtctl(daemon, 'wait', 1)
+        job = show()
+        self.assertEqual([job['state'], job['n_starts'], job['warnings']], ['done', 1, []])
+        self.assertEqual(job['recipe'], before['recipe'])
+        self.assertEqual(daemon.stop(), 0)
+
     def test_reload_refuses_whole(self):
         daemon = self.start({'jobs': {'codec': 'h264'}})
         source = clip(self.path('s.mkv'), frames=2)
         for text, says in [
                 ('[jobs]\ncodec = ffv1\nmax_running = 0\n', 'vrtd.conf:3: max_running: "0"'),
                 ('[jobs]\ncodec = ffv1\n[devices]\nfault = nonsense\n', 'fault schedule'),
-                ('[jobs]\ncodec = ffv1\npreset = swift\n', '[jobs] preset: there is no swift'),
+                ('[jobs]\ncodec = ffv1\npreset = swift\n',
+                 'vrtd.conf:3: [jobs] preset: there is no swift'),
+                ('[jobs]\ncodec = ffv1\ndevice = cpu;\n', 'vrtd.conf:3: [jobs] device: "cpu;" is '
+                 'no device: write auto, all, a kind'),
+                ('[jobs]\ncodec = ffv1\ndevice = cpu,all\n',
+                 'vrtd.conf:3: [jobs] device: auto, all and cpu:-1 stand alone'),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = 0.9, gpu:1=0.5\n',
+                 'vrtd.conf:4: [devices] memory_fraction: "gpu:1" is neither a kind of devices nor '
+                 'one of them: write '),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = auto=0.5\n',
+                 '"auto" is neither a kind'),
+                ('[jobs]\ncodec = ffv1\n[devices]\nmemory_fraction = 0.9, cpu:0=2\n',
+                 'vrtd.conf:4: memory_fraction: "0.9, cpu:0=2" is not a number over 0'),
+                ('[jobs]\ncodec = ffv1\nprecision = f31\n', 'vrtd.conf:3: precision: "f31" is not '
+                 'auto, f32, f16 or bf16'),
                 ('[jobs]\ncodec = ffv1\n[access]\nmedia_roots = /no/where\n', '/no/where'),
                 ('[jobs]\ncodec = ffv1\nmodel = nosuch\n', '[jobs] model: there is no nosuch in ')]:
             log = self.reload(daemon, text, 'stays as it was')

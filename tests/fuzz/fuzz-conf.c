@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     int r = vrt_conf_parse(text, "vrtd.conf", vrt_backend_section_at, &conf, &error);
     vrt_assert(!r == !error.message[0]);
-    vrt_assert(r || (conf.backend_values[0].value >= 1 && conf.devices.memory_fraction > 0));
+    vrt_assert(r || (conf.backend_values[0].value >= 1 && conf.devices.memory_fraction.all > 0));
     free(text);
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "msg_device.h"
 #include "msg_doctor.h"
 #include "msg_job.h"
 
@@ -18,6 +19,7 @@ union any {
     struct vrt_job_files_request files;
     struct vrt_job_change change;
     struct vrt_doctor_request doctor;
+    struct vrt_devices_request devices;
 };
 
 static int parse_job(const void *text, size_t size, void *message, struct vrt_error *error)
@@ -40,11 +42,17 @@ static int parse_doctor(const void *text, size_t size, void *message, struct vrt
     return vrt_doctor_request_parse(text, size, message, error);
 }
 
+static int parse_devices(const void *text, size_t size, void *message, struct vrt_error *error)
+{
+    return vrt_devices_request_parse(text, size, message, error);
+}
+
 static const struct message messages[] = {
     { parse_job, vrt_job_request_fields },
     { parse_files, vrt_job_files_request_fields },
     { parse_change, vrt_job_change_fields },
     { parse_doctor, vrt_doctor_request_fields },
+    { parse_devices, vrt_devices_request_fields },
 };
 
 static void try(const struct message *message, const uint8_t *data, size_t size)

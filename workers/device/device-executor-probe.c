@@ -16,6 +16,8 @@
 
 #define VRT_LOG_TOPIC "executor"
 
+#define MEMORY_FRACTION_DEFAULT 0.8
+
 /* A work's network, tried out on a device. */
 struct tried {
     struct vrt_device_executor *executor;
@@ -163,8 +165,9 @@ int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_p
         return vrt_refuse(error, r, r == VRT_BACKEND_E_NOMEM ? "device.memory" : "device.failed",
                           "%s: %s", device, vrt_backend_strerror(r));
     probe->replica_bytes = (int64_t)vrt_replica_bytes(executor->device, replica->replica);
-    int64_t bytes = vrt_device_executor_free_bytes(executor, replica, probe->is_due);
-    probe->allowed_bytes = bytes < 0 ? -1 :
-                            (int64_t)(executor->params.memory_fraction * (double)bytes);
+    const int64_t bytes = vrt_device_executor_free_bytes(executor, replica, probe->is_due);
+    const double fraction = probe->memory_fraction > 0 ? probe->memory_fraction :
+                                                         MEMORY_FRACTION_DEFAULT;
+    probe->allowed_bytes = bytes < 0 ? -1 : (int64_t)(fraction * (double)bytes);
     return vrt_fold(fit(executor, probe, error));
 }

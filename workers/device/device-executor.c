@@ -28,7 +28,6 @@
 
 #define VRT_LOG_TOPIC "executor"
 
-#define MEMORY_FRACTION_DEFAULT 0.8
 #define BYTES_PER_MIB (1 << 20)
 
 /* Of what is free, that a session may take before those of other jobs go: more than planned with,
@@ -66,8 +65,6 @@ int vrt_device_executor_new(struct vrt_device *device,
         return vrt_fold(r);
     }
     vrt_device_limit_memory(device, params->memory_limit_bytes);
-    if (executor->params.memory_fraction <= 0)
-        executor->params.memory_fraction = MEMORY_FRACTION_DEFAULT;
     if (executor->params.n_sharing < 1)
         executor->params.n_sharing = 1;
     vrt_list_init(&executor->replicas);
@@ -459,14 +456,24 @@ void vrt_device_executor_release(struct vrt_device_executor *executor,
         free_session(held);
 }
 
-void vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns)
+int64_t vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns)
 {
-    int64_t now_ns = vrt_clock_now_ns();
+    const int64_t now_ns = vrt_clock_now_ns();
+    const int64_t bytes_before = vrt_device_used_bytes(executor->device);
     struct vrt_held_replica *held;
 
     VRT_LIST_FOREACH(held, &executor->replicas, link)
         if (!held->n_sessions && now_ns - held->used_ns >= idle_ns)
             free_replica(held);
+    return bytes_before - vrt_device_used_bytes(executor->device);
+}
+
+int64_t vrt_device_executor_reset_peak(struct vrt_device_executor *executor)
+{
+    const int64_t peak_bytes = executor->peak_bytes;
+
+    executor->peak_bytes = vrt_device_used_bytes(executor->device);
+    return peak_bytes;
 }
 
 void vrt_device_executor_usage(struct vrt_device_executor *executor,

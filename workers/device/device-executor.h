@@ -63,6 +63,7 @@ struct vrt_probe {
                                      * precision: as asked for */
     bool is_fixed;                  /* in that size, or not at all */
     bool smaller;                   /* the spec's own size proved to be too large */
+    double memory_fraction;         /* of the device's free memory, that jobs may take; 0: 0.8 */
     bool is_due;                   /* it is about to run: sessions of other jobs make room for it */
     double fidelity_db[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     int64_t speed_over_flops;       /* measure what isn't known of it, where a frame takes more
@@ -90,7 +91,6 @@ struct vrt_device_executor_usage {
 
 /* Zeros: defaults. */
 struct vrt_device_executor_params {
-    double memory_fraction;         /* of the free memory that jobs may take */
     int n_sharing;                  /* devices, this one too, that share one memory */
     int64_t memory_limit_bytes;     /* never hold more of the device's; 0: no such limit */
     struct vrt_replica_store *store;        /* a reference is taken; NULL: one of its own */
@@ -160,10 +160,14 @@ int64_t vrt_device_executor_job_bytes(const struct vrt_device_executor *executor
 void vrt_device_executor_release(struct vrt_device_executor *executor,
                                  const struct vrt_job_spec *spec);
 
-/* Gives up the replicas that no session uses and that weren't used for `idle_ns`. */
-void vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns);
+/* Gives up the replicas that no session uses and that weren't used for `idle_ns`. Return: the bytes
+ * that this freed of the device. */
+int64_t vrt_device_executor_trim(struct vrt_device_executor *executor, int64_t idle_ns);
 
-/* What it holds now, and the most it ever held. */
+/* The most it ever held is from now on what it holds now. Return: what it was. */
+int64_t vrt_device_executor_reset_peak(struct vrt_device_executor *executor);
+
+/* What it holds now, and the most it ever held since the peak was reset. */
 void vrt_device_executor_usage(struct vrt_device_executor *executor,
                                struct vrt_device_executor_usage *ret_usage);
 

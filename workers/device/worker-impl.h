@@ -16,8 +16,3 @@ struct vrt_worker_release {
     struct vrt_worker_task base;
     struct vrt_job_spec *spec;      /* a reference */
 };
-
-struct vrt_worker_trim {
-    struct vrt_worker_task base;
-    int64_t idle_ns;
-};

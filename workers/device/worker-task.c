@@ -121,14 +121,15 @@ struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec)
     return &release->base;
 }
 
-struct vrt_worker_task *vrt_worker_trim_new(int64_t idle_ns)
+struct vrt_worker_trim *vrt_worker_trim_new(int64_t idle_ns, bool resets_peak)
 {
     struct vrt_worker_trim *trim = task_new(VRT_WORKER_TRIM, sizeof(*trim));
 
     if (!trim)
         return NULL;
     trim->idle_ns = idle_ns;
-    return &trim->base;
+    trim->resets_peak = resets_peak;
+    return trim;
 }
 
 struct vrt_worker_task *vrt_worker_tell_new(void)

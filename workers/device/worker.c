@@ -281,8 +281,11 @@ static int do_release(struct worker *worker, struct vrt_worker_task *task)
 
 static int do_trim(struct worker *worker, struct vrt_worker_task *task)
 {
-    vrt_device_executor_trim(worker->own.executor,
-                             vrt_container_of(task, struct vrt_worker_trim, base)->idle_ns);
+    struct vrt_worker_trim *trim = vrt_container_of(task, struct vrt_worker_trim, base);
+
+    trim->freed_bytes = vrt_device_executor_trim(worker->own.executor, trim->idle_ns);
+    if (trim->resets_peak)
+        trim->peak_bytes = vrt_device_executor_reset_peak(worker->own.executor);
     return 0;
 }
 

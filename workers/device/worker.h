@@ -31,7 +31,7 @@ enum vrt_worker_request {
     VRT_WORKER_PREPARE,             /* makes ready for a job */
     VRT_WORKER_RUN,                 /* struct vrt_worker_run */
     VRT_WORKER_RELEASE,             /* a job is over */
-    VRT_WORKER_TRIM,                /* gives up replicas that have been idle for long */
+    VRT_WORKER_TRIM,                /* struct vrt_worker_trim */
     VRT_WORKER_TELL,                /* does nothing: the answer says how the device is */
     VRT_WORKER_CHECKUP,             /* struct vrt_worker_checkup */
     VRT_WORKER_REQUEST_COUNT,
@@ -75,6 +75,17 @@ struct vrt_worker_run {
     int64_t job_bytes;              /* what `spec` takes of the device, -1: nothing */
 };
 
+/* Gives up replicas that have been idle for long, then begins the peak anew. */
+struct vrt_worker_trim {
+    struct vrt_worker_task base;
+    int64_t idle_ns;                /* for so long; INT64_MAX: none is given up */
+    bool resets_peak;
+
+    /* The answer. */
+    int64_t freed_bytes;            /* of the device */
+    int64_t peak_bytes;             /* as it was, where it is reset */
+};
+
 /* Examines the device; fails only where it is lost. */
 struct vrt_worker_checkup {
     struct vrt_worker_task base;
@@ -115,7 +126,7 @@ struct vrt_worker_probe *vrt_worker_probe_new(struct vrt_job_spec *spec);
 struct vrt_worker_task *vrt_worker_prepare_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
 struct vrt_worker_run *vrt_worker_run_new(struct vrt_job_spec *spec, enum vrt_dtype dtype);
 struct vrt_worker_task *vrt_worker_release_new(struct vrt_job_spec *spec);
-struct vrt_worker_task *vrt_worker_trim_new(int64_t idle_ns);
+struct vrt_worker_trim *vrt_worker_trim_new(int64_t idle_ns, bool resets_peak);
 struct vrt_worker_task *vrt_worker_tell_new(void);
 
 /* Takes `checkup` over where there is memory. */

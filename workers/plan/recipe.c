@@ -286,7 +286,8 @@ int vrt_recipe_choose(const struct vrt_job_settings *settings,
         .scene_threshold = scene_threshold(&choice),
         .segment_frames = settings->segment_frames == VRT_UNKNOWN ? SEGMENT_FRAMES :
                                                                     settings->segment_frames,
-        .precision = (enum vrt_precision)settings->precision,
+        .precision = settings->precision == VRT_UNKNOWN ? VRT_PRECISION_AUTO :
+                     (enum vrt_precision)settings->precision,
         .encoder_threads = encoder_threads(params),
     };
     int r = vrt_recipe_is_temporal(params->network) ? choose_clip(&choice, &recipe) :

@@ -214,6 +214,30 @@ static int hurry(struct play *play, int priority, char **ret_body)
     return play_ask(play, "PATCH", "/v1/jobs/1", more, ret_body);
 }
 
+/* What is everybody's, and no job: administrators ask it of devices, as of models. */
+static void test_trimming(void)
+{
+    static const char more[] = "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n"
+                               "{\"trim\":true}";
+    struct play play;
+    char *body;
+
+    if (geteuid() != 0)
+        test_skip("only root can be several users");
+    play_start(&play, "[access]\nadmin_group = 61100\n");
+    play_open_to_all(&play);
+    play_become(ANNA, ANNA);
+    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 403);
+    expect_contains(body, "device.forbidden");
+    expect_contains(body, "by administrators only: root, the user that vrtd runs as, and");
+    expect_int(play_ask(&play, "GET", "/v1/devices", "", &body), 200);
+    play_become(BERT, ADMINS);
+    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 200);
+    play_become(0, 0);
+    expect_int(play_ask(&play, "POST", "/v1/devices", more, &body), 200);
+    play_stop(&play);
+}
+
 static void test_priorities(void)
 {
     struct play play;
@@ -467,6 +491,7 @@ TEST_MAIN(
     { "peer", test_peer },
     { "rights", test_rights },
     { "users", test_users },
+    { "trimming", test_trimming },
     { "priorities", test_priorities },
     { "turns", test_turns },
     { "many users", test_many_users },

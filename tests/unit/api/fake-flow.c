@@ -17,6 +17,7 @@
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/devices/pool.h"
 #include "daemon/devices/profile.h"
+#include "daemon/devices/trimming.h"
 #include "engine/replica.h"
 
 struct fake_flow fake_flow;
@@ -100,6 +101,23 @@ size_t vrt_pool_n_devices(const struct vrt_pool *pool)
 {
     (void)pool;
     return VRT_ARRAY_SIZE(device_infos);
+}
+
+const struct vrt_device_info *const *vrt_pool_infos(const struct vrt_pool *pool,
+                                                    size_t *ret_n_infos)
+{
+    static const struct vrt_device_info *const infos[] = { &device_infos[0], &device_infos[1] };
+
+    (void)pool;
+    *ret_n_infos = VRT_ARRAY_SIZE(infos);
+    return infos;
+}
+
+void vrt_pool_set_memory_fraction(struct vrt_pool *pool, size_t i, double fraction)
+{
+    (void)pool;
+    (void)i;
+    (void)fraction;
 }
 
 int vrt_pool_replicas(const struct vrt_pool *pool, struct vrt_replica_entry **ret_entries,
@@ -506,6 +524,50 @@ void vrt_doctor_tell_backends(const struct vrt_pool *pool, const char *kind,
     (void)kind;
     (void)has_gpu;
     (void)report;
+}
+
+struct trimming {
+    struct vrt_trimming_params params;
+    uv_timer_t timer;
+};
+
+static void on_trimming_closed(uv_handle_t *handle)
+{
+    free(vrt_container_of(handle, struct trimming, timer));
+}
+
+static void on_trimming_tick(uv_timer_t *timer)
+{
+    const struct trimming *trimming = vrt_container_of(timer, struct trimming, timer);
+    const struct vrt_trimmed devices[] = {
+        { .is_meant = true, .is_done = true, .freed_bytes = trimming->params.trim ? 7 : -1,
+          .peak_bytes = trimming->params.reset_peak ? 9 : -1 },
+        { .is_meant = !trimming->params.device, .freed_bytes = -1, .peak_bytes = -1,
+          .message = "the fake is lost" },
+    };
+
+    trimming->params.done(trimming->params.ctx, devices, VRT_ARRAY_SIZE(devices));
+    fake_flow.n_alive--;
+    uv_close((uv_handle_t *)timer, on_trimming_closed);
+}
+
+/* cpu:0 does it, cpu:1, which is asked where all are, does not; "cpu:7" is not there. */
+int vrt_trimming_begin(struct vrt_pool *pool, const struct vrt_trimming_params *params,
+                       struct vrt_error *error)
+{
+    struct trimming *trimming;
+
+    if (strcmp(params->device, "cpu:7") == 0)
+        return vrt_refuse(error, -ENODEV, VRT_E(DEVICE_UNKNOWN), "the fake has no cpu:7");
+    trimming = calloc(1, sizeof(*trimming));
+    if (!trimming)
+        return vrt_refuse_errno(error, -ENOMEM, "the fake trimming");
+    trimming->params = *params;
+    trimming->params.device = params->device[0] ? "cpu:0" : NULL;
+    uv_timer_init(pool->loop, &trimming->timer);
+    uv_timer_start(&trimming->timer, on_trimming_tick, FAKE_FLOW_TICK_MS, FAKE_FLOW_TICK_MS);
+    fake_flow.n_alive++;
+    return 0;
 }
 
 const char *vrt_stage_name(enum vrt_stage stage)

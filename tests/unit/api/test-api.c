@@ -240,6 +240,41 @@ static void test_doctor(void)
     play_stop(&play);
 }
 
+static void test_trim(void)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *says[3];
+    } cases[] = {
+        { "{\"trim\":true,\"reset_peak\":true}", 200, {
+            "{\"devices\":[{\"name\":\"cpu:0\",\"state\":\"ready\",\"done\":true,"
+            "\"freed_bytes\":7,\"former_peak_bytes\":9,\"memory\":{\"total_bytes\":",
+            "\"message\":null},{\"name\":\"cpu:1\"",
+            "\"done\":false,\"freed_bytes\":null,\"former_peak_bytes\":null,",
+        } },
+        { "{\"trim\":true}", 200, { "\"message\":\"the fake is lost\"}]}" } },
+        { "{\"device\":\"cpu:0\",\"reset_peak\":true}", 200, {
+            "\"freed_bytes\":null,\"former_peak_bytes\":9", "\"message\":null}]}",
+        } },
+        { "{\"device\":\"cpu:7\",\"trim\":true}", 422, { "the fake has no cpu:7" } },
+        { "{\"device\":\"cpu:0\"}", 400, { "set trim, reset_peak or both" } },
+        { "", 400, { "request.json" } },
+    };
+    struct play play;
+
+    play_start(&play, "");
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        expect_int(post(&play, "/v1/devices", cases[i].body), cases[i].status);
+        for (size_t k = 0; k < VRT_ARRAY_SIZE(cases[i].says) && cases[i].says[k]; k++)
+            expect_contains(play_answer, cases[i].says[k]);
+    }
+    /* Who goes away holds nobody up. */
+    close(post_begin(&play, "/v1/devices", cases[0].body));
+    expect_int(post(&play, "/v1/devices", cases[0].body), 200);
+    play_stop(&play);
+}
+
 static void copy_file(const char *from, const char *to)
 {
     FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
@@ -391,6 +426,7 @@ TEST_MAIN_AFTER(signal(SIGPIPE, SIG_IGN),
     { "events", test_events },
     { "profile", test_profile },
     { "doctor", test_doctor },
+    { "trim", test_trim },
     { "routes", test_routes },
     { "pages", test_pages },
     { "models", test_models },

@@ -148,6 +148,37 @@ class Shown(Case):
         self.complaint('devices', 'cuda', status=1, says='there is no device cuda;')
         self.complaint('devices', '', status=1, says='there is no device ;')
 
+    def test_devices_trimmed(self):
+        """What is asked goes as one request; one that didn't do it fails the command."""
+        memory = dict(DEVICE['memory'], replica_bytes=0, peak_bytes=1 << 20)
+        trimmed = {'name': 'cpu:0', 'state': 'ready', 'done': True, 'freed_bytes': 1 << 20,
+                   'former_peak_bytes': 3 << 20, 'memory': memory, 'message': None}
+        lost = {'name': 'cpu:1', 'state': 'lost', 'done': False, 'freed_bytes': None,
+                'former_peak_bytes': None, 'memory': {}, 'message': 'it is\x1b lost'}
+        reply = [trimmed]
+        self.server.close()
+        self.serve(lambda _: answer({'devices': reply}))
+        for options, body in [(('--trim', '--reset-peak'), ('', True, True)),
+                              (('cpu:0', '--trim', 'cuda'), ('cpu:0,cuda', True, False)),
+                              (('--reset-peak', 'all'), ('all', False, True))]:
+            out, _ = self.run_it('devices', *options)
+            self.assertEqual(out, 'cpu:0: 1.0 MiB freed, 1.0 MiB in use; the peak was 3.0 MiB, '
+                                  'and is 1.0 MiB now\n')
+            request = self.server.requests[-1]
+            self.assertEqual((request.method, request.path), ('POST', '/v1/devices'))
+            sent = json.loads(request.body)
+            self.assertEqual((sent['device'] or '', sent['trim'], sent['reset_peak']), body)
+        reply[:] = [dict(trimmed, former_peak_bytes=None), lost]
+        out, err = self.run_it('devices', '--trim', status=1)
+        self.assertEqual(out, 'cpu:0: 1.0 MiB freed, 1.0 MiB in use\n')
+        self.assertEqual(err, 'vrtctl: cpu:1: not done: it is? lost\n')
+        out, _ = self.run_it('devices', '--trim', '--json', status=1)
+        self.assertEqual([json.loads(line) for line in out.splitlines()], reply)
+        reply[:] = [dict(trimmed, freed_bytes=None)]
+        self.assertEqual(self.run_it('devices', '--reset-peak')[0],
+                         'cpu:0: 1.0 MiB in use; the peak was 3.0 MiB, and is 1.0 MiB now\n')
+        self.complaint('devices', '--trim', *['cuda:1000'] * 30, status=2, says='name their kinds')
+
     def test_card_that_is_several_devices(self):
         cards = [dict(CUDA, name=f'cuda:{card}.{worker}', card=dict(CARD, number=card))
                  for card in (0, 1) for worker in (0, 1)]
@@ -332,7 +363,7 @@ class Submit(Case):
             'output': {'fd': 1, 'name': 'video.restored.mp4',
                        'path': self.path('video.restored.mp4')},
             'model': {'fd': None, 'name': '', 'path': None},
-            'device': 'cpu:0,cpu:1', 'precision': 'auto',
+            'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
             'start_s': None, 'duration_s': None,

@@ -119,8 +119,8 @@ class Profile(Case):
         self.serve(self.profiles)
         out, err = self.run_it('profile', 'compact-x2')
         self.assertEqual(self.seen.json(), {
-            'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': 'auto',
-            'precision': 'auto',
+            'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': None,
+            'precision': None,
             'width': 640, 'height': 360, 'tile': None, 'overlap': None, 'frames': None})
         self.assertEqual(err, 'vrtctl: warning: jobs ran meanwhile\n')
         for text in ('compact-x2 on cpu:0, bf16\n', '640x360 to 1280x720, 26 timed',

@@ -29,10 +29,13 @@ static void test_defaults(void)
     vrt_conf_init(&conf, vrt_backend_section_at);
     expect_str(conf.daemon.socket, "");
     expect_int(conf.daemon.log_level, VRT_LOG_INFO);
+    expect_str(conf.jobs.device, "auto");
+    expect_int(conf.jobs.precision, VRT_PRECISION_AUTO);
     expect_int(conf.jobs.codec, VRT_CODEC_H264);
     expect_int(conf.jobs.max_running, 2);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_WARN);
-    expect_near(conf.devices.memory_fraction, 0.9, 0);
+    expect_near(conf.devices.memory_fraction.all, 0.9, 0);
+    expect_int(conf.devices.memory_fraction.n, 0);
     expect_int(conf.devices.memory_limit, 0);
     expect_true(!conf.devices.reference);
     expect_int(value_of(&conf, "cuda", "workers_per_device"), 1);
@@ -231,9 +234,29 @@ static void test_values(void)
     expect_int(value_of(&conf, "cuda", "f32"), 1);
     expect_int(value_of(&conf, "cuda", "libraries"), 1);
     expect_int(conf.devices.fallback, VRT_CONF_FALLBACK_FORBID);
-    expect_near(conf.devices.memory_fraction, 1, 0);
+    expect_near(conf.devices.memory_fraction.all, 1, 0);
     expect_true(conf.devices.reference);
     expect_int(vrt_conf_parse("", "t.conf", vrt_backend_section_at, &conf, &error), 0);
+}
+
+/* What is refused only where it is used is told of with its place, too. */
+static void test_places(void)
+{
+    struct vrt_error error = { 0 };
+    struct vrt_conf conf;
+    char place[80];
+
+    vrt_conf_init(&conf, vrt_backend_section_at);
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, sizeof(place)), "");
+    expect_int(vrt_conf_parse("[cpu]\nthreads = 3\n\n[jobs]\ndevice = cuda:0,cpu\nmodel =\n"
+                              "precision = bf16\n", "/etc/t.conf", vrt_backend_section_at, &conf,
+                              &error), 0);
+    expect_str(conf.jobs.device, "cuda:0,cpu");
+    expect_int(conf.jobs.precision, VRT_PRECISION_BF16);
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, sizeof(place)), "/etc/t.conf:5: ");
+    expect_str(vrt_conf_place(&conf, "jobs", "model", place, sizeof(place)), "/etc/t.conf:6: ");
+    expect_str(vrt_conf_place(&conf, "jobs", "preset", place, sizeof(place)), "");
+    expect_str(vrt_conf_place(&conf, "jobs", "device", place, 8), "/etc/t.");
 }
 
 static void test_bytes(void)
@@ -264,6 +287,46 @@ static void test_bytes(void)
     }
 }
 
+/* A general share, and those of kinds, cards and devices: the most exact name counts. */
+static void test_shares(void)
+{
+    static const struct {
+        const char *value;
+        double of[5];                   /* of the devices below; 0: it is refused */
+    } cases[] = {
+        { "0.5", { 0.5, 0.5, 0.5, 0.5, 0.5 } },
+        { "1e-1", { 0.1, 0.1, 0.1, 0.1, 0.1 } },
+        { "0.8, cuda:1=0.5", { 0.8, 0.5, 0.5, 0.8, 0.8 } },
+        { "cuda:1=0.5", { 0.9, 0.5, 0.5, 0.9, 0.9 } },
+        { "cpu=0.25,cuda=0.5 ,cuda:1 = 0.6,\tcuda:1.1=0.7, 1", { 0.5, 0.6, 0.7, 0.25, 0.25 } },
+        { "cuda:1.1=0.7, cuda:1=0.6", { 0.9, 0.6, 0.7, 0.9, 0.9 } },
+        { "cpu:1=0.1, cpu:1=0.1", { 0 } }, { "0.9, 0.8", { 0 } }, { "", { 0 } }, { ",", { 0 } },
+        { "0.9,", { 0 } }, { "cpu=", { 0 } }, { "=0.5", { 0 } }, { "cpu=0", { 0 } },
+        { "cpu=1.1", { 0 } }, { "cpu=nan", { 0 } }, { "0.9 cpu=0.5", { 0 } },
+        { "cpu=0.5=0.6", { 0 } }, { "cpu:1234567890123456789012345678=0.5", { 0 } },
+        { "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1,l=1,m=1,n=1,o=1,p=1,q=1", { 0 } },
+    };
+    static const char *const devices[][2] = {
+        { "cuda:0", "cuda" }, { "cuda:1.0", "cuda" }, { "cuda:1.1", "cuda" }, { "cpu:1", "cpu" },
+        { "cpu:10", "cpu" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { 0 };
+        struct vrt_conf conf;
+        char text[160];
+        snprintf(text, sizeof(text), "[devices]\nmemory_fraction = %s", cases[i].value);
+        int r = vrt_conf_parse(text, "t.conf", vrt_backend_section_at, &conf, &error);
+        expect_int(r, cases[i].of[0] > 0 ? 0 : -EINVAL);
+        if (r < 0)
+            expect_contains(error.message, "is not a number over 0, at most 1, perhaps with others "
+                                           "for devices, each named once: 0.9, cpu:0=0.5");
+        for (size_t d = 0; r == 0 && d < VRT_ARRAY_SIZE(devices); d++)
+            expect_near(vrt_conf_share_of(&conf.devices.memory_fraction, devices[d][0],
+                                          devices[d][1], NULL), cases[i].of[d], 0);
+    }
+}
+
 static void test_refusals(void)
 {
     static const struct {
@@ -287,6 +350,8 @@ static void test_refusals(void)
         { "[devices]\nmemory_fraction = 1.01", "\"1.01\" is not a number over 0, at most 1" },
         { "[devices]\nfallback = ask", "\"ask\" is not allow, warn or forbid" },
         { "[jobs]\npreset =", "preset: \"\" is not a text of at least 1 and at most 31 bytes" },
+        { "[jobs]\ndevice =", "device: \"\" is not a text of at least 1 and at most 255 bytes" },
+        { "[jobs]\nprecision = f31", "t.conf:2: precision: \"f31\" is not auto, f32, f16 or bf16" },
         { "[jobs]\ncolour = red", "t.conf:2: [jobs] has no option \"colour\"; it has model" },
         { "[gpu]\nx = 1", "t.conf:2: there is no section [gpu]; there are [daemon], [jobs], "
                           "[devices], [access], [remote], [cuda], [xpu], "
@@ -351,7 +416,9 @@ TEST_MAIN(
     { "live-in-manual", test_live_in_manual },
     { "apply", test_apply },
     { "values", test_values },
+    { "places", test_places },
     { "bytes", test_bytes },
+    { "shares", test_shares },
     { "refusals", test_refusals },
     { "long-line", test_long_line },
     { "files", test_files },

@@ -123,7 +123,7 @@ static void test_question(void)
         bool of_probe;              /* else of its work */
         size_t at;
     } fields[] = {
-        OF_PROBE(is_fixed), OF_PROBE(smaller), OF_PROBE(is_due),
+        OF_PROBE(is_fixed), OF_PROBE(smaller), OF_PROBE(is_due), OF_PROBE(memory_fraction),
         OF_WORK(recipe.exact_tile), OF_WORK(recipe.exact_clip), OF_WORK(recipe.precision),
         OF_WORK(in.width), OF_WORK(in.height), OF_WORK(in.depth), OF_WORK(in.layout),
         OF_WORK(in.chroma_shift_x), OF_WORK(in.chroma_shift_y), OF_WORK(in.matrix),

@@ -77,6 +77,8 @@ int main(void)
         { "DoctorRequest", vrt_doctor_request_fields },
         { "Doctor", vrt_doctor_fields },
         { "Device", vrt_device_fields },
+        { "DevicesRequest", vrt_devices_request_fields },
+        { "TrimmedDevice", vrt_trimmed_fields },
         { "Model", vrt_model_fields },
         { "Replica", vrt_held_fields },
         { "ModelRequest", vrt_model_request_fields },

@@ -85,8 +85,8 @@ static void test_request(void)
     expect_str(q.output.name, "b.mkv");
     expect_int(q.model.fd, VRT_UNKNOWN);
     expect_str(q.model.name, "");
-    expect_str(q.device, "auto");
-    expect_int(q.settings.precision, VRT_PRECISION_AUTO);
+    expect_str(q.device, "");
+    expect_int(q.settings.precision, VRT_UNKNOWN);
     expect_int(q.settings.tile, VRT_UNKNOWN);
     expect_int(q.settings.overlap, VRT_UNKNOWN);
     expect_int(q.settings.clip, VRT_UNKNOWN);
@@ -134,7 +134,6 @@ static void test_request_refusals(void)
         { "{" FILES ",\"model\":{\"name\":\"m\",\"fd\":1}}", "model", "descriptor 1 is output" },
         { "{" FILES ",\"model\":{\"name\":\"\",\"fd\":2}}", "model", "model.name: a name" },
         { "{" FILES ",\"model\":\"compact-x2\"}", "model", "expected an object, got a string" },
-        { "{" FILES ",\"device\":\"\"}", "device", "device: a device is needed" },
         { "{" FILES ",\"priority\":\"high\"}", "priority",
           "priority: expected an integer from -100 to 100, got a string" },
         { "{" FILES ",\"tile\":-1}", "tile", "from 0 to 16384, got -1" },
@@ -241,6 +240,39 @@ static void test_change(void)
     }
     expect_int(vrt_job_change_parse("{\"priority\":-100}", 17, &change, &error), 0);
     expect_int(change.priority, -100);
+}
+
+static void test_devices_request(void)
+{
+    static const struct {
+        const char *text, *field, *sentence;
+    } refused[] = {
+        { "", "", "" },
+        { "{}", "trim", "set trim, reset_peak or both" },
+        { "{\"device\":\"cpu\",\"trim\":false}", "trim", "nothing is asked of the devices" },
+        { "{\"trim\":1}", "trim", "expected true or false" },
+        { "{\"trim\":true,\"devices\":\"cpu\"}", "devices",
+          "no such field; there are device, trim, reset_peak" },
+    };
+    static const char both[] = "{\"device\":\"cuda:0,cpu\",\"trim\":true,\"reset_peak\":true}";
+    static const char one[] = "{\"device\":null,\"reset_peak\":true}";
+    struct vrt_devices_request q = { .device = "as before" };
+    struct vrt_error error;
+
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_devices_request_parse(refused[i].text, strlen(refused[i].text), &q, &error),
+                   -EINVAL);
+        expect_contains(error.message, refused[i].sentence);
+        expect_str(error.field, refused[i].field);
+        expect_str(q.device, "as before");
+    }
+    expect_int(vrt_devices_request_parse(both, sizeof(both) - 1, &q, &error), 0);
+    expect_str(q.device, "cuda:0,cpu");
+    expect_true(q.trim && q.reset_peak);
+    expect_int(vrt_devices_request_parse(one, sizeof(one) - 1, &q, &error), 0);
+    expect_str(q.device, "");
+    expect_true(!q.trim && q.reset_peak);
 }
 
 static struct vrt_job_info *example_job(struct vrt_job_info *job)
@@ -438,6 +470,7 @@ TEST_MAIN(
     { "routes", test_routes },
     { "files given again", test_files_request },
     { "change", test_change },
+    { "devices request", test_devices_request },
     { "request", test_request },
     { "request-refusals", test_request_refusals },
     { "job-round-trip", test_job_round_trip },

@@ -40,7 +40,7 @@ static void bench_init_sized(struct bench *bench, const char *device, struct vrt
                              int width, int height)
 {
     const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 2) };
-    const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
+    const struct vrt_device_executor_params params = { .n_sharing = 1 };
     int scale = vrt_network_info(network)->scale;
     struct vrt_frame_format in = format_of(width, height, 16);
     struct vrt_frame_format out = format_of(width * scale, height * scale, 16);
@@ -291,18 +291,26 @@ static void test_planned(void)
         expect_true(usage.peak_bytes >= probe.planned_bytes);
     }
     expect_int(usage.n_replicas, 1);
-    vrt_device_executor_trim(bench.executor, INT64_MAX);
+    expect_int(vrt_device_executor_trim(bench.executor, INT64_MAX), 0);
     expect_true(vrt_device_used_bytes(bench.device) > 0);
-    vrt_device_executor_trim(bench.executor, 0);
+    const int64_t peak_bytes = usage.peak_bytes;
+    expect_int(vrt_device_executor_reset_peak(bench.executor), peak_bytes);
+    vrt_device_executor_usage(bench.executor, &usage);
+    expect_true(usage.peak_bytes < peak_bytes);
+    expect_int(usage.peak_bytes, usage.replica_bytes);
+    expect_int(vrt_device_executor_trim(bench.executor, 0), usage.replica_bytes);
     expect_int(vrt_device_used_bytes(bench.device), 0);
+    expect_int(vrt_device_executor_reset_peak(bench.executor), usage.peak_bytes);
+    vrt_device_executor_usage(bench.executor, &usage);
+    expect_int(usage.peak_bytes, 0);
     bench_done(&bench);
 }
 
 /* A device of limited memory is planned, told and held to be as small as that. */
 static void test_limited(void)
 {
-    struct vrt_probe probe = { .spec = NULL };
-    struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
+    struct vrt_probe probe = { .memory_fraction = 0.5 };
+    struct vrt_device_executor_params params = { .n_sharing = 1 };
     struct vrt_device_executor_usage usage;
     struct vrt_frame *out = NULL;
     struct vrt_error error = { 0 };
@@ -322,6 +330,11 @@ static void test_limited(void)
     expect_true(probe.size.grid.x.n * probe.size.grid.y.n > 1);
     expect_true(probe.allowed_bytes <= params.memory_limit_bytes / 2);
     expect_true(probe.planned_bytes <= probe.allowed_bytes);
+    /* Who asks says how much: the next may take another share. */
+    struct vrt_probe other = { .spec = bench.spec, .memory_fraction = 1 };
+    expect_int(vrt_device_executor_probe(bench.executor, &other, &error), 0);
+    expect_int(other.allowed_bytes, params.memory_limit_bytes);
+    expect_int(other.size.grid.x.n * other.size.grid.y.n, 1);
     vrt_device_executor_usage(bench.executor, &usage);
     expect_int(usage.total_bytes, params.memory_limit_bytes);
     expect_int(usage.free_bytes, params.memory_limit_bytes - usage.used_bytes);
@@ -343,8 +356,8 @@ static void test_limited(void)
  * and comes back with the other job's next shard. */
 static void test_room_for_what_is_due(void)
 {
-    struct vrt_probe probe = { .is_fixed = true };
-    struct vrt_device_executor_params params = { .memory_fraction = 0.9 };
+    struct vrt_probe probe = { .is_fixed = true, .memory_fraction = 0.9 };
+    struct vrt_device_executor_params params = { .n_sharing = 1 };
     struct vrt_error error = { 0 };
     struct vrt_job_spec *other;
     struct bench bench;

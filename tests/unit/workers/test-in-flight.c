@@ -253,7 +253,7 @@ static int64_t least_bytes(const struct bench *bench)
 static void check_bits(const char *device, const char *fault, enum work work)
 {
     struct restored several, single;
-    struct vrt_device_executor_params params = { .memory_fraction = 0 };
+    struct vrt_device_executor_params params = { .n_sharing = 1 };
     struct bench bench;
 
     bench_init(&bench, device, fault, work);
@@ -332,7 +332,7 @@ static void test_accelerator_clips(void)
 static void check_failures(const char *effect, int expected)
 {
     static const char *const calls[] = { "write", "submit", "read", "finish" };
-    struct vrt_device_executor_params params = { .memory_fraction = 0 };
+    struct vrt_device_executor_params params = { .n_sharing = 1 };
     int n_failed = 0;
 
     for (size_t c = 0; c < VRT_ARRAY_SIZE(calls); c++) {

@@ -26,7 +26,7 @@ static bool go_on(void *ctx)
 static void bench_init(struct bench *bench, const char *device, const char *fault)
 {
     const struct vrt_registry_params registry = { .values = TEST_CPUS(1, 1), .fault = fault };
-    const struct vrt_device_executor_params params = { .memory_fraction = 0.5 };
+    const struct vrt_device_executor_params params = { .n_sharing = 1 };
 
     *bench = (struct bench){ .network = builtin_network(), .n_left = -1 };
     expect_int(vrt_registry_new(&registry, &bench->registry, NULL), 0);
