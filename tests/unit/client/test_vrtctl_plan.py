@@ -121,7 +121,8 @@ class Profile(Case):
         self.assertEqual(self.seen.json(), {
             'model': {'fd': None, 'name': 'compact-x2', 'path': None}, 'device': None,
             'precision': None,
-            'width': 640, 'height': 360, 'tile': None, 'overlap': None, 'frames': None})
+            'width': 640, 'height': 360, 'tile': None, 'overlap': None, 'clip': None,
+            'keep': False, 'frames': None})
         self.assertEqual(err, 'vrtctl: warning: jobs ran meanwhile\n')
         for text in ('compact-x2 on cpu:0, bf16\n', '640x360 to 1280x720, 26 timed',
                      'clips of 4 frames, 2 tiles of 352x360, overlapping by 16',
@@ -147,7 +148,8 @@ class Profile(Case):
         self.assertEqual(self.seen.json(), {
             'model': {'fd': 0, 'name': 'x4.pth', 'path': None}, 'device': 'cuda:1',
             'precision': 'f16',
-            'width': 1920, 'height': 1080, 'tile': 512, 'overlap': 0, 'frames': 7})
+            'width': 1920, 'height': 1080, 'tile': 512, 'overlap': 0, 'clip': None,
+            'keep': False, 'frames': 7})
 
     def test_wrong_usage(self):
         self.serve(self.profiles)

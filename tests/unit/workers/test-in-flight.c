@@ -36,6 +36,7 @@ struct bench {
     struct vrt_device_executor *executor;
     struct vrt_network *network;
     struct vrt_job_spec *spec;
+    int n_more;                         /* frames of a shard, of a network that sees no clips */
 };
 
 /* One way of restoring the shards. */
@@ -143,7 +144,7 @@ static void make_shards(const struct bench *bench, struct restored *restored)
     *restored = (struct restored){ .n_begun_max = 0 };
     for (int s = 0; s < N_SHARDS; s++) {
         struct vrt_shard_frames *frames = &restored->frames[s];
-        frames->n = frames->depth = is_temporal ? N_FRAMES : 1 + s;
+        frames->n = frames->depth = is_temporal ? N_FRAMES : 1 + s + bench->n_more;
         for (int i = 0; i < frames->n; i++) {
             const bool is_shared = is_temporal && (i < 2 ? s > 0 : i >= 4 && s + 1 < N_SHARDS);
             frames->in[i] = picture(&bench->spec->in, number + i);
@@ -317,6 +318,35 @@ static void test_accelerator_frames(void)
     check_accelerators(FRAMES);
 }
 
+/* Many frames, one by one: a timeline is made of them (tests/simulators/timeline.py). */
+static void test_accelerator_many(void)
+{
+    struct vrt_device_executor_params params = { .memory_limit_bytes = 0 };
+    struct restored restored;
+    struct bench bench;
+    struct vrt_registry *registry;
+    size_t n, i = 0;
+
+    expect_int(vrt_registry_new(&(struct vrt_registry_params){ .values = TEST_CPUS(1, 2) },
+                                &registry, NULL), 0);
+    const struct vrt_device_info *const *infos = vrt_registry_devices(registry, &n);
+    while (i < n && infos[i]->n_in_flight == 1)
+        i++;
+    if (i == n)
+        test_skip("no device here computes beside the host");
+    bench_init(&bench, infos[i]->name, NULL, FRAMES);
+    bench.spec->recipe.clip_frames = 1;
+    expect_int(vrt_device_executor_new(bench.device, &params, &bench.executor), 0);
+    bench.n_more = 4;
+    restore(&bench, &restored);
+    for (int s = 0; s < N_SHARDS; s++)
+        expect_int(restored.results[s], 0);
+    free_shards(&restored);
+    vrt_device_executor_free(bench.executor);
+    bench_done(&bench);
+    vrt_registry_free(registry);
+}
+
 static void test_accelerator_tiles(void)
 {
     check_accelerators(TILES);
@@ -370,6 +400,7 @@ TEST_MAIN(
     { "clips", test_clips },
     { "failures", test_failures },
     { "accelerator-frames", test_accelerator_frames },
+    { "accelerator-many", test_accelerator_many },
     { "accelerator-tiles", test_accelerator_tiles },
     { "accelerator-clips", test_accelerator_clips },
 )

@@ -87,10 +87,13 @@ cudaError_t copy_async(const copy &it, cudaMemcpyKind kind, cudaStream_t handle)
         return cudaErrorUnknown;
     const bool now = !s.from && !stream->capturing;
 
-    r = submit(stream, {now ? with_bytes_of_now(it) : plainly(it), nullptr, nullptr});
+    const engine on = on_device(s.to) && !on_device(s.from) ? engine::up :
+                      on_device(s.from) && !on_device(s.to) ? engine::down : engine::none;
+    r = submit(stream, {now ? with_bytes_of_now(it) : plainly(it), nullptr, nullptr, on});
     if (r || s.to || stream->capturing)
         return r;
     drain(stream, nullptr);
+    timeline_wait(stream->until_ns);
     return stream->owner->sticky;
 }
 

@@ -64,5 +64,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
     if (last && !last->done)
         sim::drain(last->stream, last.get());
+    if (last)
+        sim::timeline_wait(last->at_ns);
     return call::result(event->owner->sticky);
 }

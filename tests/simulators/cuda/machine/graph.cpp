@@ -178,7 +178,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle)
     auto run = [made = exec->made](std::string *ret_why) {
         return sim::run_nodes(&sim::the_machine().turns, *made, ret_why);
     };
-    return call::result(sim::submit(stream, {run, nullptr, nullptr}));
+    return call::result(sim::submit(stream, {run, nullptr, nullptr, sim::engine::run,
+                                             exec->made->size()}));
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)

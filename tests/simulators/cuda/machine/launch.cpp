@@ -86,7 +86,7 @@ cudaError_t vrt_sim_launch(const cudaLaunchConfig_t *config,
             *ret_why = why;
         return broken ? broken : refused ? refused : sim::run_launch(l, ret_why);
     };
-    return call::result(sim::submit(stream, {run, nullptr, nullptr}));
+    return call::result(sim::submit(stream, {run, nullptr, nullptr, sim::engine::run}));
 }
 
 int vrt_sim_busy_blocks()

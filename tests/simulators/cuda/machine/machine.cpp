@@ -98,7 +98,7 @@ machine::machine()
         d->n_multiprocessors = is.n_multiprocessors;
         d->shared_optin_bytes = is.shared_optin_bytes;
         d->capacity_bytes = capacity;
-        d->streams.push_back(new CUstream_st{d.get(), true, true, {}, {}, {}});
+        d->streams.push_back(new CUstream_st{d.get(), true, true, {}, {}, {}, 0});
         devices.push_back(std::move(d));
     }
     if (shall_fail("init"))

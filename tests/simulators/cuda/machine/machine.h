@@ -21,6 +21,7 @@
  *     VRT_CUDA_SIM_PTX=LIB:...     kernels as nvcc compiles them: ptx/load.cpp
  *     VRT_CUDA_SIM_PROFILE=FILE    how accesses of those fit together: ptx/profile.h
  *     VRT_CUDA_SIM_BUSY_BLOCKS=N   products take tiles as large as leave N blocks (132)
+ *     VRT_CUDA_SIM_TIMELINE=FILE   when what would run on cards: timeline.h
  *     VRT_CUDA_SIM_FAIL=WHAT@N,... the N-th time (1) fails. Calls: init driver malloc mallochost
  *                                  hostregister memcpy memset launch graph sync stream event
  *                                  capture instantiate cublas heuristic heuristicmemory matmul
@@ -30,6 +31,7 @@
 
 #include "tests/simulators/cuda/include/cuda_runtime_api.h"
 #include "tests/simulators/cuda/block/order.h"
+#include "tests/simulators/cuda/machine/timeline.h"
 
 #include <condition_variable>
 #include <deque>
@@ -51,6 +53,7 @@ struct capture;
 struct marker {
     CUstream_st *stream;
     bool done = false;
+    int64_t at_ns = 0;                  /* by the timeline */
 };
 
 /* Does its part on the stream's device; a failure is the device's from then on. */
@@ -60,6 +63,9 @@ struct work {
     action run;                         /* may be empty */
     std::shared_ptr<marker> wait;       /* must be done first; may be NULL */
     std::shared_ptr<marker> signal;     /* done then; may be NULL */
+    engine on = engine::none;
+    size_t n = 1;                       /* kernels */
+    int64_t since_ns = 0;               /* by the timeline: when it was submitted */
 };
 
 struct node {
@@ -90,6 +96,7 @@ struct device {
     cudaError_t sticky = cudaSuccess;
     bool lost = false;
     std::vector<CUstream_st *> streams; /* in order of creation; the default one first */
+    int64_t until_ns[size_t(engine::count)] = {};   /* each engine is busy, by the timeline */
 };
 
 struct machine {
@@ -172,6 +179,7 @@ struct CUstream_st {
     std::deque<sim::work> queue;
     std::shared_ptr<sim::capture> capturing;
     std::vector<size_t> tail;               /* nodes that what comes next is after */
+    int64_t until_ns = 0;                   /* it is busy, by the timeline */
 };
 
 struct CUevent_st {

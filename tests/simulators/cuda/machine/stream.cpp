@@ -33,6 +33,7 @@ void step(CUstream_st *s)
         if (r)
             fail(d, r, why);
     }
+    timeline_do(s, first);
     if (first.signal)
         first.signal->done = true;
 }
@@ -153,6 +154,7 @@ cudaError_t submit(CUstream_st *stream, work w)
             if (stream->owner->streams[i]->blocking)
                 drain(stream->owner->streams[i], nullptr);
     }
+    timeline_submit(&w);
     stream->queue.push_back(std::move(w));
     if (stream->is_default || !m.lazy)
         drain(stream, nullptr);
@@ -175,7 +177,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret_stream, unsigned flags)
         return call::result(r);
     if (sim::shall_fail("stream"))
         return call::result(cudaErrorMemoryAllocation);
-    d->streams.push_back(new CUstream_st{d, false, !(flags & cudaStreamNonBlocking), {}, {}, {}});
+    d->streams.push_back(new CUstream_st{d, false, !(flags & cudaStreamNonBlocking), {}, {}, {}, 0});
     *ret_stream = d->streams.back();
     return cudaSuccess;
 }
@@ -207,6 +209,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
     if (sim::shall_fail("sync"))
         return call::result(cudaErrorUnknown);
     sim::drain(stream, nullptr);
+    sim::timeline_wait(stream->until_ns);
     return call::result(stream->owner->sticky);
 }
 

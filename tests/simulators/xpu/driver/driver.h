@@ -27,6 +27,7 @@
  *     VRT_XPU_CONTROL=FILE      the same, while the process runs
  *     VRT_XPU_ORDER=...         of what no barrier orders: forward, reverse, random:SEED (forward)
  *     VRT_XPU_REPORT=FILE       what was done is counted there: see report.h
+ *     VRT_XPU_TIMELINE=FILE     when copies and kernels went on: likewise
  *     VRT_XPU_STRICT=0          misuse and leaks only print a line (1)
  * and as with any driver
  *     ZE_AFFINITY_MASK=LIST     which cards and tiles are there: 0,1.1

@@ -3,8 +3,11 @@
 #include "tests/simulators/xpu/driver/report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/clock.h"
 
 enum figure {
     /* Of DRV_EVENT_KIND_COUNT kinds of event, in their order. */
@@ -54,6 +57,23 @@ void drv_report_event(const struct drv_device *device, enum drv_event_kind kind)
 void drv_report_fault(const struct drv_device *device)
 {
     figures[device->card][FIGURE_FAULTS]++;
+}
+
+void drv_report_span(const struct drv_device *device, const char *engine, int64_t start_ns)
+{
+    static FILE *file;
+    static bool is_open;
+
+    if (!is_open) {
+        const char *path = getenv("VRT_XPU_TIMELINE");
+        file = path && *path ? fopen(path, "w") : NULL;
+        is_open = true;
+    }
+    if (!file)
+        return;
+    fprintf(file, "%u %s %" PRId64 " %" PRId64 "\n", device->card, engine, start_ns,
+            vrt_clock_now_ns());
+    fflush(file);
 }
 
 void drv_report_write(unsigned n_misuses)

@@ -23,5 +23,9 @@ void drv_report_event(const struct drv_device *device, enum drv_event_kind kind)
 /* Locked. A rule of a schedule came true on the device for the first time. */
 void drv_report_fault(const struct drv_device *device);
 
+/* Locked. The device did something since then: a line "card engine begin end" in the file
+ * VRT_XPU_TIMELINE, if there is to be one; of the engines up, run and down; nanoseconds. */
+void drv_report_span(const struct drv_device *device, const char *engine, int64_t start_ns);
+
 /* Locked. Writes the file, if there is to be one. */
 void drv_report_write(unsigned n_misuses);

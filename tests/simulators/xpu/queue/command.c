@@ -154,6 +154,23 @@ static ze_result_t hang(const struct drv_place *place)
     return ZE_RESULT_ERROR_DEVICE_LOST;
 }
 
+/* Whose memory it is; NULL: the host's. */
+static const struct drv_device *owner_of(const void *address)
+{
+    const struct drv_memory *memory = drv_memory_find(address);
+    return memory && memory->type == ZE_MEMORY_TYPE_DEVICE ? memory->device : NULL;
+}
+
+/* From when to when the device was busy with it. */
+static void report_span(const struct drv_command *command, const struct drv_place *place,
+                        int64_t start_ns)
+{
+    if (command->kind == DRV_COMMAND_LAUNCH)
+        drv_report_span(place->device, "run", start_ns);
+    else if (command->kind == DRV_COMMAND_COPY && !owner_of(command->to) != !owner_of(command->from))
+        drv_report_span(place->device, owner_of(command->to) ? "up" : "down", start_ns);
+}
+
 /* Does it, in all the time it takes. Return: whether it was done. */
 static bool do_slowly(const struct drv_command *command, const struct drv_place *place,
                       struct work *work, const struct drv_fault *fault)
@@ -172,15 +189,9 @@ static bool do_slowly(const struct drv_command *command, const struct drv_place 
     else if (fault->flips)
         drv_flip_bytes(work->to, command->n_bytes);
     drv_sleep((vrt_clock_now_ns() - begin_ns) * (fault->slow - 1));
+    report_span(command, place, start_ns);
     place->device->busy_ns[place->group] += vrt_clock_now_ns() - start_ns;
     return is_done;
-}
-
-/* Whose memory it is; NULL: the host's. */
-static const struct drv_device *owner_of(const void *address)
-{
-    const struct drv_memory *memory = drv_memory_find(address);
-    return memory && memory->type == ZE_MEMORY_TYPE_DEVICE ? memory->device : NULL;
 }
 
 /* What is left to do when the work is done. */
