@@ -5,9 +5,9 @@
 usage: timeline.py VARIABLE SHARE PROGRAM [ARGUMENT]...
 
 VARIABLE names the variable of the environment by which the simulator is told of a file for lines
-"device engine begin end" (engines: up, run, down; nanoseconds). While the middle half of the kernels
-runs, the card must compute for SHARE of the time, and most of the copies then must fall into times
-of kernels. A line for each engine shows what it does, in 100 parts.
+"device engine begin end" (engines: up, run, down; nanoseconds). While the middle half of the
+kernels runs, the card must compute for SHARE of the time, and most of the copies then must fall
+into times of kernels. A line for each engine shows what it does, in 100 parts.
 """
 import os
 import subprocess

@@ -177,7 +177,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *ret_stream, unsigned flags)
         return call::result(r);
     if (sim::shall_fail("stream"))
         return call::result(cudaErrorMemoryAllocation);
-    d->streams.push_back(new CUstream_st{d, false, !(flags & cudaStreamNonBlocking), {}, {}, {}, 0});
+    const bool blocking = !(flags & cudaStreamNonBlocking);
+
+    d->streams.push_back(new CUstream_st{d, false, blocking, {}, {}, {}, 0});
     *ret_stream = d->streams.back();
     return cudaSuccess;
 }

@@ -165,9 +165,10 @@ static const struct drv_device *owner_of(const void *address)
 static void report_span(const struct drv_command *command, const struct drv_place *place,
                         int64_t start_ns)
 {
+    const bool is_copy = command->kind == DRV_COMMAND_COPY;
     if (command->kind == DRV_COMMAND_LAUNCH)
         drv_report_span(place->device, "run", start_ns);
-    else if (command->kind == DRV_COMMAND_COPY && !owner_of(command->to) != !owner_of(command->from))
+    else if (is_copy && !owner_of(command->to) != !owner_of(command->from))
         drv_report_span(place->device, owner_of(command->to) ? "up" : "down", start_ns);
 }
 
