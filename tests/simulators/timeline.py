@@ -7,7 +7,8 @@ usage: timeline.py VARIABLE SHARE PROGRAM [ARGUMENT]...
 VARIABLE names the variable of the environment by which the simulator is told of a file for lines
 "device engine begin end" (engines: up, run, down; nanoseconds). While the middle half of the
 kernels runs, the card must compute for SHARE of the time, and most of the copies then must fall
-into times of kernels. A line for each engine shows what it does, in 100 parts.
+into times of kernels; where SHARE is "alone" there must be no copies. A line for each engine shows
+what it does, in 100 parts.
 """
 import os
 import subprocess
@@ -46,7 +47,7 @@ def picture(spans, begin, end):
 
 
 def main():
-    variable, share, command = sys.argv[1], float(sys.argv[2]), sys.argv[3:]
+    variable, share, command = sys.argv[1], sys.argv[2], sys.argv[3:]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'timeline')
         done = subprocess.run(command, env=dict(os.environ, **{variable: path}))
@@ -68,7 +69,10 @@ def main():
     at_once = {name: common(spans, runs) / max(total(spans), 1) for name, spans in copies.items()}
     print(f'computing {computing:.3f} of the time (wanted at least {share}); of copies up '
           f'{at_once["up"]:.2f} beside that, of copies down {at_once["down"]:.2f}')
-    if not all(copies.values()) or computing < share or min(at_once.values()) < 0.5:
+    if share == 'alone' and any(copies.values()):
+        sys.exit('something is copied')
+    if share != 'alone' and (not all(copies.values()) or computing < float(share) or
+                             min(at_once.values()) < 0.5):
         sys.exit('copies and kernels wait for each other')
 
 

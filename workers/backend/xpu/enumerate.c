@@ -163,6 +163,7 @@ static int describe(const struct vrt_xpu_system *system, int i, int index,
         .n_in_flight = VRT_DEVICE_IN_FLIGHT,
         .n_pixels = PIXELS,
         .card = i,
+        .shares_host_memory = properties.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED,
         .preferred_dtype = module.flags & ZE_DEVICE_MODULE_FLAG_FP16 ? VRT_DTYPE_F16 :
                            VRT_DTYPE_F32,
         .memory_total_bytes = memory_bytes(system, unit),

@@ -5,7 +5,8 @@
  *
  * Three events keep the queues in order, without the host: programs wait for what was pushed, what
  * is pulled waits for the programs, the host for what was pulled. Two short lists on the compute
- * queue wait for the one and signal the other.
+ * queue wait for the one and signal the other. A GPU that has the host's memory for its own works
+ * in that: then the host waits for the programs, and there is nothing to push.
  */
 
 #include "backend/xpu/staging.h"
@@ -23,6 +24,18 @@ static struct vrt_xpu_buffer *buffer_of(const struct vrt_staging *base)
     return vrt_container_of(base->buffer, struct vrt_xpu_buffer, base);
 }
 
+/* The one that the host waits for. */
+static uint32_t last_event(const struct vrt_xpu_staging *staging)
+{
+    return staging->is_shared ? VRT_XPU_STAGING_COMPUTED : VRT_XPU_STAGING_PULLED;
+}
+
+static ze_result_t await_pulled(struct vrt_xpu_device *xpu, struct vrt_xpu_staging *staging)
+{
+    return xpu->ze->zeEventHostSynchronize(staging->events[last_event(staging)],
+                                           xpu->patience_ns);
+}
+
 static ze_result_t make_events(struct vrt_xpu_device *xpu, struct vrt_xpu_staging *staging)
 {
     const ze_event_pool_desc_t pool = {
@@ -34,7 +47,7 @@ static ze_result_t make_events(struct vrt_xpu_device *xpu, struct vrt_xpu_stagin
                                                &staging->pool);
 
     for (uint32_t i = 0; r == 0 && i < VRT_XPU_STAGING_COUNT; i++) {
-        const ze_event_scope_flag_t scope = i == VRT_XPU_STAGING_PULLED ?
+        const ze_event_scope_flag_t scope = i == last_event(staging) ?
                                             ZE_EVENT_SCOPE_FLAG_HOST : ZE_EVENT_SCOPE_FLAG_DEVICE;
         const ze_event_desc_t event = {
             .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
@@ -76,7 +89,8 @@ int vrt_xpu_staging_new(struct vrt_device *device, size_t size_bytes,
 
     if (!staging)
         return vrt_raise(-ENOMEM);
-    int r = vrt_xpu_buffer_new(device, size_bytes, &staging->base.buffer);
+    staging->is_shared = device->info->shares_host_memory;
+    int r = vrt_xpu_buffer_new(device, staging->is_shared ? 0 : size_bytes, &staging->base.buffer);
     if (r != 0) {
         free(staging);
         return r;
@@ -84,6 +98,10 @@ int vrt_xpu_staging_new(struct vrt_device *device, size_t size_bytes,
     buffer_of(&staging->base)->staging = staging;
     ze_result_t result = xpu->ze->zeMemAllocHost(xpu->context, &host, size_bytes, 4096, &data);
     staging->base.host = data;
+    if (result == 0 && staging->is_shared) {
+        vrt_xpu_free(xpu, buffer_of(&staging->base)->data);
+        buffer_of(&staging->base)->data = data;
+    }
     if (result == 0)
         result = make_events(xpu, staging);
     if (result == 0)
@@ -110,8 +128,7 @@ static ze_result_t settle(struct vrt_xpu_device *xpu, struct vrt_xpu_staging *st
     r = vrt_xpu_await(xpu, buffer_of(&staging->base)->used);
     if (r != 0 || !staging->is_pulled)
         return r;
-    return xpu->ze->zeEventHostSynchronize(staging->events[VRT_XPU_STAGING_PULLED],
-                                           xpu->patience_ns);
+    return await_pulled(xpu, staging);
 }
 
 void vrt_xpu_staging_free(struct vrt_device *device, struct vrt_staging *base)
@@ -128,7 +145,8 @@ void vrt_xpu_staging_free(struct vrt_device *device, struct vrt_staging *base)
             xpu->ze->zeEventDestroy(staging->events[i]);
     if (staging->pool && !xpu->is_stuck)
         xpu->ze->zeEventPoolDestroy(staging->pool);
-    vrt_xpu_free(xpu, (char *)base->host);
+    if (!staging->is_shared)
+        vrt_xpu_free(xpu, (char *)base->host);
     vrt_xpu_buffer_free(device, base->buffer);
     free(staging);
 }
@@ -140,6 +158,8 @@ int vrt_xpu_staging_push(struct vrt_device *device, struct vrt_staging *base, si
     const ze_event_handle_t pushed = staging->events[VRT_XPU_STAGING_PUSHED];
     ze_result_t r = settle(xpu, staging);
 
+    if (staging->is_shared)
+        return vrt_xpu_outcome(xpu, r, "computing");
     if (r == 0 && staging->is_pushed)
         r = xpu->ze->zeEventHostReset(pushed);
     staging->is_pushed = staging->is_awaited = false;
@@ -167,8 +187,8 @@ int vrt_xpu_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
     ze_result_t r = ZE_RESULT_SUCCESS;
 
     if (staging->is_pulled) {
-        r = xpu->ze->zeEventHostSynchronize(pulled, xpu->patience_ns);
-        if (r == 0)
+        r = await_pulled(xpu, staging);
+        if (r == 0 && !staging->is_shared)
             r = xpu->ze->zeEventHostReset(pulled);
         if (r == 0)
             r = xpu->ze->zeEventHostReset(computed);
@@ -176,7 +196,7 @@ int vrt_xpu_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
     staging->is_pulled = false;
     if (r == 0)
         r = xpu->ze->zeCommandQueueExecuteCommandLists(xpu->compute, 1, &staging->tell, NULL);
-    if (r == 0)
+    if (r == 0 && !staging->is_shared)
         r = xpu->ze->zeCommandListAppendMemoryCopy(xpu->download, base->host, buffer_of(base)->data,
                                                    size_bytes, pulled, 1, &computed);
     staging->is_pulled = r == 0;
@@ -191,7 +211,6 @@ int vrt_xpu_staging_wait(struct vrt_device *device, struct vrt_staging *base)
     ze_result_t r = vrt_xpu_await(xpu, buffer_of(base)->used);
 
     if (r == 0 && staging->is_pulled)
-        r = xpu->ze->zeEventHostSynchronize(staging->events[VRT_XPU_STAGING_PULLED],
-                                            xpu->patience_ns);
+        r = await_pulled(xpu, staging);
     return vrt_xpu_outcome(xpu, r, "computing");
 }

@@ -18,6 +18,7 @@ struct vrt_xpu_staging {
     ze_event_pool_handle_t pool;
     ze_event_handle_t events[VRT_XPU_STAGING_COUNT];
     ze_command_list_handle_t await, tell;   /* what was pushed; that all before is computed */
+    bool is_shared;                 /* the buffer is the host's memory: nothing is copied */
     bool is_pushed, is_awaited;     /* since then by a program */
     bool is_pulled;
 };

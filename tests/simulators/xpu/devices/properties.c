@@ -60,7 +60,8 @@ ze_result_t drv_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_prope
         .type = ZE_DEVICE_TYPE_GPU,
         .vendorId = VENDOR_INTEL,
         .deviceId = DEVICE_A770,
-        .flags = device->whole ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0,
+        .flags = (device->whole ? ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE : 0) |
+                 (drv_settings()->are_integrated ? ZE_DEVICE_PROPERTY_FLAG_INTEGRATED : 0),
         .subdeviceId = device->tile,
         .maxMemAllocSize = VRT_MIN(DRV_MAX_ALLOCATION_BYTES, device->memory_bytes),
         .maxHardwareContexts = 65536,

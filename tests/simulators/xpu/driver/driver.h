@@ -22,6 +22,7 @@
  *     VRT_XPU_VERSION=N         the driver's version, of which its native binaries are (1)
  *     VRT_XPU_DPAS=1            modules that use matrix units are executed, and one that doesn't
  *                               build is misuse (0: such modules don't build)
+ *     VRT_XPU_INTEGRATED=1      they say that their memory is the host's (0)
  *     VRT_XPU_CACHE=FOLDER      what is compiled is kept there (a folder of its own in $TMPDIR)
  *     VRT_XPU_FAULTS=RULES      what fails and when: see faults.h
  *     VRT_XPU_CONTROL=FILE      the same, while the process runs

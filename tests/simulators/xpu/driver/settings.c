@@ -16,7 +16,7 @@ struct number {
 };
 
 struct raw {
-    unsigned cards, tiles, peer, sysman, strict, version, matrices, zes;
+    unsigned cards, tiles, peer, sysman, strict, version, matrices, integrated, zes;
 };
 
 static const struct number numbers[] = {
@@ -27,6 +27,7 @@ static const struct number numbers[] = {
     { "VRT_XPU_STRICT", 1, 0, 1, offsetof(struct raw, strict) },
     { "VRT_XPU_VERSION", 1, 1, 65535, offsetof(struct raw, version) },
     { "VRT_XPU_DPAS", 0, 0, 1, offsetof(struct raw, matrices) },
+    { "VRT_XPU_INTEGRATED", 0, 0, 1, offsetof(struct raw, integrated) },
     { "ZES_ENABLE_SYSMAN", 0, 0, 1, offsetof(struct raw, zes) },
 };
 
@@ -97,5 +98,6 @@ bool drv_settings_read(void)
     settings.is_strict = raw.strict;
     settings.version = raw.version;
     settings.has_matrices = raw.matrices;
+    settings.are_integrated = raw.integrated;
     return true;
 }

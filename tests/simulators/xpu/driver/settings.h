@@ -13,6 +13,7 @@ struct drv_settings {
     unsigned n_cards, n_tiles;
     uint64_t memory_bytes[DRV_MAX_CARDS];
     bool can_peer, is_strict;
+    bool are_integrated;                /* their memory is the host's */
     bool has_matrices;                  /* modules for matrix units are executed */
     enum drv_sysman {
         DRV_SYSMAN_NONE,
