@@ -210,6 +210,7 @@ static int trim(const struct vrt_call *call, const struct vrt_devices_request *w
         .device = wanted->device,
         .trim = wanted->trim,
         .reset_peak = wanted->reset_peak,
+        .patience_s = VRT_API_TRIM_PATIENCE_S,
         .done = on_trimmed,
         .ctx = trimmers,
     }, error);

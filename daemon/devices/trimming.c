@@ -37,8 +37,8 @@ static struct vrt_trimming *trimming_of(struct vrt_pool_job *job)
 /* Takes the next step. The trimming may be gone afterwards. */
 static void step(struct vrt_trimming *trimming)
 {
-    const bool is_late = vrt_clock_now_ns() - trimming->began_ns >
-                         VRT_API_TRIM_PATIENCE_S * VRT_NS_PER_S;
+    const double waited_s = (double)(vrt_clock_now_ns() - trimming->began_ns) / VRT_NS_PER_S;
+    const bool is_late = waited_s > trimming->params.patience_s;
 
     if (!trimming->is_told && (!trimming->n_out || is_late || trimming->is_over)) {
         trimming->is_told = true;

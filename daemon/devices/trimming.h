@@ -32,6 +32,7 @@ struct vrt_trimmed {
 struct vrt_trimming_params {
     const char *device;             /* as a job asks for devices; "": every one */
     bool trim, reset_peak;
+    double patience_s;              /* after which a device isn't waited for */
 
     /* Called once, on the loop, never from within vrt_trimming_begin(), by number of device. */
     void (*done)(void *ctx, const struct vrt_trimmed *devices, size_t n_devices);
