@@ -137,7 +137,6 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
 {
     struct vrt_product product = {
         .w_row = rows->row_units,
-        .w_step = 1,
         .x = panel,
         .x_step = ld,
         .n_units = (int)rows->row_units,

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#include "backend/cpu/products/attention.h"
 #include "backend/cpu/isa/isa.h"
+#include "backend/cpu/products/scores.h"
 #include "backend/cpu/products/tokens.h"
 
 #define ALIGN 64
@@ -265,11 +265,11 @@ static void project_part(const struct work *work, const int params[2], int part,
         vrt_tokens_multiply(&rows, work->head_dim, panel + first, step, sums);
         for (int i = 0; part == 0 && i < work->head_dim * VRT_BLOCK_TOKENS; i++)
             sums[i] *= scale;
-        if (part < 2) {
-            vrt_tokens_put(sums, work->head_dim, (part ? work->k : work->q) + first, step);
-            continue;
-        }
-        for (int i = 0; i < work->head_dim; i++)
+        if (part == 0)
+            vrt_tokens_put(sums, work->head_dim, work->q + first, step);
+        if (part == 1)
+            vrt_keys_put(sums, work->head_dim, (int)first, work->k, step);
+        for (int i = 0; part == 2 && i < work->head_dim; i++)
             vrt_unit_put_row(work->v + ((size_t)i * step + first) / VRT_UNIT_ELEMENTS,
                              sums + i * VRT_BLOCK_TOKENS, VRT_BLOCK_TOKENS);
     }
@@ -282,6 +282,7 @@ static struct vrt_attention_head head_of(const struct work *work)
     return (struct vrt_attention_head){
         .q = work->q, .k = work->k, .v = work->v,
         .step = step,
+        .key_row = vrt_keys_row(work->head_dim),
         .v_step = step / VRT_UNIT_ELEMENTS,
         .n_queries = work->window.n_tokens,
         .n_keys = work->window.n_tokens,
@@ -322,7 +323,7 @@ static void attend_mutually(const struct work *work, int h, float *out)
     head.out = out;
     vrt_attention_run(&head);
     head.q = work->q;
-    head.k = work->k + half;
+    head.k = work->k + (size_t)half * head.key_row;
     head.v = work->v + half / VRT_UNIT_ELEMENTS;
     head.out = out + half;
     vrt_attention_run(&head);

@@ -13,6 +13,12 @@
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(bf16_##name)
 #define VRT_UNIT_ELEMENTS 2
 
+/* Rows of sums that are made at once. */
+#define VRT_BLOCK_ROWS 6
+
+/* Places of a deform_conv2d that are multiplied at once. */
+#define VRT_DEFORM_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
+
 typedef uint32_t vrt_unit __attribute__((may_alias));
 typedef __m512bh vrt_unit_vec;
 

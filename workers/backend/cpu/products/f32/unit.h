@@ -11,6 +11,12 @@
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(f32_##name)
 #define VRT_UNIT_ELEMENTS 1
 
+/* Rows of sums that are made at once. */
+#define VRT_BLOCK_ROWS 6
+
+/* Places of a deform_conv2d that are multiplied at once. */
+#define VRT_DEFORM_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
+
 typedef float vrt_unit;
 typedef vrt_cpu_vector vrt_unit_vec;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "backend/cpu/products/product.h"
+#include "backend/cpu/products/vectors/registers.h"
 
 static inline __attribute__((always_inline)) void block(const struct vrt_product *product,
                                                         const int N, float *sums)
