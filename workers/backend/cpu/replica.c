@@ -155,7 +155,7 @@ int vrt_cpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
     size_t offset = 0;
     int r;
 
-    if (!vrt_dnnl_supports(vrt_cpu_device_of(device)->dnnl, pack->dtype))
+    if (!vrt_cpu_multiplies(vrt_cpu_device_of(device), pack->dtype))
         return vrt_raise(-EINVAL);
     packed = calloc(1, sizeof(*packed));
     if (!packed)

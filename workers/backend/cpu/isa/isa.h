@@ -107,5 +107,8 @@ struct vrt_cpu_isa {
 /* The kernel of an op whose weights are bf16, for machines that multiply these; NULL: none. */
 const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind);
 
+/* The same, of those by vectors alone. */
+const struct vrt_cpu_kernel *vrt_cpu_bf16_vectors(enum vrt_op_kind kind);
+
 /* The best of those built that this machine has, and that oneDNN was not told to do without. */
 const struct vrt_cpu_isa *vrt_cpu_isa_best(void);

@@ -15,6 +15,6 @@ struct vrt_deform_product {
     int depth;
 };
 
-/* The first n sums of so many places, a multiple of VRT_DEFORM_PLACES ("unit.h"); and maybe sums
- * behind these, of no meaning, as far as VRT_CPU_DEFORM_SPARE outputs reach. */
+/* The first n sums of so many places; and maybe others of no meaning: of as many outputs more as
+ * VRT_CPU_DEFORM_SPARE says, of the places that make a multiple of VRT_DEFORM_PLACES ("unit.h"). */
 void vrt_deform_multiply(const struct vrt_deform_product *p, int places, int n);

@@ -339,6 +339,7 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
                           (size_t)c);
         }
     }
+    vrt_product_end();
 }
 
 /* Gathering and multiplying take as long as writing all of the panel would, or longer: units are

@@ -22,6 +22,7 @@
 #define VRT_BLOCK_TOKENS 64
 
 #define vrt_product_by_rows VRT_UNIT_NAME(product_by_rows)
+#define vrt_product_end VRT_UNIT_NAME(product_end)
 
 /* sums[i][t] = sum over p of w[i * w_row + p] * x[p * x_step + t]. */
 struct vrt_product {
@@ -35,6 +36,9 @@ struct vrt_product {
 /* A block of n rows, up to VRT_BLOCK_ROWS. */
 void vrt_product_by_rows(const struct vrt_product *product, int n,
                          float sums[VRT_BLOCK_ROWS][VRT_BLOCK_TOKENS]);
+
+/* Ends the products of a unit of work: this thread's registers are as they were before it. */
+void vrt_product_end(void);
 
 /* How many rows at a time n rows are best done: tiles of equal height, none nearly empty. */
 static inline int vrt_block_rows(int n)

@@ -239,4 +239,5 @@ void vrt_tokens_each(const struct vrt_cpu_call *call, const int rows[3], struct 
             places[i] = (struct vrt_place){ rows[0], rows[1] + (first + i) / W, (first + i) % W };
         run(call, places, n_tokens);
     }
+    vrt_product_end();
 }

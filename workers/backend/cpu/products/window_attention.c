@@ -427,6 +427,7 @@ static void attention_windows(const struct vrt_cpu_call *call, int d, int first,
     place_bias(&work);
     for (int unit = first; unit < last; unit++)
         run_window(&work, unit);
+    vrt_product_end();
 }
 
 const struct vrt_cpu_kernel vrt_cpu_op_attention_tokens = {
