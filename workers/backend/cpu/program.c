@@ -97,6 +97,8 @@ static const struct vrt_cpu_kernel *kernel_of(const struct vrt_cpu_device *cpu,
 
     if (op->weight_dtype == VRT_DTYPE_BF16)
         kernel = vrt_cpu_bf16_kernel(op->kind);
+    else if (op->is_exact)
+        kernel = vrt_cpu_split_kernel(op->kind);
     return kernel ? kernel : cpu->isa->kernels[op->kind];
 }
 

@@ -35,6 +35,11 @@ extern const struct vrt_cpu_kernel vrt_cpu_avx512_tiles_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_tiles_op_window_attention;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_tiles_op_deform_conv2d;
 
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_linear;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_geglu;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_window_attention;
+extern const struct vrt_cpu_kernel vrt_cpu_avx512_split_op_deform_conv2d;
+
 static const struct vrt_cpu_tiles amx = {
     .name = ", tiles",
     .bf16 = {
@@ -42,6 +47,12 @@ static const struct vrt_cpu_tiles amx = {
         [VRT_OP_GEGLU] = &vrt_cpu_avx512_tiles_op_geglu,
         [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_avx512_tiles_op_window_attention,
         [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_avx512_tiles_op_deform_conv2d,
+    },
+    .split = {
+        [VRT_OP_LINEAR] = &vrt_cpu_avx512_split_op_linear,
+        [VRT_OP_GEGLU] = &vrt_cpu_avx512_split_op_geglu,
+        [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_avx512_split_op_window_attention,
+        [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_avx512_split_op_deform_conv2d,
     },
 };
 

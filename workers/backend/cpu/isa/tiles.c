@@ -11,6 +11,11 @@ extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_window_attention;
 extern const struct vrt_cpu_kernel vrt_cpu_base_tiles_op_deform_conv2d;
 
+extern const struct vrt_cpu_kernel vrt_cpu_base_split_op_linear;
+extern const struct vrt_cpu_kernel vrt_cpu_base_split_op_geglu;
+extern const struct vrt_cpu_kernel vrt_cpu_base_split_op_window_attention;
+extern const struct vrt_cpu_kernel vrt_cpu_base_split_op_deform_conv2d;
+
 static const struct vrt_cpu_tiles plain = {
     .name = ", tiles in C",
     .bf16 = {
@@ -18,6 +23,12 @@ static const struct vrt_cpu_tiles plain = {
         [VRT_OP_GEGLU] = &vrt_cpu_base_tiles_op_geglu,
         [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_base_tiles_op_window_attention,
         [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_base_tiles_op_deform_conv2d,
+    },
+    .split = {
+        [VRT_OP_LINEAR] = &vrt_cpu_base_split_op_linear,
+        [VRT_OP_GEGLU] = &vrt_cpu_base_split_op_geglu,
+        [VRT_OP_WINDOW_ATTENTION] = &vrt_cpu_base_split_op_window_attention,
+        [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_base_split_op_deform_conv2d,
     },
 };
 
@@ -43,4 +54,11 @@ const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)
     const struct vrt_cpu_tiles *tiles = vrt_cpu_tiles();
 
     return tiles ? tiles->bf16[kind] : vrt_cpu_bf16_vectors(kind);
+}
+
+const struct vrt_cpu_kernel *vrt_cpu_split_kernel(enum vrt_op_kind kind)
+{
+    const struct vrt_cpu_tiles *tiles = vrt_cpu_tiles();
+
+    return tiles ? tiles->split[kind] : NULL;
 }

@@ -55,7 +55,8 @@ static void find_exponentials(struct vrt_scores *block, rows_of_block scores)
             if (VRT_UNIT_ELEMENTS == 2 && k + 1 < n_keys)
                 odd = vrt_cpu_vector_exp2(vrt_cpu_vector_load(scores[k + 1] + strip) - largest);
             sums += even + odd;
-            vrt_unit_store((vrt_unit *)scores[k / VRT_UNIT_ELEMENTS] + strip, even, odd);
+            vrt_unit_store((vrt_unit *)scores[vrt_panel_row_at(k)] + strip, VRT_BLOCK_TOKENS, even,
+                           odd);
         }
         vrt_cpu_vector_store(block->sums + strip, sums);
     }

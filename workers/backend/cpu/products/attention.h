@@ -25,7 +25,7 @@ struct vrt_attention_bias {
 };
 
 struct vrt_attention_head {
-    /* Panel q [units of head_dim][step], times log2 e and the scale of scores; k as "scores.h" puts
+    /* Panel q [rows of head_dim][step], times log2 e and the scale of scores; k as "scores.h" puts
      * keys, one key_row after the other; v rows [head_dim][v_step], keys side by side. */
     const vrt_unit *q, *k, *v;
     size_t step, key_row, v_step;

@@ -66,10 +66,16 @@ static size_t group_samples(const struct vrt_op *op)
     return VRT_UNIT_ELEMENTS == 1 ? n : (n + 15) / 16 * 16;
 }
 
+/* Samples of all groups. */
+static size_t row_samples(const struct vrt_op *op)
+{
+    return (size_t)op->deform_conv2d.groups * group_samples(op);
+}
+
 /* A row of the panel, in units. */
 static size_t row_units(const struct vrt_op *op)
 {
-    return (size_t)op->deform_conv2d.groups * group_samples(op) / VRT_UNIT_ELEMENTS;
+    return vrt_panel_row_at((int)row_samples(op));
 }
 
 /* How many places a panel holds: a multiple of a tile's. */
@@ -91,7 +97,7 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
 
     s.y = place_axis(base, &s.size_bytes, n);
     s.x = place_axis(base, &s.size_bytes, n);
-    s.samples = place(base, &s.size_bytes, row_units(op) * VRT_UNIT_ELEMENTS);
+    s.samples = place(base, &s.size_bytes, row_samples(op));
     s.panel = place(base, &s.size_bytes, places * row_units(op));
     s.sums = place(base, &s.size_bytes, places * vrt_cpu_deform_row(op->out.shape.c));
     s.out = place(base, &s.size_bytes, (size_t)op->out.shape.c);
@@ -262,7 +268,7 @@ static void multiply_groups(const struct vrt_cpu_call *call, const struct scratc
 
     for (int g = 0; g < groups; g++) {
         const struct vrt_deform_product p = {
-            .panel = s->panel + (size_t)g * (row_units(op) / (size_t)groups),
+            .panel = s->panel + (size_t)g * (group_samples(op) / VRT_UNIT_ELEMENTS),
             .weights = weights + (size_t)g * (size_t)out_each,
             .sums = s->sums + (size_t)g * (size_t)out_each,
             .panel_row = row_units(op),
@@ -295,8 +301,7 @@ static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s,
         locate(op, first + i, at);
         find_taps(op, (float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at, s);
         gather_any(op, frame, s, s->samples);
-        vrt_unit_put_row(s->panel + (size_t)i * row, s->samples,
-                         (int)row * VRT_UNIT_ELEMENTS);
+        vrt_unit_put_row(s->panel + (size_t)i * row, row, s->samples, (int)row_samples(op));
     }
     for (int i = n; i % VRT_DEFORM_PLACES; i++)
         memset(s->panel + (size_t)i * row, 0, row * sizeof(vrt_unit));
@@ -320,7 +325,7 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
     const int bias_index = op->deform_conv2d.bias;
     const float *bias = bias_index >= 0 ? call->params[bias_index].values : NULL;
 
-    memset(s.samples, 0, row_units(op) * VRT_UNIT_ELEMENTS * sizeof(float));
+    memset(s.samples, 0, row_samples(op) * sizeof(float));
     for (int i = 0; i < 9 * op->deform_conv2d.offset_groups; i++) {
         s.y.steps[i] = i % 9 / 3 - 1;
         s.x.steps[i] = i % 3 - 1;

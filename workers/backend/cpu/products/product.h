@@ -7,7 +7,8 @@
  * x is a panel, [K][tokens]: tokens lie side by side, so that vectors run over them and a window of
  * any number of channels leaves no lane empty; w is read one by one and multiplied with a whole
  * vector. Both consist of units of 4 bytes ("unit.h": there is one for each type): an f32, or two
- * bf16 that follow each other along K.
+ * bf16 that follow each other along K. Where numbers are split into two bf16, each row of a panel
+ * is two (VRT_UNIT_ROWS), and w's rows are units of the first and, behind them all, of the second.
  *
  * The loops are the compiler's; on the processors tried they reach what libxsmm's do, which are
  * generated for each shape (docs/benchmarks.md).
@@ -24,7 +25,7 @@
 #define vrt_product_by_rows VRT_UNIT_NAME(product_by_rows)
 #define vrt_product_end VRT_UNIT_NAME(product_end)
 
-/* sums[i][t] = sum over p of w[i * w_row + p] * x[p * x_step + t]. */
+/* sums[i][t] = sum over p of w[i * w_row + p] * x[p * x_step + t], in rows of single units. */
 struct vrt_product {
     const vrt_unit *w;
     size_t w_row;
@@ -52,6 +53,19 @@ static inline int vrt_block_rows(int n)
 static inline int vrt_unit_count(int n)
 {
     return (n + VRT_UNIT_ELEMENTS - 1) / VRT_UNIT_ELEMENTS;
+}
+
+/* Rows of a panel of n elements. */
+static inline size_t vrt_panel_rows(int n)
+{
+    return (size_t)(vrt_unit_count(n) * VRT_UNIT_ROWS);
+}
+
+/* The row of a panel that element i begins, and how many units a row of i elements of w takes. i is
+ * a multiple of what a unit holds. */
+static inline size_t vrt_panel_row_at(int i)
+{
+    return (size_t)(i / VRT_UNIT_ELEMENTS * VRT_UNIT_ROWS);
 }
 
 /* n tokens rounded up to whole blocks. */

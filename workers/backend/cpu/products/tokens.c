@@ -127,7 +127,7 @@ void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld)
         const float *even = block + (size_t)c * VRT_BLOCK_TOKENS;
         const bool pair = VRT_UNIT_ELEMENTS == 2 && c + 1 < C;
 
-        vrt_unit_put(panel + (size_t)(c / VRT_UNIT_ELEMENTS) * ld, even,
+        vrt_unit_put(panel + vrt_panel_row_at(c) * ld, ld, even,
                      pair ? even + VRT_BLOCK_TOKENS : NULL, VRT_BLOCK_TOKENS);
     }
 }
@@ -139,7 +139,7 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
         .w_row = rows->row_units,
         .x = panel,
         .x_step = ld,
-        .n_units = (int)rows->row_units,
+        .n_units = (int)rows->row_units / VRT_UNIT_ROWS,
     };
 
     const int step = vrt_block_rows(n);

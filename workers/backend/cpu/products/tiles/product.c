@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Both factors are read as they lie. What K leaves beyond whole steps is a step by tiles of its
- * own, that much less deep: nothing is read behind a row, and nothing needs to be filled up. The
- * order of a sum follows from K alone.
+ * Both factors are read as they lie. Where numbers are split each step is three: the first parts
+ * with each other, w's first with x's second, and w's second with x's first.
+ *
+ * What K leaves beyond whole steps is a step by tiles of its own, that much less deep: nothing is
+ * read behind a row, and nothing needs to be filled up. The order of a sum follows from K alone.
  */
 
 #include "backend/cpu/products/tiles/tiles.h"
@@ -38,9 +40,14 @@ static struct vrt_tile_shapes shapes_of(int rows, int depth)
     return shapes;
 }
 
-/* A step of 16 units. N, how many tiles of columns, is a constant where this is inlined. */
-static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct vrt_product *p,
-                                   const int N)
+/* Where a tile of each factor is. */
+struct operands {
+    const vrt_unit *w, *x;
+    size_t w_row, x_step;
+};
+
+/* w times x, of 16 units. N, how many tiles of columns, is a constant where this is inlined. */
+static ALWAYS_INLINE void add(struct vrt_tiles *tiles, const struct operands *p, const int N)
 {
     (void)tiles;
     vrt_tile_load(tiles, W, p->w, p->w_row);
@@ -60,9 +67,8 @@ static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct vrt_pro
     }
 }
 
-/* The last step, of fewer units. */
-static ALWAYS_INLINE void add_last_step(struct vrt_tiles *tiles, const struct vrt_product *p,
-                                        const int N)
+/* Likewise, of fewer units. */
+static ALWAYS_INLINE void add_last(struct vrt_tiles *tiles, const struct operands *p, const int N)
 {
     (void)tiles;
     vrt_tile_load(tiles, LAST_W, p->w, p->w_row);
@@ -108,18 +114,35 @@ static ALWAYS_INLINE void store(const struct vrt_tiles *tiles, float *sums, size
         vrt_tile_store(tiles, 3, sums + 3 * VRT_TILE_UNITS, step);
 }
 
+/* A step from unit `unit` on. */
+static ALWAYS_INLINE void add_step(struct vrt_tiles *tiles, const struct vrt_product *p, int unit,
+                                   const int N)
+{
+    const size_t x_second = p->x_step * (VRT_UNIT_ROWS - 1);
+    const size_t w_second = p->w_row / VRT_UNIT_ROWS * (VRT_UNIT_ROWS - 1);
+    const vrt_unit *w = p->w + unit;
+    const vrt_unit *x = p->x + (size_t)(unit * VRT_UNIT_ROWS) * p->x_step;
+    const struct operands parts[] = {
+        { w, x, p->w_row, p->x_step * VRT_UNIT_ROWS },
+        { w, x + x_second, p->w_row, p->x_step * VRT_UNIT_ROWS },
+        { w + w_second, x, p->w_row, p->x_step * VRT_UNIT_ROWS },
+    };
+
+    for (int i = 0; i < (VRT_UNIT_ROWS == 1 ? 1 : 3); i++) {
+        if (p->n_units - unit >= VRT_TILE_UNITS)
+            add(tiles, &parts[i], N);
+        else
+            add_last(tiles, &parts[i], N);
+    }
+}
+
 /* As many rows as the tiles have, N tiles of columns. */
-static ALWAYS_INLINE void multiply(struct vrt_tiles *tiles, struct vrt_product p, float *sums,
-                                   size_t step, const int N)
+static ALWAYS_INLINE void multiply(struct vrt_tiles *tiles, const struct vrt_product *p,
+                                   float *sums, size_t step, const int N)
 {
     clear(tiles, N);
-    for (; p.n_units >= VRT_TILE_UNITS; p.n_units -= VRT_TILE_UNITS) {
-        add_step(tiles, &p, N);
-        p.w += VRT_TILE_UNITS;
-        p.x += VRT_TILE_UNITS * p.x_step;
-    }
-    if (p.n_units > 0)
-        add_last_step(tiles, &p, N);
+    for (int unit = 0; unit < p->n_units; unit += VRT_TILE_UNITS)
+        add_step(tiles, p, unit, N);
     store(tiles, sums, step, N);
 }
 
@@ -130,10 +153,10 @@ static void multiply_some(struct vrt_tiles *tiles, const struct vrt_tiles_block 
 
     p.w += (size_t)first * p.w_row;
     switch ((block->columns + VRT_TILE_UNITS - 1) / VRT_TILE_UNITS) {
-    case 1: multiply(tiles, p, sums, block->sums_step, 1); break;
-    case 2: multiply(tiles, p, sums, block->sums_step, 2); break;
-    case 3: multiply(tiles, p, sums, block->sums_step, 3); break;
-    default: multiply(tiles, p, sums, block->sums_step, 4); break;
+    case 1: multiply(tiles, &p, sums, block->sums_step, 1); break;
+    case 2: multiply(tiles, &p, sums, block->sums_step, 2); break;
+    case 3: multiply(tiles, &p, sums, block->sums_step, 3); break;
+    default: multiply(tiles, &p, sums, block->sums_step, 4); break;
     }
 }
 

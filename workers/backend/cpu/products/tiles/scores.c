@@ -37,7 +37,7 @@ void vrt_scores_find(struct vrt_scores *block, int k, int n, float *scores)
 
 size_t vrt_keys_row(int head_dim)
 {
-    return (size_t)vrt_unit_count(head_dim);
+    return vrt_panel_rows(head_dim);
 }
 
 void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, size_t step)
@@ -47,11 +47,13 @@ void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, s
     (void)step;
     for (int i = 0; i < head_dim; i += VRT_UNIT_ELEMENTS) {
         const float *even = block + i * VRT_BLOCK_TOKENS;
-        vrt_unit units[VRT_BLOCK_TOKENS];
+        vrt_unit units[VRT_UNIT_ROWS][VRT_BLOCK_TOKENS];
+        vrt_unit *to = keys + (size_t)first * row + (size_t)(i / VRT_UNIT_ELEMENTS);
 
-        vrt_unit_put(units, even, i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL,
-                     VRT_BLOCK_TOKENS);
-        for (int t = 0; t < VRT_BLOCK_TOKENS; t++)
-            keys[(size_t)(first + t) * row + (size_t)(i / VRT_UNIT_ELEMENTS)] = units[t];
+        vrt_unit_put(units[0], VRT_BLOCK_TOKENS, even,
+                     i + 1 < head_dim ? even + VRT_BLOCK_TOKENS : NULL, VRT_BLOCK_TOKENS);
+        for (int t = 0; t < VRT_BLOCK_TOKENS; t++, to += row)
+            for (size_t k = 0; k < VRT_UNIT_ROWS; k++)
+                to[k * row / 2] = units[k][t];
     }
 }
