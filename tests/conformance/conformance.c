@@ -404,8 +404,7 @@ void conf_expect(struct conf *t, const struct vrt_op *untyped, const double *con
     struct result results[CONF_MAX_GUISES] = { 0 };
     struct vrt_op typed = *untyped;
     const struct vrt_op *const op = &typed;
-    const char *wrong = vrt_op_weight_dtype(op, t->params, t->n_params, t->replica_dtype,
-                                            &typed.weight_dtype);
+    const char *wrong = vrt_op_find_weights(&typed, t->params, t->n_params, t->replica_dtype);
 
     if (wrong)
         test_fail("%s[%d]: %s", t->op_name, t->i, wrong);

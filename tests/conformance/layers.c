@@ -15,17 +15,20 @@ const struct conf_types conf_types[CONF_N_TYPES] = {
     { VRT_DTYPE_F32, VRT_DTYPE_F16, VRT_DTYPE_F32, VRT_DTYPE_F32, VRT_PARAM_WEIGHT },
 };
 
-/* What the weights are rounded to. */
-static enum vrt_dtype weights_dtype(const struct conf_types *types)
+/* Half a unit in the last place of what stands for a number that is multiplied; f32: nothing. */
+static double rounding_of(const struct conf_types *types)
 {
-    return types->use == VRT_PARAM_WEIGHT_F32 ? VRT_DTYPE_F32 : types->replica;
+    if (types->replica == VRT_DTYPE_F32)
+        return 0;
+    if (types->use == VRT_PARAM_WEIGHT_F32)
+        return 0x1p-17;
+    return types->replica == VRT_DTYPE_F16 ? 0x1p-11 : 0x1p-8;
 }
 
 struct conf_tolerance conf_layers_tolerance(const struct conf_types *types, int depth)
 {
-    const enum vrt_dtype weights = weights_dtype(types);
     struct conf_tolerance tolerance = conf_tolerance_of(types->out);
-    const double bits = weights == VRT_DTYPE_F32 ? 0 : weights == VRT_DTYPE_F16 ? 0x1p-11 : 0x1p-8;
+    const double bits = rounding_of(types);
 
     tolerance.norm = fmax(tolerance.norm * depth, bits * depth);
     tolerance.element = fmax(tolerance.element * depth, 16 * bits * depth);

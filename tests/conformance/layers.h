@@ -22,7 +22,8 @@ extern const struct conf_types conf_types[CONF_N_TYPES];
  * sums of such numbers are off by about as much of their own size; twice that for each layer leaves
  * room for an inner rounding or two. Single elements are off by several times that: where terms
  * cancelled, or where two scores of a softmax were almost the same. Hence so much for `element`; a
- * mistake shows in the norm.
+ * mistake shows in the norm. Weights that are f32 in a replica of a shorter type may be multiplied
+ * as two bf16, 16 bits: all that vrt_op.is_exact promises.
  */
 struct conf_tolerance conf_layers_tolerance(const struct conf_types *types, int depth);
 

@@ -174,8 +174,8 @@ int vrt_op_weights(const struct vrt_op *op, int indices[VRT_OP_MAX_WEIGHTS])
     return n;
 }
 
-const char *vrt_op_weight_dtype(const struct vrt_op *op, const struct vrt_param *params, size_t n,
-                                enum vrt_dtype dtype, enum vrt_dtype *ret_dtype)
+const char *vrt_op_find_weights(struct vrt_op *op, const struct vrt_param *params, size_t n,
+                                enum vrt_dtype dtype)
 {
     int indices[VRT_OP_MAX_WEIGHTS];
     const int n_weights = vrt_op_weights(op, indices);
@@ -189,7 +189,8 @@ const char *vrt_op_weight_dtype(const struct vrt_op *op, const struct vrt_param 
             return "its weights are of several types";
         first = found;
     }
-    *ret_dtype = first;
+    op->weight_dtype = first;
+    op->is_exact = n_weights > 0 && first == VRT_DTYPE_F32 && dtype != VRT_DTYPE_F32;
     return NULL;
 }
 

@@ -27,9 +27,9 @@ int vrt_op_params(const struct vrt_op *op, struct vrt_op_param params[VRT_OP_MAX
 int vrt_op_weights(const struct vrt_op *op, int indices[VRT_OP_MAX_WEIGHTS]);
 
 /*
- * Finds the type that the op's weights have among `params`, n of them, of a replica of `dtype`. The
- * op may have any shapes. *ret_dtype is f32 where it has no weights.
+ * Finds the type that the op's weights have among `params`, n of them, of a replica of `dtype`, and
+ * fills in weight_dtype, f32 where it has no weights, and is_exact. The op may have any shapes.
  * Return: NULL, or what is wrong: one isn't there, or they are of several types.
  */
-const char *vrt_op_weight_dtype(const struct vrt_op *op, const struct vrt_param *params, size_t n,
-                                enum vrt_dtype dtype, enum vrt_dtype *ret_dtype);
+const char *vrt_op_find_weights(struct vrt_op *op, const struct vrt_param *params, size_t n,
+                                enum vrt_dtype dtype);

@@ -37,20 +37,22 @@ static bool param_fits(const struct vrt_replica *replica, const struct vrt_op_pa
 /* What was planned for weights of one type would be too small, or read wrongly, for another. */
 static int check_weights(const struct vrt_op *op, const struct vrt_replica *replica)
 {
-    enum vrt_dtype dtype;
+    struct vrt_op found = *op;
+    int indices[VRT_OP_MAX_WEIGHTS];
 
     if (!replica)
         return 0;
-    const char *wrong = vrt_op_weight_dtype(op, replica->params, replica->n_params, replica->dtype,
-                                            &dtype);
+    const char *wrong = vrt_op_find_weights(&found, replica->params, replica->n_params,
+                                            replica->dtype);
     if (wrong)
         return refuse_op(op, wrong);
-    int indices[VRT_OP_MAX_WEIGHTS];
-    if (!vrt_op_weights(op, indices) || dtype == op->weight_dtype)
+    if (!vrt_op_weights(op, indices))
         return 0;
-    vrt_log_error("%s: its weights are %s in the replica, and not %s as it was built for",
-                  vrt_op_kind_name(op->kind), vrt_dtype_name(dtype),
-                  vrt_dtype_name(op->weight_dtype));
+    if (found.weight_dtype == op->weight_dtype && found.is_exact == op->is_exact)
+        return 0;
+    vrt_log_error("%s: its weights are %s in the replica, of %s, and not %s as it was built for",
+                  vrt_op_kind_name(op->kind), vrt_dtype_name(found.weight_dtype),
+                  vrt_dtype_name(replica->dtype), vrt_dtype_name(op->weight_dtype));
     return vrt_raise(-EINVAL);
 }
 

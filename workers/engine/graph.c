@@ -239,8 +239,7 @@ void vrt_graph_append(struct vrt_graph *graph, const struct vrt_op *op)
     if (graph->status)
         return;
     if (graph->params)
-        wrong = vrt_op_weight_dtype(op, graph->params, graph->n_params, graph->params_dtype,
-                                    &known.weight_dtype);
+        wrong = vrt_op_find_weights(&known, graph->params, graph->n_params, graph->params_dtype);
     if (wrong)
         refuse(graph, vrt_op_kind_name(op->kind), wrong);
     else

@@ -112,9 +112,10 @@ static void run_deform_conv2d(struct conf *t, int i)
     offsets_shape.c = 27 * deform->offset_groups;
     out.c = deform->o;
     conf_replica_dtype(t, types->replica);
+    const enum vrt_param_use use = types->use == VRT_PARAM_WEIGHT_F32
+                                       ? VRT_PARAM_WEIGHT_DEFORM_F32 : VRT_PARAM_WEIGHT_DEFORM;
     const struct conf_layer layer = conf_layer(
-        t, VRT_PARAM_WEIGHT_DEFORM, (int[4]){ deform->o, deform->i / deform->groups, 3, 3 },
-        !deform->has_no_bias);
+        t, use, (int[4]){ deform->o, deform->i / deform->groups, 3, 3 }, !deform->has_no_bias);
     op.deform_conv2d = (struct vrt_op_deform_conv2d){
         .groups = deform->groups,
         .offset_groups = deform->offset_groups,
@@ -139,9 +140,6 @@ static void run_deform_conv2d(struct conf *t, int i)
 int main(int argc, char **argv)
 {
     for (int with = 0; with < CONF_N_TYPES; with++) {
-        /* The use of its weights is its own. */
-        if (conf_types[with].use != VRT_PARAM_WEIGHT)
-            continue;
         if (conf_is_large()) {
             add_large(with);
             continue;

@@ -400,12 +400,15 @@ static void test_uses(void)
         enum vrt_op_kind kind;
         int use, replica, op;       /* types: the replica's, and the weight's as the op says */
         int r;
+        bool is_exact;              /* as the op says */
     } uses[] = {
         { VRT_OP_LINEAR, MATRIX, BF16, BF16, 0 },   { VRT_OP_LINEAR, MATRIX, BF16, F32, -EINVAL },
-        { VRT_OP_LINEAR, MATRIX, F32, F16, -EINVAL }, { VRT_OP_LINEAR, EXACT, BF16, F32, 0 },
+        { VRT_OP_LINEAR, MATRIX, F32, F16, -EINVAL }, { VRT_OP_LINEAR, EXACT, BF16, F32, 0, true },
+        { VRT_OP_LINEAR, EXACT, BF16, F32, -EINVAL }, { VRT_OP_LINEAR, EXACT, F32, F32, 0 },
+        { VRT_OP_LINEAR, EXACT, F32, F32, -EINVAL, true },
         { VRT_OP_LINEAR, EXACT, F16, F16, -EINVAL }, { VRT_OP_LINEAR, TABLE, F32, F32, -EINVAL },
         { VRT_OP_LINEAR, DEFORM, F32, F32, -EINVAL }, { VRT_OP_CONV2D, MATRIX, F32, F32, 0 },
-        { VRT_OP_CONV2D, MATRIX, BF16, F32, -EINVAL }, { VRT_OP_CONV2D, EXACT, BF16, F32, 0 },
+        { VRT_OP_CONV2D, MATRIX, BF16, F32, -EINVAL }, { VRT_OP_CONV2D, EXACT, BF16, F32, 0, true },
         { VRT_OP_CONV2D, DEFORM, F32, F32, -EINVAL },
         { VRT_OP_CONV2D, MATRIX, BF16, BF16, -EINVAL },             /* x is f32 */
     };
@@ -421,6 +424,7 @@ static void test_uses(void)
         struct vrt_program *program = NULL;
         op.kind = uses[i].kind;
         op.weight_dtype = (enum vrt_dtype)uses[i].op;
+        op.is_exact = uses[i].is_exact;
         op.conv2d = (struct vrt_op_conv2d){ .kernel = 3, .bias = -1, .scale = 1 };
         if (is_linear)
             op.linear = (struct vrt_op_linear){ .norm = { -1, -1 }, .bias = -1 };

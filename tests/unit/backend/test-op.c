@@ -227,7 +227,6 @@ static void test_weights(void)
     for (size_t i = 0; i < VRT_ARRAY_SIZE(wants); i++) {
         struct vrt_param params[VRT_OP_MAX_WEIGHTS];
         struct vrt_op op = good_op(wants[i].kind);
-        enum vrt_dtype dtype = VRT_DTYPE_COUNT;
         int indices[VRT_OP_MAX_WEIGHTS];
 
         for (int k = 0; k < VRT_OP_MAX_WEIGHTS; k++)
@@ -241,19 +240,19 @@ static void test_weights(void)
             op.geglu.fc2 = 2;
         }
         expect_int(vrt_op_weights(&op, indices), wants[i].n);
-        expect_true(!vrt_op_weight_dtype(&op, params, 3, VRT_DTYPE_F16, &dtype));
-        expect_int(dtype, wants[i].n ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+        expect_true(!vrt_op_find_weights(&op, params, 3, VRT_DTYPE_F16));
+        expect_int(op.weight_dtype, wants[i].n ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+        expect_true(!op.is_exact);
 
         /* One after the other is kept as f32, and then none is there at all. */
         for (int k = 0; k < wants[i].n; k++) {
             params[indices[k]].use = VRT_PARAM_WEIGHT_F32;
             const bool is_mixed = k + 1 < wants[i].n;
-            expect_int(vrt_op_weight_dtype(&op, params, 3, VRT_DTYPE_F16, &dtype) != NULL,
-                       is_mixed);
-            expect_int(dtype, is_mixed ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+            expect_int(vrt_op_find_weights(&op, params, 3, VRT_DTYPE_F16) != NULL, is_mixed);
+            expect_int(op.weight_dtype, is_mixed ? VRT_DTYPE_F16 : VRT_DTYPE_F32);
+            expect_int(op.is_exact, !is_mixed);
         }
-        expect_int(vrt_op_weight_dtype(&op, params, 0, VRT_DTYPE_F16, &dtype) != NULL,
-                   wants[i].n > 0);
+        expect_int(vrt_op_find_weights(&op, params, 0, VRT_DTYPE_F16) != NULL, wants[i].n > 0);
     }
     struct vrt_op op = good_op(VRT_OP_WINDOW_ATTENTION);
     int indices[VRT_OP_MAX_WEIGHTS];

@@ -408,6 +408,7 @@ static void test_weights(void)
     expect_int(n, 3);
     expect_int(ops[0].weight_dtype, VRT_DTYPE_F16);
     expect_int(ops[1].weight_dtype, VRT_DTYPE_F32);
+    expect_true(!ops[0].is_exact && ops[1].is_exact);
     expect_int(ops[2].weight_dtype, VRT_DTYPE_BF16);    /* as it was */
     expect_int(vrt_graph_status(s.graph), 0);
 

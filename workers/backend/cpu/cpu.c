@@ -43,6 +43,14 @@ static const struct {
     { 0, "plain", false },
 };
 
+/* What computes products beside that, for whoever reads a device's class. */
+static const char *tiles_name(void)
+{
+    const struct vrt_cpu_tiles *tiles = vrt_cpu_tiles();
+
+    return tiles ? tiles->name : "";
+}
+
 static int find_isa(void)
 {
     const int have = (int)dnnl_get_effective_cpu_isa();
@@ -78,12 +86,14 @@ static void describe(const struct vrt_cpu_machine *machine,
     info->preferred_dtype = isas[isa].native_bf16 ? VRT_DTYPE_BF16 : VRT_DTYPE_F32;
     snprintf(info->name, sizeof(info->name), "cpu:%d", i);
     snprintf(info->packing_id, sizeof(info->packing_id), "cpu");
-    snprintf(info->description, sizeof(info->description), "%s, %d %s, %s", machine->model,
-             info->n_threads, info->n_threads == 1 ? "thread" : "threads", isas[isa].name);
+    snprintf(info->description, sizeof(info->description), "%s, %d %s, %s%s", machine->model,
+             info->n_threads, info->n_threads == 1 ? "thread" : "threads", isas[isa].name,
+             tiles_name());
 
     /* oneDNN cuts its loops by the sizes of the caches, which the model stands for. */
-    snprintf(info->class_id, sizeof(info->class_id), "cpu, %s, %s, oneDNN %d.%d.%d",
-             machine->model, isas[isa].name, version->major, version->minor, version->patch);
+    snprintf(info->class_id, sizeof(info->class_id), "cpu, %s, %s%s, oneDNN %d.%d.%d",
+             machine->model, isas[isa].name, tiles_name(), version->major, version->minor,
+             version->patch);
 }
 
 /* Which library it is that computes, and by which instructions. */
@@ -96,8 +106,8 @@ static void tell_library(struct vrt_findings *findings)
         .kind = VRT_FINDING_THERE,
     };
 
-    vrt_finding_add(findings, &finding, "oneDNN %d.%d.%d, by %s", version->major, version->minor,
-                    version->patch, isas[find_isa()].name);
+    vrt_finding_add(findings, &finding, "oneDNN %d.%d.%d, by %s%s", version->major, version->minor,
+                    version->patch, isas[find_isa()].name, tiles_name());
 }
 
 static int cpu_enumerate(const struct vrt_registry_params *params,

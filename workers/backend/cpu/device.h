@@ -5,7 +5,7 @@
 
 #include "backend/backend-impl.h"
 #include "backend/cpu/conv/conv2d.h"
-#include "backend/cpu/isa/isa.h"
+#include "backend/cpu/isa/tiles.h"
 #include "backend/cpu/conv/narrow.h"
 #include "backend/cpu/threads/pool.h"
 
@@ -31,6 +31,13 @@ struct vrt_cpu_replica {
 static inline struct vrt_cpu_device *vrt_cpu_device_of(const struct vrt_device *device)
 {
     return vrt_container_of(device, struct vrt_cpu_device, base);
+}
+
+/* Whether it has kernels for weights of this type. Convolutions are oneDNN's, and it may lack some
+ * that others have by tiles. */
+static inline bool vrt_cpu_multiplies(const struct vrt_cpu_device *cpu, enum vrt_dtype dtype)
+{
+    return vrt_dnnl_supports(cpu->dnnl, dtype) || (dtype == VRT_DTYPE_BF16 && vrt_cpu_tiles());
 }
 
 /* See struct vrt_backend_ops: supports(). */

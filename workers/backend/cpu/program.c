@@ -78,7 +78,7 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
 
     if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
         return false;
-    if (!vrt_dnnl_supports(cpu->dnnl, op->weight_dtype))
+    if (!vrt_cpu_multiplies(cpu, op->weight_dtype))
         return false;
     for (int i = 0; i < op->n_in; i++)
         if (vrt_op_in(op, i) && !is_supported_type(cpu, op, vrt_op_in(op, i)))
@@ -97,6 +97,8 @@ static const struct vrt_cpu_kernel *kernel_of(const struct vrt_cpu_device *cpu,
 
     if (op->weight_dtype == VRT_DTYPE_BF16)
         kernel = vrt_cpu_bf16_kernel(op->kind);
+    else if (op->is_exact)
+        kernel = vrt_cpu_split_kernel(op->kind);
     return kernel ? kernel : cpu->isa->kernels[op->kind];
 }
 

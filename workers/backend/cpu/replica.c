@@ -60,11 +60,21 @@ static int keep_values(const struct vrt_param *param, struct vrt_cpu_param *kept
     return 0;
 }
 
+/* A weight as the half of a unit; the rest: what that leaves of it. */
+static uint32_t half_of(float weight, float *ret_rest)
+{
+    const uint16_t half = vrt_bf16_from_f32(weight);
+
+    *ret_rest = weight - vrt_f32_from_bf16(half);
+    return half;
+}
+
 /* [O,I,3,3] as "backend/cpu/products/deform.h" says. */
 static int keep_deform(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1], row = kept->row_units;
-    const bool in_pairs = kept->dtype != VRT_DTYPE_F32;
+    const bool in_pairs = kept->is_split || kept->dtype != VRT_DTYPE_F32;
+    const size_t pair_rows = kept->is_split ? 2 : 1;
     uint32_t *units = calloc(kept->n_halves, sizeof(uint16_t));
 
     if (!units)
@@ -73,18 +83,20 @@ static int keep_deform(const struct vrt_param *param, struct vrt_cpu_param *kept
     for (size_t o = 0; o < O; o++)
     for (size_t i = 0; i < I; i++)
     for (size_t t = 0; t < 9; t++) {
-        const float weight = param->data[(o * I + i) * 9 + t];
         const size_t k = t * I + i;
+        float weight = param->data[(o * I + i) * 9 + t];
 
-        if (in_pairs)
-            units[k / 2 * row + o] |= (uint32_t)vrt_bf16_from_f32(weight) << k % 2 * 16;
-        else
+        if (!in_pairs)
             units[k * row + o] = vrt_f32_bits(weight);
+        for (size_t part = 0; in_pairs && part < pair_rows; part++) {
+            uint32_t *unit = &units[(k / 2 * pair_rows + part) * row + o];
+            *unit |= half_of(weight, &weight) << k % 2 * 16;
+        }
     }
     return 0;
 }
 
-/* [O,I] as units: rows of f32, or of bf16 filled up to whole pairs. */
+/* [O,I] as units: rows of f32, or of bf16 filled up to whole pairs and, split, of the rests. */
 static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept)
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)param->dims[1];
@@ -98,10 +110,24 @@ static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept
     if (!halves)
         return vrt_raise(-ENOMEM);
     for (size_t o = 0; o < O; o++)
-        for (size_t i = 0; i < I; i++)
-            halves[o * 2 * kept->row_units + i] = vrt_bf16_from_f32(param->data[o * I + i]);
+        for (size_t i = 0; i < I; i++) {
+            uint16_t *to = &halves[o * 2 * kept->row_units + i];
+            float rest;
+
+            to[0] = (uint16_t)half_of(param->data[o * I + i], &rest);
+            if (kept->is_split)
+                to[kept->row_units] = vrt_bf16_from_f32(rest);
+        }
     kept->matrix = halves;
     return 0;
+}
+
+/* Whether its op is one that multiplies split numbers: vrt_op.is_exact of a matrix. */
+static bool is_split(const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    return dtype == VRT_DTYPE_BF16 && vrt_param_use_is_f32(param->use) &&
+           (is_matrix(param) || is_deform(param)) &&
+           vrt_cpu_split_kernel(is_matrix(param) ? VRT_OP_LINEAR : VRT_OP_DEFORM_CONV2D);
 }
 
 /* How a param will be kept, as its use says. Return: 0; -ENOMEM, -EIO. */
@@ -110,15 +136,18 @@ static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vr
 {
     const size_t O = (size_t)param->dims[0], I = (size_t)(param->n_dims > 1 ? param->dims[1] : 1);
 
+    kept->is_split = is_split(param, dtype);
     dtype = vrt_param_dtype(param, dtype);
-    if (is_matrix(param) && dtype != VRT_DTYPE_F32) {
-        kept->dtype = VRT_DTYPE_BF16;
-        kept->row_units = (I + 1) / 2;
+    if (is_matrix(param) && (kept->is_split || dtype != VRT_DTYPE_F32)) {
+        kept->dtype = dtype;
+        kept->row_units = (I + 1) / 2 * (kept->is_split ? 2 : 1);
         kept->n_halves = O * 2 * kept->row_units;
     } else if (is_deform(param)) {
         kept->dtype = dtype;
         kept->row_units = vrt_cpu_deform_row(param->dims[0]);
-        kept->n_halves = 2 * kept->row_units * (dtype != VRT_DTYPE_F32 ? (9 * I + 1) / 2 : 9 * I);
+        const size_t pairs = (9 * I + 1) / 2;
+        const size_t rows = kept->is_split ? 2 * pairs : dtype != VRT_DTYPE_F32 ? pairs : 9 * I;
+        kept->n_halves = 2 * kept->row_units * rows;
     } else if (is_convolution(param)) {
         return vrt_narrow_fits(param->dims, dtype)
                    ? vrt_narrow_weights_new(param->dims, dtype, &kept->narrow)
@@ -155,7 +184,7 @@ int vrt_cpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
     size_t offset = 0;
     int r;
 
-    if (!vrt_dnnl_supports(vrt_cpu_device_of(device)->dnnl, pack->dtype))
+    if (!vrt_cpu_multiplies(vrt_cpu_device_of(device), pack->dtype))
         return vrt_raise(-EINVAL);
     packed = calloc(1, sizeof(*packed));
     if (!packed)

@@ -295,6 +295,10 @@ struct vrt_op {
      * Filled by vrt_graph_append() where the graph knows them. */
     enum vrt_dtype weight_dtype;
 
+    /* They are f32 in a replica of a shorter type, since their use says so: products may be off by
+     * 1e-5 of their size, where that takes less time. Filled likewise. */
+    bool is_exact;
+
     union {
         struct vrt_op_conv2d conv2d;
         struct vrt_op_linear linear;

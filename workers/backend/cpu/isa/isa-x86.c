@@ -20,7 +20,7 @@ extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_geglu;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_window_attention;
 extern const struct vrt_cpu_kernel vrt_cpu_avx512_bf16_op_deform_conv2d;
 
-const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind)
+const struct vrt_cpu_kernel *vrt_cpu_bf16_vectors(enum vrt_op_kind kind)
 {
     static const struct vrt_cpu_kernel *const kernels[VRT_OP_KIND_COUNT] = {
         [VRT_OP_LINEAR] = &vrt_cpu_avx512_bf16_op_linear,

@@ -33,6 +33,7 @@ struct vrt_cpu_param {
     float *values;
     size_t n_values;
     enum vrt_dtype dtype;       /* to which the values are rounded, and what they multiply, too */
+    bool is_split;              /* into two bf16, which stand for f32: product.h */
     void *matrix;               /* [O][row_units], or as deform.h says: its own, or `values` */
     size_t row_units, n_halves; /* n_halves: what it takes of its own, 2 bytes each */
 };
@@ -106,6 +107,13 @@ struct vrt_cpu_isa {
 
 /* The kernel of an op whose weights are bf16, for machines that multiply these; NULL: none. */
 const struct vrt_cpu_kernel *vrt_cpu_bf16_kernel(enum vrt_op_kind kind);
+
+/* Of an op whose weights are f32 in a replica of bf16, for machines that multiply split numbers in
+ * less time than f32. Their weights are packed for it where there is one: NULL: there are none. */
+const struct vrt_cpu_kernel *vrt_cpu_split_kernel(enum vrt_op_kind kind);
+
+/* That of weights that are bf16, by vectors alone. */
+const struct vrt_cpu_kernel *vrt_cpu_bf16_vectors(enum vrt_op_kind kind);
 
 /* The best of those built that this machine has, and that oneDNN was not told to do without. */
 const struct vrt_cpu_isa *vrt_cpu_isa_best(void);

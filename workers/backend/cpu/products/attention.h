@@ -25,10 +25,10 @@ struct vrt_attention_bias {
 };
 
 struct vrt_attention_head {
-    /* Panels: q, times log2 e and the scale of scores, and k [units of head_dim][step]; v rows
-     * [head_dim][v_step], keys side by side. */
+    /* Panel q [rows of head_dim][step], times log2 e and the scale of scores; k as "scores.h" puts
+     * keys, one key_row after the other; v rows [head_dim][v_step], keys side by side. */
     const vrt_unit *q, *k, *v;
-    size_t step, v_step;
+    size_t step, key_row, v_step;
     int n_queries, n_keys, head_dim;
     struct vrt_attention_bias bias;
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * How the weights of a deform_conv2d are kept: [units of 9 * I/groups, row], units of 4 bytes
- * ("backend/cpu/products/product.h"), tap by tap; each row the O outputs, and behind them zeros, so
- * that whole vectors may be read from any output on
+ * How the weights of a deform_conv2d are kept: a panel ("backend/cpu/products/product.h"), [rows of
+ * 9 * I/groups, row], units of 4 bytes, tap by tap; each row the O outputs, and behind them zeros,
+ * so that whole vectors may be read from any output on
  */
 
 #include <stddef.h>

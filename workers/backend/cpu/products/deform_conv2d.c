@@ -12,24 +12,17 @@
 
 #include <string.h>
 
-#include "backend/cpu/products/deform.h"
-#include "backend/cpu/products/product.h"
 #include "backend/cpu/isa/rows.h"
+#include "backend/cpu/products/deform.h"
+#include "backend/cpu/products/deform-product.h"
 #include "backend/cpu/products/tokens.h"
 #include "backend/op/half.h"
-
-/* What is multiplied at once: sums of so many places, in so many vectors, stay in registers. */
-#define TILE_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
-#define TILE_VECTORS 3
 
 /* The panel stays in the second-level cache, beside some of the weights. */
 #define PANEL_BYTES (192 * 1024)
 #define MAX_PLACES 64
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-
-_Static_assert(TILE_VECTORS * VRT_CPU_VECTOR_FLOATS <= VRT_CPU_DEFORM_SPARE,
-               "a tile reads no further than a row of weights reaches");
 
 /* Where the samples of one place lie in one dimension: arrays of [9*G], a channel group's taps side
  * by side. */
@@ -73,10 +66,16 @@ static size_t group_samples(const struct vrt_op *op)
     return VRT_UNIT_ELEMENTS == 1 ? n : (n + 15) / 16 * 16;
 }
 
+/* Samples of all groups. */
+static size_t row_samples(const struct vrt_op *op)
+{
+    return (size_t)op->deform_conv2d.groups * group_samples(op);
+}
+
 /* A row of the panel, in units. */
 static size_t row_units(const struct vrt_op *op)
 {
-    return (size_t)op->deform_conv2d.groups * group_samples(op) / VRT_UNIT_ELEMENTS;
+    return vrt_panel_row_at((int)row_samples(op));
 }
 
 /* How many places a panel holds: a multiple of a tile's. */
@@ -84,9 +83,9 @@ static int panel_places(const struct vrt_op *op)
 {
     /* The same for each kind of unit. */
     const size_t bytes = 9 * (size_t)op->in[0].shape.c * sizeof(float);
-    const int n = (int)(PANEL_BYTES / bytes) / TILE_PLACES * TILE_PLACES;
+    const int n = (int)(PANEL_BYTES / bytes) / VRT_DEFORM_PLACES * VRT_DEFORM_PLACES;
 
-    return VRT_MIN(VRT_MAX(n, TILE_PLACES), MAX_PLACES);
+    return VRT_MIN(VRT_MAX(n, VRT_DEFORM_PLACES), MAX_PLACES);
 }
 
 /* The parts' places in the memory at `base`, which is not touched. */
@@ -98,7 +97,7 @@ static struct scratch lay_out(const struct vrt_op *op, char *base)
 
     s.y = place_axis(base, &s.size_bytes, n);
     s.x = place_axis(base, &s.size_bytes, n);
-    s.samples = place(base, &s.size_bytes, row_units(op) * VRT_UNIT_ELEMENTS);
+    s.samples = place(base, &s.size_bytes, row_samples(op));
     s.panel = place(base, &s.size_bytes, places * row_units(op));
     s.sums = place(base, &s.size_bytes, places * vrt_cpu_deform_row(op->out.shape.c));
     s.out = place(base, &s.size_bytes, (size_t)op->out.shape.c);
@@ -259,61 +258,6 @@ static void gather_any(const struct vrt_op *op, const char *frame, const struct 
     }
 }
 
-/* One product: sums [places, row] = panel [places, depth] * weights [depth, row]. */
-struct product {
-    const vrt_unit *panel, *weights;
-    float *sums;
-    size_t panel_row, row;
-    int depth;
-};
-
-/* TILE_PLACES places from `place` on, n vectors from output `o` on: n is a constant where this is
- * inlined. */
-static ALWAYS_INLINE void multiply_tile(const struct product *p, int place, int o, const int n)
-{
-    const vrt_unit *a = p->panel + (size_t)place * p->panel_row, *b = p->weights + o;
-    vrt_cpu_vector sums[TILE_PLACES][TILE_VECTORS] = { 0 };
-
-    for (int k = 0; k < p->depth; k++, b += p->row) {
-        vrt_unit_vec w[TILE_VECTORS];
-
-#pragma GCC unroll 4
-        for (int v = 0; v < n; v++)
-            w[v] = vrt_unit_load(b + v * VRT_CPU_VECTOR_FLOATS);
-#pragma GCC unroll 8
-        for (int i = 0; i < TILE_PLACES; i++)
-#pragma GCC unroll 4
-            for (int v = 0; v < n; v++)
-                sums[i][v] = vrt_unit_multiply_add(
-                    sums[i][v], a[(size_t)i * p->panel_row + (size_t)k], w[v]);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < TILE_PLACES; i++)
-#pragma GCC unroll 4
-        for (int v = 0; v < n; v++)
-            *(vrt_cpu_vector_at *)(p->sums + (size_t)(place + i) * p->row + o +
-                                   v * VRT_CPU_VECTOR_FLOATS) = sums[i][v];
-}
-
-/* n outputs of so many places, and those that fill the last tile. */
-static void multiply(const struct product *p, int places, int n)
-{
-    const int step = TILE_VECTORS * VRT_CPU_VECTOR_FLOATS;
-
-    for (int o = 0; o < n; o += step) {
-        const int vectors = (n - o + VRT_CPU_VECTOR_FLOATS - 1) / VRT_CPU_VECTOR_FLOATS;
-
-        for (int place = 0; place < places; place += TILE_PLACES) {
-            if (vectors >= TILE_VECTORS)
-                multiply_tile(p, place, o, TILE_VECTORS);
-            else if (vectors == 2)
-                multiply_tile(p, place, o, 2);
-            else
-                multiply_tile(p, place, o, 1);
-        }
-    }
-}
-
 /* Groups in their order: what one writes beyond its outputs the next one writes over. */
 static void multiply_groups(const struct vrt_cpu_call *call, const struct scratch *s, int places)
 {
@@ -323,8 +267,8 @@ static void multiply_groups(const struct vrt_cpu_call *call, const struct scratc
     const vrt_unit *weights = call->params[op->deform_conv2d.weight].matrix;
 
     for (int g = 0; g < groups; g++) {
-        const struct product p = {
-            .panel = s->panel + (size_t)g * (row_units(op) / (size_t)groups),
+        const struct vrt_deform_product p = {
+            .panel = s->panel + (size_t)g * (group_samples(op) / VRT_UNIT_ELEMENTS),
             .weights = weights + (size_t)g * (size_t)out_each,
             .sums = s->sums + (size_t)g * (size_t)out_each,
             .panel_row = row_units(op),
@@ -332,7 +276,7 @@ static void multiply_groups(const struct vrt_cpu_call *call, const struct scratc
             .depth = vrt_unit_count(9 * in_each),
         };
 
-        multiply(&p, places, out_each);
+        vrt_deform_multiply(&p, places, out_each);
     }
 }
 
@@ -357,10 +301,9 @@ static void fill_panel(const struct vrt_cpu_call *call, const struct scratch *s,
         locate(op, first + i, at);
         find_taps(op, (float *)(void *)vrt_cpu_at(&op->in[1], call->in[1], d, at[0], at[1]), at, s);
         gather_any(op, frame, s, s->samples);
-        vrt_unit_put_row(s->panel + (size_t)i * row, s->samples,
-                         (int)row * VRT_UNIT_ELEMENTS);
+        vrt_unit_put_row(s->panel + (size_t)i * row, row, s->samples, (int)row_samples(op));
     }
-    for (int i = n; i % TILE_PLACES; i++)
+    for (int i = n; i % VRT_DEFORM_PLACES; i++)
         memset(s->panel + (size_t)i * row, 0, row * sizeof(vrt_unit));
 }
 
@@ -382,7 +325,7 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
     const int bias_index = op->deform_conv2d.bias;
     const float *bias = bias_index >= 0 ? call->params[bias_index].values : NULL;
 
-    memset(s.samples, 0, row_units(op) * VRT_UNIT_ELEMENTS * sizeof(float));
+    memset(s.samples, 0, row_samples(op) * sizeof(float));
     for (int i = 0; i < 9 * op->deform_conv2d.offset_groups; i++) {
         s.y.steps[i] = i % 9 / 3 - 1;
         s.x.steps[i] = i % 3 - 1;
@@ -401,6 +344,7 @@ static void deform_conv2d_rows(const struct vrt_cpu_call *call, int d, int y0, i
                           (size_t)c);
         }
     }
+    vrt_product_end();
 }
 
 /* Gathering and multiplying take as long as writing all of the panel would, or longer: units are

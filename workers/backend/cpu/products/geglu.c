@@ -14,8 +14,8 @@
 /* A thread's memory. */
 struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
-    vrt_unit *panel;                /* [units of I][VRT_BLOCK_TOKENS] */
-    vrt_unit *hidden;               /* [units of hidden][VRT_BLOCK_TOKENS] */
+    vrt_unit *panel;                /* [rows of I][VRT_BLOCK_TOKENS] */
+    vrt_unit *hidden;               /* [rows of hidden][VRT_BLOCK_TOKENS] */
     float *rows;
     struct vrt_place *places;
 };
@@ -23,9 +23,9 @@ struct scratch {
 static size_t geglu_scratch_bytes(const struct vrt_op *op)
 {
     const size_t I = (size_t)op->in[0].shape.c, O = (size_t)op->out.shape.c;
+    const size_t rows = I + vrt_panel_rows((int)I) + vrt_panel_rows(op->geglu.hidden) + O;
 
-    return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) +
-                               sizeof(float) * (2 * I + O + (size_t)op->geglu.hidden)) +
+    return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * rows) +
            VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
 }
 
@@ -35,8 +35,8 @@ static struct scratch divide(const struct vrt_cpu_call *call)
     struct scratch s = { .in = call->scratch };
 
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
-    s.hidden = s.panel + I * VRT_BLOCK_TOKENS;
-    s.out = (float *)(s.hidden + (size_t)call->op->geglu.hidden * VRT_BLOCK_TOKENS);
+    s.hidden = s.panel + vrt_panel_rows((int)I) * VRT_BLOCK_TOKENS;
+    s.out = (float *)(s.hidden + vrt_panel_rows(call->op->geglu.hidden) * VRT_BLOCK_TOKENS);
     s.rows = s.out + O * VRT_BLOCK_TOKENS;
     s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
     return s;
@@ -60,7 +60,7 @@ static void gate(const struct vrt_cpu_call *call, const struct scratch *s)
         for (int k = 0; k < n; k++)
             for (int t = 0; t < VRT_BLOCK_TOKENS; t++)
                 a[k][t] = vrt_cpu_gelu(a[k][t]) * b[k][t];
-        vrt_tokens_put(a[0], n, s->hidden + (size_t)(i / VRT_UNIT_ELEMENTS) * VRT_BLOCK_TOKENS,
+        vrt_tokens_put(a[0], n, s->hidden + vrt_panel_row_at(i) * VRT_BLOCK_TOKENS,
                        VRT_BLOCK_TOKENS);
     }
 }

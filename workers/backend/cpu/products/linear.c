@@ -9,7 +9,7 @@
 /* A thread's memory. */
 struct scratch {
     float *in, *out;                /* [I], [O][VRT_BLOCK_TOKENS] */
-    vrt_unit *panel;                /* [units of I][VRT_BLOCK_TOKENS] */
+    vrt_unit *panel;                /* [rows of I][VRT_BLOCK_TOKENS] */
     float *rows;
     struct vrt_place *places;
 };
@@ -17,8 +17,9 @@ struct scratch {
 static size_t linear_scratch_bytes(const struct vrt_op *op)
 {
     const size_t I = (size_t)op->in[0].shape.c, O = (size_t)op->out.shape.c;
+    const size_t rows = I + vrt_panel_rows((int)I) + O;
 
-    return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * (2 * I + O)) +
+    return VRT_BLOCK_TOKENS * (sizeof(struct vrt_place) + sizeof(float) * rows) +
            VRT_TOKEN_ROWS * sizeof(float) * VRT_MAX(I, O);
 }
 
@@ -28,7 +29,7 @@ static struct scratch divide(const struct vrt_cpu_call *call)
     struct scratch s = { .in = call->scratch };
 
     s.panel = (vrt_unit *)(s.in + I * VRT_BLOCK_TOKENS);
-    s.out = (float *)(s.panel + I * VRT_BLOCK_TOKENS);
+    s.out = (float *)(s.panel + vrt_panel_rows((int)I) * VRT_BLOCK_TOKENS);
     s.rows = s.out + O * VRT_BLOCK_TOKENS;
     s.places = (struct vrt_place *)(void *)(s.rows + VRT_TOKEN_ROWS * VRT_MAX(I, O));
     return s;

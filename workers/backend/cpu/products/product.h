@@ -7,7 +7,8 @@
  * x is a panel, [K][tokens]: tokens lie side by side, so that vectors run over them and a window of
  * any number of channels leaves no lane empty; w is read one by one and multiplied with a whole
  * vector. Both consist of units of 4 bytes ("unit.h": there is one for each type): an f32, or two
- * bf16 that follow each other along K.
+ * bf16 that follow each other along K. Where numbers are split into two bf16, each row of a panel
+ * is two (VRT_UNIT_ROWS), and w's rows are units of the first and, behind them all, of the second.
  *
  * The loops are the compiler's; on the processors tried they reach what libxsmm's do, which are
  * generated for each shape (docs/benchmarks.md).
@@ -18,55 +19,27 @@
 #include "base/macro.h"
 #include "unit.h"
 
-/* Tokens and rows of a block of sums. */
+/* Tokens of a block of sums, which has up to VRT_BLOCK_ROWS rows ("unit.h"). */
 #define VRT_BLOCK_TOKENS 64
-#define VRT_BLOCK_ROWS 6
-
-/* How many vectors, side by side, fill the registers with sums of VRT_BLOCK_ROWS rows. */
-#define VRT_TILE_VECTORS (VRT_CPU_VECTOR_FLOATS == 16 ? 4 : 2)
-#define VRT_TILE_TOKENS (VRT_TILE_VECTORS * VRT_CPU_VECTOR_FLOATS)
 
 #define vrt_product_by_rows VRT_UNIT_NAME(product_by_rows)
+#define vrt_product_end VRT_UNIT_NAME(product_end)
 
-/* sums[i][t] = sum over p of w[i * w_row + p * w_step] * x[p * x_step + t]. */
+/* sums[i][t] = sum over p of w[i * w_row + p] * x[p * x_step + t], in rows of single units. */
 struct vrt_product {
     const vrt_unit *w;
-    size_t w_row, w_step;
+    size_t w_row;
     const vrt_unit *x;
     size_t x_step;
     int n_units;
 };
 
-/* A block of n rows, w_step being 1: as weights lie, row after row. */
+/* A block of n rows, up to VRT_BLOCK_ROWS. */
 void vrt_product_by_rows(const struct vrt_product *product, int n,
                          float sums[VRT_BLOCK_ROWS][VRT_BLOCK_TOKENS]);
 
-/* A tile of sums, as many tokens wide as the registers hold: they stay in these where N and the
- * stride that is 1 are constants, and this is inlined. */
-static inline __attribute__((always_inline)) void vrt_product_tile(
-    const struct vrt_product *g, const int N, size_t w_row, size_t w_step,
-    vrt_cpu_vector acc[VRT_BLOCK_ROWS][VRT_TILE_VECTORS])
-{
-    /* Two pointers, of which the rows are 0 to 2 strides away: that is an addressing mode. */
-    const vrt_unit *low = g->w, *high = g->w + 3 * w_row, *x = g->x;
-
-    for (int p = 0; p < g->n_units; p++) {
-        vrt_unit_vec columns[VRT_TILE_VECTORS];
-
-        for (int v = 0; v < VRT_TILE_VECTORS; v++)
-            columns[v] = vrt_unit_load(x + VRT_CPU_VECTOR_FLOATS * v);
-#pragma GCC unroll 6
-        for (int i = 0; i < N; i++) {
-            const vrt_unit w = i < 3 ? low[(size_t)i * w_row] : high[(size_t)(i - 3) * w_row];
-
-            for (int v = 0; v < VRT_TILE_VECTORS; v++)
-                acc[i][v] = vrt_unit_multiply_add(acc[i][v], w, columns[v]);
-        }
-        x += g->x_step;
-        low += w_step;
-        high += w_step;
-    }
-}
+/* Ends the products of a unit of work: this thread's registers are as they were before it. */
+void vrt_product_end(void);
 
 /* How many rows at a time n rows are best done: tiles of equal height, none nearly empty. */
 static inline int vrt_block_rows(int n)
@@ -80,6 +53,19 @@ static inline int vrt_block_rows(int n)
 static inline int vrt_unit_count(int n)
 {
     return (n + VRT_UNIT_ELEMENTS - 1) / VRT_UNIT_ELEMENTS;
+}
+
+/* Rows of a panel of n elements. */
+static inline size_t vrt_panel_rows(int n)
+{
+    return (size_t)(vrt_unit_count(n) * VRT_UNIT_ROWS);
+}
+
+/* The row of a panel that element i begins, and how many units a row of i elements of w takes. i is
+ * a multiple of what a unit holds. */
+static inline size_t vrt_panel_row_at(int i)
+{
+    return (size_t)(i / VRT_UNIT_ELEMENTS * VRT_UNIT_ROWS);
 }
 
 /* n tokens rounded up to whole blocks. */

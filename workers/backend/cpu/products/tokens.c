@@ -127,7 +127,7 @@ void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld)
         const float *even = block + (size_t)c * VRT_BLOCK_TOKENS;
         const bool pair = VRT_UNIT_ELEMENTS == 2 && c + 1 < C;
 
-        vrt_unit_put(panel + (size_t)(c / VRT_UNIT_ELEMENTS) * ld, even,
+        vrt_unit_put(panel + vrt_panel_row_at(c) * ld, ld, even,
                      pair ? even + VRT_BLOCK_TOKENS : NULL, VRT_BLOCK_TOKENS);
     }
 }
@@ -137,10 +137,9 @@ void vrt_tokens_multiply(const struct vrt_weight_rows *rows, int n, const vrt_un
 {
     struct vrt_product product = {
         .w_row = rows->row_units,
-        .w_step = 1,
         .x = panel,
         .x_step = ld,
-        .n_units = (int)rows->row_units,
+        .n_units = (int)rows->row_units / VRT_UNIT_ROWS,
     };
 
     const int step = vrt_block_rows(n);
@@ -240,4 +239,5 @@ void vrt_tokens_each(const struct vrt_cpu_call *call, const int rows[3], struct 
             places[i] = (struct vrt_place){ rows[0], rows[1] + (first + i) / W, (first + i) % W };
         run(call, places, n_tokens);
     }
+    vrt_product_end();
 }

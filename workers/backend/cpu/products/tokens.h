@@ -61,7 +61,7 @@ void vrt_tokens_gather(const struct vrt_token_run *run, float *block, float *row
 void vrt_tokens_norm(const struct vrt_cpu_call *call, const struct vrt_op_norm *norm,
                      const struct vrt_token_run *run, float *block);
 
-/* Copies C rows of a block to units: panel [units of C][ld]. */
+/* Copies C rows of a block to units: panel [vrt_panel_rows(C)][ld]. */
 void vrt_tokens_put(const float *block, int C, vrt_unit *panel, size_t ld);
 
 /* block [n][VRT_BLOCK_TOKENS] = rows of a weight times the panel [n_units][ld], plus bias. */

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-#include "backend/cpu/products/attention.h"
 #include "backend/cpu/isa/isa.h"
+#include "backend/cpu/products/scores.h"
 #include "backend/cpu/products/tokens.h"
 
 #define ALIGN 64
@@ -25,11 +25,11 @@ struct window {
 
 /* Where a thread keeps what, in bytes from its scratch. */
 struct layout {
-    size_t panel, mutual;           /* [units of C][step]: the normed window; with positions */
+    size_t panel, mutual;           /* [rows of C][step]: the normed window; with positions */
     size_t block;                   /* [C][VRT_BLOCK_TOKENS] */
     size_t q, k, v;                 /* of one head */
     size_t results;                 /* f32 [C or 2C][step]: of all heads */
-    size_t heads;                   /* [units of C or 2C][VRT_BLOCK_TOKENS]: some of that */
+    size_t heads;                   /* [rows of C or 2C][VRT_BLOCK_TOKENS]: some of that */
     size_t scores;
     size_t bias, query_at, key_at;
     size_t labels, places, rows;
@@ -102,7 +102,7 @@ static struct layout find_layout(const struct vrt_op *op)
     const size_t C = (size_t)op->in[0].shape.c, head_dim = C / (size_t)op->window_attention.heads;
     const size_t n_results = is_mutual ? 2 * C : C;
     const size_t row = sizeof(float) * (size_t)w.step;
-    const size_t panel = row * (size_t)vrt_unit_count((int)C);
+    const size_t panel = row * vrt_panel_rows((int)C);
     const size_t n_bias = has_bias_runs(op, &w) ? bias_table_floats(op)
                                                 : (size_t)w.n_tokens * (size_t)w.step;
     struct layout at = { .end = 0 };
@@ -110,11 +110,11 @@ static struct layout find_layout(const struct vrt_op *op)
     at.panel = take(&at.end, panel);
     at.mutual = take(&at.end, is_mutual ? panel : 0);
     at.block = take(&at.end, sizeof(float) * C * VRT_BLOCK_TOKENS);
-    at.q = take(&at.end, row * head_dim);
-    at.k = take(&at.end, row * head_dim);
+    at.q = take(&at.end, row * vrt_panel_rows((int)head_dim));
+    at.k = take(&at.end, row * vrt_panel_rows((int)head_dim));
     at.v = take(&at.end, row * head_dim);
     at.results = take(&at.end, row * n_results);
-    at.heads = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * n_results);
+    at.heads = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * vrt_panel_rows((int)n_results));
     at.scores = take(&at.end, sizeof(float) * VRT_BLOCK_TOKENS * (size_t)(w.n_tokens + 1));
     at.bias = take(&at.end, sizeof(float) * n_bias);
     at.query_at = take(&at.end, sizeof(int) * (size_t)w.step / 8);
@@ -259,18 +259,18 @@ static void project_part(const struct work *work, const int params[2], int part,
         work->call, params[0], params[1], part * work->C + h * work->head_dim);
     const vrt_unit *panel = params[0] == work->op->mutual ? work->mutual : work->panel;
     const float scale = VRT_ATTENTION_LOG2E / sqrtf((float)work->head_dim);
-    const size_t step = (size_t)work->window.step;
+    const size_t step = (size_t)work->window.step, v_step = vrt_panel_row_at((int)step);
 
     for (size_t first = 0; first < step; first += VRT_BLOCK_TOKENS) {
         vrt_tokens_multiply(&rows, work->head_dim, panel + first, step, sums);
         for (int i = 0; part == 0 && i < work->head_dim * VRT_BLOCK_TOKENS; i++)
             sums[i] *= scale;
-        if (part < 2) {
-            vrt_tokens_put(sums, work->head_dim, (part ? work->k : work->q) + first, step);
-            continue;
-        }
-        for (int i = 0; i < work->head_dim; i++)
-            vrt_unit_put_row(work->v + ((size_t)i * step + first) / VRT_UNIT_ELEMENTS,
+        if (part == 0)
+            vrt_tokens_put(sums, work->head_dim, work->q + first, step);
+        if (part == 1)
+            vrt_keys_put(sums, work->head_dim, (int)first, work->k, step);
+        for (int i = 0; part == 2 && i < work->head_dim; i++)
+            vrt_unit_put_row(work->v + (size_t)i * v_step + first / VRT_UNIT_ELEMENTS, v_step,
                              sums + i * VRT_BLOCK_TOKENS, VRT_BLOCK_TOKENS);
     }
 }
@@ -282,7 +282,8 @@ static struct vrt_attention_head head_of(const struct work *work)
     return (struct vrt_attention_head){
         .q = work->q, .k = work->k, .v = work->v,
         .step = step,
-        .v_step = step / VRT_UNIT_ELEMENTS,
+        .key_row = vrt_keys_row(work->head_dim),
+        .v_step = vrt_panel_row_at((int)step),
         .n_queries = work->window.n_tokens,
         .n_keys = work->window.n_tokens,
         .head_dim = work->head_dim,
@@ -322,7 +323,7 @@ static void attend_mutually(const struct work *work, int h, float *out)
     head.out = out;
     vrt_attention_run(&head);
     head.q = work->q;
-    head.k = work->k + half;
+    head.k = work->k + (size_t)half * head.key_row;
     head.v = work->v + half / VRT_UNIT_ELEMENTS;
     head.out = out + half;
     vrt_attention_run(&head);
@@ -340,7 +341,7 @@ static const vrt_unit *results_at(const struct work *work, int first, size_t *re
     for (int i = 0; i < work->n_results; i += VRT_UNIT_ELEMENTS) {
         const float *even = work->results + (size_t)i * step + first;
 
-        vrt_unit_put(work->heads + (size_t)(i / VRT_UNIT_ELEMENTS) * VRT_BLOCK_TOKENS, even,
+        vrt_unit_put(work->heads + vrt_panel_row_at(i) * VRT_BLOCK_TOKENS, VRT_BLOCK_TOKENS, even,
                      i + 1 < work->n_results ? even + step : NULL, VRT_BLOCK_TOKENS);
     }
     *ret_ld = VRT_BLOCK_TOKENS;
@@ -426,6 +427,7 @@ static void attention_windows(const struct vrt_cpu_call *call, int d, int first,
     place_bias(&work);
     for (int unit = first; unit < last; unit++)
         run_window(&work, unit);
+    vrt_product_end();
 }
 
 const struct vrt_cpu_kernel vrt_cpu_op_attention_tokens = {

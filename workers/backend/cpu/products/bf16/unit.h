@@ -12,6 +12,13 @@
 
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(bf16_##name)
 #define VRT_UNIT_ELEMENTS 2
+#define VRT_UNIT_ROWS 1
+
+/* Rows of sums that are made at once. */
+#define VRT_BLOCK_ROWS 6
+
+/* Places of a deform_conv2d that are multiplied at once. */
+#define VRT_DEFORM_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
 
 typedef uint32_t vrt_unit __attribute__((may_alias));
 typedef __m512bh vrt_unit_vec;
@@ -26,9 +33,11 @@ static inline vrt_cpu_vector vrt_unit_multiply_add(vrt_cpu_vector sum, vrt_unit 
     return (vrt_cpu_vector)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)w), x);
 }
 
-/* A vector of units of these elements. */
-static inline void vrt_unit_store(vrt_unit *dst, vrt_cpu_vector even, vrt_cpu_vector odd)
+/* A vector of units of these elements; there is no second row. */
+static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector even,
+                                  vrt_cpu_vector odd)
 {
+    (void)step;
     const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)even));
     const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh((__m512)odd));
 
@@ -36,16 +45,18 @@ static inline void vrt_unit_store(vrt_unit *dst, vrt_cpu_vector even, vrt_cpu_ve
 }
 
 /* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
-static inline void vrt_unit_put(vrt_unit *dst, const float *even, const float *odd, int n)
+static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
+                                int n)
 {
     for (int i = 0; i < n; i += 16)
-        vrt_unit_store(dst + i, (vrt_cpu_vector)_mm512_loadu_ps(even + i),
+        vrt_unit_store(dst + i, step, (vrt_cpu_vector)_mm512_loadu_ps(even + i),
                        odd ? (vrt_cpu_vector)_mm512_loadu_ps(odd + i) : (vrt_cpu_vector){ 0 });
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. */
-static inline void vrt_unit_put_row(vrt_unit *dst, const float *src, int n)
+static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {
+    (void)row;
     for (int i = 0; i < n; i += 16)
         _mm256_storeu_si256((__m256i *)(void *)(dst + i / 2),
                             (__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(src + i)));

@@ -10,6 +10,13 @@
 
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(f32_##name)
 #define VRT_UNIT_ELEMENTS 1
+#define VRT_UNIT_ROWS 1
+
+/* Rows of sums that are made at once. */
+#define VRT_BLOCK_ROWS 6
+
+/* Places of a deform_conv2d that are multiplied at once. */
+#define VRT_DEFORM_PLACES (VRT_CPU_VECTOR_FLOATS == 16 ? 8 : 4)
 
 typedef float vrt_unit;
 typedef vrt_cpu_vector vrt_unit_vec;
@@ -24,22 +31,27 @@ static inline vrt_cpu_vector vrt_unit_multiply_add(vrt_cpu_vector sum, vrt_unit 
     return sum + w * x;
 }
 
-/* A vector of units of these elements; there is no odd one. */
-static inline void vrt_unit_store(vrt_unit *dst, vrt_cpu_vector even, vrt_cpu_vector odd)
+/* A vector of units of these elements; there is no odd one, and no second row. */
+static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector even,
+                                  vrt_cpu_vector odd)
 {
+    (void)step;
     (void)odd;
     *(vrt_cpu_vector_at *)dst = even;
 }
 
-/* n units of the elements even[i]; there is no odd one. */
-static inline void vrt_unit_put(vrt_unit *dst, const float *even, const float *odd, int n)
+/* n units of the elements even[i]; there is no odd one, and no second row. */
+static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
+                                int n)
 {
+    (void)step;
     (void)odd;
     memcpy(dst, even, (size_t)n * sizeof(*dst));
 }
 
 /* n elements in a row, one beside the other. */
-static inline void vrt_unit_put_row(vrt_unit *dst, const float *src, int n)
+static inline void vrt_unit_put_row(vrt_unit *dst, size_t row, const float *src, int n)
 {
+    (void)row;
     memcpy(dst, src, (size_t)n * sizeof(*dst));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "backend/cpu/products/product.h"
+#include "backend/cpu/products/vectors/registers.h"
 
 static inline __attribute__((always_inline)) void block(const struct vrt_product *product,
                                                         const int N, float *sums)
@@ -35,4 +35,8 @@ void vrt_product_by_rows(const struct vrt_product *product, int n,
     case 5: block(product, 5, sums[0]); break;
     default: block(product, VRT_BLOCK_ROWS, sums[0]); break;
     }
+}
+
+void vrt_product_end(void)
+{
 }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Scores of an attention's keys, and how keys lie for the product that makes them. */
+
+#include "backend/cpu/products/attention.h"
+
+#define vrt_scores_find VRT_UNIT_NAME(scores_find)
+#define vrt_keys_row VRT_UNIT_NAME(keys_row)
+#define vrt_keys_put VRT_UNIT_NAME(keys_put)
+
+/* Runs of queries whose bias lies side by side. */
+#define VRT_BIAS_RUN 8
+
+/* Runs of a vector; or vectors of a run. */
+#define VRT_BIAS_RUNS (VRT_CPU_VECTOR_FLOATS / VRT_BIAS_RUN)
+
+typedef float vrt_bias_run
+    __attribute__((vector_size(4 * VRT_BIAS_RUN), aligned(4), may_alias));
+
+/* Those of the queries [first, first + VRT_BLOCK_TOKENS). */
+struct vrt_scores {
+    const struct vrt_attention_head *head;
+    int first;
+    float largest[VRT_BLOCK_TOKENS], sums[VRT_BLOCK_TOKENS];
+};
+
+/* The bias of key k for a vector of queries, from `query` on. */
+static inline vrt_cpu_vector vrt_attention_bias_at(const struct vrt_attention_bias *bias, int k,
+                                                   int query)
+{
+    if (!bias->values)
+        return (vrt_cpu_vector){ 0 };
+    if (bias->step)
+        return vrt_cpu_vector_load(bias->values + (size_t)k * bias->step + query);
+
+    const float *values = bias->values - bias->key_at[k] + query % VRT_BIAS_RUN;
+    union {
+        vrt_cpu_vector v;
+        vrt_bias_run runs[VRT_BIAS_RUNS > 0 ? VRT_BIAS_RUNS : 1];
+    } u;
+    if (VRT_BIAS_RUNS <= 1)
+        return vrt_cpu_vector_load(values + bias->query_at[query / VRT_BIAS_RUN]);
+    for (int i = 0; i < VRT_BIAS_RUNS; i++)
+        u.runs[i] = *(const vrt_bias_run *)(values + bias->query_at[query / VRT_BIAS_RUN + i]);
+    return u.v;
+}
+
+/* The scores of n keys, up to VRT_BLOCK_ROWS, from k on: [n][VRT_BLOCK_TOKENS], with their bias;
+ * `largest` rises to the largest of them. */
+void vrt_scores_find(struct vrt_scores *block, int k, int n, float *scores);
+
+/* Units from a key to the next one: struct vrt_attention_head.key_row. */
+size_t vrt_keys_row(int head_dim);
+
+/* Copies a block of keys, [head_dim][VRT_BLOCK_TOKENS], to the place of key `first` among `keys`,
+ * of which there are `step`. */
+void vrt_keys_put(const float *block, int head_dim, int first, vrt_unit *keys, size_t step);
