@@ -95,14 +95,14 @@ void vrt_tune_say(struct vrt_tune *tune, const char *format, ...)
     vrt_screen_draw(&tune->screen, line);
 }
 
-/* How many frames are timed: those of some seconds, as far as vrtd can tell. */
-static int64_t frames_to_time(const struct vrt_plan_report *plan)
+/* How many frames are timed: those of some seconds of the device; at first vrtd finds that out. */
+static int64_t frames_to_time(const struct search *search, const char *device)
 {
-    const double frame_s = plan->estimated_s / (double)plan->frames_total;
-
-    if (plan->frames_total <= 0 || !(frame_s > 0))
-        return VRT_UNKNOWN;
-    return (int64_t)VRT_MIN(VRT_MAX(TIMED_S / frame_s, TIMED_FRAMES_MIN), TIMED_FRAMES_MAX);
+    for (size_t i = 0; i < search->n_rows; i++)
+        if (strcmp(search->rows[i].device, device) == 0)
+            return (int64_t)VRT_MIN(VRT_MAX(TIMED_S * search->rows[i].fps, TIMED_FRAMES_MIN),
+                                    TIMED_FRAMES_MAX);
+    return VRT_UNKNOWN;
 }
 
 /* Times one way. Return: 0, and there is a row; VRT_CONN_E_*; -errno. */
@@ -123,7 +123,7 @@ static int time_one(struct search *search, const struct row *wanted, bool keep,
     q.settings.tile = wanted->wanted_tile;
     q.width = tune->plan.video.width;
     q.height = tune->plan.video.height;
-    q.frames = frames_to_time(&tune->plan);
+    q.frames = frames_to_time(search, wanted->device);
     q.keep = keep;
     snprintf(q.device, sizeof(q.device), "%s", wanted->device);
     snprintf(q.model.name, sizeof(q.model.name), "%s", tune->plan.model.name);
@@ -203,7 +203,7 @@ static bool is_repeated(const struct search *search)
 static int try_tiles(struct search *search, size_t best, struct vrt_error *error)
 {
     const struct row base = search->rows[best];
-    const bool is_temporal = search->tune.plan.recipe.scene_cuts > 0;
+    const bool is_temporal = base.report.batch == VRT_UNKNOWN;
     double fps = base.fps;
 
     for (size_t i = 0; i < VRT_ARRAY_SIZE(edges); i++) {
@@ -384,7 +384,7 @@ static int run(struct vrt_cli *cli)
     VRT_CLEANUP(vrt_freep) struct search *search = calloc(1, sizeof(*search));
     const struct sigaction action = { .sa_handler = on_signal };
     struct vrt_error error = { 0 };
-    struct sigaction before;
+    struct sigaction before_int, before_term;
 
     if (!search)
         return VRT_EXIT_FAILED;
@@ -393,11 +393,13 @@ static int run(struct vrt_cli *cli)
     search->tune.input = search->tune.model = VRT_FILE_NONE;
     vrt_plan_report_init(&search->tune.plan);
     vrt_screen_init(&search->tune.screen);
-    sigaction(SIGINT, &action, &before);
+    sigaction(SIGINT, &action, &before_int);
+    sigaction(SIGTERM, &action, &before_term);
     vrt_conn_set_interrupt(cli->conn, &interrupted);
     int r = tune(search, &error);
     vrt_conn_set_interrupt(cli->conn, NULL);
-    sigaction(SIGINT, &before, NULL);
+    sigaction(SIGINT, &before_int, NULL);
+    sigaction(SIGTERM, &before_term, NULL);
     vrt_file_close(&search->tune.input);
     vrt_file_close(&search->tune.model);
     vrt_fields_done(vrt_plan_fields, &search->tune.plan);

@@ -169,6 +169,10 @@ static int conclude(struct vrt_tune *tune, const struct trace *trace,
 {
     const int64_t n_total = tune->plan.frames_total;
 
+    if (job->state == VRT_JOB_DISK_FULL || job->state == VRT_JOB_NEEDS_INPUT)
+        return vrt_refuse(error, VRT_CONN_E_REFUSED,
+                          job->has_error ? job->error.id : VRT_CONN_REFUSED_ID,
+                          "the trial can't go on: %s", job->error.message);
     if (job->state != VRT_JOB_DONE)
         return vrt_refuse(error, VRT_CONN_E_REFUSED,
                           job->has_error ? job->error.id : VRT_CONN_REFUSED_ID, "the trial %s%s%s",
@@ -194,7 +198,8 @@ static int follow(struct vrt_tune *tune, int64_t id, struct vrt_error *error)
         if (r != 0)
             break;
         note(trace, &job);
-        is_over = vrt_job_state_is_final(job.state);
+        is_over = vrt_job_state_is_final(job.state) || job.state == VRT_JOB_DISK_FULL ||
+                  job.state == VRT_JOB_NEEDS_INPUT;
         if (is_over)
             r = conclude(tune, trace, &job, error);
         else

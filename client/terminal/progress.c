@@ -89,7 +89,11 @@ const char *vrt_progress_name(const struct vrt_job_info *job, char *buffer, int 
 /* Frames that are done, and what of others is computed. */
 static double frames_made(const struct vrt_job_info *job)
 {
-    return (double)job->frames_done + (isnan(job->frames_underway) ? 0 : job->frames_underway);
+    const double underway = isnan(job->frames_underway) ? 0 : job->frames_underway;
+
+    /* It isn't done before all of it is. */
+    return VRT_MAX(VRT_MIN((double)job->frames_done + underway, (double)job->frames_total - 0.1),
+                   (double)job->frames_done);
 }
 
 const char *vrt_progress_percent(const struct vrt_job_info *job, char *buffer, size_t size)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "daemon/sched/sched.h"
@@ -33,13 +34,17 @@
 #define FIDELITY "fidelity_of_leaves_db"
 #define SPEED "flops_per_s"
 #define F32_SPEEDUP "f32_speedup"
-#define CUT "%s_of_%dx%d_for_%u"        /* "tile" or "clip"; the frames; the user */
+#define CUT "cut_of_%u.%d"              /* the user, which of his */
 
 #define CLASS_BYTES 256
 
 /* Networks, each on a class of devices, that are remembered. */
 #define ENTRIES_MAX 64
+
+/* Ways that are kept, and of them one user's, and everybody's. */
 #define CUTS_MAX 256
+#define CUTS_OF_USER 16
+#define CUTS_OF_ALL 128
 
 /* What was measured of a network on a class of devices, in each precision; NAN: nothing yet. */
 struct entry {
@@ -57,6 +62,8 @@ struct cut {
     int speed_class;
     uid_t uid;
     int width, height;
+    int slot;                           /* which of his: the store knows it by that */
+    unsigned noted;                     /* in which order they were */
     struct vrt_measured_cut cut;
 };
 
@@ -66,8 +73,9 @@ struct vrt_measurements {
     struct vrt_store *store;            /* NULL: none */
     struct entry entries[ENTRIES_MAX];  /* a ring */
     size_t n_entries;                   /* ever begun */
-    struct cut cuts[CUTS_MAX];          /* a ring */
-    size_t n_cuts;                      /* ever begun */
+    struct cut cuts[CUTS_MAX];
+    size_t n_cuts;
+    unsigned n_noted;
 };
 
 static void print_class(const struct vrt_device_info *info, char text[CLASS_BYTES])
@@ -212,9 +220,7 @@ void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
 /* The same cut of another time; NULL: there is none. */
 static struct cut *find_cut(struct vrt_measurements *measurements, const struct cut *like)
 {
-    size_t n = VRT_MIN(measurements->n_cuts, CUTS_MAX);
-
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < measurements->n_cuts; i++) {
         struct cut *cut = &measurements->cuts[i];
         if (cut->network_checksum == like->network_checksum &&
             cut->speed_class == like->speed_class && cut->uid == like->uid &&
@@ -224,18 +230,50 @@ static struct cut *find_cut(struct vrt_measurements *measurements, const struct 
     return NULL;
 }
 
-static struct cut *get_cut(struct vrt_measurements *measurements, const struct cut *like)
+/* The oldest of a user; of FOR_ALL: of anybody but that. */
+static struct cut *oldest_cut(struct vrt_measurements *measurements, uid_t uid, bool is_his)
 {
-    struct cut *cut = find_cut(measurements, like);
+    struct cut *oldest = NULL;
 
-    if (cut)
-        return cut;
-    cut = &measurements->cuts[measurements->n_cuts++ % CUTS_MAX];
-    *cut = *like;
+    for (size_t i = 0; i < measurements->n_cuts; i++) {
+        struct cut *cut = &measurements->cuts[i];
+        if ((cut->uid == uid) == is_his && (!oldest || cut->noted < oldest->noted))
+            oldest = cut;
+    }
+    return oldest;
+}
+
+static bool has_slot(const struct vrt_measurements *measurements, uid_t uid, int slot)
+{
+    for (size_t i = 0; i < measurements->n_cuts; i++)
+        if (measurements->cuts[i].uid == uid && measurements->cuts[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* A place for a new one. Nobody takes those that everybody has from them, and none has more than
+ * his part: then his own oldest goes. */
+static struct cut *new_cut(struct vrt_measurements *measurements, uid_t uid)
+{
+    const int most = uid == VRT_MEASURED_FOR_ALL ? CUTS_OF_ALL : CUTS_OF_USER;
+    struct cut *cut;
+    int slot = 0;
+
+    while (slot < most && has_slot(measurements, uid, slot))
+        slot++;
+    if (slot == most) {
+        cut = oldest_cut(measurements, uid, true);
+        slot = cut->slot;
+    } else if (measurements->n_cuts < CUTS_MAX) {
+        cut = &measurements->cuts[measurements->n_cuts++];
+    } else {
+        cut = oldest_cut(measurements, VRT_MEASURED_FOR_ALL, false);
+    }
+    *cut = (struct cut){ .slot = slot };
     return cut;
 }
 
-/* The first step to it: of whom and what a cut is. */
+/* Of whom and what a cut is. */
 static struct cut describe_cut(const struct vrt_measurements *measurements,
                                uint64_t network_checksum, size_t d, uid_t uid, int width,
                                int height)
@@ -249,18 +287,31 @@ static struct cut describe_cut(const struct vrt_measurements *measurements,
     };
 }
 
-/* Compares f32 with what the device prefers, as they were measured last. */
-static void compare_types(struct vrt_measurements *measurements, uint64_t network_checksum,
-                          size_t d)
+static struct cut *note_cut(struct vrt_measurements *measurements, const struct cut *like,
+                            const struct vrt_measured_cut *value)
 {
-    struct entry *entry = find(measurements, network_checksum, d);
-    const enum vrt_dtype preferred = measurements->infos[d]->preferred_dtype;
-    const double speedup = entry->flops_per_s[VRT_DTYPE_F32] / entry->flops_per_s[preferred];
+    struct cut *cut = find_cut(measurements, like);
 
-    if (preferred == VRT_DTYPE_F32 || isnan(speedup))
-        return;
-    entry->f32_speedup = speedup;
-    keep(measurements, network_checksum, d, F32_SPEEDUP, speedup);
+    if (!cut) {
+        cut = new_cut(measurements, like->uid);
+        const int slot = cut->slot;
+        *cut = *like;
+        cut->slot = slot;
+    }
+    cut->noted = ++measurements->n_noted;
+    cut->cut = *value;
+    return cut;
+}
+
+/* All of a cut in one figure, 53 bits: as many as a double has. */
+static double figure_of(const struct cut *cut)
+{
+    uint64_t bits = (uint64_t)(cut->width - 1);
+
+    bits = bits << 14 | (uint64_t)(cut->height - 1);
+    bits = bits << 15 | (uint64_t)cut->cut.tile;
+    bits = bits << 8 | (uint64_t)cut->cut.clip;
+    return (double)(bits << 2 | (uint64_t)cut->cut.precision);
 }
 
 void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
@@ -268,19 +319,14 @@ void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t n
                                const struct vrt_measured_cut *cut)
 {
     const struct cut like = describe_cut(measurements, network_checksum, d, uid, width, height);
-    const struct {
-        const char *quantity;
-        int value;
-    } figures[] = { { "tile", cut->tile }, { "clip", cut->clip } };
-    char what[64];
+    char what[32];
 
     vrt_assert_thread(VRT_THREAD_LOOP);
-    get_cut(measurements, &like)->cut = *cut;
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(figures); i++) {
-        snprintf(what, sizeof(what), CUT, figures[i].quantity, width, height, (unsigned)uid);
-        keep(measurements, network_checksum, d, what, figures[i].value);
-    }
-    compare_types(measurements, network_checksum, d);
+    vrt_assert(width <= VRT_API_PROFILE_SIDE_MAX && height <= VRT_API_PROFILE_SIDE_MAX &&
+               cut->tile <= VRT_API_TILE_MAX && cut->clip <= VRT_API_CLIP_MAX);
+    const struct cut *kept = note_cut(measurements, &like, cut);
+    snprintf(what, sizeof(what), CUT, (unsigned)uid, kept->slot);
+    keep(measurements, network_checksum, d, what, figure_of(kept));
 }
 
 bool vrt_measurements_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
@@ -302,17 +348,22 @@ bool vrt_measurements_cut(struct vrt_measurements *measurements, uint64_t networ
 static bool learn_cut(struct vrt_measurements *measurements, uint64_t network_checksum, size_t d,
                       const struct vrt_store_measure *measure)
 {
-    char quantity[8];
-    int width, height;
     unsigned uid;
+    int slot;
 
-    if (sscanf(measure->what, "%4[a-z]_of_%dx%d_for_%u", quantity, &width, &height, &uid) != 4 ||
-        !(measure->value >= 0 && measure->value <= INT_MAX))
+    if (sscanf(measure->what, CUT, &uid, &slot) != 2 ||
+        !(measure->value >= 0 && measure->value < (double)(UINT64_C(1) << 53)))
         return false;
-    const struct cut like = describe_cut(measurements, network_checksum, d, (uid_t)uid, width,
-                                         height);
-    struct vrt_measured_cut *cut = &get_cut(measurements, &like)->cut;
-    *(strcmp(quantity, "tile") == 0 ? &cut->tile : &cut->clip) = (int)measure->value;
+    const uint64_t bits = (uint64_t)measure->value;
+    const struct cut like = describe_cut(measurements, network_checksum, d, (uid_t)uid,
+                                         (int)(bits >> 39 & 0x3fff) + 1,
+                                         (int)(bits >> 25 & 0x3fff) + 1);
+    const struct vrt_measured_cut value = {
+        .tile = (int)(bits >> 10 & 0x7fff),
+        .clip = (int)(bits >> 2 & 0xff),
+        .precision = (enum vrt_precision)(bits & 3),
+    };
+    note_cut(measurements, &like, &value);
     return true;
 }
 

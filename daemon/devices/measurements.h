@@ -59,17 +59,18 @@ void vrt_measurements_note_probe(struct vrt_measurements *measurements, uint64_t
 void vrt_measurements_note_run(struct vrt_measurements *measurements, size_t d,
                                const struct vrt_worker_run *run);
 
-/* What jobs on frames of one size are cut into, where nobody asks for anything else. */
+/* What jobs on frames of one size are done in, where nobody asks for anything else. */
 struct vrt_measured_cut {
     int tile;                       /* edge in pixels of the input; 0: as memory allows */
     int clip;                       /* frames; 0: by the network */
+    enum vrt_precision precision;   /* that `auto` becomes on such devices; AUTO: as usual */
 };
 
 /* Everybody, who has none of his own. */
 #define VRT_MEASURED_FOR_ALL ((uid_t)-1)
 
-/* From now on, and at the next start, this is what is fastest for him. With it f32 is compared with
- * the precision that such devices prefer, by their speeds as they are known now. */
+/* From now on, and at the next start, this is what is fastest for him. Of each user the last few
+ * are kept. Sides go up to VRT_API_PROFILE_SIDE_MAX. */
 void vrt_measurements_keep_cut(struct vrt_measurements *measurements, uint64_t network_checksum,
                                size_t d, uid_t uid, int width, int height,
                                const struct vrt_measured_cut *cut);

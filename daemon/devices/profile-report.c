@@ -165,7 +165,7 @@ void vrt_profile_report_fill(struct vrt_profile_found *found, const struct vrt_j
     report->tile_height = spec->grid.y.size;
     report->tiles = (int64_t)spec->grid.x.n * spec->grid.y.n;
     report->overlap = found->recipe.overlap;
-    report->batch = probe->batch;
+    report->batch = spec->rule.temporal ? VRT_UNKNOWN : probe->batch;
     report->replica_bytes = probe->replica_bytes;
     report->peak_bytes = found->job_bytes;
     if (found->job_bytes >= 0)

@@ -429,6 +429,7 @@ int vrt_profile_new(struct vrt_pool *pool, const struct vrt_profile_params *para
     profile->kept_for = params->keeps_for ? *params->keeps_for : 0;
     profile->cut.tile = (int)VRT_MAX(params->settings->tile, 0);
     profile->cut.clip = (int)VRT_MAX(params->settings->clip, 0);
+    profile->cut.precision = (enum vrt_precision)params->settings->precision;
     profile->began_ns = vrt_clock_now_ns();
     profile->done = params->done;
     profile->ctx = params->ctx;

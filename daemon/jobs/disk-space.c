@@ -52,6 +52,9 @@
 /* What a container's tables take is not what limits are about. */
 #define TABLES_BYTES (INT64_C(4) << 20)
 
+/* No disk is larger, and sums of a few such numbers don't overflow. */
+#define LEFT_BYTES_MAX (INT64_C(1) << 60)
+
 /* Files to be removed, by a thread: there may be thousands. */
 struct sweep {
     uv_work_t work;
@@ -165,16 +168,36 @@ static void give_back(struct vrt_disk_space *space, struct vrt_job *job, int64_t
     disk->charged_bytes -= bytes;
 }
 
+/* What files of other jobs of the same user that are being made may still take. */
+static int64_t promised_bytes(const struct vrt_jobs *jobs, const struct vrt_job *to)
+{
+    const struct vrt_job *job;
+    int64_t bytes = 0;
+
+    VRT_LIST_FOREACH(job, &jobs->all, link)
+        if (job->uid == to->uid && job != to)
+            bytes += job->parts->disk.promised_bytes;
+    return bytes;
+}
+
 int64_t vrt_disk_space_joined_max(struct vrt_disk_space *space, struct vrt_job *job)
 {
     const struct vrt_quota *quota = space->context->params.quota;
     const int64_t limit = vrt_quota_limit(quota, VRT_QUOTA_SPOOL_BYTES);
-    const int64_t left = limit - vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid);
+    const int64_t held = vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid);
+    struct vrt_job_disk *disk = &job->parts->disk;
+    const int64_t promised = promised_bytes(&space->context->jobs, job);
 
     if (limit == INT64_MAX)
         return 0;
-    job->parts->disk.wanted_bytes = 2 * VRT_MAX(left, TABLES_BYTES);
-    return vrt_spool_stored_bytes(job) + VRT_MAX(left, 0) + TABLES_BYTES;
+    /* A finished file of an earlier run is replaced. */
+    const int64_t left = VRT_MIN(VRT_MAX(limit - held - promised + disk->joined_bytes, 0),
+                                 LEFT_BYTES_MAX);
+    disk->was_alone = held <= disk->charged_bytes && promised == 0;
+    disk->promised_bytes = left;
+    disk->wanted_bytes = VRT_MIN(2 * VRT_MAX(left, TABLES_BYTES),
+                                 VRT_MAX(limit - disk->charged_bytes, 1));
+    return vrt_spool_stored_bytes(job) + left + TABLES_BYTES;
 }
 
 /* Charges what the finished file has beside the segments, for which it is charged already. */
@@ -195,13 +218,16 @@ static void charge_joined(struct vrt_disk_space *space, struct vrt_job *job)
 void vrt_disk_space_note_run(struct vrt_disk_space *space, struct vrt_job *job,
                              struct vrt_error *error)
 {
-    const struct vrt_quota *quota = space->context->params.quota;
+    struct vrt_job_disk *disk = &job->parts->disk;
 
-    if (!job->parts->disk.is_swept)
+    disk->promised_bytes = 0;
+    if (!disk->is_swept)
         charge_joined(space, job);
-    if (vrt_error_is(error, VRT_E(SPOOL_QUOTA)))
-        *error = quota_error(vrt_quota_held(quota, VRT_QUOTA_SPOOL_BYTES, job->uid) <=
-                             job->parts->disk.charged_bytes);
+    /* Where it was a segment that didn't fit, that was said as it is. */
+    if (!vrt_error_is(error, VRT_E(SPOOL_QUOTA)))
+        disk->wanted_bytes = 0;
+    else if (disk->wanted_bytes > 0)
+        *error = quota_error(disk->was_alone);
 }
 
 void vrt_disk_space_uncharge_segments(struct vrt_disk_space *space, struct vrt_job *job,
@@ -248,7 +274,7 @@ void vrt_disk_space_sweep(struct vrt_disk_space *space, struct vrt_job *job)
         return;
     disk->is_swept = true;
     give_back(space, job, disk->charged_bytes);
-    disk->joined_bytes = 0;
+    disk->joined_bytes = disk->wanted_bytes = 0;
     remove_files(space, job->info.id, false);
 }
 
@@ -285,7 +311,7 @@ static void give_segments_back(struct vrt_disk_space *space, struct vrt_job *job
     vrt_job_store_cut_segments(space->store, job, 0);
     job->info.frames_done = 0;
     give_back(space, job, job->parts->disk.joined_bytes);
-    job->parts->disk.joined_bytes = 0;
+    job->parts->disk.joined_bytes = job->parts->disk.wanted_bytes = 0;
     /* A crash before they are forgotten finds them missing, which is the same. */
     remove_files(space, job->info.id, true);
     vrt_queue_tell(space->context, job);

@@ -25,6 +25,8 @@ struct vrt_job_disk {
     int64_t charged_bytes;              /* to its user */
     int64_t joined_bytes;               /* of those, for what the finished file has beside them */
     int64_t wanted_bytes;               /* for that, when it waits for space; 0: nobody knows */
+    int64_t promised_bytes;             /* to the file that is being made; 0: none is */
+    bool was_alone;                     /* when that was begun: no other job of his held space */
     bool is_swept;                      /* its working files are gone, or about to go */
     int64_t free_bytes;                 /* that there were when it found a disk full */
     int64_t filled_ns;                  /* when that was, by the clock that doesn't jump */

@@ -110,8 +110,9 @@ void vrt_job_touch(struct vrt_job *job)
     const double n_underway = isnan(info->frames_underway) ? 0 : info->frames_underway;
 
     /* An estimate of the total may be too low. */
-    info->percent = n_total > 0 ? VRT_MIN(100 * ((double)info->frames_done + n_underway) / n_total,
-                                          100) : NAN;
+    info->percent = n_total > 0 ? 100 * ((double)info->frames_done + n_underway) / n_total : NAN;
+    if (info->percent > 99.9)
+        info->percent = info->frames_done < info->frames_total ? 99.9 : 100;
     for (int i = 0; i < VRT_JOB_VIEW_COUNT; i++)
         vrt_buf_done(&job->short_texts[i]);
 }

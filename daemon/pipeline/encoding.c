@@ -132,6 +132,7 @@ static void note_segment(struct vrt_encoding *encoding, const struct vrt_segment
 {
     if (!segment->n_frames)
         return;
+    encoding->n_made++;
     encoding->params.progress->told.n_segments_done++;
     encoding->params.segment_done(encoding->params.ctx, segment);
 }

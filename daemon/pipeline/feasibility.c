@@ -83,22 +83,29 @@ static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *c
     f->asked = f->wanted = choice->devices;
 }
 
-/* The recipe of a new job, cut into what was found to be fastest on one of its devices. */
+/* What is fastest on device `d` for frames of this size, as the job's user or an administrator
+ * found out. Return: whether anybody did. */
+static bool find_cut(const struct vrt_feasibility *f, struct vrt_network *network, size_t d,
+                     const struct vrt_frame_format *in, struct vrt_measured_cut *ret_cut)
+{
+    return vrt_measurements_cut(vrt_pool_measurements(f->params.pool),
+                                vrt_network_checksum(network), d, f->params.uid, in->width,
+                                in->height, ret_cut);
+}
+
+/* The recipe of a new job, cut into what is fastest on one of its devices. */
 static struct vrt_recipe recipe_of(const struct vrt_feasibility *f,
                                    const struct vrt_job_check *check)
 {
-    const uint64_t checksum = vrt_network_checksum(check->network);
-    const int width = check->input.format.width, height = check->input.format.height;
+    const struct vrt_frame_format *in = &check->input.format;
     struct vrt_recipe recipe = check->recipe;
     struct vrt_measured_cut cut;
 
     for (size_t d = 0; d < vrt_pool_n_devices(f->params.pool) && !f->params.has_recipe; d++) {
-        if (!(f->wanted >> d & 1) ||
-            !vrt_measurements_cut(vrt_pool_measurements(f->params.pool), checksum, d,
-                                  f->params.uid, width, height, &cut))
+        if (!(f->wanted >> d & 1) || !find_cut(f, check->network, d, in, &cut))
             continue;
-        vrt_recipe_recut(&recipe, vrt_network_info(check->network), width, height, cut.tile,
-                         cut.clip);
+        vrt_recipe_recut(&recipe, vrt_network_info(check->network), in->width, in->height,
+                         cut.tile, cut.clip);
         break;
     }
     return recipe;
@@ -134,7 +141,7 @@ static void warn_of_precision(struct vrt_feasibility *f, size_t d, const struct 
     double db = probe->fidelity_db[faster];
 
     if (f->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == faster ||
-        probe->f32_speedup >= 1)
+        probe->f32_speedup >= 1 || probe->fastest == VRT_PRECISION_F32)
         return;
     if (isnan(db))
         vrt_progress_warn(f->params.progress, "%s computes this network in %s: how close its "
@@ -221,6 +228,7 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     const uint64_t checksum = vrt_network_checksum(f->spec->network);
     struct vrt_measurements *measurements = vrt_pool_measurements(f->params.pool);
     const struct vrt_job_spec_size size = vrt_job_spec_size(f->spec);
+    struct vrt_measured_cut cut;
 
     probe->is_fixed = f->params.has_recipe && !f->params.wants_smaller;
     /* Once a device has said how much smaller, the others follow it. */
@@ -235,6 +243,8 @@ static void fill_question(struct vrt_feasibility *f, size_t d, struct vrt_probe 
     memcpy(probe->flops_per_s, vrt_measurements_speed(measurements, checksum, d),
            sizeof(probe->flops_per_s));
     probe->f32_speedup = vrt_measurements_f32_speedup(measurements, checksum, d);
+    if (find_cut(f, f->spec->network, d, &f->spec->in, &cut))
+        probe->fastest = cut.precision;
 }
 
 static void ask_device(struct vrt_feasibility *f, size_t d)

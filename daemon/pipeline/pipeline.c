@@ -72,9 +72,9 @@ struct vrt_pipeline {
     struct vrt_error error;             /* message "": none */
 };
 
-/* Who waits for a segment's end waits no longer than this for what the encoder has in hand: a video
- * can be made for an encoder to dawdle over. */
-#define DAWDLING_NS (120 * VRT_NS_PER_S)
+/* Some videos are made for an encoder to dawdle over: who waits for a segment's end waits so long
+ * for what it has in hand; longer where the run has stored none, for it must get on. */
+#define DAWDLING_NS(n_made) (((n_made) ? 120 : 600) * VRT_NS_PER_S)
 
 /* Nothing new is begun, and what is under way is told to stop. Calls nobody back. It is done at
  * each step of the end: success has set is_closing alone, and once more does no harm. The flags are
@@ -247,7 +247,7 @@ static void park(struct vrt_pipeline *pipeline)
                     !(shards->devices & vrt_pool_devices(pipeline->pool).ready);
     bool is_dawdling = encoding->n_tasks > 0 &&
                        vrt_clock_now_ns() - VRT_MAX(encoding->moved_ns, pipeline->parked_ns) >
-                       DAWDLING_NS;
+                       DAWDLING_NS(encoding->n_made);
 
     if (pipeline->parked_ns && pipeline->phase == VRT_PIPELINE_RUNNING &&
         (is_between || is_stuck || is_dawdling || shards->is_held || encoding->is_resuming))

@@ -36,7 +36,7 @@
 #define THREADS 3000
 #define STACK_BYTES ((size_t)64 << 10)
 
-enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW };
+enum harm { LIE, CRASH, HANG, FILL, CROWD, GROW, DAWDLE };
 
 static const struct {
     const char *prefix;
@@ -179,9 +179,11 @@ static size_t join(struct vrt_message *message, const struct vrt_message_fds *fd
     return VRT_MESSAGE_BYTES(joined);
 }
 
-/* Keeps the first of the segments, and writes to it while others are encoded. */
+/* Keeps the first segment, and writes to it while others are encoded; or goes no further. */
 static void keep_segment(struct hostile *hostile)
 {
+    if (hostile->harm == DAWDLE)
+        hostile->harm = HANG;
     if (hostile->harm != GROW)
         return;
     if (hostile->old_fd < 0)
@@ -311,7 +313,7 @@ static bool is_the_one(uint32_t kind, enum harm *ret_harm)
     } words[] = {
         { "crash", VRT_MESSAGE_SEGMENT_CHECK, CRASH },
         { "grow", VRT_MESSAGE_ENCODER_NEW, GROW },
-        { "dawdle", VRT_MESSAGE_ENCODER_NEW, HANG },
+        { "dawdle", VRT_MESSAGE_ENCODER_NEW, DAWDLE },
     };
     const char *path = getenv("VRT_DOUBLE_ONCE");
     FILE *file = path ? fopen(path, "r") : NULL;

@@ -233,12 +233,15 @@ class Resumed(Jobs):
         """Who waits for the end of a segment doesn't wait for an encoder without end."""
         folder = self.path('dawdling')
         os.mkdir(folder)
-        daemon = harness.Daemon(folder, {'daemon': {'stop_timeout': 600}}, env=self.environment)
+        daemon = harness.Daemon(folder, {**self.config, 'daemon': {'stop_timeout': 600}},
+                                env=self.environment)
         self.addCleanup(daemon.stop)
         self.arm('dawdle')
         self.vrtctl('submit', '--json', '--output', self.path('dawdling.out.mp4'),
                     clip(self.path('dawdling.mp4'), frames=FRAMES), daemon=daemon)
-        self.wait_until(lambda: not os.path.exists(self.once))
+        self.wait_until(lambda: json.loads(self.vrtctl('show', '--json', 1, daemon=daemon).stdout)
+                        ['segments_done'] > 0)
+        time.sleep(2)           # so that it has been given the next frames
         began = time.monotonic()
         daemon.process.terminate()
         self.assertEqual(daemon.process.wait(250), 0)

@@ -72,6 +72,13 @@ static bool is_faithful(struct vrt_device_executor *executor, struct vrt_probe *
     return *db >= VRT_FIDELITY_MIN_DB;
 }
 
+/* Whether f32 was found to be no slower than the shorter type. */
+static bool is_f32_fastest(const struct vrt_probe *probe)
+{
+    return probe->fastest == VRT_PRECISION_AUTO ? probe->f32_speedup >= 1 :
+           probe->fastest == VRT_PRECISION_F32;
+}
+
 /* For `auto` the shorter type that the device prefers, unless f32 was measured to be no slower. */
 static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
                                         struct vrt_probe *probe)
@@ -80,7 +87,7 @@ static enum vrt_dtype resolve_precision(struct vrt_device_executor *executor,
     enum vrt_dtype dtype = vrt_device_info(executor->device)->preferred_dtype;
 
     if (precision == VRT_PRECISION_AUTO &&
-        (probe->f32_speedup >= 1 || !is_faithful(executor, probe, dtype)))
+        (is_f32_fastest(probe) || !is_faithful(executor, probe, dtype)))
         dtype = VRT_DTYPE_F32;
     return vrt_precision_dtype(precision, dtype);
 }

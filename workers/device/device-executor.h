@@ -70,6 +70,7 @@ struct vrt_probe {
                                      * operations than so many; INT64_MAX: never */
     double flops_per_s[VRT_DTYPE_COUNT];    /* known already; NAN: not measured */
     double f32_speedup;             /* of f32 over the precision that `auto` would take: likewise */
+    enum vrt_precision fastest;     /* as somebody found out by himself; AUTO: nobody did */
 
     /* The answer. */
     struct vrt_job_spec_size size;  /* the first that fits */

@@ -200,7 +200,7 @@ static int compare_speeds(struct worker *worker, struct vrt_probe *probe)
     double shorter = NAN, f32 = NAN;
 
     if (probe->spec->recipe.precision != VRT_PRECISION_AUTO || probe->dtype == VRT_DTYPE_F32 ||
-        !isnan(probe->f32_speedup))
+        probe->fastest != VRT_PRECISION_AUTO || !isnan(probe->f32_speedup))
         return 0;
     int r = measure_speed(worker, probe, probe->dtype, &shorter);
     if (r != 0)
@@ -225,7 +225,8 @@ static int do_probe(struct worker *worker, struct vrt_worker_task *task)
         vrt_speed_frame_flops(probe->spec, probe->tile_flops) <= probe->speed_over_flops)
         return r;
     r = compare_speeds(worker, probe);
-    if (r == 0 && probe->dtype != VRT_DTYPE_F32 && probe->f32_speedup >= 1)
+    if (r == 0 && probe->dtype != VRT_DTYPE_F32 && probe->fastest == VRT_PRECISION_AUTO &&
+        probe->f32_speedup >= 1)
         r = vrt_device_executor_probe(worker->own.executor, probe, &task->error);
     if (r != 0 || probe->flops_per_s[probe->dtype] > 0)
         return r;

@@ -205,8 +205,70 @@ static void test_speed(void)
     bench_remove(&bench);
 }
 
+/* The tile that a user's jobs on frames of this width have; 0: none was kept. */
+static int tile_for(const struct vrt_pool *pool, size_t d, uid_t uid, int width)
+{
+    struct vrt_measured_cut cut;
+
+    return vrt_measurements_cut(vrt_pool_measurements(pool), CHECKSUM, d, uid, width, 4096, &cut) ?
+           cut.tile : 0;
+}
+
+static void keep_tile(const struct vrt_pool *pool, size_t d, uid_t uid, int width, int tile)
+{
+    const struct vrt_measured_cut cut = { .tile = tile, .clip = 128,
+                                          .precision = VRT_PRECISION_BF16 };
+
+    vrt_measurements_keep_cut(vrt_pool_measurements(pool), CHECKSUM, d, uid, width, 4096, &cut);
+}
+
+/* What is fastest, for one user and for all. */
+static void test_cuts(void)
+{
+    struct vrt_measured_cut cut;
+    struct bench bench;
+    struct vrt_pool *pool;
+    size_t d;
+
+    bench_init(&bench);
+    pool = pool_open(&bench, &d);
+    keep_tile(pool, d, VRT_MEASURED_FOR_ALL, 16384, 16384);
+    expect_int(tile_for(pool, d, 1000, 16384), 16384);
+    expect_int(tile_for(pool, d, 1000, 8), 0);
+    keep_tile(pool, d, 1000, 16384, 96);
+    expect_int(tile_for(pool, d, 1000, 16384), 96);
+    expect_int(tile_for(pool, d, 1001, 16384), 16384);
+    /* One who keeps without end loses his own, and fills nothing of others'. */
+    keep_tile(pool, d, 1001, 640, 77);
+    for (int width = 8; width < 1000; width++)
+        keep_tile(pool, d, 1000, width, 64);
+    expect_int(tile_for(pool, d, 1000, 999), 64);
+    expect_int(tile_for(pool, d, 1000, 984), 64);
+    expect_int(tile_for(pool, d, 1000, 983), 0);
+    expect_int(tile_for(pool, d, 1000, 16384), 16384);
+    expect_int(tile_for(pool, d, 1001, 640), 77);
+    /* Not even many of them together. */
+    for (uid_t uid = 2000; uid < 2100; uid++)
+        for (int width = 8; width < 16; width++)
+            keep_tile(pool, d, uid, width, 64);
+    expect_int(tile_for(pool, d, 1001, 16384), 16384);
+    expect_int(tile_for(pool, d, 2099, 15), 64);
+    pool_close(&bench, pool);
+
+    pool = pool_open(&bench, &d);
+    expect_int(tile_for(pool, d, 1002, 16384), 16384);
+    expect_true(vrt_measurements_cut(vrt_pool_measurements(pool), CHECKSUM, d, 2099, 15, 4096,
+                                     &cut));
+    expect_int(cut.tile, 64);
+    expect_int(cut.clip, 128);
+    expect_int(cut.precision, VRT_PRECISION_BF16);
+    pool_close(&bench, pool);
+    bench_remove(&bench);
+}
+
 TEST_MAIN(
     { "kept", test_kept },
+    { "cuts", test_cuts },
     { "strange", test_strange },
     { "speed", test_speed },
 )
