@@ -72,6 +72,19 @@ def run(command, patience_s=None, **options):
     return done.stdout
 
 
+def run_measured(command):
+    """What it printed, and its peak memory in bytes."""
+    with tempfile.TemporaryFile() as errors, subprocess.Popen(
+            list(map(str, command)), stdout=subprocess.PIPE, stderr=errors) as child:
+        text = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode:
+            errors.seek(0)
+            raise Failed(errors.read().decode(errors='replace').strip() or 'vrt-infer failed')
+    return text, usage.ru_maxrss * 1024
+
+
 def ffmpeg(*arguments):
     return run(['ffmpeg', '-v', 'error', '-nostdin', '-y', *arguments])
 
@@ -83,8 +96,7 @@ class Ours:
     """vrt-infer."""
 
     def __init__(self, bench, kind, precision):
-        self.bench, self.peak_bytes = bench, None
-        self.output = bench.path('ours.npy')
+        self.peak_bytes, self.output = None, bench.path('ours.npy')
         self.command = [bench.program('workers', 'infer', 'vrt-infer'), '--model',
                         bench.weights(kind), '--input', bench.array(kind), '--output', self.output,
                         '--device', 'cpu', '--precision', precision, '--threads', CORES,
@@ -94,7 +106,8 @@ class Ours:
         pass
 
     def once(self):
-        return json.loads(run(self.command))['min_s']
+        text, self.peak_bytes = run_measured(self.command)
+        return json.loads(text)['min_s']
 
     def result(self):
         return numpy.load(self.output)
@@ -108,6 +121,7 @@ class Network:
 
     def __init__(self, bench, name, kind, precision):
         self.output, self.patience_s = bench.path(f'{name}.npy'), bench.options.patience
+        self.peak_bytes = None
         self.request = {'input': bench.array(kind), 'output': self.output, 'runs': 1,
                         'mode': precision + ('-compile' if name == 'torch.compile' else '')}
         if PEERS[name] == 'torch':
@@ -125,6 +139,7 @@ class Network:
 
     def once(self):
         answer = self.served.ask(self.request, self.patience_s)
+        self.peak_bytes = self.served.peak_bytes()
         return min(answer['first_s'], *answer['seconds'])
 
     def result(self):
@@ -136,6 +151,8 @@ class Network:
 
 class Clip:
     """A command that makes a video of a video."""
+
+    peak_bytes = None       # of several processes: nobody adds it up
 
     def __init__(self, bench, name):
         self.bench, self.output = bench, bench.path(f'{name}.mkv')
@@ -316,6 +333,7 @@ class Line:
     def __init__(self, row, name=None):
         self.row, self.name, self.player = row, name or 'ours', None
         self.seconds, self.ratio, self.decibels, self.error = [], None, None, None
+        self.peak_bytes = None
 
     def attempt(self, step, *arguments):
         """Does it, where nothing failed so far; who fails once is out."""
@@ -350,6 +368,7 @@ class Line:
     def turn(self):
         time.sleep(PAUSE_S)
         self.seconds.append(self.player.once())
+        self.peak_bytes = self.player.peak_bytes
 
     def leave(self):
         if self.player:
@@ -357,8 +376,10 @@ class Line:
         self.player = None
 
     def report(self):
+        same = self.decibels == math.inf
         return {'row': self.row, 'name': self.name, 'error': self.error, 'seconds': self.seconds,
-                'ratio': self.ratio, 'decibels': self.decibels}
+                'ratio': self.ratio, 'decibels': None if same else self.decibels,
+                'same_bits': same, 'peak_bytes': self.peak_bytes}
 
 
 def measure(bench, row):
@@ -405,7 +426,8 @@ def print_lines(lines):
         psnr = f'{line.decibels:.1f} dB' if line.decibels else ''
         psnr = 'the same bits' if line.decibels == math.inf else psnr
         ratio = f'{line.ratio:.2f}' if line.ratio else ''
-        print(f'| {line.row} | {line.name} | {line.error or seconds} | {ratio} | {psnr} |',
+        peak = f'{line.peak_bytes / 2**20:.0f}' if line.peak_bytes else ''
+        print(f'| {line.row} | {line.name} | {line.error or seconds} | {ratio} | {psnr} | {peak} |',
               flush=True)
 
 
@@ -436,8 +458,8 @@ def main():
     if not options.json:
         print(about['processor'] + f'; load before: {about["load"]:.1f}')
         print(', '.join(f'{k} {v or "not installed"}' for k, v in about['versions'].items()))
-        print('\n| row | who | seconds | ratio | agreement with ours |\n'
-              '| --- | --- | --- | --- | --- |')
+        print('\n| row | who | seconds | ratio | agreement with ours | peak MiB |\n'
+              '| --- | --- | --- | --- | --- | --- |')
     lines = []
     with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
         bench = Bench(options, folder)
