@@ -76,7 +76,11 @@ def run_measured(command):
     """What it printed, and its peak memory in bytes."""
     with tempfile.TemporaryFile() as errors, subprocess.Popen(
             list(map(str, command)), stdout=subprocess.PIPE, stderr=errors) as child:
-        text = child.stdout.read()
+        try:
+            text = child.stdout.read()
+        except BaseException:
+            child.kill()
+            raise
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
