@@ -426,13 +426,14 @@ def versions():
 
 def print_lines(lines):
     for line in lines:
-        seconds = f'{statistics.median(line.seconds):.3f}' if line.seconds else ''
+        seconds, best = ((f'{of(line.seconds):.3f}' for of in (statistics.median, min))
+                         if line.seconds else ('', ''))
         psnr = f'{line.decibels:.1f} dB' if line.decibels else ''
         psnr = 'the same bits' if line.decibels == math.inf else psnr
         ratio = f'{line.ratio:.2f}' if line.ratio else ''
         peak = f'{line.peak_bytes / 2**20:.0f}' if line.peak_bytes else ''
-        print(f'| {line.row} | {line.name} | {line.error or seconds} | {ratio} | {psnr} | {peak} |',
-              flush=True)
+        print(f'| {line.row} | {line.name} | {line.error or seconds} | {best} | {ratio} | {psnr} | '
+              f'{peak} |', flush=True)
 
 
 def print_ratios(lines):
@@ -462,8 +463,8 @@ def main():
     if not options.json:
         print(about['processor'] + f'; load before: {about["load"]:.1f}')
         print(', '.join(f'{k} {v or "not installed"}' for k, v in about['versions'].items()))
-        print('\n| row | who | seconds | ratio | agreement with ours | peak MiB |\n'
-              '| --- | --- | --- | --- | --- | --- |')
+        print('\n| row | who | seconds | best round | ratio | agreement with ours | peak MiB |\n'
+              '| --- | --- | --- | --- | --- | --- | --- |')
     lines = []
     with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
         bench = Bench(options, folder)
