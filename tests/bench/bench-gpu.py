@@ -14,12 +14,13 @@ import argparse
 import json
 import os
 import re
-import selectors
 import signal
 import statistics
 import subprocess
 import sys
 import time
+
+from served import Failed, Served
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -41,64 +42,10 @@ BY_LIBRARIES = re.compile(r"libraries of NVIDIA's compute (\d+) of a program's")
 GOAL_EAGER, GOAL_OTHERS, GOAL_RATE, GOAL_PICTURES = 5, 2, 0.35, 1.3
 
 
-class Failed(Exception):
-    """What could not be measured, and why."""
-
-
-class PyTorch:
-    """A process that runs networks on request."""
-
-    def __init__(self, options):
-        self.options, self.child, self.about = options, None, {}
-
-    def start(self):
-        kind = self.options.device.split(':')[0]
-        self.child = subprocess.Popen(
-            [self.options.python, os.path.join(HERE, 'torch_serve.py'),
-             'cuda' if kind == 'cuda' else 'cpu'], bufsize=0, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.options.errors)
-        self.about = json.loads(self.read_line(120))
-
-    def read_line(self, seconds):
-        """A line of its output, which isn't buffered: what has come is what can be waited for."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.child.stdout, selectors.EVENT_READ)
-            if not selector.select(max(seconds, 0)):
-                self.stop()
-                raise Failed(f'PyTorch took more than {seconds:.0f} s')
-        line = self.child.stdout.readline()
-        if not line:
-            self.stop()
-            raise Failed('PyTorch ended')
-        return line
-
-    def ask(self, request, seconds):
-        if not self.child:
-            self.start()
-        self.child.stdin.write(json.dumps(request).encode() + b'\n')
-        self.child.stdin.flush()
-        ends = time.monotonic() + seconds
-        line = b''
-        while not line.startswith(b'{'):    # compilers may talk in between
-            line = self.read_line(ends - time.monotonic())
-        answer = json.loads(line)
-        if 'error' in answer:
-            raise Failed(answer['error'])
-        return answer
-
-    def stop(self):
-        if self.child:
-            self.child.kill()
-            self.child.wait()
-            self.child.stdin.close()
-            self.child.stdout.close()
-            self.child = None
-
-
 class Bench:
     def __init__(self, options):
         self.options, self.started = options, time.monotonic()
-        self.torch = PyTorch(options) if self.has_torch() else None
+        self.torch = self.make_torch() if self.has_torch() else None
         self.best = {}              # the best product's GFLOP/s, by precision
         self.results = {}           # (name, contestant): seconds of each run
         self.gflop, self.memory = {}, {}    # memory: of (name, contestant), in bytes
@@ -110,6 +57,11 @@ class Bench:
                                   stderr=subprocess.DEVNULL).returncode == 0
         except OSError:
             return False
+
+    def make_torch(self):
+        kind = self.options.device.split(':')[0]
+        return Served('PyTorch', [self.options.python, os.path.join(HERE, 'torch_serve.py'),
+                                  'cuda' if kind == 'cuda' else 'cpu'], self.options.errors)
 
     def left_s(self):
         return self.options.seconds - (time.monotonic() - self.started)

@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""VRT at full size on the CPU: ours beside PyTorch, and beside what the machine could do.
+"""VRT at full size on the CPU, beside what the machine could do.
 
 usage: bench-vrt.py BUILD [OPTION]... [speed] [growth]
 
-  speed   seconds of one clip by PyTorch and by vrt-infer in f32 and bf16, in turns (A B C A B C);
-          the share of the best rate of matrix products measured between them; how much the outputs
-          differ; the peak memory of each process
+  speed   seconds of one clip by vrt-infer in f32 and bf16, in turns, and the share of the best rate
+          of matrix products measured between them
   growth  by how much a process grows in a run, over the plan, for a plan of more than 1 GB
 
 Without names: both. The weights follow from their names (make-vrt), so no checkpoint is needed.
-PyTorch is run by --python; where that has none, ours is measured alone. BUILD should be an
-optimised build (meson setup --buildtype=release); the machine should be idle.
+BUILD should be an optimised build (meson setup --buildtype=release); the machine should be idle.
+What PyTorch needs for the same: bench-peers.py.
 """
 import argparse
 import array
-import ast
 import json
 import math
 import os
@@ -26,32 +24,16 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-WANTED_SPEED = {'f32': 10, 'bf16': 16}
-WANTED_MEMORY = 0.40
 GROWTH_PLAN_BYTES = 1.15e9
 
 
-# Arrays in NumPy's format, without NumPy: where there is no PyTorch there may be none
-
-
 def write_npy(path, shape, values):
+    """In NumPy's format, without NumPy."""
     header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header = header.ljust(117) + '\n'
     with open(path, 'wb') as f:
         f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header.encode())
         array.array('f', values).tofile(f)
-
-
-def read_npy(path):
-    """The shape and the values."""
-    with open(path, 'rb') as f:
-        start = f.read(8)
-        length, = struct.unpack('<H' if start[6] == 1 else '<I', f.read(2 if start[6] == 1 else 4))
-        header = ast.literal_eval(f.read(length).decode())
-        values = array.array('f')
-        values.frombytes(f.read())
-    return header['shape'], values
 
 
 def write_clip(path, frames, channels, width, height):
@@ -68,23 +50,6 @@ def write_clip(path, frames, channels, width, height):
     write_npy(path, (frames, channels, height, width), values)
 
 
-def difference(path, reference_path):
-    """The largest difference, and the peak signal-to-noise ratio, the reference being the signal
-    and its range the peak."""
-    shape, values = read_npy(path)
-    reference_shape, reference = read_npy(reference_path)
-    if shape != reference_shape:
-        raise RuntimeError(f'{shape} where PyTorch gives {reference_shape}')
-    errors = [abs(a - b) for a, b in zip(values, reference)]
-    peak = max(reference) - min(reference)
-    mean_square = math.fsum(e * e for e in errors) / len(errors)
-    largest = max(map(abs, reference))
-    return max(errors) / largest, 10 * math.log10(peak * peak / mean_square) if mean_square else 999
-
-
-# Those who compute
-
-
 def run(command):
     """Runs it. Return: what it printed; the largest size it had, in bytes."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
@@ -98,7 +63,7 @@ def run(command):
 
 class Ours:
     def __init__(self, bench, precision):
-        self.bench, self.precision, self.name = bench, precision, f'vrtd {precision}'
+        self.bench, self.precision = bench, precision
         self.output = bench.path(f'{precision}.npy')
         self.seconds, self.peak_bytes, self.report = [], 0, None
 
@@ -107,51 +72,6 @@ class Ours:
                                              self.bench.options.repeat)
         self.seconds.append(self.report['median_s'])
         self.peak_bytes = max(self.peak_bytes, peak)
-
-    def stop(self):
-        pass
-
-
-class PyTorch:
-    """One process for all rounds: it warms up once, and is asked for a run by a line."""
-
-    def __init__(self, bench):
-        options = bench.options
-        self.name, self.output = 'PyTorch f32', bench.path('torch.npy')
-        self.seconds, self.peak_bytes = [], 0
-        threads = str(options.threads)
-        self.child = subprocess.Popen(
-            [options.python, os.path.join(HERE, 'torch_vrt.py'), '--wait', '--task',
-             str(options.task), '--input', bench.clip, '--output', self.output, '--threads',
-             threads], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, 'OMP_NUM_THREADS': threads, 'OPENBLAS_NUM_THREADS': threads})
-
-    @staticmethod
-    def is_there(python):
-        try:
-            return subprocess.run([python, '-c', 'import numpy, torch'], check=False,
-                                  stderr=subprocess.DEVNULL).returncode == 0
-        except OSError:
-            return False
-
-    def once(self):
-        self.child.stdin.write('\n')
-        self.child.stdin.flush()
-        line = self.child.stdout.readline()
-        if not line:
-            raise RuntimeError('PyTorch ended')
-        report = json.loads(line)
-        if not self.seconds:
-            print(f'  PyTorch {report["torch"]}, products by {report["blas"]}')
-            if 'openblas' not in report['blas'] and 'mkl' not in report['blas']:
-                print('  That is a slow library: install libopenblas0-pthread, or nothing that is '
-                      'said here about PyTorch is fair.')
-        self.seconds.append(report['seconds'][-1])
-        self.peak_bytes = report['peak_rss_bytes']
-
-    def stop(self):
-        self.child.stdin.close()
-        self.child.wait()
 
 
 class Bench:
@@ -191,57 +111,23 @@ class Bench:
 
     def speed(self):
         options = self.options
-        contestants = [Ours(self, p) for p in options.precision]
-        if PyTorch.is_there(options.python):
-            contestants.insert(0, PyTorch(self))
-        else:
-            print(f'  {options.python} has no PyTorch (Debian: python3-torch and '
-                  'libopenblas0-pthread): ours alone')
-        try:
-            for _ in range(options.rounds):
-                for contestant in contestants:
-                    contestant.once()
-                self.measure_products()
-        finally:
-            for contestant in contestants:
-                contestant.stop()
-        theirs = contestants.pop(0) if isinstance(contestants[0], PyTorch) else None
-        self.print_speed(theirs, contestants)
-        if theirs:
-            self.print_differences(theirs, contestants)
-            self.print_verdicts(theirs, contestants)
-
-    def print_speed(self, theirs, ours):
+        ours = [Ours(self, p) for p in options.precision]
+        for _ in range(options.rounds):
+            for contestant in ours:
+                contestant.once()
+            self.measure_products()
         gflop = ours[0].report['gflop']
         print(f'  {gflop / 1000:.3f} TFLOP; best products '
               + ', '.join(f'{k} {v:.0f} GFLOP/s' for k, v in self.best.items()))
         print('  | | seconds | GFLOP/s | of the best product | peak MiB |\n'
               '  | --- | --- | --- | --- | --- |')
-        for c in ([theirs] if theirs else []) + ours:
-            seconds = statistics.median(c.seconds)
-            best = self.best['bf16' if 'bf16' in c.name else 'f32']
+        for c in ours:
+            seconds, best = statistics.median(c.seconds), self.best[c.precision]
             share = f'{gflop / seconds / best:.0%}' if best else 'not measured'
-            print(f'  | {c.name} | {seconds:.3f} | {gflop / seconds:.1f} | {share} | '
+            print(f'  | {c.precision} | {seconds:.3f} | {gflop / seconds:.1f} | {share} | '
                   f'{c.peak_bytes / 2**20:.0f} |')
-        for c in ([theirs] if theirs else []) + ours:
-            print(f'  {c.name}: ' + ', '.join(f'{s:.3f}' for s in c.seconds) + ' s')
-
-    @staticmethod
-    def print_differences(theirs, ours):
         for c in ours:
-            largest, psnr = difference(c.output, theirs.output)
-            print(f'  {c.name} differs from PyTorch by at most {largest:.1e} of the largest value, '
-                  f'{psnr:.1f} dB')
-
-    @staticmethod
-    def print_verdicts(theirs, ours):
-        for c in ours:
-            ratio = statistics.median(a / b for a, b in zip(theirs.seconds, c.seconds))
-            print(f'speed {c.precision}: {ratio:.2f} times PyTorch (wanted at least '
-                  f'{WANTED_SPEED[c.precision]})')
-        peak = max(c.peak_bytes for c in ours)
-        print(f'peak memory: {peak / theirs.peak_bytes:.1%} of PyTorch\'s (wanted under '
-              f'{WANTED_MEMORY:.0%})')
+            print(f'  {c.precision}: ' + ', '.join(f'{s:.3f}' for s in c.seconds) + ' s')
 
     # growth
 
@@ -294,7 +180,6 @@ def main():
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--repeat', type=int, default=3, help='runs of ours in a round (3)')
     parser.add_argument('--precision', default='f32,bf16', type=lambda text: text.split(','))
-    parser.add_argument('--python', default='/usr/bin/python3', help='a Python with PyTorch')
     options = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory(prefix='vrtd-bench-') as folder:
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks in PyTorch, run on request: what bench-gpu.py holds ours against.
+"""Networks in PyTorch, run on request: what bench-gpu.py and bench-peers.py hold ours against.
 
 usage: torch_serve.py [DEVICE]
 
@@ -12,6 +12,9 @@ to it. A request has
            and channels last; "f32-compile", "f16-compile", ...: the same by torch.compile
   frames, width, height
   runs     how many are timed, after those of WARM_UP_S, one at least
+  weights, input, output    files, each of which may be left out: a picture network's weights, as
+                            ncnn_weights.py writes them, and arrays [D,C,H,W] of NumPy's
+  export   instead of "runs": the file that gets the network for ONNX
 
 and the answer "seconds" (of each run), "first_s", "peak_bytes", "finite"; or "error". A network
 stays until another is asked for. VRT's weights follow from names, as ours do.
@@ -20,8 +23,10 @@ import json
 import sys
 import time
 
+import numpy
 import torch
 
+import ncnn_weights
 import torch_pictures
 import torch_vrt
 import torch_vrt_net
@@ -58,10 +63,11 @@ class Server:
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
 
-    def prepare(self, name, mode):
+    def prepare(self, name, mode, weights=None):
         """The network on the device. VRT's weights are f32 in every mode."""
         is_vrt = name.startswith('vrt:')
-        key = name, torch.float32 if is_vrt else self.dtype(mode), mode.endswith('-compile')
+        key = (name, torch.float32 if is_vrt else self.dtype(mode), mode.endswith('-compile'),
+               weights)
         if self.key == key:
             return
         self.forget()
@@ -70,6 +76,9 @@ class Server:
             torch_vrt.fill(network, SEED)
         else:
             network = {'compact': torch_pictures.Compact, 'esrgan': torch_pictures.Esrgan}[name]()
+            if weights:
+                known = ncnn_weights.load(weights)
+                network.load_state_dict({k: torch.tensor(v) for k, v in known.items()})
         network = network.eval().to(self.device)
         if key[1] is not torch.float32:
             network = network.to(self.dtype(mode), memory_format=torch.channels_last)
@@ -80,16 +89,22 @@ class Server:
     def make_input(self, request, mode):
         is_vrt = request['network'].startswith('vrt:')
         channels = 4 if request['network'] == 'vrt:8' else 3
-        x = torch.from_numpy(torch_vrt.video(
-            SEED, (request['frames'], channels, request['height'], request['width']),
-            channels == 4)).to(self.device)
-        if not is_vrt and self.dtype(mode) is not torch.float32:
-            x = x.to(self.dtype(mode), memory_format=torch.channels_last)
-        return x
+        if 'input' in request:
+            x = numpy.load(request['input'])
+        else:
+            x = torch_vrt.video(SEED, (request['frames'], channels, request['height'],
+                                       request['width']), channels == 4)
+        x = torch.from_numpy(x).to(self.device)
+        return x if is_vrt else self.lay(x, self.dtype(mode))
+
+    @staticmethod
+    def lay(x, dtype):
+        """Pictures as their networks take them."""
+        return x if dtype is torch.float32 else x.to(dtype, memory_format=torch.channels_last)
 
     def network_run(self, request):
         mode = request['mode']
-        self.prepare(request['network'], mode)
+        self.prepare(request['network'], mode, request.get('weights'))
         x, dtype = self.make_input(request, mode), self.dtype(mode)
         casts = request['network'].startswith('vrt:') and dtype is not torch.float32
 
@@ -105,7 +120,16 @@ class Server:
         a, b = ((torch.rand(n, n, device=self.device) * 2 - 1).to(dtype) for _ in range(2))
         return lambda: a @ b
 
+    def export(self, request):
+        self.prepare(request['network'], 'f32', request.get('weights'))
+        torch.onnx.export(self.network, (self.make_input(request, 'f32'),), request['export'],
+                          input_names=['data'], output_names=['output'], dynamo=True,
+                          external_data=False, verbose=False)
+        return {}
+
     def answer(self, request):
+        if 'export' in request:
+            return self.export(request)
         if request['network'] == 'product':
             run = self.product_run(request)
         else:
@@ -115,6 +139,8 @@ class Server:
         while time.monotonic() - started < WARM_UP_S - first_s:
             self.timed(run)
         finite = bool(torch.isfinite(y).all())
+        if 'output' in request:
+            numpy.save(request['output'], y.float().cpu().numpy())
         del y
         seconds = [self.timed(run)[1] for _ in range(request['runs'])]
         return {'first_s': first_s, 'seconds': seconds, 'finite': finite,

@@ -1,22 +1,15 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""VRT in PyTorch on the CPU: how long it takes, what memory it needs, and that it is right.
+"""VRT in PyTorch: weights and clips that follow from names, and that it is right.
 
-usage: torch_vrt.py [OPTION]...
+usage: torch_vrt.py DIR/NAME...
 
-Weights are made by a rule from the tensors' names; --check compares with outputs of the original
-definition at such weights. Needs Debian's python3-torch, with libopenblas0-pthread: without
-OpenBLAS, Debian's PyTorch multiplies by the reference BLAS, many times slower.
+Compares the network with outputs of the original definition at such weights, which the files
+DIR/NAME.safetensors hold. torch_serve.py runs it.
 """
-import argparse
 import json
-import os
-import resource
-import statistics
 import struct
 import sys
-import time
-import zlib
 
 import numpy
 import torch
@@ -168,92 +161,10 @@ def check(path):
     return right
 
 
-# Measurement
-
-
-def blas():
-    """The library that PyTorch's matrix products come from."""
-    with open('/proc/self/maps') as f:
-        names = {os.path.realpath(line.split()[-1]) for line in f if 'blas' in line}
-    return ', '.join(sorted(names)) or 'built in'
-
-
-def peak_rss_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def runs(network, x, options):
-    """Runs as often as asked; each gives its seconds and the output."""
-    left = options.repeat
-    while sys.stdin.readline() if options.wait else left > 0:
-        left -= 1
-        started = time.monotonic()
-        with torch.no_grad(), torch.autocast('cpu', torch.bfloat16, options.dtype == 'bf16'):
-            y = network(x)
-        yield time.monotonic() - started, y.float()
-
-
-def measure(options):
-    torch.set_num_threads(options.threads)
-    config = torch_vrt_net.TASKS[options.task]
-    network = torch_vrt_net.Vrt(config).eval()
-    fill(network, options.seed)
-    if options.save:
-        torch.save({'params': network.state_dict()}, options.save)
-    if options.input:
-        x = numpy.load(options.input)
-    else:
-        x = video(options.seed, (options.frames, 3 + config.nonblind, *options.size[::-1]),
-                  config.nonblind)
-    report = {'torch': torch.__version__, 'blas': blas(), 'task': options.task,
-              'parameters': sum(p.numel() for p in network.parameters()),
-              'input_shape': list(x.shape), 'threads': torch.get_num_threads(),
-              'precision': options.dtype, 'start_rss_bytes': peak_rss_bytes(), 'seconds': []}
-    for seconds, y in runs(network, torch.from_numpy(x), options):
-        report['seconds'].append(round(seconds, 4))
-        report['median_s'] = statistics.median(report['seconds'])
-        report['peak_rss_bytes'] = peak_rss_bytes()
-        y = y.numpy()
-        report['output_shape'] = list(y.shape)
-        report['output_mean'] = round(float(y.mean(dtype='f8')), 7)
-        report['output_crc32'] = zlib.crc32(y.tobytes())
-        if options.output:
-            numpy.save(options.output, y)
-        if options.wait:
-            print(json.dumps(report), flush=True)
-    if not options.wait:
-        print(json.dumps(report))
-
-
-def size(text):
-    width, _, height = text.partition('x')
-    return int(width), int(height or width)
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--task', type=int, choices=range(1, 10), default=1,
-                        help='the released network with this number (1)')
-    parser.add_argument('--frames', type=int, default=6)
-    parser.add_argument('--size', type=size, default=(64, 64), help='of the input, WxH or W (64)')
-    parser.add_argument('--input', metavar='X.npy', help='a clip [D,C,H,W] instead of waves')
-    parser.add_argument('--output', metavar='Y.npy')
-    parser.add_argument('--threads', type=int, default=2)
-    parser.add_argument('--dtype', choices=('f32', 'bf16'), default='f32',
-                        help='bf16: by torch.autocast')
-    parser.add_argument('--repeat', type=int, default=1)
-    parser.add_argument('--wait', action='store_true',
-                        help='one run for every line on standard input, with a report after each')
-    parser.add_argument('--seed', type=int, default=1234, help='of the weights and the clip (1234)')
-    parser.add_argument('--save', metavar='FILE.pth', help='the weights as a checkpoint')
-    parser.add_argument('--check', metavar='DIR/NAME', help='compare with NAME.safetensors')
-    options = parser.parse_args()
-    if options.check:
-        torch.set_num_threads(options.threads)
-        return 0 if check(options.check) else 1
-    measure(options)
-    return 0
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    return 0 if all([check(path) for path in sys.argv[1:]]) else 1
 
 
 if __name__ == '__main__':

@@ -100,6 +100,8 @@ def deform_conv(x, offset, mask, weight, bias):
     """
     channels, height, width = x.shape
     if deform_conv2d:
+        if x.device.type == 'cpu':      # where torchvision's knows neither bf16 nor autocast
+            x, offset, mask = x.float(), offset.float(), mask.float()
         return deform_conv2d(x[None], offset.reshape(1, -1, height, width), weight, bias,
                              padding=1, mask=mask[None])[0]
     groups = mask.shape[0] // 9
