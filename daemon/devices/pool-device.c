@@ -25,6 +25,7 @@
 #include "base/thread.h"
 #include "daemon/sched/sched.h"
 #include "engine/replica.h"
+#include "workers/device/load.h"
 
 #define VRT_LOG_TOPIC "pool"
 
@@ -336,7 +337,8 @@ static double explained_s(const struct vrt_pool_device *device, const struct vrt
                                        vrt_network_checksum(run->spec->network),
                                        device->index)[run->dtype];
     *ret_was_measured = speed > 0;
-    return (double)run->tile_flops / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
+    const int n_frames = vrt_load_batch(device->info, run->spec, &run->spec->grid);
+    return (double)run->tile_flops * n_frames / (speed > 0 ? speed / slower : SLOWEST_FLOPS);
 }
 
 /* For how long the loop has been looking. While the process was stopped, or frozen, no device could

@@ -3,22 +3,22 @@
 /* Small pictures come several at a time, and clips one behind the other. Neither changes a bit of
  * the results, so that each device has as much of both as suits it. */
 
+#include "workers/device/load.h"
+
 #include "workers/device/device-executor-impl.h"
 
 /* More gain nothing, and a shard's frames come out later. */
 #define BATCH_MAX 8
 
-/* Frames that make up as many pixels as the device wants. */
-static int wanted_batch(const struct vrt_device_executor *executor, const struct vrt_job_spec *spec,
-                        const struct vrt_tile_grid *grid)
+int vrt_load_batch(const struct vrt_device_info *info, const struct vrt_job_spec *spec,
+                   const struct vrt_tile_grid *grid)
 {
-    const int64_t wanted = vrt_device_info(executor->device)->n_pixels;
     const int64_t pixels = (int64_t)grid->x.size * grid->y.size;
     const int64_t most = VRT_MIN(spec->recipe.clip_frames, BATCH_MAX);
 
     if (spec->rule.temporal)
         return 1;
-    return (int)VRT_MAX(VRT_MIN((wanted + pixels - 1) / pixels, most), 1);
+    return (int)VRT_MAX(VRT_MIN((info->n_pixels + pixels - 1) / pixels, most), 1);
 }
 
 bool vrt_load_reduce(struct vrt_load *load)
@@ -37,7 +37,7 @@ int vrt_load_find(const struct vrt_device_executor *executor, const struct vrt_j
                   struct vrt_load *ret_load)
 {
     struct vrt_load load = {
-        .batch = wanted_batch(executor, spec, &fit->size.grid),
+        .batch = vrt_load_batch(vrt_device_info(executor->device), spec, &fit->size.grid),
         .n_in_flight = vrt_device_info(executor->device)->n_in_flight,
     };
     struct vrt_job_spec_size size = fit->size;

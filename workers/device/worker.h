@@ -64,7 +64,7 @@ struct vrt_worker_run {
     struct vrt_job_spec *spec;      /* a reference */
     enum vrt_dtype dtype;
     struct vrt_shard_frames frames; /* references */
-    int64_t tile_flops;             /* computed without a sign of life, at most; 0: little */
+    int64_t tile_flops;             /* of a frame or clip: 0: little */
     bool by_ops;                    /* op by op, to fill `op_times` */
     bool accepts_odd;               /* see struct vrt_device_executor_order */
     atomic_llong done_flops;        /* of vrt_speed_shard_flops(), so far: anybody may look */

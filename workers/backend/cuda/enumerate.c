@@ -15,8 +15,9 @@
 #include "backend/cuda/libraries/libraries.h"
 #include "backend/cuda/nvml.h"
 
-/* Blocks of threads that a multiprocessor has at a time, and some to follow them: an estimate. */
-#define PIXELS_PER_MULTIPROCESSOR 4096
+/* Of the threads that a multiprocessor has at a time, which each compute a pixel or more, so many
+ * have something to do: fewer can't fill it. */
+#define PIXELS_PER_MULTIPROCESSOR 1024
 
 static int version_major(int version)
 {
