@@ -454,7 +454,7 @@ def main():
                                        'makes one')
     parser.add_argument('--weights', help='a folder with Real-ESRGAN\'s .param and .bin files')
     parser.add_argument('--patience', type=float, default=600,
-                        help='seconds that a peer may take for its first turn (600)')
+                        help='seconds that a peer may take for a turn (600)')
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.setpriority(os.PRIO_PROCESS, 0, max(NICENESS, os.getpriority(os.PRIO_PROCESS, 0)))
