@@ -193,7 +193,10 @@ static void build(struct play *p, struct vrt_graph *graph, const struct vrt_netw
     p->n_captures = 0;
     if (p->is_flow) {
         struct vrt_vrt_builder b = { .vrt = &p->network->vrt, .graph = graph, .use = use };
+        size_t n_params;
+        const struct vrt_param *params = vrt_network_params(p->network, &n_params);
 
+        vrt_graph_set_params(graph, params, n_params, use->dtype);
         vrt_vrt_flows(&b, &p->in);
         expect_int(vrt_graph_status(graph), 0);
         return;
