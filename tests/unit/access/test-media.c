@@ -135,7 +135,7 @@ static int try_open(const struct disk *disk, const struct vrt_peer *peer, const 
                     enum vrt_media_mode mode, char *ret_id)
 {
     struct vrt_error error = { .id = NULL };
-    char path[300];
+    char path[1024];
     int fd = -1;
 
     snprintf(path, sizeof(path), "%s/%s", disk->folder, name);
