@@ -366,6 +366,23 @@ int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
     return vrt_fold(r);
 }
 
+int vrt_conn_post(struct vrt_conn *conn, const struct vrt_request *request,
+                  const struct vrt_field *fields, const void *object, json_t **ret_json,
+                  struct vrt_error *error)
+{
+    struct vrt_request posted = *request;
+    struct vrt_buf body = { 0 };
+
+    int r = vrt_fields_print(fields, object, &body);
+    if (r < 0)
+        return vrt_refuse_errno(error, r, "writing the request");
+    posted.method = "POST";
+    posted.body = body.data;
+    r = vrt_conn_request(conn, &posted, ret_json, error);
+    vrt_buf_done(&body);
+    return vrt_fold(r);
+}
+
 int vrt_conn_get(struct vrt_conn *conn, struct json_t **ret_json, struct vrt_error *error,
                  const char *format, ...)
 {
@@ -377,4 +394,19 @@ int vrt_conn_get(struct vrt_conn *conn, struct json_t **ret_json, struct vrt_err
     va_end(args);
     const struct vrt_request request = { .method = "GET", .path = path };
     return vrt_conn_request(conn, &request, ret_json, error);
+}
+
+int vrt_conn_get_job(struct vrt_conn *conn, int64_t id, struct vrt_job_info *ret_job,
+                     json_t **ret_json, struct vrt_error *error)
+{
+    json_t *json = NULL;
+
+    int r = vrt_conn_get(conn, &json, error, "/v1/jobs/%" PRId64, id);
+    if (r == 0 && vrt_job_info_decode(json, ret_job, error) < 0)
+        r = VRT_CONN_E_BROKEN;
+    if (r == 0 && ret_json)
+        *ret_json = json;
+    else
+        json_decref(json);
+    return r;
 }

@@ -16,7 +16,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "fields.h"
 #include "msg_event.h"
+#include "msg_job.h"
 
 struct json_t;
 struct vrt_conn;
@@ -71,9 +73,19 @@ const char *vrt_conn_path(const struct vrt_conn *conn);
 int vrt_conn_request(struct vrt_conn *conn, const struct vrt_request *request,
                      struct json_t **ret_json, struct vrt_error *error);
 
+/* Likewise a POST, of `object` as `fields` have it, which is the body. */
+int vrt_conn_post(struct vrt_conn *conn, const struct vrt_request *request,
+                  const struct vrt_field *fields, const void *object, struct json_t **ret_json,
+                  struct vrt_error *error);
+
 /* GET of the path printed by `format`. */
 int vrt_conn_get(struct vrt_conn *conn, struct json_t **ret_json, struct vrt_error *error,
                  const char *format, ...) VRT_PRINTF(4, 5);
+
+/* All that is known of a job. Return: 0, *ret_job needs vrt_job_info_done(), *ret_json (NULL: it
+ * isn't wanted) is the caller's; VRT_CONN_E_*; -errno. */
+int vrt_conn_get_job(struct vrt_conn *conn, int64_t id, struct vrt_job_info *ret_job,
+                     struct json_t **ret_json, struct vrt_error *error);
 
 /*
  * Opens a stream of events on a connection of its own; it is open when the daemon said so, from

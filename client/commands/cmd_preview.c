@@ -94,24 +94,16 @@ static int ask(struct vrt_cli *cli, const struct vrt_job_info *job, const char *
         .time_s = cli->args.time_s,
     };
     const int fds[N_FILES] = { files[BEFORE].fd, files[AFTER].fd, files[PICTURE].fd };
-    struct vrt_buf body = { 0 };
 
     vrt_file_name(job->input_path, q.before.name, sizeof(q.before.name));
     vrt_file_name(job->output_path, q.after.name, sizeof(q.after.name));
     vrt_file_name(picture, q.picture.name, sizeof(q.picture.name));
-    int r = vrt_fields_print(vrt_preview_request_fields, &q, &body);
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "writing the request");
-    r = vrt_conn_request(cli->conn, &(struct vrt_request){
-        .method = "POST",
+    return vrt_fold(vrt_conn_post(cli->conn, &(struct vrt_request){
         .path = "/v1/preview",
-        .body = body.data,
         .fds = fds,
         .n_fds = N_FILES,
         .takes_long = true,
-    }, ret_json, error);
-    vrt_buf_done(&body);
-    return vrt_fold(r);
+    }, vrt_preview_request_fields, &q, ret_json, error));
 }
 
 static int print_answer(const struct vrt_cli *cli, const json_t *json, const char *picture,
@@ -173,12 +165,8 @@ int vrt_jobs_preview(struct vrt_cli *cli, long long id, const char *path)
 {
     struct vrt_job_info job;
     struct vrt_error error = { 0 };
-    json_t *json = NULL;
 
-    int r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs/%lld", id);
-    if (r == 0 && vrt_job_info_decode(json, &job, &error) < 0)
-        r = VRT_CONN_E_BROKEN;
-    json_decref(json);
+    int r = vrt_conn_get_job(cli->conn, id, &job, NULL, &error);
     if (r != 0)
         return vrt_cli_fail(cli, NULL, r, &error);
     int exit = save(cli, &job, path);

@@ -104,22 +104,15 @@ static int make_request(const struct vrt_args *args, struct vrt_profile_request 
 int vrt_profile_post(struct vrt_cli *cli, const struct vrt_profile_request *q,
                      const struct vrt_file *model, json_t **ret_json, struct vrt_error *error)
 {
-    struct vrt_buf body = { 0 };
-
-    int r = vrt_fields_print(vrt_profile_request_fields, q, &body);
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "writing the request");
     const struct vrt_request request = {
-        .method = "POST",
         .path = "/v1/profile",
-        .body = body.data,
         .fds = &model->fd,
         .n_fds = model->fd >= 0 ? 1 : 0,
         .takes_long = true,
     };
-    r = vrt_conn_request(cli->conn, &request, ret_json, error);
-    vrt_buf_done(&body);
-    return vrt_fold(r);
+
+    return vrt_fold(vrt_conn_post(cli->conn, &request, vrt_profile_request_fields, q, ret_json,
+                                  error));
 }
 
 /* "1.53 s", "20.7 ms", "83 us". */

@@ -236,13 +236,9 @@ static int show(struct vrt_cli *cli, long long id)
     json_t *json = NULL;
     int exit = VRT_EXIT_OK;
 
-    int r = vrt_conn_get(cli->conn, &json, &error, "/v1/jobs/%lld", id);
-    if (r == 0 && vrt_job_info_decode(json, &job, &error) < 0)
-        r = VRT_CONN_E_BROKEN;
-    if (r != 0) {
-        json_decref(json);
+    int r = vrt_conn_get_job(cli->conn, id, &job, &json, &error);
+    if (r != 0)
         return vrt_cli_fail(cli, NULL, r, &error);
-    }
     if (cli->args.json)
         exit = vrt_cli_print_json(json);
     else

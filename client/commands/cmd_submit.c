@@ -217,7 +217,6 @@ static int make_request(const struct vrt_args *args, const char *input, const ch
 static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const struct opened *o,
                 json_t **ret_json, struct vrt_error *error)
 {
-    struct vrt_buf body = { 0 };
     int fds[3], n_fds = 0;
 
     /* In the order in which make_request() counted them. */
@@ -227,21 +226,14 @@ static int post(struct vrt_cli *cli, const struct vrt_job_request *q, const stru
         fds[n_fds++] = o->output.fd;
     if (o->model.fd >= 0)
         fds[n_fds++] = o->model.fd;
-    int r = vrt_fields_print(vrt_job_request_fields, q, &body);
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "writing the request");
     const struct vrt_request request = {
-        .method = "POST",
         .path = "/v1/jobs",
-        .body = body.data,
         .fds = fds,
         .n_fds = n_fds,
         /* Trying a large network on a slow device may take minutes. */
         .takes_long = q->dry_run,
     };
-    r = vrt_conn_request(cli->conn, &request, ret_json, error);
-    vrt_buf_done(&body);
-    return vrt_fold(r);
+    return vrt_fold(vrt_conn_post(cli->conn, &request, vrt_job_request_fields, q, ret_json, error));
 }
 
 /* Reads the job that was made. With --follow the daemon's further word is printed instead. */

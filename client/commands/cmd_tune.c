@@ -26,9 +26,6 @@
 #include "client/terminal/format.h"
 #include "client/terminal/table.h"
 
-/* What auto asks of a precision: see docs/architecture.md. */
-#define FIDELITY_MIN_DB 50
-
 #define TIMED_S 3.0
 #define TIMED_FRAMES_MIN 5.0
 #define TIMED_FRAMES_MAX 200.0
@@ -156,7 +153,7 @@ static bool is_of_one_way(int r, const struct vrt_error *error)
 static bool is_faithful(const struct row *row)
 {
     return row->report.precision == VRT_PRECISION_F32 ||
-           row->report.fidelity_db >= FIDELITY_MIN_DB;
+           row->report.fidelity_db >= VRT_FIDELITY_MIN_DB;
 }
 
 /* The fastest of the rows from `first` on that are close enough to f32. */

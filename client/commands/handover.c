@@ -66,7 +66,6 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
 {
     struct vrt_job_files_request q;
     const char *const paths[VRT_JOB_FILE_COUNT] = { h->input, h->output, h->model };
-    struct vrt_buf body = { 0 };
     int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
     char path[64];
 
@@ -80,20 +79,14 @@ static int post(struct vrt_cli *cli, const struct vrt_handover *h, const struct 
         vrt_file_absolute(paths[i], q.files[i].path, sizeof(q.files[i].path));
         fds[n_fds++] = files[i].fd;
     }
-    int r = vrt_fields_print(vrt_job_files_request_fields, &q, &body);
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "writing the request");
     snprintf(path, sizeof(path), "/v1/jobs/%lld/%s", h->id, h->verb);
     const struct vrt_request request = {
-        .method = "POST",
         .path = path,
-        .body = body.data,
         .fds = fds,
         .n_fds = n_fds,
     };
-    r = vrt_conn_request(cli->conn, &request, ret_json, error);
-    vrt_buf_done(&body);
-    return vrt_fold(r);
+    return vrt_fold(vrt_conn_post(cli->conn, &request, vrt_job_files_request_fields, &q, ret_json,
+                                  error));
 }
 
 int vrt_handover_send(struct vrt_cli *cli, const struct vrt_handover *handover,

@@ -65,7 +65,6 @@ static int post(const struct vrt_tune *tune, struct vrt_job_request *q, int outp
                 json_t **ret_json, struct vrt_error *error)
 {
     int fds[VRT_JOB_FILE_COUNT], n_fds = 0;
-    struct vrt_buf body = { 0 };
 
     fds[n_fds++] = tune->input.fd;
     if (output_fd >= 0) {
@@ -76,19 +75,12 @@ static int post(const struct vrt_tune *tune, struct vrt_job_request *q, int outp
         q->model.fd = n_fds;
         fds[n_fds++] = tune->model.fd;
     }
-    int r = vrt_fields_print(vrt_job_request_fields, q, &body);
-    if (r < 0)
-        return vrt_refuse_errno(error, r, "writing the request");
-    r = vrt_conn_request(tune->cli->conn, &(struct vrt_request){
-        .method = "POST",
+    return vrt_fold(vrt_conn_post(tune->cli->conn, &(struct vrt_request){
         .path = "/v1/jobs",
-        .body = body.data,
         .fds = fds,
         .n_fds = n_fds,
         .takes_long = true,
-    }, ret_json, error);
-    vrt_buf_done(&body);
-    return vrt_fold(r);
+    }, vrt_job_request_fields, q, ret_json, error));
 }
 
 int vrt_tune_plan(struct vrt_tune *tune, struct vrt_error *error)
@@ -119,18 +111,6 @@ static int ask(const struct vrt_tune *tune, const char *method, int64_t id, cons
         .method = method,
         .path = path,
     }, &json, error);
-    json_decref(json);
-    return r;
-}
-
-static int look(const struct vrt_tune *tune, int64_t id, struct vrt_job_info *ret_job,
-                struct vrt_error *error)
-{
-    json_t *json = NULL;
-
-    int r = vrt_conn_get(tune->cli->conn, &json, error, "/v1/jobs/%" PRId64, id);
-    if (r == 0 && vrt_job_info_decode(json, ret_job, error) < 0)
-        r = VRT_CONN_E_BROKEN;
     json_decref(json);
     return r;
 }
@@ -194,7 +174,7 @@ static int follow(struct vrt_tune *tune, int64_t id, struct vrt_error *error)
     int r = trace ? 0 : vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the trial");
 
     while (r == 0 && !is_over) {
-        r = look(tune, id, &job, error);
+        r = vrt_conn_get_job(tune->cli->conn, id, &job, NULL, error);
         if (r != 0)
             break;
         note(trace, &job);
@@ -220,7 +200,7 @@ static void tidy(const struct vrt_tune *tune, int64_t id)
     vrt_conn_set_interrupt(tune->cli->conn, NULL);
     (void)ask(tune, "DELETE", id, "", &ignored);
     for (int i = 0; i < 100; i++) {
-        if (look(tune, id, &job, &ignored) != 0)
+        if (vrt_conn_get_job(tune->cli->conn, id, &job, NULL, &ignored) != 0)
             return;
         const bool is_over = vrt_job_state_is_final(job.state);
         vrt_job_info_done(&job);
@@ -259,9 +239,10 @@ int vrt_tune_try(struct vrt_tune *tune, struct vrt_error *error)
     int r = fill_request(tune, &q, error);
     if (r < 0)
         return vrt_fold(r);
-    if (!isnan(trial_s(tune))) {
+    const double duration_s = trial_s(tune);
+    if (!isnan(duration_s)) {
         q.settings.start_s = 0;
-        q.settings.duration_s = trial_s(tune);
+        q.settings.duration_s = duration_s;
     }
     r = post(tune, &q, fd, &json, error);
     if (r == 0 && vrt_job_info_decode(json, &job, error) < 0)

@@ -81,23 +81,8 @@ static bool all_over(const struct vrt_watch *w)
     return w->params->n_ids > 0;
 }
 
-/* Asks for all that is known of a job. Return: 0; VRT_CONN_E_*; -errno. */
-static int ask(struct vrt_watch *w, int64_t id, struct vrt_job_info *ret_job, json_t **ret_json)
-{
-    json_t *json = NULL;
-
-    int r = vrt_conn_get(w->cli->conn, &json, &w->error, "/v1/jobs/%" PRId64, id);
-    if (r == 0 && vrt_job_info_decode(json, ret_job, &w->error) < 0)
-        r = VRT_CONN_E_BROKEN;
-    if (r != 0) {
-        json_decref(json);
-        return vrt_fold(r);
-    }
-    *ret_json = json;
-    return 0;
-}
-
-/* Events only count a job's warnings: asks for them when there are others. Return: as ask(). */
+/* Events only count a job's warnings: asks for them when there are others. Return: as of
+ * vrt_conn_get_job(). */
 static int take_warnings(struct vrt_watch *w, struct vrt_watched *f)
 {
     const int64_t total = f->job.warnings_total;
@@ -106,7 +91,7 @@ static int take_warnings(struct vrt_watch *w, struct vrt_watched *f)
 
     if (total == VRT_UNKNOWN || total == f->warnings_total)
         return 0;
-    int r = total > 0 ? ask(w, f->job.id, &job, &json) : 0;
+    int r = total > 0 ? vrt_conn_get_job(w->cli->conn, f->job.id, &job, &json, &w->error) : 0;
     if (r != 0)
         return vrt_fold(r);
     f->warnings_total = total;
@@ -118,13 +103,13 @@ static int take_warnings(struct vrt_watch *w, struct vrt_watched *f)
     return 0;
 }
 
-/* A job is over: asks for its end. Return: as ask(). */
+/* A job is over: asks for its end. Return: as of vrt_conn_get_job(). */
 static int take_end(struct vrt_watch *w, struct vrt_watched *f)
 {
     struct vrt_job_info job;
     json_t *json = NULL;
 
-    int r = ask(w, f->job.id, &job, &json);
+    int r = vrt_conn_get_job(w->cli->conn, f->job.id, &job, &json, &w->error);
     if (r != 0)
         return vrt_fold(r);
     vrt_job_info_done(&f->job);
