@@ -52,9 +52,6 @@
 /* What a container's tables take is not what limits are about. */
 #define TABLES_BYTES (INT64_C(4) << 20)
 
-/* No disk is larger, and sums of a few such numbers don't overflow. */
-#define LEFT_BYTES_MAX (INT64_C(1) << 60)
-
 /* Files to be removed, by a thread: there may be thousands. */
 struct sweep {
     uv_work_t work;
@@ -192,7 +189,7 @@ int64_t vrt_disk_space_joined_max(struct vrt_disk_space *space, struct vrt_job *
         return 0;
     /* A finished file of an earlier run is replaced. */
     const int64_t left = VRT_MIN(VRT_MAX(limit - held - promised + disk->joined_bytes, 0),
-                                 LEFT_BYTES_MAX);
+                                 VRT_SPOOL_BYTES_MAX);
     disk->was_alone = held <= disk->charged_bytes && promised == 0;
     disk->promised_bytes = left;
     disk->wanted_bytes = VRT_MIN(2 * VRT_MAX(left, TABLES_BYTES),

@@ -184,12 +184,9 @@ int64_t vrt_spool_joined_bytes(int spool_fd, int64_t job_id)
     return 0;
 }
 
-/* No disk is larger, and sums of a few such numbers don't overflow. */
-#define BYTES_MAX (INT64_C(1) << 60)
-
 static int64_t bytes_of(const struct vrt_segment_record *segment)
 {
-    return VRT_MIN(VRT_MAX(segment->size_bytes, 0), BYTES_MAX);
+    return VRT_MIN(VRT_MAX(segment->size_bytes, 0), VRT_SPOOL_BYTES_MAX);
 }
 
 int64_t vrt_spool_stored_bytes(const struct vrt_job *job)
@@ -197,7 +194,7 @@ int64_t vrt_spool_stored_bytes(const struct vrt_job *job)
     int64_t bytes = 0;
 
     for (size_t i = 0; i < job->n_segments; i++)
-        bytes = VRT_MIN(bytes + bytes_of(&job->segments[i]), BYTES_MAX);
+        bytes = VRT_MIN(bytes + bytes_of(&job->segments[i]), VRT_SPOOL_BYTES_MAX);
     return bytes;
 }
 
@@ -210,7 +207,8 @@ int64_t vrt_spool_output_bytes(const struct vrt_job *job)
         n_frames += (double)job->segments[i].n_frames;
     if (n_frames > 0 && job->info.frames_total > 0)
         bytes = (double)stored / n_frames * (double)job->info.frames_total;
-    return bytes >= (double)BYTES_MAX ? BYTES_MAX : VRT_MAX((int64_t)bytes, stored);
+    return bytes >= (double)VRT_SPOOL_BYTES_MAX ? VRT_SPOOL_BYTES_MAX :
+           VRT_MAX((int64_t)bytes, stored);
 }
 
 int64_t vrt_spool_needed_bytes(const struct vrt_job *job)

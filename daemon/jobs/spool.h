@@ -20,6 +20,9 @@
 
 struct vrt_job;
 
+/* No disk is larger, and sums of a few such numbers don't overflow. */
+#define VRT_SPOOL_BYTES_MAX (INT64_C(1) << 60)
+
 /* In a job's folder: what was fetched for it. */
 #define VRT_SPOOL_INPUT "input"
 

@@ -25,6 +25,9 @@ enum vrt_precision {
     VRT_PRECISION_COUNT,
 };
 
+/* Of f32: below this a precision isn't chosen unless it was asked for. */
+#define VRT_FIDELITY_MIN_DB 50.0
+
 /* How a network that sees clips is applied to a video. */
 enum vrt_tiling {
     VRT_TILING_BLEND,               /* feathered in time and space */

@@ -6,9 +6,6 @@
 #include "backend/backend.h"
 #include "model/network.h"
 
-/* Below this the precision isn't chosen unless it was asked for. */
-#define VRT_FIDELITY_MIN_DB 50.0
-
 struct vrt_fidelity_params {
     const struct vrt_network *network;
     enum vrt_dtype dtype;           /* the reduced precision */
