@@ -79,6 +79,17 @@ static ze_result_t make_lists(struct vrt_xpu_device *xpu, struct vrt_xpu_staging
     return r != 0 ? r : xpu->ze->zeCommandListClose(staging->tell);
 }
 
+/* A buffer for memory that is yet to be allocated. */
+static int bare_buffer_new(struct vrt_buffer **ret_buffer)
+{
+    struct vrt_xpu_buffer *buffer = calloc(1, sizeof(*buffer));
+
+    if (!buffer)
+        return vrt_raise(-ENOMEM);
+    *ret_buffer = &buffer->base;
+    return 0;
+}
+
 int vrt_xpu_staging_new(struct vrt_device *device, size_t size_bytes,
                         struct vrt_staging **ret_staging)
 {
@@ -90,7 +101,8 @@ int vrt_xpu_staging_new(struct vrt_device *device, size_t size_bytes,
     if (!staging)
         return vrt_raise(-ENOMEM);
     staging->is_shared = device->info->shares_host_memory;
-    int r = vrt_xpu_buffer_new(device, staging->is_shared ? 0 : size_bytes, &staging->base.buffer);
+    int r = staging->is_shared ? bare_buffer_new(&staging->base.buffer) :
+            vrt_xpu_buffer_new(device, size_bytes, &staging->base.buffer);
     if (r != 0) {
         free(staging);
         return r;
@@ -98,10 +110,8 @@ int vrt_xpu_staging_new(struct vrt_device *device, size_t size_bytes,
     buffer_of(&staging->base)->staging = staging;
     ze_result_t result = xpu->ze->zeMemAllocHost(xpu->context, &host, size_bytes, 4096, &data);
     staging->base.host = data;
-    if (result == 0 && staging->is_shared) {
-        vrt_xpu_free(xpu, buffer_of(&staging->base)->data);
+    if (staging->is_shared)
         buffer_of(&staging->base)->data = data;
-    }
     if (result == 0)
         result = make_events(xpu, staging);
     if (result == 0)

@@ -7,32 +7,13 @@
 #include "backend/cpu/products/tiles/halves.h"
 
 #define VRT_UNIT_NAME(name) VRT_CPU_NAME(tiles_##name)
-#define VRT_UNIT_ELEMENTS 2
 #define VRT_UNIT_ROWS 1
 
-/* Rows of sums that are made at once: three tiles of them. */
-#define VRT_BLOCK_ROWS 48
-
-/* Places of a deform_conv2d that are multiplied at once. */
-#define VRT_DEFORM_PLACES 16
-
-typedef uint32_t vrt_unit __attribute__((may_alias));
-
-/* A vector of units of these elements; there is no second row. */
 static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector even,
                                   vrt_cpu_vector odd)
 {
     (void)step;
     vrt_halves_store(dst, vrt_halves_rounded(even), vrt_halves_rounded(odd));
-}
-
-/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
-static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
-                                int n)
-{
-    for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
-        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
-                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. */
