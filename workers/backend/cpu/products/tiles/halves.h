@@ -3,7 +3,6 @@
 
 /* Units of two bf16, and f32 rounded to these, in vectors: what both kinds of units are made of. */
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "backend/cpu/isa/vector.h"
@@ -44,18 +43,4 @@ static inline void vrt_halves_store(uint32_t *dst, vrt_cpu_vector even, vrt_cpu_
 static inline void vrt_halves_store_row(uint32_t *dst, vrt_cpu_vector v)
 {
     *(vrt_halves_row_at *)dst = __builtin_convertvector((vrt_halves_bits)v >> 16, vrt_halves_row);
-}
-
-/* A vector of units of these elements, in unit.h: a second row, if there is one, is `step` units
- * behind the first. */
-static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector even,
-                                  vrt_cpu_vector odd);
-
-/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
-static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
-                                int n)
-{
-    for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
-        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
-                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
 }

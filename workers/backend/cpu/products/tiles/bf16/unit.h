@@ -3,6 +3,8 @@
 
 /* Units of two bf16 that are multiplied by tiles: see "backend/cpu/products/product.h". */
 
+#include <stddef.h>
+
 #include "backend/cpu/isa/isa.h"
 #include "backend/cpu/products/tiles/halves.h"
 
@@ -14,6 +16,15 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
 {
     (void)step;
     vrt_halves_store(dst, vrt_halves_rounded(even), vrt_halves_rounded(odd));
+}
+
+/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
+static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
+                                int n)
+{
+    for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
+        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
+                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. */

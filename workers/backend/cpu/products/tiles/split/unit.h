@@ -11,6 +11,8 @@
  * by 2e-3.
  */
 
+#include <stddef.h>
+
 #include "backend/cpu/isa/isa.h"
 #include "backend/cpu/products/tiles/halves.h"
 
@@ -25,6 +27,15 @@ static inline void vrt_unit_store(vrt_unit *dst, size_t step, vrt_cpu_vector eve
     vrt_halves_store(dst, high[0], high[1]);
     vrt_halves_store(dst + step, vrt_halves_rounded(even - high[0]),
                      vrt_halves_rounded(odd - high[1]));
+}
+
+/* n units of the elements even[i], odd[i]; odd NULL: zeros. n is a multiple of 16. */
+static inline void vrt_unit_put(vrt_unit *dst, size_t step, const float *even, const float *odd,
+                                int n)
+{
+    for (int i = 0; i < n; i += VRT_CPU_VECTOR_FLOATS)
+        vrt_unit_store(dst + i, step, vrt_cpu_vector_load(even + i),
+                       odd ? vrt_cpu_vector_load(odd + i) : (vrt_cpu_vector){ 0 });
 }
 
 /* n elements in a row, one beside the other; n is a multiple of 16. The rests are half of the row's
