@@ -6,7 +6,7 @@
 #include "backend/backend-impl.h"
 #include "backend/cpu/conv/conv2d.h"
 #include "backend/cpu/isa/tiles.h"
-#include "backend/cpu/conv/narrow.h"
+#include "backend/cpu/conv/winograd.h"
 #include "backend/cpu/threads/pool.h"
 
 struct vrt_cpu_device {

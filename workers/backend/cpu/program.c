@@ -29,15 +29,11 @@
 /* What a unit of the plain ops writes, or reads where that is more: it stays in the cache. */
 #define UNIT_BYTES (128 * 1024)
 
-/* What a unit of our own convolutions reads. */
-#define NARROW_UNIT_BYTES (512 * 1024)
-
 struct step {
     struct vrt_cpu_program *program;
     struct vrt_op op;
-    const struct vrt_cpu_kernel *kernel;    /* all but conv2d, which has one of these: */
+    const struct vrt_cpu_kernel *kernel;    /* NULL: a convolution by oneDNN: */
     struct vrt_conv *conv;
-    struct vrt_narrow *narrow;
     struct vrt_cpu_cut cut;
     int n_tasks;
     size_t scratch_bytes;                   /* that each thread needs */
@@ -76,7 +72,7 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
 
-    if (op->kind != VRT_OP_CONV2D && !cpu->isa->kernels[op->kind])
+    if (!cpu->isa->kernels[op->kind])
         return false;
     if (!vrt_cpu_multiplies(cpu, op->weight_dtype))
         return false;
@@ -89,12 +85,23 @@ bool vrt_cpu_supports(const struct vrt_device *device, const struct vrt_op *op)
     return true;
 }
 
-/* Return: NULL: it is a conv2d. */
+/* Whether a conv2d is done by Winograd's algorithm. The replica asks the same, and packs for it. */
+static bool is_winograd(const struct vrt_op *op)
+{
+    const int k = op->conv2d.kernel;
+
+    return vrt_winograd_fits((int[4]){ op->out.shape.c, op->in[0].shape.c, k, k },
+                             op->in[0].dtype);
+}
+
+/* Return: NULL: it is a convolution by oneDNN. */
 static const struct vrt_cpu_kernel *kernel_of(const struct vrt_cpu_device *cpu,
                                               const struct vrt_op *op)
 {
     const struct vrt_cpu_kernel *kernel = NULL;
 
+    if (op->kind == VRT_OP_CONV2D && !is_winograd(op))
+        return NULL;
     if (op->weight_dtype == VRT_DTYPE_BF16)
         kernel = vrt_cpu_bf16_kernel(op->kind);
     else if (op->is_exact)
@@ -112,15 +119,6 @@ static size_t shared_bytes(const struct vrt_cpu_kernel *kernel, const struct vrt
     return kernel && kernel->shared_bytes ? aligned(kernel->shared_bytes(op)) : 0;
 }
 
-/* Whether a conv2d is done by our own loops. The replica packs its weights by the same question. */
-static bool is_narrow(const struct vrt_op *op)
-{
-    const int k = op->conv2d.kernel;
-
-    return vrt_narrow_fits((int[4]){ op->out.shape.c, op->in[0].shape.c, k, k },
-                           op->in[0].dtype);
-}
-
 size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)
 {
     const struct vrt_cpu_device *cpu = vrt_cpu_device_of(device);
@@ -129,8 +127,6 @@ size_t vrt_cpu_workspace_bytes(const struct vrt_device *device, const struct vrt
 
     if (kernel) {
         scratch = kernel_scratch_bytes(kernel, op);
-    } else if (is_narrow(op)) {
-        scratch = aligned(vrt_narrow_scratch_bytes(op));
     } else if (vrt_conv_measure(cpu->dnnl, op, cpu->isa, &scratch)) {
         /* program_new() meets the same failure, and can say so. */
         return 0;
@@ -159,16 +155,6 @@ static int place_unit(const struct vrt_cpu_cut *cut, int unit, int rows[2])
     rows[0] = unit % bands * cut->rows;
     rows[1] = VRT_MIN(rows[0] + cut->rows, cut->h);
     return unit / bands;
-}
-
-static void run_narrow(const void *context, int unit, int thread)
-{
-    const struct step *step = context;
-    struct vrt_cpu_call call = step->call;
-    int rows[2], d = place_unit(&step->cut, unit, rows);
-
-    call.scratch = step->scratch + (size_t)thread * step->scratch_step_bytes;
-    vrt_narrow_rows(step->narrow, &call, d, rows);
 }
 
 static void run_rows(const void *context, int unit, int thread)
@@ -226,14 +212,6 @@ static int plan_conv(struct vrt_cpu_device *cpu, const struct vrt_cpu_replica *r
     };
     int r;
 
-    if (weight->narrow) {
-        cut(step, step->op.out.shape, NARROW_UNIT_BYTES,
-            vrt_cpu_tensor_row_bytes(&step->op.in[0]), 1);
-        step->scratch_bytes = aligned(vrt_narrow_scratch_bytes(&step->op));
-        add_task(step, vrt_cpu_cut_n_units(&step->cut), run_narrow);
-        r = vrt_narrow_new(&step->op, weight->narrow, params.bias, params.slopes, &step->narrow);
-        return r < 0 ? vrt_fold(r) : 0;
-    }
     r = vrt_conv_new(cpu->dnnl, &params, &step->conv);
     if (r < 0)
         return vrt_fold(r);
@@ -373,10 +351,8 @@ void vrt_cpu_program_free(struct vrt_device *device, struct vrt_program *base)
     struct vrt_cpu_program *program = vrt_container_of(base, struct vrt_cpu_program, base);
 
     (void)device;
-    for (size_t i = 0; i < program->n_steps; i++) {
+    for (size_t i = 0; i < program->n_steps; i++)
         vrt_conv_free(program->steps[i].conv);
-        vrt_narrow_free(program->steps[i].narrow);
-    }
     free(program->steps);
     free(program->tasks);
     free(program->needs);

@@ -15,6 +15,8 @@
 #include "backend/cpu/device.h"
 #include "backend/op/half.h"
 
+#define ALIGN 64
+
 struct cpu_packed {
     struct vrt_packed base;
     struct vrt_dnnl *dnnl;
@@ -29,6 +31,12 @@ static bool is_convolution(const struct vrt_param *param)
 
     return vrt_param_use_plain(param->use) == VRT_PARAM_WEIGHT && k % 2 == 1 && k <= 7 &&
            param->dims[3] == k;
+}
+
+/* Whether its conv2d is done by Winograd's algorithm. */
+static bool is_winograd(const struct vrt_param *param, enum vrt_dtype dtype)
+{
+    return is_convolution(param) && vrt_winograd_fits(param->dims, dtype);
 }
 
 static bool is_matrix(const struct vrt_param *param)
@@ -122,6 +130,17 @@ static int keep_matrix(const struct vrt_param *param, struct vrt_cpu_param *kept
     return 0;
 }
 
+/* [O,I,3,3] as "backend/cpu/conv/winograd.h" says. */
+static int keep_winograd(const struct vrt_param *param, enum vrt_dtype dtype,
+                         struct vrt_cpu_param *kept)
+{
+    kept->matrix = aligned_alloc(ALIGN, kept->n_halves * sizeof(uint16_t));
+    if (!kept->matrix)
+        return vrt_raise(-ENOMEM);
+    vrt_winograd_pack(param, dtype, kept->matrix);
+    return 0;
+}
+
 /* Whether its op is one that multiplies split numbers: vrt_op.is_exact of a matrix. */
 static bool is_split(const struct vrt_param *param, enum vrt_dtype dtype)
 {
@@ -148,10 +167,10 @@ static int lay_out(struct vrt_dnnl *dnnl, const struct vrt_param *param, enum vr
         const size_t pairs = (9 * I + 1) / 2;
         const size_t rows = kept->is_split ? 2 * pairs : dtype != VRT_DTYPE_F32 ? pairs : 9 * I;
         kept->n_halves = 2 * kept->row_units * rows;
+    } else if (is_winograd(param, dtype)) {
+        kept->n_halves = 2 * vrt_winograd_floats(param->dims);
     } else if (is_convolution(param)) {
-        return vrt_narrow_fits(param->dims, dtype)
-                   ? vrt_narrow_weights_new(param->dims, dtype, &kept->narrow)
-                   : vrt_conv_weights_new(dnnl, param->dims, dtype, &kept->weights);
+        return vrt_conv_weights_new(dnnl, param->dims, dtype, &kept->weights);
     } else {
         kept->row_units = I;
         kept->n_values = n_elements(param);
@@ -163,8 +182,6 @@ static size_t bytes_of(const struct vrt_cpu_param *kept)
 {
     if (kept->weights)
         return vrt_conv_weights_bytes(kept->weights);
-    if (kept->narrow)
-        return vrt_narrow_weights_bytes(kept->narrow);
     return kept->n_values * sizeof(float) + kept->n_halves * sizeof(uint16_t);
 }
 
@@ -172,8 +189,6 @@ static const void *data_of(const struct vrt_cpu_param *kept)
 {
     if (kept->weights)
         return vrt_conv_weights_data(kept->weights);
-    if (kept->narrow)
-        return vrt_narrow_weights_data(kept->narrow);
     return kept->matrix ? kept->matrix : kept->values;
 }
 
@@ -214,12 +229,13 @@ int vrt_cpu_packed_fill(struct vrt_packed *base, const struct vrt_pack *pack, si
     struct cpu_packed *packed = vrt_container_of(base, struct cpu_packed, base);
     struct vrt_cpu_param *kept = &packed->params[i];
     const struct vrt_param *param = &pack->params[i];
+    const enum vrt_dtype dtype = vrt_param_dtype(param, pack->dtype);
     int r;
 
     if (kept->weights)
         r = vrt_conv_weights_fill(kept->weights, param);
-    else if (kept->narrow)
-        r = vrt_narrow_weights_fill(kept->narrow, param);
+    else if (is_winograd(param, dtype))
+        r = keep_winograd(param, dtype, kept);
     else if (is_deform(param))
         r = keep_deform(param, kept);
     else if (is_matrix(param))
@@ -240,7 +256,6 @@ void vrt_cpu_packed_free(struct vrt_packed *base)
         struct vrt_cpu_param *kept = &packed->params[i];
 
         vrt_conv_weights_free(kept->weights);
-        vrt_narrow_weights_free(kept->narrow);
         if (kept->matrix != kept->values)
             free(kept->matrix);
         free(kept->values);

@@ -23,18 +23,17 @@
 #define VRT_CPU_NAME(name) VRT_CPU_PASTE(VRT_CPU_ISA, name)
 
 struct vrt_conv_weights;
-struct vrt_narrow_weights;
 
-/* A param: the weights of a convolution, packed for oneDNN or our own loops; those that are read in
- * units of 4 bytes (product.h); or any other array. */
+/* A param: the weights of a convolution, packed for oneDNN; those that our own loops multiply
+ * (product.h, winograd.h); or any other array. */
 struct vrt_cpu_param {
     struct vrt_conv_weights *weights;
-    struct vrt_narrow_weights *narrow;
     float *values;
     size_t n_values;
     enum vrt_dtype dtype;       /* to which the values are rounded, and what they multiply, too */
     bool is_split;              /* into two bf16, which stand for f32: product.h */
-    void *matrix;               /* [O][row_units], or as deform.h says: its own, or `values` */
+    void *matrix;               /* [O][row_units], or as deform.h or winograd.h says: its own, or
+                                 * `values` */
     size_t row_units, n_halves; /* n_halves: what it takes of its own, 2 bytes each */
 };
 
@@ -94,7 +93,7 @@ struct vrt_cpu_epilogue {
 
 struct vrt_cpu_isa {
     const char *name;
-    const struct vrt_cpu_kernel *kernels[VRT_OP_KIND_COUNT];    /* conv2d: NULL */
+    const struct vrt_cpu_kernel *kernels[VRT_OP_KIND_COUNT];    /* conv2d: by Winograd's way */
 
     /* Around convolutions: finishes n pixels from (d, y, x) = first on. */
     void (*epilogue)(const struct vrt_cpu_epilogue *e, const int first[3], int n);

@@ -10,6 +10,7 @@
 const struct vrt_cpu_isa vrt_cpu_isa_table = {
     .name = STRING(VRT_CPU_ISA),
     .kernels = {
+        [VRT_OP_CONV2D] = &vrt_cpu_op_conv2d,
         [VRT_OP_LAYERNORM] = &vrt_cpu_op_layernorm,
         [VRT_OP_DEFORM_CONV2D] = &vrt_cpu_op_deform_conv2d,
         [VRT_OP_FLOW_OFFSETS] = &vrt_cpu_op_flow_offsets,

@@ -7,6 +7,7 @@
 #include "backend/cpu/isa/isa.h"
 
 #define vrt_cpu_isa_table VRT_CPU_NAME(isa_table)
+#define vrt_cpu_op_conv2d VRT_CPU_NAME(op_conv2d)
 #define vrt_cpu_op_layernorm VRT_CPU_NAME(op_layernorm)
 #define vrt_cpu_op_deform_conv2d VRT_CPU_NAME(f32_op_deform_conv2d)
 #define vrt_cpu_op_flow_offsets VRT_CPU_NAME(op_flow_offsets)
@@ -35,6 +36,7 @@
 
 extern const struct vrt_cpu_isa vrt_cpu_isa_table;
 
+extern const struct vrt_cpu_kernel vrt_cpu_op_conv2d;
 extern const struct vrt_cpu_kernel vrt_cpu_op_layernorm;
 extern const struct vrt_cpu_kernel vrt_cpu_op_deform_conv2d;
 extern const struct vrt_cpu_kernel vrt_cpu_op_flow_offsets;

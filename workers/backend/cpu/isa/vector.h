@@ -8,6 +8,8 @@
  * VRT_CPU_VECTOR_FLOATS, how many a register holds, comes from meson.
  */
 
+#include <stdint.h>
+
 #define VRT_CPU_VECTOR_BYTES (4 * VRT_CPU_VECTOR_FLOATS)
 
 typedef float vrt_cpu_vector __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
@@ -37,6 +39,27 @@ static inline vrt_cpu_vector vrt_cpu_vector_load(const float *from)
 static inline void vrt_cpu_vector_store(float *to, vrt_cpu_vector v)
 {
     *(vrt_cpu_vector_at *)to = v;
+}
+
+/* As many bf16, anywhere in memory, and the bits of as many f32. */
+typedef uint16_t vrt_cpu_halves
+    __attribute__((vector_size(2 * VRT_CPU_VECTOR_FLOATS), aligned(2), may_alias));
+typedef uint32_t vrt_cpu_bits __attribute__((vector_size(VRT_CPU_VECTOR_BYTES)));
+
+static inline vrt_cpu_vector vrt_cpu_vector_from_bf16(vrt_cpu_halves v)
+{
+    return (vrt_cpu_vector)(__builtin_convertvector(v, vrt_cpu_bits) << 16);
+}
+
+/* Rounds to nearest, ties to even; a NaN stays one. */
+static inline vrt_cpu_halves vrt_cpu_vector_to_bf16(vrt_cpu_vector v)
+{
+    const vrt_cpu_bits bits = (vrt_cpu_bits)v;
+    const vrt_cpu_bits is_nan = (vrt_cpu_bits)((bits & 0x7fffffff) > 0x7f800000);
+    const vrt_cpu_bits nan = bits >> 16 | 0x40;
+    const vrt_cpu_bits rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+
+    return __builtin_convertvector((is_nan & nan) | (~is_nan & rounded), vrt_cpu_halves);
 }
 
 /* The larger of each pair of elements; NaN where b is. */
