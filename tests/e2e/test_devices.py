@@ -7,7 +7,7 @@ import time
 import unittest
 
 import harness
-from harness import clip, digest
+from harness import clip, digest, pixels
 
 
 class Devices(harness.Case):
@@ -294,15 +294,19 @@ class Devices(harness.Case):
     @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
     def test_out_of_memory_begins_anew_with_smaller_tiles(self):
         """Both devices are lost in the middle, and come back with too little memory for what the
-        planner believes to fit: what was done is given up for a recipe that fits."""
+        planner believes to fit: what was done is given up for a recipe that fits. Smaller tiles
+        change how sums are rounded, which may round a sample the other way, and no more."""
         source = clip(self.path('nomem.mkv'), '-c:v', 'ffv1', frames=96, size='192x128')
         config = {'cpu': {'devices': 2, 'threads': 1}, 'jobs': {'segment_frames': 8}}
-        _, wanted = self.with_daemon('enough', config, source)
+        self.with_daemon('enough', config, source, '--codec', 'ffv1')
         config['devices'] = {'backoff_s': 1, 'fault': 'cpu submit:1- delay=2ms; cpu submit:60 lost;'
                                                       ' cpu alloc:12- nomem>3000000'}
-        job, got = self.with_daemon('nomem', config, source)
+        job, _ = self.with_daemon('nomem', config, source, '--codec', 'ffv1')
         self.assertEqual(job['state'], 'done')
-        self.assertEqual(got, wanted)
+        wanted, got = (pixels(os.path.join(self.path(name), 'out.mkv'))
+                       for name in ('enough', 'nomem'))
+        self.assertEqual(len(got), len(wanted))
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(got, wanted)), 1)
         self.assertIn('began anew', '\n'.join(job['warnings']))
         self.assertLess(job['recipe']['tile_width'], 192)
         self.assertGreater(job['n_starts'], 1)

@@ -8,8 +8,8 @@
  * A case is a run of layers. Ours are one program on the device, submitted as in a video, bias,
  * PReLU or leaky ReLU and residual included. oneDNN's are the same convolutions one by one, in
  * layouts that it chooses freely and with its own threads, with bias and a leaky ReLU but without
- * anything else: what no pipeline could reach. Both run in turns; medians are printed, and the
- * ratio of the rates.
+ * anything else. Both run in turns; medians are printed, and the ratio of the rates, which count
+ * the multiplications of direct convolutions: Winograd's algorithm does without most.
  */
 
 #include <errno.h>

@@ -10,7 +10,7 @@
 
 #include "base/macro.h"
 
-/* Up to this radius the overlap is the radius, and tiles change nothing. */
+/* Up to this radius the overlap is the radius: tiles change only how sums are rounded. */
 #define RADIUS_EXACT_MAX 64
 
 /* Beyond it, the overlap where nobody asked for one. */

@@ -69,23 +69,6 @@ static bool is_fast(const_dnnl_primitive_desc_t desc)
     return strncmp(name_of(desc), "ref", 3) != 0;
 }
 
-/*
- * Whether the implementation for 8 channels at a time is the better one: that for 16 computes the
- * last 8 for nothing. Measured on Zen 4, 24 -> 24: 114 against 87 GFLOP/s.
- */
-static bool prefers_avx2(const struct vrt_dnnl_shape *shape)
-{
-    const int tail = shape->out_c % 16;
-
-    return shape->dtype == VRT_DTYPE_F32 && tail > 0 && tail <= 8 && shape->out_c > 16 &&
-           shape->out_c <= 48;
-}
-
-static bool is_avx2(const_dnnl_primitive_desc_t desc)
-{
-    return strcmp(name_of(desc), "jit:avx2") == 0;
-}
-
 static int make_attr(const struct vrt_dnnl_shape *shape, dnnl_primitive_attr_t *ret_attr)
 {
     dnnl_primitive_attr_t attr = NULL;
@@ -153,15 +136,6 @@ static dnnl_status_t make_offers(struct vrt_dnnl *dnnl, const struct vrt_dnnl_sh
     return vrt_dnnl_offers_new(dnnl->engine, &convolution, attr, ret_offers);
 }
 
-/* Whether what oneDNN offers is to be had rather than the best that it offered before, if any. */
-static bool is_better(dnnl_primitive_desc_t desc, dnnl_primitive_desc_t best,
-                      const struct vrt_dnnl_shape *shape, bool allow_slow)
-{
-    if (!is_fast(desc) && !(allow_slow && !best))
-        return false;
-    return !best || (prefers_avx2(shape) && is_avx2(desc));
-}
-
 /*
  * Goes through what oneDNN offers, best first by its own judgement, and picks by ours. Where the
  * best must not be made, weights in a layout of its make are no reason to take a lesser one.
@@ -182,11 +156,9 @@ static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *sha
                 return -ENOENT;
             continue;
         }
-        if (is_better(desc, best, shape, allow_slow)) {
-            vrt_dnnl_descp(&best);
+        if (is_fast(desc) || allow_slow)
             best = VRT_STEAL(desc);
-        }
-    } while ((!best || (prefers_avx2(shape) && !is_avx2(best))) && vrt_dnnl_offers_next(offers));
+    } while (!best && vrt_dnnl_offers_next(offers));
 
     if (!best)
         return -ENOENT;
