@@ -74,6 +74,7 @@ struct vrt_conf {
         int64_t patience_s;                     /* a job without a device waits so long for one */
         int64_t silence_s;                      /* that a device may keep beyond its work */
         bool keep_kernels;                      /* that were compiled, in the cache */
+        bool force_cpu;                         /* no accelerator is looked for */
         bool reference;                         /* the reference device is one of them */
         char fault[VRT_CONF_PATH_BYTES];        /* schedule for tests, backend/fault.h */
     } devices;

@@ -67,6 +67,7 @@ const struct vrt_conf_option vrt_conf_options[] = {
     INT(devices, patience_s, 1, 31536000, "120"),
     INT(devices, silence_s, 1, 3600, "30"),
     BOOL(devices, keep_kernels, "on"),
+    BOOL(devices, force_cpu, "off"),
     BOOL(devices, reference, "off"),
     TEXT(devices, fault, ""),
 

@@ -98,7 +98,7 @@ static void fill_auto(const struct vrt_api *api, struct vrt_auto_report *report)
                  device.info->name);
     }
     snprintf(report->reason, sizeof(report->reason), "%s",
-             r < 0 ? error.message : choice.warning[0] ? choice.warning :
+             r < 0 ? error.message : choice.n_warnings ? choice.warnings[0] :
              any_accelerator ? "accelerators go before the CPU" : "there is no accelerator");
 }
 

@@ -115,8 +115,8 @@ static void fill_warnings(struct vrt_profile_found *found, struct vrt_profile_re
 {
     size_t n = 0;
 
-    if (found->redirection[0])
-        snprintf(found->warnings[n++], sizeof(found->warnings[0]), "%s", found->redirection);
+    for (; n < found->choice.n_warnings; n++)
+        snprintf(found->warnings[n], sizeof(found->warnings[0]), "%s", found->choice.warnings[n]);
     if (found->had_company)
         snprintf(found->warnings[n++], sizeof(found->warnings[0]),
                  "jobs ran meanwhile: on an idle machine the times may be shorter");

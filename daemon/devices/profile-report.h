@@ -6,6 +6,7 @@
 #include "engine/graph-executor.h"
 #include "msg_plan.h"
 #include "workers/device/session/session.h"
+#include "workers/plan/device-request.h"
 #include "workers/plan/recipe.h"
 #include "workers/device/device-executor.h"
 
@@ -24,12 +25,12 @@ struct vrt_profile_found {
     int64_t total_ns;
 
     bool had_company;                       /* jobs ran meanwhile */
-    char redirection[384];                  /* where the request was redirected; "": it wasn't */
+    struct vrt_device_choice choice;        /* of devices, and what is to be said of it */
     struct vrt_error doubt;                 /* why a result can't be right; message "": it can */
 
     /* The report's. */
     struct vrt_profile_op ops[VRT_OP_KIND_COUNT];
-    char warnings[3][VRT_API_TEXT_BYTES];
+    char warnings[VRT_DEVICE_WARNINGS_MAX + 2][VRT_API_TEXT_BYTES];
 };
 
 /* Adds a shard that took `times`, of n frames that no other has. Return: 0, -ENOMEM. */

@@ -395,16 +395,14 @@ static int find_devices(struct vrt_profile *profile, const struct vrt_profile_pa
                         struct vrt_error *error)
 {
     const struct vrt_pool_wish wish = { params->devices, params->fallback, .n_tries = 1 };
-    struct vrt_device_choice choice;
-    int r = vrt_pool_choose(profile->pool, &wish, &choice, error);
+    struct vrt_device_choice *choice = &profile->found.choice;
+    int r = vrt_pool_choose(profile->pool, &wish, choice, error);
 
     if (r < 0) {
         vrt_error_set_field(error, "device");
         return vrt_fold(r);
     }
-    profile->devices = choice.devices;
-    snprintf(profile->found.redirection, sizeof(profile->found.redirection), "%s",
-             choice.warning);
+    profile->devices = choice->devices;
     return 0;
 }
 

@@ -78,8 +78,8 @@ static int resolve(const struct vrt_feasibility *f, int n_tries,
 /* From now on these are asked. */
 static void ask_for(struct vrt_feasibility *f, const struct vrt_device_choice *choice)
 {
-    if (choice->warning[0])
-        vrt_progress_warn(f->params.progress, "%s", choice->warning);
+    for (size_t i = 0; i < choice->n_warnings; i++)
+        vrt_progress_warn(f->params.progress, "%s", choice->warnings[i]);
     f->asked = f->wanted = choice->devices;
 }
 
@@ -183,9 +183,17 @@ static void note_error(struct vrt_feasibility *f, const struct vrt_error *error,
         f->error = *error;
 }
 
+/* A device lacks an op: the others do without it, and if all do, the CPU may. */
+static void note_lack(struct vrt_feasibility *f, size_t d, const struct vrt_probe *probe)
+{
+    f->lacking |= UINT64_C(1) << d;
+    vrt_progress_warn(f->params.progress, "%s takes no part: it lacks %s, which this network needs "
+                      "in %s", device_name(f, d), probe->lacks, vrt_dtype_name(probe->dtype));
+}
+
 /* A device doesn't take part as it was asked to: it is asked again if that is its own fault, which
  * may pass, and not the job's. */
-static void note_refusal(struct vrt_feasibility *f, size_t d, const struct vrt_worker_task *task)
+static void note_refusal(struct vrt_feasibility *f, size_t d, struct vrt_worker_task *task)
 {
     uint64_t bit = UINT64_C(1) << d;
     bool told = task->task.outcome == VRT_TASK_FAILED;
@@ -201,6 +209,8 @@ static void note_refusal(struct vrt_feasibility *f, size_t d, const struct vrt_w
                        device_name(f, d));
     (void)r;
     note_error(f, &error, is_short);
+    if (told && vrt_worker_probe_of(task)->probe.lacks)
+        note_lack(f, d, &vrt_worker_probe_of(task)->probe);
     if (is_short)
         f->short_of_memory |= bit;
     else if ((!told || task->result > 0) && ++f->of[d].n_refusals < REFUSALS_MAX)
@@ -361,10 +371,25 @@ static bool waits_for_memory(struct vrt_feasibility *f)
     return true;
 }
 
+/* Accelerators all of which lack an op. Return: whether there are CPUs in their place. */
+static bool replace_lacking(struct vrt_feasibility *f, struct vrt_device_choice *ret_choice)
+{
+    const struct vrt_pool_wish wish = { "cpu", VRT_FALLBACK_FORBID, .n_tries = 0 };
+
+    if (f->lacking != f->wanted || f->params.fallback == VRT_FALLBACK_FORBID ||
+        vrt_pool_choose(f->params.pool, &wish, ret_choice, NULL) < 0 ||
+        ret_choice->devices & f->wanted)
+        return false;
+    if (f->params.fallback == VRT_FALLBACK_WARN)
+        vrt_progress_warn(f->params.progress, "no device that was asked for can compute this "
+                          "network: cpu is used instead");
+    return true;
+}
+
 /*
- * A new job that asked for `auto`, and got accelerators of which none has ever worked: the CPUs,
- * as soon as these have failed twice, or nobody waits any longer. Not one that has a recipe: it
- * goes on where it was.
+ * A new job whose devices all lack an op, or that asked for `auto`, and got accelerators of which
+ * none has ever worked: the CPUs, of these as soon as they have failed twice, or nobody waits any
+ * longer. Not one that has a recipe: it goes on where it was.
  */
 static bool replace_unfit(struct vrt_feasibility *f)
 {
@@ -373,7 +398,8 @@ static bool replace_unfit(struct vrt_feasibility *f)
     if (f->devices || f->params.has_recipe || f->uses_cpu_instead)
         return false;
     const int n_tries = vrt_patience_is_over(&f->patience, false) ? 1 : 2;
-    if (resolve(f, n_tries, &choice, NULL) < 0 || choice.devices == f->wanted)
+    if (!replace_lacking(f, &choice) &&
+        (resolve(f, n_tries, &choice, NULL) < 0 || choice.devices == f->wanted))
         return false;
     ask_for(f, &choice);
     f->uses_cpu_instead = true;
@@ -522,7 +548,8 @@ void vrt_feasibility_tell(struct vrt_feasibility *feasibility,
     const struct vrt_reader_info *input = &check->input;
     const size_t first = (size_t)__builtin_ctzll(f->devices);
 
-    if (f->devices != f->wanted && f->error.message[0])
+    /* Those that lack an op have been named. */
+    if (f->wanted & ~f->devices & ~f->lacking && f->error.message[0])
         vrt_progress_warn(f->params.progress, "not every device takes part: %s",
                           f->error.message);
     vrt_job_spec_set_size(f->spec, &f->size);

@@ -58,6 +58,7 @@ struct vrt_feasibility {
     uint64_t wanted;                    /* devices that the request names */
     uint64_t asked;                     /* devices whose probe is to come */
     uint64_t short_of_memory;           /* devices that had too little when they were asked */
+    uint64_t lacking;                   /* devices that lack an op */
     int n_memory_waits;                 /* for those */
     int64_t ask_again_ns;               /* the next one is over; 0: there is none */
     struct vrt_error error;             /* of the last device that refused */

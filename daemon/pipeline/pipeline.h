@@ -130,7 +130,8 @@ struct vrt_pipeline_info {
     int64_t frame_flops;            /* of the network, by vrt_op_flops() */
     int64_t output_bytes_estimate;  /* size of the result; -1: nobody can tell */
     uint64_t devices;               /* bit i: the pool's device i */
-    bool uses_cpu_instead;          /* of the accelerators that were asked for: none ever worked */
+    bool uses_cpu_instead;          /* of the accelerators that were asked for: none ever worked, or
+                                     * all lack an op */
     bool reproducible;              /* one class of devices */
 };
 

@@ -30,6 +30,7 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "backend/kind.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -101,13 +102,11 @@ static void on_job_changed(void *ctx, struct vrt_job *job)
 /* By name, not by number: neither config/ nor workers/ includes the other's headers. */
 static enum vrt_fallback fallback_of(int configured)
 {
-    static const enum vrt_fallback fallbacks[VRT_CONF_FALLBACK_COUNT] = {
-        [VRT_CONF_FALLBACK_ALLOW] = VRT_FALLBACK_ALLOW,
-        [VRT_CONF_FALLBACK_WARN] = VRT_FALLBACK_WARN,
-        [VRT_CONF_FALLBACK_FORBID] = VRT_FALLBACK_FORBID,
-    };
+    enum vrt_fallback fallback = VRT_FALLBACK_WARN;
+    int r = vrt_fallback_from_name(vrt_conf_fallback_names[configured], &fallback);
 
-    return fallbacks[configured];
+    vrt_assert(r == 0);
+    return fallback;
 }
 
 static int start_service(struct server *server, struct vrt_error *error)
@@ -206,7 +205,9 @@ static int start_pool(struct server *server, struct vrt_error *error)
         .registry = {
             .values = conf->backend_values,
             .cache_dir = conf->devices.keep_kernels && cache_dir && cache_dir[0] ? cache_dir : NULL,
-            .no_reference = !conf->devices.reference,
+            .leave_out = (conf->devices.reference ? 0 : 1u << VRT_DEVICE_REFERENCE) |
+                         (conf->devices.force_cpu ? 1u << VRT_DEVICE_ACCELERATOR : 0),
+            .left_out_by = "force_cpu = on in [devices]",
             .fault = conf->devices.fault[0] ? conf->devices.fault : NULL,
         },
         .store = server->store,

@@ -64,6 +64,27 @@ class Devices(harness.Case):
         finally:
             self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_a_device_that_lacks_an_operation_takes_no_part(self):
+        source = clip(self.path('lacks.mkv'), '-c:v', 'ffv1', frames=12, size='96x64')
+        config = {'cpu': {'devices': 2, 'threads': 1},
+                  'devices': {'fault': 'cpu:1 open:1- lacks=depth_to_space'}}
+        job, _ = self.with_daemon('lacks', config, source)
+        self.assertEqual(job['warnings'], ['cpu:1 takes no part: it lacks depth_to_space, which '
+                                           'this network needs in f32'])
+        self.assertEqual([d['name'] for d in job['devices'] if d['frames_done']], ['cpu:0'])
+
+    @unittest.skipIf(harness.FAULT, 'has a schedule of its own')
+    def test_no_device_has_an_operation(self):
+        """There is no other device that might have it."""
+        source = clip(self.path('none.mkv'), '-c:v', 'ffv1', frames=12, size='96x64')
+        daemon = self.start('none', 'cpu open:1- lacks=depth_to_space')
+        done = self.vrtctl('submit', '--follow', '--precision', 'f32', '--output',
+                           self.path('none.out.mkv'), source, daemon=daemon, status=1)
+        self.assertIn('lacks depth_to_space, which this network needs in f32: ask for another',
+                      done.stderr)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def trim(self, daemon, *arguments, status=0):
         """What became of the devices, by name."""
         done = self.vrtctl('devices', '--json', *arguments, daemon=daemon, status=status)

@@ -126,8 +126,10 @@ struct vrt_registry_params {
     const struct vrt_backend_value *values;     /* of backends' options; NULL, and those that it
                                      * doesn't name: the defaults */
     const char *fault;              /* schedule of failures, backend/fault.h; NULL: none */
-    bool no_reference;              /* leave the reference device out */
-    bool only_reference;            /* leave all others out; nothing is looked for */
+    unsigned leave_out;             /* kinds of these roles, 1 << enum vrt_device_role: nothing of
+                                     * them is looked for */
+    const char *left_out_by;        /* why accelerators are: "force_cpu = on in [devices]"; NULL:
+                                     * nobody is told */
     const char *cache_dir;          /* in it compiled kernels are kept; NULL: they aren't */
     const char *plugin_dir;         /* where backends that are plugins are; NULL: where
                                      * the environment's VRTD_PLUGIN_DIR, or else the build, says */

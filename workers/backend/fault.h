@@ -30,6 +30,7 @@
  *                 takes=T          write, read and submit: what the call begins takes so long,
  *                                  beside the host and what the two others began. So a device that
  *                                  has the host's memory is like one that has its own
+ *                 lacks=OP         open only, whatever its number: the device lacks that op
  *                 hang=FILE        the call waits for as long as there is such a file: however slow
  *                                  the machine, what a test waits for comes before it ends that
  *                 corrupt=nan      submit only: it runs, then what it wrote through its bindings

@@ -25,7 +25,7 @@ struct vrt_device_kind {
     bool has_parts;                 /* a card may be several devices, NAME:CARD.PART */
 };
 
-/* Kind i, in the order in which a request is redirected; behind the last NULL. */
+/* Kind i, in order of preference; behind the last NULL. */
 const struct vrt_device_kind *vrt_device_kind_at(size_t i);
 
 /* Whether devices of the kind `name`, which there is, are accelerators. */

@@ -167,6 +167,22 @@ static int probe_one(const struct vrt_backend *backend, const struct vrt_registr
     return r;
 }
 
+/* Leaves a backend out that nobody wants. */
+static void leave_out(struct vrt_registry *registry, const struct vrt_device_kind *kind,
+                      const char *by)
+{
+    struct vrt_finding finding = {
+        .what = "devices",
+        .kind = VRT_FINDING_ABSENT,
+        .cure = "where such devices shall compute, change that and restart vrtd",
+    };
+
+    if (!by || kind->role != VRT_DEVICE_ACCELERATOR)
+        return;
+    snprintf(finding.backend, sizeof(finding.backend), "%s", kind->name);
+    vrt_finding_add(&registry->findings, &finding, "left out by %s", by);
+}
+
 /* A backend that can't tell what it has is survived: the machine has fewer devices then. */
 static int probe_all(struct vrt_registry *registry, const struct vrt_registry_params *asked)
 {
@@ -175,8 +191,10 @@ static int probe_all(struct vrt_registry *registry, const struct vrt_registry_pa
     params.findings = &registry->findings;
     for (size_t i = 0; i < VRT_ARRAY_SIZE(backends); i++) {
         struct found *found = &registry->found[i];
-        if (asked->only_reference && backends[i]->kind.role != VRT_DEVICE_REFERENCE)
+        if (asked->leave_out >> backends[i]->kind.role & 1) {
+            leave_out(registry, &backends[i]->kind, asked->left_out_by);
             continue;
+        }
         int r = probe_one(backends[i], &params, found);
         if (r == -ENOMEM)
             return vrt_fold(r);

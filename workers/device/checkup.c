@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "backend/kind.h"
 #include "engine/graph-executor.h"
 #include "engine/graph.h"
 #include "model/layers.h"
@@ -187,7 +188,8 @@ int vrt_checkup_refer(const struct vrt_network *network, bool by_processor, floa
     struct vrt_device *device = NULL;
     struct vrt_replica *replica = NULL;
     size_t n_params;
-    const struct vrt_registry_params registry_params = { .only_reference = !by_processor };
+    const enum vrt_device_role role = by_processor ? VRT_DEVICE_HOST : VRT_DEVICE_REFERENCE;
+    const struct vrt_registry_params registry_params = { .leave_out = ~(1u << role) };
     int r = vrt_registry_new(&registry_params, &registry, NULL);
 
     if (r != 0)

@@ -117,6 +117,19 @@ static int refuse_memory(const char *device, const struct vrt_probe *probe,
                       probe->allowed_bytes / mib, cure);
 }
 
+/* The device lacks an op, in this precision or in any. */
+static int refuse_op(struct vrt_device_executor *executor, struct vrt_probe *probe,
+                     struct vrt_error *error)
+{
+    const struct vrt_job_spec_size size = vrt_job_spec_size(probe->spec);
+
+    probe->lacks = vrt_session_lacks(executor->device, probe->spec, &size, probe->dtype);
+    return vrt_refuse(error, -EINVAL, "device.unsupported",
+                      "%s lacks %s, which this network needs in %s: ask for another precision, for "
+                      "auto, or for another device", vrt_device_info(executor->device)->name,
+                      probe->lacks ? probe->lacks : "an operation", vrt_dtype_name(probe->dtype));
+}
+
 /* The largest clip and tile from the wanted ones on that fit, with what they take. */
 static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
                struct vrt_error *error)
@@ -134,9 +147,7 @@ static int fit(struct vrt_device_executor *executor, struct vrt_probe *probe,
     int r = vrt_fit_find(executor->device, &params, &found);
 
     if (r == -EINVAL)
-        return vrt_refuse(error, r, "device.unsupported",
-                          "%s can't compute this network in %s: ask for another "
-                          "precision, or for auto", device, vrt_dtype_name(probe->dtype));
+        return refuse_op(executor, probe, error);
     if (r != 0 && r != -ENOSPC)
         return vrt_refuse_errno(error, r, device);
     probe->size = found.size;
@@ -159,6 +170,7 @@ int vrt_device_executor_probe(struct vrt_device_executor *executor, struct vrt_p
     int r;
 
     probe->is_makeshift = false;
+    probe->lacks = NULL;
     probe->dtype = resolve_precision(executor, probe);
     do {
         r = vrt_device_executor_get_replica(executor, probe->spec->network, probe->dtype, &replica);

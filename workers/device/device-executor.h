@@ -80,6 +80,8 @@ struct vrt_probe {
     int batch;                      /* frames at a time, of a network that sees each by itself */
     int64_t tile_flops;             /* of the network on one tile of a clip */
     int64_t allowed_bytes;          /* what jobs may take of the device's memory; -1: unknown */
+    const char *lacks;              /* EINVAL: the name of an op of it, which the device hasn't in
+                                     * dtype; NULL: it isn't for want of one */
     bool is_makeshift;              /* f32 only because nothing else could be measured just now */
 };
 

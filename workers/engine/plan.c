@@ -172,6 +172,17 @@ static void extend(struct spans *spans, const struct vrt_storage *storages,
     span->last = at;
 }
 
+const char *vrt_plan_lacks(const struct vrt_graph *graph, const struct vrt_device *device)
+{
+    size_t n_ops;
+    const struct vrt_op *ops = vrt_graph_ops(graph, &n_ops);
+
+    for (size_t at = 0; at < n_ops; at++)
+        if (!vrt_device_supports(device, &ops[at]))
+            return vrt_op_kind_name(ops[at].kind);
+    return NULL;
+}
+
 /* Finds out who lives when. An op that the device doesn't support ends it: -EINVAL. */
 static int collect(struct spans *spans, const struct vrt_graph *graph,
                    const struct vrt_device *device)

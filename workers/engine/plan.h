@@ -27,6 +27,9 @@ struct vrt_plan;
 int vrt_plan_new(const struct vrt_graph *graph, const struct vrt_device *device,
                  struct vrt_plan **ret_plan);
 
+/* The name of the first op that the device doesn't support; NULL: it supports all. */
+const char *vrt_plan_lacks(const struct vrt_graph *graph, const struct vrt_device *device);
+
 /* Return: NULL. */
 struct vrt_plan *vrt_plan_free(struct vrt_plan *plan);
 

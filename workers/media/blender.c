@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "backend/kind.h"
 #include "base/list.h"
 #include "engine/graph-executor.h"
 #include "workers/plan/colour-graph.h"
@@ -127,6 +128,7 @@ static int open_device(struct vrt_blender *blender, struct vrt_error *error)
 {
     const struct vrt_registry_params params = {
         .values = VRT_BACKEND_VALUES({ "cpu", "threads", N_THREADS }),
+        .leave_out = 1u << VRT_DEVICE_ACCELERATOR,
     };
     const struct vrt_device_info *info;
     int r = vrt_registry_new(&params, &blender->registry, error);

@@ -3,13 +3,14 @@
 /*
  * A request is parsed twice: first all of it for its form, so that a mistake at its end is told
  * whatever devices there are; then item by item against the devices. An item either names devices
- * that exist, or a kind that the machine lacks: that one is redirected, once round the order of
- * preference, because a job file written on one machine is often run on another.
+ * that exist, or a kind that the machine lacks: that one is redirected to the best there is,
+ * because a job file written on one machine is often run on another.
  */
 
 #include "workers/plan/device-request.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,21 +178,27 @@ static int refuse_absent(const struct scope *scope, struct vrt_error *error)
                       "devices lists those there are", scope->request);
 }
 
-/* Behind the last the first comes again. */
-static const struct vrt_device_kind *next_kind(const struct vrt_device_kind *kind)
+/* Adds a warning, unless it is there already: two numbers of a kind that is absent are one. */
+static __attribute__((format(printf, 2, 3))) void warn(struct vrt_device_choice *choice,
+                                                       const char *format, ...)
 {
+    va_list arguments;
     size_t i = 0;
 
-    while (vrt_device_kind_at(i) != kind)
+    vrt_assert(choice->n_warnings < VRT_DEVICE_WARNINGS_MAX);
+    va_start(arguments, format);
+    vsnprintf(choice->warnings[choice->n_warnings], sizeof(choice->warnings[0]), format, arguments);
+    va_end(arguments);
+    while (strcmp(choice->warnings[i], choice->warnings[choice->n_warnings]) != 0)
         i++;
-    return vrt_device_kind_at(i + 1) ? vrt_device_kind_at(i + 1) : vrt_device_kind_at(0);
+    choice->n_warnings += i == choice->n_warnings;
 }
 
-/* A kind that the machine lacks: the next one down the order that it has. */
+/* A kind that the machine lacks: the best one that it has. */
 static int redirect(struct scope *scope, const struct vrt_device_kind *kind,
                     struct vrt_error *error)
 {
-    const struct vrt_device_kind *next = kind;
+    const struct vrt_device_kind *best;
 
     if (kind->role == VRT_DEVICE_REFERENCE)
         return vrt_refuse(error, -ENODEV, E_UNKNOWN, "there is no reference device here: it must "
@@ -200,16 +207,14 @@ static int redirect(struct scope *scope, const struct vrt_device_kind *kind,
         return vrt_refuse(error, -ENODEV, E_UNKNOWN,
                           "this machine has no %s device, which %s asks for; vrtctl devices "
                           "lists those there are", kind->name, scope->request);
-    while ((next = next_kind(next)) != kind) {
-        uint64_t found = find_kind(scope, next);
-        if (!found || next->role == VRT_DEVICE_REFERENCE)
+    for (size_t i = 0; (best = vrt_device_kind_at(i)); i++) {
+        uint64_t found = find_kind(scope, best);
+        if (!found || best->role == VRT_DEVICE_REFERENCE)
             continue;
         scope->choice.devices |= found;
-        scope->choice.redirected = true;
         if (scope->fallback == VRT_FALLBACK_WARN)
-            snprintf(scope->choice.warning, sizeof(scope->choice.warning),
-                     "this machine has no %s device: %s is used instead; vrtctl doctor tells why",
-                     kind->name, next->name);
+            warn(&scope->choice, "this machine has no %s device: %s is used instead; vrtctl doctor "
+                 "tells why", kind->name, best->name);
         return 0;
     }
     return refuse_absent(scope, error);
@@ -220,13 +225,11 @@ static uint64_t replace_unfit(struct scope *scope, uint64_t accelerators, uint64
 {
     if ((accelerators & ~scope->unfit) || !cpus || scope->fallback == VRT_FALLBACK_FORBID)
         return accelerators;
-    scope->choice.redirected = true;
     if (scope->fallback == VRT_FALLBACK_WARN)
-        snprintf(scope->choice.warning, sizeof(scope->choice.warning), "no accelerator of this "
-                 "machine has worked yet (%s%s%.160s%s): cpu is used instead; vrtctl doctor tells "
-                 "more", scope->infos[__builtin_ctzll(accelerators)]->name,
-                 scope->why ? ": " : "", scope->why ? scope->why : "",
-                 accelerators & (accelerators - 1) ? ", ..." : "");
+        warn(&scope->choice, "no accelerator of this machine has worked yet (%s%s%.160s%s): cpu is "
+             "used instead; vrtctl doctor tells more",
+             scope->infos[__builtin_ctzll(accelerators)]->name, scope->why ? ": " : "",
+             scope->why ? scope->why : "", accelerators & (accelerators - 1) ? ", ..." : "");
     return cpus;
 }
 
@@ -235,12 +238,20 @@ static uint64_t replace_missing(struct scope *scope, uint64_t cpus)
 {
     if (!scope->why || !cpus)
         return cpus;
-    scope->choice.redirected = true;
     if (scope->fallback == VRT_FALLBACK_WARN)
-        snprintf(scope->choice.warning, sizeof(scope->choice.warning),
-                 "no accelerator can be used (%.200s): cpu is used instead; vrtctl doctor tells "
-                 "more", scope->why);
+        warn(&scope->choice, "no accelerator can be used (%.200s): cpu is used instead; vrtctl "
+             "doctor tells more", scope->why);
     return cpus;
+}
+
+/* For cpu:-1: which accelerators that leaves out. */
+static void tell_left_out(struct scope *scope, uint64_t accelerators)
+{
+    if (accelerators)
+        warn(&scope->choice, "cpu:-1 keeps the job on the processor: %s%s of this machine %s no "
+             "part", scope->infos[__builtin_ctzll(accelerators)]->name,
+             accelerators & (accelerators - 1) ? ", ..." : "",
+             accelerators & (accelerators - 1) ? "take" : "takes");
 }
 
 static int apply_item(struct scope *scope, const struct item *item, struct vrt_error *error)
@@ -261,6 +272,8 @@ static int apply_item(struct scope *scope, const struct item *item, struct vrt_e
     found = find(scope, item);
     if (found) {
         scope->choice.devices |= found;
+        if (item->force)
+            tell_left_out(scope, accelerators);
         return 0;
     }
     if (item->is_numbered && find_kind(scope, item->kind))

@@ -10,11 +10,13 @@
  *     LIST            devices and kinds, separated by commas: "cpu:0,cpu:1"
  *     KIND:N          one device; a card that is several (KIND:0.0, KIND:0.1) with all of them
  *     KIND:N.W        one device of several that a card is, of a kind that has parts
- *     cpu:-1          the CPU for everything; it stands alone
+ *     cpu:-1          the CPU for everything, which is said where accelerators are left out; it
+ *                     stands alone
  *
  * "ref" is a device only where it is asked for by name. A kind that the machine lacks is
- * redirected down the order of preference, unless the fallback forbids it; a numbered device that
- * is missing while others of its kind are there is refused: that is a mistake, not an absence.
+ * redirected to the best that is there, in the order of preference, unless the fallback forbids
+ * it; a numbered device that is missing while others of its kind are there is refused: that is a
+ * mistake, not an absence.
  */
 
 #include <stdbool.h>
@@ -36,10 +38,14 @@ enum vrt_fallback {
 /* The fallback rule of this name ("allow", "warn", "forbid"). Return: 0, -EINVAL. */
 int vrt_fallback_from_name(const char *name, enum vrt_fallback *ret_fallback);
 
+/* More than there are kinds, each of which is redirected once. */
+#define VRT_DEVICE_WARNINGS_MAX 8
+
 struct vrt_device_choice {
     uint64_t devices;               /* bit i: infos[i] takes part; never 0 */
-    bool redirected;                /* what was asked for is absent, or unfit: `warning` says so */
-    char warning[384];              /* one sentence; "" where nobody asked for one */
+    size_t n_warnings;
+    char warnings[VRT_DEVICE_WARNINGS_MAX][384];    /* a sentence each: where devices take part
+                                     * that weren't asked for, or the processor alone does */
 };
 
 struct vrt_device_request {

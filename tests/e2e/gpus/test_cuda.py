@@ -171,6 +171,37 @@ class Jobs(harness.Case):
         self.assertEqual(*map(digest, targets))
         self.assertEqual(daemon.stop(), 0, daemon.log_text())
 
+    def test_the_processor_in_place_of_cards(self):
+        """Because somebody asked for it, the configuration does, or no card has an operation."""
+        source = clip(self.path('cpu.mkv'), '-c:v', 'ffv1', frames=4, size='16x16')
+        lack = 'cuda:{} takes no part: it lacks depth_to_space, which this network needs in f32'
+        instead = 'no device that was asked for can compute this network: cpu is used instead'
+        lacking = {'fault': 'cuda open:1- lacks=depth_to_space'}
+        cases = [
+            ('asked', {}, 'cpu:-1', ['cpu:-1 keeps the job on the processor: cuda:0, ... of this '
+                                   'machine take no part']),
+            ('forced', {'force_cpu': 'on'}, 'cuda', ['this machine has no cuda device: cpu is used '
+                                                     'instead; vrtctl doctor tells why']),
+            ('lacking', lacking, 'auto', [lack.format(0), lack.format(1), instead]),
+            ('listed', lacking, 'cuda:1', [lack.format(1), instead]),
+        ]
+        for name, devices, request, warnings in cases:
+            with self.subTest(name=name):
+                daemon = self.start(name, cards=2, config={'devices': devices})
+                job = self.follow(source, self.path(f'{name}.out.mkv'), '--device', request,
+                                  '--precision', 'f32', daemon=daemon)
+                self.assertEqual([d['name'] for d in job['devices']], ['cpu:0'])
+                self.assertEqual(sorted(job['warnings']), sorted(warnings))
+                if name == 'forced':
+                    done = self.vrtctl('doctor', daemon=daemon, status=None)
+                    self.assertIn('left out by force_cpu = on in [devices]', done.stdout)
+                self.assertEqual(daemon.stop(), 0, daemon.log_text())
+        daemon = self.start('forbidden', config={'devices': {**lacking, 'fallback': 'forbid'}})
+        done = self.vrtctl('submit', '--follow', '--device', 'cuda', '--precision', 'f32',
+                           '--output', self.path('forbidden.mkv'), source, daemon=daemon, status=1)
+        self.assertIn('cuda:0 lacks depth_to_space, which this network needs in f32', done.stderr)
+        self.assertEqual(daemon.stop(), 0, daemon.log_text())
+
     def test_cudnn_compiles_each_shape_once(self):
         """For two cards, and for the next daemon, unless that isn't to look."""
         source = clip(self.path('kept.mkv'), '-c:v', 'ffv1', frames=12, size='32x16')

@@ -117,6 +117,9 @@ static const struct {
     { "submit:1 lost revive=0", "stands a number, or never" },
     { "submit:1 lost revive=2 now", "nothing is expected here" },
     { "alloc:1- nomem>", "stands a number of bytes" },
+    { "open:1- lacks=", "stands an op" },
+    { "open:1- lacks=conv9d", "stands an op" },
+    { "submit:1- lacks=conv2d", "stands an op" },
     { "submit:1 takes=5", "a time is like" },
     { "finish:1 takes=5ms", "this effect doesn't go with this call" },
     { "alloc:1- nomem>0", "stands a number of bytes" },
@@ -210,7 +213,11 @@ static void test_when(void)
                                       "submit:9- black", &schedule, NULL), 0);
     for (int count = 1; count <= 10; count++) {
         struct vrt_fault_event event = at(schedule, &cpu1, VRT_FAULT_SUBMIT, count);
-        seen[count - 1] = "-fml______b"[event.effect];
+        static const char letters[] = {
+            [VRT_FAULT_NOTHING] = '-', [VRT_FAULT_FAIL] = 'f', [VRT_FAULT_LOST] = 'l',
+            [VRT_FAULT_BLACK] = 'b',
+        };
+        seen[count - 1] = letters[event.effect];
         expect_int(event.delay_ns, count == 4 ? 2000 : count <= 8 ? 1000 : 0);
         event = at(schedule, &ref0, VRT_FAULT_SUBMIT, count);
         expect_int(event.effect, count >= 9 ? VRT_FAULT_BLACK : VRT_FAULT_NOTHING);
@@ -237,6 +244,21 @@ static void test_above(void)
             expect_int(event.effect, count >= 3 && size_bytes > 4096 ? VRT_FAULT_NOMEM :
                                                                        VRT_FAULT_NOTHING);
         }
+}
+
+static void test_lacks(void)
+{
+    const struct vrt_device_info cpu0 = { .kind = "cpu", .name = "cpu:0" },
+                                 cpu1 = { .kind = "cpu", .index = 1, .name = "cpu:1" };
+    VRT_CLEANUP(vrt_fault_schedule_freep) struct vrt_fault_schedule *schedule = NULL;
+
+    expect_int(vrt_fault_schedule_new("cpu:1 open:1- lacks=warp; submit:1 fail", &schedule, NULL),
+               0);
+    expect_true(vrt_fault_schedule_lacks(schedule, &cpu1, "warp"));
+    expect_true(!vrt_fault_schedule_lacks(schedule, &cpu1, "copy"));
+    expect_true(!vrt_fault_schedule_lacks(schedule, &cpu0, "warp"));
+    const struct vrt_fault_occasion open = { .call = VRT_FAULT_OPEN, .count = 1 };
+    expect_int(vrt_fault_schedule_at(schedule, &cpu1, &open).effect, VRT_FAULT_NOTHING);
 }
 
 /* A device under a schedule, with a program that copies its one input to its output. */
@@ -551,6 +573,7 @@ TEST_MAIN(
     { "good-schedules", test_good_schedules }, { "bad-schedules", test_bad_schedules },
     { "limits", test_limits },                 { "hostile", test_hostile },
     { "when", test_when },                     { "above", test_above },
+    { "lacks", test_lacks },
     { "outcomes", test_outcomes },             { "lost", test_lost },
     { "delay", test_delay },                   { "hang", test_hang },
     { "corruption", test_corruption },         { "black", test_black },

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "backend/kind.h"
 #include "daemon/devices/pool-job.h"
 #include "daemon/devices/trimming.h"
 #include "tests/unit/environment.h"
@@ -59,7 +60,8 @@ static void bench_init(struct bench *bench)
     *bench = (struct bench){ .n_told = 0 };
     snprintf(fault, sizeof(fault), "cpu:1 write:2 hang=%s", fixture_write("hang", "", 0));
     flow_init(&bench->flow, fixture_path(""), (struct vrt_pool_params){
-        .registry = { .values = TEST_CPUS(2, 1), .no_reference = true, .fault = fault },
+        .registry = { .values = TEST_CPUS(2, 1), .leave_out = 1u << VRT_DEVICE_REFERENCE,
+                      .fault = fault },
         .silence_s = 0.001,
     });
 }

@@ -16,6 +16,7 @@ static const struct vrt_device_info
     cuda01 = { .kind = "cuda", .index = 1, .card = 0, .name = "cuda:0.1" },
     cuda20 = { .kind = "cuda", .index = 4, .card = 2, .name = "cuda:2.0" },
     cuda21 = { .kind = "cuda", .index = 5, .card = 2, .name = "cuda:2.1" },
+    mps0 = { .kind = "mps", .index = 0, .name = "mps:0" },
     xpu0 = { .kind = "xpu", .index = 0, .name = "xpu:0" },
     cpu0 = { .kind = "cpu", .index = 0, .name = "cpu:0" },
     cpu1 = { .kind = "cpu", .index = 1, .name = "cpu:1" },
@@ -51,7 +52,10 @@ static const struct request_case cases[] = {
     { big, "cuda:1,xpu:0", VRT_FALLBACK_FORBID, 0, 0x06, NULL },
     { big, "xpu,cpu:1", VRT_FALLBACK_WARN, 0, 0x14, NULL },
     { big, "cuda:0,cuda:0,cuda", VRT_FALLBACK_WARN, 0, 0x03, NULL },
-    { big, "cpu:-1", VRT_FALLBACK_WARN, 0, 0x18, NULL },
+    { big, "cpu:-1", VRT_FALLBACK_FORBID, 0, 0x18,
+      "cpu:-1 keeps the job on the processor: cuda:0, ... of this machine take no part" },
+    { arc, "cpu:-1", VRT_FALLBACK_WARN, 0, 0x02, "processor: xpu:0 of this machine takes no part" },
+    { plain, "cpu:-1", VRT_FALLBACK_WARN, 0, 0x03, NULL },
     { big, "cpu", VRT_FALLBACK_WARN, 0, 0x18, NULL },
     { big, "ref", VRT_FALLBACK_WARN, 0, 0x20, NULL },
     { plain, "ref:0", VRT_FALLBACK_WARN, 0, 0x04, NULL },
@@ -76,12 +80,13 @@ static const struct request_case cases[] = {
     { pairs, "cuda:0.-1", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
     { pairs, "cpu:0.0", VRT_FALLBACK_WARN, -EINVAL, 0, "is no device" },
 
-    /* What the machine lacks goes down the order, and round to its beginning. */
+    /* What the machine lacks goes to the best that it has. */
     { arc, "cuda", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
     { arc, "cuda:3", VRT_FALLBACK_WARN, 0, 0x01, "no cuda device: xpu is used instead" },
     { arc, "cuda", VRT_FALLBACK_ALLOW, 0, 0x01, NULL },
     { plain, "cuda", VRT_FALLBACK_WARN, 0, 0x03, "cpu is used instead" },
-    { big, "mps", VRT_FALLBACK_WARN, 0, 0x18, "cpu is used instead" },
+    { big, "mps", VRT_FALLBACK_WARN, 0, 0x03, "no mps device: cuda is used instead" },
+    { big, "mps,mps:0", VRT_FALLBACK_WARN, 0, 0x03, "no mps device: cuda is used instead" },
     { arc, "cuda", VRT_FALLBACK_FORBID, -ENODEV, 0,
       "no cuda device, which cuda asks for; vrtctl devices lists" },
     { plain, "cuda:0,xpu:0", VRT_FALLBACK_FORBID, -ENODEV, 0, "no cuda device" },
@@ -134,17 +139,17 @@ static void check_case(const struct request_case *c)
                                                 count(c->machine) };
     int r = vrt_device_request_resolve(&request, &choice, &error);
 
-    fprintf(stderr, "  %s: %s%s\n", c->request, choice.warning, error.message);
+    fprintf(stderr, "  %s: %s%s\n", c->request, choice.warnings[0], error.message);
     expect_int(r, c->r);
     expect_int(choice.devices, c->devices);
     if (r) {
         expect_contains(error.message, c->told);
         expect_str(error.id, "device.unknown");
     } else if (c->told) {
-        expect_contains(choice.warning, c->told);
-        expect_true(choice.redirected);
+        expect_int(choice.n_warnings, 1);
+        expect_contains(choice.warnings[0], c->told);
     } else {
-        expect_str(choice.warning, "");
+        expect_int(choice.n_warnings, 0);
     }
     expect_int(vrt_device_request_check(c->request, NULL), c->r == -EINVAL ? -EINVAL : 0);
 }
@@ -201,20 +206,19 @@ static void test_missed(void)
     request.why = "cuda: no driver";
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 3);
-    expect_true(choice.redirected);
-    expect_str(choice.warning, "no accelerator can be used (cuda: no driver): cpu is used instead; "
-               "vrtctl doctor tells more");
+    expect_str(choice.warnings[0], "no accelerator can be used (cuda: no driver): cpu is used "
+               "instead; vrtctl doctor tells more");
     request.text = "cpu";
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_str(choice.warning, "");
+    expect_int(choice.n_warnings, 0);
     request.text = "auto";
     request.fallback = VRT_FALLBACK_ALLOW;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_str(choice.warning, "");
+    expect_int(choice.n_warnings, 0);
     request.why = NULL;
     request.fallback = VRT_FALLBACK_WARN;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_true(!choice.redirected);
+    expect_int(choice.n_warnings, 0);
 }
 
 static void test_unfit(void)
@@ -225,21 +229,20 @@ static void test_unfit(void)
     request.unfit = 0x03;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x07);
-    expect_str(choice.warning, "");
+    expect_int(choice.n_warnings, 0);
     request.unfit = 0x07;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x18);
-    expect_str(choice.warning, "no accelerator of this machine has worked yet (cuda:0, ...): cpu "
-               "is used instead; vrtctl doctor tells more");
-    expect_true(choice.redirected);
+    expect_str(choice.warnings[0], "no accelerator of this machine has worked yet (cuda:0, ...): "
+               "cpu is used instead; vrtctl doctor tells more");
     request.why = "out of memory";
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
-    expect_contains(choice.warning, "yet (cuda:0: out of memory, ...): cpu");
+    expect_contains(choice.warnings[0], "yet (cuda:0: out of memory, ...): cpu");
     request.why = NULL;
     request.fallback = VRT_FALLBACK_ALLOW;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x18);
-    expect_str(choice.warning, "");
+    expect_int(choice.n_warnings, 0);
     request.fallback = VRT_FALLBACK_FORBID;
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x07);
@@ -252,6 +255,55 @@ static void test_unfit(void)
     request = (struct vrt_device_request){ "auto", VRT_FALLBACK_WARN, big, 3, 0x07 };
     expect_int(vrt_device_request_resolve(&request, &choice, NULL), 0);
     expect_int(choice.devices, 0x07);
+}
+
+/* Every subset of the kinds, every request for one of them or for two: a kind that is there is
+ * taken, in place of another the first that is, with a warning for each. */
+static void test_redirections(void)
+{
+    static const char *const names[] = { "cuda", "xpu", "mps", "cpu" };
+    static const struct vrt_device_info *const kinds[] = { &cuda0, &xpu0, &mps0, &cpu0 };
+
+    for (unsigned there = 1; there < 16; there++)
+    for (int a = 0; a < 4; a++)
+    for (int b = 0; b < 4; b++)
+    for (int fallback = 0; fallback < VRT_FALLBACK_COUNT; fallback++) {
+        const struct vrt_device_info *machine[4];
+        uint64_t bits[4] = { 0 };
+        char request[16], warnings[2][96];
+        size_t n = 0, n_warnings = 0;
+        const int best = __builtin_ctz(there), asked[] = { a, b };
+        uint64_t wanted = 0;
+
+        for (int k = 0; k < 4; k++)
+            if (there >> k & 1) {
+                bits[k] = UINT64_C(1) << n;
+                machine[n++] = kinds[k];
+            }
+        for (int i = 0; i < (a == b ? 1 : 2); i++) {
+            const int k = asked[i];
+            wanted |= bits[k] ? bits[k] : bits[best];
+            if (!bits[k])
+                snprintf(warnings[n_warnings++], sizeof(warnings[0]), "no %s device: %s is used "
+                         "instead", names[k], names[best]);
+        }
+        snprintf(request, sizeof(request), "%s,%s:0", names[a], names[b]);
+
+        struct vrt_device_choice choice = { 0 };
+        struct vrt_error error = { 0 };
+        const int r = vrt_device_request_resolve(&(struct vrt_device_request){
+            request, (enum vrt_fallback)fallback, machine, n }, &choice, &error);
+        if (n_warnings && fallback == VRT_FALLBACK_FORBID) {
+            expect_int(r, -ENODEV);
+            expect_contains(error.message, names[bits[a] ? b : a]);
+            continue;
+        }
+        expect_int(r, 0);
+        expect_int(choice.devices, wanted);
+        expect_int(choice.n_warnings, fallback == VRT_FALLBACK_WARN ? n_warnings : 0);
+        for (size_t i = 0; i < choice.n_warnings; i++)
+            expect_contains(choice.warnings[i], warnings[i]);
+    }
 }
 
 static void test_fallback_names(void)
@@ -274,5 +326,6 @@ TEST_MAIN(
     { "shared-memory", test_shared_memory },
     { "unfit", test_unfit },
     { "missed", test_missed },
+    { "redirections", test_redirections },
     { "fallback-names", test_fallback_names },
 )

@@ -277,9 +277,11 @@ static int fault_staging_wait(struct vrt_device *device, struct vrt_staging *sta
 
 static bool fault_supports(const struct vrt_device *device, const struct vrt_op *op)
 {
-    const struct vrt_device *inner = fault_of(device)->inner;
+    const struct fault_device *fault = fault_of(device);
 
-    return inner->ops->supports(inner, op);
+    return !vrt_fault_schedule_lacks(fault->wrap.schedule, fault->wrap.info,
+                                     vrt_op_kind_name(op->kind)) &&
+           fault->inner->ops->supports(fault->inner, op);
 }
 
 static size_t fault_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op)

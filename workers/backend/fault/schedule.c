@@ -229,6 +229,14 @@ static int parse_limit(const struct words *words, const char *word, struct vrt_f
                                      error);
 }
 
+static bool is_op(const char *name)
+{
+    for (int kind = 0; kind < VRT_OP_KIND_COUNT; kind++)
+        if (strcmp(name, vrt_op_kind_name((enum vrt_op_kind)kind)) == 0)
+            return true;
+    return false;
+}
+
 static int parse_effect(const struct words *words, const char *word, struct vrt_fault_rule *rule,
                         struct vrt_error *error)
 {
@@ -248,6 +256,14 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         rule->effect = VRT_FAULT_HANG;
         return rule->file[0] ? 0 : refuse(words, "after \"hang=\" stands a file", word, error);
     }
+    rule->lacks = after_prefix(word, "lacks=");
+    if (rule->lacks) {
+        rule->effect = VRT_FAULT_LACKS;
+        return rule->call == VRT_FAULT_OPEN && is_op(rule->lacks)
+                   ? 0
+                   : refuse(words, "after \"open\" and \"lacks=\" stands an op, as in "
+                            "lacks=conv2d", word, error);
+    }
     if (after_prefix(word, "nomem>"))
         return parse_limit(words, word, rule, error);
     for (size_t i = 0; i < VRT_ARRAY_SIZE(effects); i++) {
@@ -259,8 +275,8 @@ static int parse_effect(const struct words *words, const char *word, struct vrt_
         return 0;
     }
     return refuse(words, "effects are fail, nomem, nomem>BYTES, lost, delay=TIME, takes=TIME, "
-                  "hang=FILE, corrupt=nan, corrupt=zeros, corrupt=garbage, black and corrupt",
-                  word, error);
+                  "lacks=OP, hang=FILE, corrupt=nan, corrupt=zeros, corrupt=garbage, black and "
+                  "corrupt", word, error);
 }
 
 static int parse_revive(const struct words *words, const char *word, struct vrt_fault_rule *rule,
@@ -394,6 +410,18 @@ bool vrt_fault_schedule_takes_time(const struct vrt_fault_schedule *schedule,
     return takes;
 }
 
+bool vrt_fault_schedule_lacks(const struct vrt_fault_schedule *schedule,
+                              const struct vrt_device_info *info, const char *op)
+{
+    bool lacks = false;
+
+    for (size_t i = 0; i < schedule->n_rules; i++) {
+        const struct vrt_fault_rule *rule = &schedule->rules[i];
+        lacks |= rule->lacks && is_for(rule, info) && strcmp(rule->lacks, op) == 0;
+    }
+    return lacks;
+}
+
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,
                                              const struct vrt_device_info *info,
                                              const struct vrt_fault_occasion *occasion)
@@ -409,7 +437,8 @@ struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *sc
         if (!event.file)
             event.file = rule->file;
         if (rule->effect == VRT_FAULT_DELAY || rule->effect == VRT_FAULT_TAKES ||
-            rule->effect == VRT_FAULT_HANG || event.effect != VRT_FAULT_NOTHING)
+            rule->effect == VRT_FAULT_HANG || rule->effect == VRT_FAULT_LACKS ||
+            event.effect != VRT_FAULT_NOTHING)
             continue;
         event.effect = rule->effect;
         event.revive = rule->revive;

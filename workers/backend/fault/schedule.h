@@ -34,6 +34,7 @@ enum vrt_fault_effect {
     VRT_FAULT_DELAY,
     VRT_FAULT_TAKES,
     VRT_FAULT_HANG,
+    VRT_FAULT_LACKS,
     VRT_FAULT_CORRUPT_NAN,
     VRT_FAULT_CORRUPT_ZEROS,
     VRT_FAULT_CORRUPT_GARBAGE,
@@ -51,6 +52,7 @@ struct vrt_fault_rule {
     enum vrt_fault_effect effect;
     int64_t delay_ns, takes_ns;
     const char *file;                   /* of a hang, in the schedule's text; NULL: none */
+    const char *lacks;                  /* the name of an op, likewise */
     int64_t revive;                     /* at which opening; VRT_FAULT_NEVER */
     int64_t above_bytes;                /* only calls that want more; 0: all */
 };
@@ -84,6 +86,10 @@ struct vrt_fault_occasion {
 /* Whether what the device does takes time, by any rule. Thread: any. */
 bool vrt_fault_schedule_takes_time(const struct vrt_fault_schedule *schedule,
                                    const struct vrt_device_info *info);
+
+/* Whether it is to lack this op. Thread: any. */
+bool vrt_fault_schedule_lacks(const struct vrt_fault_schedule *schedule,
+                              const struct vrt_device_info *info, const char *op);
 
 /* What the schedule says of a call to the device. Thread: any. */
 struct vrt_fault_event vrt_fault_schedule_at(const struct vrt_fault_schedule *schedule,

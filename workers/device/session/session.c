@@ -66,6 +66,20 @@ int vrt_session_plan(struct vrt_device *device, const struct vrt_job_spec *spec,
     return 0;
 }
 
+const char *vrt_session_lacks(struct vrt_device *device, const struct vrt_job_spec *spec,
+                              const struct vrt_job_spec_size *size, enum vrt_dtype dtype)
+{
+    struct vrt_graph *graphs[VRT_SESSION_GRAPH_COUNT];
+    const char *lacks = NULL;
+    int r = vrt_session_graphs_new(spec, size, dtype, graphs);
+
+    for (int g = 0; r == 0 && g < VRT_SESSION_GRAPH_COUNT && !lacks; g++)
+        if (graphs[g])
+            lacks = vrt_plan_lacks(graphs[g], device);
+    free_graphs(graphs);
+    return lacks;
+}
+
 static int buffers_new(struct vrt_session *session)
 {
     const struct vrt_session_layout *layout = &session->layout;

@@ -57,6 +57,11 @@ int vrt_session_plan(struct vrt_device *device, const struct vrt_job_spec *spec,
                  const struct vrt_job_spec_size *size, enum vrt_dtype dtype,
                  struct vrt_session_plan *ret_plan);
 
+/* The name of the first op of such a session that the device doesn't support; NULL: it supports
+ * all, or there is no memory to find out. */
+const char *vrt_session_lacks(struct vrt_device *device, const struct vrt_job_spec *spec,
+                              const struct vrt_job_spec_size *size, enum vrt_dtype dtype);
+
 struct vrt_session_params {
     const struct vrt_job_spec *spec;
     struct vrt_replica *replica;    /* of the spec's network in `dtype` */

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "backend/kind.h"
 #include "base/clock.h"
 #include "base/macro.h"
 #include "engine/replica.h"
@@ -69,8 +70,8 @@ static void spread(const char *what, int64_t patience_ns)
     char name[16];
 
     expect_int(vrt_replica_store_new(&params, &bench.store), 0);
-    if (vrt_registry_new(&(struct vrt_registry_params){ .no_reference = true }, &bench.registry,
-                         &error))
+    if (vrt_registry_new(&(struct vrt_registry_params){ .leave_out = 1u << VRT_DEVICE_REFERENCE },
+                         &bench.registry, &error))
         test_fail("%s", error.message);
     for (int i = 0; i < N_PARAMS; i++) {
         for (int k = 0; k < N_OUT * N_IN; k++)
