@@ -87,7 +87,7 @@ export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
 [ $long = no ] && targets="" || targets=for-long-tests
 suites="lint unit unit-slow flow conformance simulated intel fault e2e fuzz"
 # The reference device computes large networks for long: once is enough.
-[ $quick = yes ] || suites+=" golden"
+[ $quick = yes ] || suites+=" golden macos"
 [ $long = no ] || suites+=" golden-long simulated-long intel-long"
 # The oldest architecture and a recent one stand for all that nvcc takes minutes to compile for.
 [ $long = no ] && archs=75,90 || archs=

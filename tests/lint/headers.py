@@ -12,8 +12,8 @@ import subprocess
 import sys
 
 
-# C++ for nvcc, or for a compiler in its place.
-SKIPPED = ('workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl',
+# C++ for nvcc, or for a compiler in its place; and macOS's.
+SKIPPED = ('proto/base/os', 'workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl',
            'tests/simulators/cuda')
 
 

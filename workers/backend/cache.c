@@ -35,7 +35,7 @@ struct head {
     uint32_t key_bytes, item_bytes;
 };
 
-static const char magic[8] = "vrt-kept";
+static const char magic[8] = { 'v', 'r', 't', '-', 'k', 'e', 'p', 't' };
 
 /* What is in the folder. */
 struct census {

@@ -15,17 +15,16 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/folder.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "frames/process/child-spawn.h"
 #include "frames/process/serve.h"
 
 #define VRT_LOG_TOPIC "media"
@@ -75,10 +74,11 @@ static int spawn(const char *program, int socket, pid_t *ret_pid)
     if (!VRT_MEDIA_KEEPS_STDERR)
         posix_spawn_file_actions_adddup2(&files, 0, 2);
     posix_spawn_file_actions_adddup2(&files, socket, VRT_SERVE_SOCKET);
-    posix_spawn_file_actions_addclosefrom_np(&files, VRT_SERVE_SOCKET + 1);
     posix_spawnattr_setsigmask(&attributes, &blocked);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    r = posix_spawn(ret_pid, program, &files, &attributes, arguments, environ);
+    r = vrt_child_keep(&files, &attributes, VRT_SERVE_SOCKET);
+    if (r == 0)
+        r = posix_spawn(ret_pid, program, &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     return -r;
@@ -91,14 +91,15 @@ static int start(struct process *ret_process, struct vrt_error *error)
     char found[PATH_MAX];
     int pair[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return vrt_refuse_errno(error, vrt_raise(-errno), "vrt-media");
+    int r = vrt_child_pair(pair);
+    if (r < 0)
+        return vrt_refuse_errno(error, vrt_fold(r), "vrt-media");
     ours = pair[0];
     theirs = pair[1];
     if (!program)
         program = vrt_folder_of_part("workers/frames/vrt-media", VRT_MEDIA_PROGRAM, found,
                                      sizeof(found));
-    int r = spawn(program, theirs, &ret_process->pid);
+    r = spawn(program, theirs, &ret_process->pid);
     if (r < 0)
         return vrt_refuse(error, vrt_raise(r), "internal", "%s, which reads and writes videos, "
                           "can't be started: %s", program, strerror(-r));

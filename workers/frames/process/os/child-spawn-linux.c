@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+
+#include "frames/process/child-spawn.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+int vrt_child_pair(int ret_ends[2])
+{
+    const int r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends);
+
+    return r < 0 ? vrt_raise(-errno) : 0;
+}
+
+int vrt_child_keep(posix_spawn_file_actions_t *files, posix_spawnattr_t *attributes, int last)
+{
+    (void)attributes;
+    return posix_spawn_file_actions_addclosefrom_np(files, last + 1);
+}
