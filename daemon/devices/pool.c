@@ -406,7 +406,7 @@ int vrt_pool_choose(const struct vrt_pool *pool, const struct vrt_pool_wish *wis
     struct vrt_device_request request = {
         .text = wish->request,
         .fallback = wish->fallback,
-        .unfit = unfit_devices(pool, wish->n_tries),
+        .unfit = unfit_devices(pool, wish->n_tries) | wish->unfit,
     };
     const char *why = request.unfit ? pool->devices[__builtin_ctzll(request.unfit)].last_error :
                                       pool->missed;

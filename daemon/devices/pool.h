@@ -105,6 +105,7 @@ struct vrt_pool_wish {
     enum vrt_fallback fallback;
     int n_tries;                    /* for `auto`: devices that were opened so often, and have never
                                      * worked, don't count; 0: all do */
+    uint64_t unfit;                 /* for `auto`: nor do these */
 };
 
 /* Return: as vrt_device_request_resolve(). */

@@ -65,12 +65,14 @@ static uint64_t probing(const struct vrt_feasibility *f)
     return devices;
 }
 
-/* The devices that the request names, without those that were tried `n_tries` times for nothing.
+/* The devices that the request names, without those that were tried `n_tries` times for nothing, or
+ * lack an op.
  * Return: 0; -errno with `error`. */
 static int resolve(const struct vrt_feasibility *f, int n_tries,
                    struct vrt_device_choice *ret_choice, struct vrt_error *error)
 {
-    const struct vrt_pool_wish wish = { f->params.request, f->params.fallback, n_tries };
+    const struct vrt_pool_wish wish = { f->params.request, f->params.fallback, n_tries,
+                                        f->lacking };
 
     return vrt_pool_choose(f->params.pool, &wish, ret_choice, error);
 }
@@ -183,10 +185,14 @@ static void note_error(struct vrt_feasibility *f, const struct vrt_error *error,
         f->error = *error;
 }
 
-/* A device lacks an op: the others do without it, and if all do, the CPU may. */
-static void note_lack(struct vrt_feasibility *f, size_t d, const struct vrt_probe *probe)
+/* A device lacks an op: the others do without it, and if all do, the CPU may. What another one said
+ * before is told in the end, too. */
+static void note_lack(struct vrt_feasibility *f, size_t d, const struct vrt_probe *probe,
+                      const struct vrt_error *error)
 {
     f->lacking |= UINT64_C(1) << d;
+    if (!f->error.message[0])
+        f->error = *error;
     vrt_progress_warn(f->params.progress, "%s takes no part: it lacks %s, which this network needs "
                       "in %s", device_name(f, d), probe->lacks, vrt_dtype_name(probe->dtype));
 }
@@ -208,9 +214,10 @@ static void note_refusal(struct vrt_feasibility *f, size_t d, struct vrt_worker_
     int r = vrt_refuse(&error, -EIO, "device.failed", "%s gave no sign of life",
                        device_name(f, d));
     (void)r;
-    note_error(f, &error, is_short);
     if (told && vrt_worker_probe_of(task)->probe.lacks)
-        note_lack(f, d, &vrt_worker_probe_of(task)->probe);
+        note_lack(f, d, &vrt_worker_probe_of(task)->probe, &error);
+    else
+        note_error(f, &error, is_short);
     if (is_short)
         f->short_of_memory |= bit;
     else if ((!told || task->result > 0) && ++f->of[d].n_refusals < REFUSALS_MAX)
@@ -371,7 +378,7 @@ static bool waits_for_memory(struct vrt_feasibility *f)
     return true;
 }
 
-/* Accelerators all of which lack an op. Return: whether there are CPUs in their place. */
+/* Where all devices lack an op. Return: whether there are CPUs in their place. */
 static bool replace_lacking(struct vrt_feasibility *f, struct vrt_device_choice *ret_choice)
 {
     const struct vrt_pool_wish wish = { "cpu", VRT_FALLBACK_FORBID, .n_tries = 0 };

@@ -177,7 +177,7 @@ static void leave_out(struct vrt_registry *registry, const struct vrt_device_kin
         .cure = "where such devices shall compute, change that and restart vrtd",
     };
 
-    if (!by || kind->role != VRT_DEVICE_ACCELERATOR)
+    if (!by || kind->role != VRT_DEVICE_ACCELERATOR || !vrt_registry_has_backend(kind->name))
         return;
     snprintf(finding.backend, sizeof(finding.backend), "%s", kind->name);
     vrt_finding_add(&registry->findings, &finding, "left out by %s", by);

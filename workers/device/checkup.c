@@ -12,7 +12,8 @@
 #include "model/layers.h"
 #include "workers/plan/test-picture.h"
 
-/* Of the convolution: no multiples of anything, so that edges of tiles are in it. */
+/* Of the convolution, whose sums are exact: no multiples of anything, so that edges of tiles are
+ * met; and few channels, because Winograd's algorithm, which the built-in network shows, rounds. */
 #define H 19
 #define W 37
 #define I 9

@@ -184,6 +184,10 @@ class Jobs(harness.Case):
                                                      'instead; vrtctl doctor tells why']),
             ('lacking', lacking, 'auto', [lack.format(0), lack.format(1), instead]),
             ('listed', lacking, 'cuda:1', [lack.format(1), instead]),
+            ('mixed', {'backoff_s': '1', 'fault': 'cuda:0 open:1- lacks=depth_to_space; '
+                                                  'cuda:1 open:1- fail'}, 'auto',
+             [lack.format(0), 'no accelerator of this machine has worked yet (cuda:0, ...): cpu is '
+                              'used instead; vrtctl doctor tells more']),
         ]
         for name, devices, request, warnings in cases:
             with self.subTest(name=name):

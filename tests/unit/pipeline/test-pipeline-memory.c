@@ -18,7 +18,6 @@
 #define H 128
 
 static const char *input;
-static char wanted[64];                 /* of the result of an undisturbed run */
 static int64_t whole_bytes;             /* of a session for whole frames, and the network */
 
 /* One pipeline of a job. */
@@ -62,11 +61,31 @@ static void run_once(const struct run *run, struct flow_job *job)
     job->keeps = true;
 }
 
+/* Between a sample of the result and the same of an undisturbed run; 256: one has more samples. */
+static int largest_difference(void)
+{
+    int largest = 0, a, b;
+
+    fixture_run("for f in out wanted; do ffmpeg -v error -nostdin -y -i $f.mkv -f rawvideo $f.raw; "
+                "done");
+    FILE *got = fopen(fixture_path("out.raw"), "r");
+    FILE *wanted = fopen(fixture_path("wanted.raw"), "r");
+    expect_true(got && wanted);
+    do {
+        a = getc(got);
+        b = getc(wanted);
+        largest = VRT_MAX(largest, (a < 0) != (b < 0) ? 256 : abs(a - b));
+    } while (a >= 0 && b >= 0);
+    fclose(got);
+    fclose(wanted);
+    return largest;
+}
+
 static void expect_done(const struct flow_job *job)
 {
     expect_str(job->error.message, "");
     expect_int(job->last.frames_done, N_FRAMES);
-    expect_str(fixture_run("md5sum < out.mkv"), wanted);
+    expect_true(largest_difference() <= 1);
 }
 
 static int64_t area(const struct flow_job *job)
@@ -104,7 +123,7 @@ static int shrink(struct run run, struct flow_job *job)
 }
 
 /* Devices refuse what the planner believes there is room for. (The tiles of this network don't
- * show: the file is the same.) */
+ * show, but for samples that are rounded the other way.) */
 static void test_smaller(void)
 {
     struct flow_job job = { .cancel_at = -1 };
@@ -305,7 +324,7 @@ int main(int argc, char **argv)
                          "-pix_fmt yuv420p", W, H, N_FRAMES);
     run_once(&(struct run){ .n_devices = 1 }, &job);
     expect_str(job.error.message, "");
-    snprintf(wanted, sizeof(wanted), "%s", fixture_run("md5sum < out.mkv"));
+    fixture_run("cp out.mkv wanted.mkv");
     whole_bytes = job.last.devices[0].planned_bytes;
     return test_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -33,8 +33,8 @@ static inline struct vrt_cpu_device *vrt_cpu_device_of(const struct vrt_device *
     return vrt_container_of(device, struct vrt_cpu_device, base);
 }
 
-/* Whether it has kernels for weights of this type. Convolutions are oneDNN's, and it may lack some
- * that others have by tiles. */
+/* Whether it has kernels for weights of this type. Convolutions other than 3x3 are oneDNN's, and it
+ * may lack some that others have by tiles. */
 static inline bool vrt_cpu_multiplies(const struct vrt_cpu_device *cpu, enum vrt_dtype dtype)
 {
     return vrt_dnnl_supports(cpu->dnnl, dtype) || (dtype == VRT_DTYPE_BF16 && vrt_cpu_tiles());

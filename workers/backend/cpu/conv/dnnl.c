@@ -9,8 +9,8 @@
  * pool's alone; a convolution is called for one band of rows at a time, on one of them.
  *
  * oneDNN's own order of implementations is kept, but for what is known better here: its reference
- * loops are as good as none, save for f32, which must always work; there is a case in which its
- * first choice computes channels that nobody wants; and some must not be made ("dnnl-faults.c").
+ * loops are as good as none, save for f32, which must always work; and some must not be made
+ * ("dnnl-faults.c").
  */
 
 #include "backend/cpu/conv/dnnl-private.h"
@@ -137,8 +137,8 @@ static dnnl_status_t make_offers(struct vrt_dnnl *dnnl, const struct vrt_dnnl_sh
 }
 
 /*
- * Goes through what oneDNN offers, best first by its own judgement, and picks by ours. Where the
- * best must not be made, weights in a layout of its make are no reason to take a lesser one.
+ * Takes the first that will do of what oneDNN offers, best first by its judgement. Where the best
+ * must not be made, weights in a layout of its make are no reason to take a lesser one.
  */
 static int pick(struct vrt_dnnl_offers *offers, const struct vrt_dnnl_shape *shape, bool any_layout,
                 dnnl_primitive_desc_t *ret_desc)

@@ -160,9 +160,10 @@ static struct source source_of(const struct tiles *t, int y, int x)
     };
 }
 
-/* Has a cache fetch what of tile i's input its neighbours to the left and above don't have. */
+/* Has a cache, the first or the second, fetch what of tile i's input its neighbours to the left and
+ * above don't have. */
 static inline __attribute__((always_inline)) void prefetch(const struct tiles *t, int i,
-                                                           const int LOCALITY)
+                                                           const bool IS_FIRST)
 {
     const struct vrt_tensor *in = &t->call->op->in[0];
     const size_t pixel_bytes = (size_t)in->shape.c * vrt_dtype_size(in->dtype);
@@ -174,7 +175,10 @@ static inline __attribute__((always_inline)) void prefetch(const struct tiles *t
             const char *pixel = vrt_cpu_at(in, t->call->in[0], t->d, row, column);
 
             for (size_t byte = 0; byte < pixel_bytes; byte += 64)
-                __builtin_prefetch(pixel + byte, 0, LOCALITY);
+                if (IS_FIRST)
+                    __builtin_prefetch(pixel + byte, 0, 3);
+                else
+                    __builtin_prefetch(pixel + byte, 0, 2);
         }
 }
 
@@ -187,7 +191,7 @@ static void read_tile(const struct tiles *t, int i)
     const size_t size = vrt_dtype_size(in->dtype);
     int y, x;
 
-    prefetch(t, i + 1, 3);
+    prefetch(t, i + 1, true);
     place(t, i, &y, &x);
     const struct source tile = source_of(t, y, x);
     const bool is_inside = tile.y1 - tile.y0 == IN && tile.x1 - tile.x0 == IN;
@@ -264,15 +268,16 @@ static inline __attribute__((always_inline)) void multiply_tiles(struct product 
     }
 }
 
-/* All 36 products of the tiles with a block of weights, [36,I,block]. */
-static void multiply_block(const struct tiles *t, const float *weights, int block)
+/* All 36 products of the tiles with a block of weights, [36,I,block], of which the first n columns
+ * are wanted. */
+static void multiply_block(const struct tiles *t, const float *weights, int block, int n)
 {
     const int I = t->call->op->in[0].shape.c;
 
     for (int p = 0; p < PRODUCTS; p++) {
         if (p < t->n)
-            prefetch(t, t->n + p, 2);
-        for (int c = 0; c < block; c += VECTORS * LANES) {
+            prefetch(t, t->n + p, false);
+        for (int c = 0; c < n; c += VECTORS * LANES) {
             const struct product g = {
                 .inputs = t->inputs + (size_t)p * t->inputs_step,
                 .weights = weights + (size_t)(p * I * block + c),
@@ -281,7 +286,7 @@ static void multiply_block(const struct tiles *t, const float *weights, int bloc
                 .sums = t->sums + (size_t)p * t->sums_step + c,
             };
 
-            switch (VRT_MIN(VECTORS, (block - c) / LANES)) {
+            switch (VRT_MIN(VECTORS, (n - c + LANES - 1) / LANES)) {
             case 1: multiply_tiles(g, t->n, 1); break;
             case 2: multiply_tiles(g, t->n, 2); break;
             case 3: multiply_tiles(g, t->n, VRT_MIN(3, VECTORS)); break;
@@ -429,9 +434,11 @@ static void run(const struct vrt_cpu_call *call, int d, int y0, int y1)
         for (int i = 0; i < t.n; i++)
             read_tile(&t, i);
         for (int c = 0; c < O; c += block) {
-            multiply_block(&t, weights + (size_t)(c * I) * PRODUCTS, block);
+            const int n = VRT_MIN(block, O - c);
+
+            multiply_block(&t, weights + (size_t)(c * I) * PRODUCTS, block, n);
             for (int i = 0; i < t.n; i++)
-                for (int v = 0; v < VRT_MIN(block, O - c); v += LANES)
+                for (int v = 0; v < n; v += LANES)
                     write_channels(&t, i, c + v, t.sums + i * block + v);
         }
     }
