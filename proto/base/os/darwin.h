@@ -21,8 +21,9 @@
 /* poll() says POLLHUP without being asked. */
 #define POLLRDHUP 0
 
-/* Pages come when they are touched. */
+/* Pages come when they are touched, and are as large as the system likes. */
 #define MAP_POPULATE 0
+#define MADV_HUGEPAGE MADV_NORMAL
 
 /* To look at, not to read: of media roots, which media-step-none.c has nobody use. */
 #define O_PATH O_EVTONLY

@@ -13,7 +13,6 @@
 
 #include <dnnl.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,44 +140,33 @@ static void cpu_close(struct vrt_device *device)
     free(cpu);
 }
 
-/*
- * The cores that device `info` stays on, if any: the index-th run of as many as it has threads,
- * node by node, where it does not span all nodes anyway.
- */
-static bool find_home(const struct vrt_device_info *info, cpu_set_t *ret_cores)
+/* Keeps device `info` on the index-th run of as many cores as it has threads, node by node, where
+ * it does not span all nodes anyway. */
+static void find_home(const struct vrt_device_info *info)
 {
     VRT_CLEANUP(vrt_freep) struct vrt_cpu_machine *machine = malloc(sizeof(*machine));
     const int n = info->n_threads;
 
     if (!machine)
-        return false;
+        return;
     vrt_cpu_machine_look(machine);
-    if (machine->n_nodes < 2 || n >= machine->n_allowed ||
-        info->index > machine->n_allowed / n - 1)
-        return false;
-    CPU_ZERO(ret_cores);
-    for (int i = 0; i < n; i++)
-        CPU_SET((size_t)machine->cores[info->index * n + i], ret_cores);
-    return true;
+    if (machine->n_nodes >= 2 && n < machine->n_allowed &&
+        info->index <= machine->n_allowed / n - 1)
+        vrt_cpu_machine_stay(machine->cores + info->index * n, n);
 }
 
 static int cpu_open(const struct vrt_device_info *info, struct vrt_device **ret_device)
 {
-    struct vrt_cpu_device *cpu;
-    cpu_set_t home;
-    const bool has_home = find_home(info, &home);
+    struct vrt_cpu_device *cpu = calloc(1, sizeof(*cpu));
     int r;
 
-    cpu = calloc(1, sizeof(*cpu));
     if (!cpu)
         return vrt_raise(-ENOMEM);
-    if (has_home)       /* a refusal costs only speed */
-        pthread_setaffinity_np(pthread_self(), sizeof(home), &home);
+    find_home(info);
     cpu->isa = vrt_cpu_isa_best();
     cpu->n_threads = info->n_threads;
     const struct vrt_cpu_pool_params pool = {
         .n_threads = cpu->n_threads,
-        .cores = has_home ? &home : NULL,
         .begin = vrt_dnnl_enter_thread,
     };
     r = vrt_dnnl_new(cpu->n_threads, &cpu->dnnl);

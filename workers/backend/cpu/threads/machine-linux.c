@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@
 #include "base/macro.h"
 
 #define NODES_MAX 64
+
+_Static_assert(VRT_CPU_CORES_MAX <= CPU_SETSIZE, "a set has room for all cores");
 
 static void closep(FILE **file)
 {
@@ -141,7 +145,7 @@ static int take_cores(struct vrt_cpu_machine *machine, char *list, cpu_set_t *al
         const long first = strtol(part, &end, 10);
         const long last = *end == '-' ? strtol(end + 1, NULL, 10) : first;
 
-        for (long i = first; i <= last && i >= 0 && i < CPU_SETSIZE; i++) {
+        for (long i = first; i <= last && i >= 0 && i < VRT_CPU_CORES_MAX; i++) {
             if (!CPU_ISSET((size_t)i, allowed))
                 continue;
             CPU_CLR((size_t)i, allowed);
@@ -158,7 +162,7 @@ static void find_cores(struct vrt_cpu_machine *machine)
 
     CPU_ZERO(&allowed);
     if (sched_getaffinity(getpid(), sizeof(allowed), &allowed) < 0) {
-        for (int i = 0; i < get_nprocs() && i < CPU_SETSIZE; i++)
+        for (int i = 0; i < get_nprocs() && i < VRT_CPU_CORES_MAX; i++)
             CPU_SET((size_t)i, &allowed);
     }
     for (int node = 0; node < NODES_MAX; node++) {
@@ -170,10 +174,20 @@ static void find_cores(struct vrt_cpu_machine *machine)
     }
 
     /* Where nothing is said of nodes. */
-    snprintf(everything, sizeof(everything), "0-%d", CPU_SETSIZE - 1);
+    snprintf(everything, sizeof(everything), "0-%d", VRT_CPU_CORES_MAX - 1);
     if (take_cores(machine, everything, &allowed) > 0 || machine->n_nodes == 0)
         machine->n_nodes++;
     machine->n_cores = VRT_MAX(machine->n_allowed, 1);
+}
+
+void vrt_cpu_machine_stay(const int *cores, int n)
+{
+    cpu_set_t wanted;
+
+    CPU_ZERO(&wanted);
+    for (int i = 0; i < n; i++)
+        CPU_SET((size_t)cores[i], &wanted);
+    (void)pthread_setaffinity_np(pthread_self(), sizeof(wanted), &wanted);
 }
 
 void vrt_cpu_machine_look(struct vrt_cpu_machine *ret_machine)

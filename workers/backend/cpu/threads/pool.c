@@ -144,21 +144,14 @@ static void *pool_main(void *argument)
     return NULL;
 }
 
-static int start_thread(struct vrt_cpu_pool *pool, int i, const cpu_set_t *cores)
+static int start_thread(struct vrt_cpu_pool *pool, int i)
 {
     struct pool_thread *thread = &pool->threads[i];
-    pthread_attr_t attr;
     int r;
 
     thread->pool = pool;
     thread->index = i + 1;
-    r = pthread_attr_init(&attr);
-    if (r != 0)
-        return vrt_raise(-r);
-    if (cores)
-        pthread_attr_setaffinity_np(&attr, sizeof(*cores), cores);
-    r = pthread_create(&thread->id, &attr, pool_main, thread);
-    pthread_attr_destroy(&attr);
+    r = pthread_create(&thread->id, NULL, pool_main, thread);
     if (r != 0)
         return vrt_raise(-r);
     pool->n_started++;
@@ -182,7 +175,7 @@ int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_po
     if (!pool->threads)
         return vrt_raise(-ENOMEM);
     for (int i = 0; i < params->n_threads - 1; i++) {
-        r = start_thread(pool, i, params->cores);
+        r = start_thread(pool, i);
         if (r < 0)
             return vrt_fold(r);
     }

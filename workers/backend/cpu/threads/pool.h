@@ -14,7 +14,6 @@
  * Thread: that of the device; the tasks' functions run on all.
  */
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -42,13 +41,12 @@ struct vrt_cpu_task {
 
 struct vrt_cpu_pool_params {
     int n_threads;              /* the caller's included */
-    const cpu_set_t *cores;     /* where the others stay; NULL: wherever the system puts them */
     void (*begin)(void);        /* called first on each of the others; NULL: nothing */
 };
 
 /*
- * Starts n_threads - 1 threads. All of them and the caller have a slightly lower priority from
- * now on. Return: 0, -errno.
+ * Starts n_threads - 1 threads, on the cores that the caller may use. All of them and the caller
+ * have a slightly lower priority from now on. Return: 0, -errno.
  */
 int vrt_cpu_pool_new(const struct vrt_cpu_pool_params *params, struct vrt_cpu_pool **ret_pool);
 
