@@ -99,12 +99,13 @@ def objects(build):
 
 
 def main():
-    root, architecture = sys.argv[1:3]
+    root, architecture = os.path.abspath(sys.argv[1]), sys.argv[2]
     why = lacks()
     if why:
         print(why)
         return SKIPPED
     with tempfile.TemporaryDirectory(prefix='vrtd-macos-') as folder:
+        os.chdir(folder)        # zig leaves an object where it is started
         include = os.path.join(folder, 'include')
         pkg_config, cross = os.path.join(folder, 'pkg-config'), os.path.join(folder, 'cross.ini')
         link_headers(include)
