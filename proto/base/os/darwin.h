@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define st_mtim st_mtimespec
 #define st_ctim st_ctimespec
@@ -29,6 +30,15 @@
 #define O_PATH O_EVTONLY
 
 extern char **environ;
+
+/* fsync() hands the bytes to the drive, which may keep them where a cut of power loses them; what
+ * has it write them isn't known to every file system. Return: 0; -1 with errno. */
+static inline int vrt_darwin_fsync(int fd)
+{
+    return fcntl(fd, F_FULLFSYNC) == 0 ? 0 : fsync(fd);
+}
+
+#define fsync vrt_darwin_fsync
 
 /* As realloc(), of n items. Return: NULL with errno: ENOMEM. */
 static inline void *reallocarray(void *items, size_t n, size_t item_bytes)
