@@ -13,8 +13,8 @@ import sys
 
 
 # C++ for nvcc, or for a compiler in its place; and macOS's.
-SKIPPED = ('proto/base/os', 'workers/backend/cuda/kernels', 'workers/backend/xpu/kernels/opencl',
-           'tests/simulators/cuda')
+SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
+           'workers/backend/xpu/kernels/opencl', 'tests/simulators/cuda')
 
 
 def compile_header(job):
@@ -34,10 +34,9 @@ def main():
     jobs = []
     for top in ('proto', 'workers', 'daemon', 'client', 'config', 'models', 'tests'):
         for folder, _, names in os.walk(os.path.join(root, top)):
-            if os.path.relpath(folder, root).startswith(SKIPPED + without):
-                continue
-            jobs += [(root, os.path.relpath(os.path.join(folder, n), root), command)
-                     for n in sorted(names) if n.endswith('.h')]
+            paths = (os.path.relpath(os.path.join(folder, n), root) for n in sorted(names))
+            jobs += [(root, path, command) for path in paths
+                     if path.endswith('.h') and not path.startswith(SKIPPED + without)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         problems = [p for p in pool.map(compile_header, jobs) if p]
     print('\n'.join(problems) or f'{len(jobs)} headers compile alone')
