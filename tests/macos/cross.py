@@ -119,7 +119,8 @@ def main():
         run('ninja', '-C', build, 'workers/infer/vrt-infer')
         check_program(os.path.join(build, 'workers/infer/vrt-infer'), architecture)
         # Only looked for: nothing is linked with it.
-        open(os.path.join(folder, 'libdnnl.a'), 'wb').write(b'!<arch>\n')
+        with open(os.path.join(folder, 'libdnnl.a'), 'wb') as f:
+            f.write(b'!<arch>\n')
         build = set_up(root, folder, 'daemon', cross, '-Ddaemon=enabled', '-Dcpu=enabled',
                        '-Dpth=enabled', '--werror')
         made = objects(build)

@@ -347,13 +347,19 @@ static inline void store_some(enum vrt_dtype dtype, char *to, int n, vrt_cpu_vec
         copy_some(to, &bf16, n, sizeof(uint16_t));
 }
 
+/* vrt_dtype_size() of the two types there are here, without a call for each pixel. */
+static inline int64_t size_of(enum vrt_dtype dtype)
+{
+    return dtype == VRT_DTYPE_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
 /* Channels [c, c + LANES) of a pixel of the output: activation(sums + bias) * scale + residual. */
 static inline void write_pixel(const struct tiles *t, const int at[2], int c, vrt_cpu_vector sums)
 {
     const struct vrt_op *op = t->call->op;
     const struct vrt_tensor *out = &op->out, *residual = &op->in[1];
     const int n = out->shape.c - c;
-    const int64_t place = t->d * out->stride_d + at[0] * out->stride_h + at[1] * out->stride_w + c;
+    const int64_t to = t->d * out->stride_d + at[0] * out->stride_h + at[1] * out->stride_w + c;
 
     sums += vrt_cpu_vector_load(t->bias + c);
     const vrt_cpu_vector sloped = sums * vrt_cpu_vector_load(t->slopes + c);
@@ -363,14 +369,13 @@ static inline void write_pixel(const struct tiles *t, const int at[2], int c, vr
 
     done *= op->conv2d.scale;
     if (t->call->in[1]) {
-        const int64_t added = t->d * residual->stride_d + at[0] * residual->stride_h +
-                              at[1] * residual->stride_w + c;
-        const int64_t size = residual->dtype == VRT_DTYPE_F32 ? 4 : 2;
+        const int64_t from = t->d * residual->stride_d + at[0] * residual->stride_h +
+                             at[1] * residual->stride_w + c;
 
-        done += load_some(residual->dtype, (const char *)t->call->in[1] + added * size, n);
+        done += load_some(residual->dtype,
+                          (const char *)t->call->in[1] + from * size_of(residual->dtype), n);
     }
-    store_some(out->dtype, (char *)t->call->out + place * (out->dtype == VRT_DTYPE_F32 ? 4 : 2), n,
-               done);
+    store_some(out->dtype, (char *)t->call->out + to * size_of(out->dtype), n, done);
 }
 
 /* Channels [c, c + LANES) of tile i of them, whose sums begin at `from`, as far as the picture and
