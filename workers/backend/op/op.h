@@ -44,12 +44,10 @@
  *     range             x [D,H,W,C]                              f32 [D,1,1,4]
  */
 
+#include "backend/op/enums.h"
 #include "backend/op/tensor.h"
 
 #define VRT_OP_MAX_IN 8
-
-/* Added to the variance in every norm. */
-#define VRT_NORM_EPSILON 1e-5f
 
 enum vrt_op_kind {
     VRT_OP_CONV2D,
@@ -76,14 +74,6 @@ enum vrt_op_kind {
     VRT_OP_RGB_TO_YUV,
     VRT_OP_RANGE,
     VRT_OP_KIND_COUNT,
-};
-
-enum vrt_activation {
-    VRT_ACTIVATION_NONE,
-    VRT_ACTIVATION_RELU,
-    VRT_ACTIVATION_LEAKY_RELU,      /* x < 0 ? slope*x : x */
-    VRT_ACTIVATION_PRELU,           /* the same, one slope a channel; conv2d only */
-    VRT_ACTIVATION_GELU,            /* x * (1 + erf(x / sqrt 2)) / 2; linear only */
 };
 
 /*
@@ -169,23 +159,10 @@ struct vrt_op_flow_offsets {
     int offset_groups;              /* G, a multiple of n */
 };
 
-enum vrt_warp_mode {
-    VRT_WARP_BILINEAR,              /* zeros outside */
-    VRT_WARP_BILINEAR_BORDER,       /* positions clamped to the picture */
-    VRT_WARP_NEAREST4,              /* zeros outside; four samples, C channels each, at rows and
-                                     * columns (floor y, floor x), (ceil y, floor x),
-                                     * (floor y, ceil x), (ceil y, ceil x) */
-};
-
 /* Each place (h,w) is taken from (h + flow[1], w + flow[0]) of its frame; nearest4 rounds that
  * position down and up, the others take it by way of "backend/op/position.h". */
 struct vrt_op_warp {
     enum vrt_warp_mode mode;
-};
-
-enum vrt_shuffle_order {
-    VRT_SHUFFLE_PIXELS,             /* channel c*r*r + i*r + j: as PyTorch's pixel_shuffle */
-    VRT_SHUFFLE_BLOCKS,             /* channel (j*r + i)*C + c */
 };
 
 /*
@@ -202,14 +179,6 @@ struct vrt_op_depth_to_space {
 struct vrt_op_space_to_depth {
     int r;
     enum vrt_shuffle_order order;
-};
-
-enum vrt_resize_mode {
-    VRT_RESIZE_NEAREST,             /* source index = floor(i * in / out) */
-    VRT_RESIZE_BILINEAR,            /* source = (in / out) * (i + 0.5) - 0.5, clamped:
-                                     * "align_corners false" */
-    VRT_RESIZE_BILINEAR_CORNERS,    /* source = i * (in - 1) / (out - 1), 0 where
-                                     * there is one output: "align_corners true" */
 };
 
 /* "backend/op/position.h" has the source's exact place. */
@@ -237,23 +206,10 @@ struct vrt_op_fill {
     float value;
 };
 
-enum vrt_pad_mode {
-    VRT_PAD_ZERO,
-    VRT_PAD_REPLICATE,              /* the edge sample repeated */
-    VRT_PAD_REFLECT,                /* mirrored, the edge not repeated; bounces where it must */
-    VRT_PAD_MIRROR,                 /* mirrored, the edge repeated; bounces where it must */
-};
-
 /* x stands at row `top`, column `left` of the output; the rest is made up by `mode`. */
 struct vrt_op_pad {
     enum vrt_pad_mode mode;
     int top, left;
-};
-
-enum vrt_plane_layout {
-    VRT_PLANES_GRAY,                /* one plane: Y */
-    VRT_PLANES_YUV,                 /* Y, U, V; U and V smaller by the chroma shifts, rounded up */
-    VRT_PLANES_GBR,                 /* G, B, R of the same size: no matrix */
 };
 
 enum vrt_yuv_matrix {

@@ -9,7 +9,7 @@
  * pixel is taken, and features of unlike neighbours change with every part of a pixel.
  */
 
-#include "backend/op/op.h"
+#include "backend/op/enums.h"
 #include "base/macro.h"
 
 /* Between which of n samples of a row (or column) a bilinear resize to m takes place i from, in

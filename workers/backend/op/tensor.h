@@ -14,14 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum vrt_dtype {
-    VRT_DTYPE_F32,
-    VRT_DTYPE_F16,
-    VRT_DTYPE_BF16,
-    VRT_DTYPE_U8,               /* samples of video planes */
-    VRT_DTYPE_U16,
-    VRT_DTYPE_COUNT,
-};
+#include "backend/op/enums.h"
 
 struct vrt_shape {
     int d, h, w, c;

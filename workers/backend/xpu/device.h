@@ -68,7 +68,7 @@ struct vrt_xpu_replica {
     char *blob;
     size_t bytes;
     char *sums;                     /* the parts of its checksum, on the device */
-    struct vrt_xpu_param *params;
+    struct vrt_kernel_param *params;
 };
 
 static inline struct vrt_xpu_device *vrt_xpu_device_of(const struct vrt_device *device)
@@ -92,8 +92,6 @@ int vrt_xpu_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size
                          const void *src, size_t size_bytes);
 int vrt_xpu_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
                         size_t offset_bytes, void *dst, size_t size_bytes);
-bool vrt_xpu_supports(const struct vrt_device *device, const struct vrt_op *op);
-size_t vrt_xpu_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);
 int vrt_xpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
                        struct vrt_packed_place *places, struct vrt_packed **ret_packed);
 int vrt_xpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,

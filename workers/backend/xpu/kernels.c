@@ -16,7 +16,7 @@
 
 static const char *const names[] = {
 #define NAME(name) #name,
-    VRT_XPU_KERNELS(NAME)
+    VRT_KERNELS(NAME)
 };
 
 /* Pointers are of 64 bits, and what they point into may be larger than 4 GiB. */
@@ -25,24 +25,26 @@ static const char *const names[] = {
 /* Twice the registers, half the threads: for what would spill. */
 #define FLAGS_LARGE FLAGS " -ze-opt-large-register-file"
 
-/* Where they aren't FLAGS. */
-static const char *const flags[VRT_XPU_KERNEL_COUNT] = {
-    [VRT_XPU_KERNEL_conv2d] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_conv2d_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_conv2d_bf16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_deform_conv2d] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_deform_conv2d_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_deform_conv2d_bf16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_linear] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_linear_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_linear_bf16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_64_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_128_f16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_64_bf16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_128_bf16] = FLAGS_LARGE,
-    [VRT_XPU_KERNEL_window_attend_wide] = FLAGS_LARGE,
-};
+/* Whether there is one for each type of factors. */
+static bool is_typed(enum vrt_kernel kernel)
+{
+    switch (kernel) {
+    case VRT_KERNEL_conv2d:
+    case VRT_KERNEL_deform_conv2d:
+    case VRT_KERNEL_linear:
+    case VRT_KERNEL_window_attend_64:
+    case VRT_KERNEL_window_attend_128:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static const char *flags_of(enum vrt_kernel kernel)
+{
+    return is_typed(kernel) || kernel == VRT_KERNEL_window_attend ||
+           kernel == VRT_KERNEL_window_attend_wide ? FLAGS_LARGE : FLAGS;
+}
 
 /*
  * Not the driver's UUID: Intel's makes it of the time when it was started. Nor the card's: cards
@@ -135,12 +137,10 @@ static void keep(struct vrt_xpu_device *xpu, const struct vrt_cache_key *key,
 }
 
 /* Makes the module `name`, and finds the function called so in it. */
-static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel,
-                               const char *name)
+static ze_result_t build_named(struct vrt_xpu_device *xpu, const char *build_flags,
+                               const char *name, struct vrt_xpu_made *made)
 {
     const struct vrt_xpu_spirv *spirv = vrt_xpu_spirv_find(name);
-    const char *build_flags = flags[kernel] ? flags[kernel] : FLAGS;
-    struct vrt_xpu_made *made = &xpu->kernels.made[kernel];
     struct vrt_cache_key key;
 
     if (!spirv)
@@ -170,80 +170,96 @@ static ze_result_t build_named(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel k
     return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t build(struct vrt_xpu_device *xpu, enum vrt_xpu_kernel kernel)
+static ze_result_t build(struct vrt_xpu_device *xpu, const struct vrt_kernel_launch *launch,
+                         struct vrt_xpu_made *made)
 {
-    char name[64];
+    static const char *const suffixes[VRT_XPU_FACTORS] = { "", "_f16", "_bf16" };
+    const char *suffix = is_typed(launch->kernel) ? suffixes[launch->factors] : "";
+    const char *build_flags = flags_of(launch->kernel);
+    char plain[64], name[80];
 
-    snprintf(name, sizeof(name), "%s_dpas", names[kernel]);
+    snprintf(plain, sizeof(plain), "%s%s", names[launch->kernel], suffix);
+    snprintf(name, sizeof(name), "%s_dpas", plain);
     if (xpu->has_dpas && vrt_xpu_spirv_find(name)) {
-        const ze_result_t r = build_named(xpu, kernel, name);
+        const ze_result_t r = build_named(xpu, build_flags, name, made);
         /* What its compiler doesn't know can be done without. */
         if (r != ZE_RESULT_ERROR_MODULE_BUILD_FAILURE && r != ZE_RESULT_ERROR_MODULE_LINK_FAILURE)
             return r;
         vrt_log_info("%s: its driver can't compile %s (0x%x): plain code does that, slower than "
                      "matrix units would", xpu->base.info->name, name, (unsigned)r);
     }
-    return build_named(xpu, kernel, names[kernel]);
+    return build_named(xpu, build_flags, plain, made);
 }
 
-ze_result_t vrt_xpu_launch(const struct vrt_xpu_call *call, const struct vrt_xpu_launch *launch)
+/* The kernel of a launch, its arguments yet to be set. */
+static ze_result_t find(struct vrt_xpu_device *xpu, const struct vrt_kernel_launch *launch,
+                        ze_kernel_handle_t *ret_kernel)
 {
-    struct vrt_xpu_device *xpu = call->device;
-    const struct vrt_xpu_loader *ze = xpu->ze;
-    const ze_group_count_t groups = { launch->groups[0], launch->groups[1], launch->groups[2] };
-    ze_result_t r = ZE_RESULT_SUCCESS;
+    const int factors = is_typed(launch->kernel) ? (int)launch->factors : 0;
+    struct vrt_xpu_made *made = &xpu->kernels.made[launch->kernel][factors];
+    const ze_result_t r = made->kernel ? ZE_RESULT_SUCCESS : build(xpu, launch, made);
 
-    if (!xpu->kernels.made[launch->kernel].kernel)
-        r = build(xpu, launch->kernel);
-    if (r != 0) {
+    if (r != 0)
         vrt_log_warning("kernel %s can't be had: %s (0x%x)", names[launch->kernel],
                         vrt_xpu_result_text(r), (unsigned)r);
-        return r;
-    }
-    const ze_kernel_handle_t kernel = xpu->kernels.made[launch->kernel].kernel;
-    r = ze->zeKernelSetGroupSize(kernel, launch->local[0], launch->local[1], launch->local[2]);
-    if (r != 0)
-        return r;
-    r = ze->zeKernelSetArgumentValue(kernel, 0, launch->args_bytes, launch->args);
-    for (int i = 0; r == 0 && i < launch->n_data; i++)
-        r = ze->zeKernelSetArgumentValue(kernel, (uint32_t)i + 1, sizeof(launch->data[i]),
-                                         launch->data[i] ? &launch->data[i] : NULL);
-    if (r != 0)
-        return r;
-    r = ze->zeCommandListAppendLaunchKernel(call->list, kernel, &groups, NULL, 0, NULL);
-    return r != 0 ? r : ze->zeCommandListAppendBarrier(call->list, NULL, 0, NULL);
+    *ret_kernel = made->kernel;
+    return r;
 }
+
+static int append(const struct vrt_kernel_call *call, const struct vrt_kernel_launch *launch)
+{
+    const struct vrt_xpu_recording *recording = call->ctx;
+    const struct vrt_xpu_loader *ze = recording->device->ze;
+    const ze_group_count_t groups = { launch->groups[0], launch->groups[1], launch->groups[2] };
+    ze_kernel_handle_t kernel;
+    ze_result_t r = find(recording->device, launch, &kernel);
+
+    if (r == 0)
+        r = ze->zeKernelSetGroupSize(kernel, launch->local[0], launch->local[1], launch->local[2]);
+    if (r == 0)
+        r = ze->zeKernelSetArgumentValue(kernel, 0, launch->args_bytes, launch->args);
+    for (int i = 0; r == 0 && i < launch->n_data; i++) {
+        const struct vrt_kernel_place *place = &launch->data[i];
+        char *const address = place->memory ? (char *)place->memory + place->offset_bytes : NULL;
+        r = ze->zeKernelSetArgumentValue(kernel, (uint32_t)i + 1, sizeof(address),
+                                         address ? &address : NULL);
+    }
+    if (r == 0)
+        r = ze->zeCommandListAppendLaunchKernel(recording->list, kernel, &groups, NULL, 0, NULL);
+    if (r == 0)
+        r = ze->zeCommandListAppendBarrier(recording->list, NULL, 0, NULL);
+    return (int)r;
+}
+
+/* Matrix units take two channels at a time. More queries share what is copied for them, where there
+ * are as many. */
+static struct vrt_kernel_attention choose_attention(const struct vrt_kernel_call *call,
+                                                    const struct vrt_kernel_attend *args)
+{
+    static const struct vrt_kernel_attention
+        plain = { VRT_KERNEL_window_attend, VRT_KERNEL_ATTEND_QUERIES, VRT_KERNEL_ATTEND_QUERIES },
+        by_64 = { VRT_KERNEL_window_attend_64, 64, 32 },
+        by_128 = { VRT_KERNEL_window_attend_128, 128, 64 };
+    const struct vrt_xpu_recording *recording = call->ctx;
+
+    if (!recording->device->has_dpas || args->dim % 2 != 0 || args->dtype == VRT_DTYPE_F32)
+        return plain;
+    return (args->n + 63) / 64 % 2 == 0 ? by_128 : by_64;
+}
+
+const struct vrt_kernel_target vrt_xpu_target = {
+    .product_items = VRT_XPU_PRODUCT_ITEMS,
+    .launch = append,
+    .attention = choose_attention,
+};
 
 void vrt_xpu_kernels_done(struct vrt_xpu_kernels *kernels, const struct vrt_xpu_loader *ze)
 {
-    for (int i = 0; i < VRT_XPU_KERNEL_COUNT; i++) {
-        if (kernels->made[i].kernel)
-            ze->zeKernelDestroy(kernels->made[i].kernel);
-        if (kernels->made[i].module)
-            ze->zeModuleDestroy(kernels->made[i].module);
+    for (int i = 0; i < VRT_KERNEL_COUNT * VRT_XPU_FACTORS; i++) {
+        const struct vrt_xpu_made *made = &kernels->made[i / VRT_XPU_FACTORS][i % VRT_XPU_FACTORS];
+        if (made->kernel)
+            ze->zeKernelDestroy(made->kernel);
+        if (made->module)
+            ze->zeModuleDestroy(made->module);
     }
-}
-
-struct vrt_xpu_view vrt_xpu_view_of(const struct vrt_tensor *t)
-{
-    if (!t)
-        return (struct vrt_xpu_view){ 0 };
-    return (struct vrt_xpu_view){
-        .stride_d = t->stride_d,
-        .stride_h = t->stride_h,
-        .stride_w = t->stride_w,
-        .d = t->shape.d,
-        .h = t->shape.h,
-        .w = t->shape.w,
-        .c = t->shape.c,
-        .dtype = (int32_t)t->dtype,
-    };
-}
-
-char *vrt_xpu_data_of(const struct vrt_xpu_call *call, const struct vrt_tensor *t)
-{
-    if (!t)
-        return NULL;
-    return (t->slot == VRT_SLOT_ARENA ? call->arena : call->bindings[t->slot - 1]) +
-           t->offset_bytes;
 }

@@ -27,7 +27,7 @@ struct segment {
 /* One recording of the whole program. */
 struct take {
     ze_command_list_handle_t *lists;        /* by segment; NULL: it wasn't recorded yet */
-    char **at;                      /* what the bindings were, [n_bindings] */
+    struct vrt_kernel_place *at;    /* what the bindings were, [n_bindings] */
     uint64_t submission;            /* the last that ran it as it is; 0: none */
     uint64_t used;                  /* counts up: when it was wanted last */
 };
@@ -37,7 +37,7 @@ struct xpu_program {
     const struct vrt_op *ops;       /* whose they are when it is made, then base.ops */
     size_t n_ops;
     int n_bindings;
-    const struct vrt_xpu_param *params;
+    const struct vrt_kernel_param *params;
     char *arena;
     struct segment *segments;
     size_t n_segments;
@@ -78,23 +78,22 @@ static void split(struct xpu_program *program)
 
 /* Fills an open, empty list with the ops of a segment, and closes it. */
 static ze_result_t record(struct vrt_xpu_device *xpu, const struct xpu_program *program,
-                          const struct segment *segment, char *const *at,
+                          const struct segment *segment, const struct vrt_kernel_place *at,
                           ze_command_list_handle_t list)
 {
+    struct vrt_xpu_recording recording = { xpu, list };
     ze_result_t r = ZE_RESULT_SUCCESS;
 
     for (size_t i = segment->first; r == 0 && i < segment->first + segment->n; i++) {
-        const struct vrt_op *op = &program->ops[i];
-        const struct vrt_xpu_call call = {
-            .device = xpu,
-            .list = list,
-            .op = op,
+        const struct vrt_kernel_call call = {
+            .target = &vrt_xpu_target,
+            .ctx = &recording,
+            .op = &program->ops[i],
             .params = program->params,
-            .arena = program->arena,
+            .arena = { program->arena, 0 },
             .bindings = at,
-            .workspace = program->arena ? program->arena + op->workspace_offset_bytes : NULL,
         };
-        r = vrt_xpu_record(&call);
+        r = (ze_result_t)vrt_kernel_run(&call);
     }
     return r != 0 ? r : xpu->ze->zeCommandListClose(list);
 }
@@ -207,9 +206,16 @@ void vrt_xpu_program_free(struct vrt_device *device, struct vrt_program *base)
     free(program);
 }
 
-static char *address_of(const struct vrt_binding *binding)
+static struct vrt_kernel_place place_of(const struct vrt_binding *binding)
 {
-    return binding->buffer ? buffer_of(binding->buffer)->data + binding->offset_bytes : NULL;
+    if (!binding->buffer)
+        return (struct vrt_kernel_place){ NULL, 0 };
+    return (struct vrt_kernel_place){ buffer_of(binding->buffer)->data, binding->offset_bytes };
+}
+
+static bool is_same(struct vrt_kernel_place a, struct vrt_kernel_place b)
+{
+    return a.memory == b.memory && a.offset_bytes == b.offset_bytes;
 }
 
 /* The take that was recorded with these bindings, or the one that wasn't wanted for longest. */
@@ -222,7 +228,7 @@ static struct take *find_take(struct xpu_program *program, const struct vrt_bind
         struct take *take = &program->takes[i];
         bool same = take->submission > 0;
         for (int k = 0; same && k < program->n_bindings; k++)
-            same = take->at[k] == address_of(&bindings[k]);
+            same = is_same(take->at[k], place_of(&bindings[k]));
         *ret_found = same;
         if (same)
             return take;
@@ -246,7 +252,7 @@ static ze_result_t prepare(struct vrt_xpu_device *xpu, struct xpu_program *progr
     take->submission = 0;
     program->ops = program->base.ops;
     for (int i = 0; i < program->n_bindings; i++)
-        take->at[i] = address_of(&bindings[i]);
+        take->at[i] = place_of(&bindings[i]);
     return record_take(xpu, program, take, true);
 }
 

@@ -11,8 +11,8 @@
 
 static const struct vrt_packed_rule rule = {
     .order = VRT_PACKED_SLABS,
-    .align_elements = VRT_XPU_ROW_ALIGN,
-    .slab_inputs = VRT_XPU_PRODUCT_DEPTH,
+    .align_elements = VRT_KERNEL_ROW_ALIGN,
+    .slab_inputs = VRT_KERNEL_PRODUCT_DEPTH,
 };
 
 static struct vrt_xpu_replica *replica_of(const struct vrt_replica *base)
@@ -33,8 +33,9 @@ static void place(struct vrt_xpu_replica *replica, const struct vrt_packed *pack
     for (size_t i = 0; i < packed->n_params; i++) {
         const struct vrt_packed_layout layout =
             vrt_packed_layout_of(&rule, &packed->params[i], packed->dtype);
-        struct vrt_xpu_param *param = &replica->params[i];
-        param->data = replica->blob + packed->places[i].offset_bytes;
+        struct vrt_kernel_param *param = &replica->params[i];
+        param->place = (struct vrt_kernel_place){ replica->blob,
+                                                  packed->places[i].offset_bytes };
         param->dtype = layout.dtype;
         param->row_elements = (int)(layout.slab_stride / layout.slab_inputs);
         param->n_dims = packed->params[i].n_dims;
@@ -56,7 +57,7 @@ int vrt_xpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
     if (replica->params)
         result = vrt_xpu_alloc(xpu, replica->bytes, &replica->blob);
     if (replica->params && !result)
-        result = vrt_xpu_alloc(xpu, VRT_XPU_CHECKSUM_ITEMS * sizeof(uint64_t), &replica->sums);
+        result = vrt_xpu_alloc(xpu, VRT_KERNEL_CHECKSUM_ITEMS * sizeof(uint64_t), &replica->sums);
     int r = replica->params ? vrt_xpu_outcome(xpu, result, "allocating memory for weights")
                             : vrt_raise(-ENOMEM);
     if (r != 0) {
@@ -131,32 +132,33 @@ int vrt_xpu_replica_receive(struct vrt_device *device, struct vrt_replica *base,
 static ze_result_t add_up(struct vrt_xpu_device *xpu, const struct vrt_xpu_replica *replica,
                           uint64_t *sums)
 {
-    const struct vrt_xpu_checksum args = { .n_words = (int64_t)(replica->bytes / 8) };
-    const struct vrt_xpu_launch launch = {
-        .kernel = VRT_XPU_KERNEL_checksum,
+    const struct vrt_kernel_checksum args = { .n_words = (int64_t)(replica->bytes / 8) };
+    const struct vrt_kernel_launch launch = {
+        .kernel = VRT_KERNEL_checksum,
         .args = &args,
         .args_bytes = sizeof(args),
-        .data = { replica->blob, replica->sums },
+        .data = { { replica->blob, 0 }, { replica->sums, 0 } },
         .n_data = 2,
-        .groups = { VRT_XPU_CHECKSUM_ITEMS / 64, 1, 1 },
+        .groups = { VRT_KERNEL_CHECKSUM_ITEMS / 64, 1, 1 },
         .local = { 64, 1, 1 },
     };
-    struct vrt_xpu_call call = { .device = xpu };
-    ze_result_t r = vrt_xpu_list_new(xpu, &call.list);
+    struct vrt_xpu_recording recording = { .device = xpu };
+    const struct vrt_kernel_call call = { .target = &vrt_xpu_target, .ctx = &recording };
+    ze_result_t r = vrt_xpu_list_new(xpu, &recording.list);
 
     if (r == 0)
-        r = vrt_xpu_launch(&call, &launch);
+        r = (ze_result_t)vrt_xpu_target.launch(&call, &launch);
     if (r == 0)
-        r = xpu->ze->zeCommandListClose(call.list);
+        r = xpu->ze->zeCommandListClose(recording.list);
     if (r == 0)
-        r = vrt_xpu_submit(xpu, &call.list, 1);
+        r = vrt_xpu_submit(xpu, &recording.list, 1);
     if (r == 0)
         r = vrt_xpu_await(xpu, xpu->n_submitted);
     if (r == 0)
         r = vrt_xpu_download(xpu, replica->sums, (char *)sums,
-                             VRT_XPU_CHECKSUM_ITEMS * sizeof(sums[0]));
+                             VRT_KERNEL_CHECKSUM_ITEMS * sizeof(sums[0]));
     if (r != ZE_RESULT_NOT_READY)
-        vrt_xpu_list_free(xpu, call.list);
+        vrt_xpu_list_free(xpu, recording.list);
     return r;
 }
 
@@ -164,12 +166,12 @@ int vrt_xpu_replica_checksum(struct vrt_device *device, const struct vrt_replica
                              uint64_t *ret_checksum)
 {
     struct vrt_xpu_device *xpu = vrt_xpu_device_of(device);
-    uint64_t sums[VRT_XPU_CHECKSUM_ITEMS], checksum = 0;
+    uint64_t sums[VRT_KERNEL_CHECKSUM_ITEMS], checksum = 0;
     int r = vrt_xpu_outcome(xpu, add_up(xpu, replica_of(base), sums), "adding up weights");
 
     if (r != 0)
         return r;
-    for (size_t i = 0; i < VRT_XPU_CHECKSUM_ITEMS; i++)
+    for (size_t i = 0; i < VRT_KERNEL_CHECKSUM_ITEMS; i++)
         checksum += sums[i];
     *ret_checksum = checksum;
     return 0;

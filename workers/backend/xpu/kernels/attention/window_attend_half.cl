@@ -21,11 +21,11 @@
 
 #define QUERIES ATTEND_QUERIES
 
-#include "backend/xpu/kernels/attention/window.clh"
+#include "backend/kernels/attention/window.h"
 
 #define ITEMS (QUERIES / 2)
 #define LANES 8
-#define DIM VRT_XPU_ATTEND_DIM
+#define DIM VRT_KERNEL_ATTEND_DIM
 #define KEYS ITEMS                  /* at hand */
 #define STEP 32                     /* keys multiplied at once */
 #define BLOCK 64                    /* ints of it */
@@ -67,7 +67,7 @@ static inline int4 pairs_at(const struct task *task, const __global ushort *at, 
 static inline const __global ushort *key_at(const struct task *task, const __global ushort *qkv,
                                             int b)
 {
-    const struct vrt_xpu_attend *e = task->e;
+    const struct vrt_kernel_attend *e = task->e;
 
     return query_at(task, qkv, row_of(e, task->window, min(b, e->n - 1) + task->key)) + e->c;
 }
@@ -116,7 +116,7 @@ struct query {
 static inline void start_query(const struct task *task, const __global ushort *qkv, int a,
                                struct query *query)
 {
-    const struct vrt_xpu_attend *e = task->e;
+    const struct vrt_kernel_attend *e = task->e;
     const __global ushort *at = query_at(task, qkv, row_of(e, task->window, a + task->query));
 
     query->factors[0] = (int8)(pairs_at(task, at, 0), pairs_at(task, at, 8));
@@ -253,7 +253,7 @@ static inline void add_values(const struct slab *slab, int k, const int8 weights
 static inline void store_query(const struct task *task, int a, const struct query *query,
                                __global ushort *out)
 {
-    const struct vrt_xpu_attend *e = task->e;
+    const struct vrt_kernel_attend *e = task->e;
     const int row = row_of(e, task->window, a + task->row);
     __global int *to = (__global int *)(out + (long)row * e->width + e->column +
                                         task->head * e->dim);
@@ -278,7 +278,7 @@ static inline void store_query(const struct task *task, int a, const struct quer
 
 /* qkv [places of the padded clip,3C], out [the same,width]; table [entries,heads] */
 __kernel ATTEND_GROUP
-void NAME(struct vrt_xpu_attend e, __global ushort *out, const __global ushort *qkv,
+void NAME(struct vrt_kernel_attend e, __global ushort *out, const __global ushort *qkv,
           const __global float *table)
 {
     __local int keys[KEYS * DIM / 2], values[KEYS * DIM / 2];
@@ -290,7 +290,7 @@ void NAME(struct vrt_xpu_attend e, __global ushort *out, const __global ushort *
     int8 weights[2][STEP / 16];
     struct task task;
 
-    start_task(&e, table, sqrt((float)e.dim), &task);
+    START_TASK(&e, table, sqrt((float)e.dim), &task);
     qkv += task.head * e.dim;
     const int a = task.first + t / LANES * 2 * LANES + t % LANES;
     start_query(&task, qkv, min(a, task.last), &queries[0]);

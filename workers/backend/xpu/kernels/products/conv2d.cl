@@ -2,12 +2,12 @@
 
 /* conv2d: a place's factors are its neighbours' channels, tap after tap. */
 
-#define PRODUCT_WIDE VRT_XPU_CONV2D_WIDE(PRODUCT_WEIGHT_BYTES)
+#define PRODUCT_WIDE VRT_KERNEL_CONV2D_WIDE(PRODUCT_WEIGHT_BYTES)
 #include "backend/xpu/kernels/products/product-end.clh"
 
 struct source {
     const __global char *data;
-    struct vrt_xpu_view x;
+    struct vrt_kernel_view x;
     int taps;                       /* along a side */
     struct place first, at;         /* row 0's, and that of the row that is turned next */
     ulong from[PRODUCT_MAX_OWN];    /* the neighbour's address... */
@@ -57,7 +57,7 @@ static PRODUCT_FACTORS fetch(const struct source *s, int i, int c)
     return keep(as_factors(x), s->is_inside[i]);
 }
 
-static float8 activate(const struct vrt_xpu_conv2d *e, const __global char *slopes, int o, int n,
+static float8 activate(const struct vrt_kernel_conv2d *e, const __global char *slopes, int o, int n,
                        float8 x)
 {
     float8 slope = (float8)(e->slope);
@@ -72,7 +72,7 @@ static float8 activate(const struct vrt_xpu_conv2d *e, const __global char *slop
 }
 
 __kernel PRODUCT_GROUP
-void NAME(struct vrt_xpu_conv2d e, __global char *out, const __global char *x,
+void NAME(struct vrt_kernel_conv2d e, __global char *out, const __global char *x,
             const __global char *residual, const __global char *weights,
             const __global char *bias, const __global char *slopes)
 {

@@ -3,12 +3,12 @@
 /* deform_conv2d: a place's factors are samples from where the offsets point, times the masks. The
  * third dimension of the launch is the group of channels. */
 
-#define PRODUCT_WIDE VRT_XPU_DEFORM_CONV2D_WIDE
+#define PRODUCT_WIDE VRT_KERNEL_DEFORM_CONV2D_WIDE
 #include "backend/xpu/kernels/products/product-end.clh"
 
 struct source {
     const __global char *data, *offsets;
-    struct vrt_xpu_view x, o;
+    struct vrt_kernel_view x, o;
     struct place at[PRODUCT_MAX_OWN];
     int tap;
     int first, n;                   /* the group's channels */
@@ -96,7 +96,7 @@ static PRODUCT_FACTORS fetch_whole(const struct source *s, int i, int c)
 }
 
 __kernel PRODUCT_GROUP
-void NAME(struct vrt_xpu_deform_conv2d e, __global char *out, const __global char *x,
+void NAME(struct vrt_kernel_deform_conv2d e, __global char *out, const __global char *x,
                    const __global char *offsets, const __global char *weights,
                    const __global char *bias)
 {

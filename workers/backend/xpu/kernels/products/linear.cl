@@ -7,11 +7,11 @@
  * have counts as zeros; and, for mutual attention, a vector of the place in its window is added.
  */
 
-#define PRODUCT_WIDE VRT_XPU_LINEAR_WIDE
+#define PRODUCT_WIDE VRT_KERNEL_LINEAR_WIDE
 #include "backend/xpu/kernels/products/product.clh"
 
 struct source {
-    struct vrt_xpu_view x;
+    struct vrt_kernel_view x;
     const __global char *from[PRODUCT_MAX_OWN];     /* the places */
     bool is_inside[PRODUCT_MAX_OWN];                /* whether x has such a place */
     const __global float *norm_weight, *norm_bias;
@@ -77,7 +77,7 @@ static int in_window(int i, int shift, int size, int padded)
 }
 
 /* Makes row i of `s` that of place number `row` of the output. */
-static void open(struct source *s, int i, const struct vrt_xpu_linear *e, const __global char *x,
+static void open(struct source *s, int i, const struct vrt_kernel_linear *e, const __global char *x,
                  const __global float *stats, const __global float *position, int row)
 {
     struct place p;
@@ -98,7 +98,7 @@ static void open(struct source *s, int i, const struct vrt_xpu_linear *e, const 
 
 /* stats [places of x,2]: mean and scale; position [window's h * w,C] */
 __kernel PRODUCT_GROUP
-void NAME(struct vrt_xpu_linear e, __global char *out, const __global char *x,
+void NAME(struct vrt_kernel_linear e, __global char *out, const __global char *x,
             const __global char *residual, const __global char *gate,
             const __global char *weights, const __global char *bias, const __global char *stats,
             const __global char *norm_weight, const __global char *norm_bias,
