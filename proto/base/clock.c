@@ -37,6 +37,14 @@ int64_t vrt_clock_wall_ns(void)
     return wall_ns;
 }
 
+void vrt_clock_wait_moment(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t ns)
+{
+    const int64_t until_ns = read_clock(CLOCK_REALTIME) + ns;
+    const struct timespec until = { until_ns / VRT_NS_PER_S, until_ns % VRT_NS_PER_S };
+
+    pthread_cond_timedwait(changed, lock, &until);
+}
+
 /* Takes a number of seconds off the front of the text. */
 static bool take_seconds(const char **text, int64_t *ret_ns)
 {

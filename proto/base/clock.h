@@ -3,6 +3,7 @@
 
 /* Clocks, in nanoseconds. */
 
+#include <pthread.h>
 #include <stdint.h>
 
 #define VRT_NS_PER_S 1000000000LL
@@ -13,6 +14,13 @@ int64_t vrt_clock_now_ns(void);
 
 /* Wall time since 1970-01-01 UTC: for people only, because it jumps. */
 int64_t vrt_clock_wall_ns(void);
+
+/*
+ * Waits for a change for `ns` at most. By the system's wall clock, because not every system offers
+ * another here: should that jump, it takes longer or shorter, so moments are waited for, and who
+ * waits longer looks at vrt_clock_now_ns().
+ */
+void vrt_clock_wait_moment(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t ns);
 
 /* For tests: how wrong the wall clock is. Zero-initialised is right. */
 struct vrt_wall_error {

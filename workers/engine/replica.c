@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -80,19 +79,10 @@ struct vrt_replica_store *vrt_replica_store_unref(struct vrt_replica_store *stor
     return NULL;
 }
 
-/* By the wall clock, because not every system offers another here: should that jump back, whoever
- * waits is still woken by what changes. */
+/* Should the clock jump back, whoever waits is still woken by what changes. */
 void vrt_replica_store_wait(struct vrt_replica_store *store)
 {
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += MOMENT_NS;
-    if (until.tv_nsec >= VRT_NS_PER_S) {
-        until.tv_nsec -= VRT_NS_PER_S;
-        until.tv_sec++;
-    }
-    pthread_cond_timedwait(&store->changed, &store->lock, &until);
+    vrt_clock_wait_moment(&store->changed, &store->lock, MOMENT_NS);
 }
 
 static size_t count_holds(const struct vrt_replica_store *store)

@@ -10,7 +10,7 @@
 
 /* Appends `kernel`, of which an item makes an element of e->out. */
 static int launch(const struct vrt_kernel_call *call, enum vrt_kernel kernel, int n_in,
-                          struct vrt_kernel_elements *e)
+                  struct vrt_kernel_elements *e)
 {
     const struct vrt_tensor *out = vrt_op_out(call->op, 0);
     struct vrt_kernel_launch launch = {

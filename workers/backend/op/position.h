@@ -9,6 +9,8 @@
  * pixel is taken, and features of unlike neighbours change with every part of a pixel.
  */
 
+#include <stdbool.h>
+
 #include "backend/op/enums.h"
 #include "base/macro.h"
 

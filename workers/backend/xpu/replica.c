@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A network's weights on an XPU device: one block of memory, laid out as "kernels.h" says. */
+/* A network's weights on an XPU device: one block of memory, laid out as
+ * "backend/kernels/args.h" says. */
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "backend/packed-blob.h"
+#include "backend/kernels/weights.h"
 #include "backend/xpu/device.h"
-
-static const struct vrt_packed_rule rule = {
-    .order = VRT_PACKED_SLABS,
-    .align_elements = VRT_KERNEL_ROW_ALIGN,
-    .slab_inputs = VRT_KERNEL_PRODUCT_DEPTH,
-};
 
 static struct vrt_xpu_replica *replica_of(const struct vrt_replica *base)
 {
@@ -24,23 +18,7 @@ int vrt_xpu_packed_new(struct vrt_device *device, const struct vrt_pack *pack,
                        struct vrt_packed_place *places, struct vrt_packed **ret_packed)
 {
     (void)device;
-    return vrt_packed_blob_new(&rule, pack, places, ret_packed);
-}
-
-/* Where each param is, once the block of memory is there. */
-static void place(struct vrt_xpu_replica *replica, const struct vrt_packed *packed)
-{
-    for (size_t i = 0; i < packed->n_params; i++) {
-        const struct vrt_packed_layout layout =
-            vrt_packed_layout_of(&rule, &packed->params[i], packed->dtype);
-        struct vrt_kernel_param *param = &replica->params[i];
-        param->place = (struct vrt_kernel_place){ replica->blob,
-                                                  packed->places[i].offset_bytes };
-        param->dtype = layout.dtype;
-        param->row_elements = (int)(layout.slab_stride / layout.slab_inputs);
-        param->n_dims = packed->params[i].n_dims;
-        memcpy(param->dims, packed->params[i].dims, sizeof(param->dims));
-    }
+    return vrt_packed_blob_new(&vrt_kernel_rule, pack, places, ret_packed);
 }
 
 int vrt_xpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
@@ -64,7 +42,7 @@ int vrt_xpu_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
         vrt_xpu_replica_free(device, &replica->base);
         return r;
     }
-    place(replica, packed);
+    vrt_kernel_place_params(packed, replica->blob, replica->params);
     *ret_replica = &replica->base;
     return 0;
 }
@@ -132,22 +110,12 @@ int vrt_xpu_replica_receive(struct vrt_device *device, struct vrt_replica *base,
 static ze_result_t add_up(struct vrt_xpu_device *xpu, const struct vrt_xpu_replica *replica,
                           uint64_t *sums)
 {
-    const struct vrt_kernel_checksum args = { .n_words = (int64_t)(replica->bytes / 8) };
-    const struct vrt_kernel_launch launch = {
-        .kernel = VRT_KERNEL_checksum,
-        .args = &args,
-        .args_bytes = sizeof(args),
-        .data = { { replica->blob, 0 }, { replica->sums, 0 } },
-        .n_data = 2,
-        .groups = { VRT_KERNEL_CHECKSUM_ITEMS / 64, 1, 1 },
-        .local = { 64, 1, 1 },
-    };
     struct vrt_xpu_recording recording = { .device = xpu };
     const struct vrt_kernel_call call = { .target = &vrt_xpu_target, .ctx = &recording };
     ze_result_t r = vrt_xpu_list_new(xpu, &recording.list);
 
     if (r == 0)
-        r = (ze_result_t)vrt_xpu_target.launch(&call, &launch);
+        r = (ze_result_t)vrt_kernel_checksum(&call, replica->blob, replica->bytes, replica->sums);
     if (r == 0)
         r = xpu->ze->zeCommandListClose(recording.list);
     if (r == 0)
@@ -166,13 +134,11 @@ int vrt_xpu_replica_checksum(struct vrt_device *device, const struct vrt_replica
                              uint64_t *ret_checksum)
 {
     struct vrt_xpu_device *xpu = vrt_xpu_device_of(device);
-    uint64_t sums[VRT_KERNEL_CHECKSUM_ITEMS], checksum = 0;
+    uint64_t sums[VRT_KERNEL_CHECKSUM_ITEMS];
     int r = vrt_xpu_outcome(xpu, add_up(xpu, replica_of(base), sums), "adding up weights");
 
     if (r != 0)
         return r;
-    for (size_t i = 0; i < VRT_KERNEL_CHECKSUM_ITEMS; i++)
-        checksum += sums[i];
-    *ret_checksum = checksum;
+    *ret_checksum = vrt_kernel_total(sums);
     return 0;
 }

@@ -12,6 +12,6 @@ KERNEL(add)(ARGS(struct vrt_kernel_elements, e), OUTPUT(1, out), INPUT(2, a),
     PLACE_OF(&e.out, &p);
     if (!p.exists)
         return;
-    const float x = e.mode ? load(a, e.in[0].dtype, p.c) : load_at(&e.in[0], a, &p);
+    const float x = e.mode ? load(a, e.in[0].dtype, view_at(&e.in[0], 0, 0, 0) + p.c) : load_at(&e.in[0], a, &p);
     store_at(&e.out, out, &p, x * e.f[0] + load_at(&e.in[1], b, &p));
 }

@@ -15,5 +15,6 @@ KERNEL(mean_total)(ARGS(struct vrt_kernel_range, e), OUTPUT(1, out),
         return;
     for (int i = 0; i < e.n_groups; i++)
         sum += ((const GLOBAL float *)partials)[(long)i * e.in.c + c];
-    store(out, e.out.dtype, c, sum / (float)((long)e.in.d * e.in.h * e.in.w));
+    store(out, e.out.dtype, view_at(&e.out, 0, 0, 0) + c,
+          sum / (float)((long)e.in.d * e.in.h * e.in.w));
 }

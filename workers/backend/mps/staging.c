@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What an MPS device exchanges with the host
+ *
+ * Where memory is unified that is one buffer, and a wait is for the programs that had it bound. Else
+ * two events keep three queues in order, without the host: programs wait for what was pushed, what
+ * is pulled waits for the programs.
+ */
+
+#include "backend/mps/staging.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct vrt_mps_staging *staging_of(struct vrt_staging *base)
+{
+    return vrt_container_of(base, struct vrt_mps_staging, base);
+}
+
+/* The host's side of a GPU with memory of its own. */
+static int make_shared(struct vrt_mps_device *mps, size_t size_bytes,
+                       struct vrt_mps_staging *staging)
+{
+    int r = vrt_mps_memory_new(mps, size_bytes, VRT_METAL_SHARED, &staging->shared);
+
+    if (r != 0)
+        return r;
+    staging->pushed = VRT_METAL(new_event, mps->device);
+    staging->computed = VRT_METAL(new_event, mps->device);
+    if (!staging->pushed || !staging->computed)
+        return VRT_BACKEND_E_NOMEM;
+    staging->base.host = VRT_METAL(contents, staging->shared);
+    return 0;
+}
+
+int vrt_mps_staging_new(struct vrt_device *device, size_t size_bytes,
+                        struct vrt_staging **ret_staging)
+{
+    VRT_METAL_POOL;
+    struct vrt_mps_device *mps = vrt_mps_device_of(device);
+    struct vrt_mps_staging *staging = calloc(1, sizeof(*staging));
+
+    if (!staging)
+        return vrt_raise(-ENOMEM);
+    int r = vrt_mps_buffer_new(device, size_bytes, &staging->base.buffer);
+    if (r != 0) {
+        free(staging);
+        return r;
+    }
+    struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(staging->base.buffer);
+    buffer->staging = staging;
+    staging->base.host = (uint8_t *)buffer->host;
+    if (!mps->is_unified)
+        r = make_shared(mps, size_bytes, staging);
+    if (r != 0) {
+        vrt_mps_staging_free(device, &staging->base);
+        return r;
+    }
+    *ret_staging = &staging->base;
+    return 0;
+}
+
+/* Waits until no copy has to do with it, nor a program. */
+static int settle(struct vrt_mps_device *mps, struct vrt_mps_staging *staging)
+{
+    const struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(staging->base.buffer);
+    int r = vrt_mps_await(mps, &mps->compute, buffer->used, "computing");
+
+    if (r != 0 || mps->is_unified)
+        return r;
+    r = vrt_mps_await(mps, &mps->upload, staging->last_push, "copying to it");
+    return r != 0 ? r : vrt_mps_await(mps, &mps->download, staging->last_pull, "copying from it");
+}
+
+void vrt_mps_staging_free(struct vrt_device *device, struct vrt_staging *base)
+{
+    VRT_METAL_POOL;
+    struct vrt_mps_device *mps = vrt_mps_device_of(device);
+    struct vrt_mps_staging *staging = staging_of(base);
+
+    if (!device->lost)
+        settle(mps, staging);
+    if (!mps->is_stuck) {
+        vrt_metal_drop(&staging->shared);
+        vrt_metal_drop(&staging->pushed);
+        vrt_metal_drop(&staging->computed);
+    }
+    vrt_mps_buffer_free(device, base->buffer);
+    free(staging);
+}
+
+/* A command buffer that copies, of which waits and signals are yet to be encoded around the copy. */
+static int copy(struct vrt_mps_device *mps, vrt_metal_id commands, vrt_metal_id from,
+                vrt_metal_id to, size_t size_bytes)
+{
+    vrt_metal_id encoder = VRT_METAL(copy_encoder, commands);
+
+    (void)mps;
+    if (!encoder)
+        return VRT_BACKEND_E_NOMEM;
+    VRT_METAL(copy, encoder, from, 0UL, to, 0UL, size_bytes);
+    VRT_METAL(end, encoder);
+    return 0;
+}
+
+static int commit(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, vrt_metal_id commands,
+                  const char *what)
+{
+    return vrt_mps_outcome(mps, queue, vrt_mps_queue_commit(queue, commands, mps->patience_ns),
+                           what);
+}
+
+int vrt_mps_staging_push(struct vrt_device *device, struct vrt_staging *base, size_t size_bytes)
+{
+    VRT_METAL_POOL;
+    struct vrt_mps_device *mps = vrt_mps_device_of(device);
+    struct vrt_mps_staging *staging = staging_of(base);
+    int r = settle(mps, staging);
+
+    if (r != 0 || mps->is_unified)
+        return r;
+    vrt_metal_id commands = vrt_mps_queue_begin(&mps->upload);
+    r = copy(mps, commands, staging->shared, vrt_mps_buffer_of(base->buffer)->memory, size_bytes);
+    if (r != 0)
+        return r;
+    VRT_METAL(signal, commands, staging->pushed, ++staging->n_pushed);
+    r = commit(mps, &mps->upload, commands, "copying to it");
+    staging->last_push = mps->upload.n_committed;
+    return r;
+}
+
+int vrt_mps_staging_await(struct vrt_mps_device *mps, struct vrt_mps_staging *staging)
+{
+    if (!staging || staging->n_awaited == staging->n_pushed)
+        return 0;
+    vrt_metal_id commands = vrt_mps_queue_begin(&mps->compute);
+    VRT_METAL(wait_for, commands, staging->pushed, staging->n_pushed);
+    staging->n_awaited = staging->n_pushed;
+    return commit(mps, &mps->compute, commands, "copying to it");
+}
+
+int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, size_t size_bytes)
+{
+    VRT_METAL_POOL;
+    struct vrt_mps_device *mps = vrt_mps_device_of(device);
+    struct vrt_mps_staging *staging = staging_of(base);
+
+    if (mps->is_unified) {
+        staging->last_pull = mps->compute.n_committed;
+        return 0;
+    }
+    vrt_metal_id commands = vrt_mps_queue_begin(&mps->compute);
+    VRT_METAL(signal, commands, staging->computed, ++staging->n_pulled);
+    int r = commit(mps, &mps->compute, commands, "copying from it");
+    if (r != 0)
+        return r;
+    commands = vrt_mps_queue_begin(&mps->download);
+    VRT_METAL(wait_for, commands, staging->computed, staging->n_pulled);
+    r = copy(mps, commands, vrt_mps_buffer_of(base->buffer)->memory, staging->shared, size_bytes);
+    if (r == 0)
+        r = commit(mps, &mps->download, commands, "copying from it");
+    staging->last_pull = mps->download.n_committed;
+    return r;
+}
+
+int vrt_mps_staging_wait(struct vrt_device *device, struct vrt_staging *base)
+{
+    VRT_METAL_POOL;
+    struct vrt_mps_device *mps = vrt_mps_device_of(device);
+    struct vrt_mps_staging *staging = staging_of(base);
+    /* Program by program: for each there is as much patience. */
+    int r = vrt_mps_await(mps, &mps->compute,
+                          mps->is_unified ? staging->last_pull
+                                          : vrt_mps_buffer_of(base->buffer)->used, "computing");
+
+    if (r != 0 || mps->is_unified)
+        return r;
+    return vrt_mps_await(mps, &mps->download, staging->last_pull, "copying from it");
+}

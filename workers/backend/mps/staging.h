@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What an MPS device exchanges with the host. Thread: that of the device. */
+
+#include "backend/mps/device.h"
+
+struct vrt_mps_staging {
+    struct vrt_staging base;
+    vrt_metal_id shared;            /* the host's side; NULL where the buffer's memory is */
+    vrt_metal_id pushed, computed;  /* events: of n_pushed copies to it; of n_pulled from it */
+    uint64_t n_pushed, n_awaited, n_pulled;
+    uint64_t last_push, last_pull;  /* command buffers of upload, and of download or compute */
+};
+
+/* See struct vrt_backend_ops: the functions of the same names. */
+int vrt_mps_staging_new(struct vrt_device *device, size_t size_bytes,
+                        struct vrt_staging **ret_staging);
+void vrt_mps_staging_free(struct vrt_device *device, struct vrt_staging *staging);
+int vrt_mps_staging_push(struct vrt_device *device, struct vrt_staging *staging,
+                         size_t size_bytes);
+int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *staging,
+                         size_t size_bytes);
+int vrt_mps_staging_wait(struct vrt_device *device, struct vrt_staging *staging);
+
+/* Has what is committed to `compute` from now on wait for what was pushed, once; NULL is fine.
+ * Return: 0, or an outcome. */
+int vrt_mps_staging_await(struct vrt_mps_device *mps, struct vrt_mps_staging *staging);
