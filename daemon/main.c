@@ -178,7 +178,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .reread_ctx = start,
         .models_dir = start->setup.models_dir,
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
-        .listen_name = start->socket[0] ? start->socket : "the socket of systemd",
+        .listen_name = start->socket[0] ? start->socket : "the socket that was handed over",
         .state_dir = start->setup.state_dir,
         .cache_dir = start->setup.cache_dir,
         .spool_fd = start->spool_fd,
