@@ -132,14 +132,21 @@ static int claim_socket(struct start *start, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/* macOS refuses more than it ever gives (kern.maxfilesperproc), and calls its own limit infinite. */
 static void raise_limits(void)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
         return;
+    const rlim_t had = limit.rlim_cur;
     limit.rlim_cur = VRT_MIN(limit.rlim_max, (rlim_t)DESCRIPTORS_WANTED);
-    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+    int r = setrlimit(RLIMIT_NOFILE, &limit);
+    while (r < 0 && errno == EINVAL && limit.rlim_cur / 2 > had) {
+        limit.rlim_cur /= 2;
+        r = setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (r < 0)
         vrt_log_warning("the limit of open files stays as it is: %s", strerror(errno));
 }
 
