@@ -132,7 +132,7 @@ static int claim_socket(struct start *start, struct vrt_error *error)
     return vrt_fold(r);
 }
 
-/* macOS refuses more than it ever gives (kern.maxfilesperproc), and calls its own limit infinite. */
+/* macOS refuses more than it ever gives (kern.maxfilesperproc), and tells of no limit. */
 static void raise_limits(void)
 {
     struct rlimit limit;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* What vrtd makes of the sockets that launchd hands over. There is no launchd here: the one function
- * of it that is called is this file's. */
+/* What vrtd makes of the sockets that launchd hands over. There is no launchd here: the one
+ * function of it that is called is this file's. */
 
 #include <errno.h>
 #include <fcntl.h>
