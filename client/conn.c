@@ -66,8 +66,8 @@ int vrt_conn_find_socket(const char *given, char *buffer, size_t size, struct vr
     if ((size_t)n < size && (size_t)n < sizeof(((struct sockaddr_un *)0)->sun_path))
         return 0;
     return vrt_refuse(error, vrt_raise(-ENAMETOOLONG), "usage",
-                      "%s: a socket's path has at most 107 bytes",
-                      vrt_printable(given, printable, sizeof(printable)));
+                      "%s: a socket's path has at most %zu bytes",
+                      vrt_printable(given, printable, sizeof(printable)), sizeof(folder) - 1);
 }
 
 int vrt_conn_new(const char *socket_path, int64_t timeout_s, struct vrt_conn **ret_conn)

@@ -132,14 +132,21 @@ static int claim_socket(struct start *start, struct vrt_error *error)
     return vrt_fold(r);
 }
 
+/* macOS refuses more than it ever gives (kern.maxfilesperproc), and tells of no limit. */
 static void raise_limits(void)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
         return;
+    const rlim_t had = limit.rlim_cur;
     limit.rlim_cur = VRT_MIN(limit.rlim_max, (rlim_t)DESCRIPTORS_WANTED);
-    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+    int r = setrlimit(RLIMIT_NOFILE, &limit);
+    while (r < 0 && errno == EINVAL && limit.rlim_cur / 2 > had) {
+        limit.rlim_cur /= 2;
+        r = setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (r < 0)
         vrt_log_warning("the limit of open files stays as it is: %s", strerror(errno));
 }
 
@@ -178,7 +185,7 @@ static int serve(struct start *start, struct vrt_error *error)
         .reread_ctx = start,
         .models_dir = start->setup.models_dir,
         .listen_fd = VRT_STEAL_FD(start->listen_fd),
-        .listen_name = start->socket[0] ? start->socket : "the socket of systemd",
+        .listen_name = start->socket[0] ? start->socket : "the socket that was handed over",
         .state_dir = start->setup.state_dir,
         .cache_dir = start->setup.cache_dir,
         .spool_fd = start->spool_fd,

@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* No service manager is known to this build. */
+/* No service manager that is told anything: none at all, or launchd. */
 
 #include "daemon/systemd/notify.h"
-
-int vrt_notify_take(void (*file)(void *ctx, const char *name, int fd), void *ctx,
-                    int *ret_listen_fd, struct vrt_error *error)
-{
-    (void)file;
-    (void)ctx;
-    (void)error;
-    *ret_listen_fd = -1;
-    return 0;
-}
 
 int vrt_notify_store_max(void)
 {

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The service manager: what it hands over, what it is told, and what it keeps. Without one,
- * nothing happens; notify-none.c is for builds that know none.
+ * The service manager: what it hands over, what it is told, and what it keeps. That is systemd
+ * (notify.c), or on macOS launchd, which hands over a socket (take-launchd.c) and neither listens
+ * nor keeps anything (notify-none.c). Without one nothing happens.
  *
  * Thread: the loop's.
  */
@@ -25,7 +26,8 @@ enum vrt_notify_outcome {
  * Takes what the service manager handed over, once. *ret_listen_fd is the listening socket,
  * non-blocking; -1: none. Every other named descriptor goes to `file`, which takes it over; they
  * are what vrt_notify_store() gave away in a former life of the daemon.
- * Return: 0; -errno: sockets were handed over that cannot be used, see error.
+ * Return: 0; -errno: it couldn't be asked, or sockets were handed over that cannot be used; see
+ * error.
  */
 int vrt_notify_take(void (*file)(void *ctx, const char *name, int fd), void *ctx,
                     int *ret_listen_fd, struct vrt_error *error) VRT_MUST_CHECK;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/home.h"
+
 #define SYSTEM_CACHE "/var/cache/vrtd"
 
 /* Meson makes it in each of its build folders, and nobody installs one. */
@@ -32,7 +34,8 @@ int vrt_folder_of_cache(char *buffer, size_t size)
         /* Several, where the unit names several: the first is ours. */
         n = snprintf(buffer, size, "%.*s", (int)strcspn(given, ":"), given);
     else if (cache || home)
-        n = snprintf(buffer, size, "%s%s/vrtd", cache ? cache : home, cache ? "" : "/.cache");
+        n = snprintf(buffer, size, "%s%s/vrtd", cache ? cache : home,
+                     cache ? "" : vrt_home.cache);
     else if (geteuid() == 0)
         n = snprintf(buffer, size, "%s", SYSTEM_CACHE);
     else
@@ -46,7 +49,8 @@ int vrt_folder_of_state(char *buffer, size_t size)
 
     if (!state && !home)
         return -ENOENT;
-    int n = snprintf(buffer, size, "%s%s/vrtd", state ? state : home, state ? "" : "/.local/state");
+    int n = snprintf(buffer, size, "%s%s/vrtd", state ? state : home,
+                     state ? "" : vrt_home.state);
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
@@ -54,11 +58,8 @@ int vrt_folder_of_state(char *buffer, size_t size)
  * length in `buffer`; 0: from none. */
 static size_t find_build_folder(char *buffer, size_t size)
 {
-    ssize_t n = readlink("/proc/self/exe", buffer, size - 1);
-
-    if (n <= 0 || (size_t)n >= size - sizeof(BUILD_MARK))
+    if (size <= sizeof(BUILD_MARK) || vrt_program_path(buffer, size - sizeof(BUILD_MARK)) == 0)
         return 0;
-    buffer[n] = '\0';
     for (int up = 0; up < 5; up++) {
         char *slash = strrchr(buffer, '/');
         if (!slash)

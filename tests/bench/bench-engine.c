@@ -38,6 +38,7 @@
 #include "base/macro.h"
 #include "infer/report.h"
 #include "tests/bench/load.h"
+#include "tests/unit/barrier.h"
 
 #define WORKERS_MAX 4
 
@@ -62,7 +63,7 @@ struct worker {
     struct load_params params;
     struct load load;
     pthread_t thread;
-    pthread_barrier_t *barrier;
+    struct test_barrier *barrier;
     const void *wanted;             /* the output of a lone run */
     void *y;
     bool same;
@@ -178,10 +179,10 @@ static void *worker_main(void *ctx)
         w->r = w->y ? work(w) : -1;
     w->same = w->r == 0 && memcmp(w->y, w->wanted, w->load.y_bytes) == 0;
     /* All are ready; all are done. */
-    pthread_barrier_wait(w->barrier);
+    test_barrier_wait(w->barrier);
     for (int i = 0; i < w->command->n_runs && w->r == 0; i++)
         w->r = work(w);
-    pthread_barrier_wait(w->barrier);
+    test_barrier_wait(w->barrier);
     w->same = w->same && w->r == 0 && memcmp(w->y, w->wanted, w->load.y_bytes) == 0;
     free(w->y);
     load_close(&w->load);
@@ -194,11 +195,11 @@ static bool run_crowd(const struct command *command, const void *wanted, double 
 {
     static struct worker workers[WORKERS_MAX];
     const int n = command->n_workers;
-    pthread_barrier_t barrier;
+    struct test_barrier barrier;
     bool good = true;
 
     ret_crowd->same = true;
-    pthread_barrier_init(&barrier, NULL, (unsigned int)n + 1);
+    test_barrier_init(&barrier, (unsigned)n + 1);
     for (int i = 0; i < n; i++) {
         workers[i] = (struct worker){
             .command = command, .params = command->load, .barrier = &barrier, .wanted = wanted,
@@ -208,9 +209,9 @@ static bool run_crowd(const struct command *command, const void *wanted, double 
         if (pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]) != 0)
             abort();
     }
-    pthread_barrier_wait(&barrier);
+    test_barrier_wait(&barrier);
     const double start_s = now_s();
-    pthread_barrier_wait(&barrier);
+    test_barrier_wait(&barrier);
     ret_crowd->seconds = now_s() - start_s;
     ret_crowd->busy = n * command->n_runs * alone_s / ret_crowd->seconds;
     for (int i = 0; i < n; i++) {
@@ -222,7 +223,7 @@ static bool run_crowd(const struct command *command, const void *wanted, double 
         good = good && workers[i].r == 0;
         ret_crowd->same = ret_crowd->same && workers[i].same;
     }
-    pthread_barrier_destroy(&barrier);
+    test_barrier_done(&barrier);
     return good;
 }
 

@@ -81,7 +81,7 @@ VENDOR = {
     r'(cuda|cublas|cudnn|nccl).*': ('workers/backend/cuda/',),
     r'level_zero/.*': ('workers/backend/xpu/',),
     r'zip\.h': ('workers/engine/checkpoint/',),
-    r'systemd/.*': ('daemon/systemd/',),
+    r'systemd/.*|launch\.h': ('daemon/systemd/',),
 }
 
 SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')

@@ -22,7 +22,7 @@ MACH_O_64 = 0xfeedfacf
 HEADERS = ('uv.h', 'uv', 'jansson.h', 'jansson_config.h', 'curl', 'sqlite3.h', 'ini.h', 'nettle',
            'llhttp.h', 'libavcodec', 'libavformat', 'libavutil', 'libswscale', 'dnnl.h',
            'dnnl_config.h', 'dnnl_types.h', 'dnnl_version.h', 'oneapi', 'zip.h', 'zipconf.h')
-PRODUCT = ('client/', 'config/', 'daemon/', 'models/', 'proto/', 'workers/')
+OURS = ('client/', 'config/', 'daemon/', 'models/', 'proto/', 'tests/', 'workers/')
 CROSS = """[binaries]
 c = [{python!r}, '-m', 'ziglang', 'cc', '-target', '{architecture}-macos.13.0']
 ar = [{python!r}, '-m', 'ziglang', 'ar']
@@ -92,10 +92,10 @@ def check_program(path, architecture):
 
 
 def objects(build):
-    """Of the product: the sources of tests are Linux's."""
+    """Of the product, and of those tests that there are for macOS."""
     targets = (line.partition(':')[0] for line in
                run('ninja', '-C', build, '-t', 'targets', 'all').splitlines())
-    return [t for t in targets if t.endswith('.c.o') and t.startswith(PRODUCT)]
+    return [t for t in targets if t.endswith('.c.o') and t.startswith(OURS)]
 
 
 def main():

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/folder.h"
+#include "base/home.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -152,6 +153,19 @@ static void test_folder(void)
     expect_int(vrt_folder_of_cache(buffer, sizeof(buffer)), -ENAMETOOLONG);
 }
 
+static void test_program_path(void)
+{
+    char path[4096], small[8];
+    size_t n = vrt_program_path(path, sizeof(path));
+
+    expect_true(n > 0 && path[0] == '/');
+    expect_int(strlen(path), n);
+    expect_str(strrchr(path, '/'), "/test-base");
+    expect_int(vrt_program_path(small, sizeof(small)), 0);
+    expect_int(vrt_program_path(path, n), 0);
+    expect_int(vrt_program_path(path, n + 1), n);
+}
+
 static void test_clock(void)
 {
     int64_t a = vrt_clock_now_ns();
@@ -266,6 +280,7 @@ static void test_thread(void)
 TEST_MAIN(
     { "buf", test_buf },         { "list", test_list },   { "error", test_error },
     { "printable", test_printable }, { "cleanup", test_cleanup }, { "folder", test_folder },
+    { "program-path", test_program_path },
     { "clock", test_clock },
     { "wrong-wall-clock", test_wrong_wall_clock },
     { "log", test_log },         { "thread", test_thread }, { "signals", test_signals },

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/macro.h"
 #include "engine/replica.h"
+#include "tests/unit/barrier.h"
 #include "tests/unit/engine/far-device.h"
 #include "tests/unit/environment.h"
 
@@ -40,7 +41,7 @@ struct bench {
     struct far_device fars[MAX_DEVICES];
     struct taker takers[MAX_DEVICES];
     int n;
-    pthread_barrier_t gate;             /* all have taken, or failed; then: all may let go */
+    struct test_barrier gate;           /* all have taken, or failed; then: all may let go */
 };
 
 static void setup(struct bench *bench, const struct vrt_replica_store_params *params, int n)
@@ -63,7 +64,7 @@ static void setup(struct bench *bench, const struct vrt_replica_store_params *pa
         bench->takers[i].bench = bench;
         bench->takers[i].device = &bench->fars[i].base;
     }
-    pthread_barrier_init(&bench->gate, NULL, (unsigned)n + 1);
+    test_barrier_init(&bench->gate, (unsigned)n + 1);
 }
 
 /* The devices of a registry instead. */
@@ -90,7 +91,7 @@ static void teardown(struct bench *bench)
     expect_true(!vrt_replica_store_unref(bench->store));
     expect_true(!vrt_replica_store_unref(NULL));
     vrt_registry_free(bench->registry);
-    pthread_barrier_destroy(&bench->gate);
+    test_barrier_done(&bench->gate);
     expect_int(atomic_load(&far_n_packed_alive), 0);
 }
 
@@ -134,7 +135,7 @@ static void *take(void *ctx)
                                    &taker->device), 0);
     }
     expect_int(vrt_replica_seat_new(bench->store, taker->device, &seat), 0);
-    pthread_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
     if (taker->after)
         wait_until(taker->after);
     test_sleep_ms(taker->delay_ms);
@@ -144,8 +145,8 @@ static void *take(void *ctx)
         taker->is_right = is_cpu || is_right(bench, vrt_replica_hold_get(hold));
     }
     atomic_store(&taker->is_over, true);
-    pthread_barrier_wait(&bench->gate);
-    pthread_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
     vrt_replica_hold_free(hold);
     vrt_replica_seat_free(seat);
     expect_int(vrt_device_used_bytes(taker->device), 0);
@@ -159,13 +160,13 @@ static void begin(struct bench *bench)
 {
     for (int i = 0; i < bench->n; i++)
         expect_int(pthread_create(&bench->takers[i].thread, NULL, take, &bench->takers[i]), 0);
-    pthread_barrier_wait(&bench->gate);
-    pthread_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
 }
 
 static void end(struct bench *bench)
 {
-    pthread_barrier_wait(&bench->gate);
+    test_barrier_wait(&bench->gate);
     for (int i = 0; i < bench->n; i++)
         pthread_join(bench->takers[i].thread, NULL);
     teardown(bench);
@@ -397,14 +398,14 @@ static void test_stuck(void)
     bench.takers[1].after = bench.takers[2].after = &bench.fars[0].is_held;
     for (int i = 0; i < 3; i++)
         expect_int(pthread_create(&bench.takers[i].thread, NULL, take, &bench.takers[i]), 0);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     wait_until(&bench.takers[1].is_over);
     wait_until(&bench.takers[2].is_over);
     expect_true(!atomic_load(&bench.takers[0].is_over));
     expect_true(n_entries(&bench, VRT_REPLICA_PACKING) == 1);
     expect_true(n_entries(&bench, VRT_REPLICA_READY) == 2);
     atomic_store(&hangs, false);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     expect_all_right(&bench);
     end(&bench);
 }
@@ -420,7 +421,7 @@ static void test_forgotten(void)
     bench.fars[0].faults.no_receive = true;
     for (int i = 0; i < 3; i++)
         expect_int(pthread_create(&bench.takers[i].thread, NULL, take, &bench.takers[i]), 0);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     wait_until(&bench.takers[1].is_over);
     wait_until(&bench.takers[2].is_over);
     wait_until(&bench.fars[0].is_held);
@@ -429,7 +430,7 @@ static void test_forgotten(void)
     expect_int(n_entries(&bench, VRT_REPLICA_COPYING), 0);
     expect_int(n_entries(&bench, VRT_REPLICA_READY), 2);
     atomic_store(&hangs, false);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     expect_true(bench.takers[0].result == 0 || bench.takers[0].result == -ECANCELED);
     end(&bench);
 }
@@ -466,11 +467,11 @@ static void test_loan(void)
     expect_int(n_entries(&bench, VRT_REPLICA_IDLE), 1);
     bench.fars[0].faults.receive_ms = 100;
     expect_int(pthread_create(&bench.takers[0].thread, NULL, take, &bench.takers[0]), 0);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     wait_until(&bench.fars[0].is_held);
     expect_true(!vrt_replica_hold_free(hold));
     expect_int(atomic_load(&bench.fars[0].n_received), 1);
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     expect_all_right(&bench);
     expect_int(n_packed(&bench), 0);
     vrt_replica_seat_free(seat);
@@ -537,7 +538,7 @@ static void test_kinds(void)
     want.pack.dtype = VRT_DTYPE_U16;
     expect_int(vrt_replica_seat_take(seat, &want, &holds[0]), -EINVAL);
     expect_true(!vrt_replica_seat_free(seat));
-    pthread_barrier_wait(&bench.gate);
+    test_barrier_wait(&bench.gate);
     teardown(&bench);
 }
 
