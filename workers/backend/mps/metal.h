@@ -6,9 +6,9 @@
  *
  * VRT_METAL_MESSAGES lists what is ever sent; Apple's headers give the types. An object of a
  * function whose name begins with new, alloc or copy is owned, and given back by release; others
- * live until the calling thread's pool ends, which each function of this backend that sends messages
- * has around it (VRT_METAL_POOL). Nothing is sent in a child of fork(): Metal dies there, and vrtd
- * starts its helpers by posix_spawn().
+ * live until the calling thread's pool ends, which each function of this backend that sends
+ * messages has around it (VRT_METAL_POOL). Metal dies in a child that goes on as a copy of its
+ * parent: vrtd starts programs of their own.
  *
  * Thread: vrt_metal_load() once, before any other; then any.
  */
@@ -19,8 +19,8 @@
 
 #include "base/cleanup.h"
 
-typedef struct vrt_metal_object *vrt_metal_id;
-typedef const struct vrt_metal_name *vrt_metal_selector;
+typedef void *vrt_metal_id;         /* an object */
+typedef const void *vrt_metal_selector;
 
 /* MTLSize. */
 struct vrt_metal_size {
