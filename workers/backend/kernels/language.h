@@ -18,7 +18,7 @@
 
 #ifdef VRT_METAL
 
-#pragma clang fp contract(off)
+#pragma STDC FP_CONTRACT OFF
 
 /* Address spaces: ARG is that of a kernel's struct, PRIVATE that of its variables. */
 #define GLOBAL device
@@ -68,17 +68,17 @@ static inline float half_rounded(float x)
 /* Elements at .. at + 3 of one type, all as f32; of bf16 the bits. */
 static inline float4 load4_f32(const device char *data, long at)
 {
-    return (float4)*(const device packed_float4 *)(data + 4 * at);
+    return float4(*(const device packed_float4 *)(data + 4 * at));
 }
 
 static inline float4 load4_half(const device char *data, long at)
 {
-    return (float4)(half4)*(const device packed_half4 *)(data + 2 * at);
+    return float4(half4(*(const device packed_half4 *)(data + 2 * at)));
 }
 
 static inline uint4 load4_ushort(const device char *data, long at)
 {
-    return (uint4)(ushort4)*(const device packed_ushort4 *)(data + 2 * at);
+    return uint4(ushort4(*(const device packed_ushort4 *)(data + 2 * at)));
 }
 
 #define as_float4(x) as_type<float4>(x)
