@@ -72,8 +72,8 @@ struct vrt_kernel_plane {
 };
 
 /*
- * A group of items makes a tile of a product, four subgroups of it `wide` side by side: for how many
- * places and outputs; and how many factors are multiplied at a time.
+ * A group of items makes a tile of a product, four subgroups of it `wide` side by side: for how
+ * many places and outputs; and how many factors are multiplied at a time.
  */
 #define VRT_KERNEL_PRODUCT_ROWS(wide) (128 / (wide))
 #define VRT_KERNEL_PRODUCT_COLUMNS(wide) (32 * (wide))

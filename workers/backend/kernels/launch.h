@@ -130,7 +130,7 @@ struct vrt_kernel_call {
 /* Runs the kernels of one op. Return: 0, or what the target's functions returned. */
 int vrt_kernel_run(const struct vrt_kernel_call *call);
 
-/* See struct vrt_backend_ops: whether there are kernels for the op, and its tensors are small enough
- * for them; bytes that they use at its workspace. They are the same for all devices. */
+/* See struct vrt_backend_ops: whether there are kernels for the op, and its tensors are small
+ * enough for them; bytes that they use at its workspace. They are the same for all devices. */
 bool vrt_kernel_supports(const struct vrt_device *device, const struct vrt_op *op);
 size_t vrt_kernel_workspace_bytes(const struct vrt_device *device, const struct vrt_op *op);

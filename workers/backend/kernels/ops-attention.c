@@ -53,7 +53,8 @@ static struct cut cut_of(const struct vrt_op *op)
     cut.dtype = op->weight_dtype;
     e->dtype = (int32_t)cut.dtype;
     /* One attention comes after the other. */
-    cut.heads = cut.qkv + vrt_kernel_aligned((size_t)vrt_shape_count(cut.padded) * vrt_dtype_size(cut.dtype));
+    cut.heads = cut.qkv + vrt_kernel_aligned((size_t)vrt_shape_count(cut.padded) *
+                                             vrt_dtype_size(cut.dtype));
     cut.end = cut.heads + (size_t)vrt_shape_count(cut.padded) / (size_t)cut.padded.c *
                               (size_t)e->width * vrt_dtype_size(cut.dtype) + READ_BEYOND_BYTES;
     return cut;

@@ -13,8 +13,8 @@ extern const struct vrt_packed_rule vrt_kernel_rule;
 void vrt_kernel_place_params(const struct vrt_packed *packed, void *memory,
                              struct vrt_kernel_param *params);
 
-/* Runs what adds up `size_bytes` of a block: `sums` gets VRT_KERNEL_CHECKSUM_ITEMS of 8 bytes, which
- * make the checksum. Return: as vrt_kernel_run(). */
+/* Runs what adds up `size_bytes` of a block: `sums` gets VRT_KERNEL_CHECKSUM_ITEMS of 8 bytes,
+ * which make the checksum. Return: as vrt_kernel_run(). */
 int vrt_kernel_checksum(const struct vrt_kernel_call *call, void *memory, size_t size_bytes,
                         void *sums);
 

@@ -47,7 +47,8 @@ static bool file_init(struct file *file)
 
 static bool file_write(const struct file *file, const void *data, size_t size_bytes)
 {
-    VRT_CLEANUP(vrt_closep) int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    VRT_CLEANUP(vrt_closep) int fd = open(file->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                          0600);
 
     return fd >= 0 && write(fd, data, size_bytes) == (ssize_t)size_bytes;
 }

@@ -15,8 +15,8 @@
 #include "backend/cache.h"
 #include "backend/mps/metal.h"
 
-/* Makes the pipeline that `descriptor` says of what an earlier run kept. Return: it, owned, or NULL:
- * nothing was kept, or Metal refuses it, which is then kept no more. */
+/* Makes the pipeline that `descriptor` says of what an earlier run kept. Return: it, owned, or
+ * NULL: nothing was kept, or Metal refuses it, which is then kept no more. */
 vrt_metal_id vrt_mps_archive_load(struct vrt_cache *cache, const struct vrt_cache_key *key,
                                   vrt_metal_id device, vrt_metal_id descriptor);
 

@@ -34,8 +34,8 @@ static const struct vrt_finding none_found = {
     .backend = "mps",
     .what = "devices",
     .kind = VRT_FINDING_UNFIT,
-    .cure = "run vrtd as a LaunchAgent of somebody who is logged in: outside a session, and in some "
-            "virtual machines, Metal shows no GPU",
+    .cure = "run vrtd as a LaunchAgent of somebody who is logged in: outside a session, and in "
+            "some virtual machines, Metal shows no GPU",
 };
 
 /* "Version 14.5 (Build 23F79)". */

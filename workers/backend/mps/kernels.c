@@ -15,7 +15,8 @@
 #define VRT_LOG_TOPIC "mps"
 
 /* What stands before each kernel's text. */
-#define PRELUDE "#include <metal_stdlib>\n#include <metal_simdgroup_matrix>\nusing namespace metal;\n"
+#define PRELUDE \
+    "#include <metal_stdlib>\n#include <metal_simdgroup_matrix>\nusing namespace metal;\n"
 
 static const char *const names[] = {
 #define NAME(name) #name,

@@ -6,7 +6,7 @@
 #include "backend/mps/mps.h"
 
 static const struct vrt_backend_option options[] = {
-    /* The system ends what takes its GPUs more than some ten seconds: this is for GPUs that hang. */
+    /* The system ends what takes a GPU more than some ten seconds: this is for GPUs that hang. */
     [VRT_MPS_OPTION_PATIENCE_S] = {
         "patience_s", VRT_BACKEND_OPTION_INT, .min = 1, .max = 86400, .fallback = 60,
         .help = "A GPU that takes more seconds over one piece of work is taken for lost.",

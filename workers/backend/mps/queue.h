@@ -21,8 +21,8 @@
 
 struct vrt_mps_queue;
 
-/* What Metal calls when a command buffer is completed: a block that lives for ever, as compilers lay
- * one out, and what it knows. */
+/* What Metal calls when a command buffer is completed: a block that lives for ever, as compilers
+ * lay one out, and what it knows. */
 struct vrt_mps_flight {
     const void *class;
     int flags, reserved;

@@ -27,9 +27,23 @@ static int new_buffer(struct vrt_device *device, size_t size_bytes,
     struct vrt_buffer *buffer;
     int r = vrt_mps_buffer_new(device, size_bytes, &buffer);
 
-    if (r == 0)
-        *ret_buffer = vrt_mps_buffer_of(buffer);
-    return r;
+    if (r != 0)
+        return r;
+    *ret_buffer = vrt_mps_buffer_of(buffer);
+    return 0;
+}
+
+static int allocate(struct vrt_device *device, const struct vrt_packed *packed,
+                    struct vrt_mps_replica *replica)
+{
+    replica->size_bytes = packed->size_bytes;
+    replica->params = calloc(packed->n_params + 1, sizeof(*replica->params));
+    if (!replica->params)
+        return vrt_raise(-ENOMEM);
+    int r = new_buffer(device, packed->size_bytes, &replica->blob);
+    if (r != 0)
+        return r;
+    return new_buffer(device, VRT_KERNEL_CHECKSUM_ITEMS * sizeof(uint64_t), &replica->sums);
 }
 
 int vrt_mps_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
@@ -39,16 +53,11 @@ int vrt_mps_replica_begin(struct vrt_device *device, struct vrt_packed *packed,
 
     if (!replica)
         return vrt_raise(-ENOMEM);
-    replica->params = calloc(packed->n_params + 1, sizeof(*replica->params));
-    int r = replica->params ? new_buffer(device, packed->size_bytes, &replica->blob)
-                            : vrt_raise(-ENOMEM);
-    if (r == 0)
-        r = new_buffer(device, VRT_KERNEL_CHECKSUM_ITEMS * sizeof(uint64_t), &replica->sums);
+    int r = allocate(device, packed, replica);
     if (r != 0) {
         vrt_mps_replica_free(device, &replica->base);
         return r;
     }
-    replica->size_bytes = packed->size_bytes;
     vrt_kernel_place_params(packed, replica->blob->memory, replica->params);
     *ret_replica = &replica->base;
     return 0;
@@ -91,8 +100,9 @@ int vrt_mps_replica_checksum(struct vrt_device *device, const struct vrt_replica
     int r = vrt_kernel_checksum(&call, replica->blob->memory, replica->size_bytes,
                                 replica->sums->memory);
 
-    if (r == 0)
-        r = vrt_mps_encoding_commit(&encoding);
+    if (r != 0)
+        return r;
+    r = vrt_mps_encoding_commit(&encoding);
     if (r != 0)
         return r;
     replica->sums->used = mps->compute.n_committed;

@@ -3,9 +3,9 @@
 /*
  * What an MPS device exchanges with the host
  *
- * Where memory is unified that is one buffer, and a wait is for the programs that had it bound. Else
- * two events keep three queues in order, without the host: programs wait for what was pushed, what
- * is pulled waits for the programs.
+ * Where memory is unified that is one buffer, and a wait is for the programs that had it bound.
+ * Else two events keep three queues in order, without the host: programs wait for what was pushed,
+ * what is pulled waits for the programs.
  */
 
 #include "backend/mps/staging.h"
@@ -90,13 +90,11 @@ void vrt_mps_staging_free(struct vrt_device *device, struct vrt_staging *base)
     free(staging);
 }
 
-/* A command buffer that copies, of which waits and signals are yet to be encoded around the copy. */
-static int copy(struct vrt_mps_device *mps, vrt_metal_id commands, vrt_metal_id from,
-                vrt_metal_id to, size_t size_bytes)
+/* Encodes a copy. Return: 0, or an outcome. */
+static int copy(vrt_metal_id commands, vrt_metal_id from, vrt_metal_id to, size_t size_bytes)
 {
     vrt_metal_id encoder = VRT_METAL(copy_encoder, commands);
 
-    (void)mps;
     if (!encoder)
         return VRT_BACKEND_E_NOMEM;
     VRT_METAL(copy, encoder, from, 0UL, to, 0UL, size_bytes);
@@ -121,7 +119,7 @@ int vrt_mps_staging_push(struct vrt_device *device, struct vrt_staging *base, si
     if (r != 0 || mps->is_unified)
         return r;
     vrt_metal_id commands = vrt_mps_queue_begin(&mps->upload);
-    r = copy(mps, commands, staging->shared, vrt_mps_buffer_of(base->buffer)->memory, size_bytes);
+    r = copy(commands, staging->shared, vrt_mps_buffer_of(base->buffer)->memory, size_bytes);
     if (r != 0)
         return r;
     VRT_METAL(signal, commands, staging->pushed, ++staging->n_pushed);
@@ -157,7 +155,7 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
         return r;
     commands = vrt_mps_queue_begin(&mps->download);
     VRT_METAL(wait_for, commands, staging->computed, staging->n_pulled);
-    r = copy(mps, commands, vrt_mps_buffer_of(base->buffer)->memory, staging->shared, size_bytes);
+    r = copy(commands, vrt_mps_buffer_of(base->buffer)->memory, staging->shared, size_bytes);
     if (r == 0)
         r = commit(mps, &mps->download, commands, "copying from it");
     staging->last_pull = mps->download.n_committed;

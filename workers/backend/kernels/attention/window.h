@@ -95,7 +95,7 @@ struct task {
     int head, part;                 /* part: which of a head's, as e->parts says */
     int query, key, row;            /* the first places of queries and keys, and for results */
     bool is_mixed;
-    float unit;                     /* of scores: they are these times what they are by the formula */
+    float unit;                     /* of scores: those of the formula times this */
     int first, last;                /* queries */
     int first_code, last_code;      /* of these; without a table all codes are 0 */
     int item, n_items;              /* who asks, of the group's */
@@ -140,8 +140,8 @@ struct meaning {
     int first;
     bool is_simple;                 /* a query's code and a key's find what is added to a score */
     LOCAL int *labels, *codes;      /* of each key */
-    LOCAL float *biases;            /* [MAX_BIASES]: entry i is that of the last query with the first
-                                     * key, - i */
+    LOCAL float *biases;            /* [MAX_BIASES]: entry i is that of the last query with the
+                                     * first key, - i */
 };
 
 /* Copies n entries, beginning with that of two places whose codes differ by so much. */
@@ -158,7 +158,8 @@ static inline void copy_biases(const PRIVATE struct task *task, int difference, 
 
 /* For n keys, n being no more than the group's items, a multiple of 8. Where it is simple, codes
  * differ by 1 between keys 8 k .. 8 k + 7, and biases are in the order of keys. */
-static inline void find_meaning(const PRIVATE struct task *task, int n, PRIVATE struct meaning *meaning)
+static inline void find_meaning(const PRIVATE struct task *task, int n,
+                                PRIVATE struct meaning *meaning)
 {
     const ARG struct vrt_kernel_attend *e = task->e;
     const int t = task->item, last = min(meaning->first + n, e->n) - 1;
@@ -182,8 +183,8 @@ static inline void find_meaning(const PRIVATE struct task *task, int n, PRIVATE 
 
 /* What is added to the score of key k of these, which there is, and a query with this code and
  * label. */
-static inline float added_to(const PRIVATE struct task *task, const PRIVATE struct meaning *meaning, int k,
-                             int code, int label)
+static inline float added_to(const PRIVATE struct task *task,
+                             const PRIVATE struct meaning *meaning, int k, int code, int label)
 {
     const ARG struct vrt_kernel_attend *e = task->e;
 

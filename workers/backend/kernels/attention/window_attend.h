@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#pragma once
 
 /*
  * What window_attention does between its layers: queries meet keys, window by window
@@ -6,8 +7,8 @@
  * A group takes QUERIES queries of one window, one head and one meeting, an item each; keys and
  * values come through local memory, KEYS at a time. Softmax is computed as they come: what was
  * summed up so far is scaled down to what it is beside the largest score. Who includes this
- * defines DIM, a multiple of 4, and whether heads may have more channels (IS_WIDE): these are divided
- * into parts of DIM; scores are made of all of them, and a group makes the results of one.
+ * defines DIM, a multiple of 4, and whether heads may have more channels (IS_WIDE): these are
+ * divided into parts of DIM; scores are made of all of them, and a group makes the results of one.
  */
 
 #define QUERIES VRT_KERNEL_ATTEND_QUERIES
@@ -48,8 +49,8 @@ static inline void place_keys(const PRIVATE struct task *task, int first, LOCAL 
 }
 
 /* Keys' channels of a part and, with the first, values' of that which the group makes. */
-static inline void copy(const PRIVATE struct task *task, const GLOBAL char *qkv, int first, int part,
-                        const PRIVATE struct slab *slab)
+static inline void copy(const PRIVATE struct task *task, const GLOBAL char *qkv, int first,
+                        int part, const PRIVATE struct slab *slab)
 {
     const ARG struct vrt_kernel_attend *e = task->e;
 
@@ -63,8 +64,8 @@ static inline void copy(const PRIVATE struct task *task, const GLOBAL char *qkv,
 }
 
 /* q [DIM]: channels c and on of a query, which is `at`, times what scores are. */
-static inline void load_query(const ARG struct vrt_kernel_attend *e, const GLOBAL char *qkv, long at,
-                              int c, PRIVATE float4 *q)
+static inline void load_query(const ARG struct vrt_kernel_attend *e, const GLOBAL char *qkv,
+                              long at, int c, PRIVATE float4 *q)
 {
     const float scale = 1 / sqrt((float)e->dim);
 
@@ -144,8 +145,8 @@ static inline void add_values(const LOCAL float4 *values, const PRIVATE float *w
 }
 
 /* out: of the place to which what comes of query a goes. */
-static inline void store_query(const PRIVATE struct task *task, int a, const PRIVATE struct query *query,
-                               GLOBAL char *out)
+static inline void store_query(const PRIVATE struct task *task, int a,
+                               const PRIVATE struct query *query, GLOBAL char *out)
 {
     const ARG struct vrt_kernel_attend *e = task->e;
     const int part = task->part * DIM;
