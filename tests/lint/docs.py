@@ -17,9 +17,10 @@ import sys
 FOLDERS = ('proto', 'workers', 'daemon', 'client', 'config', 'systemd', 'launchd', 'models', 'docs',
            'tests')
 MAX_COLUMNS = 100
-SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp', '.cl', '.clh', '.py')
+SOURCES = ('.c', '.h', '.cu', '.cuh', '.cpp', '.cl', '.clh', '.metal', '.py')
 
-PATH = re.compile(r'(?:[a-z0-9_.-]+/)+(?:[A-Za-z0-9_-]+\.(?:c|h|cl|clh|cu|cuh|cpp|py|sh|md|json))?')
+PATH = re.compile(r'(?:[a-z0-9_.-]+/)+'
+                  r'(?:[A-Za-z0-9_-]+\.(?:c|h|cl|clh|metal|cu|cuh|cpp|py|sh|md|json))?')
 MANY = re.compile(r'[A-Z]{2,}')
 NAME = re.compile(r'(?:struct |enum )(\w+)|(\w+)\(\)|(VRT_[A-Z0-9_]+)')
 

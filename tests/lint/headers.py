@@ -12,9 +12,10 @@ import subprocess
 import sys
 
 
-# C++ for nvcc, or for a compiler in its place; and macOS's.
+# C++ for nvcc, or for a compiler in its place, OpenCL C, Metal's language; and macOS's.
 SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
-           'workers/backend/xpu/kernels/opencl', 'tests/simulators/cuda')
+           'workers/backend/xpu/kernels/opencl', 'workers/backend/mps/kernels',
+           'tests/simulators/cuda')
 
 
 def compile_header(job):

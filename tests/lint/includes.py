@@ -84,7 +84,7 @@ VENDOR = {
     r'systemd/.*|launch\.h': ('daemon/systemd/',),
 }
 
-SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m')
+SOURCES = ('.c', '.h', '.cu', '.cuh', '.cl', '.clh', '.m', '.metal')
 HEADERS = ('.h', '.cuh', '.clh')
 PRODUCT = ('proto', 'workers', 'daemon', 'client', 'config', 'models')
 
@@ -110,8 +110,9 @@ REGISTRY = 'workers/backend/registry.c'
 PURE = ('daemon/jobs/job.', 'daemon/access/turns.', 'daemon/sched/', 'daemon/access/quota.',
         'daemon/remote/address.')
 
-# The other vendors of the tree; each folder but op/ holds one, and none looks into another's.
-BACKENDS = re.compile(r'^workers/backend/(?!op/)([a-z]+)/')
+# The other vendors of the tree; each folder but op/ and kernels/ holds one, and none looks into
+# another's.
+BACKENDS = re.compile(r'^workers/backend/(?!op/|kernels/)([a-z]+)/')
 
 
 def layer_of(path):
