@@ -14,6 +14,8 @@ import sys
 
 # C++ for nvcc, or for a compiler in its place, OpenCL C, Metal's language; and macOS's.
 SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
+           'workers/backend/kernels/attention', 'workers/backend/kernels/language.h',
+           'workers/backend/kernels/view.h',
            'workers/backend/xpu/kernels/opencl', 'workers/backend/mps/kernels',
            'tests/simulators/cuda')
 

@@ -27,6 +27,7 @@ ALLOWED = {
     'workers/backend/registry.c': 'the list of backends',
     'proto/host/vendors.c': 'told by vrtctl where no daemon answers, and it has no backend',
     'proto/base/macro.h': 'the compiler of the kernels reads it as well',
+    'workers/backend/kernels/language.h': 'what its languages have different words for',
     'workers/engine/checkpoint/pickle-globals.c': 'a module of PyTorch, in files that it wrote',
     'client/commands/cmd_doctor.c': 'an example in --help',
     'client/commands/cmd_profile.c': 'an example in --help',
