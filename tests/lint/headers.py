@@ -14,7 +14,8 @@ import sys
 
 # C++ for nvcc, or for a compiler in its place; and macOS's.
 SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
-           'workers/backend/xpu/kernels/opencl', 'tests/simulators/cuda')
+           'workers/backend/xpu/kernels/opencl', 'tests/simulators/block',
+           'tests/simulators/cuda')
 
 
 def compile_header(job):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared memory of the block that runs. */
 
-#include "tests/simulators/cuda/block/shared.h"
+#include "tests/simulators/block/shared.h"
 
 #include <cstdint>
 #include <cstdlib>

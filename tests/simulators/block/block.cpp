@@ -9,23 +9,17 @@
  * is on the stacks is given up.
  */
 
-#include "tests/simulators/cuda/block/block.h"
+#include "tests/simulators/block/block.h"
 
-#include "tests/simulators/cuda/machine/async.h"
-#include "tests/simulators/cuda/block/fiber.h"
-#include "tests/simulators/cuda/block/order.h"
-#include "tests/simulators/cuda/ptx/load.h"
-#include "tests/simulators/cuda/ptx/machine.h"
-#include "tests/simulators/cuda/ptx/profile.h"
-#include "tests/simulators/cuda/block/shared.h"
+#include "tests/simulators/block/fiber.h"
+#include "tests/simulators/block/order.h"
+#include "tests/simulators/block/shared.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <vector>
-
-__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
-__thread unsigned char *vrt_sim_dynamic_shared;
 
 namespace sim {
 
@@ -39,7 +33,12 @@ struct warp {
     const vrt_sim_collective *what[n_lanes];
     unsigned mask[n_lanes];
     void *arg[n_lanes];
+
+    bool is_at(const vrt_sim_collective *collective, uint32_t lanes, unsigned wanted) const;
 };
+
+/* What lanes wait for that wait for all that have not ended. */
+constexpr unsigned all_living = 0;
 
 struct executor {
     order turns;
@@ -48,30 +47,39 @@ struct executor {
     std::vector<fiber *> idle;
     shared_memory shared;
 
-    const launch *running = nullptr;
+    grid *running = nullptr;
     fiber *self = nullptr;              /* which runs */
     warp warps[max_warps];
     uint32_t runnable_warps = 0;
     unsigned n_threads = 0, n_live = 0, n_waiting = 0;
     unsigned w = 0, lane = 0;           /* who runs */
-    uint3 extent = {0, 0, 0};           /* what `indices` is of */
-    std::vector<uint3> indices;
-    cudaError_t error = cudaSuccess;    /* of vrt_sim_trap() */
+    place block = {0, 0, 0};
+    place extent = {0, 0, 0};           /* what `indices` is of */
+    std::vector<place> indices;
+    const vrt_sim_collective *barrier = nullptr;    /* where the first who waits came by */
+    int error = 0;                      /* of vrt_sim_trap() */
     std::string why, text_of_trap;
 
     executor() { fiber_adopt(&host); }
     void begin_block();
-    void number_threads(uint3 block);
+    void number_threads(const place &n);
     void make_runnable(unsigned warp_index, uint32_t lanes);
     bool pick();
     fiber *idle_fiber();
     void leave(fiber *to);
     void wait();
+    unsigned n_awaited() const { return running->is_uniform ? n_threads : n_live; }
     void check_barrier(const vrt_sim_collective *where);
+    void diverged(const vrt_sim_collective *where, const vrt_sim_collective *other,
+                  const char *of_what);
+    void meet(const vrt_sim_collective *collective, unsigned wanted, void *arg);
+    void run_collective(const vrt_sim_collective *collective, uint32_t lanes);
+    void release_living();
     void release_barrier();
     void end_thread();
     std::string describe_deadlock() const;
-    std::string place(unsigned warp_index, unsigned lane_index) const;
+    std::string describe_lanes(unsigned warp_index) const;
+    std::string thread_text(unsigned warp_index, unsigned lane_index) const;
     void abandon();
 };
 
@@ -88,7 +96,7 @@ executor &here()
     return *quick;
 }
 
-std::string text(uint3 v)
+std::string text(const place &v)
 {
     return "(" + std::to_string(v.x) + ", " + std::to_string(v.y) + ", " + std::to_string(v.z) +
            ")";
@@ -108,20 +116,20 @@ void live_on()
     for (;;) {
         executor &e = here();
 
-        e.running->kernel->run_thread();
+        e.running->run_thread();
         e.end_thread();
     }
 }
 
-void executor::number_threads(uint3 block)
+void executor::number_threads(const place &n)
 {
-    if (extent.x == block.x && extent.y == block.y && extent.z == block.z)
+    if (extent.x == n.x && extent.y == n.y && extent.z == n.z)
         return;
-    extent = block;
+    extent = n;
     indices.clear();
-    for (unsigned z = 0; z < block.z; z++)
-        for (unsigned y = 0; y < block.y; y++)
-            for (unsigned x = 0; x < block.x; x++)
+    for (unsigned z = 0; z < n.z; z++)
+        for (unsigned y = 0; y < n.y; y++)
+            for (unsigned x = 0; x < n.x; x++)
                 indices.push_back({x, y, z});
     n_threads = unsigned(indices.size());
 }
@@ -198,21 +206,31 @@ void executor::wait()
     warp &it = warps[w];
     const uint32_t bit = uint32_t(1) << lane;
 
-    threadIdx = indices[w * n_lanes + lane];
+    running->enter_thread(indices[w * n_lanes + lane]);
     if (!(it.fresh & bit))
         return leave(it.where[lane]);
     it.fresh &= ~bit;
     fiber *next = idle_fiber();
 
     if (!next) {
-        error = cudaErrorLaunchOutOfResources;
+        error = running->memory_code;
         why = "no memory for another stack";
         next = &host;
     }
     leave(next);
 }
 
-/* The thread that runs comes to the barrier by `where`, and so must its warp have. */
+/* The thread that runs is at the barrier `where`, others of its warp or block at `other`. */
+void executor::diverged(const vrt_sim_collective *where, const vrt_sim_collective *other,
+                        const char *of_what)
+{
+    /* Not on the stack, which nobody unwinds. */
+    text_of_trap = std::string(where->name) + ", where others of the " + of_what + " came to " +
+                   other->name;
+    vrt_sim_trap(running->stuck_code, text_of_trap.c_str());
+}
+
+/* The thread that runs comes to the barrier by `where`, and so must those before it have. */
 void executor::check_barrier(const vrt_sim_collective *where)
 {
     warp &it = warps[w];
@@ -220,13 +238,13 @@ void executor::check_barrier(const vrt_sim_collective *where)
     if (it.at_barrier) {
         const unsigned other = unsigned(__builtin_ctz(it.at_barrier));
 
-        if (it.what[other] != where) {
-            /* Not on the stack, which nobody unwinds. */
-            text_of_trap = std::string(where->name) + ", where others of the warp came to " +
-                           it.what[other]->name;
-            vrt_sim_trap(cudaErrorLaunchFailure, text_of_trap.c_str());
-        }
+        if (it.what[other] != where)
+            diverged(where, it.what[other], "warp");
     }
+    if (!n_waiting)
+        barrier = where;
+    if (running->is_uniform && barrier != where)
+        diverged(where, barrier, running->block_word);
     it.what[lane] = where;
 }
 
@@ -244,44 +262,102 @@ void executor::end_thread()
 {
     warps[w].live &= ~(uint32_t(1) << lane);
     n_live--;
-    if (n_waiting && n_waiting == n_live)
+    if (n_waiting && n_waiting == n_awaited())
         release_barrier();
+    release_living();
     idle.push_back(self);
     wait();
 }
 
-std::string executor::place(unsigned warp_index, unsigned lane_index) const
+/* Who ended may have been the last that others of the warp waited for. */
+void executor::release_living()
+{
+    warp &it = warps[w];
+
+    if (!it.live || it.pending != it.live)
+        return;
+    const vrt_sim_collective *collective = it.what[__builtin_ctz(it.pending)];
+
+    if (!it.is_at(collective, it.live, all_living))
+        return;
+    run_collective(collective, it.live);
+    make_runnable(w, it.live);
+}
+
+/* Whether these lanes, all of which wait, wait at the same for the same. */
+bool warp::is_at(const vrt_sim_collective *collective, uint32_t lanes, unsigned wanted) const
+{
+    for (unsigned l = 0; l < n_lanes; l++)
+        if ((lanes >> l & 1) && (what[l] != collective || mask[l] != wanted))
+            return false;
+    return true;
+}
+
+void executor::run_collective(const vrt_sim_collective *collective, uint32_t lanes)
+{
+    warp &it = warps[w];
+    void *args[n_lanes] = {};
+
+    for (unsigned l = 0; l < n_lanes; l++)
+        if (lanes >> l & 1)
+            args[l] = it.arg[l];
+    collective->run(args, lanes);
+    it.pending &= ~lanes;
+}
+
+/* The thread that runs comes to a collective of the lanes `wanted`, and waits for them. */
+void executor::meet(const vrt_sim_collective *collective, unsigned wanted, void *arg)
+{
+    warp &it = warps[w];
+    const uint32_t bit = uint32_t(1) << lane;
+    const uint32_t lanes = wanted == all_living ? it.live : wanted;
+
+    it.pending |= bit;
+    it.what[lane] = collective;
+    it.mask[lane] = wanted;
+    it.arg[lane] = arg;
+    it.where[lane] = self;
+    if ((it.pending & lanes) != lanes || !it.is_at(collective, lanes, wanted))
+        return wait();
+    run_collective(collective, lanes);
+    if (lanes != bit)
+        make_runnable(w, lanes & ~bit);
+}
+
+std::string executor::thread_text(unsigned warp_index, unsigned lane_index) const
 {
     return "thread " + text(indices[warp_index * n_lanes + lane_index]);
 }
 
+/* What the lanes of a warp wait for, some of which do. */
+std::string executor::describe_lanes(unsigned warp_index) const
+{
+    const warp &it = warps[warp_index];
+    const unsigned l = unsigned(__builtin_ctz(it.pending));
+    const unsigned wanted = it.mask[l] == all_living ? it.live : it.mask[l];
+    const unsigned missing = wanted & ~it.pending;
+    std::string result = thread_text(warp_index, l) + " waits at " + it.what[l]->name +
+                         " of lanes " + hexadecimal(wanted);
+
+    if (missing)
+        result += ", of which " + hexadecimal(missing) + " do not come";
+    else
+        result += ", others of which are at another";
+    if (missing & ~it.live)
+        result += " (" + hexadecimal(missing & ~it.live) + " ended or never were)";
+    return result;
+}
+
 std::string executor::describe_deadlock() const
 {
-    std::string result;
-
-    for (unsigned i = 0; i * n_lanes < n_threads; i++) {
-        const warp &it = warps[i];
-
-        if (it.pending) {
-            const unsigned l = unsigned(__builtin_ctz(it.pending));
-            const unsigned missing = it.mask[l] & ~it.pending;
-
-            result += place(i, l) + " waits at " + it.what[l]->name + " of lanes " +
-                      hexadecimal(it.mask[l]);
-            if (missing)
-                result += ", of which " + hexadecimal(missing) + " do not come";
-            else
-                result += ", others of which are at another";
-            if (missing & ~it.live)
-                result += " (" + hexadecimal(missing & ~it.live) + " ended or never were)";
-            return result;
-        }
-    }
+    for (unsigned i = 0; i * n_lanes < n_threads; i++)
+        if (warps[i].pending)
+            return describe_lanes(i);
     for (unsigned i = 0; i * n_lanes < n_threads; i++)
         if (warps[i].at_barrier)
-            return place(i, unsigned(__builtin_ctz(warps[i].at_barrier))) +
-                   " waits at __syncthreads(), to which " + std::to_string(n_live - n_waiting) +
-                   " threads do not come";
+            return thread_text(i, unsigned(__builtin_ctz(warps[i].at_barrier))) + " waits at " +
+                   (barrier ? barrier->name : running->barrier_word) + ", to which " +
+                   std::to_string(n_awaited() - n_waiting) + " threads do not come";
     return "no thread can go on";
 }
 
@@ -295,27 +371,37 @@ void executor::abandon()
     }
 }
 
-/* Runs the block of blockIdx. */
-cudaError_t run_block(executor &e)
+/* What failed is said with where it was. */
+int fail(executor &e, int code)
 {
+    e.why = "kernel " + e.running->name() + ", " + e.running->block_word + " " + text(e.block) +
+            ": " + e.why;
+    return code;
+}
+
+/* Runs the block e.block. */
+int run_block(executor &e)
+{
+    int r;
+
     e.begin_block();
     e.shared.begin_block();
-    async_begin_block();
-    e.error = cudaSuccess;
+    r = e.running->begin_block(e.block, &e.why);
+    if (r)
+        return fail(e, r);
+    e.error = 0;
     e.self = &e.host;
     e.wait();
     if (!e.n_live) {
-        profile_end_block();
-        return cudaSuccess;
+        r = e.running->end_block(&e.why);
+        return r ? fail(e, r) : 0;
     }
     if (!e.error) {
-        e.error = cudaErrorLaunchFailure;
+        e.error = e.running->stuck_code;
         e.why = e.describe_deadlock();
     }
-    e.why = "kernel " + kernel_name(e.running->kernel->function) + ", block " +
-            text(blockIdx) + ": " + e.why;
     e.abandon();
-    return e.error;
+    return fail(e, e.error);
 }
 
 /* The block that comes as the `i`-th of `n`. */
@@ -340,41 +426,38 @@ std::vector<uint64_t> shuffle(order &turns, uint64_t n)
 
 }
 
-cudaError_t run_launch(const launch &l, std::string *ret_why)
+int run_grid(grid *g, std::string *ret_why)
 {
     executor &e = here();
-    const uint64_t n = uint64_t(l.grid.x) * l.grid.y * l.grid.z;
+    const place &n_blocks = g->n_blocks;
+    const uint64_t n = uint64_t(n_blocks.x) * n_blocks.y * n_blocks.z;
     const std::vector<uint64_t> shuffled = shuffle(e.turns, n);
 
-    if (!e.shared.begin_launch(l.kernel->function, l.dynamic_shared_bytes)) {
+    if (!e.shared.begin_launch(g->function, g->dynamic_shared_bytes)) {
         *ret_why = "no memory for shared memory";
-        return cudaErrorLaunchOutOfResources;
+        return g->memory_code;
     }
-    begin_translated();
-    l.kernel->begin_launch();
-    e.running = &l;
-    e.number_threads(l.block);
-    blockDim = l.block;
-    gridDim = l.grid;
-    vrt_sim_dynamic_shared = e.shared.dynamic();
+    g->begin(e.shared.dynamic());
+    e.running = g;
+    e.number_threads(g->n_threads);
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t b = nth_block(shuffled, e.turns, i, n);
 
-        blockIdx = {unsigned(b % l.grid.x), unsigned(b / l.grid.x % l.grid.y),
-                                 unsigned(b / l.grid.x / l.grid.y)};
-        const cudaError_t r = run_block(e);
+        e.block = {unsigned(b % n_blocks.x), unsigned(b / n_blocks.x % n_blocks.y),
+                   unsigned(b / n_blocks.x / n_blocks.y)};
+        const int r = run_block(e);
 
         if (r) {
             *ret_why = e.why;
             return r;
         }
     }
-    return cudaSuccess;
+    return 0;
 }
 
-int running_capability()
+grid *running_grid()
 {
-    return here().running->compute_capability;
+    return here().running;
 }
 
 size_t n_fibers()
@@ -393,15 +476,10 @@ void vrt_sim_trap(int error, const char *why)
 {
     sim::executor &e = sim::here();
 
-    e.error = cudaError_t(error);
-    e.why = e.place(e.w, e.lane) + ": " + why;
+    e.error = error;
+    e.why = e.thread_text(e.w, e.lane) + ": " + why;
     e.leave(&e.host);
     __builtin_trap();
-}
-
-void vrt_sim_syncthreads(void)
-{
-    vrt_sim_syncthreads_at(nullptr);
 }
 
 void vrt_sim_syncthreads_at(const vrt_sim_collective *where)
@@ -409,7 +487,7 @@ void vrt_sim_syncthreads_at(const vrt_sim_collective *where)
     sim::executor &e = sim::here();
 
     e.check_barrier(where);
-    if (e.n_waiting + 1 == e.n_live)
+    if (e.n_waiting + 1 == e.n_awaited())
         return e.release_barrier();
     e.n_waiting++;
     e.warps[e.w].at_barrier |= uint32_t(1) << e.lane;
@@ -420,28 +498,13 @@ void vrt_sim_syncthreads_at(const vrt_sim_collective *where)
 void vrt_sim_meet(const vrt_sim_collective *collective, unsigned mask, void *arg)
 {
     sim::executor &e = sim::here();
-    sim::warp &it = e.warps[e.w];
-    const uint32_t bit = uint32_t(1) << e.lane;
-    void *args[32] = {};
 
-    if (!(mask & bit))
-        vrt_sim_trap(cudaErrorLaunchFailure, "a lane outside of its own mask");
-    it.pending |= bit;
-    it.what[e.lane] = collective;
-    it.mask[e.lane] = mask;
-    it.arg[e.lane] = arg;
-    it.where[e.lane] = e.self;
-    if ((it.pending & mask) != mask)
-        return e.wait();
-    for (unsigned l = 0; l < 32; l++) {
-        if (!(mask >> l & 1))
-            continue;
-        if (it.what[l] != collective || it.mask[l] != mask)
-            return e.wait();
-        args[l] = it.arg[l];
-    }
-    collective->run(args, mask);
-    it.pending &= ~mask;
-    if (mask != bit)
-        e.make_runnable(e.w, mask & ~bit);
+    if (!(mask >> e.lane & 1))
+        vrt_sim_trap(e.running->stuck_code, "a lane outside of its own mask");
+    e.meet(collective, mask, arg);
+}
+
+void vrt_sim_meet_living(const vrt_sim_collective *collective, void *arg)
+{
+    sim::here().meet(collective, sim::all_living, arg);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The order of what may run in any: VRT_CUDA_SIM_ORDER=forward|reverse|random:SEED */
+/* The order of what may run in any: forward, reverse or random:SEED */
 
 #include <cstdint>
 
 namespace sim {
+
+/* Each machine's own: the variable of the environment that has it. */
+extern const char *const order_variable;
 
 class order {
 public:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Switching stacks where there is no assembly for it: slower, for each switch is a system call. */
 
-#include "tests/simulators/cuda/block/fiber.h"
+#include "tests/simulators/block/fiber.h"
 
 #include <cstdint>
 #include <ucontext.h>

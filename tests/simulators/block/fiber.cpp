@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fibers: their stacks, and what the sanitizers want to know of them. */
 
-#include "tests/simulators/cuda/block/fiber.h"
+#include "tests/simulators/block/fiber.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

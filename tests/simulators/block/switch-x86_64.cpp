@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Switching stacks on x86-64: what a call must preserve, and nothing else. */
 
-#include "tests/simulators/cuda/block/fiber.h"
+#include "tests/simulators/block/fiber.h"
 
 #include <cstdint>
 

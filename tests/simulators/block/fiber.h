@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * Fibers: stacks on which CUDA threads wait for each other
+ * Fibers: stacks on which the threads of a block wait for each other
  *
  * An idle fiber sleeps in its body and can be woken for the next thread, of whatever kernel:
  * nothing is set up anew. All of a fiber belongs to the host thread that made it.

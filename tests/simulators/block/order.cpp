@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The order in which things run that may run in any. */
 
-#include "tests/simulators/cuda/block/order.h"
+#include "tests/simulators/block/order.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +10,7 @@ namespace sim {
 
 order::order() : kind_(forward), state_(0x9e3779b97f4a7c15u)
 {
-    const char *text = getenv("VRT_CUDA_SIM_ORDER");
+    const char *text = getenv(order_variable);
 
     if (!text)
         return;
