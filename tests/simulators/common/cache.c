@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/xpu/modules/cache.h"
+#include "tests/simulators/common/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,39 +21,33 @@ static struct {
     int lock;                           /* a file of it */
 } cache = { .lock = -1 };
 
-int drv_cache_open(void)
+int sim_cache_open(const char *variable, const char *name)
 {
-    const char *given = getenv("VRT_XPU_CACHE"), *parent = getenv("TMPDIR");
-    char pocl[PATH_MAX + 8], lock[PATH_MAX + 8];
+    const char *given = getenv(variable), *parent = getenv("TMPDIR");
+    char lock[PATH_MAX + 8];
 
     if (given && *given) {
         snprintf(cache.path, sizeof(cache.path), "%s", given);
         if (mkdir(cache.path, 0700) != 0 && errno != EEXIST)
             return -errno;
     } else {
-        snprintf(cache.path, sizeof(cache.path), "%s/vrt-xpu-driver.XXXXXX",
-                 parent ? parent : "/tmp");
+        snprintf(cache.path, sizeof(cache.path), "%s/%s.XXXXXX", parent ? parent : "/tmp", name);
         if (!mkdtemp(cache.path))
             return -errno;
         cache.owner = getpid();
     }
-    snprintf(pocl, sizeof(pocl), "%s/pocl", cache.path);
-    if (mkdir(pocl, 0700) != 0 && errno != EEXIST)
-        return -errno;
     snprintf(lock, sizeof(lock), "%s/lock", cache.path);
     cache.lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (cache.lock < 0)
-        return -errno;
-    return setenv("POCL_CACHE_DIR", pocl, 1) != 0 ? -errno : 0;
+    return cache.lock < 0 ? -errno : 0;
 }
 
-void drv_cache_lock(void)
+void sim_cache_lock(void)
 {
     while (flock(cache.lock, LOCK_EX) != 0 && errno == EINTR)
         ;
 }
 
-void drv_cache_unlock(void)
+void sim_cache_unlock(void)
 {
     flock(cache.lock, LOCK_UN);
 }
@@ -65,18 +59,18 @@ static int remove_one(const char *path, const struct stat *what, int type, struc
     return 0;
 }
 
-void drv_cache_close(void)
+void sim_cache_close(void)
 {
     if (cache.owner == getpid())
         nftw(cache.path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-const char *drv_cache_path(void)
+const char *sim_cache_path(void)
 {
     return cache.path;
 }
 
-void drv_cache_name(const void *data, size_t n_bytes, char ret_name[17])
+void sim_cache_name(const void *data, size_t n_bytes, char ret_name[17])
 {
     const unsigned char *bytes = data;
     uint64_t hash = 0xcbf29ce484222325u;            /* FNV-1a */
@@ -85,7 +79,7 @@ void drv_cache_name(const void *data, size_t n_bytes, char ret_name[17])
     snprintf(ret_name, 17, "%016llx", (unsigned long long)hash);
 }
 
-uint8_t *drv_file_read(const char *path, size_t *ret_n_bytes)
+uint8_t *sim_file_read(const char *path, size_t *ret_n_bytes)
 {
     VRT_CLEANUP(vrt_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     VRT_CLEANUP(vrt_freep) uint8_t *data = NULL;
@@ -101,7 +95,7 @@ uint8_t *drv_file_read(const char *path, size_t *ret_n_bytes)
     return VRT_STEAL(data);
 }
 
-int drv_file_write(const char *path, const void *data, size_t n_bytes)
+int sim_file_write(const char *path, const void *data, size_t n_bytes)
 {
     VRT_CLEANUP(vrt_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, data, n_bytes) != (ssize_t)n_bytes)
