@@ -15,9 +15,9 @@ import sys
 # C++ for nvcc, or for a compiler in its place, OpenCL C, Metal's language; and macOS's.
 SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
            'workers/backend/kernels/attention', 'workers/backend/kernels/language.h',
-           'workers/backend/kernels/view.h',
-           'workers/backend/xpu/kernels/opencl', 'workers/backend/mps/kernels',
-           'tests/simulators/cuda')
+           'workers/backend/kernels/view.h', 'workers/backend/mps/kernels',
+           'workers/backend/xpu/kernels/opencl', 'tests/simulators/block',
+           'tests/simulators/cuda', 'tests/simulators/mps/msl')
 
 
 def compile_header(job):

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/*
- * Running the blocks of a launch, one at a time, on the calling host thread
- *
- * Threads run until they wait for others; the first of a block needs no stack of its own, so that
- * a kernel without barriers is a loop of calls. The order is that of VRT_CUDA_SIM_ORDER.
- */
+/* Running launches: what CUDA has around its blocks. */
 
 #include "tests/simulators/cuda/include/cuda_runtime.h"
 
@@ -29,8 +24,5 @@ int running_capability();
 
 /* The kernel's name as a linker knows it, or where it is in which file. */
 std::string kernel_name(const void *function);
-
-/* How many stacks the calling host thread has ever made. */
-size_t n_fibers();
 
 }

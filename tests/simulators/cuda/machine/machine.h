@@ -29,8 +29,8 @@
  *                                  run, which breaks the device: illegal ecc lost
  */
 
+#include "tests/simulators/block/order.h"
 #include "tests/simulators/cuda/include/cuda_runtime_api.h"
-#include "tests/simulators/cuda/block/order.h"
 #include "tests/simulators/cuda/machine/timeline.h"
 
 #include <condition_variable>

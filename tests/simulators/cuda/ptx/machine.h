@@ -61,9 +61,6 @@ void vrt_ptx_look(uint64_t address, unsigned n, const vrt_ptx_site *site);
                                   const vrt_ptx_site *site);
 [[noreturn]] void vrt_ptx_trap(const vrt_ptx_site *site);
 
-/* Waits as vrt_sim_syncthreads() does; the lanes of a warp must all have come by `where`. */
-void vrt_sim_syncthreads_at(const vrt_sim_collective *where);
-
 /* Copies n bytes to shared memory, as vrt_sim_cp_async(): n_source of global memory, then zeros. */
 void vrt_ptx_copy(const vrt_ptx_launch *l, uint32_t shared, uint64_t global, unsigned n,
                   unsigned n_source, const vrt_ptx_site *site);

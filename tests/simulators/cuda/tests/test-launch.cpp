@@ -3,7 +3,7 @@
 
 #include "tests/simulators/cuda/tests/test-kernel.h"
 
-#include "tests/simulators/cuda/block/block.h"
+#include "tests/simulators/block/block.h"
 #include "tests/simulators/cuda/include/mma.cuh"
 #include "tests/simulators/cuda/tests/static-shared.h"
 

@@ -2,10 +2,15 @@
 
 /* The driver itself and the devices it has: the first calls that any program makes. */
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
-#include "tests/simulators/xpu/modules/cache.h"
+#include "tests/simulators/common/cache.h"
 #include "tests/simulators/xpu/driver/calls.h"
 #include "tests/simulators/xpu/driver/faults.h"
 #include "tests/simulators/xpu/queue/order.h"
@@ -16,10 +21,22 @@ static struct {
     ze_result_t made;                   /* what zeInit() came to */
 } platform;
 
+/* The folder of what is compiled, where PoCL keeps its own as well. */
+static bool open_cache(void)
+{
+    char pocl[PATH_MAX + 8];
+
+    if (sim_cache_open("VRT_XPU_CACHE", "vrt-xpu-driver") != 0)
+        return false;
+    snprintf(pocl, sizeof(pocl), "%s/pocl", sim_cache_path());
+    if (mkdir(pocl, 0700) != 0 && errno != EEXIST)
+        return false;
+    return setenv("POCL_CACHE_DIR", pocl, 1) == 0;
+}
+
 static ze_result_t make(void)
 {
-    if (!drv_settings_read() || !drv_faults_read() || !drv_order_read() ||
-        drv_cache_open() != 0)
+    if (!drv_settings_read() || !drv_faults_read() || !drv_order_read() || !open_cache())
         return ZE_RESULT_ERROR_UNINITIALIZED;
     drv_object_add(&platform.object, DRV_DRIVER, NULL);
     return drv_devices_make();

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tests/simulators/xpu/modules/cache.h"
+#include "tests/simulators/common/cache.h"
 #include "tests/simulators/xpu/devices/device.h"
 #include "tests/simulators/xpu/memory/memory.h"
 #include "tests/simulators/xpu/driver/object.h"
@@ -63,7 +63,7 @@ __attribute__((destructor)) static void unload(void)
         drv_object_report_leaks();
     }
     drv_report_write(driver.n_misuses);
-    drv_cache_close();
+    sim_cache_close();
     if (driver.n_misuses && drv_settings()->is_strict)
         _exit(EXIT_MISUSE);
 }

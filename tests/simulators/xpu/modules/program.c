@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "tests/simulators/xpu/modules/cache.h"
+#include "tests/simulators/common/cache.h"
 #include "tests/simulators/xpu/modules/translate.h"
 
 #define LOG_BYTES 65536
@@ -171,14 +171,14 @@ static struct drv_program *make(const void *spirv, size_t n_bytes, bool has_matr
  * back, which whoever made it (a sanitizer) frees with the thread. */
 static void begin_compiling(stack_t *ret_stack)
 {
-    drv_cache_lock();
+    sim_cache_lock();
     sigaltstack(NULL, ret_stack);
 }
 
 static void end_compiling(const stack_t *stack)
 {
     sigaltstack(stack, NULL);
-    drv_cache_unlock();
+    sim_cache_unlock();
 }
 
 struct drv_program *drv_program_get(const void *spirv, size_t n_bytes, bool has_matrices,

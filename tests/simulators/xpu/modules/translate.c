@@ -2,43 +2,20 @@
 
 #include "tests/simulators/xpu/modules/translate.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "tests/simulators/xpu/modules/cache.h"
-
-extern char **environ;
+#include "tests/simulators/common/cache.h"
+#include "tests/simulators/common/program.h"
 
 struct files {
     char module[PATH_MAX + 64], result[PATH_MAX + 64], made[PATH_MAX + 64], log[PATH_MAX + 64];
     char joined[PATH_MAX + 64];
 };
-
-/* Runs a program whose output goes to the file `log`. Return: whether it succeeded. */
-static bool run(char *const *arguments, const char *log)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = 1;
-
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return false;
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    if (posix_spawn(&pid, arguments[0], &actions, NULL, arguments, environ) == 0 &&
-        waitpid(pid, &status, 0) != pid)
-        status = 1;
-    posix_spawn_file_actions_destroy(&actions);
-    return status == 0;
-}
 
 /* Has matrix.c compiled, the translated module being made part of it. */
 static bool add_matrices(const struct files *files, const char *kernel)
@@ -51,7 +28,7 @@ static bool add_matrices(const struct files *files, const char *kernel)
                               DRV_MATRIX, "-o", (char *)(uintptr_t)files->joined, NULL };
 
     snprintf(scratch, sizeof(scratch), "-DSCRATCH=\"%s.given\"", kernel);
-    return run(compile, files->log) && rename(files->joined, files->made) == 0;
+    return sim_program_run(compile, files->log) && rename(files->joined, files->made) == 0;
 }
 
 /* Has the module translated to LLVM's form, in `made`, with what it uses of matrix units. */
@@ -61,7 +38,8 @@ static bool make_bitcode(const struct files *files, const char *matrix_kernel)
                               (char *)(uintptr_t)files->module, "-o",
                               (char *)(uintptr_t)files->made, NULL };
 
-    return run(convert, files->log) && (!matrix_kernel || add_matrices(files, matrix_kernel));
+    return sim_program_run(convert, files->log) &&
+           (!matrix_kernel || add_matrices(files, matrix_kernel));
 }
 
 /* The same in SPIR-V: without matrix units that is the module itself. */
@@ -73,7 +51,7 @@ static bool make_spirv(const struct files *files, const char *matrix_kernel)
 
     if (!matrix_kernel)
         return rename(files->module, files->made) == 0;
-    return make_bitcode(files, matrix_kernel) && run(convert, files->log) &&
+    return make_bitcode(files, matrix_kernel) && sim_program_run(convert, files->log) &&
            rename(files->joined, files->made) == 0;
 }
 
@@ -84,13 +62,13 @@ static uint8_t *translate(const struct files *files, const struct drv_wish *wish
                             (char *)(uintptr_t)files->module, NULL };
     size_t n;
 
-    if (!run(check, files->log) ||
+    if (!sim_program_run(check, files->log) ||
         !(wish->form == DRV_FORM_SPIRV ? make_spirv : make_bitcode)(files, wish->matrix_kernel)) {
-        *ret_log = (char *)drv_file_read(files->log, &n);
+        *ret_log = (char *)sim_file_read(files->log, &n);
         return NULL;
     }
     /* Whole, or not at all: another process may look for it. */
-    return rename(files->made, files->result) == 0 ? drv_file_read(files->result, ret_n_bytes)
+    return rename(files->made, files->result) == 0 ? sim_file_read(files->result, ret_n_bytes)
                                                    : NULL;
 }
 
@@ -100,12 +78,12 @@ static void name_result(const void *spirv, size_t n_bytes, bool has_matrices, ch
     VRT_CLEANUP(vrt_freep) uint8_t *source = NULL;
     size_t n = 0;
 
-    drv_cache_name(spirv, n_bytes, ret_name);
+    sim_cache_name(spirv, n_bytes, ret_name);
     if (!has_matrices)
         return;
-    source = drv_file_read(DRV_MATRIX, &n);
+    source = sim_file_read(DRV_MATRIX, &n);
     ret_name[16] = '-';
-    drv_cache_name(source, n, ret_name + 17);
+    sim_cache_name(source, n, ret_name + 17);
 }
 
 uint8_t *drv_translate(const void *spirv, size_t n_bytes, const struct drv_wish *wish,
@@ -119,17 +97,17 @@ uint8_t *drv_translate(const void *spirv, size_t n_bytes, const struct drv_wish 
         return NULL;
     name_result(spirv, n_bytes, wish->matrix_kernel != NULL, name);
     snprintf(made, sizeof(made), "%ld-%u", (long)getpid(), n_calls++);
-    snprintf(files->result, sizeof(files->result), "%s/%s.%s", drv_cache_path(), name,
+    snprintf(files->result, sizeof(files->result), "%s/%s.%s", sim_cache_path(), name,
              wish->form == DRV_FORM_SPIRV ? "checked.spv" : "bc");
-    snprintf(files->module, sizeof(files->module), "%s/%s.spv", drv_cache_path(), made);
-    snprintf(files->made, sizeof(files->made), "%s/%s.bc", drv_cache_path(), made);
-    snprintf(files->joined, sizeof(files->joined), "%s/%s-joined.bc", drv_cache_path(), made);
-    snprintf(files->log, sizeof(files->log), "%s/%s.log", drv_cache_path(), made);
+    snprintf(files->module, sizeof(files->module), "%s/%s.spv", sim_cache_path(), made);
+    snprintf(files->made, sizeof(files->made), "%s/%s.bc", sim_cache_path(), made);
+    snprintf(files->joined, sizeof(files->joined), "%s/%s-joined.bc", sim_cache_path(), made);
+    snprintf(files->log, sizeof(files->log), "%s/%s.log", sim_cache_path(), made);
 
-    uint8_t *result = drv_file_read(files->result, ret_n_bytes);
+    uint8_t *result = sim_file_read(files->result, ret_n_bytes);
     if (result)
         return result;
-    if (drv_file_write(files->module, spirv, n_bytes) == 0)
+    if (sim_file_write(files->module, spirv, n_bytes) == 0)
         result = translate(files, wish, ret_n_bytes, ret_log);
     unlink(files->module);
     unlink(files->made);

@@ -6,26 +6,11 @@
 #include <cstring>
 #include <type_traits>
 
+#include "tests/simulators/block/threads.h"
 #include "tests/simulators/cuda/include/sim/index.h"
-
-/* What lanes do once all of them have come; `args[lane]` is what that lane brought (NULL outside of
- * `mask`). It runs once for all, and writes the results into what they brought. */
-struct vrt_sim_collective {
-    const char *name;
-    void (*run)(void *const args[32], unsigned mask);
-};
-
-/* Waits for the lanes of `mask`, which must include the caller, at this collective. */
-void vrt_sim_meet(const struct vrt_sim_collective *collective, unsigned mask, void *arg);
 
 /* Waits for all threads of the block that have not ended. */
 void vrt_sim_syncthreads(void);
-
-/* This thread's place in its warp. */
-unsigned vrt_sim_lane(void);
-
-/* Ends the launch with `error` and a message that names kernel, block and thread; no return. */
-[[noreturn]] void vrt_sim_trap(int error, const char *why);
 
 extern const struct vrt_sim_collective vrt_sim_syncwarp;
 extern const struct vrt_sim_collective vrt_sim_shuffle;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Running dispatches
+ *
+ * Threadgroup memory of a dispatch lies one after the other, with a zone between that a kernel has
+ * no business in: it is looked at when a threadgroup ends.
+ */
+
+#include "tests/simulators/mps/execution/run.h"
+
+#include "tests/simulators/block/block.h"
+#include "tests/simulators/block/order.h"
+#include "tests/simulators/mps/execution/fault.h"
+
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace sim {
+
+const char *const order_variable = "VRT_MPS_ORDER";
+
+}
+
+namespace {
+
+constexpr size_t zone_bytes = 64;
+constexpr unsigned width = 32;
+
+int64_t now_ns()
+{
+    timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+vrt_msl_place place_of(const sim::place &p)
+{
+    return {p.x, p.y, p.z};
+}
+
+class dispatch final : public sim::grid {
+public:
+    explicit dispatch(const mtl_grid &g) : asked(g)
+    {
+        const unsigned *n = g.threadgroups, *t = g.threads;
+
+        n_blocks = {n[0], n[1], n[2]};
+        n_threads = {t[0], t[1], t[2]};
+        function = reinterpret_cast<const void *>(g.kernel->run);
+        block_word = "threadgroup";
+        barrier_word = "threadgroup_barrier()";
+        stuck_code = MTL_CODE_TIMEOUT;
+        memory_code = MTL_CODE_OUT_OF_MEMORY;
+        is_uniform = true;
+        for (size_t bytes : g.group_bytes)
+            dynamic_shared_bytes += bytes ? bytes + zone_bytes : 0;
+        for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++)
+            buffers[i] = g.buffers[i].data;
+        thread.buffers = buffers;
+        thread.group_memory = group_memory;
+        thread.threads_per_threadgroup = {t[0], t[1], t[2]};
+        thread.threadgroups_per_grid = {n[0], n[1], n[2]};
+        thread.threads_per_grid = {t[0] * n[0], t[1] * n[1], t[2] * n[2]};
+        thread.n_simdgroups = (t[0] * t[1] * t[2] + width - 1) / width;
+    }
+    std::string name() const override { return asked.kernel->name; }
+    void begin(unsigned char *dynamic) override
+    {
+        for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++) {
+            group_memory[i] = asked.group_bytes[i] ? dynamic : nullptr;
+            dynamic += asked.group_bytes[i] ? asked.group_bytes[i] + zone_bytes : 0;
+        }
+    }
+    int begin_block(const sim::place &block, std::string *ret_why) override
+    {
+        thread.threadgroup_in_grid = place_of(block);
+        if (asked.deadline_ns == INT64_MAX || now_ns() < asked.deadline_ns)
+            return 0;
+        *ret_why = "it takes longer than VRT_MPS_TIMEOUT_MS";
+        return MTL_CODE_TIMEOUT;
+    }
+    int end_block(std::string *ret_why) override
+    {
+        for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++)
+            if (asked.group_bytes[i] && !is_zone_whole(i)) {
+                *ret_why = "it wrote beyond [[threadgroup(" + std::to_string(i) + ")]]";
+                return MTL_CODE_PAGE_FAULT;
+            }
+        return 0;
+    }
+    void enter_thread(const sim::place &at) override { entered = at; }
+    void run_thread() override
+    {
+        const vrt_msl_place &size = thread.threads_per_threadgroup;
+        const vrt_msl_place &group = thread.threadgroup_in_grid;
+        vrt_msl_thread mine = thread;
+
+        mine.in_threadgroup = place_of(entered);
+        mine.in_grid = {group.x * size.x + entered.x, group.y * size.y + entered.y,
+                        group.z * size.z + entered.z};
+        mine.index_in_threadgroup = (entered.z * size.y + entered.y) * size.x + entered.x;
+        mine.index_in_simdgroup = mine.index_in_threadgroup % width;
+        mine.simdgroup = mine.index_in_threadgroup / width;
+        asked.kernel->run(&mine);
+    }
+
+private:
+    const mtl_grid &asked;
+    void *buffers[VRT_MSL_BUFFERS] = {};
+    void *group_memory[VRT_MSL_BUFFERS] = {};
+    vrt_msl_thread thread = {};
+    sim::place entered = {0, 0, 0};
+
+    bool is_zone_whole(unsigned i) const
+    {
+        const auto *zone = static_cast<const unsigned char *>(group_memory[i]) +
+                           asked.group_bytes[i];
+
+        for (size_t k = 0; k < zone_bytes; k++)
+            if (zone[k] != 0xff)
+                return false;
+        return true;
+    }
+};
+
+/* What is met at: by a name and a line always the same, for a thread of the host. */
+const vrt_sim_collective *site(const char *name, unsigned line)
+{
+    struct place_of_meeting {
+        std::string text;
+        vrt_sim_collective collective;
+    };
+    thread_local std::map<std::pair<const char *, unsigned>, place_of_meeting> sites;
+    auto &it = sites[{name, line}];
+
+    if (it.text.empty()) {
+        it.text = std::string(name) + " of line " + std::to_string(line);
+        it.collective = {it.text.c_str(), [](void *const args[32], unsigned mask) {
+                             const void *first = args[__builtin_ctz(mask)];
+
+                             static_cast<const vrt_msl_meeting *>(first)->run(args, mask);
+                         }};
+    }
+    return &it.collective;
+}
+
+void barrier(const char *name, unsigned line)
+{
+    vrt_sim_syncthreads_at(site(name, line));
+}
+
+void meet(const char *name, unsigned line, void *arg)
+{
+    vrt_sim_meet_living(site(name, line), arg);
+}
+
+void fail(const char *why)
+{
+    vrt_sim_trap(MTL_CODE_INTERNAL, why);
+}
+
+}
+
+const vrt_msl_machine mtl_machine = {barrier, meet, vrt_sim_lane, fail};
+
+void mtl_grid_run(const mtl_grid *grid, mtl_outcome *ret_outcome)
+{
+    dispatch d(*grid);
+    std::string why;
+
+    mtl_fault_begin(grid);
+    ret_outcome->code = sim::run_grid(&d, &why);
+    mtl_fault_end();
+    snprintf(ret_outcome->why, sizeof(ret_outcome->why), "%s", why.c_str());
+}

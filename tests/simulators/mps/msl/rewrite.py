@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""What MSL writes in another way than C++: constructors of vectors, numbers of half precision."""
+import re
+
+import rules
+import tokens
+
+HALF = re.compile(r"((?!0[xX])[\d.].*?)(h|H|bf|BF)$")
+
+
+def rewrite_numbers(program):
+    for token in program.code:
+        match = HALF.match(token.text) if token.kind == 'number' else None
+        if match:
+            kind = 'half' if match[2] in 'hH' else 'bfloat'
+            token.text = f'{kind}({match[1]}{"f" if "." in match[1] else ""})'
+
+
+def rewrite_vector(program, i):
+    """T(...) at `i`, of a type that is or may be a vector."""
+    code = program.code
+    last = i
+    if program.text(i) == 'vec':
+        last = tokens.end_of_angle(code, i + 1, program.partner)
+        if program.text(i - 1) == '::' and program.text(i - 2) == 'metal':
+            code[i - 1].text = code[i - 2].text = ''
+    if program.text(last + 1) != '(' or program.text(last + 2) in ('*', '&'):
+        return
+    name = 'metal::vec' if program.text(i) == 'vec' else code[i].text
+    code[last].text += '>'
+    code[i].text = 'vrt_msl::make<' + name + ('>' if last == i else '')
+
+
+def rewrite(program):
+    made = rules.VECTORS | program.made_types
+    for i, token in enumerate(program.code):
+        if token.kind == 'word' and program.text(i - 1) not in ('operator', '::', '.', '->'):
+            if token.text in made or (token.text == 'vec' and program.text(i + 1) == '<'):
+                rewrite_vector(program, i)
+        elif token.text == 'vec' and program.text(i + 1) == '<' and program.text(i - 2) == 'metal':
+            rewrite_vector(program, i)
+    rewrite_numbers(program)
