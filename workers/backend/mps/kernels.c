@@ -144,7 +144,7 @@ static int find(struct vrt_mps_device *mps, const struct vrt_kernel_launch *laun
     const int factors = is_typed(launch->kernel) ? (int)launch->factors : 0;
     vrt_metal_id *kept = &mps->kernels.pipelines[launch->kernel][factors], error = NULL;
     const uint64_t n_items = (uint64_t)launch->local[0] * launch->local[1] * launch->local[2];
-    char name[64], why[160];
+    char name[64], why[320];
 
     *ret_pipeline = *kept;
     if (*kept)

@@ -120,7 +120,8 @@ const char *vrt_metal_why(vrt_metal_id error, char *text, size_t size)
     const char *said = VRT_METAL(text, VRT_METAL(description, error));
 
     snprintf(text, size, "%s", said ? said : "no reason is given");
-    text[strcspn(text, "\n")] = 0;
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
     return text;
 }
 

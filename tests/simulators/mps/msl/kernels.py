@@ -105,7 +105,7 @@ def declare_threadgroup(kernel, program, function):
         end = program.find(i, function.body[1], (';',))
         notes = ''
         for first, last in tokens.split_list(program.code, i, end, program.partner):
-            if '=' in [t.text for t in program.code[first:last]]:
+            if program.find(first, last, ('=',)) < last:
                 raise tokens.Refused(program.code[i], 'variable in threadgroup address space '
                                                       'cannot have an initializer')
             name = program.text(program.find(first, last, ('[',)) - 1)

@@ -123,7 +123,8 @@ def check_bodies(program):
 def is_threadgroup_variable(program, i):
     """Whether the declaration at `i` is one of memory of the threadgroup, not of what points."""
     code = program.code
-    if code[i].text != 'threadgroup' or code[i - 1].text not in ('{', '}', ';', ':'):
+    # (What is declared before has notes behind its semicolon.)
+    if code[i].text != 'threadgroup' or code[i - 1].text[:1] not in ('{', '}', ';', ':'):
         return False
     end = program.find(i, len(code), (';',))
     texts = [t.text for t in code[i:program.find(i, end, ('=',))]]

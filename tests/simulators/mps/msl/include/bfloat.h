@@ -15,6 +15,7 @@
 
 typedef double bfloat;
 VRT_MSL_VECTORS(bfloat)
+VRT_MSL_PACKED(bfloat)
 
 #else
 
@@ -56,6 +57,10 @@ template <int n> struct vrt_msl_bfloat_vector : vrt_msl_bfloats<n> {
 typedef vrt_msl_bfloat_vector<2> bfloat2;
 typedef vrt_msl_bfloat_vector<3> bfloat3;
 typedef vrt_msl_bfloat_vector<4> bfloat4;
+
+/* Those are no more aligned than their elements anyway. */
+typedef bfloat2 packed_bfloat2;
+typedef bfloat4 packed_bfloat4;
 
 namespace vrt_msl {
 

@@ -129,6 +129,9 @@ public:
         }
     }
 
+    /* The calling thread's own two numbers, of whichever places. */
+    thread T *thread_elements() thread { return own; }
+
 private:
     T own[2];
     friend struct vrt_msl::numbers;

@@ -20,6 +20,7 @@
 #define QUERIES 64
 
 #include "backend/kernels/attention/window.h"
+#include "backend/mps/kernels/factors.h"
 
 #define ITEMS 128
 #define SIMD_QUERIES 16             /* of a simdgroup: two blocks */
@@ -42,7 +43,6 @@
 /* Waits for the simdgroup's other items, and for what they wrote to threadgroup memory. */
 #define SIMD_BARRIER() simdgroup_barrier(mem_flags::mem_threadgroup)
 
-typedef vec<FACTOR, 4> factor4;
 typedef simdgroup_matrix<FACTOR, 8, 8> factors_8x8;
 typedef simdgroup_matrix<float, 8, 8> sums_8x8;
 
@@ -57,13 +57,13 @@ struct query {
 
 /* Channels c .. c + 3 of a place that begins with `from`; beyond a head's last they are zeros, but
  * read. */
-static inline factor4 load_some(const PRIVATE struct task *task, const GLOBAL FACTOR *from, int c)
+static inline FACTORS load_some(const PRIVATE struct task *task, const GLOBAL FACTOR *from, int c)
 {
-    const factor4 x = factor4(*(const GLOBAL packed_vec<FACTOR, 4> *)(from + c));
+    const FACTORS x = FACTORS(*(const GLOBAL PACKED_FACTORS *)(from + c));
     const int n = task->e->dim - c;
     const FACTOR zero = (FACTOR)0.0f;
 
-    return factor4(n > 0 ? x.x : zero, n > 1 ? x.y : zero, n > 2 ? x.z : zero, n > 3 ? x.w : zero);
+    return FACTORS(n > 0 ? x.x : zero, n > 1 ? x.y : zero, n > 2 ? x.z : zero, n > 3 ? x.w : zero);
 }
 
 /* The query of place t of the window, qkv beginning with the head's first; its key is C further on,
@@ -77,7 +77,7 @@ static inline const GLOBAL FACTOR *query_at(const PRIVATE struct task *task,
 /* Keys `first` and on, with their values: an item takes 8 channels. Keys beyond the last are as
  * that. */
 static inline void copy(const PRIVATE struct task *task, const GLOBAL FACTOR *qkv, int first,
-                        LOCAL factor4 *keys, LOCAL factor4 *values)
+                        LOCAL FACTORS *keys, LOCAL FACTORS *values)
 {
     const ARG struct vrt_kernel_attend *e = task->e;
     const int t = task->item / (DIM / 8), c = task->item % (DIM / 8) * 8;
@@ -95,7 +95,7 @@ static inline void copy(const PRIVATE struct task *task, const GLOBAL FACTOR *qk
 static inline void start_query(const PRIVATE struct task *task, const GLOBAL FACTOR *qkv, int a,
                                PRIVATE struct query *query)
 {
-    LOCAL factor4 *factors = (LOCAL factor4 *)query->line;
+    LOCAL FACTORS *factors = (LOCAL FACTORS *)query->line;
 
     query->a = a;
     a = min(a, task->last);
@@ -222,7 +222,7 @@ static inline void weigh(const PRIVATE struct task *task, const PRIVATE struct m
                          PRIVATE struct query *query, LOCAL float *lines, PRIVATE sums_8x8 *sums)
 {
     const float scale = M_LOG2E_F / task->unit;
-    LOCAL factor4 *weights = (LOCAL factor4 *)query->line;
+    LOCAL FACTORS *weights = (LOCAL FACTORS *)query->line;
     float4 x[HALF / 4] = { query->line[0], query->line[1], query->line[2], query->line[3] };
 
     add_biases(task, meaning, query, x);
@@ -234,7 +234,7 @@ static inline void weigh(const PRIVATE struct task *task, const PRIVATE struct m
 #pragma unroll
     for (int i = 0; i < HALF / 4; i++) {
         x[i] = exp2(fma(x[i], float4(scale), float4(-most * scale)));
-        weights[i] = factor4(x[i]);
+        weights[i] = FACTORS(x[i]);
     }
     const float4 total = (x[0] + x[1]) + (x[2] + x[3]);
     query->total = query->total * less + ((total.x + total.y) + (total.z + total.w));
@@ -280,7 +280,7 @@ KERNEL_OF(ITEMS, NAME)(ARGS(struct vrt_kernel_attend, e), OUTPUT(1, out), INPUT(
                        uint simd_of_group [[simdgroup_index_in_threadgroup]],
                        uint item_of_simd [[thread_index_in_simdgroup]])
 {
-    LOCAL factor4 keys[KEYS * KEY_LINE / 4], values[KEYS * KEY_LINE / 4];
+    LOCAL FACTORS keys[KEYS * KEY_LINE / 4], values[KEYS * KEY_LINE / 4];
     LOCAL float4 all_lines[QUERIES * LINE / 4];
     LOCAL float biases[MAX_BIASES];
     LOCAL int labels[KEYS], codes[KEYS];

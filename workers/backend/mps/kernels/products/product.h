@@ -30,6 +30,7 @@
  */
 
 #include "backend/kernels/args.h"
+#include "backend/mps/kernels/factors.h"
 #include "backend/mps/kernels/products/runs.h"
 
 #define PRODUCT_ITEMS 128
@@ -37,12 +38,6 @@
 #define PRODUCT_COLUMNS VRT_KERNEL_PRODUCT_COLUMNS(PRODUCT_WIDE)
 #define PRODUCT_DEPTH VRT_KERNEL_PRODUCT_DEPTH
 #define PRODUCT_OWN (PRODUCT_ROWS / 32)
-
-/* Four factors, as they lie in memory of a device and of a group. */
-#define PRODUCT_PASTED(prefix, type) prefix##type##4
-#define PRODUCT_FOUR(prefix, type) PRODUCT_PASTED(prefix, type)
-#define FACTORS PRODUCT_FOUR(, FACTOR)
-#define PACKED_FACTORS PRODUCT_FOUR(packed_, FACTOR)
 
 /* Elements from row to row: x is [PRODUCT_ROWS][PRODUCT_DEPTH], weights are
  * [PRODUCT_DEPTH][PRODUCT_COLUMNS], sums on their way out [8][32] of each simdgroup. */
