@@ -15,7 +15,7 @@ import unittest
 import intel
 import listing
 
-TEST_XPU = os.path.join(intel.BUILD, 'tests/xpu/test-xpu')
+TEST_ACCELERATOR = os.path.join(intel.BUILD, 'tests/accelerator/test-accelerator')
 OCLOC = os.environ.get('VRT_OCLOC', '')
 MODULES = sys.argv[1:]
 
@@ -60,9 +60,9 @@ class Devices(unittest.TestCase):
         self.folder = folder.name
 
     def play(self, scenario, family='dg2', cache='', **more):
-        """The record of one of test-xpu's scenarios."""
+        """The record of one of test-accelerator's scenarios."""
         env = intel.environment(family, VRT_TEST_CACHE=cache, **more)
-        done, said, record = intel.run([TEST_XPU, scenario], env)
+        done, said, record = intel.run([TEST_ACCELERATOR, 'xpu', scenario], env)
         self.assertEqual(done.returncode, 0, said)
         return record
 
@@ -186,8 +186,8 @@ class Devices(unittest.TestCase):
             env.pop(name, None)
         done = subprocess.run(['valgrind', '--leak-check=full', '--error-exitcode=9',
                                '--errors-for-leak-kinds=definite,indirect,possible',
-                               '--suppressions=' + suppressions, TEST_XPU, 'again'], env=env,
-                              check=False, capture_output=True, text=True,
+                               '--suppressions=' + suppressions, TEST_ACCELERATOR, 'xpu',
+                               'again'], env=env, check=False, capture_output=True, text=True,
                               timeout=intel.PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
 

@@ -3,7 +3,7 @@
 """Compiled kernels are kept from run to run: what the test driver counts that it compiles, and
 makes of its own binaries, in runs of one program after another.
 
-usage: kept.py TEST-XPU
+usage: kept.py TEST-ACCELERATOR
 """
 import os
 import stat
@@ -33,7 +33,7 @@ class Kept(unittest.TestCase):
     def start(self, name='report', **more):
         environment = dict(os.environ, VRT_TEST_CACHE=self.cache,
                            VRT_XPU_REPORT=os.path.join(self.folder, name), **more)
-        return subprocess.Popen([PROGRAM, 'kept'], env=environment, stderr=subprocess.PIPE,
+        return subprocess.Popen([PROGRAM, 'xpu', 'kept'], env=environment, stderr=subprocess.PIPE,
                                 text=True)
 
     def wait(self, process, name='report'):

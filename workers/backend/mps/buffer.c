@@ -11,6 +11,14 @@
 
 #define VRT_LOG_TOPIC "mps"
 
+/* Metal copies whole words between buffers, from whole words on. */
+#define WORD 4UL
+
+static size_t whole_words(size_t bytes)
+{
+    return (bytes + WORD - 1) / WORD * WORD;
+}
+
 int vrt_mps_memory_new(struct vrt_mps_device *mps, size_t size_bytes, unsigned long mode,
                        vrt_metal_id *ret_memory)
 {
@@ -21,7 +29,7 @@ int vrt_mps_memory_new(struct vrt_mps_device *mps, size_t size_bytes, unsigned l
     if (size_bytes > VRT_METAL(max_buffer_bytes, mps->device) || size_bytes > total ||
         used > total - size_bytes)
         return VRT_BACKEND_E_NOMEM;
-    *ret_memory = VRT_METAL(new_buffer, mps->device, VRT_MAX(size_bytes, 1UL), mode);
+    *ret_memory = VRT_METAL(new_buffer, mps->device, VRT_MAX(whole_words(size_bytes), WORD), mode);
     return *ret_memory ? 0 : VRT_BACKEND_E_NOMEM;
 }
 
@@ -148,6 +156,44 @@ static int download(struct vrt_mps_device *mps, vrt_metal_id from, size_t offset
     return r;
 }
 
+/* The same where words are cut: by way of the whole words around it. */
+static int upload_part(struct vrt_mps_device *mps, vrt_metal_id to, size_t offset_bytes,
+                       const char *from, size_t size_bytes)
+{
+    const size_t first = offset_bytes / WORD * WORD;
+    const size_t n = whole_words(offset_bytes + size_bytes) - first;
+    VRT_CLEANUP(vrt_freep) char *words = malloc(n);
+
+    if (!words)
+        return vrt_raise(-ENOMEM);
+    int r = download(mps, to, first, words, n);
+    if (r != 0)
+        return r;
+    memcpy(words + (offset_bytes - first), from, size_bytes);
+    return upload(mps, to, first, words, n);
+}
+
+static int download_part(struct vrt_mps_device *mps, vrt_metal_id from, size_t offset_bytes,
+                         char *to, size_t size_bytes)
+{
+    const size_t first = offset_bytes / WORD * WORD;
+    const size_t n = whole_words(offset_bytes + size_bytes) - first;
+    VRT_CLEANUP(vrt_freep) char *words = malloc(n);
+
+    if (!words)
+        return vrt_raise(-ENOMEM);
+    int r = download(mps, from, first, words, n);
+    if (r != 0)
+        return r;
+    memcpy(to, words + (offset_bytes - first), size_bytes);
+    return 0;
+}
+
+static bool is_whole(size_t offset_bytes, size_t size_bytes)
+{
+    return (offset_bytes | size_bytes) % WORD == 0;
+}
+
 int vrt_mps_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size_t offset_bytes,
                          const void *src, size_t size_bytes)
 {
@@ -159,7 +205,8 @@ int vrt_mps_buffer_write(struct vrt_device *device, struct vrt_buffer *dst, size
     if (r != 0)
         return r;
     if (!buffer->host)
-        return upload(mps, buffer->memory, offset_bytes, src, size_bytes);
+        return (is_whole(offset_bytes, size_bytes) ? upload : upload_part)(
+            mps, buffer->memory, offset_bytes, src, size_bytes);
     memcpy(buffer->host + offset_bytes, src, size_bytes);
     return 0;
 }
@@ -175,7 +222,8 @@ int vrt_mps_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
     if (r != 0)
         return r;
     if (!buffer->host)
-        return download(mps, buffer->memory, offset_bytes, dst, size_bytes);
+        return (is_whole(offset_bytes, size_bytes) ? download : download_part)(
+            mps, buffer->memory, offset_bytes, dst, size_bytes);
     memcpy(dst, buffer->host + offset_bytes, size_bytes);
     return 0;
 }

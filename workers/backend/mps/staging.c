@@ -97,7 +97,8 @@ static int copy(vrt_metal_id commands, vrt_metal_id from, vrt_metal_id to, size_
 
     if (!encoder)
         return VRT_BACKEND_E_NOMEM;
-    VRT_METAL(copy, encoder, from, 0UL, to, 0UL, size_bytes);
+    /* In whole words, which both sides have room for. */
+    VRT_METAL(copy, encoder, from, 0UL, to, 0UL, (size_bytes + 3) / 4 * 4);
     VRT_METAL(end, encoder);
     return 0;
 }

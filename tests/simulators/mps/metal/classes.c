@@ -12,6 +12,7 @@ MTL_EXPORT const struct mtl_class *const mtl_classes[] = {
     &mtl_error_class,
     &mtl_array_class,
     &mtl_url_class,
+    &mtl_process_class,
     &mtl_device_class,
     &mtl_buffer_class,
     &mtl_compile_options_class,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * usage: test-xpu SCENARIO
+ * usage: test-accelerator KIND SCENARIO
  *
- * XPU devices on the test driver, which reads its settings once a process: each scenario, with the
- * settings that it needs (meson.build), is one of its own.
+ * Devices of software, which reads its settings once a process: each scenario, with the settings
+ * that it needs (meson.build of xpu/ and mps/), is one of its own.
  */
 
 #include <errno.h>
@@ -20,6 +20,8 @@
 
 #define MAX_DEVICES 4
 
+static const char *kind;                /* of the devices: "xpu" */
+
 struct machine {
     struct vrt_registry *registry;
     const struct vrt_device_info *infos[MAX_DEVICES];
@@ -28,7 +30,7 @@ struct machine {
 };
 
 /* Values of options: so many seconds for a piece of work. */
-#define PATIENCE_S(n) VRT_BACKEND_VALUES({ "xpu", "patience_s", n })
+#define PATIENCE_S(n) VRT_BACKEND_VALUES({ kind, "patience_s", n })
 
 static struct machine look(const struct vrt_registry_params *params)
 {
@@ -38,7 +40,7 @@ static struct machine look(const struct vrt_registry_params *params)
     expect_int(vrt_registry_new(params, &m.registry, NULL), 0);
     const struct vrt_device_info *const *infos = vrt_registry_devices(m.registry, &n);
     for (size_t i = 0; i < n; i++)
-        if (strcmp(infos[i]->kind, "xpu") == 0 && m.n < MAX_DEVICES)
+        if (strcmp(infos[i]->kind, kind) == 0 && m.n < MAX_DEVICES)
             m.infos[m.n++] = infos[i];
     return m;
 }
@@ -66,17 +68,26 @@ static struct machine open_first(void)
 }
 
 /* Whether a finding of this kind says so. */
-static bool is_found(const struct machine *m, enum vrt_finding_kind kind, const char *words)
+static bool is_found(const struct machine *m, enum vrt_finding_kind wanted, const char *words)
 {
     const struct vrt_findings *findings = vrt_registry_findings(m->registry);
 
     for (size_t i = 0; i < findings->n; i++) {
         const struct vrt_finding *f = &findings->list[i];
-        if (strcmp(f->backend, "xpu") == 0 && f->kind == kind &&
+        if (strcmp(f->backend, kind) == 0 && f->kind == wanted &&
             (strstr(f->text, words) || strstr(f->cure, words)))
             return true;
     }
     return false;
+}
+
+static void expect_none(enum vrt_finding_kind wanted, const char *words)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 0);
+    expect_true(is_found(&m, wanted, words));
+    leave(&m);
 }
 
 /* Three cards of unlike memory. */
@@ -109,6 +120,69 @@ static void test_cards(void)
     expect_contains(error.message, "patience_s can't be -1: give 1 to 86400");
 }
 
+/* Two GPUs of a Mac. */
+static void test_gpus(void)
+{
+    struct machine m = look(&(struct vrt_registry_params){ 0 });
+
+    expect_int(m.n, 2);
+    for (int i = 0; i < 2; i++) {
+        const char name[] = { 'm', 'p', 's', ':', (char)('0' + i), '\0' };
+        expect_str(m.infos[i]->name, name);
+        expect_int(m.infos[i]->index, i);
+        expect_contains(m.infos[i]->description, "8.0 GiB of the host's memory");
+        expect_true(m.infos[i]->shares_host_memory);
+        expect_int(m.infos[i]->preferred_dtype, VRT_DTYPE_F16);
+        expect_str(m.infos[i]->driver_version, "14.5");
+        expect_int(m.infos[i]->memory_total_bytes, 8192ll << 20);
+        expect_contains(m.infos[i]->class_id, "14.5");
+        expect_int(open_device(&m, i), 0);
+    }
+    expect_true(is_found(&m, VRT_FINDING_THERE, "Metal of macOS 14.5"));
+    leave(&m);
+}
+
+static void test_no_gpu(void)
+{
+    expect_none(VRT_FINDING_UNFIT, "LaunchAgent");
+}
+
+static void test_no_library(void)
+{
+    expect_none(VRT_FINDING_ABSENT, "Metal is only on macOS");
+}
+
+/* A library of that name that has nothing of it. */
+static void test_old_library(void)
+{
+    expect_none(VRT_FINDING_UNFIT, "Metal lacks objc_msgSend");
+}
+
+/* What is written and read that isn't of whole words, as Metal copies them. */
+static void test_words(void)
+{
+    struct machine m = open_first();
+    struct vrt_buffer *buffer;
+    char there[64], back[64];
+
+    for (int i = 0; i < 64; i++)
+        there[i] = (char)(3 * i + 1);
+    expect_int(vrt_buffer_new(m.devices[0], sizeof(there), &buffer), 0);
+    expect_int(vrt_buffer_write(m.devices[0], buffer, 0, there, sizeof(there)), 0);
+    for (size_t at = 0; at < 7; at++)
+        for (size_t n = 1; n < 12; n++) {
+            for (size_t i = 0; i < n; i++)
+                there[at + i]++;
+            expect_int(vrt_buffer_write(m.devices[0], buffer, at, there + at, n), 0);
+            expect_int(vrt_buffer_read(m.devices[0], buffer, at, back, n), 0);
+            expect_true(memcmp(there + at, back, n) == 0);
+        }
+    expect_int(vrt_buffer_read(m.devices[0], buffer, 0, back, sizeof(back)), 0);
+    expect_true(memcmp(there, back, sizeof(back)) == 0);
+    vrt_buffer_free(m.devices[0], buffer);
+    leave(&m);
+}
+
 static void test_tiles(void)
 {
     struct machine m = look(&(struct vrt_registry_params){ 0 });
@@ -132,15 +206,6 @@ static void test_masked(void)
 
     expect_int(m.n, 1);
     expect_contains(m.infos[0]->description, "ZE_AFFINITY_MASK=1");
-    leave(&m);
-}
-
-static void expect_none(enum vrt_finding_kind kind, const char *words)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 0);
-    expect_true(is_found(&m, kind, words));
     leave(&m);
 }
 
@@ -447,6 +512,27 @@ static void test_lost(void)
     leave(&m);
 }
 
+/* A piece of its work fails, and the next does not. */
+static void test_failed(void)
+{
+    struct machine m = open_first();
+
+    expect_int(compute_until_failure(m.devices[0]), VRT_BACKEND_E_FAILED);
+    expect_int(go_round(m.devices[0]), 0);
+    leave(&m);
+}
+
+/* It is taken away, and stays away. */
+static void test_gone(void)
+{
+    struct machine m = open_first();
+
+    expect_int(compute_until_failure(m.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(go_round(m.devices[0]), VRT_BACKEND_E_LOST);
+    expect_int(vrt_device_used_bytes(m.devices[0]), 0);
+    leave(&m);
+}
+
 /* It never answers: it is given up in time, with what it may still use. */
 static void test_stuck(void)
 {
@@ -462,6 +548,11 @@ static const struct {
     void (*run)(void);
 } scenarios[] = {
     { "cards", test_cards },
+    { "gpus", test_gpus },
+    { "no-gpu", test_no_gpu },
+    { "no-library", test_no_library },
+    { "old-library", test_old_library },
+    { "words", test_words },
     { "tiles", test_tiles },
     { "masked", test_masked },
     { "none-visible", test_none_visible },
@@ -479,15 +570,18 @@ static const struct {
     { "no-peers", test_no_peers },
     { "full", test_full },
     { "lost", test_lost },
+    { "failed", test_failed },
+    { "gone", test_gone },
     { "stuck", test_stuck },
 };
 
 int main(int argc, char **argv)
 {
+    kind = argc == 3 ? argv[1] : "";
     for (size_t i = 0; i < VRT_ARRAY_SIZE(scenarios); i++)
-        if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0) {
+        if (argc == 3 && strcmp(argv[2], scenarios[i].name) == 0) {
             scenarios[i].run();
             return 0;
         }
-    test_fail("usage: test-xpu SCENARIO");
+    test_fail("usage: test-accelerator KIND SCENARIO");
 }
