@@ -24,6 +24,11 @@ MAX_INDEX = 30
 MAX_THREADS = 'max_total_threads_per_threadgroup'
 
 
+def room_of(index):
+    """The namespace that a kernel is put into: what it declares there is not another's."""
+    return f'vrt_kernel{index}'
+
+
 @dataclass
 class Kernel:
     name: str
@@ -131,6 +136,9 @@ def take_kernel(program, function, index):
     for first, last in tokens.split_list(program.code, paren + 1, close, program.partner):
         add_parameter(kernel, program, first, last)
     declare_threadgroup(kernel, program, function)
+    first, last = program.code[function.begin], program.code[function.body[1]]
+    first.text = f'namespace {room_of(index)} {{ {first.text}'
+    last.text += f' }} using {room_of(index)}::{kernel.name};'
     return kernel
 
 

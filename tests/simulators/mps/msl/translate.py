@@ -52,7 +52,8 @@ def compile_strictly(clang, defines, text, found):
               'supported in Metal', file=sys.stderr)
         return False
     for kernel in found:
-        called = callgraph.reachable(graph, callgraph.find_kernel(graph, kernel.name))
+        start = callgraph.find_kernel(graph, kernels.room_of(kernel.index), kernel.name)
+        called = callgraph.reachable(graph, start)
         kernel.has_matrices = any('simdgroup_matrix' in name for name in called)
     return True
 
