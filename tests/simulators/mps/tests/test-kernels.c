@@ -70,7 +70,8 @@ static const struct {
     { "kernel void k(device float *a [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
       "{\n    a[0] = simd_sum(a[i - 1]);\n}\n", 2, 3, "it reads or writes" },
     { "kernel void k(device float *a [[buffer(0)]], threadgroup float *t [[threadgroup(0)]],\n"
-      "              uint i [[thread_position_in_grid]])\n{\n    t[i] = float(i);\n    a[i] = t[i];\n}\n", 5, 3,
+      "              uint i [[thread_position_in_grid]])\n"
+      "{\n    t[i] = float(i);\n    a[i] = t[i];\n}\n", 5, 3,
       "it wrote beyond [[threadgroup(0)]]" },
     { "kernel void k(device float *a [[buffer(0)]], uint i [[thread_position_in_grid]])\n"
       "{\n    if (i < 3)\n        a[i] = simd_sum(a[i]);\n    else\n"

@@ -12,7 +12,7 @@ static void list_devices(void)
 {
     struct bench bench;
     bench_open(&bench);
-    expect_int(bench.n_devices, atoi(getenv("VRT_MPS_DEVICES")));
+    expect_int(bench.n_devices, strtol(getenv("VRT_MPS_DEVICES"), NULL, 10));
     id first = api.default_device();
     expect_true((first == NULL) == (bench.n_devices == 0));
     for (unsigned i = 0; i < bench.n_devices; i++) {
@@ -179,7 +179,8 @@ static void run_beside(void)
     bench_open(&bench);
     race_begin(&race, bench.devices[0]);
     id gate = SEND0(id, race.device, "newSharedEvent");
-    id first = SEND0(id, race.work, "commandBuffer"), second = SEND0(id, race.work, "commandBuffer");
+    id first = SEND0(id, race.work, "commandBuffer");
+    id second = SEND0(id, race.work, "commandBuffer");
     id other = SEND0(id, race.copies, "commandBuffer");
     SEND(void, (id, uint64_t), first, "encodeWaitForEvent:value:", gate, 1);
     SEND(void, (id, uint64_t), second, "encodeSignalEvent:value:", gate, 9);
