@@ -104,13 +104,11 @@ def add_parameter(kernel, program, first, last):
 def declare_threadgroup(kernel, program, function):
     """Its variables of the threadgroup: storage that the machine knows, and their size."""
     n = 0
-    for i in range(*function.body):
-        if not rules.is_threadgroup_variable(program, i):
-            continue
+    for i in [i for i in range(*function.body) if rules.is_threadgroup_variable(program, i)]:
         end = program.find(i, function.body[1], (';',))
         notes = ''
         for first, last in tokens.split_list(program.code, i, end, program.partner):
-            if '=' in [t.text for t in program.code[first:last]]:
+            if program.find(first, last, ('=',)) != last:
                 raise tokens.Refused(program.code[i], 'variable in threadgroup address space '
                                                       'cannot have an initializer')
             name = program.text(program.find(first, last, ('[',)) - 1)

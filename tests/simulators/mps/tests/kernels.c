@@ -152,7 +152,7 @@ static const char *check_transpose(id device, id pipeline)
 
     fill(x, 64, 5);
     for (size_t i = 0; i < 64; i++)
-        wanted[i] = x[i % 8 * 8 + i / 8];
+        wanted[i] = 2 * x[i % 8 * 8 + i / 8];
     id from = bench_buffer(device, sizeof(x), x), to = bench_buffer(device, sizeof(x), NULL);
     const char *wrong = try(device, &(struct bench_dispatch){
         .pipeline = pipeline, .buffers = { from, to }, .n_buffers = 2, .groups = { 1, 1, 1 },

@@ -92,11 +92,12 @@ kernel void multiply_matrices(device const half *a [[buffer(0)]],
     simdgroup_store(sum, c + row * s.columns + column, s.columns);
 }
 
-/* y = x transposed, by way of the threadgroup's memory */
+/* y = 2 * x transposed, by way of the threadgroup's memory */
 kernel void transpose(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],
                       ushort lane [[thread_index_in_simdgroup]])
 {
     threadgroup float tile[64];
+    threadgroup uint unused[1 == 1 ? 4 : 8];
     simdgroup_float8x8 m;
     const simdgroup_float8x8 one(1.0f);
 
@@ -107,6 +108,9 @@ kernel void transpose(device const float *x [[buffer(0)]], device float *y [[buf
 #endif
     simdgroup_load(m, tile, 8, ulong2(0), true);
     simdgroup_multiply(m, one, m);
+    unused[0] = 0;
+    m.thread_elements()[0] *= 2.0f;
+    m.thread_elements()[1] *= 2.0f;
     simdgroup_store(m, y);
 }
 
