@@ -12,10 +12,10 @@ import subprocess
 import sys
 
 
-# C++ for nvcc, or for a compiler in its place; and macOS's.
+# C++ for nvcc, or for compilers in the place of vendors'; and macOS's.
 SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
            'workers/backend/xpu/kernels/opencl', 'tests/simulators/block',
-           'tests/simulators/cuda')
+           'tests/simulators/cuda', 'tests/simulators/mps/msl/include')
 
 
 def compile_header(job):
