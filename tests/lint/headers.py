@@ -17,7 +17,7 @@ SKIPPED = ('proto/base/os/darwin.h', 'workers/backend/cuda/kernels',
            'workers/backend/kernels/attention', 'workers/backend/kernels/language.h',
            'workers/backend/kernels/view.h', 'workers/backend/mps/kernels',
            'workers/backend/xpu/kernels/opencl', 'tests/simulators/block',
-           'tests/simulators/cuda', 'tests/simulators/mps/msl')
+           'tests/simulators/cuda', 'tests/simulators/mps/msl/include')
 
 
 def compile_header(job):

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What of Foundation Metal's methods take and give: strings, errors, arrays, locations of files,
- * the system's version. */
+/* What of Foundation goes with Metal: strings, errors, arrays, locations of files, the system. */
 
 #include "tests/simulators/mps/runtime/object.h"
 
@@ -29,7 +28,7 @@ struct mtl_url {
 };
 
 extern const struct mtl_class mtl_string_class, mtl_error_class, mtl_array_class, mtl_url_class,
-                              mtl_process_class;
+    mtl_process_info_class;
 
 /* New objects, to be released by the caller; strings are copied. */
 struct mtl_string *mtl_string_new(const char *text);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* NSProcessInfo: which system this is. */
 
 #include <stdio.h>
 
@@ -7,20 +8,18 @@
 
 static mtl_object process_info(MTL_SELF(mtl_class_object))
 {
-    (void)self;
-    return mtl_autorelease(mtl_new(&mtl_process_class));
+    return mtl_autorelease(mtl_new(&mtl_process_info_class));
 }
 
 static mtl_object version(MTL_SELF(mtl_base))
 {
     char text[64];
 
-    (void)self;
-    snprintf(text, sizeof(text), "Version %u.5 (Build simulated)", mtl_settings()->system);
+    snprintf(text, sizeof(text), "Version %u.0 (Build simulated)", mtl_settings()->system);
     return mtl_autorelease(mtl_string_new(text));
 }
 
-const struct mtl_class mtl_process_class = {
+const struct mtl_class mtl_process_info_class = {
     .name = "NSProcessInfo",
     .n_bytes = sizeof(struct mtl_base),
     .methods = (const struct mtl_method[]){

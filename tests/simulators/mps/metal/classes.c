@@ -3,7 +3,7 @@
 
 #include "tests/simulators/mps/foundation/foundation.h"
 #include "tests/simulators/mps/metal/archive.h"
-#include "tests/simulators/mps/metal/encoder.h"
+#include "tests/simulators/mps/queue/encoder.h"
 #include "tests/simulators/mps/runtime/runtime.h"
 
 MTL_EXPORT const struct mtl_class *const mtl_classes[] = {
@@ -12,7 +12,7 @@ MTL_EXPORT const struct mtl_class *const mtl_classes[] = {
     &mtl_error_class,
     &mtl_array_class,
     &mtl_url_class,
-    &mtl_process_class,
+    &mtl_process_info_class,
     &mtl_device_class,
     &mtl_buffer_class,
     &mtl_compile_options_class,

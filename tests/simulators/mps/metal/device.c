@@ -12,7 +12,7 @@
 #include "tests/simulators/mps/metal/limits.h"
 #include "tests/simulators/mps/metal/metal.h"
 #include "tests/simulators/mps/metal/pipeline.h"
-#include "tests/simulators/mps/metal/queue.h"
+#include "tests/simulators/mps/queue/queue.h"
 #include "tests/simulators/mps/runtime/settings.h"
 
 #define FIRST_REGISTRY_ID 0x100000400u

@@ -23,5 +23,5 @@ struct mtl_event *mtl_event_find(mtl_object handle, const struct mtl_device *dev
 /* Sets the number, which must grow. */
 void mtl_event_signal(struct mtl_event *event, uint64_t value);
 
-/* Locked. Waits until it is `value`, or the deadline (mtl_wait()) is over. Return: whether it is. */
+/* Locked. Waits until it is `value`, or mtl_wait()'s deadline is over. Return: whether it is. */
 bool mtl_event_wait(const struct mtl_event *event, uint64_t value, int64_t deadline_ns);

@@ -35,9 +35,18 @@ def find_recursion(graph):
 
 
 def short_name(mangled):
-    match = re.match(r'_ZL?(\d+)', mangled)
-    return mangled[match.end():match.end() + int(match[1])] if match else mangled
+    """The name of a function as the program has it."""
+    match = re.match(r'_ZL?(N?)(\d+)', mangled)
+    if not match:
+        return mangled
+    name = mangled[match.end():]
+    if match[1] and name.startswith('vrt_kernel'):
+        name = name[int(match[2]):]
+        match = re.match(r'()(\d+)', name)
+        name = name[match.end():]
+    return name[:int(match[2])]
 
 
-def find_kernel(graph, name):
-    return next((f for f in graph if short_name(f) == name and f.startswith('_Z')), None)
+def find_kernel(graph, room, name):
+    start = f'_ZN{len(room)}{room}{len(name)}{name}E'
+    return next(function for function in graph if function.startswith(start))

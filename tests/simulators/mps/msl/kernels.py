@@ -24,6 +24,11 @@ MAX_INDEX = 30
 MAX_THREADS = 'max_total_threads_per_threadgroup'
 
 
+def room_of(index):
+    """The namespace that a kernel is put into: what it declares there is not another's."""
+    return f'vrt_kernel{index}'
+
+
 @dataclass
 class Kernel:
     name: str
@@ -99,13 +104,11 @@ def add_parameter(kernel, program, first, last):
 def declare_threadgroup(kernel, program, function):
     """Its variables of the threadgroup: storage that the machine knows, and their size."""
     n = 0
-    for i in range(*function.body):
-        if not rules.is_threadgroup_variable(program, i):
-            continue
+    for i in [i for i in range(*function.body) if rules.is_threadgroup_variable(program, i)]:
         end = program.find(i, function.body[1], (';',))
         notes = ''
         for first, last in tokens.split_list(program.code, i, end, program.partner):
-            if program.find(first, last, ('=',)) < last:
+            if program.find(first, last, ('=',)) != last:
                 raise tokens.Refused(program.code[i], 'variable in threadgroup address space '
                                                       'cannot have an initializer')
             name = program.text(program.find(first, last, ('[',)) - 1)
@@ -131,6 +134,9 @@ def take_kernel(program, function, index):
     for first, last in tokens.split_list(program.code, paren + 1, close, program.partner):
         add_parameter(kernel, program, first, last)
     declare_threadgroup(kernel, program, function)
+    first, last = program.code[function.begin], program.code[function.body[1]]
+    first.text = f'namespace {room_of(index)} {{ {first.text}'
+    last.text += f' }} using {room_of(index)}::{kernel.name};'
     return kernel
 
 

@@ -16,10 +16,10 @@ def rewrite_numbers(program):
             token.text = f'{kind}({match[1]}{"f" if "." in match[1] else ""})'
 
 
-def is_declarator(program, i):
-    """Whether the parenthesis at `i` is that of a pointer to a function or of a reference to an
-    array, and not of a value that is converted."""
-    return program.text(i + 1) in ('*', '&') and program.text(program.partner[i] + 1) in ('(', '[')
+def is_declared(program, i, paren):
+    """Whether the type at `i` begins a declaration: of a reference to an array, say."""
+    return (program.text(i - 1) in rules.SPACES | {'const'} and
+            program.text(program.partner[paren] + 1) == '[')
 
 
 def rewrite_vector(program, i):
@@ -30,7 +30,7 @@ def rewrite_vector(program, i):
         last = tokens.end_of_angle(code, i + 1, program.partner)
         if program.text(i - 1) == '::' and program.text(i - 2) == 'metal':
             code[i - 1].text = code[i - 2].text = ''
-    if program.text(last + 1) != '(' or is_declarator(program, last + 1):
+    if program.text(last + 1) != '(' or is_declared(program, i, last + 1):
         return
     name = 'metal::vec' if program.text(i) == 'vec' else code[i].text
     code[last].text += '>'

@@ -43,44 +43,38 @@ inline bfloat operator*(bfloat a, bfloat b) { return bfloat(float(a) * float(b))
 inline bfloat operator/(bfloat a, bfloat b) { return bfloat(float(a) / float(b)); }
 inline bfloat operator-(bfloat a) { return bfloat(-float(a)); }
 
-template <int n> struct vrt_msl_bfloats;
-template <> struct vrt_msl_bfloats<2> { bfloat x, y; };
-template <> struct vrt_msl_bfloats<3> { bfloat x, y, z, unused; };
-template <> struct vrt_msl_bfloats<4> { bfloat x, y, z, w; };
+namespace vrt_msl {
 
-/* A vector of them: made of floats and turned into such, element by element. */
-template <int n> struct vrt_msl_bfloat_vector : vrt_msl_bfloats<n> {
+template <int n> struct bfloats;
+template <> struct bfloats<2> { bfloat x, y; };
+template <> struct bfloats<3> { bfloat x, y, z; };
+template <> struct bfloats<4> { bfloat x, y, z, w; };
+
+/* A vector of them: made of numbers and turned into such, element by element. */
+template <int n> struct packed_bfloats : bfloats<n> {
     bfloat &operator[](int i) { return (&this->x)[i]; }
     bfloat operator[](int i) const { return (&this->x)[i]; }
 };
+template <int n> struct alignas(n == 2 ? 4 : 8) bfloat_vector : packed_bfloats<n> {};
 
-typedef vrt_msl_bfloat_vector<2> bfloat2;
-typedef vrt_msl_bfloat_vector<3> bfloat3;
-typedef vrt_msl_bfloat_vector<4> bfloat4;
-
-/* Those are no more aligned than their elements anyway. */
-typedef bfloat2 packed_bfloat2;
-typedef bfloat4 packed_bfloat4;
-
-namespace vrt_msl {
-
-template <int n> struct shape<vrt_msl_bfloat_vector<n>> {
+template <int n> struct shape<packed_bfloats<n>> {
     typedef bfloat element;
     enum { size = n };
 };
+template <int n> struct shape<bfloat_vector<n>> : shape<packed_bfloats<n>> {};
 
-template <int n> struct maker<vrt_msl_bfloat_vector<n>, true> {
-    template <class... A> static vrt_msl_bfloat_vector<n> make(A... a)
+template <int n> struct maker<bfloat_vector<n>, true> {
+    template <class... A> static bfloat_vector<n> make(A... a)
     {
-        vrt_msl_bfloat_vector<n> v;
+        bfloat_vector<n> v;
 
         fill<0>(v, a...);
         return v;
     }
     template <class A>
-    static typename metal::enable_if<shape<A>::size == 1, vrt_msl_bfloat_vector<n>>::type make(A a)
+    static typename metal::enable_if<shape<A>::size == 1, bfloat_vector<n>>::type make(A a)
     {
-        vrt_msl_bfloat_vector<n> v;
+        bfloat_vector<n> v;
 
         for (int i = 0; i < n; i++)
             v[i] = bfloat(float(a));
@@ -88,7 +82,21 @@ template <int n> struct maker<vrt_msl_bfloat_vector<n>, true> {
     }
 };
 
+template <int n> struct maker<packed_bfloats<n>, true> {
+    template <class... A> static packed_bfloats<n> make(A... a)
+    {
+        return maker<bfloat_vector<n>, true>::make(a...);
+    }
+};
+
 }
+
+typedef vrt_msl::bfloat_vector<2> bfloat2;
+typedef vrt_msl::bfloat_vector<3> bfloat3;
+typedef vrt_msl::bfloat_vector<4> bfloat4;
+typedef vrt_msl::packed_bfloats<2> packed_bfloat2;
+typedef vrt_msl::packed_bfloats<3> packed_bfloat3;
+typedef vrt_msl::packed_bfloats<4> packed_bfloat4;
 
 #endif
 

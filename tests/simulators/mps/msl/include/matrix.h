@@ -54,13 +54,11 @@ inline ulong matrix_offset(uint place, ulong stride, bool is_transposed)
     return is_transposed ? column * stride + row : row * stride + column;
 }
 
-/* The numbers of a matrix, for those whose they are. */
-struct numbers {
-    template <class T, int c, int r>
-    static thread T *of(thread metal::simdgroup_matrix<T, c, r> &m) { return m.own; }
-    template <class T, int c, int r>
-    static thread const T *of(thread const metal::simdgroup_matrix<T, c, r> &m) { return m.own; }
-};
+/* Two numbers of a matrix. */
+template <class T> struct two { typedef metal::vec<T, 2> type; };
+#if __METAL_VERSION__ >= 310
+template <> struct two<bfloat> { typedef bfloat2 type; };
+#endif
 
 struct multiplying {
     vrt_msl_meeting meeting;
@@ -117,6 +115,9 @@ template <class T, int columns, int rows> class simdgroup_matrix {
     static_assert(vrt_msl::is_matrix_number<T>::value, "of half, bfloat or float");
 
 public:
+    /* The two numbers that a thread holds: enough for what is done to each by itself. */
+    typedef typename vrt_msl::two<T>::type storage_type;
+
     simdgroup_matrix() = default;
 
     /* A diagonal matrix. */
@@ -129,12 +130,10 @@ public:
         }
     }
 
-    /* The calling thread's own two numbers, of whichever places. */
-    thread T *thread_elements() thread { return own; }
+    thread storage_type &thread_elements() { return own; }
 
 private:
-    T own[2];
-    friend struct vrt_msl::numbers;
+    storage_type own;
 };
 
 typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
@@ -148,7 +147,7 @@ simdgroup_matrix<T, columns, rows> make_filled_simdgroup_matrix(T value)
 {
     simdgroup_matrix<T, columns, rows> m;
 
-    vrt_msl::numbers::of(m)[0] = vrt_msl::numbers::of(m)[1] = value;
+    m.thread_elements()[0] = m.thread_elements()[1] = value;
     return m;
 }
 
@@ -166,7 +165,7 @@ void simdgroup_load(thread simdgroup_matrix<T, c, r> &m, P *from, ulong stride =
     if (transpose && (origin.x || origin.y))
         vrt_msl_the_machine->fail("an origin of a matrix that is transposed: whose is it?");
     for (uint i = 0; i < 2; i++)
-        vrt_msl::numbers::of(m)[i] = at[vrt_msl::matrix_offset(
+        m.thread_elements()[i] = at[vrt_msl::matrix_offset(
             vrt_msl::matrix_place(vrt_msl::lane(), i), stride, transpose)];
     vrt_msl_the_machine->meet("simdgroup_load()", line, &arg);
 #endif
@@ -187,7 +186,7 @@ void simdgroup_store(simdgroup_matrix<T, c, r> m, P *to, ulong stride = c,
         vrt_msl_the_machine->fail("an origin of a matrix that is transposed: whose is it?");
     for (uint i = 0; i < 2; i++)
         at[vrt_msl::matrix_offset(vrt_msl::matrix_place(vrt_msl::lane(), i), stride, transpose)] =
-            vrt_msl::numbers::of(m)[i];
+            m.thread_elements()[i];
     vrt_msl_the_machine->meet("simdgroup_store()", line, &arg);
 #endif
 }
@@ -202,13 +201,13 @@ void simdgroup_multiply_accumulate(thread simdgroup_matrix<D, 8, 8> &d,
     vrt_msl::multiplying arg = {{vrt_msl::multiply}, {}, {}, {}};
 
     for (uint i = 0; i < 2; i++) {
-        arg.a[i] = float(vrt_msl::numbers::of(a)[i]);
-        arg.b[i] = float(vrt_msl::numbers::of(b)[i]);
-        arg.c[i] = float(vrt_msl::numbers::of(c)[i]);
+        arg.a[i] = float(a.thread_elements()[i]);
+        arg.b[i] = float(b.thread_elements()[i]);
+        arg.c[i] = float(c.thread_elements()[i]);
     }
     vrt_msl_the_machine->meet("simdgroup_multiply_accumulate()", line, &arg);
     for (uint i = 0; i < 2; i++)
-        vrt_msl::numbers::of(d)[i] = D(arg.c[i]);
+        d.thread_elements()[i] = D(arg.c[i]);
 #endif
 }
 

@@ -10,7 +10,8 @@
 #define device __attribute__((address_space(1)))
 #define constant const __attribute__((address_space(2)))
 #define threadgroup __attribute__((address_space(3)))
-#define VRT_MSL_GROUP_STORAGE static __attribute__((address_space(3)))
+/* Only declared, or what is a class would be constructed, which no class can be there. */
+#define VRT_MSL_GROUP_STORAGE extern __attribute__((address_space(3)))
 #else
 #define device
 #define constant const

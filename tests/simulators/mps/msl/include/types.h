@@ -65,7 +65,6 @@ template <class T> struct packed3 {
 
     packed3() = default;
     packed3(metal::vec<T, 3> v) : x(v.x), y(v.y), z(v.z) {}
-    packed3(T a, T b, T c) : x(a), y(b), z(c) {}
     operator metal::vec<T, 3>() const { return metal::vec<T, 3>{x, y, z}; }
     T operator[](int i) const { return i == 0 ? x : i == 1 ? y : z; }
 };
@@ -130,6 +129,15 @@ template <class V> struct maker<V, true> {
     }
     static V make() { return V(element<V>(0)); }
 };
+
+#ifndef VRT_MSL_STRICT
+template <class T> struct maker<packed3<T>, true> {
+    template <class... A> static packed3<T> make(A... a)
+    {
+        return packed3<T>(maker<metal::vec<T, 3>, true>::make(a...));
+    }
+};
+#endif
 
 template <class T, class... A> T make(A... a)
 {

@@ -3,7 +3,7 @@
 
 /* MTLComputeCommandEncoder and MTLBlitCommandEncoder: who writes into a command buffer. */
 
-#include "tests/simulators/mps/metal/command-buffer.h"
+#include "tests/simulators/mps/queue/command-buffer.h"
 
 /* What both begin with. */
 struct mtl_encoder {

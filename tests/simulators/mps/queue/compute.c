@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/simulators/mps/metal/encoder.h"
+#include "tests/simulators/mps/queue/encoder.h"
 #include "tests/simulators/mps/metal/limits.h"
 #include "tests/simulators/mps/runtime/settings.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/command-buffer.h"
+#include "tests/simulators/mps/queue/command-buffer.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "tests/simulators/mps/metal/encoder.h"
+#include "tests/simulators/mps/queue/encoder.h"
 #include "tests/simulators/mps/metal/limits.h"
 #include "tests/simulators/mps/runtime/faults.h"
 #include "tests/simulators/mps/runtime/runtime.h"
@@ -33,8 +33,9 @@ static const char *describe(int code)
           "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)" },
         { MTL_CODE_PAGE_FAULT,
           "Caused GPU Address Fault Error (00000003:kIOGPUCommandBufferCallbackErrorPageFault)" },
-        { MTL_CODE_ACCESS_REVOKED, "Ignored (for causing prior/excessive GPU errors) "
-                                   "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)" },
+        { MTL_CODE_ACCESS_REVOKED,
+          "Ignored (for causing prior/excessive GPU errors) "
+          "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)" },
         { MTL_CODE_OUT_OF_MEMORY,
           "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)" },
         { MTL_CODE_INVALID_RESOURCE,

@@ -3,7 +3,7 @@
 
 /* A bit that is wrong, on request: of what a dispatch or a copy wrote. */
 
-#include "tests/simulators/mps/metal/command.h"
+#include "tests/simulators/mps/queue/command.h"
 
 struct mtl_flip;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/flip.h"
+#include "tests/simulators/mps/queue/flip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/encoder.h"
+#include "tests/simulators/mps/queue/encoder.h"
 
 #define UNIT_BYTES 4u                   /* macOS copies no less */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/encoder.h"
+#include "tests/simulators/mps/queue/encoder.h"
 
 void *mtl_encoder_new(const struct mtl_class *class, struct mtl_command_buffer *buffer)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/command.h"
+#include "tests/simulators/mps/queue/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "tests/simulators/mps/metal/flip.h"
+#include "tests/simulators/mps/queue/flip.h"
 #include "tests/simulators/mps/runtime/faults.h"
 
 struct mtl_command *mtl_command_new(enum mtl_command_kind kind)

@@ -4,8 +4,8 @@
 /* MTLCommandBuffer: commands from the first encoder to the last, and how they went. */
 
 #include "tests/simulators/mps/foundation/foundation.h"
-#include "tests/simulators/mps/metal/command.h"
-#include "tests/simulators/mps/metal/queue.h"
+#include "tests/simulators/mps/queue/command.h"
+#include "tests/simulators/mps/queue/queue.h"
 
 struct mtl_block;
 

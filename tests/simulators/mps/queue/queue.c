@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "tests/simulators/mps/metal/queue.h"
+#include "tests/simulators/mps/queue/queue.h"
 
 #include <stdlib.h>
 
-#include "tests/simulators/mps/metal/command-buffer.h"
+#include "tests/simulators/mps/queue/command-buffer.h"
 #include "tests/simulators/mps/metal/limits.h"
 
 /* The thread's own: it may outlive its queue for a moment. */
