@@ -350,10 +350,10 @@ static void count_life(void *ctx)
     ++*(int *)ctx;
 }
 
-/* With what an earlier run has left in the folder of kernels: kept.py. */
+/* With what an earlier run has left in the folder of kernels: kept.py, which reads the log. */
 static void test_kept(void)
 {
-    vrt_log_set_level(VRT_LOG_INFO);
+    vrt_log_set_level(VRT_LOG_DEBUG);
     struct machine m = look(&(struct vrt_registry_params){
         .values = PATIENCE_S(2),
         .cache_dir = test_cache_dir(),

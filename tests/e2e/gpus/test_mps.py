@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""MPS devices, on the simulated Mac: what is told of them, jobs on several of them, with the CPU and
-with all other kinds at once, and on GPUs that fail, hang, are full and are taken away.
+"""MPS devices, on the simulated Mac: what is told of them, jobs on several of them, with the CPU
+and with all other kinds at once, and on GPUs that fail, hang, are full and are taken away.
 
 VRTD_MPS_LIBRARY is what takes the place of Metal (tests/simulators/mps), VRT_MPS_CACHE where it
 keeps what it compiled. Where VRTD_XPU_DRIVER and VRTD_CUDA_SIM say where such machines are, these

@@ -105,18 +105,24 @@ static vrt_metal_id make(struct vrt_mps_device *mps, const struct vrt_mps_text *
              text->size_bytes,
              (unsigned long long)vrt_cache_hash(text->data, text->size_bytes));
     vrt_metal_id pipeline = vrt_mps_archive_load(&kernels->cache, &key, mps->device, descriptor);
-    if (pipeline)
+    if (pipeline) {
+        vrt_log_debug("kernel %s is an earlier run's", text->name);
         return pipeline;
+    }
+    const int64_t began_ns = vrt_clock_now_ns();
     pipeline = VRT_METAL(new_pipeline, mps->device, descriptor, 0UL, NULL, ret_error);
-    if (pipeline)
-        vrt_mps_archive_store(&kernels->cache, &key, mps->device, descriptor);
+    if (!pipeline)
+        return NULL;
+    vrt_log_debug("kernel %s was compiled in %lld ms", text->name,
+                  (long long)((vrt_clock_now_ns() - began_ns) / VRT_NS_PER_MS));
+    vrt_device_alive(&mps->base);
+    vrt_mps_archive_store(&kernels->cache, &key, mps->device, descriptor);
     return pipeline;
 }
 
 static vrt_metal_id build(struct vrt_mps_device *mps, const char *name, vrt_metal_id *ret_error)
 {
     const struct vrt_mps_text *text = find_text(name);
-    const int64_t began_ns = vrt_clock_now_ns();
     VRT_CLEANUP(vrt_freep) char *whole = NULL;
 
     if (!text)
@@ -130,10 +136,6 @@ static vrt_metal_id build(struct vrt_mps_device *mps, const char *name, vrt_meta
     vrt_metal_id descriptor = describe(mps->device, whole, name, ret_error);
     vrt_metal_id pipeline = descriptor ? make(mps, text, descriptor, ret_error) : NULL;
     vrt_metal_drop(&descriptor);
-    if (pipeline)
-        vrt_log_debug("kernel %s was compiled in %lld ms", name,
-                      (long long)((vrt_clock_now_ns() - began_ns) / VRT_NS_PER_MS));
-    vrt_device_alive(&mps->base);
     return pipeline;
 }
 

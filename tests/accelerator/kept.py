@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compiled kernels are kept from run to run: what the test driver counts that it compiles, and
-makes of its own binaries, in runs of one program after another.
+"""Compiled kernels are kept from run to run: what is compiled, and what is made of what was kept,
+in runs of one program after another, each on a device of software.
 
-usage: kept.py TEST-ACCELERATOR
+usage: kept.py TEST-ACCELERATOR KIND
 """
 import os
 import stat
@@ -12,8 +12,19 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = sys.argv.pop(1)
+PROGRAM, KIND = sys.argv[1:3]
 PATIENCE_S = 120
+
+
+def counted(said, report):
+    """How many kernels were compiled, and how many were made of what was kept: as Intel's driver
+    counts it, or as the log tells it."""
+    if KIND == 'xpu':
+        with open(report, encoding='utf-8') as f:
+            figures = {tuple(line.split()[:2]): int(line.split()[2]) for line in f}
+        return figures['0', 'builds'], figures['0', 'natives']
+    return said.count(' was compiled in '), said.count(" is an earlier run's") + said.count(
+        ' is refused, ignoring')
 
 
 class Kept(unittest.TestCase):
@@ -24,7 +35,7 @@ class Kept(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.cache = os.path.join(folder.name, 'cache')
-        self.kernels = os.path.join(self.cache, 'xpu')
+        self.kernels = os.path.join(self.cache, KIND)
         self.n, natives, _ = self.run_once()
         self.assertGreater(self.n, 1)
         self.assertEqual(natives, 0)
@@ -33,18 +44,17 @@ class Kept(unittest.TestCase):
     def start(self, name='report', **more):
         environment = dict(os.environ, VRT_TEST_CACHE=self.cache,
                            VRT_XPU_REPORT=os.path.join(self.folder, name), **more)
-        return subprocess.Popen([PROGRAM, 'xpu', 'kept'], env=environment, stderr=subprocess.PIPE,
+        return subprocess.Popen([PROGRAM, KIND, 'kept'], env=environment, stderr=subprocess.PIPE,
                                 text=True)
 
     def wait(self, process, name='report'):
-        """How many modules were compiled, how many were made of binaries, and what was said."""
+        """What was counted, and what was said."""
         said = process.communicate(timeout=PATIENCE_S)[1]
         self.assertEqual(process.returncode, 0, said)
-        with open(os.path.join(self.folder, name), encoding='utf-8') as f:
-            figures = {tuple(line.split()[:2]): int(line.split()[2]) for line in f}
+        n_compiled, n_kept = counted(said, os.path.join(self.folder, name))
         # One for each kernel that was compiled: it may take long.
-        self.assertIn(f"{figures['0', 'builds']} signs of life", said)
-        return figures['0', 'builds'], figures['0', 'natives'], said
+        self.assertIn(f'{n_compiled} signs of life', said)
+        return n_compiled, n_kept, said
 
     def run_once(self, **more):
         return self.wait(self.start(**more))
@@ -59,10 +69,12 @@ class Kept(unittest.TestCase):
             self.assertEqual(os.stat(path).st_mode & 0o077, 0, path)
 
     def test_another_driver_compiles_its_own(self):
-        self.assertEqual(self.run_once(VRT_XPU_VERSION='2')[:2], (self.n, 0))
+        name, versions = {'xpu': ('VRT_XPU_VERSION', ('1', '2')),
+                          'mps': ('VRT_MPS_SYSTEM', ('14', '13'))}[KIND]
+        self.assertEqual(self.run_once(**{name: versions[1]})[:2], (self.n, 0))
         self.assertEqual(len(self.files()), 2 * self.n)
-        for version in ('1', '2'):
-            self.assertEqual(self.run_once(VRT_XPU_VERSION=version)[:2], (0, self.n))
+        for version in versions:
+            self.assertEqual(self.run_once(**{name: version})[:2], (0, self.n))
 
     def test_damaged(self):
         """Torn, empty, turned over, of another kernel: compiled again, and whole from then on."""
@@ -80,12 +92,16 @@ class Kept(unittest.TestCase):
                 self.assertEqual(self.run_once()[:2], (0, self.n))
 
     def test_refused(self):
-        """The driver takes none of its own binaries any more, or not one of them."""
-        self.assertEqual(self.run_once(VRT_XPU_FAULTS='native:2 fail')[:2], (1, self.n))
+        """The driver doesn't take one of its own binaries any more, or none."""
+        name, what = {'xpu': ('VRT_XPU_FAULTS', 'native'),
+                      'mps': ('VRT_MPS_FAULTS', 'pipeline')}[KIND]
+        self.assertEqual(self.run_once(**{name: f'{what}:2 fail'})[:2], (1, self.n))
         self.assertEqual(self.run_once()[:2], (0, self.n))
-        self.assertEqual(self.run_once(VRT_XPU_FAULTS='native:1- fail')[:2], (self.n, self.n))
-        self.assertEqual(self.run_once()[:2], (0, self.n))
+        if KIND == 'xpu':
+            self.assertEqual(self.run_once(**{name: f'{what}:1- fail'})[:2], (self.n, self.n))
+            self.assertEqual(self.run_once()[:2], (0, self.n))
 
+    @unittest.skipUnless(KIND == 'xpu', 'its binaries are read by the driver')
     def test_lost(self):
         """A card that is lost meanwhile says nothing of the binary."""
         before = self.files()
@@ -110,7 +126,10 @@ class Kept(unittest.TestCase):
         self.assertEqual(self.run_once()[:2], (0, self.n))
 
     def test_no_folder(self):
-        self.cache = os.path.join(self.folder, 'report', 'cache')
+        path = os.path.join(self.folder, 'file')
+        with open(path, 'w', encoding='utf-8'):
+            pass
+        self.cache = os.path.join(path, 'cache')
         builds, natives, said = self.run_once()
         self.assertEqual((builds, natives), (self.n, 0))
         self.assertIn("aren't kept: " + self.cache, said)
@@ -129,4 +148,4 @@ class Kept(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])
