@@ -100,13 +100,14 @@ if [ $quick = no ]; then
     # checks, they take minutes to compile, and minutes to run.
     [ $long = no ] && simulated=disabled || simulated=enabled
     # By clang, so that both compilers' warnings are looked at, and both are tested; but it takes
-    # the pragmas of simulated kernels for mistakes.
+    # the pragmas of simulated kernels for mistakes, and C++ is g++'s, whose sanitizers are others.
     [ $long = no ] && compiler=clang || compiler=gcc
     CC=$compiler one asan-ubsan "unit flow conformance e2e fuzz $slow ${slow:+simulated}" \
         -Db_sanitize=address,undefined -Db_lundef=false -Dcuda=disabled \
-        -Dsimulated_cuda=$simulated -Dxpu=enabled -Dsimulated_xpu=enabled
+        -Dsimulated_cuda=$simulated -Dsimulated_mps=$simulated -Dxpu=enabled \
+        -Dsimulated_xpu=enabled
     one tsan "unit flow e2e $slow" -Db_sanitize=thread -Dcuda=disabled -Dsimulated_cuda=$simulated \
-        -Dxpu=disabled
+        -Dsimulated_mps=$simulated -Dxpu=disabled
     # Without oneDNN there is no CPU device to run flows on, only the reference.
     one bare "unit" -Dauto_features=disabled
     one engine "unit conformance" -Ddaemon=disabled -Dauto_features=disabled

@@ -13,8 +13,10 @@ namespace {
 thread_local const mtl_grid *running;
 struct sigaction before_segv, before_bus;
 
+thread_local char text[160];
+
 /* What lies at the address. */
-void describe(const mtl_grid &grid, const char *at, char *text, size_t n)
+void describe(const mtl_grid &grid, const char *at)
 {
     for (unsigned i = 0; i < VRT_MSL_BUFFERS; i++) {
         const mtl_span &span = grid.buffers[i];
@@ -22,12 +24,12 @@ void describe(const mtl_grid &grid, const char *at, char *text, size_t n)
         if (span.data && at >= span.pages && at < span.pages + span.n_page_bytes) {
             const long offset = at - static_cast<const char *>(span.data);
 
-            snprintf(text, n, "it reads or writes byte %ld of [[buffer(%u)]], which isn't there",
-                     offset, i);
+            snprintf(text, sizeof(text),
+                     "it reads or writes byte %ld of [[buffer(%u)]], which isn't there", offset, i);
             return;
         }
     }
-    snprintf(text, n, "it reads or writes address %p, which is in no buffer",
+    snprintf(text, sizeof(text), "it reads or writes address %p, which is in no buffer",
              static_cast<const void *>(at));
 }
 
@@ -42,15 +44,18 @@ void hand_on(int signal, siginfo_t *info, void *context)
     sigaction(signal, &before, nullptr);        /* it happens again, and kills */
 }
 
-/* It never returns to the kernel, whose stacks are given up. */
+/* What the kernel does instead of going on; no handler of a signal runs any more. */
+void give_up()
+{
+    vrt_sim_trap(MTL_CODE_PAGE_FAULT, text);
+}
+
 void on_fault(int signal, siginfo_t *info, void *context)
 {
-    char text[160];
-
     if (!running)
         return hand_on(signal, info, context);
-    describe(*running, static_cast<const char *>(info->si_addr), text, sizeof(text));
-    vrt_sim_trap(MTL_CODE_PAGE_FAULT, text);
+    describe(*running, static_cast<const char *>(info->si_addr));
+    mtl_redirect(context, give_up);
 }
 
 void install()
@@ -58,7 +63,7 @@ void install()
     struct sigaction action = {};
 
     action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, &before_segv);
     sigaction(SIGBUS, &action, &before_bus);
 }

@@ -13,3 +13,7 @@
 /* The calling thread runs kernels of this grid from now on; it does no longer. */
 void mtl_fault_begin(const struct mtl_grid *grid);
 void mtl_fault_end(void);
+
+/* In redirect-*.cpp: what a signal interrupted goes on at `entry`, which never returns, on the
+ * stack that it has. */
+void mtl_redirect(void *context, void (*entry)(void));

@@ -20,7 +20,7 @@ import tokens
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LANGUAGE = ['-x', 'c++', '-std=c++14', '-nostdinc', '-nostdinc++', '-fno-exceptions', '-fno-rtti',
-            '-Xclang', '-fnative-half-type', '-Xclang', '-fallow-half-arguments-and-returns',
+            '-Xclang', '-fnative-half-type', '-Xclang', '-fnative-half-arguments-and-returns',
             '-Xclang', '-cl-single-precision-constant', '-march=native', '-Wno-everything',
             '-Werror=c++17-extensions', '-Werror=c++20-extensions', '-Werror=vla-extension',
             '-ferror-limit=10', '-I', os.path.join(HERE, 'include')]

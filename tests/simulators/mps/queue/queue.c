@@ -2,65 +2,79 @@
 
 #include "tests/simulators/mps/queue/queue.h"
 
-#include <stdlib.h>
-
 #include "tests/simulators/mps/queue/command-buffer.h"
 #include "tests/simulators/mps/metal/limits.h"
 
-/* The thread's own: it may outlive its queue for a moment. */
+/* A thread: a queue's, until that is freed, and then the next one's. */
 struct mtl_worker {
-    struct mtl_command_buffer *first, **last;   /* under the lock, as all of it */
-    bool is_ended;
+    /* Under the lock: */
+    struct mtl_command_buffer *first, **last;
+    pthread_cond_t bell;                /* there is a first one */
+    struct mtl_worker *next_idle;
 };
 
-/* The next command buffer; NULL: the queue has ended. */
+static struct mtl_worker *idle;         /* under the lock */
+
 static struct mtl_command_buffer *take(struct mtl_worker *worker)
 {
     mtl_lock();
-    while (!worker->first && !worker->is_ended)
-        mtl_wait(INT64_MAX);
+    while (!worker->first)
+        mtl_wait_for(&worker->bell);
     struct mtl_command_buffer *buffer = worker->first;
-    if (buffer) {
-        worker->first = buffer->next;
-        if (!worker->first)
-            worker->last = &worker->first;
-    }
+    worker->first = buffer->next;
+    if (!worker->first)
+        worker->last = &worker->first;
     mtl_unlock();
     return buffer;
 }
 
 static void *work(void *opaque)
 {
-    struct mtl_worker *worker = opaque;
-    struct mtl_command_buffer *buffer;
-
-    while ((buffer = take(worker)))
-        mtl_command_buffer_run(buffer);
-    free(worker);
+    for (;;) {
+        mtl_command_buffer_run(take(opaque));
+        mtl_work_end();
+    }
     return NULL;
+}
+
+static struct mtl_worker *start_worker(void)
+{
+    struct mtl_worker *worker = mtl_allocate(sizeof(*worker));
+    pthread_t thread;
+
+    worker->last = &worker->first;
+    pthread_cond_init(&worker->bell, NULL);
+    if (pthread_create(&thread, NULL, work, worker) != 0)
+        mtl_die("no thread");
+    pthread_detach(thread);
+    return worker;
 }
 
 struct mtl_queue *mtl_queue_new(struct mtl_device *device)
 {
     struct mtl_queue *queue = mtl_new(&mtl_queue_class);
-    pthread_t thread;
 
     queue->device = device;
-    queue->worker = mtl_allocate(sizeof(*queue->worker));
-    queue->worker->last = &queue->worker->first;
-    if (pthread_create(&thread, NULL, work, queue->worker) != 0)
-        mtl_die("no thread");
-    pthread_detach(thread);
+    mtl_lock();
+    queue->worker = idle;
+    if (idle)
+        idle = idle->next_idle;
+    mtl_unlock();
+    if (!queue->worker)
+        queue->worker = start_worker();
     return queue;
 }
 
 void mtl_queue_commit(struct mtl_queue *queue, struct mtl_command_buffer *buffer)
 {
+    struct mtl_worker *worker = queue->worker;
+
     mtl_retain(buffer);
     mtl_lock();
-    *queue->worker->last = buffer;
-    queue->worker->last = &buffer->next;
-    mtl_changed();
+    mtl_work_begin();
+    *worker->last = buffer;
+    worker->last = &buffer->next;
+    pthread_cond_signal(&worker->bell);
     mtl_unlock();
 }
 
@@ -75,13 +89,14 @@ static mtl_object command_buffer(MTL_SELF(mtl_queue))
     return mtl_autorelease(mtl_command_buffer_new(self));
 }
 
+/* Nothing is left to run: what is retains its queue. */
 static void destroy(struct mtl_base *object)
 {
-    struct mtl_queue *queue = (struct mtl_queue *)object;
+    struct mtl_worker *worker = ((struct mtl_queue *)object)->worker;
 
     mtl_lock();
-    queue->worker->is_ended = true;
-    mtl_changed();
+    worker->next_idle = idle;
+    idle = worker;
     mtl_unlock();
 }
 

@@ -16,12 +16,14 @@
 #include "tests/simulators/mps/runtime/settings.h"
 
 #define EXIT_LEAKS 70
+#define PATIENCE_NS ((int64_t)VRT_NS_PER_S)
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_once_t once;
     bool is_forked;
+    unsigned n_works;
 } simulator = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
 
 static _Thread_local struct {
@@ -48,13 +50,27 @@ static void start(void)
         mtl_die("no folder for what is compiled: %s", strerror(errno));
 }
 
+/* What runs yet may be about to release the last of what is reported; what hangs isn't. */
+static void await_works(void)
+{
+    const int64_t deadline_ns = vrt_clock_now_ns() + PATIENCE_NS;
+
+    mtl_lock();
+    while (simulator.n_works && mtl_wait(deadline_ns))
+        ;
+    mtl_unlock();
+}
+
 /* The end of the process, after all that the program does at its end. */
 __attribute__((destructor)) static void unload(void)
 {
     if (simulator.is_forked)
         return;
     sim_cache_close();
-    if (mtl_settings()->has_report && mtl_objects_report())
+    if (!mtl_settings()->has_report)
+        return;
+    await_works();
+    if (mtl_objects_report())
         _Exit(EXIT_LEAKS);
 }
 
@@ -88,9 +104,27 @@ bool mtl_wait(int64_t deadline_ns)
     return pthread_cond_timedwait(&simulator.changed, &simulator.lock, &until) != ETIMEDOUT;
 }
 
+void mtl_wait_for(pthread_cond_t *bell)
+{
+    pthread_cond_wait(bell, &simulator.lock);
+}
+
 void mtl_changed(void)
 {
     pthread_cond_broadcast(&simulator.changed);
+}
+
+void mtl_work_begin(void)
+{
+    simulator.n_works++;
+}
+
+void mtl_work_end(void)
+{
+    mtl_lock();
+    simulator.n_works--;
+    mtl_changed();
+    mtl_unlock();
 }
 
 void mtl_begin(const char *class_name, const char *selector)

@@ -53,8 +53,17 @@ void mtl_unlock(void);
  */
 bool mtl_wait(int64_t deadline_ns);
 
+/* Locked. Sleeps likewise until somebody signals `bell`: an idle thread isn't woken by all that
+ * happens. */
+void mtl_wait_for(pthread_cond_t *bell);
+
 /* Locked. Wakes all that mtl_wait(). */
 void mtl_changed(void);
+
+/* Work that the process's end waits for a moment for, before what is left is reported: locked, its
+ * begin; not locked, its end. */
+void mtl_work_begin(void);
+void mtl_work_end(void);
 
 /* What the calling thread does now, for mtl_die(): "-[class selector]", or a function's name, where
  * `class_name` is NULL. The strings stay. */

@@ -188,6 +188,26 @@ static void time_out(void)
     expect_int(bench_finish(commands, &why), 2);
 }
 
+/* A kernel that takes longer than it may, of whose threadgroups not all run. */
+static void run_long(void)
+{
+    static const char endless[] =
+        "kernel void k(device uint *a [[buffer(0)]])\n"
+        "{\n"
+        "    uint value = a[0];\n"
+        "    for (uint i = 0; i < 100000; i++)\n"
+        "        value = value * 1664525u + 1013904223u;\n"
+        "    a[0] = value;\n"
+        "}\n";
+    const char *why;
+    bench_open(&bench);
+    id device = bench.devices[0], buffer = bench_buffer(device, 64, NULL);
+    expect_int(bench_try(device, &(struct bench_dispatch){
+        .pipeline = bench_pipeline(device, endless, "k"), .buffers = { buffer }, .n_buffers = 1,
+        .groups = { 1000000, 1000, 1 }, .threads = { 1, 1, 1 } }, &why), 2);
+    expect_contains(why, "VRT_MPS_TIMEOUT_MS");
+}
+
 static void test_hang(void)
 {
     bench_run(signal_after_failure, (const char *[]){ "VRT_MPS_FAULTS=commit:1 error=8", NULL },
@@ -195,6 +215,8 @@ static void test_hang(void)
     bench_run(hang, (const char *[]){ "VRT_MPS_FAULTS=commit:1 hang", NULL }, BENCH_WELL, NULL);
     bench_run(time_out, (const char *[]){ "VRT_MPS_FAULTS=commit:1 hang",
                                           "VRT_MPS_TIMEOUT_MS=300", NULL }, BENCH_WELL, NULL);
+    bench_run(run_long, (const char *[]){ "VRT_MPS_TIMEOUT_MS=100", NULL }, BENCH_WELL,
+              "takes longer");
 }
 
 /* Of three dispatches and three copies each the second one is wrong by a bit. */
