@@ -34,6 +34,7 @@ const struct vrt_vendor_variable vrt_vendor_variables[] = {
     { "ZE_ENABLE_ALT_DRIVERS", "xpu", "which Level Zero drivers are taken, instead of Intel's" },
     { "ZE_ENABLE_NULL_DRIVER", "xpu", "whether Level Zero has devices that compute nothing" },
     { "NEOReadDebugKeys", "xpu", "whether Intel's driver reads settings meant for its authors" },
+    { "VRT_MPS_LIBRARY", "mps", "what is loaded in the place of Metal: for tests" },
     { "VRT_CPU_TILES", "cpu", "whether it multiplies by tiles in C: slowly, for tests" },
     { "VRTD_PLUGIN_DIR", NULL, "where its plugins are" },
     { "VRTD_MEDIA_PROGRAM", NULL, "which program reads and writes videos" },
