@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What MSL writes in another way than C++: constructors of vectors, numbers of half precision, copies
-out of other address spaces."""
+"""What MSL writes in another way than C++: constructors of vectors, numbers of half precision,
+copies out of other address spaces."""
 import re
 
 import rules
