@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What MSL writes in another way than C++: constructors of vectors, numbers of half precision."""
+"""What MSL writes in another way than C++: constructors of vectors, numbers of half precision,
+copies out of other address spaces."""
 import re
 
 import rules
@@ -37,7 +38,25 @@ def rewrite_vector(program, i):
     code[i].text = 'vrt_msl::make<' + name + ('>' if last == i else '')
 
 
+def rewrite_copy(program, i):
+    """struct s a = b; at `i`, where b may be in another space: C++ has no constructor for that."""
+    code, last = program.code, program.find(i, len(program.code), (';',))
+    if code[i + 1].kind != 'word' or program.text(i + 2) != '=' or program.text(i + 3) == '{' or \
+            program.find(i, last, (',',)) != last:
+        return
+    code[i + 2].text = f'= VRT_MSL_COPY({code[i].text}, '
+    code[last].text = ')' + code[last].text
+
+
+def rewrite_copies(program):
+    for function in program.functions:
+        for i in range(*(function.body or (0, 0))):
+            if program.text(i) in program.types - program.made_types:
+                rewrite_copy(program, i)
+
+
 def rewrite(program):
+    rewrite_copies(program)
     made = rules.VECTORS | program.made_types
     for i, token in enumerate(program.code):
         if token.kind == 'word' and program.text(i - 1) not in ('operator', '::', '.', '->'):

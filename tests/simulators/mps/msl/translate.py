@@ -5,7 +5,8 @@
 usage: translate.py CLANG VERSION fast|precise PROGRAM RESULT
 
 VERSION is that of the language: 300, 310. What is wrong with the program is said on standard error,
-as a compiler says it.
+as a compiler says it. Refused although MSL has them are kernels that are templates, and functions
+that differ only in the spaces that their parameters point into.
 """
 import os
 import subprocess

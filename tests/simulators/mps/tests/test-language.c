@@ -128,6 +128,7 @@ static const struct {
     { "abs(-3) + float(abs(short(-4))) + sign(-2.0f)", 6 },
     { "float4(*(device const float4 *)a).w + float2(*(device const packed_half2 *)a).x", 4 },
     { "float(__METAL_VERSION__)", 300 },
+    { "copied(*(device const pair *)a).y + kept(pair_of_constants).x", 32 },
 };
 
 /* A kernel that computes all of them. */
@@ -137,6 +138,10 @@ static const char *computing_text(void)
     size_t n = (size_t)snprintf(text, sizeof(text), HEAD
         "constant float table[] = { 10, 20 };\n"
         "template <class T> T twice(T x) { return x + x; }\n"
+        "struct pair { float x, y; };\n"
+        "constant pair pair_of_constants = { 30, 40 };\n"
+        "pair copied(device const pair &from) { const pair p = from; return p; }\n"
+        "pair kept(constant pair &from) { struct pair p = from; return p; }\n"
         "template <int n> struct number { static constexpr constant int value = n; };\n"
         "kernel void k(device const float *a [[buffer(0)]], device float *r [[buffer(1)]])\n{\n");
     for (size_t i = 0; i < VRT_ARRAY_SIZE(computed); i++)

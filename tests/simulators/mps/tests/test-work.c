@@ -37,6 +37,30 @@ static void test_devices(void)
     }
 }
 
+/* What the runtime answers by itself: nil takes any message, and a class is asked for by name. */
+static void send_messages(void)
+{
+    struct bench bench;
+    bench_open(&bench);
+    id device = bench.devices[0];
+    expect_true(SEND(bool, (sel), device, "respondsToSelector:", api.selector("registryID")));
+    expect_true(!SEND(bool, (sel), device, "respondsToSelector:", api.selector("fly")));
+    expect_true(!SEND0(id, NULL, "name"));
+    expect_near(SEND0(double, NULL, "GPUStartTime"), 0, 0);
+    expect_true(SEND0(id, device, "retain") == device);
+    bench_release(device);
+    expect_true(api.get_class("NSString") == api.get_class("NSString"));
+    expect_true(!api.get_class("NSUnicorn") && !api.get_class("MTLBuffer"));
+    expect_true(api.selector("name") == api.selector("name"));
+    expect_str(bench_text(bench_string("a string")), "a string");
+    bench_close(&bench);
+}
+
+static void test_messages(void)
+{
+    bench_run(send_messages, (const char *[]){ "VRT_MPS_REPORT=1", NULL }, BENCH_WELL, NULL);
+}
+
 /* What a device says of itself, in the order of `families`. */
 static void expect_families(const char *wanted)
 {
@@ -329,6 +353,7 @@ static void test_archives(void)
 
 TEST_MAIN(
     { "devices", test_devices },
+    { "messages", test_messages },
     { "families", test_families },
     { "memory", test_memory },
     { "kernels", test_kernels },

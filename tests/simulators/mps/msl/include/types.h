@@ -167,3 +167,18 @@ VRT_MSL_BODY(
     static_assert(sizeof(T) == sizeof(U), "as_type<> of another size");
     return __builtin_bit_cast(T, u);
 )
+
+/* A struct, wherever it is. */
+#ifdef VRT_MSL_STRICT
+namespace vrt_msl {
+
+template <class T> T copied(thread const T &from);
+template <class T> T copied(device const T &from);
+template <class T> T copied(threadgroup const T &from);
+template <class T> T copied(constant T &from);
+
+}
+#define VRT_MSL_COPY(type, ...) vrt_msl::copied<type>(__VA_ARGS__)
+#else
+#define VRT_MSL_COPY(type, ...) __VA_ARGS__
+#endif
