@@ -7,32 +7,19 @@
  * that it needs (meson.build of xpu/ and mps/), is one of its own.
  */
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
 #include "backend/replica.h"
+#include "backend/staging.h"
 #include "base/log.h"
+#include "tests/accelerator/machine.h"
 #include "tests/unit/environment.h"
-#include "tests/unit/test.h"
 
-#define MAX_DEVICES 4
+const char *kind;
 
-static const char *kind;                /* of the devices: "xpu" */
-
-struct machine {
-    struct vrt_registry *registry;
-    const struct vrt_device_info *infos[MAX_DEVICES];
-    struct vrt_device *devices[MAX_DEVICES];    /* NULL: not open */
-    int n;
-};
-
-/* Values of options: so many seconds for a piece of work. */
-#define PATIENCE_S(n) VRT_BACKEND_VALUES({ kind, "patience_s", n })
-
-static struct machine look(const struct vrt_registry_params *params)
+struct machine look(const struct vrt_registry_params *params)
 {
     struct machine m = { 0 };
     size_t n;
@@ -45,117 +32,25 @@ static struct machine look(const struct vrt_registry_params *params)
     return m;
 }
 
-static int open_device(struct machine *m, int i)
+int open_device(struct machine *m, int i)
 {
     expect_true(i < m->n);
     return vrt_device_open(m->registry, m->infos[i], &m->devices[i]);
 }
 
-static void leave(struct machine *m)
+void leave(struct machine *m)
 {
     for (int i = 0; i < m->n; i++)
         vrt_device_close(m->devices[i]);
     vrt_registry_free(m->registry);
 }
 
-/* The first device, open. */
-static struct machine open_first(void)
+struct machine open_first(void)
 {
     struct machine m = look(&(struct vrt_registry_params){ .values = PATIENCE_S(2) });
 
     expect_int(open_device(&m, 0), 0);
     return m;
-}
-
-/* Whether a finding of this kind says so. */
-static bool is_found(const struct machine *m, enum vrt_finding_kind wanted, const char *words)
-{
-    const struct vrt_findings *findings = vrt_registry_findings(m->registry);
-
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct vrt_finding *f = &findings->list[i];
-        if (strcmp(f->backend, kind) == 0 && f->kind == wanted &&
-            (strstr(f->text, words) || strstr(f->cure, words)))
-            return true;
-    }
-    return false;
-}
-
-static void expect_none(enum vrt_finding_kind wanted, const char *words)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 0);
-    expect_true(is_found(&m, wanted, words));
-    leave(&m);
-}
-
-/* Three cards of unlike memory. */
-static void test_cards(void)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 3);
-    for (int i = 0; i < 3; i++) {
-        const char name[] = { 'x', 'p', 'u', ':', (char)('0' + i), '\0' };
-        expect_str(m.infos[i]->name, name);
-        expect_int(m.infos[i]->index, i);
-        expect_contains(m.infos[i]->description, "Arc");
-        expect_contains(m.infos[i]->description, "512 EUs, DPAS");
-        expect_int(strlen(m.infos[i]->uuid), 36);
-        expect_int(strlen(m.infos[i]->pci_address), 12);
-        expect_int(m.infos[i]->preferred_dtype, VRT_DTYPE_F16);
-        expect_true(m.infos[i]->driver_version[0] != '\0');
-        expect_int(m.infos[i]->memory_total_bytes, (i == 0 ? 16384ll : 8192ll) << 20);
-        expect_contains(m.infos[i]->class_id, m.infos[i]->driver_version);
-    }
-    expect_true(strcmp(m.infos[0]->uuid, m.infos[1]->uuid) != 0);
-    expect_true(strcmp(m.infos[0]->pci_address, m.infos[1]->pci_address) != 0);
-    expect_true(is_found(&m, VRT_FINDING_THERE, "libze_loader.so.1"));
-    leave(&m);
-
-    const struct vrt_registry_params params = { .values = PATIENCE_S(-1) };
-    struct vrt_error error = { 0 };
-    expect_int(vrt_registry_new(&params, &m.registry, &error), -EINVAL);
-    expect_contains(error.message, "patience_s can't be -1: give 1 to 86400");
-}
-
-/* Two GPUs of a Mac. */
-static void test_gpus(void)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 2);
-    for (int i = 0; i < 2; i++) {
-        const char name[] = { 'm', 'p', 's', ':', (char)('0' + i), '\0' };
-        expect_str(m.infos[i]->name, name);
-        expect_int(m.infos[i]->index, i);
-        expect_contains(m.infos[i]->description, "8.0 GiB of the host's memory");
-        expect_true(m.infos[i]->shares_host_memory);
-        expect_int(m.infos[i]->preferred_dtype, VRT_DTYPE_F16);
-        expect_str(m.infos[i]->driver_version, "14.0");
-        expect_int(m.infos[i]->memory_total_bytes, 8192ll << 20);
-        expect_contains(m.infos[i]->class_id, "14.0");
-        expect_int(open_device(&m, i), 0);
-    }
-    expect_true(is_found(&m, VRT_FINDING_THERE, "Metal of macOS 14.0"));
-    leave(&m);
-}
-
-static void test_no_gpu(void)
-{
-    expect_none(VRT_FINDING_UNFIT, "LaunchAgent");
-}
-
-static void test_no_library(void)
-{
-    expect_none(VRT_FINDING_ABSENT, "Metal is only on macOS");
-}
-
-/* A library of that name that has nothing of it. */
-static void test_old_library(void)
-{
-    expect_none(VRT_FINDING_UNFIT, "Metal lacks objc_msgSend");
 }
 
 /* What is written and read that isn't of whole words, as Metal copies them. */
@@ -181,53 +76,6 @@ static void test_words(void)
     expect_true(memcmp(there, back, sizeof(back)) == 0);
     vrt_buffer_free(m.devices[0], buffer);
     leave(&m);
-}
-
-static void test_tiles(void)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 2);
-    leave(&m);
-    m = look(&(struct vrt_registry_params){
-        .values = VRT_BACKEND_VALUES({ "xpu", "tiles", 1 }),
-    });
-    expect_int(m.n, 4);
-    expect_contains(m.infos[2]->description, ", tile 0");
-    expect_contains(m.infos[3]->description, ", tile 1");
-    for (int i = 0; i < 4; i++)
-        expect_int(open_device(&m, i), 0);
-    leave(&m);
-}
-
-static void test_masked(void)
-{
-    struct machine m = look(&(struct vrt_registry_params){ 0 });
-
-    expect_int(m.n, 1);
-    expect_contains(m.infos[0]->description, "ZE_AFFINITY_MASK=1");
-    leave(&m);
-}
-
-static void test_none_visible(void)
-{
-    expect_none(VRT_FINDING_UNFIT, "ZE_AFFINITY_MASK=\"7\"");
-}
-
-static void test_no_driver(void)
-{
-    expect_none(VRT_FINDING_ABSENT, "libze-intel-gpu1");
-}
-
-/* A file of the loader's name that is none. */
-static void test_no_loader(void)
-{
-    expect_none(VRT_FINDING_ABSENT, "libze1");
-}
-
-static void test_old_loader(void)
-{
-    expect_none(VRT_FINDING_UNFIT, "lacks zeInit");
 }
 
 static void test_sensors(void)
@@ -522,6 +370,57 @@ static void test_failed(void)
     leave(&m);
 }
 
+/* in -> out, which is pulled. */
+static int start_exchange(struct vrt_device *device, struct vrt_program *program,
+                          struct vrt_staging *in, struct vrt_staging *out)
+{
+    int r = vrt_staging_push(device, in, N_FLOATS * sizeof(float));
+
+    if (!r)
+        r = vrt_program_submit(device, program, (struct vrt_binding[]){
+            { vrt_staging_buffer(in), 0 }, { vrt_staging_buffer(out), 0 } });
+    return r ? r : vrt_staging_pull(device, out, N_FLOATS * sizeof(float));
+}
+
+/* Of two that are under way the first fails: it is the first that is told so, whoever else waited
+ * meanwhile, and what comes later is right. */
+static void test_blame(void)
+{
+    struct machine m = open_first();
+    struct vrt_device *device = m.devices[0];
+    const size_t n = N_FLOATS * sizeof(float);
+    struct vrt_staging *in[2], *out[2];
+    struct vrt_buffer *arena, *other;
+    struct vrt_program *program;
+
+    expect_int(vrt_buffer_new(device, n, &arena), 0);
+    expect_int(make_increment(device, arena, &program), 0);
+    for (int i = 0; i < 2; i++) {
+        expect_int(vrt_staging_new(device, n, &in[i]), 0);
+        expect_int(vrt_staging_new(device, n, &out[i]), 0);
+        memset(vrt_staging_host(in[i]), 0, n);
+    }
+    expect_int(vrt_buffer_new(device, n, &other), 0);
+    for (int i = 0; i < 2; i++)
+        expect_int(start_exchange(device, program, in[i], out[i]), 0);
+    vrt_buffer_free(device, other);
+    expect_int(vrt_staging_push(device, in[1], n), 0);
+    vrt_staging_wait(device, out[1]);
+    expect_int(vrt_staging_wait(device, out[0]), VRT_BACKEND_E_FAILED);
+    for (int i = 0; i < 2; i++) {
+        expect_int(start_exchange(device, program, in[i], out[i]), 0);
+        expect_int(vrt_staging_wait(device, out[i]), 0);
+        expect_true(((float *)vrt_staging_host(out[i]))[N_FLOATS - 1] == 1);
+        vrt_staging_free(device, in[i]);
+        vrt_staging_free(device, out[i]);
+    }
+    vrt_program_free(device, program);
+    vrt_buffer_free(device, arena);
+    expect_int(vrt_device_finish(device), VRT_BACKEND_E_FAILED);
+    expect_int(vrt_device_finish(device), 0);
+    leave(&m);
+}
+
 /* It is taken away, and stays away. */
 static void test_gone(void)
 {
@@ -543,22 +442,8 @@ static void test_stuck(void)
     leave(&m);
 }
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} scenarios[] = {
-    { "cards", test_cards },
-    { "gpus", test_gpus },
-    { "no-gpu", test_no_gpu },
-    { "no-library", test_no_library },
-    { "old-library", test_old_library },
+static const struct scenario scenarios[] = {
     { "words", test_words },
-    { "tiles", test_tiles },
-    { "masked", test_masked },
-    { "none-visible", test_none_visible },
-    { "no-driver", test_no_driver },
-    { "no-loader", test_no_loader },
-    { "old-loader", test_old_loader },
     { "sensors", test_sensors },
     { "no-sensors", test_no_sensors },
     { "large", test_large },
@@ -571,17 +456,27 @@ static const struct {
     { "full", test_full },
     { "lost", test_lost },
     { "failed", test_failed },
+    { "blame", test_blame },
     { "gone", test_gone },
     { "stuck", test_stuck },
+    { NULL, NULL },
 };
+
+/* Runs a scenario of these. Return: whether it is one. */
+static bool run(const struct scenario *all, const char *name)
+{
+    for (; all->name; all++)
+        if (strcmp(all->name, name) == 0) {
+            all->run();
+            return true;
+        }
+    return false;
+}
 
 int main(int argc, char **argv)
 {
     kind = argc == 3 ? argv[1] : "";
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(scenarios); i++)
-        if (argc == 3 && strcmp(argv[2], scenarios[i].name) == 0) {
-            scenarios[i].run();
-            return 0;
-        }
-    test_fail("usage: test-accelerator KIND SCENARIO");
+    if (argc != 3 || (!run(scenarios, argv[2]) && !run(presence_scenarios, argv[2])))
+        test_fail("usage: test-accelerator KIND SCENARIO");
+    return 0;
 }

@@ -50,6 +50,7 @@ int vrt_mps_buffer_new(struct vrt_device *device, size_t size_bytes,
         return r;
     }
     buffer->host = mps->is_unified ? VRT_METAL(contents, buffer->memory) : NULL;
+    buffer->mark = mps->compute.n_committed;
     *ret_buffer = &buffer->base;
     return 0;
 }
@@ -117,6 +118,7 @@ static int upload(struct vrt_mps_device *mps, vrt_metal_id to, size_t offset_byt
                   const char *from, size_t size_bytes)
 {
     struct vrt_mps_queue *queue = &mps->upload;
+    uint64_t mark = queue->n_committed;
     int r = 0;
 
     for (size_t at = 0, i = 0; r == 0 && at < size_bytes; at += VRT_MPS_STAGE_BYTES, i++) {
@@ -129,7 +131,7 @@ static int upload(struct vrt_mps_device *mps, vrt_metal_id to, size_t offset_byt
         r = start_copy(mps, queue, stage, (struct side){ stage->memory, 0 },
                        (struct side){ to, offset_bytes + at }, n);
     }
-    return r != 0 ? r : vrt_mps_await(mps, queue, queue->n_committed, "copying to it");
+    return r != 0 ? r : vrt_mps_settle(mps, queue, &mark, queue->n_committed, "copying to it");
 }
 
 /* One piece is on its way while the one before is copied on. */
@@ -137,6 +139,7 @@ static int download(struct vrt_mps_device *mps, vrt_metal_id from, size_t offset
                     size_t size_bytes)
 {
     const size_t step = VRT_MPS_STAGE_BYTES, n = (size_bytes + step - 1) / step;
+    uint64_t mark = mps->download.n_committed;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < n + VRT_MPS_STAGES; i++) {
@@ -153,7 +156,8 @@ static int download(struct vrt_mps_device *mps, vrt_metal_id from, size_t offset
                            (struct side){ stage->memory, 0 },
                            VRT_MIN(size_bytes - i * step, step));
     }
-    return r;
+    return r != 0 ? r : vrt_mps_settle(mps, &mps->download, &mark, mps->download.n_committed,
+                                       "copying from it");
 }
 
 /* The same where words are cut: by way of the whole words around it. */
@@ -216,8 +220,8 @@ int vrt_mps_buffer_read(struct vrt_device *device, const struct vrt_buffer *src,
 {
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
-    const struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(src);
-    int r = vrt_mps_await(mps, &mps->compute, buffer->used, "computing");
+    struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(src);
+    int r = vrt_mps_settle(mps, &mps->compute, &buffer->mark, buffer->used, "computing");
 
     if (r != 0)
         return r;

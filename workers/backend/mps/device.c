@@ -52,6 +52,18 @@ int vrt_mps_await(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint6
     return vrt_mps_outcome(mps, queue, vrt_mps_queue_await(queue, n, mps->patience_ns), what);
 }
 
+int vrt_mps_settle(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t *mark,
+                   uint64_t n, const char *what)
+{
+    const uint64_t after = *mark;
+    int r = vrt_mps_await(mps, queue, n, what);
+
+    if (r != 0)
+        return r;
+    *mark = VRT_MAX(after, n);
+    return vrt_mps_outcome(mps, queue, vrt_mps_queue_failure(queue, after, n), what);
+}
+
 static int start(struct vrt_mps_device *mps)
 {
     bool is_well = vrt_mps_queue_init(&mps->compute, mps->device);
@@ -132,7 +144,7 @@ static int mps_finish(struct vrt_device *device)
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
 
-    return vrt_mps_await(mps, &mps->compute, mps->compute.n_committed, "computing");
+    return vrt_mps_settle(mps, &mps->compute, &mps->mark, mps->compute.n_committed, "computing");
 }
 
 static int mps_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)

@@ -41,6 +41,7 @@ struct vrt_mps_device {
     struct vrt_mps_device *next_stuck;      /* kept for what may still answer */
 
     struct vrt_mps_queue compute;
+    uint64_t mark;                  /* the last that finish() told of */
     struct vrt_mps_queue upload, download;  /* where memory isn't unified */
     struct vrt_mps_stage up[VRT_MPS_STAGES], down[VRT_MPS_STAGES];
 
@@ -54,6 +55,7 @@ struct vrt_mps_buffer {
     vrt_metal_id memory;
     char *host;                     /* NULL: the GPU's own */
     uint64_t used;                  /* the last command buffer of `compute` that had it bound */
+    uint64_t mark;                  /* the last of which it is known how it fared */
     struct vrt_mps_staging *staging;        /* whose it is; NULL */
 };
 
@@ -81,16 +83,22 @@ bool vrt_mps_has_type(const struct vrt_mps_device *mps, enum vrt_dtype dtype);
 vrt_metal_id vrt_mps_find_device(int i);
 
 /*
- * What became of a queue's work, `result` being of a wait: 0; VRT_BACKEND_E_NOMEM; E_LOST where the
+ * What became of a queue's work, `result` being VRT_MPS_STUCK, a MTLCommandBufferError or 0: 0; VRT_BACKEND_E_NOMEM; E_LOST where the
  * device is gone, was taken from us, or didn't answer in time; else E_FAILED. Says what failed,
  * `what`, in the log.
  */
 int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queue, long result,
                     const char *what);
 
-/* Waits for command buffer n of a queue, and those before. Return: as vrt_mps_outcome(). */
+/* Waits for command buffer n of a queue, and those before, whatever becomes of them. Return: 0;
+ * VRT_BACKEND_E_LOST. */
 int vrt_mps_await(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t n,
                   const char *what);
+
+/* Waits likewise, and tells how those behind *mark fared, which is then moved to n. Return: as
+ * vrt_mps_outcome(). */
+int vrt_mps_settle(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t *mark,
+                   uint64_t n, const char *what);
 
 /* See struct vrt_backend_ops: the functions of the same names. */
 int vrt_mps_enumerate(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,

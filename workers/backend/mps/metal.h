@@ -133,7 +133,7 @@ static inline void vrt_metal_end_poolp(void **pool)
 #define VRT_METAL_COMPLETED 4
 
 /* Of MTLCommandBufferError. */
-#define VRT_METAL_TIMEOUT 2
+#define VRT_METAL_INTERNAL 1
 #define VRT_METAL_ACCESS_REVOKED 4
 #define VRT_METAL_OUT_OF_MEMORY 8
 #define VRT_METAL_DEVICE_REMOVED 11

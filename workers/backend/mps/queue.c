@@ -2,7 +2,10 @@
 
 #include "backend/mps/queue.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/macro.h"
 
 #define MOMENT_NS (100 * VRT_NS_PER_MS)
 
@@ -13,6 +16,25 @@ static const struct {
     unsigned long reserved, size_bytes;
 } descriptor = { 0, sizeof(struct vrt_mps_flight) };
 
+/* Notes that number n failed; the lock is held. */
+static void note(struct vrt_mps_queue *queue, uint64_t n, long code)
+{
+    struct vrt_mps_failure *failures = queue->failures, *last;
+
+    last = queue->n_failures > 0 ? &failures[queue->n_failures - 1] : NULL;
+    if (last && last->last + 1 == n && last->code == code) {
+        last->last = n;
+        return;
+    }
+    if (queue->n_failures == VRT_MPS_FAILURES) {
+        failures[1].first = VRT_MIN(failures[0].first, failures[1].first);
+        failures[1].last = VRT_MAX(failures[0].last, failures[1].last);
+        memmove(failures, failures + 1, (VRT_MPS_FAILURES - 1) * sizeof(failures[0]));
+        queue->n_failures--;
+    }
+    failures[queue->n_failures++] = (struct vrt_mps_failure){ n, n, code };
+}
+
 /* Called by Metal, on a thread of its own, which has a pool. */
 static void land(struct vrt_mps_flight *flight, vrt_metal_id commands)
 {
@@ -22,8 +44,8 @@ static void land(struct vrt_mps_flight *flight, vrt_metal_id commands)
     const long code = is_well ? 0 : VRT_METAL(code, error);
 
     pthread_mutex_lock(&queue->lock);
-    if (!is_well && !queue->failure) {
-        queue->failure = code ? code : 1;
+    if (!is_well) {
+        note(queue, flight->number, code ? code : VRT_METAL_INTERNAL);
         vrt_metal_why(error, queue->why, sizeof(queue->why));
     }
     flight->is_done = true;
@@ -49,7 +71,11 @@ bool vrt_mps_queue_init(struct vrt_mps_queue *queue, vrt_metal_id device)
 
 void vrt_mps_queue_done(struct vrt_mps_queue *queue)
 {
+    if (!queue->flights[0].queue)
+        return;
     vrt_metal_drop(&queue->queue);
+    pthread_cond_destroy(&queue->changed);
+    pthread_mutex_destroy(&queue->lock);
 }
 
 vrt_metal_id vrt_mps_queue_begin(struct vrt_mps_queue *queue)
@@ -88,6 +114,7 @@ long vrt_mps_queue_commit(struct vrt_mps_queue *queue, vrt_metal_id commands, ui
 
     if (n > VRT_MPS_IN_FLIGHT && !await_up_to(queue, n - VRT_MPS_IN_FLIGHT, patience_ns))
         return VRT_MPS_STUCK;
+    flight->number = n;
     flight->is_done = false;
     VRT_METAL(when_completed, commands, flight);
     VRT_METAL(commit, commands);
@@ -97,13 +124,17 @@ long vrt_mps_queue_commit(struct vrt_mps_queue *queue, vrt_metal_id commands, ui
 
 long vrt_mps_queue_await(struct vrt_mps_queue *queue, uint64_t n, uint64_t patience_ns)
 {
-    long failure;
+    return await_up_to(queue, n, patience_ns) ? 0 : VRT_MPS_STUCK;
+}
 
-    if (!await_up_to(queue, n, patience_ns))
-        return VRT_MPS_STUCK;
+long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n)
+{
+    long code = 0;
+
     pthread_mutex_lock(&queue->lock);
-    failure = queue->failure;
-    queue->failure = 0;
+    for (int i = 0; i < queue->n_failures && !code; i++)
+        if (queue->failures[i].last > after && queue->failures[i].first <= n)
+            code = queue->failures[i].code;
     pthread_mutex_unlock(&queue->lock);
-    return failure;
+    return code;
 }

@@ -5,7 +5,8 @@
  * A queue of command buffers: committed in order, counted from 1, and waited for with patience
  *
  * Metal's own wait has no end, so each command buffer tells when it is completed, on a thread of
- * Metal's. The first failure is kept until somebody waits.
+ * Metal's. Which ones failed is kept: it matters to whoever's work they were part of, in whatever
+ * order these ask.
  *
  * Thread: that of the device, but for what Metal calls.
  */
@@ -30,8 +31,18 @@ struct vrt_mps_flight {
     const void *descriptor;
 
     struct vrt_mps_queue *queue;
+    uint64_t number;
     bool is_done;
 };
+
+/* Command buffers first .. last, all of which failed. */
+struct vrt_mps_failure {
+    uint64_t first, last;
+    long code;                      /* MTLCommandBufferError */
+};
+
+/* How many such are told apart. */
+#define VRT_MPS_FAILURES 16
 
 struct vrt_mps_queue {
     vrt_metal_id queue;             /* NULL: it was never begun */
@@ -40,11 +51,12 @@ struct vrt_mps_queue {
     pthread_mutex_t lock;           /* of what follows */
     pthread_cond_t changed;
     struct vrt_mps_flight flights[VRT_MPS_IN_FLIGHT];       /* of number n: n % VRT_MPS_IN_FLIGHT */
-    long failure;                   /* the first: a MTLCommandBufferError; 0: none */
-    char why[160];
+    struct vrt_mps_failure failures[VRT_MPS_FAILURES];      /* the oldest may be joined */
+    int n_failures;
+    char why[160];                  /* of the last */
 };
 
-/* Result of a wait that took longer than the patience; others are 0 or a MTLCommandBufferError. */
+/* Result of a wait that took longer than the patience. */
 #define VRT_MPS_STUCK (-1L)
 
 /* Makes a queue of the device. Return: whether it could. */
@@ -60,6 +72,9 @@ vrt_metal_id vrt_mps_queue_begin(struct vrt_mps_queue *queue);
  * VRT_MPS_STUCK. */
 long vrt_mps_queue_commit(struct vrt_mps_queue *queue, vrt_metal_id commands, uint64_t patience_ns);
 
-/* Waits for number n and those before, for each as long as that. Return: 0, VRT_MPS_STUCK, or the
- * first failure that wasn't reported yet. */
+/* Waits for number n and those before, for each as long as that. Return: 0, or VRT_MPS_STUCK. */
 long vrt_mps_queue_await(struct vrt_mps_queue *queue, uint64_t n, uint64_t patience_ns);
+
+/* What became of those behind number `after`, up to n, which were waited for. Return: 0, or the
+ * MTLCommandBufferError of one. */
+long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n);

@@ -18,6 +18,13 @@ static struct vrt_mps_staging *staging_of(struct vrt_staging *base)
     return vrt_container_of(base, struct vrt_mps_staging, base);
 }
 
+static struct vrt_mps_moment now(const struct vrt_mps_device *mps)
+{
+    return (struct vrt_mps_moment){
+        mps->compute.n_committed, mps->upload.n_committed, mps->download.n_committed,
+    };
+}
+
 /* The host's side of a GPU with memory of its own. */
 static int make_shared(struct vrt_mps_device *mps, size_t size_bytes,
                        struct vrt_mps_staging *staging)
@@ -50,6 +57,7 @@ int vrt_mps_staging_new(struct vrt_device *device, size_t size_bytes,
     }
     struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(staging->base.buffer);
     buffer->staging = staging;
+    staging->told = now(mps);
     staging->base.host = (uint8_t *)buffer->host;
     if (!mps->is_unified)
         r = make_shared(mps, size_bytes, staging);
@@ -70,7 +78,8 @@ static int settle(struct vrt_mps_device *mps, struct vrt_mps_staging *staging)
     if (r != 0 || mps->is_unified)
         return r;
     r = vrt_mps_await(mps, &mps->upload, staging->last_push, "copying to it");
-    return r != 0 ? r : vrt_mps_await(mps, &mps->download, staging->last_pull, "copying from it");
+    return r != 0 ? r : vrt_mps_await(mps, &mps->download, staging->pulled.download,
+                                      "copying from it");
 }
 
 void vrt_mps_staging_free(struct vrt_device *device, struct vrt_staging *base)
@@ -145,10 +154,9 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
     struct vrt_mps_staging *staging = staging_of(base);
 
-    if (mps->is_unified) {
-        staging->last_pull = mps->compute.n_committed;
+    staging->pulled = now(mps);
+    if (mps->is_unified)
         return 0;
-    }
     vrt_metal_id commands = vrt_mps_queue_begin(&mps->compute);
     VRT_METAL(signal, commands, staging->computed, ++staging->n_pulled);
     int r = commit(mps, &mps->compute, commands, "copying from it");
@@ -159,21 +167,23 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
     r = copy(commands, vrt_mps_buffer_of(base->buffer)->memory, staging->shared, size_bytes);
     if (r == 0)
         r = commit(mps, &mps->download, commands, "copying from it");
-    staging->last_pull = mps->download.n_committed;
+    staging->pulled = now(mps);
     return r;
 }
 
+/* Program by program: for each there is as much patience. */
 int vrt_mps_staging_wait(struct vrt_device *device, struct vrt_staging *base)
 {
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
     struct vrt_mps_staging *staging = staging_of(base);
-    /* Program by program: for each there is as much patience. */
-    int r = vrt_mps_await(mps, &mps->compute,
-                          mps->is_unified ? staging->last_pull
-                                          : vrt_mps_buffer_of(base->buffer)->used, "computing");
+    const struct vrt_mps_moment *pulled = &staging->pulled;
+    struct vrt_mps_moment *told = &staging->told;
+    int r = vrt_mps_settle(mps, &mps->compute, &told->compute, pulled->compute, "computing");
 
     if (r != 0 || mps->is_unified)
         return r;
-    return vrt_mps_await(mps, &mps->download, staging->last_pull, "copying from it");
+    r = vrt_mps_settle(mps, &mps->upload, &told->upload, pulled->upload, "copying to it");
+    return r != 0 ? r : vrt_mps_settle(mps, &mps->download, &told->download, pulled->download,
+                                       "copying from it");
 }

@@ -5,12 +5,19 @@
 
 #include "backend/mps/device.h"
 
+/* Up to which command buffer of each queue. */
+struct vrt_mps_moment {
+    uint64_t compute, upload, download;
+};
+
 struct vrt_mps_staging {
     struct vrt_staging base;
     vrt_metal_id shared;            /* the host's side; NULL where the buffer's memory is */
     vrt_metal_id pushed, computed;  /* events: of n_pushed copies to it; of n_pulled from it */
     uint64_t n_pushed, n_awaited, n_pulled;
-    uint64_t last_push, last_pull;  /* command buffers of upload, and of download or compute */
+    uint64_t last_push;             /* command buffer of upload */
+    struct vrt_mps_moment pulled, told;     /* what was pulled last; of which it was told how it
+                                     * fared */
 };
 
 /* See struct vrt_backend_ops: the functions of the same names. */
