@@ -86,10 +86,20 @@ static void stop(struct vrt_mps_device *mps)
     vrt_metal_drop(&mps->device);
 }
 
+/* Waits until Metal calls nobody back any more, also of a device that is lost. */
+static void quieten(struct vrt_mps_device *mps)
+{
+    struct vrt_mps_queue *queues[] = { &mps->compute, &mps->upload, &mps->download };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(queues) && !mps->is_stuck; i++)
+        vrt_mps_await(mps, queues[i], queues[i]->n_committed, "closing it");
+}
+
 static void mps_close(struct vrt_device *device)
 {
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
 
+    quieten(mps);
     if (mps->is_stuck) {
         pthread_mutex_lock(&stuck.lock);
         mps->next_stuck = stuck.first;
