@@ -83,9 +83,9 @@ bool vrt_mps_has_type(const struct vrt_mps_device *mps, enum vrt_dtype dtype);
 vrt_metal_id vrt_mps_find_device(int i);
 
 /*
- * What became of a queue's work, `result` being VRT_MPS_STUCK, a MTLCommandBufferError or 0: 0; VRT_BACKEND_E_NOMEM; E_LOST where the
- * device is gone, was taken from us, or didn't answer in time; else E_FAILED. Says what failed,
- * `what`, in the log.
+ * What became of a queue's work, `result` being 0, VRT_MPS_STUCK or a MTLCommandBufferError: 0;
+ * VRT_BACKEND_E_NOMEM; E_LOST where the device is gone, was taken from us, or didn't answer in time;
+ * else E_FAILED. Says what failed, `what`, in the log.
  */
 int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queue, long result,
                     const char *what);
