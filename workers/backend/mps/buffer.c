@@ -108,8 +108,7 @@ static int start_copy(struct vrt_mps_device *mps, struct vrt_mps_queue *queue,
     VRT_METAL(copy, encoder, from.memory, from.offset_bytes, to.memory, to.offset_bytes,
               size_bytes);
     VRT_METAL(end, encoder);
-    int r = vrt_mps_outcome(mps, queue,
-                            vrt_mps_queue_commit(queue, commands, mps->patience_ns), "copying");
+    int r = vrt_mps_commit(mps, queue, commands, "copying");
     stage->used = queue->n_committed;
     return r;
 }

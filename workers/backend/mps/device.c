@@ -21,8 +21,7 @@ static struct {
     struct vrt_mps_device *first;
 } stuck = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queue, long result,
-                    const char *what)
+int vrt_mps_outcome(struct vrt_mps_device *mps, long result, const char *what, const char *why)
 {
     const char *name = mps->base.info->name;
 
@@ -34,7 +33,7 @@ int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queu
                         name, what, (int)(mps->patience_ns / VRT_NS_PER_S));
         return VRT_BACKEND_E_LOST;
     }
-    vrt_log_warning("%s: %s failed: %s (%ld)", name, what, queue->why, result);
+    vrt_log_warning("%s: %s failed: %s (%ld)", name, what, why, result);
     switch (result) {
     case VRT_METAL_OUT_OF_MEMORY:
         return VRT_BACKEND_E_NOMEM;
@@ -46,22 +45,62 @@ int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queu
     }
 }
 
+int vrt_mps_commit(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, vrt_metal_id commands,
+                   const char *what)
+{
+    return vrt_mps_outcome(mps, vrt_mps_queue_commit(queue, commands, mps->patience_ns), what,
+                           "Metal gives no command buffer");
+}
+
 int vrt_mps_await(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t n,
                   const char *what)
 {
-    return vrt_mps_outcome(mps, queue, vrt_mps_queue_await(queue, n, mps->patience_ns), what);
+    /* Once is enough to be patient. */
+    if (mps->is_stuck)
+        return VRT_BACKEND_E_LOST;
+    return vrt_mps_outcome(mps, vrt_mps_queue_await(queue, n, mps->patience_ns), what, "");
 }
 
 int vrt_mps_settle(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t *mark,
                    uint64_t n, const char *what)
 {
     const uint64_t after = *mark;
+    char why[160];
     int r = vrt_mps_await(mps, queue, n, what);
 
     if (r != 0)
         return r;
     *mark = VRT_MAX(after, n);
-    return vrt_mps_outcome(mps, queue, vrt_mps_queue_failure(queue, after, n), what);
+    return vrt_mps_outcome(mps, vrt_mps_queue_failure(queue, after, n, why, sizeof(why)), what,
+                           why);
+}
+
+struct vrt_mps_moment vrt_mps_now(const struct vrt_mps_device *mps)
+{
+    return (struct vrt_mps_moment){
+        mps->compute.n_committed, mps->upload.n_committed, mps->download.n_committed,
+    };
+}
+
+int vrt_mps_settle_all(struct vrt_mps_device *mps, struct vrt_mps_moment *told,
+                       const struct vrt_mps_moment *until)
+{
+    int r = vrt_mps_settle(mps, &mps->compute, &told->compute, until->compute, "computing");
+
+    if (r != 0 || mps->is_unified)
+        return r;
+    r = vrt_mps_settle(mps, &mps->upload, &told->upload, until->upload, "copying to it");
+    return r != 0 ? r : vrt_mps_settle(mps, &mps->download, &told->download, until->download,
+                                       "copying from it");
+}
+
+/* Has the GPU do nothing, which one that was taken from this process can't. */
+static int try_out(struct vrt_mps_device *mps)
+{
+    uint64_t mark = 0;
+    int r = vrt_mps_commit(mps, &mps->compute, vrt_mps_queue_begin(&mps->compute), "opening it");
+
+    return r != 0 ? r : vrt_mps_settle(mps, &mps->compute, &mark, 1, "opening it");
 }
 
 static int start(struct vrt_mps_device *mps)
@@ -69,11 +108,20 @@ static int start(struct vrt_mps_device *mps)
     bool is_well = vrt_mps_queue_init(&mps->compute, mps->device);
 
     mps->is_unified = VRT_METAL(is_unified, mps->device);
-    mps->has_bf16 = vrt_mps_has_bf16(mps->device);
-    if (!mps->is_unified)
+    if (!mps->is_unified) {
         is_well = is_well && vrt_mps_queue_init(&mps->upload, mps->device) &&
                   vrt_mps_queue_init(&mps->download, mps->device);
-    return is_well ? vrt_mps_kernels_init(mps) : VRT_BACKEND_E_NOMEM;
+        mps->progress = VRT_METAL(new_event, mps->device);
+        is_well = is_well && mps->progress;
+    }
+    if (!is_well)
+        return VRT_BACKEND_E_NOMEM;
+    int r = try_out(mps);
+    if (r != 0)
+        return r;
+    mps->told = vrt_mps_now(mps);
+    mps->has_bf16 = vrt_mps_has_bf16(mps->device);
+    return vrt_mps_kernels_init(mps);
 }
 
 static void stop(struct vrt_mps_device *mps)
@@ -83,6 +131,7 @@ static void stop(struct vrt_mps_device *mps)
     vrt_mps_queue_done(&mps->compute);
     vrt_mps_queue_done(&mps->upload);
     vrt_mps_queue_done(&mps->download);
+    vrt_metal_drop(&mps->progress);
     vrt_metal_drop(&mps->device);
 }
 
@@ -154,7 +203,9 @@ static int mps_finish(struct vrt_device *device)
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
 
-    return vrt_mps_settle(mps, &mps->compute, &mps->mark, mps->compute.n_committed, "computing");
+    const struct vrt_mps_moment now = vrt_mps_now(mps);
+
+    return vrt_mps_settle_all(mps, &mps->told, &now);
 }
 
 static int mps_memory(struct vrt_device *device, struct vrt_memory_info *ret_info)

@@ -24,6 +24,11 @@
 #define VRT_MPS_STAGES 2
 #define VRT_MPS_STAGE_BYTES ((size_t)4 << 20)
 
+/* Up to which command buffer of each queue. */
+struct vrt_mps_moment {
+    uint64_t compute, upload, download;
+};
+
 struct vrt_mps_stage {
     vrt_metal_id memory;            /* NULL: it wasn't wanted yet */
     char *host;
@@ -41,8 +46,11 @@ struct vrt_mps_device {
     struct vrt_mps_device *next_stuck;      /* kept for what may still answer */
 
     struct vrt_mps_queue compute;
-    uint64_t mark;                  /* the last that finish() told of */
+    struct vrt_mps_moment told;     /* by finish(): how all until then fared */
     struct vrt_mps_queue upload, download;  /* where memory isn't unified */
+    vrt_metal_id progress;          /* likewise: an event, whose value says how many
+                                     * programs are done */
+    uint64_t n_programs;            /* that were committed */
     struct vrt_mps_stage up[VRT_MPS_STAGES], down[VRT_MPS_STAGES];
 
     struct vrt_mps_kernels kernels;
@@ -56,6 +64,7 @@ struct vrt_mps_buffer {
     char *host;                     /* NULL: the GPU's own */
     uint64_t used;                  /* the last command buffer of `compute` that had it bound */
     uint64_t mark;                  /* the last of which it is known how it fared */
+    uint64_t program;               /* the last program that had it bound, as `progress` counts */
     struct vrt_mps_staging *staging;        /* whose it is; NULL */
 };
 
@@ -79,16 +88,19 @@ static inline struct vrt_mps_buffer *vrt_mps_buffer_of(const struct vrt_buffer *
 /* Whether it multiplies factors of a type. */
 bool vrt_mps_has_type(const struct vrt_mps_device *mps, enum vrt_dtype dtype);
 
-/* Device number i of those that Metal has, owned; NULL: there is none such. */
+/* The device that was number i when they were listed, owned; NULL: it isn't there any more. */
 vrt_metal_id vrt_mps_find_device(int i);
 
 /*
- * What became of a queue's work, `result` being 0, VRT_MPS_STUCK or a MTLCommandBufferError: 0;
- * VRT_BACKEND_E_NOMEM; E_LOST where the device is gone, was taken from us, or didn't answer in time;
- * else E_FAILED. Says what failed, `what`, in the log.
+ * What became of some work, `result` being 0, VRT_MPS_STUCK or a MTLCommandBufferError: 0;
+ * VRT_BACKEND_E_NOMEM; E_LOST where the device is gone, was taken from us, or didn't answer in
+ * time; else E_FAILED. Says what failed, `what`, and why, in the log.
  */
-int vrt_mps_outcome(struct vrt_mps_device *mps, const struct vrt_mps_queue *queue, long result,
-                    const char *what);
+int vrt_mps_outcome(struct vrt_mps_device *mps, long result, const char *what, const char *why);
+
+/* Commits a command buffer to a queue. Return: as vrt_mps_outcome(). */
+int vrt_mps_commit(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, vrt_metal_id commands,
+                   const char *what);
 
 /* Waits for command buffer n of a queue, and those before, whatever becomes of them. Return: 0;
  * VRT_BACKEND_E_LOST. */
@@ -99,6 +111,14 @@ int vrt_mps_await(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint6
  * vrt_mps_outcome(). */
 int vrt_mps_settle(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, uint64_t *mark,
                    uint64_t n, const char *what);
+
+/* Until now. */
+struct vrt_mps_moment vrt_mps_now(const struct vrt_mps_device *mps);
+
+/* Waits for all queues until a moment, and tells how what is behind *told fared, which is moved
+ * there. Return: as vrt_mps_outcome(). */
+int vrt_mps_settle_all(struct vrt_mps_device *mps, struct vrt_mps_moment *told,
+                       const struct vrt_mps_moment *until);
 
 /* See struct vrt_backend_ops: the functions of the same names. */
 int vrt_mps_enumerate(const struct vrt_registry_params *params, struct vrt_device_info **ret_infos,

@@ -5,24 +5,45 @@
 #include <string.h>
 
 #include "backend/mps/device.h"
+#include "backend/mps/staging.h"
 
 /* Where kernels find what they have of a launch: its struct, and which group is their first. */
 #define ARGS_INDEX 0UL
 #define FIRST_GROUP_INDEX 30UL
 
-int vrt_mps_encoding_open(struct vrt_mps_encoding *encoding)
+static void await_bindings(const struct vrt_mps_encoding *encoding)
 {
-    struct vrt_mps_device *mps = encoding->device;
+    for (int i = 0; i < encoding->n_bindings; i++)
+        if (encoding->bindings[i].buffer)
+            vrt_mps_staging_await(encoding->commands,
+                                  vrt_mps_buffer_of(encoding->bindings[i].buffer)->staging);
+}
 
+/* An open encoder of compute commands. Return: 0, or an outcome. */
+static int open_encoder(struct vrt_mps_encoding *encoding)
+{
     if (encoding->encoder)
         return 0;
-    encoding->commands = vrt_mps_queue_begin(&mps->compute);
+    encoding->commands = vrt_mps_queue_begin(&encoding->device->compute);
+    if (!encoding->has_begun && encoding->commands)
+        await_bindings(encoding);
+    encoding->has_begun = true;
     encoding->encoder = VRT_METAL(compute_encoder, encoding->commands);
     encoding->flops = 0;
     return encoding->encoder ? 0 : VRT_BACKEND_E_NOMEM;
 }
 
-int vrt_mps_encoding_commit(struct vrt_mps_encoding *encoding)
+/* Commits what is open. Return: 0, or an outcome. */
+static int commit(struct vrt_mps_encoding *encoding)
+{
+    struct vrt_mps_device *mps = encoding->device;
+
+    VRT_METAL(end, encoding->encoder);
+    encoding->encoder = NULL;
+    return vrt_mps_commit(mps, &mps->compute, encoding->commands, "starting work");
+}
+
+int vrt_mps_encoding_finish(struct vrt_mps_encoding *encoding)
 {
     struct vrt_mps_device *mps = encoding->device;
 
@@ -30,9 +51,9 @@ int vrt_mps_encoding_commit(struct vrt_mps_encoding *encoding)
         return 0;
     VRT_METAL(end, encoding->encoder);
     encoding->encoder = NULL;
-    return vrt_mps_outcome(mps, &mps->compute,
-                           vrt_mps_queue_commit(&mps->compute, encoding->commands,
-                                                mps->patience_ns), "starting work");
+    if (mps->progress)
+        VRT_METAL(signal, encoding->commands, mps->progress, ++mps->n_programs);
+    return vrt_mps_commit(mps, &mps->compute, encoding->commands, "starting work");
 }
 
 void vrt_mps_encoding_abandon(struct vrt_mps_encoding *encoding)
@@ -72,14 +93,21 @@ static void set_up(const struct vrt_mps_encoding *encoding, vrt_metal_id pipelin
     }
 }
 
-/* Encodes groups first .. first + n - 1 along a dimension, and commits where that is enough. */
+/* Encodes groups first .. first + n - 1 along a dimension, in a command buffer that has room for
+ * them. */
 static int encode(struct vrt_mps_encoding *encoding, vrt_metal_id pipeline,
                   const struct vrt_kernel_launch *launch, int dimension, uint32_t first, uint32_t n)
 {
     const struct vrt_metal_size local = { launch->local[0], launch->local[1], launch->local[2] };
+    const double flops = encoding->op_flops * n / launch->groups[dimension];
     uint32_t groups[3], first_group[4] = { 0 };
-    int r = vrt_mps_encoding_open(encoding);
+    int r = 0;
 
+    if (encoding->encoder && encoding->flops + flops > encoding->device->work_flops)
+        r = commit(encoding);
+    if (r != 0)
+        return r;
+    r = open_encoder(encoding);
     if (r != 0)
         return r;
     memcpy(groups, launch->groups, sizeof(groups));
@@ -89,8 +117,8 @@ static int encode(struct vrt_mps_encoding *encoding, vrt_metal_id pipeline,
     VRT_METAL(set_bytes, encoding->encoder, first_group, sizeof(first_group), FIRST_GROUP_INDEX);
     VRT_METAL(dispatch, encoding->encoder,
               ((struct vrt_metal_size){ groups[0], groups[1], groups[2] }), local);
-    encoding->flops += encoding->op_flops * n / launch->groups[dimension];
-    return encoding->flops < encoding->device->work_flops ? 0 : vrt_mps_encoding_commit(encoding);
+    encoding->flops += flops;
+    return 0;
 }
 
 int vrt_mps_encode(struct vrt_mps_encoding *encoding, vrt_metal_id pipeline,

@@ -47,7 +47,20 @@ static const char *system_version(void)
     return text ? text : "";
 }
 
-vrt_metal_id vrt_mps_find_device(int i)
+/* The first number of that, whatever the words' language: "14.5". */
+static void print_version(char *text, size_t size)
+{
+    const char *version = system_version();
+    const char *number = version + strcspn(version, "0123456789");
+
+    snprintf(text, size, "%.*s", (int)strspn(number, "0123456789."), number);
+}
+
+/* By which Metal tells devices apart, of those that were listed: their order may change. */
+static uint64_t registry_ids[VRT_MPS_DEVICES_MAX];
+
+/* Device number i that Metal has now, owned; NULL: there is none such. */
+static vrt_metal_id device_at(int i)
 {
     vrt_metal_id all = vrt_metal.copy_devices(), device = NULL;
 
@@ -57,6 +70,18 @@ vrt_metal_id vrt_mps_find_device(int i)
         device = vrt_metal.new_default_device();
     vrt_metal_drop(&all);
     return device;
+}
+
+vrt_metal_id vrt_mps_find_device(int i)
+{
+    vrt_metal_id device;
+
+    for (int k = 0; (device = device_at(k)); k++) {
+        if (VRT_METAL(registry_id, device) == registry_ids[i])
+            return device;
+        vrt_metal_drop(&device);
+    }
+    return NULL;
 }
 
 static void print_description(vrt_metal_id device, struct vrt_device_info *info)
@@ -85,7 +110,7 @@ static void describe(vrt_metal_id device, int index, struct vrt_device_info *inf
     };
     snprintf(info->name, sizeof(info->name), "mps:%d", index);
     snprintf(info->packing_id, sizeof(info->packing_id), "mps");
-    sscanf(system_version(), "Version %15[0-9.]", info->driver_version);
+    print_version(info->driver_version, sizeof(info->driver_version));
     print_description(device, info);
 }
 
@@ -109,7 +134,8 @@ int vrt_mps_enumerate(const struct vrt_registry_params *params, struct vrt_devic
     infos = calloc(VRT_MPS_DEVICES_MAX, sizeof(*infos));
     if (!infos)
         return vrt_raise(-ENOMEM);
-    while (n < VRT_MPS_DEVICES_MAX && (device = vrt_mps_find_device(n))) {
+    while (n < VRT_MPS_DEVICES_MAX && (device = device_at(n))) {
+        registry_ids[n] = VRT_METAL(registry_id, device);
         describe(device, n, &infos[n]);
         vrt_metal_drop(&device);
         n++;

@@ -211,6 +211,9 @@ bool vrt_mps_has_bf16(vrt_metal_id device)
     if (descriptor)
         pipeline = VRT_METAL(new_pipeline, device, descriptor, 0UL, NULL, &error);
     const bool has_it = pipeline != NULL;
+    char why[160];
+    if (!has_it)
+        vrt_log_debug("no factors of bf16: %s", vrt_metal_why(error, why, sizeof(why)));
     vrt_metal_drop(&pipeline);
     vrt_metal_drop(&descriptor);
     return has_it;

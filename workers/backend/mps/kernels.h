@@ -34,11 +34,14 @@ struct vrt_mps_kernels {
 };
 
 /*
- * Command buffers being filled: the ctx of a struct vrt_kernel_call. Each is committed when it has
- * work enough, and what is too much for one is cut into several.
+ * Command buffers being filled: the ctx of a struct vrt_kernel_call. Each is committed when what
+ * comes would be too much for it, and what is too much for one is cut into several.
  */
 struct vrt_mps_encoding {
     struct vrt_mps_device *device;
+    const struct vrt_binding *bindings;     /* whose copies the first one waits for */
+    int n_bindings;
+    bool has_begun;
     vrt_metal_id commands, encoder; /* of the open one; NULL: none is open */
     double flops;                   /* in it */
     double op_flops;                /* of the op that is encoded next, which each of its kernels is
@@ -49,11 +52,8 @@ struct vrt_mps_encoding {
  * logged. */
 extern const struct vrt_kernel_target vrt_mps_target;
 
-/* An open encoder of compute commands. Return: 0, or an outcome. */
-int vrt_mps_encoding_open(struct vrt_mps_encoding *encoding);
-
-/* Commits what is open. Return: 0, or an outcome. */
-int vrt_mps_encoding_commit(struct vrt_mps_encoding *encoding);
+/* Commits the last of them. Return: 0, or an outcome. */
+int vrt_mps_encoding_finish(struct vrt_mps_encoding *encoding);
 
 /* Gives up what is open, unfinished; nothing is fine. */
 void vrt_mps_encoding_abandon(struct vrt_mps_encoding *encoding);

@@ -12,7 +12,7 @@ static const struct vrt_backend_option options[] = {
         .help = "A GPU that takes more seconds over one piece of work is taken for lost.",
     },
     [VRT_MPS_OPTION_WORK_MFLOP] = {
-        "work_mflop", VRT_BACKEND_OPTION_INT, .min = 1, .max = 1000000, .fallback = 20000,
+        "work_mflop", VRT_BACKEND_OPTION_INT, .min = 1, .max = 100000, .fallback = 20000,
         .help = "How many million operations a GPU is given in one piece, which the system, and "
                 "whoever else draws, waits for.",
     },

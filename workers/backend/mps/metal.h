@@ -122,7 +122,7 @@ static inline void vrt_metal_end_poolp(void **pool)
     vrt_metal.end_pool(*pool);
 }
 
-/* Of MTLGPUFamily: with simdgroup_matrix; what all Macs since macOS 13 have. */
+/* Of MTLGPUFamily: Apple's own from the M1 on, which have simdgroup_matrix. */
 #define VRT_METAL_APPLE7 1007
 
 /* Of MTLResourceOptions. */

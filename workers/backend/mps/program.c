@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "backend/mps/device.h"
-#include "backend/mps/staging.h"
+
+/* What an element costs that is read and written, beside a GPU's products. */
+#define ELEMENT_FLOPS 64
 
 struct mps_program {
     struct vrt_program base;
@@ -48,6 +50,16 @@ void vrt_mps_program_free(struct vrt_device *device, struct vrt_program *base)
     free(program);
 }
 
+/* Operations, of which moving an element is taken for some. */
+static double work_of(const struct vrt_op *op)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < vrt_op_n_out(op); i++)
+        n += vrt_shape_count(vrt_op_out(op, i)->shape);
+    return (double)vrt_op_flops(op) + ELEMENT_FLOPS * (double)n;
+}
+
 static int encode_op(struct vrt_mps_encoding *encoding, const struct mps_program *program,
                      const struct vrt_op *op)
 {
@@ -62,7 +74,7 @@ static int encode_op(struct vrt_mps_encoding *encoding, const struct mps_program
         .bindings = program->at,
     };
 
-    encoding->op_flops = (double)vrt_op_flops(op);
+    encoding->op_flops = work_of(op);
     return vrt_kernel_run(&call);
 }
 
@@ -76,25 +88,19 @@ static void mark(struct vrt_mps_device *mps, struct mps_program *program,
     if (program->base.arena)
         vrt_mps_buffer_of(program->base.arena)->used = n;
     for (int i = 0; i < program->base.n_bindings; i++)
-        if (bindings[i].buffer)
+        if (bindings[i].buffer) {
             vrt_mps_buffer_of(bindings[i].buffer)->used = n;
+            vrt_mps_buffer_of(bindings[i].buffer)->program = mps->n_programs;
+        }
 }
 
-/* Finds where the bindings are, and has the device wait for what was pushed to them. */
-static int bind(struct vrt_mps_device *mps, struct mps_program *program,
-                const struct vrt_binding *bindings)
+static void bind(struct mps_program *program, const struct vrt_binding *bindings)
 {
-    int r = 0;
-
-    for (int i = 0; r == 0 && i < program->base.n_bindings; i++) {
-        const struct vrt_binding *binding = &bindings[i];
-        program->at[i] = (struct vrt_kernel_place){ NULL, binding->offset_bytes };
-        if (!binding->buffer)
-            continue;
-        program->at[i].memory = vrt_mps_buffer_of(binding->buffer)->memory;
-        r = vrt_mps_staging_await(mps, vrt_mps_buffer_of(binding->buffer)->staging);
-    }
-    return r;
+    for (int i = 0; i < program->base.n_bindings; i++)
+        program->at[i] = (struct vrt_kernel_place){
+            bindings[i].buffer ? vrt_mps_buffer_of(bindings[i].buffer)->memory : NULL,
+            bindings[i].offset_bytes,
+        };
 }
 
 int vrt_mps_program_submit(struct vrt_device *device, struct vrt_program *base,
@@ -103,13 +109,16 @@ int vrt_mps_program_submit(struct vrt_device *device, struct vrt_program *base,
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
     struct mps_program *program = program_of(base);
-    struct vrt_mps_encoding encoding = { .device = mps };
-    int r = bind(mps, program, bindings);
+    struct vrt_mps_encoding encoding = {
+        .device = mps, .bindings = bindings, .n_bindings = base->n_bindings,
+    };
+    int r = 0;
 
+    bind(program, bindings);
     for (size_t i = 0; r == 0 && i < base->n_ops; i++)
         r = encode_op(&encoding, program, &base->ops[i]);
     if (r == 0)
-        r = vrt_mps_encoding_commit(&encoding);
+        r = vrt_mps_encoding_finish(&encoding);
     else
         vrt_mps_encoding_abandon(&encoding);
     mark(mps, program, bindings);

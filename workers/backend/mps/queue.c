@@ -2,6 +2,7 @@
 
 #include "backend/mps/queue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -35,9 +36,10 @@ static void note(struct vrt_mps_queue *queue, uint64_t n, long code)
     failures[queue->n_failures++] = (struct vrt_mps_failure){ n, n, code };
 }
 
-/* Called by Metal, on a thread of its own, which has a pool. */
+/* Called by Metal, on a thread of its own. */
 static void land(struct vrt_mps_flight *flight, vrt_metal_id commands)
 {
+    VRT_METAL_POOL;
     struct vrt_mps_queue *queue = flight->queue;
     const bool is_well = VRT_METAL(status, commands) == VRT_METAL_COMPLETED;
     vrt_metal_id error = is_well ? NULL : VRT_METAL(error, commands);
@@ -87,12 +89,16 @@ vrt_metal_id vrt_mps_queue_begin(struct vrt_mps_queue *queue)
 static bool await_next(struct vrt_mps_queue *queue, uint64_t patience_ns)
 {
     struct vrt_mps_flight *flight = &queue->flights[(queue->n_finished + 1) % VRT_MPS_IN_FLIGHT];
-    const int64_t until_ns = vrt_clock_now_ns() + (int64_t)patience_ns;
+    uint64_t waited_ns = 0;
     bool is_done;
 
+    /* What is longer than a moment, because the machine slept, isn't the GPU's fault. */
     pthread_mutex_lock(&queue->lock);
-    while (!flight->is_done && vrt_clock_now_ns() < until_ns)
+    while (!flight->is_done && waited_ns < patience_ns) {
+        const int64_t began_ns = vrt_clock_now_ns();
         vrt_clock_wait_moment(&queue->changed, &queue->lock, MOMENT_NS);
+        waited_ns += (uint64_t)VRT_MIN(vrt_clock_now_ns() - began_ns, MOMENT_NS);
+    }
     is_done = flight->is_done;
     pthread_mutex_unlock(&queue->lock);
     queue->n_finished += is_done;
@@ -112,6 +118,8 @@ long vrt_mps_queue_commit(struct vrt_mps_queue *queue, vrt_metal_id commands, ui
     const uint64_t n = queue->n_committed + 1;
     struct vrt_mps_flight *flight = &queue->flights[n % VRT_MPS_IN_FLIGHT];
 
+    if (!commands)
+        return VRT_METAL_OUT_OF_MEMORY;
     if (n > VRT_MPS_IN_FLIGHT && !await_up_to(queue, n - VRT_MPS_IN_FLIGHT, patience_ns))
         return VRT_MPS_STUCK;
     flight->number = n;
@@ -127,7 +135,8 @@ long vrt_mps_queue_await(struct vrt_mps_queue *queue, uint64_t n, uint64_t patie
     return await_up_to(queue, n, patience_ns) ? 0 : VRT_MPS_STUCK;
 }
 
-long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n)
+long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n, char *ret_why,
+                           size_t size)
 {
     long code = 0;
 
@@ -135,6 +144,7 @@ long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t
     for (int i = 0; i < queue->n_failures && !code; i++)
         if (queue->failures[i].last > after && queue->failures[i].first <= n)
             code = queue->failures[i].code;
+    snprintf(ret_why, size, "%s", queue->why);
     pthread_mutex_unlock(&queue->lock);
     return code;
 }

@@ -68,13 +68,14 @@ void vrt_mps_queue_done(struct vrt_mps_queue *queue);
 /* A command buffer to be filled, until the pool ends; NULL: there is none. */
 vrt_metal_id vrt_mps_queue_begin(struct vrt_mps_queue *queue);
 
-/* Commits it as number n_committed, after a wait where too many are under way. Return: 0, or
- * VRT_MPS_STUCK. */
+/* Commits it as number n_committed, after a wait where too many are under way. Return: 0;
+ * VRT_MPS_STUCK; VRT_METAL_OUT_OF_MEMORY where it is NULL. */
 long vrt_mps_queue_commit(struct vrt_mps_queue *queue, vrt_metal_id commands, uint64_t patience_ns);
 
 /* Waits for number n and those before, for each as long as that. Return: 0, or VRT_MPS_STUCK. */
 long vrt_mps_queue_await(struct vrt_mps_queue *queue, uint64_t n, uint64_t patience_ns);
 
 /* What became of those behind number `after`, up to n, which were waited for. Return: 0, or the
- * MTLCommandBufferError of one. */
-long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n);
+ * MTLCommandBufferError of one; what Metal said of the last that failed is in `ret_why`. */
+long vrt_mps_queue_failure(struct vrt_mps_queue *queue, uint64_t after, uint64_t n, char *ret_why,
+                           size_t size);

@@ -102,7 +102,7 @@ int vrt_mps_replica_checksum(struct vrt_device *device, const struct vrt_replica
 
     if (r != 0)
         return r;
-    r = vrt_mps_encoding_commit(&encoding);
+    r = vrt_mps_encoding_finish(&encoding);
     if (r != 0)
         return r;
     replica->sums->used = mps->compute.n_committed;

@@ -4,8 +4,8 @@
  * What an MPS device exchanges with the host
  *
  * Where memory is unified that is one buffer, and a wait is for the programs that had it bound.
- * Else two events keep three queues in order, without the host: programs wait for what was pushed,
- * what is pulled waits for the programs.
+ * Else events keep three queues in order, without the host: programs wait for what was pushed, what
+ * is pulled waits for the programs.
  */
 
 #include "backend/mps/staging.h"
@@ -18,13 +18,6 @@ static struct vrt_mps_staging *staging_of(struct vrt_staging *base)
     return vrt_container_of(base, struct vrt_mps_staging, base);
 }
 
-static struct vrt_mps_moment now(const struct vrt_mps_device *mps)
-{
-    return (struct vrt_mps_moment){
-        mps->compute.n_committed, mps->upload.n_committed, mps->download.n_committed,
-    };
-}
-
 /* The host's side of a GPU with memory of its own. */
 static int make_shared(struct vrt_mps_device *mps, size_t size_bytes,
                        struct vrt_mps_staging *staging)
@@ -34,8 +27,7 @@ static int make_shared(struct vrt_mps_device *mps, size_t size_bytes,
     if (r != 0)
         return r;
     staging->pushed = VRT_METAL(new_event, mps->device);
-    staging->computed = VRT_METAL(new_event, mps->device);
-    if (!staging->pushed || !staging->computed)
+    if (!staging->pushed)
         return VRT_BACKEND_E_NOMEM;
     staging->base.host = VRT_METAL(contents, staging->shared);
     return 0;
@@ -57,7 +49,7 @@ int vrt_mps_staging_new(struct vrt_device *device, size_t size_bytes,
     }
     struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(staging->base.buffer);
     buffer->staging = staging;
-    staging->told = now(mps);
+    staging->told = vrt_mps_now(mps);
     staging->base.host = (uint8_t *)buffer->host;
     if (!mps->is_unified)
         r = make_shared(mps, size_bytes, staging);
@@ -93,7 +85,6 @@ void vrt_mps_staging_free(struct vrt_device *device, struct vrt_staging *base)
     if (!mps->is_stuck) {
         vrt_metal_drop(&staging->shared);
         vrt_metal_drop(&staging->pushed);
-        vrt_metal_drop(&staging->computed);
     }
     vrt_mps_buffer_free(device, base->buffer);
     free(staging);
@@ -112,13 +103,6 @@ static int copy(vrt_metal_id commands, vrt_metal_id from, vrt_metal_id to, size_
     return 0;
 }
 
-static int commit(struct vrt_mps_device *mps, struct vrt_mps_queue *queue, vrt_metal_id commands,
-                  const char *what)
-{
-    return vrt_mps_outcome(mps, queue, vrt_mps_queue_commit(queue, commands, mps->patience_ns),
-                           what);
-}
-
 int vrt_mps_staging_push(struct vrt_device *device, struct vrt_staging *base, size_t size_bytes)
 {
     VRT_METAL_POOL;
@@ -133,19 +117,15 @@ int vrt_mps_staging_push(struct vrt_device *device, struct vrt_staging *base, si
     if (r != 0)
         return r;
     VRT_METAL(signal, commands, staging->pushed, ++staging->n_pushed);
-    r = commit(mps, &mps->upload, commands, "copying to it");
+    r = vrt_mps_commit(mps, &mps->upload, commands, "copying to it");
     staging->last_push = mps->upload.n_committed;
     return r;
 }
 
-int vrt_mps_staging_await(struct vrt_mps_device *mps, struct vrt_mps_staging *staging)
+void vrt_mps_staging_await(vrt_metal_id commands, const struct vrt_mps_staging *staging)
 {
-    if (!staging || staging->n_awaited == staging->n_pushed)
-        return 0;
-    vrt_metal_id commands = vrt_mps_queue_begin(&mps->compute);
-    VRT_METAL(wait_for, commands, staging->pushed, staging->n_pushed);
-    staging->n_awaited = staging->n_pushed;
-    return commit(mps, &mps->compute, commands, "copying to it");
+    if (staging && staging->n_pushed > 0)
+        VRT_METAL(wait_for, commands, staging->pushed, staging->n_pushed);
 }
 
 int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, size_t size_bytes)
@@ -153,21 +133,18 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
     VRT_METAL_POOL;
     struct vrt_mps_device *mps = vrt_mps_device_of(device);
     struct vrt_mps_staging *staging = staging_of(base);
+    const struct vrt_mps_buffer *buffer = vrt_mps_buffer_of(base->buffer);
 
-    staging->pulled = now(mps);
+    staging->pulled = vrt_mps_now(mps);
     if (mps->is_unified)
         return 0;
-    vrt_metal_id commands = vrt_mps_queue_begin(&mps->compute);
-    VRT_METAL(signal, commands, staging->computed, ++staging->n_pulled);
-    int r = commit(mps, &mps->compute, commands, "copying from it");
+    vrt_metal_id commands = vrt_mps_queue_begin(&mps->download);
+    VRT_METAL(wait_for, commands, mps->progress, buffer->program);
+    int r = copy(commands, buffer->memory, staging->shared, size_bytes);
     if (r != 0)
         return r;
-    commands = vrt_mps_queue_begin(&mps->download);
-    VRT_METAL(wait_for, commands, staging->computed, staging->n_pulled);
-    r = copy(commands, vrt_mps_buffer_of(base->buffer)->memory, staging->shared, size_bytes);
-    if (r == 0)
-        r = commit(mps, &mps->download, commands, "copying from it");
-    staging->pulled = now(mps);
+    r = vrt_mps_commit(mps, &mps->download, commands, "copying from it");
+    staging->pulled = vrt_mps_now(mps);
     return r;
 }
 
@@ -175,15 +152,7 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *base, si
 int vrt_mps_staging_wait(struct vrt_device *device, struct vrt_staging *base)
 {
     VRT_METAL_POOL;
-    struct vrt_mps_device *mps = vrt_mps_device_of(device);
     struct vrt_mps_staging *staging = staging_of(base);
-    const struct vrt_mps_moment *pulled = &staging->pulled;
-    struct vrt_mps_moment *told = &staging->told;
-    int r = vrt_mps_settle(mps, &mps->compute, &told->compute, pulled->compute, "computing");
 
-    if (r != 0 || mps->is_unified)
-        return r;
-    r = vrt_mps_settle(mps, &mps->upload, &told->upload, pulled->upload, "copying to it");
-    return r != 0 ? r : vrt_mps_settle(mps, &mps->download, &told->download, pulled->download,
-                                       "copying from it");
+    return vrt_mps_settle_all(vrt_mps_device_of(device), &staging->told, &staging->pulled);
 }

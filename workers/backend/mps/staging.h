@@ -5,16 +5,11 @@
 
 #include "backend/mps/device.h"
 
-/* Up to which command buffer of each queue. */
-struct vrt_mps_moment {
-    uint64_t compute, upload, download;
-};
-
 struct vrt_mps_staging {
     struct vrt_staging base;
     vrt_metal_id shared;            /* the host's side; NULL where the buffer's memory is */
-    vrt_metal_id pushed, computed;  /* events: of n_pushed copies to it; of n_pulled from it */
-    uint64_t n_pushed, n_awaited, n_pulled;
+    vrt_metal_id pushed;            /* an event: of n_pushed copies to it */
+    uint64_t n_pushed;
     uint64_t last_push;             /* command buffer of upload */
     struct vrt_mps_moment pulled, told;     /* what was pulled last; of which it was told how it
                                      * fared */
@@ -30,6 +25,5 @@ int vrt_mps_staging_pull(struct vrt_device *device, struct vrt_staging *staging,
                          size_t size_bytes);
 int vrt_mps_staging_wait(struct vrt_device *device, struct vrt_staging *staging);
 
-/* Has what is committed to `compute` from now on wait for what was pushed, once; NULL is fine.
- * Return: 0, or an outcome. */
-int vrt_mps_staging_await(struct vrt_mps_device *mps, struct vrt_mps_staging *staging);
+/* Has what is encoded into a command buffer from now on wait for what was pushed; NULL is fine. */
+void vrt_mps_staging_await(vrt_metal_id commands, const struct vrt_mps_staging *staging);

@@ -19,7 +19,10 @@ static inline void clear_sums(PRIVATE struct sums *sums)
  * bits it goes on with the sum. */
 static inline void start_part(PRIVATE simdgroup_float8x8 *part, PRIVATE simdgroup_float8x8 *sum)
 {
-    *part = sizeof(FACTOR) == 4 ? make_filled_simdgroup_matrix<float, 8, 8>(0.0f) : *sum;
+    if (sizeof(FACTOR) == 4)
+        *part = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+    else
+        *part = *sum;
 }
 
 static inline void end_part(PRIVATE simdgroup_float8x8 *part, PRIVATE simdgroup_float8x8 *sum)
