@@ -99,6 +99,7 @@ LARGE_HEADERS = {
     'workers/backend/cuda/device.h': 29,
     'workers/backend/cuda/kernels/kernels.h': 35,
     'workers/backend/kernels/ops.h': 34,
+    'workers/backend/mps/device.h': 23,
     'workers/backend/ref/ops.h': 32,
     'workers/backend/xpu/device.h': 28,
 }
