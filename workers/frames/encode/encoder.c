@@ -8,23 +8,26 @@
 #include "frames/encode/encoder.h"
 
 #include <errno.h>
+#include <libavutil/opt.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "frames/av.h"
 #include "frames/encode/codec.h"
 #include "frames/encode/segment.h"
 #include "frames/encode/sink.h"
 #include "frames/view.h"
 
+#define VRT_LOG_TOPIC "frames"
+
 #define MAX_THREADS 64             /* more gain nothing */
-#define MAX_QUALITY 51              /* the largest CRF of x264 and x265 */
 
 /* Frames on their way through the encoder; no look-ahead is longer. */
 #define WINDOW 1024
 
 struct vrt_encoder {
-    const struct vrt_codec_traits *traits;
+    const struct vrt_encoder_kind *kind;
     const char *title;
     struct vrt_frame_format format;
     AVCodecContext *codec;
@@ -50,12 +53,14 @@ static int refuse_encoder(const struct vrt_encoder *encoder, int averror, struct
 /* What a user may have chosen badly, before anything is allocated. */
 static int check_params(const struct vrt_encoder_params *params, struct vrt_error *error)
 {
-    if (params->quality != VRT_UNKNOWN &&
-        (params->quality < 0 || params->quality > MAX_QUALITY))
+    const struct vrt_codec_facts *facts = vrt_codec_facts(params->codec);
+
+    if (params->quality != VRT_UNKNOWN && facts->quality_name &&
+        (params->quality < facts->quality_min || params->quality > facts->quality_max))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
-                          "a quality of %d is out of range: it goes from 0 (best) to %d",
-                          params->quality, MAX_QUALITY);
-    if (params->preset && !vrt_encoder_has_preset(params->preset))
+                          "a quality of %d is out of range: that of %s goes from %d (best) to %d",
+                          params->quality, facts->title, facts->quality_min, facts->quality_max);
+    if (params->preset && vrt_preset_find(params->preset) < 0)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
@@ -70,13 +75,14 @@ static int check_params(const struct vrt_encoder_params *params, struct vrt_erro
     return vrt_fold(vrt_codec_check(params->codec, error));
 }
 
-static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params)
+static void set_properties(AVCodecContext *codec, const struct vrt_encoder_params *params,
+                           enum AVPixelFormat pixfmt)
 {
     const struct vrt_frame_format *format = &params->format;
 
     codec->width = format->width;
     codec->height = format->height;
-    codec->pix_fmt = vrt_codec_pixfmt(params->codec, format);
+    codec->pix_fmt = pixfmt;
     /*
      * The encoder counts frames, and the segment knows their times: a time base of 1/12800 in the
      * stream itself is read as 12,800 frames a second by those who look there.
@@ -96,33 +102,50 @@ static void set_properties(AVCodecContext *codec, const struct vrt_encoder_param
     codec->flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT;
 }
 
+static int refuse_format(const struct vrt_encoder *encoder,
+                         const struct vrt_encoder_params *params, int r, struct vrt_error *error)
+{
+    char text[80];
+
+    return vrt_refuse(error, vrt_raise(r), "output.format",
+                      "the %s encoder cannot write %s: use another codec or size", encoder->title,
+                      vrt_frame_format_describe(&params->format, text, sizeof(text)));
+}
+
 /* A refusal here is about size or depth: the parameters were checked before. */
 static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
                       struct vrt_error *error)
 {
-    const struct vrt_codec_traits *traits = encoder->traits;
-    const AVCodec *found = avcodec_find_encoder_by_name(traits->encoder);
-    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(found);
+    const struct vrt_codec_choice choice = vrt_codec_choose(params->codec, &params->format);
     AVDictionary *options = NULL;
-    int quality = params->quality == VRT_UNKNOWN ? vrt_codec_quality(params->codec)
+    int quality = params->quality == VRT_UNKNOWN ? vrt_codec_facts(params->codec)->quality
                                                  : params->quality;
-    char text[80];
 
+    if (!choice.kind)
+        return refuse_format(encoder, params, -ENOTSUP, error);
+    encoder->kind = choice.kind;
+    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(choice.encoder);
     if (!codec)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    set_properties(codec, params);
-    int r = traits->set_options(params, quality, &options);
+    set_properties(codec, params, choice.pixfmt);
+    int r = choice.kind->set_options(params, quality, codec, &options);
     if (r >= 0)
-        r = avcodec_open2(codec, found, &options);
+        r = avcodec_open2(codec, choice.encoder, &options);
     av_dict_free(&options);
     if (r == AVERROR(ENOMEM))
         return refuse_encoder(encoder, r, error);
-    if (r < 0)
-        return vrt_refuse(error, vrt_raise(vrt_av_errno(r)), "output.format",
-                          "the %s encoder cannot write %s: use another codec or size",
-                          encoder->title,
-                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
-    return 0;
+    return r < 0 ? refuse_format(encoder, params, vrt_av_errno(r), error) : 0;
+}
+
+/* FFmpeg's number; some encoders tell it as an option of theirs alone. */
+static int profile_of(const AVCodecContext *codec)
+{
+    int64_t profile;
+
+    if (codec->profile != FF_PROFILE_UNKNOWN || !codec->codec->priv_class ||
+        av_opt_get_int(codec->priv_data, "profile", 0, &profile) < 0)
+        return codec->profile;
+    return (int)profile;
 }
 
 static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
@@ -131,7 +154,7 @@ static int write_head(struct vrt_encoder *encoder, const struct vrt_encoder_para
     const AVCodecContext *codec = encoder->codec;
     const struct vrt_segment_head head = {
         .codec = params->codec,
-        .profile = codec->profile,
+        .profile = profile_of(codec),
         .level = codec->level,
         .format = params->format,
         .time_base = params->time_base,
@@ -155,8 +178,7 @@ static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder *
     encoder = calloc(1, sizeof(*encoder));
     if (!encoder)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    encoder->traits = vrt_codec_traits(params->codec);
-    encoder->title = vrt_codec_title(params->codec);
+    encoder->title = vrt_codec_facts(params->codec)->title;
     encoder->format = params->format;
     encoder->packet = av_packet_alloc();
     if (!encoder->packet)
@@ -289,7 +311,7 @@ int vrt_encoder_send(struct vrt_encoder *encoder, struct vrt_frame *frame,
 int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
                        struct vrt_error *error)
 {
-    int r = encode(encoder, NULL, error);
+    int r = encoder->n_sent ? encode(encoder, NULL, error) : 0;
 
     if (r < 0)
         return vrt_fold(r);
@@ -305,10 +327,28 @@ int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
     return 0;
 }
 
+/* A frame of nothing in particular, whose packet nobody will see. */
+static void send_any_frame(AVCodecContext *codec)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc();
+
+    if (!frame)
+        return;
+    frame->width = codec->width;
+    frame->height = codec->height;
+    frame->format = codec->pix_fmt;
+    frame->pts = 0;
+    if (av_frame_get_buffer(frame, 0) < 0 || avcodec_send_frame(codec, frame) < 0)
+        vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
+}
+
 struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
 {
     if (!encoder)
         return NULL;
+    if (encoder->codec && avcodec_is_open(encoder->codec) && encoder->kind->needs_frame &&
+        !encoder->n_sent)
+        send_any_frame(encoder->codec);
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);
     encoder->sink = vrt_sink_close(encoder->sink);
