@@ -179,16 +179,15 @@ def codecs():
              'prores': ('mov', 'mkv', 'mxf'), 'dnxhr': ('mov', 'mkv', 'mxf'),
              'mjpeg': ('mov', 'mkv')}
     sound = {'webm': 'libopus', 'mov': 'pcm_s16le', 'ts': 'mp2', 'mxf': 'pcm_s16le'}
-    # What the codec alone may have: see docs/outputs.md.
-    changed = {'prores': [], 'dnxhr': ['color_space', 'color_range'],
-               'mjpeg': ['color_space', 'color_range', 'chroma_location']}
+    # These say what is usual of theirs, or nothing of what is usual everywhere.
+    changed = {codec: ['chroma_location'] for codec in ('vp9', 'ffv1', 'prores', 'dnxhr')}
+    changed['mjpeg'] = ['color_space', 'color_range', 'chroma_location']
     for codec, endings in pairs.items():
         for ending in ('mp4', 'mov', 'mkv', 'webm', 'ts', 'mxf'):
             name = f'{codec} in {ending}'
             make = f'{film} {X264} -colorspace bt709 -color_primaries bt709 -color_trc bt709 ' \
                    f'-c:a {sound.get(ending, "aac")}'
-            # A segment of ten frames, and one of what is left.
-            more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
+                    more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
             if ending not in endings:
                 case(name, 'in.mkv', make, f'.{ending}', refused=f'an .{ending} file cannot hold',
                      **more)
@@ -396,7 +395,7 @@ def damages():
          refused='playlist')
 
 
-for group in (containers, sounds, rates, formats, colours, codecs, shapes, texts, parts, times, excerpts,
-              changes, extras, damages):
+for group in (containers, sounds, rates, formats, colours, codecs, shapes, texts, parts, times,
+              excerpts, changes, extras, damages):
     GROUP[0] = group.__name__
     group()

@@ -176,16 +176,16 @@ static int set_mjpeg(const struct vrt_encoder_params *params, int quality, AVCod
 }
 
 static const struct vrt_encoder_kind kinds[] = {
-    { "libx264", 1, true, false, set_x264 },
-    { "libx265", 1, true, false, set_x265 },
-    { "ffv1", 1, false, false, set_ffv1 },
+    { "libx264", 1, .even_only = true, .set_options = set_x264 },
+    { "libx265", 1, .even_only = true, .set_options = set_x265 },
+    { "ffv1", 1, .set_options = set_ffv1 },
     /* Its threads wait for a first frame for ever (seen in 1.4). */
-    { "libsvtav1", 64, true, true, set_svtav1 },
-    { "libaom-av1", 1, false, false, set_aom },
-    { "libvpx-vp9", 1, false, false, set_vpx },
-    { "prores_ks", 1, true, false, set_prores },
-    { "dnxhd", 1, false, false, set_dnxhd },
-    { "mjpeg", 1, false, false, set_mjpeg },
+    { "libsvtav1", 64, .even_only = true, .needs_frame = true, .set_options = set_svtav1 },
+    { "libaom-av1", 1, .late_extradata = true, .set_options = set_aom },
+    { "libvpx-vp9", 1, .set_options = set_vpx },
+    { "prores_ks", 1, .even_only = true, .set_options = set_prores },
+    { "dnxhd", 1, .set_options = set_dnxhd },
+    { "mjpeg", 1, .set_options = set_mjpeg },
 };
 
 const struct vrt_encoder_kind *vrt_encoder_kind_find(const char *name)

@@ -13,6 +13,7 @@ struct vrt_encoder_kind {
     int min_side;                   /* in pixels */
     bool even_only;                 /* sides must be multiples of the chroma's step */
     bool needs_frame;               /* it can't be freed before it was sent one */
+    bool late_extradata;            /* which comes with its first packet */
     /* Sets the context, and adds the encoder's private options. Return: 0; a negative AVERROR. */
     int (*set_options)(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                        AVDictionary **options);

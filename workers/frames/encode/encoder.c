@@ -8,6 +8,7 @@
 #include "frames/encode/encoder.h"
 
 #include <errno.h>
+#include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,28 +114,91 @@ static int refuse_format(const struct vrt_encoder *encoder,
 }
 
 /* A refusal here is about size or depth: the parameters were checked before. */
-static int open_codec(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                      const struct vrt_codec_choice *choice, AVCodecContext **ret_codec,
                       struct vrt_error *error)
 {
-    const struct vrt_codec_choice choice = vrt_codec_choose(params->codec, &params->format);
+    VRT_CLEANUP(avcodec_free_context) AVCodecContext *codec =
+        avcodec_alloc_context3(choice->encoder);
     AVDictionary *options = NULL;
     int quality = params->quality == VRT_UNKNOWN ? vrt_codec_facts(params->codec)->quality
                                                  : params->quality;
 
-    if (!choice.kind)
-        return refuse_format(encoder, params, -ENOTSUP, error);
-    encoder->kind = choice.kind;
-    AVCodecContext *codec = encoder->codec = avcodec_alloc_context3(choice.encoder);
     if (!codec)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    set_properties(codec, params, choice.pixfmt);
-    int r = choice.kind->set_options(params, quality, codec, &options);
+    set_properties(codec, params, choice->pixfmt);
+    int r = choice->kind->set_options(params, quality, codec, &options);
     if (r >= 0)
-        r = avcodec_open2(codec, choice.encoder, &options);
+        r = avcodec_open2(codec, choice->encoder, &options);
     av_dict_free(&options);
     if (r == AVERROR(ENOMEM))
         return refuse_encoder(encoder, r, error);
-    return r < 0 ? refuse_format(encoder, params, vrt_av_errno(r), error) : 0;
+    if (r < 0)
+        return refuse_format(encoder, params, vrt_av_errno(r), error);
+    *ret_codec = VRT_STEAL(codec);
+    return 0;
+}
+
+/* A black frame, or a green one, whose packet nobody will see. Return: 0; a negative AVERROR. */
+static int send_any_frame(AVCodecContext *codec)
+{
+    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc();
+
+    if (!frame)
+        return AVERROR(ENOMEM);
+    frame->width = codec->width;
+    frame->height = codec->height;
+    frame->format = codec->pix_fmt;
+    frame->pts = 0;
+    int r = av_frame_get_buffer(frame, 0);
+    for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
+        memset(frame->buf[i]->data, 0, frame->buf[i]->size);
+    return r < 0 ? r : avcodec_send_frame(codec, frame);
+}
+
+/* Gives `codec` the extradata that come with the first packet of `other`, which is like it and is
+ * of no use after that. Return: 0; a negative AVERROR. */
+static int borrow_extradata(AVCodecContext *codec, AVCodecContext *other, AVPacket *packet)
+{
+    int r = send_any_frame(other);
+    size_t size = 0;
+
+    if (r >= 0)
+        r = avcodec_send_frame(other, NULL);
+    if (r >= 0)
+        r = avcodec_receive_packet(other, packet);
+    if (r < 0)
+        return r;
+    const uint8_t *data = av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size);
+    if (data) {
+        codec->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
+        if (!codec->extradata)
+            return AVERROR(ENOMEM);
+        memcpy(codec->extradata, data, size);
+        codec->extradata_size = (int)size;
+    }
+    av_packet_unref(packet);
+    return 0;
+}
+
+/* Opens the encoder that suits the frames. Return: 0; -errno with a sentence. */
+static int open_choice(struct vrt_encoder *encoder, const struct vrt_encoder_params *params,
+                       struct vrt_error *error)
+{
+    const struct vrt_codec_choice choice = vrt_codec_choose(params->codec, &params->format);
+    VRT_CLEANUP(avcodec_free_context) AVCodecContext *other = NULL;
+
+    if (!choice.kind)
+        return refuse_format(encoder, params, -ENOTSUP, error);
+    encoder->kind = choice.kind;
+    int r = open_codec(encoder, params, &choice, &encoder->codec, error);
+    if (r < 0 || !choice.kind->late_extradata || encoder->codec->extradata_size)
+        return vrt_fold(r);
+    r = open_codec(encoder, params, &choice, &other, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = borrow_extradata(encoder->codec, other, encoder->packet);
+    return r < 0 ? refuse_encoder(encoder, r, error) : 0;
 }
 
 /* FFmpeg's number; some encoders tell it as an option of theirs alone. */
@@ -183,7 +247,7 @@ static int prepare(const struct vrt_encoder_params *params, struct vrt_encoder *
     encoder->packet = av_packet_alloc();
     if (!encoder->packet)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
-    r = open_codec(encoder, params, error);
+    r = open_choice(encoder, params, error);
     if (r < 0)
         return vrt_fold(r);
     *ret_encoder = VRT_STEAL(encoder);
@@ -327,28 +391,13 @@ int vrt_encoder_finish(struct vrt_encoder *encoder, int64_t *ret_size_bytes,
     return 0;
 }
 
-/* A frame of nothing in particular, whose packet nobody will see. */
-static void send_any_frame(AVCodecContext *codec)
-{
-    VRT_CLEANUP(vrt_av_frame_freep) AVFrame *frame = av_frame_alloc();
-
-    if (!frame)
-        return;
-    frame->width = codec->width;
-    frame->height = codec->height;
-    frame->format = codec->pix_fmt;
-    frame->pts = 0;
-    if (av_frame_get_buffer(frame, 0) < 0 || avcodec_send_frame(codec, frame) < 0)
-        vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
-}
-
 struct vrt_encoder *vrt_encoder_free(struct vrt_encoder *encoder)
 {
     if (!encoder)
         return NULL;
-    if (encoder->codec && avcodec_is_open(encoder->codec) && encoder->kind->needs_frame &&
-        !encoder->n_sent)
-        send_any_frame(encoder->codec);
+    if (encoder->codec && encoder->kind->needs_frame && !encoder->n_sent &&
+        send_any_frame(encoder->codec) < 0)
+        vrt_log_debug("an encoder is freed without the frame that it needs, ignoring");
     avcodec_free_context(&encoder->codec);
     av_packet_free(&encoder->packet);
     encoder->sink = vrt_sink_close(encoder->sink);

@@ -43,7 +43,7 @@ const AVOutputFormat *vrt_join_muxer(enum vrt_container container)
 }
 
 /*
- * Beside the restored video. Of MXF's sound and pictures FFmpeg drops what is longer than the other,
+ * Beside the restored video. Of MXF's sound and pictures FFmpeg drops what outlasts the other,
  * so there is no sound. Experimental combinations count: FLAC in MP4 has been one for years, and
  * plays.
  */
