@@ -187,7 +187,7 @@ def codecs():
             name = f'{codec} in {ending}'
             make = f'{film} {X264} -colorspace bt709 -color_primaries bt709 -color_trc bt709 ' \
                    f'-c:a {sound.get(ending, "aac")}'
-                    more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
+            more = {'arguments': ['--codec', codec], 'ignore': changed.get(codec, [])}
             if ending not in endings:
                 case(name, 'in.mkv', make, f'.{ending}', refused=f'an .{ending} file cannot hold',
                      **more)
