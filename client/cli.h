@@ -34,6 +34,7 @@ enum vrt_option_type {
     VRT_OPTION_NUMBER,          /* double from min to max */
     VRT_OPTION_TIME,            /* double: seconds from min to max */
     VRT_OPTION_WORD,            /* int: index into names */
+    VRT_OPTION_APPEND,          /* char[max]: each time it is given, behind a space */
 };
 
 struct vrt_option {
@@ -53,8 +54,8 @@ struct vrt_args {
     int64_t timeout_s;
     bool json, help, version;
 
-    const char *model, *output, *device, *preset, *webhook, *sha256;
-    struct vrt_job_settings settings;           /* but for the next, and preset */
+    const char *model, *output, *device, *preset, *webhook, *sha256, *bitrate, *pixel_format;
+    struct vrt_job_settings settings;           /* but for those, and the next */
     const char *scene_cuts;
     int64_t priority;
     bool overwrite, follow, dry_run, all, reverse;

@@ -66,7 +66,8 @@ void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_sett
     if (settings->codec == VRT_UNKNOWN)
         settings->codec = params->codec;
     const struct vrt_codec_facts *facts = vrt_codec_facts((enum vrt_codec)settings->codec);
-    if (settings->quality == VRT_UNKNOWN && facts->quality_name)
+    if (settings->quality == VRT_UNKNOWN && settings->bitrate == VRT_UNKNOWN &&
+        facts->quality_name)
         settings->quality = settings->codec == VRT_CODEC_H264   ? params->quality_h264
                             : settings->codec == VRT_CODEC_HEVC ? params->quality_hevc
                                                                 : facts->quality;
@@ -92,6 +93,10 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     settings->codec = recipe->codec;
     settings->quality = recipe->quality;
     snprintf(settings->preset, sizeof(settings->preset), "%s", recipe->preset);
+    settings->bitrate = recipe->bitrate;
+    snprintf(settings->pixel_format, sizeof(settings->pixel_format), "%s", recipe->pixel_format);
+    snprintf(settings->encoder_options, sizeof(settings->encoder_options), "%s",
+             recipe->encoder_options);
     vrt_queue_settle(params, settings);
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,

@@ -54,6 +54,7 @@ struct vrt_codec_facts {
     int quality_min, quality_max;   /* the best and the worst */
     int quality;                    /* where nobody chooses one */
     bool has_presets;
+    bool has_bitrate;               /* it can be told how large to become, rather than how good */
     bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
     bool even_only;                 /* sides must be multiples of the chroma's step */
     enum vrt_codec_colors colors;

@@ -37,5 +37,6 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .decoder_threads = VRT_UNKNOWN,
         .codec = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
+        .bitrate = VRT_UNKNOWN,
     };
 }

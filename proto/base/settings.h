@@ -18,6 +18,7 @@
 #define VRT_UNKNOWN (-1)
 
 #define VRT_SETTING_WORD_BYTES 32
+#define VRT_SETTING_OPTIONS_BYTES 256
 
 enum vrt_precision {
     VRT_PRECISION_AUTO,             /* the fastest of each device that is close enough to f32 */
@@ -50,6 +51,9 @@ struct vrt_job_settings {
     int codec;                      /* enum vrt_codec; unknown: H.264 */
     int64_t quality;                /* the codec's, such as a CRF; unknown: its default */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
+    int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
+    char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */
+    char encoder_options[VRT_SETTING_OPTIONS_BYTES];    /* FFmpeg's: "key=value key=value" */
     double start_s, duration_s;     /* what is restored of the input; NAN: all; duration 0: to the
                                      * end */
     bool strict;                    /* damaged frames fail the job */

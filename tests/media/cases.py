@@ -198,6 +198,19 @@ def codecs():
                 case(name, 'in.mkv', make, f'.{ending}', rewrapped=ending == 'ts', **more)
     case('a deep film in av1', 'in.mkv', f'{film} -c:v ffv1 -pix_fmt yuv422p12le', '.mkv',
          arguments=['--codec', 'av1', '--preset', 'ultrafast'])
+    case('a bitrate', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--codec', 'hevc', '--bitrate', '400k'])
+    case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
+    case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',
+         arguments=['--codec', 'prores', '--pix-fmt', 'yuv420p'],
+         refused='it has yuv422p10le, yuv444p10le')
+    case('options of an encoder', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--enc', 'tune=film', '--enc', 'x264-params=aq-mode=3:deblock=-1,-1'])
+    case('no such option', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'grain=5'],
+         refused='libx264 has no option grain')
+    case('an option of ours', 'in.mkv', f'{film} {X264}', arguments=['--enc', 'threads=5'],
+         refused="option threads is vrtd's to set")
     case('text to webm', 'in.mkv',
          [TEXT, f'{FFMPEG}{PICTURE} -i in.srt {FRAMES} {X264} -c:s srt in.mkv'], '.webm',
          arguments=['--codec', 'vp9'])

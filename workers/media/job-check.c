@@ -121,6 +121,7 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     struct vrt_encoder_params *encoder = &check->encoder;
     const struct vrt_encoder_pick pick = {
         .codec = settings->codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)settings->codec,
+        .pixel_format = settings->pixel_format,
         .input = &check->input.format,
         .width = check->input.format.width * info->scale,
         .height = check->input.format.height * info->scale,
@@ -159,6 +160,8 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
         return vrt_fold(r);
     encoder->quality = (int)settings->quality;
     encoder->preset = settings->preset[0] ? settings->preset : NULL;
+    encoder->bitrate = settings->bitrate;
+    encoder->options = settings->encoder_options;
     encoder->n_threads = check->recipe.encoder_threads;
     encoder->time_base = check->input.time_base;
     encoder->fps = check->input.fps;

@@ -177,6 +177,150 @@ static void test_picks(void)
             check_pick(i);
 }
 
+static struct vrt_encoder_params small_params(enum vrt_codec codec)
+{
+    const struct vrt_frame_format input = {
+        .width = 256, .height = 128, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+    };
+    const struct vrt_encoder_pick pick = { codec, &input, 256, 128 };
+    struct vrt_encoder_params params = { .codec = codec, .quality = VRT_UNKNOWN, .n_threads = 1,
+                                         .time_base = { 1, 25 }, .fps = { 25, 1 } };
+    struct vrt_warnings warnings = { 0 };
+    struct vrt_error error = { 0 };
+
+    expect_int(vrt_encoder_pick_format(&pick, &params.format, &warnings, &error), 0);
+    return params;
+}
+
+/* What encoders are told in their own words: `said` is of the refusal; NULL: it is taken. */
+static void test_options(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *options, *said;
+    } cases[] = {
+        { VRT_CODEC_H264, "", NULL },
+        { VRT_CODEC_H264, "tune=film bf=2", NULL },
+        { VRT_CODEC_H264, "x264-params=aq-mode=3:deblock=-1,-1", NULL },
+        { VRT_CODEC_H264, "wibble=1", "libx264 has no option wibble" },
+        { VRT_CODEC_H264, "film", "key=value" },
+        { VRT_CODEC_H264, "bf=many", "libx264 takes no bf=many" },
+        { VRT_CODEC_H264, "tune=opera", "with the options" },
+        { VRT_CODEC_H264, "threads=3", "option threads is vrtd's to set" },
+        { VRT_CODEC_H264, "g=12", "option g is" },
+        { VRT_CODEC_H264, "crf=12", "chosen by --quality" },
+        { VRT_CODEC_H264, "x264-params=aq-mode=3:keyint=9", "option keyint is" },
+        { VRT_CODEC_HEVC, "x265-params=no-wpp=1", "option wpp is" },
+        { VRT_CODEC_AV1, "svtav1-params=lp=9", "option lp is" },
+        { VRT_CODEC_VP9, "row-mt=1", "option row-mt is" },
+        { VRT_CODEC_VP9, "tune-content=film", NULL },
+        { VRT_CODEC_PRORES, "profile=lt", NULL },
+        { VRT_CODEC_PRORES, "profile=worst", "prores_ks takes no profile=worst" },
+        { VRT_CODEC_DNXHR, "profile=dnxhr_sq", NULL },
+        { VRT_CODEC_DNXHR, "profile=dnxhr_444", "with the options" },
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        struct vrt_error error = { 0 };
+        if (!vrt_codec_is_there(cases[i].codec))
+            continue;
+        struct vrt_encoder_params params = small_params(cases[i].codec);
+        params.options = cases[i].options;
+        fprintf(stderr, "  %s\n", cases[i].options);
+        int r = vrt_encoder_try(&params, &error);
+        expect_true(cases[i].said ? r < 0 : r == 0);
+        if (cases[i].said) {
+            expect_str(error.id, "output.options");
+            expect_contains(error.message, cases[i].said);
+        }
+    }
+}
+
+/* The same bytes twice, and not more of them than there should be. */
+static void check_bitrate(enum vrt_codec codec)
+{
+    const struct restore_params params = {
+        .codec = codec, .quality = VRT_UNKNOWN, .bitrate = 300000, .segment_frames = 20,
+        .strict = true,
+    };
+    const char *in = fixture_make("in.mkv", "-f lavfi -i testsrc2=size=256x144:rate=25 -frames:v "
+                                  "50 -pix_fmt yuv420p -color_range tv -c:v ffv1");
+    struct restore_result result;
+
+    restore_ok(in, fixture_path("out.mkv"), &params, &result);
+    fprintf(stderr, "    %lld bytes\n", (long long)result.joined.size_bytes);
+    expect_true(result.joined.size_bytes < 2 * 300000 / 8 * 2);
+    fixture_run("cp out.mkv first");
+    restore_ok(in, fixture_path("out.mkv"), &params, &result);
+    fixture_run("cmp out.mkv first");
+}
+
+static void test_bitrate(void)
+{
+    struct vrt_error error = { 0 };
+
+    for (int codec = 0; codec < VRT_CODEC_COUNT; codec++) {
+        if (!vrt_codec_is_there((enum vrt_codec)codec))
+            continue;
+        struct vrt_encoder_params params = small_params((enum vrt_codec)codec);
+        params.bitrate = 500000;
+        fprintf(stderr, "  %s\n", vrt_codec_names[codec]);
+        bool has = vrt_codec_facts((enum vrt_codec)codec)->has_bitrate;
+        expect_int(vrt_encoder_try(&params, &error), has ? 0 : -EINVAL);
+        if (has)
+            check_bitrate((enum vrt_codec)codec);
+        params.quality = 20;
+        error = (struct vrt_error){ 0 };
+        expect_int(vrt_encoder_try(&params, &error), -EINVAL);
+        expect_str(error.id, "output.quality");
+        error = (struct vrt_error){ 0 };
+    }
+}
+
+/* What is asked for by FFmpeg's name. */
+static void test_pixfmts(void)
+{
+    static const struct {
+        enum vrt_codec codec;
+        const char *name;
+        int layout, depth, shift_x, shift_y;        /* depth 0: refused */
+    } cases[] = {
+        { VRT_CODEC_HEVC, "yuv420p10le", YUV, 10, 1, 1 },
+        { VRT_CODEC_H264, "yuv444p", YUV, 8, 0, 0 },
+        { VRT_CODEC_FFV1, "gbrp", GBR, 8, 0, 0 },
+        { VRT_CODEC_FFV1, "gray16le", GRAY, 16, 0, 0 },
+        { VRT_CODEC_PRORES, "yuv444p10le", YUV, 10, 0, 0 },
+        { VRT_CODEC_PRORES, "yuv420p", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv420p12le", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "nv12", YUV, 0, 0, 0 },
+        { VRT_CODEC_H264, "yuv5", YUV, 0, 0, 0 },
+    };
+    const struct vrt_frame_format input = {
+        .width = 64, .height = 64, .depth = 8, .layout = YUV, .chroma_shift_x = 1,
+        .chroma_shift_y = 1, .matrix = VRT_FRAME_MATRIX_BT709, .color_space = 1,
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(cases); i++) {
+        const struct vrt_encoder_pick pick = { cases[i].codec, &input, 64, 64, cases[i].name };
+        struct vrt_frame_format format = { 0 };
+        struct vrt_warnings warnings = { 0 };
+        struct vrt_error error = { 0 };
+        fprintf(stderr, "  %s\n", cases[i].name);
+        int r = vrt_encoder_pick_format(&pick, &format, &warnings, &error);
+        expect_int(r, cases[i].depth ? 0 : -ENOTSUP);
+        if (r < 0) {
+            expect_contains(error.message, cases[i].name);
+            expect_contains(error.message, ": it has yuv4");
+            continue;
+        }
+        expect_int(format.layout, cases[i].layout);
+        expect_int(format.depth, cases[i].depth);
+        expect_int(format.chroma_shift_x, cases[i].shift_x);
+        expect_int(format.chroma_shift_y, cases[i].shift_y);
+    }
+}
+
 /* MXF has no times but its rate's. */
 static void test_rates(void)
 {
@@ -221,6 +365,9 @@ static void test_facts(void)
 TEST_MAIN_AFTER(fixture_init(),
     { "facts", test_facts },
     { "rates", test_rates },
+    { "options", test_options },
+    { "bitrate", test_bitrate },
+    { "pixfmts", test_pixfmts },
     { "picks", test_picks },
     { "pairs", test_pairs },
 )

@@ -10,6 +10,7 @@
 #include "frames/encode/codec.h"
 
 #include <errno.h>
+#include <libavutil/pixdesc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,6 +144,18 @@ static void make_yuv(struct vrt_frame_format *format)
     format->chroma_location = VRT_CHROMA_LOCATION_LEFT;
 }
 
+/* Another layout than the input's. RGB and gray have full range. */
+static void make_layout(enum vrt_layout layout, struct vrt_frame_format *format)
+{
+    if (layout == VRT_LAYOUT_YUV) {
+        make_yuv(format);
+        return;
+    }
+    format->layout = layout;
+    format->full_range = true;
+    format->color_space = layout == VRT_LAYOUT_GBR ? AVCOL_SPC_RGB : AVCOL_SPC_UNSPECIFIED;
+}
+
 /*
  * The most reduced chroma that keeps all of the input's, at a depth the encoder has. Return:
  * whether there is one.
@@ -206,11 +219,79 @@ static int check_size(const struct vrt_encoder_pick *pick, struct vrt_error *err
     return 0;
 }
 
+/* The names of the formats that the codec's encoders take, for a sentence. */
+static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text, size_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++) {
+        const AVCodec *encoder = avcodec_find_encoder_by_name(facts->encoders[i]);
+        for (const enum AVPixelFormat *p = encoder ? vrt_av_encoder_pixfmts(encoder) : NULL;
+             p && *p != AV_PIX_FMT_NONE && n < size; p++) {
+            const char *name = av_get_pix_fmt_name(*p);
+            if (vrt_pixfmt_is_ours(*p) && !vrt_pixfmt_has_alpha(*p) && !strstr(text, name))
+                n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "", name);
+        }
+    }
+    return text;
+}
+
+/* The format that is asked for by FFmpeg's name. Return: 0; -ENOTSUP with a sentence. */
+static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_format *format,
+                       struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+    const enum AVPixelFormat pixfmt = av_get_pix_fmt(pick->pixel_format);
+    struct vrt_frame_format wanted = *format;
+    char shown[64], there[400];
+
+    if (vrt_pixfmt_is_ours(pixfmt) && !vrt_pixfmt_has_alpha(pixfmt) &&
+        vrt_pixfmt_nearest(pixfmt, &wanted) == 0) {
+        const struct vrt_frame_format asked = wanted;
+        wanted.layout = format->layout;
+        if (asked.layout != format->layout)
+            make_layout(asked.layout, &wanted);
+        wanted.chroma_shift_x = asked.chroma_shift_x;
+        wanted.chroma_shift_y = asked.chroma_shift_y;
+        make_usual(facts->colors, &wanted);
+        *format = wanted;
+        if (vrt_frame_format_is_valid(&wanted) && vrt_codec_choose(pick->codec, &wanted).kind)
+            return 0;
+    }
+    return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                      "%s cannot hold %dx%d pixels as %s: it has %s", facts->title, pick->width,
+                      pick->height, vrt_printable(pick->pixel_format, shown, sizeof(shown)),
+                      list_pixfmts(facts, there, sizeof(there)));
+}
+
+/* The format that loses nothing of the input. Return: 0; -ENOTSUP with a sentence. */
+static int keep_input(const struct vrt_encoder_pick *pick, struct vrt_frame_format *format,
+                      struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
+
+    if (facts->yuv_only && format->layout != VRT_LAYOUT_YUV)
+        make_yuv(format);
+    make_usual(facts->colors, format);
+    const struct vrt_frame_format wanted = *format;
+    if (!vrt_frame_format_is_valid(format) || !pick_chroma(pick->codec, format))
+        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
+                          "%s cannot hold the %d bits per sample of the input: use %s",
+                          facts->title, wanted.depth, facts->instead);
+    if (format->chroma_shift_x + format->chroma_shift_y <
+            wanted.chroma_shift_x + wanted.chroma_shift_y && facts->even_only &&
+        (pick->width | pick->height) & 1)
+        vrt_warnings_add(warnings, "the result is %dx%d, an odd size, for which %s must store "
+                         "full colour (4:4:4): not every player shows that", pick->width,
+                         pick->height, facts->title);
+    return 0;
+}
+
 int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
                             struct vrt_frame_format *ret_format, struct vrt_warnings *warnings,
                             struct vrt_error *error)
 {
-    const struct vrt_codec_facts *facts = vrt_codec_facts(pick->codec);
     struct vrt_frame_format format = *pick->input;
 
     int r = vrt_codec_check(pick->codec, error);
@@ -221,20 +302,10 @@ int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,
         return vrt_fold(r);
     format.width = pick->width;
     format.height = pick->height;
-    if (facts->yuv_only && format.layout != VRT_LAYOUT_YUV)
-        make_yuv(&format);
-    make_usual(facts->colors, &format);
-    struct vrt_frame_format wanted = format;
-    if (!vrt_frame_format_is_valid(&format) || !pick_chroma(pick->codec, &format))
-        return vrt_refuse(error, vrt_raise(-ENOTSUP), "output.format",
-                          "%s cannot hold the %d bits per sample of the input: use %s",
-                          facts->title, wanted.depth, facts->instead);
-    if (format.chroma_shift_x + format.chroma_shift_y <
-            wanted.chroma_shift_x + wanted.chroma_shift_y && facts->even_only &&
-        (pick->width | pick->height) & 1)
-        vrt_warnings_add(warnings, "the result is %dx%d, an odd size, for which %s must store "
-                         "full colour (4:4:4): not every player shows that", pick->width,
-                         pick->height, facts->title);
+    bool is_named = pick->pixel_format && pick->pixel_format[0];
+    r = is_named ? take_pixfmt(pick, &format, error) : keep_input(pick, &format, warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
     *ret_format = format;
     return 0;
 }

@@ -40,6 +40,8 @@ double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params)
     double bits = sizes[params->codec].bits;
     int quality = params->quality;
 
+    if (params->bitrate > 0 && params->fps.num > 0)
+        return (double)params->bitrate / 8 * params->fps.den / params->fps.num;
     if (!vrt_codec_facts(params->codec)->quality_name)
         return samples * (bits + sizes[params->codec].bits_per_depth * (format->depth - 8)) / 8;
     if (quality == VRT_UNKNOWN)

@@ -22,11 +22,18 @@ static int preset_of(const struct vrt_encoder_params *params)
     return vrt_preset_find(params->preset ? params->preset : "medium");
 }
 
+/* A bitrate is the context's. */
+static int set_quality(const struct vrt_encoder_params *params, int quality,
+                       AVDictionary **options)
+{
+    return params->bitrate > 0 ? 0 : av_dict_set_int(options, "crf", quality, 0);
+}
+
 static int set_rate(const struct vrt_encoder_params *params, int quality, AVDictionary **options)
 {
     int r = av_dict_set(options, "preset", vrt_preset_names[preset_of(params)], 0);
 
-    return r < 0 ? r : av_dict_set_int(options, "crf", quality, 0);
+    return r < 0 ? r : set_quality(params, quality, options);
 }
 
 /* cpu-independent: the same bytes whatever vector instructions the machine has. */
@@ -109,15 +116,16 @@ static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCo
     int r = av_dict_set(options, "svtav1-params", text, 0);
     if (r >= 0)
         r = av_dict_set_int(options, "preset", speeds[preset_of(params)], 0);
-    return r < 0 ? r : av_dict_set_int(options, "crf", quality, 0);
+    return r < 0 ? r : set_quality(params, quality, options);
 }
 
 /* Constant quality in both libraries: a CRF, and no rate. */
-static int set_aom_or_vpx(int quality, int speed, AVDictionary **options)
+static int set_aom_or_vpx(const struct vrt_encoder_params *params, int quality, int speed,
+                          AVDictionary **options)
 {
-    int r = av_dict_set_int(options, "crf", quality, 0);
+    int r = set_quality(params, quality, options);
 
-    if (r >= 0)
+    if (r >= 0 && params->bitrate <= 0)
         r = av_dict_set_int(options, "b", 0, 0);
     return r < 0 ? r : av_dict_set_int(options, "cpu-used", speed, 0);
 }
@@ -128,7 +136,7 @@ static int set_aom(const struct vrt_encoder_params *params, int quality, AVCodec
     static const int speeds[] = { 6, 6, 6, 5, 5, 4, 3, 2, 1, 0 };
 
     (void)codec;
-    int r = set_aom_or_vpx(quality, speeds[preset_of(params)], options);
+    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
     return r < 0 ? r : av_dict_set_int(options, "row-mt", 1, 0);
 }
 
@@ -139,7 +147,7 @@ static int set_vpx(const struct vrt_encoder_params *params, int quality, AVCodec
     static const int speeds[] = { 5, 5, 5, 4, 3, 2, 1, 1, 0, 0 };
 
     (void)codec;
-    int r = set_aom_or_vpx(quality, speeds[preset_of(params)], options);
+    int r = set_aom_or_vpx(params, quality, speeds[preset_of(params)], options);
     return r < 0 ? r : av_dict_set_int(options, "row-mt", 0, 0);
 }
 

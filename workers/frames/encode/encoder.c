@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "frames/av.h"
 #include "frames/encode/codec.h"
+#include "frames/encode/encoder-options.h"
 #include "frames/encode/segment.h"
 #include "frames/encode/sink.h"
 #include "frames/view.h"
@@ -56,6 +57,10 @@ static int check_params(const struct vrt_encoder_params *params, struct vrt_erro
 {
     const struct vrt_codec_facts *facts = vrt_codec_facts(params->codec);
 
+    if (params->bitrate > 0 && (params->quality != VRT_UNKNOWN || !facts->has_bitrate))
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality", facts->has_bitrate
+                          ? "%s has a quality or a bitrate, not both: leave one of them out"
+                          : "%s has no bitrate to choose: leave it out", facts->title);
     if (params->quality != VRT_UNKNOWN && facts->quality_name &&
         (params->quality < facts->quality_min || params->quality > facts->quality_max))
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.quality",
@@ -108,6 +113,11 @@ static int refuse_format(const struct vrt_encoder *encoder,
 {
     char text[80];
 
+    if (params->options && params->options[0])
+        return vrt_refuse(error, vrt_raise(r), "output.options",
+                          "the %s encoder cannot write %s with the options that it was given: "
+                          "leave them out, or choose others", encoder->title,
+                          vrt_frame_format_describe(&params->format, text, sizeof(text)));
     return vrt_refuse(error, vrt_raise(r), "output.format",
                       "the %s encoder cannot write %s: use another codec or size", encoder->title,
                       vrt_frame_format_describe(&params->format, text, sizeof(text)));
@@ -127,7 +137,12 @@ static int open_codec(const struct vrt_encoder *encoder, const struct vrt_encode
     if (!codec)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the encoder");
     set_properties(codec, params, choice->pixfmt);
+    codec->bit_rate = params->bitrate > 0 ? params->bitrate : codec->bit_rate;
     int r = choice->kind->set_options(params, quality, codec, &options);
+    if (r >= 0 && vrt_encoder_options_add(params->options, codec, &options, error) < 0) {
+        av_dict_free(&options);
+        return vrt_raise(-EINVAL);
+    }
     if (r >= 0)
         r = avcodec_open2(codec, choice->encoder, &options);
     av_dict_free(&options);

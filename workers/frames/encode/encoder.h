@@ -8,8 +8,8 @@
  * and frames its bytes are equal: the thread count is part of the parameters because the output
  * of libx264 depends on it. An encoder belongs to one thread at a time.
  *
- * Ids of what it refuses: output.codec, output.format, output.quality, output.preset, spool.full,
- * output.write, encode.failed, out_of_memory.
+ * Ids of what it refuses: output.codec, output.format, output.quality, output.preset,
+ * output.options, spool.full, output.write, encode.failed, out_of_memory.
  */
 
 #include <stdbool.h>
@@ -28,6 +28,8 @@ struct vrt_encoder_params {
     enum vrt_codec codec;
     int quality;                    /* in the codec's range; VRT_UNKNOWN: the default */
     const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium" */
+    int64_t bitrate;                /* bits a second, on average; <= 0: constant quality */
+    const char *options;            /* FFmpeg's, "key=value key=value"; NULL: none */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
     struct vrt_rational time_base;  /* of the frames' pts */
@@ -38,6 +40,7 @@ struct vrt_encoder_pick {
     enum vrt_codec codec;
     const struct vrt_frame_format *input;   /* of the video to be restored */
     int width, height;                      /* of the restored frames */
+    const char *pixel_format;               /* FFmpeg's name; NULL, "": by the input */
 };
 
 /* Whether FFmpeg here has an encoder for `codec`. Thread: any. */
@@ -50,6 +53,7 @@ int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
  * The format that restored frames must have for the encoder: the input's depth, chroma, matrix and
  * range where the codec can hold them; else the next that loses nothing, with a warning where the
  * user would wonder (4:4:4 because of an odd size).
+ * Where a pixel format is asked for it is that one.
  * Return: 0; -ENOTSUP with a sentence where the codec cannot hold it. Thread: any.
  */
 int vrt_encoder_pick_format(const struct vrt_encoder_pick *pick,

@@ -3,6 +3,7 @@
 /* A frame that the process still looks at keeps its reference here: they are given up in order. */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,8 @@ int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_enco
     message.body.pick.codec = (int32_t)pick->codec;
     message.body.pick.width = pick->width;
     message.body.pick.height = pick->height;
+    snprintf(message.body.pick.pixel_format, sizeof(message.body.pick.pixel_format), "%s",
+             pick->pixel_format ? pick->pixel_format : "");
     vrt_wire_put_format(pick->input, &message.body.pick.format);
     int r = vrt_child_ask(child, &call, &message, error);
     if (r < 0)

@@ -68,7 +68,8 @@ struct vrt_message_info {
 
 struct vrt_message_encoder {
     int32_t codec, quality, n_threads, has_preset;
-    char preset[16];
+    int64_t bitrate;
+    char preset[16], options[VRT_SETTING_OPTIONS_BYTES];
     struct vrt_message_format format;
     struct vrt_message_rational time_base, fps;
 };
@@ -94,6 +95,7 @@ union vrt_message_body {
     struct vrt_message_encoder encoder;
     struct {
         int32_t codec, width, height;
+        char pixel_format[VRT_SETTING_WORD_BYTES];
         struct vrt_message_format format;           /* of the input; then the one picked */
         struct vrt_message_warnings warnings;
     } pick;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "frames/process/serve.h"
 
@@ -30,10 +31,13 @@ int vrt_serve_encoder_pick(struct vrt_server *server, struct vrt_message *messag
 
     (void)server, (void)fds;
     if (message->body.pick.codec < 0 || message->body.pick.codec >= VRT_CODEC_COUNT ||
+        !memchr(message->body.pick.pixel_format, '\0',
+                sizeof(message->body.pick.pixel_format)) ||
         vrt_wire_take_format(&message->body.pick.format, &input) < 0)
         return vrt_raise(-EBADMSG);
     const struct vrt_encoder_pick pick = {
         .codec = (enum vrt_codec)message->body.pick.codec,
+        .pixel_format = message->body.pick.pixel_format,
         .input = &input,
         .width = message->body.pick.width,
         .height = message->body.pick.height,
