@@ -104,7 +104,8 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCode
     return av_dict_set_int(options, "slices", n_slices, 0);
 }
 
-/* Its result is the same for any number of threads, which "lp" has it count itself otherwise. */
+/* With a bitrate, other than with a quality, its bytes depend on which of several threads is first
+ * (seen in 1.4): then it has one. Without "lp" it counts the processors. */
 static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                       AVDictionary **options)
 {
@@ -112,7 +113,7 @@ static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCo
     char text[16];
 
     (void)codec;
-    snprintf(text, sizeof(text), "lp=%d", params->n_threads);
+    snprintf(text, sizeof(text), "lp=%d", params->bitrate > 0 ? 1 : params->n_threads);
     int r = av_dict_set(options, "svtav1-params", text, 0);
     if (r >= 0)
         r = av_dict_set_int(options, "preset", speeds[preset_of(params)], 0);

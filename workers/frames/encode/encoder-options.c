@@ -19,7 +19,7 @@
 /* The encoder's own, or FFmpeg's of all encoders. */
 static const char *const ours[] = {
     "deadline", "flags", "flags2", "force_key_frames", "forced-idr", "g", "intra-refresh",
-    "keyint_min", "pass", "passlogfile", "quality", "row-mt", "stats", "still-picture", "strict",
+    "keyint_min", "pass", "passlogfile", "quality", "rc", "row-mt", "stats", "still-picture", "strict",
     "thread_type", "threads", "time_base", "x264opts",
 };
 
@@ -31,7 +31,7 @@ static const char *const libraries_ours[] = {
     "enable-fwd-kf", "frame-threads", "intra-refresh", "irefresh-type", "keyint", "kf-max-dist",
     "kf-min-dist", "log-level", "lookahead-threads", "lp", "min-keyint", "non-deterministic",
     "numa-pools", "open-gop", "opencl", "pass", "passes", "pin", "pme", "pmode", "pools",
-    "row-mt", "slices-max", "sliced-threads", "stats", "tbr", "threads", "unpin", "wpp",
+    "rc", "row-mt", "sliced-threads", "stats", "tbr", "threads", "unpin", "wpp",
 };
 
 static const struct {
