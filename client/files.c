@@ -305,11 +305,13 @@ bool vrt_file_is_folder(const char *path)
 /* By the input's ending ("" or with its dot), for a result of the codec. */
 static const char *pick_ending(const char *dot, int codec)
 {
-    const enum vrt_codec likely = codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)codec;
+    const bool is_auto = codec == VRT_CODEC_AUTO;
+    const enum vrt_codec likely = codec == VRT_UNKNOWN || is_auto ? VRT_CODEC_H264
+                                                                  : (enum vrt_codec)codec;
 
     for (int i = 0; vrt_container_names[i]; i++)
         if (dot[0] && strcasecmp(dot + 1, vrt_container_names[i]) == 0 &&
-            vrt_container_holds((enum vrt_container)i, likely))
+            (is_auto || vrt_container_holds((enum vrt_container)i, likely)))
             return vrt_container_names[i];
     return vrt_container_names[vrt_codec_facts(likely)->container];
 }

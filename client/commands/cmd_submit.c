@@ -58,7 +58,7 @@ static const struct vrt_option options[] = {
       .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
     { "codec", 0, VRT_OPTION_WORD, offsetof(A, settings.codec), .names = vrt_codec_names,
       .argument = "CODEC",
-      .help = "h264, hevc, ffv1, av1, vp9, prores, dnxhr or mjpeg (default: as configured)" },
+      .help = "h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or auto (default: as configured)" },
     { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, VRT_QUALITY_MAX,
       .argument = "CRF",
       .help = "0 (best) to 51, or 63 (default: as configured, or by the codec)" },

@@ -82,7 +82,8 @@ const char *const vrt_codec_names[] = {
     [VRT_CODEC_PRORES] = "prores",
     [VRT_CODEC_DNXHR] = "dnxhr",
     [VRT_CODEC_MJPEG] = "mjpeg",
-    [VRT_CODEC_COUNT] = NULL,
+    [VRT_CODEC_AUTO] = "auto",
+    NULL,
 };
 
 const char *const vrt_container_names[] = {
@@ -104,6 +105,17 @@ const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec)
 {
     vrt_assert((unsigned int)codec < VRT_CODEC_COUNT);
     return &facts[codec];
+}
+
+enum vrt_codec vrt_codec_for(enum vrt_container container, int depth)
+{
+    if (container == VRT_CONTAINER_WEBM)
+        return VRT_CODEC_VP9;
+    if (container == VRT_CONTAINER_MXF)
+        return VRT_CODEC_DNXHR;
+    if (depth > 12 && vrt_container_holds(container, VRT_CODEC_FFV1))
+        return VRT_CODEC_FFV1;
+    return depth > 8 ? VRT_CODEC_HEVC : VRT_CODEC_H264;
 }
 
 const char *vrt_quality_name(int codec)

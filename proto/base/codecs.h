@@ -24,6 +24,7 @@ enum vrt_codec {
     VRT_CODEC_DNXHR,
     VRT_CODEC_MJPEG,
     VRT_CODEC_COUNT,
+    VRT_CODEC_AUTO = VRT_CODEC_COUNT,   /* of what is asked for: by container and input */
 };
 
 enum vrt_container {
@@ -64,7 +65,7 @@ struct vrt_codec_facts {
 
 #define VRT_CONTAINER_BIT(container) (1U << (container))
 
-/* The words of the API and the command line, by the enum; ended by NULL. */
+/* The words of the API and the command line, by the enum, "auto" the last; ended by NULL. */
 extern const char *const vrt_codec_names[];
 
 /* Endings of files, without the dot; ended by NULL. */
@@ -75,6 +76,9 @@ extern const char *const vrt_preset_names[];
 
 /* What is known of the codec; static. */
 const struct vrt_codec_facts *vrt_codec_facts(enum vrt_codec codec);
+
+/* What "auto" is in `container`, for frames of so many bits a sample. */
+enum vrt_codec vrt_codec_for(enum vrt_container container, int depth);
 
 /* What the codec's quality is called, for people; `codec` may be any number. */
 const char *vrt_quality_name(int codec);

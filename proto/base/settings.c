@@ -37,6 +37,8 @@ void vrt_job_settings_init(struct vrt_job_settings *settings)
         .decoder_threads = VRT_UNKNOWN,
         .codec = VRT_UNKNOWN,
         .quality = VRT_UNKNOWN,
+        .quality_h264 = VRT_UNKNOWN,
+        .quality_hevc = VRT_UNKNOWN,
         .bitrate = VRT_UNKNOWN,
     };
 }

@@ -48,8 +48,9 @@ struct vrt_job_settings {
     double sigma;                   /* of the noise, where white is 255; NAN: not said */
     int64_t segment_frames;         /* a segment has at least so many; unknown: the default */
     int64_t decoder_threads;        /* unknown, 0: one per core */
-    int codec;                      /* enum vrt_codec; unknown: H.264 */
+    int codec;                      /* enum vrt_codec, or auto; unknown: H.264 */
     int64_t quality;                /* the codec's, such as a CRF; unknown: its default */
+    int64_t quality_h264, quality_hevc;     /* where auto becomes those: as configured */
     char preset[VRT_SETTING_WORD_BYTES];        /* "": the encoder's default */
     int64_t bitrate;                /* bits a second, on average; unknown: constant quality */
     char pixel_format[VRT_SETTING_WORD_BYTES];  /* FFmpeg's name; "": the input's, or the next */

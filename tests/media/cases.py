@@ -198,6 +198,12 @@ def codecs():
                 case(name, 'in.mkv', make, f'.{ending}', rewrapped=ending == 'ts', **more)
     case('a deep film in av1', 'in.mkv', f'{film} -c:v ffv1 -pix_fmt yuv422p12le', '.mkv',
          arguments=['--codec', 'av1', '--preset', 'ultrafast'])
+    deep = f'{film} -c:v ffv1 -pix_fmt yuv420p10le'
+    for name, make, output, codec in (('8 bits', f'{film} {X264}', '.mp4', 'h264'),
+                                      ('10 bits', deep, '.mkv', 'hevc'),
+                                      ('webm', f'{film} {X264} -c:a libopus', '.webm', 'vp9')):
+        case(f'auto of {name}', 'in.mkv', make + (' -c:a aac' if output != '.webm' else ''),
+             output, arguments=['--codec', 'auto'], codec=codec, ignore=['chroma_location'])
     case('a bitrate', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--bitrate', '400k'])
     case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',

@@ -335,8 +335,8 @@ static void test_argument_refusals(void)
         { "--tile 64x a", "got \"64x\"" },
         { "--tile= a", "got \"\"" },
         { "--priority 99999999999999999999 a", "from -100 to 100" },
-        { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr or mjpeg, "
-                           "got \"vp3\"" },
+        { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or "
+                           "auto, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },
         { "--til 64 a", "unknown option --til (did you mean --tile?); see" },
         { "--overwirte a", "unknown option --overwirte (did you mean --overwrite?)" },
@@ -367,7 +367,9 @@ static void test_default_output(void)
         { "video.mov", "video.restored.mov", .codec = VRT_CODEC_FFV1 },
         { "video.avi", "video.restored.mov", .codec = VRT_CODEC_PRORES },
         { "video.webm", "video.restored.webm", .codec = VRT_CODEC_AV1 },
-        { "video.webm", "video.restored.mkv", .codec = VRT_CODEC_H264 },
+        { "video.webm", "video.restored.mkv", .codec = VRT_CODEC_HEVC },
+        { "video.webm", "video.restored.webm", .codec = VRT_CODEC_AUTO },
+        { "video.avi", "video.restored.mkv", .codec = VRT_CODEC_AUTO },
         { ".mp4", ".mp4.restored.mkv" },
         { "two.parts.mkv", "two.parts.restored.mkv" },
         { "x/video.avi", "x/video.avi.restored.mkv", .nth = 1 },

@@ -19,8 +19,8 @@
 /* The encoder's own, or FFmpeg's of all encoders. */
 static const char *const ours[] = {
     "deadline", "flags", "flags2", "force_key_frames", "forced-idr", "g", "intra-refresh",
-    "keyint_min", "pass", "passlogfile", "quality", "rc", "row-mt", "stats", "still-picture", "strict",
-    "thread_type", "threads", "time_base", "x264opts",
+    "keyint_min", "pass", "passlogfile", "quality", "rc", "row-mt", "stats", "still-picture",
+    "strict", "thread_type", "threads", "time_base", "x264opts",
 };
 
 /* Within options of libraries' own syntax, whose names end so. */
