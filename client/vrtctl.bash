@@ -97,7 +97,7 @@ _vrtctl() {
     :-*) _vrtctl_words "$common" "$current" ;;
     :*)
         _vrtctl_words 'submit status list show watch wait pause resume retry priority cancel
-            clean preview logs devices models profile tune doctor version help' "$current"
+            clean preview logs devices models codecs profile tune doctor version help' "$current"
         ;;
     submit:-*)
         _vrtctl_words "--model --output --device --precision --tile --overlap --clip

@@ -34,6 +34,7 @@
     X(DEVICES_TRIM, "POST",     "/v1/devices")          \
     X(MODELS,       "GET",      "/v1/models")           \
     X(MODEL_PULL,   "POST",     "/v1/models")           \
+    X(CODECS,       "GET",      "/v1/codecs")           \
     X(PROFILE,      "POST",     "/v1/profile")          \
     X(PREVIEW,      "POST",     "/v1/preview")          \
     X(DOCTOR,       "POST",     "/v1/doctor")           \

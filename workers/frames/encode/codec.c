@@ -237,6 +237,19 @@ static const char *list_pixfmts(const struct vrt_codec_facts *facts, char *text,
     return text;
 }
 
+void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found)
+{
+    const struct vrt_codec_facts *facts = vrt_codec_facts(codec);
+    size_t n = 0;
+
+    ret_found->encoders[0] = '\0';
+    for (int i = 0; i < VRT_CODEC_ENCODERS_MAX && facts->encoders[i]; i++)
+        if (avcodec_find_encoder_by_name(facts->encoders[i]))
+            n += (size_t)snprintf(ret_found->encoders + n, sizeof(ret_found->encoders) - n,
+                                  "%s%s", n ? ", " : "", facts->encoders[i]);
+    list_pixfmts(facts, ret_found->pixel_formats, sizeof(ret_found->pixel_formats));
+}
+
 /* The format that is asked for by FFmpeg's name. Return: 0; -ENOTSUP with a sentence. */
 static int take_pixfmt(const struct vrt_encoder_pick *pick, struct vrt_frame_format *format,
                        struct vrt_error *error)

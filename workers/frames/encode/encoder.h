@@ -43,6 +43,15 @@ struct vrt_encoder_pick {
     const char *pixel_format;               /* FFmpeg's name; NULL, "": by the input */
 };
 
+/* What this FFmpeg has for a codec, as lists: "a, b". */
+struct vrt_codec_found {
+    char encoders[64];              /* the best first; "": none */
+    char pixel_formats[400];        /* that they take */
+};
+
+/* Looks for the codec's encoders. Thread: any. */
+void vrt_codec_find(enum vrt_codec codec, struct vrt_codec_found *ret_found);
+
 /* Whether FFmpeg here has an encoder for `codec`. Thread: any. */
 bool vrt_codec_is_there(enum vrt_codec codec);
 

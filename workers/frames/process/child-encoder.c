@@ -82,6 +82,23 @@ int vrt_child_codec_check(struct vrt_child *child, enum vrt_codec codec, struct 
     return vrt_fold(vrt_child_ask(child, &call, &message, error));
 }
 
+int vrt_child_codec_find(struct vrt_child *child, enum vrt_codec codec,
+                         struct vrt_codec_found *ret_found, struct vrt_error *error)
+{
+    struct vrt_message message;
+    struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(find), -1);
+
+    vrt_message_init(&message, VRT_MESSAGE_ENCODER_FIND);
+    call.limit_ns = LOOK_NS;
+    message.body.find.codec = (int32_t)codec;
+    int r = vrt_child_ask(child, &call, &message, error);
+    if (r < 0)
+        return vrt_fold(r);
+    if (vrt_wire_take_found(&message.body.find, ret_found) < 0)
+        return vrt_child_distrust(child, encoding, error);
+    return 0;
+}
+
 int vrt_child_encoder_pick_format(struct vrt_child *child, const struct vrt_encoder_pick *pick,
                                   struct vrt_frame_format *ret_format,
                                   struct vrt_warnings *warnings, struct vrt_error *error)

@@ -269,6 +269,17 @@ int vrt_wire_take_encoder(struct vrt_message_encoder *wire, struct vrt_encoder_p
     return 0;
 }
 
+int vrt_wire_take_found(const struct vrt_message_found *wire, struct vrt_codec_found *ret_found)
+{
+    if (!is_text(wire->encoders, sizeof(wire->encoders)) ||
+        !is_text(wire->pixel_formats, sizeof(wire->pixel_formats)))
+        return -EBADMSG;
+    vrt_printable(wire->encoders, ret_found->encoders, sizeof(ret_found->encoders));
+    vrt_printable(wire->pixel_formats, ret_found->pixel_formats,
+                  sizeof(ret_found->pixel_formats));
+    return 0;
+}
+
 int vrt_wire_take_result(const struct vrt_message *message, int outcome_max,
                          struct vrt_error *error)
 {
