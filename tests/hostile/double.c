@@ -240,7 +240,7 @@ static size_t answer(struct hostile *hostile, struct vrt_message *message,
         memset(message->body.missing, 0, sizeof(message->body.missing));
         return VRT_MESSAGE_BYTES(missing);
     case VRT_MESSAGE_ENCODER_FIND:
-        memset(&message->body, 'x', sizeof(message->body));
+        memset(&message->body, 0, sizeof(message->body));
         return VRT_MESSAGE_BYTES(find);
     case VRT_MESSAGE_ENCODER_CHECK:
     case VRT_MESSAGE_ENCODER_TRY:
