@@ -206,6 +206,8 @@ def codecs():
              output, arguments=['--codec', 'auto'], codec=codec, ignore=['chroma_location'])
     case('a bitrate', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--bitrate', '400k'])
+    case('a bitrate of av1', 'in.mkv', f'{film} {X264} -c:a aac',
+         arguments=['--codec', 'av1', '--bitrate', '400k'])
     case('a pixel format', 'in.mkv', f'{film} {X264} -c:a aac',
          arguments=['--codec', 'hevc', '--pix-fmt', 'yuv420p10le'])
     case('no such pixel format', 'in.mkv', f'{film} {X264}', '.mov',

@@ -306,6 +306,9 @@ static void test_arguments(void)
     expect_str(a.operands[1], "b");
     expect_str(a.operands[2], "--json");
     expect_str(a.operands[3], "-");
+    expect_int(parse("a --enc tune=film b --enc=bf=2", &a, &error), 0);
+    expect_str(a.settings.encoder_options, "tune=film bf=2");
+    expect_int(a.n_operands, 2);
     expect_int(parse("a --start 1:02:03.5 --duration 90", &a, &error), 0);
     expect_near(a.settings.start_s, 3723.5, 0);
     expect_near(a.settings.duration_s, 90, 0);
@@ -335,6 +338,7 @@ static void test_argument_refusals(void)
         { "--tile 64x a", "got \"64x\"" },
         { "--tile= a", "got \"\"" },
         { "--priority 99999999999999999999 a", "from -100 to 100" },
+        { "--enc= a", "--enc: expected KEY=VALUE without spaces, got \"\"" },
         { "--codec vp3 a", "--codec: expected h264, hevc, ffv1, av1, vp9, prores, dnxhr, mjpeg or "
                            "auto, got \"vp3\"" },
         { "--precision f31 a", "--precision: expected auto, f32, f16 or bf16" },

@@ -16,6 +16,8 @@
 
 #include "base/macro.h"
 
+#define SVTAV1_LP_MAX 6
+
 /* The place of the preset among vrt_preset_names. */
 static int preset_of(const struct vrt_encoder_params *params)
 {
@@ -104,8 +106,11 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCode
     return av_dict_set_int(options, "slices", n_slices, 0);
 }
 
-/* With a bitrate, other than with a quality, its bytes depend on which of several threads is first
- * (seen in 1.4): then it has one. Without "lp" it counts the processors. */
+/*
+ * With a bitrate, other than with a quality, its bytes depend on which of several threads is first
+ * (seen in 1.4): then it has one. Without "lp" it counts the processors; newer versions know no more
+ * than 6.
+ */
 static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                       AVDictionary **options)
 {
@@ -113,7 +118,8 @@ static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCo
     char text[16];
 
     (void)codec;
-    snprintf(text, sizeof(text), "lp=%d", params->bitrate > 0 ? 1 : params->n_threads);
+    snprintf(text, sizeof(text), "lp=%d",
+             params->bitrate > 0 ? 1 : VRT_MIN(params->n_threads, SVTAV1_LP_MAX));
     int r = av_dict_set(options, "svtav1-params", text, 0);
     if (r >= 0)
         r = av_dict_set_int(options, "preset", speeds[preset_of(params)], 0);
