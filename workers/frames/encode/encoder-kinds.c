@@ -108,8 +108,8 @@ static int set_ffv1(const struct vrt_encoder_params *params, int quality, AVCode
 
 /*
  * With a bitrate, other than with a quality, its bytes depend on which of several threads is first
- * (seen in 1.4): then it has one. Without "lp" it counts the processors; newer versions know no more
- * than 6.
+ * (seen in 1.4): then it has one. Without "lp" it counts the processors; newer versions know none
+ * over 6.
  */
 static int set_svtav1(const struct vrt_encoder_params *params, int quality, AVCodecContext *codec,
                       AVDictionary **options)
