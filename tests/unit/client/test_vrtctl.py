@@ -366,6 +366,7 @@ class Submit(Case):
             'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
+            'bitrate': None, 'pixel_format': None, 'encoder_options': None,
             'start_s': None, 'duration_s': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
@@ -380,6 +381,19 @@ class Submit(Case):
             seen = self.seen.json()
             self.assertEqual([seen['clip'], seen['clip_overlap'], seen['tiling'], seen['sigma'],
                               seen['scene_cuts']], [16, 0, 'official', 12.5, wanted])
+
+    def test_encoding(self):
+        self.serve(self.accepts)
+        for rate, wanted in (('8M', 8000000), ('2500k', 2500000), ('1e6', 1000000)):
+            self.run_it('submit', '--codec', 'auto', '--bitrate', rate, '--pix-fmt', 'yuv420p10le',
+                        '--enc', 'tune=film', '--enc', 'bf=2', '--overwrite', 'video.mp4')
+            seen = self.seen.json()
+            self.assertEqual([seen['codec'], seen['bitrate'], seen['pixel_format'],
+                              seen['encoder_options']],
+                             ['auto', wanted, 'yuv420p10le', 'tune=film bf=2'])
+        for rate in ('8X', '1', 'nan', '3000M', 'M'):
+            self.complaint('submit', '--bitrate', rate, '--overwrite', 'video.mp4', status=1,
+                           says='--bitrate: expected bits a second')
 
     def test_warnings(self):
         """Who leaves after submitting is told what was found so far."""
