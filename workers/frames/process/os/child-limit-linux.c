@@ -10,8 +10,8 @@
 
 #include "frames/process/child-impl.h"
 
-/* Codecs make some threads for each processor, and some more. */
-#define THREADS_MIN 128
+/* Codecs make some threads for each processor, and some more: SVT-AV1 178 of large pictures. */
+#define THREADS_MIN 256
 #define THREADS_PER_PROCESSOR 8
 
 bool vrt_child_has_too_many_threads(pid_t pid)
