@@ -70,7 +70,7 @@ _vrtctl() {
         return
         ;;
     --precision) _vrtctl_words 'auto f32 f16 bf16' "$current"; return ;;
-    --codec) _vrtctl_words 'h264 hevc ffv1' "$current"; return ;;
+    --codec) _vrtctl_words 'h264 hevc ffv1 av1 vp9 prores dnxhr mjpeg' "$current"; return ;;
     --preset)
         _vrtctl_words 'ultrafast superfast veryfast faster fast medium slow slower veryslow' \
             "$current"

@@ -99,7 +99,7 @@ const struct vrt_field vrt_job_request_fields[] = {
     VRT_FIELD_IN(DOUBLE, T, settings, sigma, NULLABLE, .min = 0, .max = VRT_API_SIGMA_MAX),
     VRT_FIELD_IN(ENUM, T, settings, codec, NULLABLE, .names = vrt_codec_names),
     /* The scale of H.264 and HEVC. */
-    VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = 51),
+    VRT_FIELD_IN(INT, T, settings, quality, NULLABLE, .min = 0, .max = VRT_QUALITY_MAX),
     VRT_FIELD_IN(TEXT, T, settings, preset, NULLABLE, .size = VRT_SETTING_WORD_BYTES),
     VRT_FIELD_IN(DOUBLE, T, settings, start_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),
     VRT_FIELD_IN(DOUBLE, T, settings, duration_s, NULLABLE, .min = 0, .max = VRT_API_TIME_MAX_S),

@@ -176,7 +176,7 @@ static void show_recipe(const struct vrt_job_info *job)
     printf(", %s\n             %s", vrt_name_of(vrt_precision_names, recipe->precision),
            vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
-        printf(" CRF %" PRId64, recipe->quality);
+        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])
         printf(" %s", PRINTABLE(recipe->preset, preset));
     printf(", %" PRId64 " encoder threads%s\n", recipe->encoder_threads,

@@ -56,9 +56,11 @@ static const struct vrt_option options[] = {
     { "sigma", 0, VRT_OPTION_NUMBER, offsetof(A, settings.sigma), 0, VRT_API_SIGMA_MAX,
       .argument = "NOISE", .help = "0 to 50: for networks that must be told how much noise" },
     { "codec", 0, VRT_OPTION_WORD, offsetof(A, settings.codec), .names = vrt_codec_names,
-      .argument = "CODEC", .help = "h264, hevc or ffv1 (default: as configured)" },
-    { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, 51, .argument = "CRF",
-      .help = "0 (best) to 51 (default: as configured)" },
+      .argument = "CODEC",
+      .help = "h264, hevc, ffv1, av1, vp9, prores, dnxhr or mjpeg (default: as configured)" },
+    { "quality", 0, VRT_OPTION_INT, offsetof(A, settings.quality), 0, VRT_QUALITY_MAX,
+      .argument = "CRF",
+      .help = "0 (best) to 51, or 63 (default: as configured, or by the codec)" },
     { "preset", 0, VRT_OPTION_TEXT, offsetof(A, preset), .argument = "PRESET",
       .help = "ultrafast to veryslow (default: as configured)" },
     { "start", 0, VRT_OPTION_TIME, offsetof(A, settings.start_s), 0, VRT_API_TIME_MAX_S,
@@ -398,17 +400,18 @@ static bool is_taken(const struct submissions *s, const char *path)
 /* The path of one result. Inputs of one name (a.avi, a.webm) must not get the same. */
 static char *choose_output(const struct vrt_args *args, const struct submissions *s, int i)
 {
-    bool lossless = args->settings.codec == VRT_CODEC_FFV1;
     const char *folder = args->output && vrt_file_is_folder(args->output) ? args->output : NULL;
     bool is_part = args->settings.start_s > 0 || args->settings.duration_s > 0;
     const char *word = is_part ? "part" : "restored";
 
     if (args->output && !folder)
         return strdup(args->output);
-    char *path = vrt_file_default_output(args->operands[i], folder, word, 0, lossless);
+    char *path = vrt_file_default_output(args->operands[i], folder, word, 0,
+                                         args->settings.codec);
     for (int nth = 1; path && is_taken(s, path); nth++) {
         free(path);
-        path = vrt_file_default_output(args->operands[i], folder, word, nth, lossless);
+        path = vrt_file_default_output(args->operands[i], folder, word, nth,
+                                       args->settings.codec);
     }
     return path;
 }

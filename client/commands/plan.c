@@ -70,7 +70,7 @@ static void print_video(const struct vrt_plan_report *plan)
     printf("  Output     %" PRId64 "x%" PRId64 ", %s", v->output_width, v->output_height,
            vrt_name_of(vrt_codec_names, recipe->codec));
     if (recipe->quality >= 0)
-        printf(" CRF %" PRId64, recipe->quality);
+        printf(" %s %" PRId64, vrt_quality_name(recipe->codec), recipe->quality);
     if (recipe->preset[0])
         printf(" %s", vrt_printable(recipe->preset, text, sizeof(text)));
     printf("\n  Model      %s (%s x%" PRId64 ")\n",

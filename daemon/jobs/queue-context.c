@@ -65,9 +65,12 @@ void vrt_queue_settle(const struct vrt_queue_params *params, struct vrt_job_sett
 {
     if (settings->codec == VRT_UNKNOWN)
         settings->codec = params->codec;
-    if (settings->quality == VRT_UNKNOWN)
-        settings->quality = params->quality[settings->codec];
-    if (!settings->preset[0])
+    const struct vrt_codec_facts *facts = vrt_codec_facts((enum vrt_codec)settings->codec);
+    if (settings->quality == VRT_UNKNOWN && facts->quality_name)
+        settings->quality = settings->codec == VRT_CODEC_H264   ? params->quality_h264
+                            : settings->codec == VRT_CODEC_HEVC ? params->quality_hevc
+                                                                : facts->quality;
+    if (!settings->preset[0] && facts->has_presets)
         snprintf(settings->preset, sizeof(settings->preset), "%s", params->preset);
     if (isnan(settings->scene_cuts) && !params->scene_cuts)
         settings->scene_cuts = 0;

@@ -133,6 +133,10 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     r = vrt_container_check_codec(check->container, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);
+    r = vrt_container_check_rate(check->container, check->input.fps, check->input.variable_rate,
+                                 error);
+    if (r < 0)
+        return vrt_fold(r);
     r = vrt_child_codec_check(child, encoder->codec, error);
     if (r < 0)
         return vrt_fold(r);

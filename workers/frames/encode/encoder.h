@@ -26,8 +26,8 @@ struct vrt_encoder;
 
 struct vrt_encoder_params {
     enum vrt_codec codec;
-    int quality;                    /* 0 (best) to 51; VRT_UNKNOWN: the default; lossless: any */
-    const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium"; FFV1: not used */
+    int quality;                    /* in the codec's range; VRT_UNKNOWN: the default */
+    const char *preset;             /* "ultrafast" ... "placebo"; NULL: "medium" */
     int n_threads;                  /* 1 to 64 */
     struct vrt_frame_format format; /* from vrt_encoder_pick_format() */
     struct vrt_rational time_base;  /* of the frames' pts */
@@ -40,17 +40,11 @@ struct vrt_encoder_pick {
     int width, height;                      /* of the restored frames */
 };
 
-/* "H.264", for people. Thread: any. */
-const char *vrt_codec_title(enum vrt_codec codec);
+/* Whether FFmpeg here has an encoder for `codec`. Thread: any. */
+bool vrt_codec_is_there(enum vrt_codec codec);
 
-/* The quality where nobody chooses one; 0: it is lossless. Thread: any. */
-int vrt_codec_quality(enum vrt_codec codec);
-
-/* Whether FFmpeg here has an encoder for `codec`. Return: 0; -ENOSYS with a sentence. */
+/* The same. Return: 0; -ENOSYS with a sentence that says which there are. */
 int vrt_codec_check(enum vrt_codec codec, struct vrt_error *error);
-
-/* Whether `preset` is one of the names that libx264 and libx265 share. Thread: any. */
-bool vrt_encoder_has_preset(const char *preset);
 
 /*
  * The format that restored frames must have for the encoder: the input's depth, chroma, matrix and

@@ -57,7 +57,7 @@ static int ask(struct vrt_child *child, enum vrt_message_kind kind,
     struct vrt_child_call call = call_of(VRT_MESSAGE_BYTES(encoder), fd);
 
     vrt_message_init(&message, kind);
-    if (params->preset && !vrt_encoder_has_preset(params->preset))
+    if (params->preset && vrt_preset_find(params->preset) < 0)
         return vrt_refuse(error, vrt_raise(-EINVAL), "output.preset",
                           "there is no such preset: they go from ultrafast over medium to "
                           "veryslow and placebo");
