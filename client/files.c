@@ -302,15 +302,32 @@ bool vrt_file_is_folder(const char *path)
     return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
+/* Whether files that end so hold one picture, of a kind that isn't written. */
+static bool is_other_picture(const char *ending)
+{
+    static const char *const endings[] = {
+        "bmp", "dpx", "exr", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
+    };
+
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings); i++)
+        if (strcasecmp(ending, endings[i]) == 0)
+            return true;
+    return false;
+}
+
 /* By the input's ending ("" or with its dot), for a result of the codec. */
 static const char *pick_ending(const char *dot, int codec)
 {
     const enum vrt_codec likely = codec == VRT_UNKNOWN ? VRT_CODEC_H264 : (enum vrt_codec)codec;
 
-    for (int i = 0; vrt_container_names[i]; i++)
-        if (dot[0] && strcasecmp(dot + 1, vrt_container_names[i]) == 0 &&
-            vrt_container_holds((enum vrt_container)i, likely))
-            return vrt_container_names[i];
+    enum vrt_container container;
+
+    if (dot[0] && vrt_container_find(dot + 1, &container) &&
+        (vrt_container_holds(container, likely) ||
+         (codec == VRT_UNKNOWN && vrt_container_is_picture(container))))
+        return vrt_container_names[container];
+    if (dot[0] && codec == VRT_UNKNOWN && is_other_picture(dot + 1))
+        return vrt_container_names[VRT_CONTAINER_PNG];
     return vrt_container_names[vrt_codec_facts(likely)->container];
 }
 

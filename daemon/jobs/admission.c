@@ -378,7 +378,7 @@ static void settle_encoding(const struct vrt_queue_params *params,
 {
     struct vrt_job_settings settings = request->settings;
 
-    vrt_queue_settle(params, &settings);
+    vrt_queue_settle(params, request->output.name, &settings);
     recipe->codec = settings.codec;
     recipe->quality = settings.quality;
     snprintf(recipe->preset, sizeof(recipe->preset), "%s", settings.preset);

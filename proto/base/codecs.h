@@ -23,6 +23,10 @@ enum vrt_codec {
     VRT_CODEC_PRORES,
     VRT_CODEC_DNXHR,
     VRT_CODEC_MJPEG,
+    VRT_CODEC_PNG,
+    VRT_CODEC_JPEG,
+    VRT_CODEC_TIFF,
+    VRT_CODEC_WEBP,
     VRT_CODEC_COUNT,
 };
 
@@ -33,6 +37,10 @@ enum vrt_container {
     VRT_CONTAINER_WEBM,
     VRT_CONTAINER_TS,
     VRT_CONTAINER_MXF,
+    VRT_CONTAINER_PNG,             /* from here on files of one picture */
+    VRT_CONTAINER_JPG,
+    VRT_CONTAINER_TIFF,
+    VRT_CONTAINER_WEBP,
     VRT_CONTAINER_COUNT,
 };
 
@@ -55,6 +63,9 @@ struct vrt_codec_facts {
     int quality;                    /* where nobody chooses one */
     bool has_presets;
     bool yuv_only;                  /* RGB and gray are converted for the sake of the players */
+    bool rgb_only;                  /* Y'CbCr is converted: the format has none */
+    bool keeps_alpha;               /* of a picture; else it is dropped */
+    int max_depth;                  /* deeper samples lose what is below; 0: such are refused */
     bool even_only;                 /* sides must be multiples of the chroma's step */
     enum vrt_codec_colors colors;
     int max_side, min_width, min_height;    /* in pixels, that the encoder takes */
@@ -80,6 +91,16 @@ const char *vrt_quality_name(int codec);
 
 /* Whether `container` can hold `codec`. */
 bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec);
+
+/* The container of files that end so (without the dot, in any case). Return: whether there is
+ * one. */
+bool vrt_container_find(const char *ending, enum vrt_container *ret_container);
+
+/* Whether it is a file of one picture, which has a codec of its own. */
+bool vrt_container_is_picture(enum vrt_container container);
+
+/* The codec of such files. */
+enum vrt_codec vrt_container_picture_codec(enum vrt_container container);
 
 /* The place of `preset` among vrt_preset_names. Return: -1: there is no such. */
 int vrt_preset_find(const char *preset);

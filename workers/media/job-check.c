@@ -112,6 +112,24 @@ static int check_network(const struct vrt_job_check *check, struct vrt_error *er
     return 0;
 }
 
+/* A file of one picture is made of such a file, and no other. What of it has no place in the output
+ * is said. */
+static int check_kind(struct vrt_job_check *check, enum vrt_codec codec, struct vrt_error *error)
+{
+    const bool is_picture = vrt_container_is_picture(check->container);
+    const bool is_still = check->input.is_still;
+
+    if (is_picture && !is_still)
+        return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
+                          "an .%s file holds one picture, and the input is a video: name the "
+                          "output .mp4 or .mkv", vrt_container_name(check->container));
+    if (check->input.has_alpha && !(is_picture && vrt_codec_facts(codec)->keeps_alpha))
+        vrt_warnings_add(&check->warnings, "the %s's transparency (alpha) is dropped%s",
+                         is_still ? "picture" : "video",
+                         is_still ? ": name the output .png or .tiff to keep it" : "");
+    return 0;
+}
+
 /* Container, codec and format; then an encoder is made and dropped, to hear its objections now. */
 static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
                           struct vrt_error *error)
@@ -127,6 +145,9 @@ static int choose_encoder(struct vrt_job_check *check, struct vrt_child *child,
     };
     int r = vrt_container_from_name(check->files.output_name, &check->container, error);
 
+    if (r < 0)
+        return vrt_fold(r);
+    r = check_kind(check, pick.codec, error);
     if (r < 0)
         return vrt_fold(r);
     encoder->codec = pick.codec;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/macro.h"
 #include "frames/encode/encoder.h"
@@ -52,14 +51,10 @@ int vrt_container_from_name(const char *name, enum vrt_container *ret_container,
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     const char *dot = strrchr(base, '.');
-    char shown[128], endings[80];
+    char shown[128], endings[96];
 
-    for (int i = 0; dot && i < VRT_CONTAINER_COUNT; i++) {
-        if (strcasecmp(dot + 1, vrt_container_names[i]) == 0) {
-            *ret_container = (enum vrt_container)i;
-            return 0;
-        }
-    }
+    if (dot && vrt_container_find(dot + 1, ret_container))
+        return 0;
     return vrt_refuse(error, vrt_raise(-EINVAL), "output.container",
                       "the output %s must end in %s, which says what kind of file it becomes",
                       vrt_printable(base, shown, sizeof(shown)),

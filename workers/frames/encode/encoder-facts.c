@@ -29,6 +29,10 @@ static const struct {
     [VRT_CODEC_PRORES] = { 1.9, 0, 0, 0 },
     [VRT_CODEC_DNXHR] = { 1.9, 0, 0, 0 },
     [VRT_CODEC_MJPEG] = { 2.0, 2, 0, 3 },
+    [VRT_CODEC_PNG] = { 4.2, 0, 0.95, 0 },
+    [VRT_CODEC_JPEG] = { 2.0, 2, 0, 3 },
+    [VRT_CODEC_TIFF] = { 6, 0, 1, 0 },
+    [VRT_CODEC_WEBP] = { 1.4, 8, 0, 12 },
 };
 
 double vrt_encoder_frame_bytes(const struct vrt_encoder_params *params)

@@ -59,6 +59,7 @@ struct vrt_message_info {
     char container[32], codec[32], pixel_format[32];
     struct vrt_message_rational time_base, fps;
     int32_t variable_rate, interlaced, truncated, is_by_duration, has_display_matrix;
+    int32_t is_still, has_alpha;
     int32_t rotation_degrees;
     int32_t n_audio, n_subtitles, n_attachments, n_chapters, n_covers;
     int64_t duration_ns, n_frames_estimate, n_frames, n_concealed, n_missing;
