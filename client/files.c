@@ -248,8 +248,12 @@ void vrt_file_remove_created(const char *path, const struct vrt_file *file)
 {
     struct stat st;
 
-    if (file->created && lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
-        st.st_dev == file->device && st.st_ino == file->inode)
+    if (!file->created || lstat(path, &st) < 0 || st.st_dev != file->device ||
+        st.st_ino != file->inode)
+        return;
+    if (S_ISDIR(st.st_mode))
+        rmdir(path);    /* which it does only where the folder is empty */
+    else if (S_ISREG(st.st_mode) && st.st_size == 0)
         unlink(path);
 }
 
@@ -302,19 +306,6 @@ bool vrt_file_is_folder(const char *path)
     return (n > 0 && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* Whether files that end so hold one picture, of a kind that isn't written. */
-static bool is_other_picture(const char *ending)
-{
-    static const char *const endings[] = {
-        "bmp", "dpx", "exr", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
-    };
-
-    for (size_t i = 0; i < VRT_ARRAY_SIZE(endings); i++)
-        if (strcasecmp(ending, endings[i]) == 0)
-            return true;
-    return false;
-}
-
 /* By the input's ending ("" or with its dot), for a result of the codec. */
 static const char *pick_ending(const char *dot, int codec)
 {
@@ -326,7 +317,7 @@ static const char *pick_ending(const char *dot, int codec)
         (vrt_container_holds(container, likely) ||
          (codec == VRT_UNKNOWN && vrt_container_is_picture(container))))
         return vrt_container_names[container];
-    if (dot[0] && codec == VRT_UNKNOWN && is_other_picture(dot + 1))
+    if (dot[0] && codec == VRT_UNKNOWN && vrt_ending_is_picture(dot + 1))
         return vrt_container_names[VRT_CONTAINER_PNG];
     return vrt_container_names[vrt_codec_facts(likely)->container];
 }

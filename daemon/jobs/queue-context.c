@@ -108,6 +108,7 @@ void vrt_queue_fill_params(const struct vrt_queue_context *context, struct vrt_j
     *ret_params = (struct vrt_pipeline_params){
         .job_id = job->name,
         .uid = job->uid,
+        .access = vrt_job_files_access(job),
         .priority = (int)job->info.priority,
         .input_fd = job->parts->files.fds[VRT_JOB_INPUT],
         .input_name = request->input.name,

@@ -181,6 +181,21 @@ bool vrt_container_find(const char *ending, enum vrt_container *ret_container)
     return false;
 }
 
+bool vrt_ending_is_picture(const char *ending)
+{
+    static const char *const others[] = {
+        "bmp", "dpx", "exr", "jp2", "pbm", "pcx", "pgm", "pnm", "ppm", "psd", "qoi", "tga",
+    };
+    enum vrt_container container;
+
+    if (vrt_container_find(ending, &container))
+        return vrt_container_is_picture(container);
+    for (size_t i = 0; i < VRT_ARRAY_SIZE(others); i++)
+        if (strcasecmp(ending, others[i]) == 0)
+            return true;
+    return false;
+}
+
 bool vrt_container_is_picture(enum vrt_container container)
 {
     return container >= VRT_CONTAINER_PNG;

@@ -96,6 +96,10 @@ bool vrt_container_holds(enum vrt_container container, enum vrt_codec codec);
  * one. */
 bool vrt_container_find(const char *ending, enum vrt_container *ret_container);
 
+/* Whether files that end so, without the dot, hold one picture, of a kind that is written or of
+ * another one that FFmpeg reads. */
+bool vrt_ending_is_picture(const char *ending);
+
 /* Whether it is a file of one picture, which has a codec of its own. */
 bool vrt_container_is_picture(enum vrt_container container);
 

@@ -318,7 +318,7 @@ static void test_argument_refusals(void)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        { "", "submit needs FILE|URL..." },
+        { "", "submit needs FILE|FOLDER|URL..." },
         { "--nope a", "unknown option --nope; see vrtctl submit --help" },
         { "-fz a", "unknown option -fz" },
         { "--follow=yes a", "--follow takes no value" },

@@ -366,7 +366,7 @@ class Submit(Case):
             'device': 'cpu:0,cpu:1', 'precision': None,
             'tile': 64, 'overlap': None, 'clip': None, 'clip_overlap': None, 'tiling': 'blend',
             'scene_cuts': None, 'sigma': None, 'codec': 'hevc', 'quality': None, 'preset': None,
-            'start_s': None, 'duration_s': None,
+            'start_s': None, 'duration_s': None, 'pictures': None, 'fps': None,
             'priority': -3, 'strict': True, 'overwrite': False, 'dry_run': False,
             'webhook': None})
         with open(self.path('video.restored.mp4'), 'rb') as f:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A picture is the one packet of a video that has no other. */
+/* A picture is a packet: of a folder's one among others, else the only one of its video. */
 
 #include "frames/join/join-still.h"
 
@@ -55,6 +55,52 @@ static int make_file(const struct vrt_joiner_params *params, struct vrt_join_vid
     result->n_frames = 1;
     result->size_bytes = (int64_t)file.size_bytes;
     return vrt_fold(r);
+}
+
+/* Leaves the packet of the picture in `packet`. Return: 0; -errno with a sentence. */
+static int find_packet(struct vrt_segment_reader *reader, int64_t index, AVPacket *packet,
+                       struct vrt_error *error)
+{
+    struct vrt_segment_packet info;
+    int r = 0;
+
+    for (int64_t i = 0; r == 0 && i < index; i++)
+        r = vrt_segment_reader_skip(reader, error);
+    if (r == 0)
+        r = vrt_segment_reader_next(reader, &info, packet, error);
+    if (r == VRT_SEGMENT_END)
+        return vrt_refuse(error, vrt_raise(-EBADMSG), "segment.damaged",
+                          "a segment of the restored pictures lacks one: retry the job");
+    return vrt_fold(r);
+}
+
+int vrt_joiner_picture(const struct vrt_joiner_picture *picture, int64_t *ret_size_bytes,
+                       struct vrt_warnings *warnings, struct vrt_error *error)
+{
+    VRT_CLEANUP(vrt_segment_reader_closep) struct vrt_segment_reader *reader = NULL;
+    VRT_CLEANUP(vrt_av_packet_freep) AVPacket *packet = av_packet_alloc();
+    VRT_CLEANUP(vrt_buf_done) struct vrt_buf file = { .limit_bytes = INT32_MAX };
+
+    vrt_av_log_install();
+    if (!packet)
+        return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    int r = vrt_segment_reader_open(picture->segment_fd, 1, &reader, error);
+    if (r < 0)
+        return vrt_fold(r);
+    r = find_packet(reader, picture->index, packet, error);
+    if (r < 0)
+        return vrt_fold(r);
+    const struct vrt_still_params still = {
+        .packet = packet,
+        .container = picture->container,
+        .format = &reader->head.format,
+        .original = { .fd = picture->original_fd, .name = picture->original_name },
+    };
+    r = vrt_still_make(&still, &file, warnings, error);
+    if (r < 0)
+        return vrt_fold(r);
+    *ret_size_bytes = (int64_t)file.size_bytes;
+    return vrt_fold(write_out(picture->output_fd, &file, error));
 }
 
 int vrt_join_still(const struct vrt_joiner_params *params, struct vrt_joiner_result *ret_result,

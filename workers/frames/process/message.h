@@ -33,6 +33,7 @@ enum vrt_message_kind {
     VRT_MESSAGE_JOIN_PREVIEW,       /* the input */
     VRT_MESSAGE_JOIN,               /* input and output; answered at last */
     VRT_MESSAGE_JOIN_SEGMENT,       /* asked by vrt-media while it joins: number -> the segment */
+    VRT_MESSAGE_JOIN_PICTURE,       /* segment, original and output */
     VRT_MESSAGE_JOIN_VERIFY,        /* the output */
     VRT_MESSAGE_PREVIEW,            /* two videos, and the picture */
     VRT_MESSAGE_SANDBOX,            /* what the process could not give up */
@@ -112,6 +113,11 @@ union vrt_message_body {
         int64_t limit_ns, n_segments, span_ns, n_frames;
         int32_t container, is_part;
     } join;
+    struct {
+        char name[VRT_MESSAGE_NAME_BYTES];
+        int64_t index;                              /* in the segment */
+        int32_t container, has_original;
+    } picture;
     struct {
         int64_t n_frames, duration_ns, size_bytes;
         struct vrt_message_warnings warnings;

@@ -175,6 +175,10 @@ int vrt_still_make(const struct vrt_still_params *params, struct vrt_buf *out,
 
     if (!original || !packet)
         return vrt_refuse_errno(error, vrt_raise(-ENOMEM), "the output");
+    if (params->original.fd < 0) {
+        int r = vrt_buf_append(out, packet->data, (size_t)packet->size);
+        return r < 0 ? vrt_refuse_errno(error, vrt_fold(r), "the output") : 0;
+    }
     int r = decode_original(&params->original, original, error);
     if (r < 0)
         return vrt_fold(r);

@@ -19,7 +19,8 @@ struct vrt_still_params {
     const AVPacket *packet;                 /* the picture, encoded */
     enum vrt_container container;           /* its kind */
     const struct vrt_frame_format *format;  /* its own */
-    struct vrt_source_params original;      /* the file of the picture that was restored */
+    struct vrt_source_params original;      /* the file of the picture that was restored; fd -1:
+                                             * it was none */
 };
 
 /*
